@@ -1,0 +1,88 @@
+# One command for each thing a person does here. `make` alone lists them.
+# Needs Python 3.11 to 3.13 and Java 17 or newer; everything else comes from requirements.lock into .venv.
+
+PYTHON ?=
+VENV := .venv
+BIN := $(VENV)/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help demo up down clean test test-fast lint bench lock install preflight browser
+
+help: ## List what can be made
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+
+demo: install ## Install, load the demo data, materialize it and show the result
+	@$(BIN)/headrace demo
+
+up: install ## Serve Dagster's UI and daemon until Ctrl-C
+	@$(BIN)/headrace up
+
+down: ## Stop everything that runs, from any terminal
+	@if [ -x $(BIN)/headrace ]; then $(BIN)/headrace down; else echo "Nothing is installed here, so nothing runs."; fi
+
+clean: ## Stop everything; delete the state folder and the virtual environment
+	@if [ -x $(BIN)/headrace ]; then $(BIN)/headrace clean; fi
+	@rm -rf $(VENV) *.egg-info build .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+
+test: install browser lint ## Lint, types, doors between rooms, and every test
+	@$(BIN)/python -m pytest
+
+test-fast: install ## The tests that take no cluster, no killing and no browser
+	@$(BIN)/python -m pytest -m "not slow"
+
+lint: install ## Style, formatting, types, and doors between rooms
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+bench: install ## Measure every claim about performance again
+	@$(BIN)/python -m benchmarks
+
+lock: install ## Resolve pyproject.toml anew into requirements.lock
+	@$(BIN)/uv pip compile pyproject.toml --group dev --universal --generate-hashes --upgrade --quiet \
+		--no-header --no-annotate --no-emit-index-url --output-file requirements.lock
+	@$(MAKE) --no-print-directory install
+
+# Made anew when the lock differs from the one it was made from, or when an earlier attempt was cut short. setuptools goes
+# in first, checked like the rest, because source distributions and the project itself are built with it: an isolated
+# build would fetch one that nobody has locked.
+install: preflight
+	@cmp -s requirements.lock $(VENV)/installed.lock || { set -e; $(find_python); \
+		echo "Installing the locked packages into $(VENV) with $$python (once; some minutes)"; \
+		rm -rf $(VENV); "$$python" -m venv $(VENV); \
+		awk '/^setuptools==/ { wanted = 1 } wanted { print } wanted && !/\\$$/ { exit }' requirements.lock > $(VENV)/build.lock; \
+		$(pip) --require-hashes --requirement $(VENV)/build.lock; \
+		$(pip) --require-hashes --no-build-isolation --use-pep517 --requirement requirements.lock; \
+		$(pip) --no-build-isolation --editable .; \
+		cp requirements.lock $(VENV)/installed.lock; }
+
+preflight:
+	@$(find_python); "$$python" -I cli/preflight.py
+
+# The lock is complete: with --no-deps pip takes it as it is and resolves nothing.
+pip = $(BIN)/python -m pip --disable-pip-version-check --quiet install --no-deps
+
+# The PYTHON that was named, else the first that the locked packages support.
+define find_python
+python="$(PYTHON)"; \
+if [ -z "$$python" ]; then \
+	for candidate in python3 python3.13 python3.12 python3.11; do \
+		if "$$candidate" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null; \
+		then python=$$candidate; break; fi; \
+	done; \
+fi; \
+if ! "$${python:-python3}" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null; then \
+	echo "Headrace needs Python 3.11 to 3.13$(if $(PYTHON),$(comma) and $(PYTHON) is none of them): install it (Debian: apt-get install python3 python3-venv; macOS: brew install python@3.13), or name it: make PYTHON=/path/to/python ..." >&2; \
+	exit 1; \
+fi
+endef
+comma := ,
+
+# Tests that drive the pages need a browser; without one they are skipped, and say so.
+browser:
+	@if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && ! command -v chromium >/dev/null; then \
+		echo "Installing chromium for the browser tests"; \
+		{ apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium; } >/dev/null \
+		|| { echo "chromium could not be installed with apt-get" >&2; test -z "$$CI"; }; \
+	fi

@@ -1,0 +1,76 @@
+"""What an operator may set: where state lives, which database, which warehouse, which Spark.
+
+Read from `headrace.toml` beside this file and from HEADRACE_* environment variables (which win), for example
+HEADRACE_DATABASE_URL or HEADRACE_SPARK__MASTER. Every room reads its settings here and nowhere else.
+"""
+
+from functools import cache
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic_settings import (
+    BaseSettings,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    TomlConfigSettingsSource,
+)
+
+PROJECT_ROOT = Path(__file__).resolve().parent
+
+
+class SparkSettings(BaseModel):
+    """Where Spark runs. `remote` (a Spark Connect address, sc://host:port) takes the place of `master` when set."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    master: str = "local[*]"
+    remote: str | None = None
+    conf: dict[str, str] = Field(default_factory=dict)
+
+
+class Settings(BaseSettings):
+    """The settings of one deployment.
+
+    home: folder for everything Headrace keeps on this machine (embedded PostgreSQL, Dagster's logs, default warehouse).
+    database_url: a PostgreSQL URL (postgresql://user:password@host/db); None starts the embedded server in `home`.
+    warehouse: a Hadoop filesystem URI under which versions are written; None means `home`/warehouse.
+    """
+
+    model_config = SettingsConfigDict(
+        env_prefix="HEADRACE_",
+        env_nested_delimiter="__",
+        toml_file=PROJECT_ROOT / "headrace.toml",
+        extra="forbid",
+    )
+
+    home: Path = PROJECT_ROOT / ".headrace"
+    database_url: str | None = None
+    warehouse: str | None = None
+    organisation: str = "default"
+    spark: SparkSettings = SparkSettings()
+
+    @property
+    def warehouse_uri(self) -> str:
+        """The warehouse as a URI without a trailing slash."""
+        return (self.warehouse or (self.home.resolve() / "warehouse").as_uri()).rstrip("/")
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Arguments win over the environment, and the environment over headrace.toml."""
+        return init_settings, env_settings, TomlConfigSettingsSource(settings_cls)
+
+
+@cache
+def settings() -> Settings:
+    """The settings of this process, read once.
+
+    Raises pydantic.ValidationError naming the field when headrace.toml or the environment has a wrong value.
+    """
+    return Settings()
