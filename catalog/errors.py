@@ -1,0 +1,74 @@
+"""What can go wrong at the catalog; each message says what is wrong, where, and what to do."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class CatalogError(Exception):
+    """Any refusal of the catalog.
+
+    failure_kind: how a failed attempt is filed (`run_attempt.failure_kind`); other rooms' exceptions may carry one too.
+    """
+
+    failure_kind = "CATALOG"
+
+
+class CatalogUnavailable(CatalogError):
+    """The catalog's database cannot be reached, started or written."""
+
+    failure_kind = "INFRASTRUCTURE"
+
+
+class SchemaOutdated(CatalogError):
+    """The database's schema is not the one that this code was written for."""
+
+
+class UnknownDataset(CatalogError):
+    """A dataset key that was never registered."""
+
+    @classmethod
+    def among(cls, keys: Iterable[str], known: Iterable[str]) -> "UnknownDataset":
+        """The error for `keys`, with the nearest of the `known` ones as a hint."""
+        names = sorted(set(keys))
+        near = [match for name in names for match in get_close_matches(name, list(known), n=1)]
+        hint = f" Did you mean {', '.join(sorted(set(near)))}?" if near else ""
+        return cls(
+            f"not registered in the catalog: {', '.join(names)}.{hint} "
+            "Datasets are registered when the definitions load; `headrace datasets` lists them."
+        )
+
+
+class UnknownProcess(CatalogError):
+    """A process key that was never registered."""
+
+
+class UnknownVersion(CatalogError):
+    """A version tag, or a version's id, that the dataset does not have."""
+
+
+class UnknownRun(CatalogError):
+    """A run id (or a prefix of one) that fits no run, or more than one."""
+
+
+class MissingVersion(CatalogError):
+    """An input has no version to read."""
+
+    failure_kind = "INPUT"
+
+
+class UnpublishedInput(CatalogError):
+    """A draft names an input version that was never published."""
+
+    failure_kind = "INPUT"
+
+
+class IdempotencyConflict(CatalogError):
+    """An idempotency key, or a version tag, was used before for something else."""
+
+
+class RollbackRefused(CatalogError):
+    """There is no version to roll back to, or it may not be published."""
+
+
+class PinRefused(CatalogError):
+    """The version may not be pinned, or there is no such pin."""

@@ -1,0 +1,26 @@
+"""The ids that are computed, not drawn: the organisation, a run, the lock of an attempt."""
+
+import hashlib
+from functools import cache
+from uuid import UUID, uuid5
+
+from settings import settings
+
+_NAMESPACE = UUID("5d0c8a54-6f2e-5b0f-9a53-8f0c1d7a4e21")
+
+
+@cache
+def organisation_id() -> UUID:
+    """The id of the organisation that the settings name."""
+    return uuid5(_NAMESPACE, f"organisation/{settings().organisation}")
+
+
+def run_id(root_dagster_run_id: str, process_key: str) -> UUID:
+    """The run of `process_key` in a Dagster run; step retries and re-executions of the root run share it."""
+    return uuid5(_NAMESPACE, f"run/{root_dagster_run_id}/{process_key}")
+
+
+def lock_key(run: UUID, attempt: int) -> int:
+    """The PostgreSQL advisory lock (a signed 64-bit number) that the attempt holds while it lives."""
+    digest = hashlib.sha256(f"attempt/{run}/{attempt}".encode()).digest()
+    return int.from_bytes(digest[:8], "big", signed=True)

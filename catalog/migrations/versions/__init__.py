@@ -1,0 +1,1 @@
+"""One module a revision; its statements stand beside it in SQL."""

@@ -1,0 +1,28 @@
+"""Python values as JSON that PostgreSQL takes: no NaN, no NUL character, times and ids as text."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from psycopg.types.json import Jsonb
+from pydantic_core import to_json
+
+
+def jsonb(value: object) -> Jsonb:
+    """A psycopg parameter of type jsonb. Raises pydantic_core.PydanticSerializationError for what JSON cannot say."""
+    return Jsonb(value, dumps=encoded)
+
+
+def encoded(value: object) -> bytes:
+    """JSON text of dataclasses, mappings, datetimes, decimals, UUIDs, enums; NaN and infinity become strings.
+
+    jsonb cannot hold the character NUL, which becomes U+FFFD; bytes are base64.
+    """
+    text = to_json(value, inf_nan_mode="strings", bytes_mode="base64", fallback=_plain)
+    return text.replace(b"\\u0000", b"\\ufffd")
+
+
+def _plain(value: object) -> dict[Any, Any]:
+    """A mapping that is no dict; anything else is an error of the caller."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"{type(value).__name__} has no JSON form")

@@ -1,0 +1,109 @@
+"""Runs: what one did, and why it ended as it did."""
+
+from typing import Any
+from uuid import UUID
+
+from psycopg import Cursor
+from sqlalchemy import Engine
+
+from catalog.database import transaction
+from catalog.errors import UnknownRun
+from catalog.identity import organisation_id
+from catalog.queries.rows import AttemptRow, RunInput, RunOutput, RunReport, VersionRef
+from catalog.queries.versions import check_result
+from catalog.records import Outcome, PinReason, RunState
+from catalog.sql import statement
+
+_SHORTEST_PREFIX = 4
+_ATTEMPTS = """
+SELECT run_id, attempt AS number, state, start_ts AS started_at, end_ts AS ended_at, reason, failure_kind, log_location,
+       dagster_run_id, host
+FROM catalog.run_attempt
+WHERE run_id = ANY (%s)
+ORDER BY run_id, attempt
+"""
+
+
+def why(engine: Engine, run: str | UUID) -> tuple[RunReport, ...]:
+    """The run with this id, or all runs of this Dagster run, or of the one that a prefix of an id fits.
+
+    Raises UnknownRun when nothing fits, or more than one id.
+    """
+    with transaction(engine) as cursor:
+        run_ids = _find(cursor, str(run).strip().lower())
+        return _reports(cursor, run_ids)
+
+
+def _find(cursor: Cursor[Any], prefix: str) -> list[UUID]:
+    digits = prefix.replace("-", "")
+    hexadecimal = bool(digits) and len(digits) <= 32 and not set(digits) - set("0123456789abcdef")
+    if len(digits) < _SHORTEST_PREFIX:
+        raise UnknownRun(f"{prefix!r} is too short for a run id: give {_SHORTEST_PREFIX} characters or more")
+    bounds = {
+        "lower": UUID(digits.ljust(32, "0")) if hexadecimal else None,
+        "upper": UUID(digits.ljust(32, "f")) if hexadecimal else None,
+    }
+    candidates = (
+        statement("run_candidates")
+        .execute(cursor, {"organisation": organisation_id(), "prefix": prefix, **bounds})
+        .fetchall()
+    )
+    ids = {(row["kind"], row["id"]) for row in candidates}
+    exact = {each for each in ids if each[1] == prefix}
+    if exact:
+        ids = exact
+    if not ids:
+        raise UnknownRun(f"no run, and no Dagster run known to the catalog, begins with {prefix}")
+    if len({id_ for _, id_ in ids}) > 1:
+        listed = ", ".join(sorted(f"{id_}" for _, id_ in ids)[:5])
+        raise UnknownRun(f"{prefix} fits {len(ids)} runs: {listed}{' ...' if len(ids) > 5 else ''}")
+    return list(dict.fromkeys(row["run_id"] for row in candidates if (row["kind"], row["id"]) in ids))
+
+
+def _reports(cursor: Cursor[Any], run_ids: list[UUID]) -> tuple[RunReport, ...]:
+    wanted = {"run_ids": run_ids}
+    runs = statement("run_reports").execute(cursor, wanted).fetchall()
+    attempts = cursor.execute(_ATTEMPTS, [run_ids]).fetchall()
+    inputs = statement("run_inputs").execute(cursor, wanted).fetchall()
+    outputs = statement("run_outputs").execute(cursor, wanted).fetchall()
+    return tuple(
+        RunReport(
+            run_id=run["run_id"],
+            process_key=run["process_key"],
+            technology=run["technology"],
+            state=RunState(run["state"]),
+            started_at=run["start_ts"],
+            ended_at=run["end_ts"],
+            partitions=tuple(run["partitions"]),
+            root_dagster_run_id=run["root_dagster_run_id"],
+            attempts=tuple(_attempt(row) for row in attempts if row["run_id"] == run["run_id"]),
+            inputs=tuple(_input(row) for row in inputs if row["run_id"] == run["run_id"]),
+            outputs=tuple(_output(row) for row in outputs if row["run_id"] == run["run_id"]),
+        )
+        for run in runs
+    )
+
+
+def _attempt(row: dict[str, Any]) -> AttemptRow:
+    stored = {name: value for name, value in row.items() if name != "run_id"}
+    return AttemptRow(**{**stored, "state": RunState(row["state"])})
+
+
+def _input(row: dict[str, Any]) -> RunInput:
+    return RunInput(version=_ref(row), reason=row["reason"] and PinReason(row["reason"]))
+
+
+def _output(row: dict[str, Any]) -> RunOutput:
+    return RunOutput(
+        version=_ref(row),
+        outcome=Outcome(row["outcome"]),
+        reason=row["reason"],
+        row_count=row["row_count"],
+        quarantine_rows=row["quarantine_rows"],
+        location=row["location"],
+        checks=tuple(check_result(each) for each in row["checks"]),
+    )
+
+
+def _ref(row: dict[str, Any]) -> VersionRef:
+    return VersionRef(row["version_id"], row["dataset"], row["partition_key"] or None, row["tag"])

@@ -1,0 +1,110 @@
+"""Rolling a published pointer back to an earlier version."""
+
+from typing import Any
+from uuid import UUID
+
+from psycopg import Cursor
+from sqlalchemy import Engine
+
+from catalog import events, versions
+from catalog.database import transaction
+from catalog.errors import RollbackRefused
+from catalog.identity import organisation_id
+from catalog.payload import jsonb
+from catalog.pins import dataset_ids, find
+from catalog.records import Outcome, Publication, Version
+from catalog.sql import statement
+
+_MOVE = """
+UPDATE catalog.published_pointer
+SET dataset_version_id = %(to)s, generation = generation + 1, moved_at = greatest(clock_timestamp(), moved_at)
+WHERE dataset_id = %(dataset_id)s AND partition_key = %(partition)s
+RETURNING generation, moved_at
+"""
+_RECORD = """
+INSERT INTO catalog.pointer_move (
+    dataset_id, partition_key, generation, organisation_id, dataset_version_id, previous_version_id, kind, moved_by,
+    reason, moved_at
+) VALUES (
+    %(dataset_id)s, %(partition)s, %(generation)s, %(organisation)s, %(to)s, %(from)s, 'ROLLBACK', %(by)s, %(reason)s,
+    %(moved_at)s
+)
+"""
+_TELL = (
+    "INSERT INTO catalog.outbox (organisation_id, topic, payload_json) VALUES (%s, 'version.rolled_back', %s)"
+)
+
+
+def rollback(
+    engine: Engine, dataset: str, partition: str | None, to_tag: str | None, *, by: str, reason: str
+) -> Publication:
+    """Publish the version `to_tag` again, or the one that was published before the present one.
+
+    Runs under way that would replace the present version end as superseded. Raises RollbackRefused when there is
+    nothing to go back to, or `to_tag` is published already or never was; UnknownVersion, UnknownDataset.
+    """
+    named = dataset if partition is None else f"{dataset} partition {partition}"
+    with transaction(engine) as cursor:
+        dataset_id = dataset_ids(cursor, {dataset})[dataset]
+        current = _locked_pointer(cursor, dataset_id, partition)
+        if current is None:
+            raise RollbackRefused(f"{named} has nothing published")
+        if to_tag is None:
+            version = _before(cursor, current, named)
+        else:
+            version = find(cursor, dataset_id, dataset, to_tag, partition)
+        if version.version_id == current:
+            raise RollbackRefused(f"{named} has version {version.tag} published already")
+        if version.outcome is not Outcome.PUBLISHED:
+            raise RollbackRefused(
+                f"version {version.tag} of {named} is {version.outcome}: it was never published"
+            )
+        generation = _move(cursor, dataset_id, current, version, by, reason)
+    return Publication(version=version, outcome=Outcome.PUBLISHED, generation=generation, reason=reason)
+
+
+def _locked_pointer(cursor: Cursor[dict[str, Any]], dataset_id: UUID, partition: str | None) -> UUID | None:
+    cursor.execute(
+        "SELECT dataset_version_id FROM catalog.published_pointer "
+        "WHERE dataset_id = %s AND partition_key = %s AND generation > 0 FOR NO KEY UPDATE",
+        [dataset_id, partition or ""],
+    )
+    row = cursor.fetchone()
+    return row["dataset_version_id"] if row else None
+
+
+def _before(cursor: Cursor[dict[str, Any]], current: UUID, named: str) -> Version:
+    row = statement("rollback").execute(cursor, {"current": current}).fetchone()
+    if row is None:
+        raise RollbackRefused(f"{named} had no version published before the present one")
+    return versions.by_ids(cursor, [row["dataset_version_id"]])[row["dataset_version_id"]]
+
+
+def _move(
+    cursor: Cursor[dict[str, Any]], dataset_id: UUID, current: UUID, version: Version, by: str, reason: str
+) -> int:
+    move = {
+        "dataset_id": dataset_id,
+        "partition": version.partition or "",
+        "organisation": organisation_id(),
+        "from": current,
+        "to": version.version_id,
+        "by": by,
+        "reason": reason,
+    }
+    moved = cursor.execute(_MOVE, move).fetchone()
+    assert moved is not None  # noqa: S101 - the row is locked
+    cursor.execute(_RECORD, {**move, **moved})
+    told = {
+        "dataset": version.dataset,
+        "partition": version.partition,
+        "tag": version.tag,
+        "version_id": version.version_id,
+        "generation": moved["generation"],
+        "by": by,
+        "reason": reason,
+    }
+    cursor.execute(_TELL, [organisation_id(), jsonb(told)])
+    facets = {"headrace_rollback": events.facet(**{k: v for k, v in told.items() if k != "dataset"})}
+    events.store(cursor, events.dataset_event(events.dataset(version.dataset, facets)))
+    return int(moved["generation"])

@@ -1,0 +1,39 @@
+SELECT dataset.dataset_id, dataset.full_name AS key, dataset.description, dataset.default_format AS format, dataset.owners,
+       dataset.tags, dataset.columns, dataset.partitions, dataset.status, dataset.metadata_json AS metadata,
+       dataset.declared_at, dataset.created_at, dataset.updated_at, sla.definition AS sla,
+       coalesce((
+           SELECT jsonb_agg(jsonb_build_object(
+               'name', name, 'kind', kind, 'column', column_name, 'parameters', parameters, 'severity', severity,
+               'quarantine', quarantine, 'description', description) ORDER BY name)
+           FROM catalog.quality_check_def def
+           WHERE def.dataset_id = dataset.dataset_id AND def.retired_at IS NULL), '[]') AS checks,
+       ARRAY (
+           SELECT process_key
+           FROM catalog.lineage_edge edge
+           JOIN catalog.process ON process.process_id = edge.source_id
+           WHERE edge.target_id = dataset.dataset_id AND edge_role = 'PRODUCES' AND valid_to IS NULL
+           ORDER BY process_key) AS producers,
+       ARRAY (
+           SELECT DISTINCT source.full_name
+           FROM catalog.lineage_edge edge
+           JOIN catalog.dataset source ON source.dataset_id = edge.source_id
+           WHERE edge.target_id = dataset.dataset_id AND edge_role = 'DERIVES' AND valid_to IS NULL
+           ORDER BY source.full_name) AS upstream,
+       ARRAY (
+           SELECT DISTINCT target.full_name
+           FROM catalog.lineage_edge edge
+           JOIN catalog.dataset target ON target.dataset_id = edge.target_id
+           WHERE edge.source_id = dataset.dataset_id AND edge_role = 'DERIVES' AND valid_to IS NULL
+           ORDER BY target.full_name) AS downstream,
+       coalesce((
+           SELECT jsonb_agg(jsonb_build_object(
+               'partition', nullif(pin.partition_key, ''), 'consumer', consumer.full_name, 'tag', version.version_tag,
+               'by', pin.pinned_by, 'reason', pin.reason, 'at', pin.pinned_at)
+               ORDER BY pin.partition_key, consumer.full_name)
+           FROM catalog.dataset_pin pin
+           JOIN catalog.dataset_version version USING (dataset_version_id)
+           LEFT JOIN catalog.dataset consumer ON consumer.dataset_id = pin.consumer_id
+           WHERE pin.dataset_id = dataset.dataset_id AND pin.unpinned_at IS NULL), '[]') AS pins
+FROM catalog.dataset
+LEFT JOIN catalog.sla USING (dataset_id)
+WHERE dataset.dataset_id = %(dataset_id)s

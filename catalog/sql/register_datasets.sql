@@ -1,0 +1,22 @@
+INSERT INTO catalog.dataset AS known (
+    organisation_id, namespace, name, full_name, description, default_format, owners, tags, columns, partitions,
+    metadata_json, declared_at, declaration_hash
+)
+SELECT %(organisation)s, namespace, name, full_name, description, default_format, owners, tags, columns, partitions,
+       metadata_json, declared_at, declaration_hash
+FROM jsonb_to_recordset(%(datasets)s) AS declared (
+    namespace text, name text, full_name text, description text, default_format text, owners text[], tags jsonb,
+    columns jsonb, partitions text, metadata_json jsonb, declared_at text, declaration_hash text
+)
+ORDER BY full_name
+ON CONFLICT (organisation_id, full_name) DO UPDATE SET
+    description = excluded.description,
+    default_format = excluded.default_format,
+    owners = excluded.owners,
+    tags = excluded.tags,
+    columns = excluded.columns,
+    partitions = excluded.partitions,
+    metadata_json = excluded.metadata_json,
+    declared_at = excluded.declared_at,
+    declaration_hash = excluded.declaration_hash,
+    updated_at = now()

@@ -1,0 +1,346 @@
+"""The tables as typed models: the shape that the migrations make (a test compares the two) and queries select from.
+
+`''` as partition_key means: not partitioned. Constraints that only the server needs are in the migrations.
+"""
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import ARRAY, BigInteger, DateTime, ForeignKey, ForeignKeyConstraint, MetaData, Text
+from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+
+Json = dict[str, Any]
+
+
+class Base(DeclarativeBase):
+    """All tables live in the schema `catalog`."""
+
+    metadata = MetaData(schema="catalog")
+    type_annotation_map = {
+        str: Text(),
+        datetime: DateTime(timezone=True),
+        Json: JSONB(),
+        list[Any]: JSONB(),
+        list[str]: ARRAY(Text()),
+    }
+
+
+def _key(target: str | None = None) -> Mapped[UUID]:
+    return (
+        mapped_column(ForeignKey(f"catalog.{target}"), primary_key=True)
+        if target
+        else mapped_column(primary_key=True)
+    )
+
+
+def _to(target: str) -> Mapped[Any]:
+    return mapped_column(ForeignKey(f"catalog.{target}"))
+
+
+class Organisation(Base):
+    """Whose catalog it is; every other row belongs to one."""
+
+    __tablename__ = "organisation"
+    organisation_id: Mapped[UUID] = _key()
+    name: Mapped[str]
+    created_at: Mapped[datetime]
+
+
+class Dataset(Base):
+    """A logical dataset as last declared."""
+
+    __tablename__ = "dataset"
+    dataset_id: Mapped[UUID] = _key()
+    organisation_id: Mapped[UUID] = _to("organisation.organisation_id")
+    namespace: Mapped[str]
+    name: Mapped[str]
+    full_name: Mapped[str]
+    description: Mapped[str | None]
+    default_format: Mapped[str]
+    owners: Mapped[list[str]]
+    tags: Mapped[Json]
+    columns: Mapped[list[Any]]
+    partitions: Mapped[str | None]
+    status: Mapped[str]
+    metadata_json: Mapped[Json]
+    declared_at: Mapped[str | None]
+    declaration_hash: Mapped[str]
+    created_at: Mapped[datetime]
+    updated_at: Mapped[datetime]
+
+
+class Process(Base):
+    """A process as last declared."""
+
+    __tablename__ = "process"
+    process_id: Mapped[UUID] = _key()
+    organisation_id: Mapped[UUID] = _to("organisation.organisation_id")
+    process_key: Mapped[str]
+    description: Mapped[str | None]
+    technology: Mapped[str]
+    trigger_mode: Mapped[str]
+    owners: Mapped[list[str]]
+    code_version: Mapped[str | None]
+    steps: Mapped[list[Any]]
+    source: Mapped[str | None]
+    metadata_json: Mapped[Json]
+    declaration_hash: Mapped[str]
+    created_at: Mapped[datetime]
+    updated_at: Mapped[datetime]
+
+
+class DatasetSchema(Base):
+    """One column of one schema that a dataset has had."""
+
+    __tablename__ = "dataset_schema"
+    dataset_id: Mapped[UUID] = _key("dataset.dataset_id")
+    schema_hash: Mapped[str] = mapped_column(primary_key=True)
+    column_order: Mapped[int] = mapped_column(primary_key=True)
+    organisation_id: Mapped[UUID]
+    column_name: Mapped[str]
+    column_type: Mapped[str]
+    nullable: Mapped[bool]
+    column_metadata: Mapped[Json]
+    created_at: Mapped[datetime]
+
+
+class DatasetVersion(Base):
+    """One immutable result, and what became of it."""
+
+    __tablename__ = "dataset_version"
+    dataset_version_id: Mapped[UUID] = _key()
+    organisation_id: Mapped[UUID]
+    dataset_id: Mapped[UUID] = _to("dataset.dataset_id")
+    partition_key: Mapped[str]
+    version_tag: Mapped[str]
+    path: Mapped[str]
+    format: Mapped[str]
+    row_count: Mapped[int] = mapped_column(BigInteger)
+    byte_size: Mapped[int] = mapped_column(BigInteger)
+    file_count: Mapped[int]
+    checksum: Mapped[str]
+    schema_hash: Mapped[str]
+    code_version: Mapped[str | None]
+    fingerprint: Mapped[str | None]
+    produced_by_run_id: Mapped[UUID | None]
+    idempotency_key: Mapped[str]
+    outcome: Mapped[str]
+    reason: Mapped[str | None]
+    quarantine_path: Mapped[str | None]
+    quarantine_rows: Mapped[int] = mapped_column(BigInteger)
+    statistics: Mapped[Json]
+    metadata_json: Mapped[Json]
+    produced_at: Mapped[datetime]
+
+
+class PublishedPointer(Base):
+    """Which version readers get; without one (generation 0) a place that a publish has reserved."""
+
+    __tablename__ = "published_pointer"
+    dataset_id: Mapped[UUID] = _key("dataset.dataset_id")
+    partition_key: Mapped[str] = mapped_column(primary_key=True)
+    organisation_id: Mapped[UUID]
+    dataset_version_id: Mapped[UUID | None] = _to("dataset_version.dataset_version_id")
+    generation: Mapped[int]
+    moved_at: Mapped[datetime]
+
+
+class PointerMove(Base):
+    """One move of a pointer, kept for `as_of`."""
+
+    __tablename__ = "pointer_move"
+    dataset_id: Mapped[UUID] = _key("dataset.dataset_id")
+    partition_key: Mapped[str] = mapped_column(primary_key=True)
+    generation: Mapped[int] = mapped_column(primary_key=True)
+    organisation_id: Mapped[UUID]
+    dataset_version_id: Mapped[UUID] = _to("dataset_version.dataset_version_id")
+    previous_version_id: Mapped[UUID | None]
+    kind: Mapped[str]
+    run_id: Mapped[UUID | None]
+    moved_by: Mapped[str | None]
+    reason: Mapped[str | None]
+    moved_at: Mapped[datetime]
+
+
+class VersionInput(Base):
+    """A version was computed from another."""
+
+    __tablename__ = "version_input"
+    dataset_version_id: Mapped[UUID] = _key("dataset_version.dataset_version_id")
+    input_version_id: Mapped[UUID] = _key("dataset_version.dataset_version_id")
+    organisation_id: Mapped[UUID]
+
+
+class ProcessRun(Base):
+    """One execution of a process; its state is that of its newest attempt. Partitioned by month of start_ts."""
+
+    __tablename__ = "process_run"
+    run_id: Mapped[UUID] = _key()
+    start_ts: Mapped[datetime] = mapped_column(primary_key=True)
+    organisation_id: Mapped[UUID]
+    process_id: Mapped[UUID] = _to("process.process_id")
+    status: Mapped[str]
+    end_ts: Mapped[datetime | None]
+    attempt: Mapped[int]
+    parent_run_id: Mapped[UUID | None]
+    root_dagster_run_id: Mapped[str | None]
+    partitions: Mapped[list[str]]
+    log_location: Mapped[str | None]
+    facets_json: Mapped[Json]
+    historical: Mapped[bool]
+
+
+class RunAttempt(Base):
+    """One attempt of a run; lock_key is the advisory lock that it holds while it lives."""
+
+    __tablename__ = "run_attempt"
+    run_id: Mapped[UUID] = _key()
+    attempt: Mapped[int] = mapped_column(primary_key=True)
+    organisation_id: Mapped[UUID]
+    run_start_ts: Mapped[datetime]
+    dagster_run_id: Mapped[str | None]
+    state: Mapped[str]
+    start_ts: Mapped[datetime]
+    end_ts: Mapped[datetime | None]
+    reason: Mapped[str | None]
+    failure_kind: Mapped[str | None]
+    log_location: Mapped[str | None]
+    host: Mapped[str | None]
+    os_pid: Mapped[int | None]
+    lock_key: Mapped[int | None] = mapped_column(BigInteger)
+
+
+class RunInput(Base):
+    """A version that an attempt reads, and why this one."""
+
+    __tablename__ = "run_input"
+    __table_args__ = (
+        ForeignKeyConstraint(
+            ["run_id", "attempt"], ["catalog.run_attempt.run_id", "catalog.run_attempt.attempt"]
+        ),
+    )
+    run_id: Mapped[UUID] = _key()
+    attempt: Mapped[int] = mapped_column(primary_key=True)
+    dataset_version_id: Mapped[UUID] = _key("dataset_version.dataset_version_id")
+    organisation_id: Mapped[UUID]
+    reason: Mapped[str]
+
+
+class LineageEdge(Base):
+    """An edge between datasets and processes, the way data flows; valid_to is null while it holds."""
+
+    __tablename__ = "lineage_edge"
+    edge_id: Mapped[UUID] = _key()
+    organisation_id: Mapped[UUID] = _to("organisation.organisation_id")
+    source_type: Mapped[str]
+    source_id: Mapped[UUID]
+    target_type: Mapped[str]
+    target_id: Mapped[UUID]
+    edge_role: Mapped[str]
+    process_id: Mapped[UUID | None] = _to("process.process_id")
+    origin: Mapped[str]
+    valid_from: Mapped[datetime]
+    valid_to: Mapped[datetime | None]
+
+
+class RunEvent(Base):
+    """A raw event as received. Partitioned by month of event_time."""
+
+    __tablename__ = "run_event"
+    event_time: Mapped[datetime] = mapped_column(primary_key=True)
+    content_hash: Mapped[str] = mapped_column(primary_key=True)
+    organisation_id: Mapped[UUID] = _key()
+    event_id: Mapped[UUID]
+    run_id: Mapped[UUID | None]
+    process_key: Mapped[str | None]
+    event_type: Mapped[str]
+    payload_json: Mapped[Json]
+    historical: Mapped[bool]
+    received_at: Mapped[datetime]
+
+
+class Outbox(Base):
+    """What others must be told; a row goes when it has been delivered."""
+
+    __tablename__ = "outbox"
+    outbox_id: Mapped[int] = mapped_column(BigInteger, primary_key=True)
+    organisation_id: Mapped[UUID]
+    topic: Mapped[str]
+    payload_json: Mapped[Json]
+    created_at: Mapped[datetime]
+
+
+class Sla(Base):
+    """A dataset's SLA as declared."""
+
+    __tablename__ = "sla"
+    sla_id: Mapped[UUID] = _key()
+    organisation_id: Mapped[UUID] = _to("organisation.organisation_id")
+    dataset_id: Mapped[UUID] = _to("dataset.dataset_id")
+    definition: Mapped[Json]
+    created_at: Mapped[datetime]
+    updated_at: Mapped[datetime]
+
+
+class QualityCheckDef(Base):
+    """A check as declared; retired when the declaration drops it."""
+
+    __tablename__ = "quality_check_def"
+    qdef_id: Mapped[UUID] = _key()
+    organisation_id: Mapped[UUID] = _to("organisation.organisation_id")
+    dataset_id: Mapped[UUID] = _to("dataset.dataset_id")
+    name: Mapped[str]
+    kind: Mapped[str]
+    column_name: Mapped[str | None]
+    parameters: Mapped[Json]
+    severity: Mapped[str]
+    quarantine: Mapped[bool]
+    description: Mapped[str | None]
+    created_at: Mapped[datetime]
+    retired_at: Mapped[datetime | None]
+
+
+class QualityCheckResult(Base):
+    """The result of a check, by name, on a version."""
+
+    __tablename__ = "quality_check_result"
+    dataset_version_id: Mapped[UUID] = _key("dataset_version.dataset_version_id")
+    name: Mapped[str] = mapped_column(primary_key=True)
+    organisation_id: Mapped[UUID]
+    status: Mapped[str]
+    failed_rows: Mapped[int | None] = mapped_column(BigInteger)
+    detail_json: Mapped[Json]
+    executed_at: Mapped[datetime]
+
+
+class DatasetRegistration(Base):
+    """A request to take a dataset in, and the steward's answer."""
+
+    __tablename__ = "dataset_registration"
+    reg_id: Mapped[UUID] = _key()
+    organisation_id: Mapped[UUID] = _to("organisation.organisation_id")
+    dataset_id: Mapped[UUID] = _to("dataset.dataset_id")
+    submitted_by: Mapped[str]
+    submitted_at: Mapped[datetime]
+    status: Mapped[str]
+    reviewer: Mapped[str | None]
+    review_comment: Mapped[str | None]
+
+
+class DatasetPin(Base):
+    """Readers (all, or one dataset) get this version whatever is published, until it is unpinned."""
+
+    __tablename__ = "dataset_pin"
+    pin_id: Mapped[UUID] = _key()
+    organisation_id: Mapped[UUID] = _to("organisation.organisation_id")
+    dataset_id: Mapped[UUID] = _to("dataset.dataset_id")
+    partition_key: Mapped[str]
+    consumer_id: Mapped[UUID | None] = _to("dataset.dataset_id")
+    dataset_version_id: Mapped[UUID] = _to("dataset_version.dataset_version_id")
+    pinned_by: Mapped[str]
+    reason: Mapped[str]
+    pinned_at: Mapped[datetime]
+    unpinned_by: Mapped[str | None]
+    unpinned_at: Mapped[datetime | None]
