@@ -1,0 +1,127 @@
+"""The result of every check on every version of a write, from counts, from footers, or else from the files."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from catalog.records import Check, CheckResult
+from resources import readback
+from resources.audit import Audit, result, row_count_result, unique_columns
+from resources.footers import Bounds, Footer
+from resources.leaves import Leaf, Leaves
+from resources.partitions import PartitionWrite
+
+
+def with_footers(leaves: Leaves, types: Mapping[str, str], single: Footer | None) -> Leaves:
+    """The leaves with what Parquet's footers would say, for formats that have none.
+
+    single: what was counted while one version was written; the partitions of a range and rows that were set
+    aside are counted now.
+    """
+
+    def measured(side: Sequence[Leaf], known: Footer | None) -> list[Leaf]:
+        if all(leaf.footer is not None for leaf in side):
+            return list(side)
+        if known is not None:
+            return [dataclasses.replace(leaf, footer=known) for leaf in side]
+        found = readback.summaries(leaves.frame(side), types)
+        empty = Footer(0, {name: Bounds(0, 0) for name in types})
+        return [dataclasses.replace(leaf, footer=found.get(leaf.partition, empty)) for leaf in side]
+
+    return dataclasses.replace(
+        leaves, accepted=measured(leaves.accepted, single), quarantined=measured(leaves.quarantined, None)
+    )
+
+
+def results(
+    leaves: Leaves, audit: Audit, partition: PartitionWrite | None, observed: Mapping[str, Any]
+) -> dict[str | None, list[CheckResult]]:
+    """The check results of each partition, in the order of the checks, `partition` last."""
+    found: dict[str | None, list[CheckResult]] = {leaf.partition: [] for leaf in leaves.accepted}
+    aside = {leaf.partition: leaf for leaf in leaves.quarantined}
+    failed = _failures(leaves, audit, observed)
+    for row in audit.rows:
+        for leaf in leaves.accepted:
+            count, examples = failed.get((row.check.name, leaf.partition), (0, []))
+            detail: dict[str, Any] = {"examples": examples} if examples else {}
+            if count and row.check.quarantine:
+                detail["location"] = aside[leaf.partition].location
+            found[leaf.partition].append(result(row.check, count, count == 0, detail))
+    for check in audit.whole:
+        for key, outcome in _whole(leaves, audit, check).items():
+            found[key].append(outcome)
+    if partition is not None:
+        outcome = _partition(audit.partition, observed)
+        for outcomes in found.values():
+            outcomes.append(outcome)
+    return found
+
+
+def _failures(
+    leaves: Leaves, audit: Audit, observed: Mapping[str, Any]
+) -> dict[tuple[str, str | None], readback.Failures]:
+    """Failing rows and examples by check and partition, for those that are not known to have none; one job a side."""
+    counts = {
+        name.removeprefix("check:"): int(n) for name, n in observed.items() if name.startswith("check:")
+    }
+    failed: dict[tuple[str, str | None], readback.Failures] = {}
+    for side, aside in ((leaves.accepted, False), (leaves.quarantined, True)):
+        rows = [row for row in audit.rows if row.check.quarantine is aside]
+        filled = [leaf for leaf in side if leaf.files]
+        doubtful = [r for r in rows if not all(audit.proven(r, counts, leaf.footer) for leaf in filled)]
+        if not doubtful:
+            continue
+        read = [leaf for leaf in filled if not all(audit.proven(r, counts, leaf.footer) for r in doubtful)]
+        for key, by_check in readback.failures(leaves.frame(read), doubtful).items():
+            failed.update({(name, key): answer for name, answer in by_check.items()})
+    return failed
+
+
+def _whole(leaves: Leaves, audit: Audit, check: Check) -> dict[str | None, CheckResult]:
+    """The results of a check that judges a version as a whole, by partition."""
+    if check.kind == "row_count":
+        return {leaf.partition: row_count_result(check, leaf.measured.row_count) for leaf in leaves.accepted}
+    if check.kind == "unique":
+        return _unique(leaves, audit, check)
+    return {leaf.partition: _one(leaves, leaf, check) for leaf in leaves.accepted}
+
+
+def _unique(leaves: Leaves, audit: Audit, check: Check) -> dict[str | None, CheckResult]:
+    columns = unique_columns(check)
+    shown = [name for name in columns if name not in audit.sensitive]
+    filled = [leaf for leaf in leaves.accepted if leaf.files]
+    failed = readback.duplicates(leaves.frame(filled), columns, shown) if filled else {}
+    outcomes = {}
+    for leaf in leaves.accepted:
+        count, examples = failed.get(leaf.partition, (0, []))
+        detail: dict[str, Any] = {"columns": list(columns), **({"examples": examples} if examples else {})}
+        outcomes[leaf.partition] = result(check, count, count == 0, detail)
+    return outcomes
+
+
+def _one(leaves: Leaves, leaf: Leaf, check: Check) -> CheckResult:
+    """A check that needs a version's frame of its own."""
+    frame = leaves.frame([leaf]).drop(readback.PARTITION)
+    if check.kind == "pandera":
+        from resources.models import passes
+
+        passed, detail = passes(check, frame)
+        return result(check, None, passed, detail)
+    expected = set(check.parameters["values"])
+    found = readback.distinct_values(frame, str(check.column), len(expected) + 1)
+    return result(
+        check,
+        None,
+        found == expected,
+        {"missing": len(expected - found), "unexpected": len(found - expected)},
+    )
+
+
+def _partition(check: Check, observed: Mapping[str, Any]) -> CheckResult:
+    count = int(observed["partition"])
+    examples = dict.fromkeys(
+        observed[name] for name in ("partition_low", "partition_high") if observed[name] is not None
+    )
+    return result(check, count, count == 0, {"examples": list(examples)} if count else {})

@@ -1,0 +1,118 @@
+"""What the footers of Parquet files say: how many rows, and each column's nulls, minimum and maximum."""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from resources.errors import WarehouseUnavailable
+from resources.files import Files, StoredFile
+
+_MAGIC = b"PAR1"
+_TRAILER = 8  # the footer's length and the magic
+_FIRST_READ = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """A column over a set of rows; the values are Python's of the column's type.
+
+    null_count is None, and so are minimum and maximum, where the files do not say: no value at all, a type
+    without order, a text too long for a footer, a NaN among the values.
+    """
+
+    row_count: int
+    null_count: int | None
+    minimum: Any = None
+    maximum: Any = None
+
+    @property
+    def all_null(self) -> bool:
+        """Whether it is known that there is no value."""
+        return self.null_count == self.row_count
+
+
+@dataclass(frozen=True, slots=True)
+class Footer:
+    """The rows of some files together."""
+
+    row_count: int
+    columns: Mapping[str, Bounds]
+
+
+def read_footers(files: Files, stored: Iterable[StoredFile], columns: Iterable[str]) -> Footer:
+    """The footers of the files together, for these top-level columns (nested ones have no bounds).
+
+    Raises WarehouseUnavailable when a file cannot be read back.
+    """
+    wanted = frozenset(columns)
+    parts = [_footer(_metadata(files, file), wanted) for file in stored]
+    return Footer(
+        sum(part.row_count for part in parts),
+        {name: _merged([part.columns[name] for part in parts]) for name in wanted},
+    )
+
+
+def _metadata(files: Files, file: StoredFile) -> pq.FileMetaData:
+    """Parse a file's footer out of its last bytes, so that no filesystem but ours is needed."""
+    tail = files.tail(file.path, _FIRST_READ, file.byte_size)
+    if tail[-4:] != _MAGIC:
+        raise WarehouseUnavailable(f"{file.path} was written and does not read back as Parquet. Run again.")
+    length = int.from_bytes(tail[-_TRAILER:-4], "little") + _TRAILER
+    if length > len(tail):
+        tail = files.tail(file.path, length, file.byte_size)
+    return pq.read_metadata(io.BytesIO(_MAGIC + tail[-length:]))
+
+
+def _footer(metadata: pq.FileMetaData, wanted: frozenset[str]) -> Footer:
+    places = {metadata.schema.column(i).path: i for i in range(metadata.num_columns)}
+    groups = [metadata.row_group(g) for g in range(metadata.num_row_groups)]
+    return Footer(
+        metadata.num_rows,
+        {
+            name: _merged([_bounds(group.column(places[name]), group.num_rows) for group in groups])
+            if name in places
+            else Bounds(metadata.num_rows, None)
+            for name in wanted
+        },
+    )
+
+
+def _bounds(chunk: pq.ColumnChunkMetaData, row_count: int) -> Bounds:
+    statistics = chunk.statistics if chunk.is_stats_set else None
+    if statistics is None:
+        return Bounds(row_count, None)
+    nulls = statistics.null_count if statistics.has_null_count else None
+    if not statistics.has_min_max:
+        return Bounds(row_count, nulls)
+    try:
+        minimum, maximum = statistics.min, statistics.max
+    except (OverflowError, ValueError):  # a date that Python has no value for
+        return Bounds(row_count, nulls)
+    # Spark puts NaN above every number; writers put it among the bounds or leave it out.
+    nan = isinstance(maximum, float) and (math.isnan(maximum) or math.isnan(minimum))
+    if nan or isinstance(minimum, bytes):
+        return Bounds(row_count, nulls)
+    return Bounds(row_count, nulls, minimum, maximum)
+
+
+def _merged(parts: list[Bounds]) -> Bounds:
+    """Bounds of disjoint sets of rows as one: what is unknown of one is unknown of all."""
+    if len(parts) == 1:
+        return parts[0]
+    counts = [part.null_count for part in parts if part.null_count is not None]
+    rows, nulls = sum(part.row_count for part in parts), sum(counts) if len(counts) == len(parts) else None
+    valued = [part for part in parts if not part.all_null]
+    if not valued or any(part.minimum is None for part in valued):
+        return Bounds(rows, nulls)
+    return Bounds(
+        rows,
+        nulls,
+        min(part.minimum for part in valued),
+        max(part.maximum for part in valued),
+    )

@@ -1,0 +1,36 @@
+"""Partition keys as directory names, exactly as Spark writes them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column
+
+COLUMN = "partition"
+_ESCAPED = frozenset([chr(i) for i in range(1, 0x20)] + list("\"#%'*/:=?\\{[]^\x7f"))
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionWrite:
+    """The partitions that a write is to fill. `column` yields a row's partition key as a string."""
+
+    column: Column
+    keys: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if not self.keys or not all(self.keys):
+            raise ValueError("a partitioned write needs at least one partition key, and no empty one")
+        if len(set(self.keys)) != len(self.keys):
+            raise ValueError("a partition key occurs twice")
+
+
+def directory(key: str) -> str:
+    """The name of a partition's directory: `partition=<escaped key>`."""
+    return f"{COLUMN}={escaped(key)}"
+
+
+def escaped(key: str) -> str:
+    """A key as part of a file name, as Spark does it (ExternalCatalogUtils.escapePathName)."""
+    return "".join(f"%{ord(c):02X}" if c in _ESCAPED else c for c in key)

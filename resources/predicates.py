@@ -1,0 +1,215 @@
+"""The checks that look at one row at a time, as Spark conditions that are true where a row fails.
+
+They mean what pandera's own checks of these names mean: a null passes all but `not_null`. pandera counts rows
+that do not meet a condition, one Spark job per check; a condition can be counted along with the write.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from catalog.records import Check
+from resources.errors import InvalidCheck
+from resources.footers import Bounds
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column
+
+_NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal")
+_TIMES = ("date", "timestamp", "timestamp_ntz")
+_TEXT = ("string", "char", "varchar")
+_ORDERED = _NUMBERS + _TIMES
+_LISTED = (*_ORDERED, *_TEXT, "binary")
+_COMPARED = (*_LISTED, "boolean")
+
+# kind: (types it is defined for, parameters it must have, parameters it may have)
+_SIGNATURES: Mapping[str, tuple[tuple[str, ...], frozenset[str], frozenset[str]]] = {
+    "equal_to": (_COMPARED, frozenset({"value"}), frozenset()),
+    "not_equal_to": (_COMPARED, frozenset({"value"}), frozenset()),
+    "greater_than": (_ORDERED, frozenset({"min_value"}), frozenset()),
+    "greater_than_or_equal_to": (_ORDERED, frozenset({"min_value"}), frozenset()),
+    "less_than": (_ORDERED, frozenset({"max_value"}), frozenset()),
+    "less_than_or_equal_to": (_ORDERED, frozenset({"max_value"}), frozenset()),
+    "in_range": (_ORDERED, frozenset({"min_value", "max_value"}), frozenset({"include_min", "include_max"})),
+    "isin": (_LISTED, frozenset({"allowed_values"}), frozenset()),
+    "notin": (_LISTED, frozenset({"forbidden_values"}), frozenset()),
+    "str_matches": (_TEXT, frozenset({"pattern"}), frozenset()),
+    "str_contains": (_TEXT, frozenset({"pattern"}), frozenset()),
+    "str_startswith": (_TEXT, frozenset({"string"}), frozenset()),
+    "str_endswith": (_TEXT, frozenset({"string"}), frozenset()),
+    "str_length": (_TEXT, frozenset(), frozenset({"min_value", "max_value", "exact_value"})),
+    "not_null": ((), frozenset(), frozenset()),
+}
+KINDS = frozenset(_SIGNATURES) | {"sql"}
+
+
+def failing(check: Check, types: Mapping[str, str]) -> Column:
+    """The condition that is true for a row that fails the check; false or null for one that passes.
+
+    types: the frame's columns with Spark's simple type names. Raises InvalidCheck when the check does not fit
+    them.
+    """
+    from pyspark.sql import functions as F
+
+    if check.kind == "sql":
+        expression = check.parameters.get("expression")
+        if not isinstance(expression, str) or not expression.strip():
+            raise InvalidCheck(f"Check {check.name}: an sql check needs the parameter `expression`.")
+        return ~F.expr(f"({expression}\n)")  # a line of its own, so that a comment at its end closes
+    validate(check, types)
+    value = F.col(quoted(str(check.column)))
+    if check.kind == "not_null":
+        return value.isNull()
+    return ~_meets(check.kind, value, check.parameters)
+
+
+def validate(check: Check, types: Mapping[str, str]) -> None:
+    """Raise InvalidCheck unless the check's column exists, has a fitting type, and its parameters are complete."""
+    accepted, required, optional = _SIGNATURES[check.kind]
+    if check.column is None or check.column not in types:
+        raise InvalidCheck(
+            f"Check {check.name}: there is no column {check.column!r}; columns are {', '.join(types)}. Correct "
+            "`column`."
+        )
+    base = types[check.column].partition("(")[0]
+    if accepted and base not in accepted:
+        raise InvalidCheck(
+            f"Check {check.name}: {check.kind} is not defined for {check.column} of type {types[check.column]}, "
+            f"only for {', '.join(accepted)}. Choose another check, or an sql check."
+        )
+    given = frozenset(name for name, value in check.parameters.items() if value is not None)
+    wrong = (required - given) | (given - required - optional)
+    if wrong or (check.kind == "str_length" and not given):
+        expected = (
+            ", ".join([*sorted(required), *(f"{name} (optional)" for name in sorted(optional))]) or "none"
+        )
+        raise InvalidCheck(
+            f"Check {check.name}: {check.kind} takes the parameters {expected}; got {sorted(given)}."
+        )
+    if base in _NUMBERS:
+        for name in given - {"include_min", "include_max"}:
+            value = check.parameters[name]
+            values = value if isinstance(value, list | tuple | set | frozenset) else [value]
+            if not all(isinstance(item, int | float | Decimal) for item in values):
+                raise InvalidCheck(
+                    f"Check {check.name}: `{name}` must be a number as {check.column} is {types[check.column]}; "
+                    f"got {value!r}."
+                )
+
+
+def proven(check: Check, type: str, bounds: Bounds) -> bool:
+    """Whether a column's bounds alone show that no row fails the check; false when they do not tell.
+
+    Only for checks about order and nulls. The bounds' values must be exact in Python as they are in Spark,
+    which is why a parameter of another kind of type than the column's proves nothing.
+    """
+    if bounds.row_count == 0:
+        return True
+    if check.kind == "not_null":
+        return bounds.null_count == 0
+    if check.kind not in _HOLDS:
+        return False
+    if bounds.all_null:
+        return True
+    if bounds.minimum is None:
+        return False
+    limits = {
+        name: _comparable(check.parameters.get(name), type)
+        for name in ("min_value", "max_value")
+        if name in check.parameters
+    }
+    if None in limits.values():
+        return False
+    return _HOLDS[check.kind](bounds.minimum, bounds.maximum, {**check.parameters, **limits})
+
+
+_Parameters = Mapping[str, Any]
+_HOLDS: Mapping[str, Callable[[Any, Any, _Parameters], bool]] = {
+    "greater_than": lambda low, high, p: bool(low > p["min_value"]),
+    "greater_than_or_equal_to": lambda low, high, p: bool(low >= p["min_value"]),
+    "less_than": lambda low, high, p: bool(high < p["max_value"]),
+    "less_than_or_equal_to": lambda low, high, p: bool(high <= p["max_value"]),
+    "in_range": lambda low, high, p: bool(
+        (low >= p["min_value"] if p.get("include_min", True) else low > p["min_value"])
+        and (high <= p["max_value"] if p.get("include_max", True) else high < p["max_value"])
+    ),
+}
+BOUNDED = frozenset(_HOLDS) | {"not_null"}
+
+
+def quoted(name: str) -> str:
+    """A column name that Spark takes as one name, whatever is in it."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def _meets(kind: str, value: Column, parameters: _Parameters) -> Column:
+    """The condition that pandera's check of that name filters by."""
+    from pyspark.sql import functions as F
+
+    conditions: Mapping[str, Callable[[_Parameters], Column]] = {
+        "equal_to": lambda p: value == p["value"],
+        "not_equal_to": lambda p: value != p["value"],
+        "greater_than": lambda p: value > p["min_value"],
+        "greater_than_or_equal_to": lambda p: value >= p["min_value"],
+        "less_than": lambda p: value < p["max_value"],
+        "less_than_or_equal_to": lambda p: value <= p["max_value"],
+        "in_range": lambda p: (
+            (value >= p["min_value"] if p.get("include_min", True) else value > p["min_value"])
+            & (value <= p["max_value"] if p.get("include_max", True) else value < p["max_value"])
+        ),
+        "isin": lambda p: value.isin(list(p["allowed_values"])),
+        "notin": lambda p: ~value.isin(list(p["forbidden_values"])),
+        "str_matches": lambda p: value.rlike("^" + _pattern(p["pattern"]).removeprefix("^")),
+        "str_contains": lambda p: value.rlike(_pattern(p["pattern"])),
+        "str_startswith": lambda p: value.startswith(p["string"]),
+        "str_endswith": lambda p: value.endswith(p["string"]),
+        "str_length": lambda p: _length(F.length(value), p),
+    }
+    return conditions[kind](parameters)
+
+
+def _length(length: Column, parameters: _Parameters) -> Column:
+    exact: int | None = parameters.get("exact_value")
+    if exact is not None:
+        return length.between(exact, exact)
+    low, high = parameters.get("min_value"), parameters.get("max_value")
+    return length.between(0 if low is None else low, 2**31 - 1 if high is None else high)
+
+
+def _pattern(pattern: str | re.Pattern[str]) -> str:
+    return pattern.pattern if isinstance(pattern, re.Pattern) else pattern
+
+
+def _comparable(value: Any, type: str) -> Any:  # noqa: ANN401 - a check's parameter is any value
+    """The value as Python's type of the column, or None when comparing it in Python might differ from Spark."""
+    base = type.partition("(")[0]
+    if isinstance(value, bool):
+        return None
+    if base in ("tinyint", "smallint", "int", "bigint"):
+        return value if isinstance(value, int) else None
+    if base in ("float", "double"):
+        # Spark compares as doubles; an integer beyond 2**53 is not one.
+        return value if isinstance(value, float) or (isinstance(value, int) and abs(value) <= 2**53) else None
+    if base == "decimal":
+        return value if isinstance(value, int | Decimal) else None
+    if base == "date":
+        if isinstance(value, str):
+            return _date(value)
+        return value if value.__class__ is dt.date else None  # a datetime is a date to isinstance
+    if base == "timestamp":
+        return value if isinstance(value, dt.datetime) and value.tzinfo is not None else None
+    return None
+
+
+def _date(text: str) -> dt.date | None:
+    """The date of `yyyy-mm-dd`; None for other spellings, of which Python and Spark know different ones."""
+    if not re.fullmatch(r"\d{4}-\d{2}-\d{2}", text):
+        return None
+    try:
+        return dt.date.fromisoformat(text)
+    except ValueError:
+        return None

@@ -1,0 +1,162 @@
+"""Reading written, still unpublished versions once more, for what could not be answered while they were written.
+
+Many partitions are read by one job: frames have the column PARTITION, and every answer is per partition.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from resources.audit import RowCheck
+from resources.footers import Bounds, Footer
+from resources.predicates import quoted
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, Row
+
+PARTITION = "__partition"
+
+_EPOCH = dt.datetime.fromtimestamp(0, dt.UTC)
+_ISO = "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"
+
+Key = str | None
+Failures = tuple[int, list[Any]]  # how many rows fail, and examples
+
+
+def failures(frame: DataFrame, rows: Sequence[RowCheck]) -> dict[Key, dict[str, Failures]]:
+    """Per partition and check the failing rows, with the smallest and the largest failing value as examples."""
+    from pyspark.sql import functions as F
+
+    aggregates: list[Column] = []
+    for number, row in enumerate(rows):
+        aggregates.append(F.count_if(row.failing).alias(f"count{number}"))
+        if row.shown:
+            value = F.when(row.failing, _shown(frame, row.shown))
+            aggregates += [F.min(value).alias(f"low{number}"), F.max(value).alias(f"high{number}")]
+    return {
+        key: {r.check.name: (answer[f"count{n}"], _examples(answer, n, r.shown)) for n, r in enumerate(rows)}
+        for key, answer in _per_partition(frame, aggregates).items()
+    }
+
+
+def duplicates(frame: DataFrame, columns: Sequence[str], shown: Sequence[str]) -> dict[Key, Failures]:
+    """Per partition the rows whose key occurs more than once (nulls are equal, as in pandera), with example keys."""
+    from pyspark.sql import functions as F
+
+    occurrences = "__occurrences"
+    keys = frame.groupBy(PARTITION, *(F.col(quoted(name)) for name in columns)).agg(
+        F.count(F.lit(1)).alias(occurrences)
+    )
+    aggregates = [F.sum(occurrences).alias("count0")]
+    if shown:
+        key = _shown(frame, shown)
+        aggregates += [F.min(key).alias("low0"), F.max(key).alias("high0")]
+    repeated = keys.where(F.col(occurrences) > 1)
+    return {
+        key: (answer["count0"] or 0, _examples(answer, 0, shown))
+        for key, answer in _per_partition(repeated, aggregates).items()
+    }
+
+
+def summary_aggregates(columns: Mapping[str, str], scope: Column) -> dict[str, Column]:
+    """The aggregates over the rows in scope that `footer_of` reads: row count, and each column's nulls and bounds."""
+    from pyspark.sql import functions as F
+
+    aggregates = {"rows": F.count_if(scope)}
+    for number, (name, type) in enumerate(columns.items()):
+        value = F.col(quoted(name))
+        aggregates[f"nulls{number}"] = F.count_if(scope & value.isNull())
+        if _bounded(type):
+            # As microseconds, since PySpark would hand a timestamp over in the zone of this process, without
+            # saying so.
+            exact = F.unix_micros(value) if type == "timestamp" else value
+            aggregates[f"low{number}"] = F.min(F.when(scope, exact))
+            aggregates[f"high{number}"] = F.max(F.when(scope, exact))
+    return aggregates
+
+
+def footer_of(answer: Mapping[str, Any], columns: Mapping[str, str]) -> Footer:
+    """What a Parquet footer would say, from the summary aggregates."""
+    rows = int(answer["rows"])
+    bounds = {}
+    for number, (name, type) in enumerate(columns.items()):
+        low, high = answer.get(f"low{number}"), answer.get(f"high{number}")
+        if isinstance(high, float) and math.isnan(high):  # Spark puts NaN above every number
+            low = high = None
+        if type == "timestamp" and low is not None and high is not None:
+            low, high = _EPOCH + dt.timedelta(microseconds=low), _EPOCH + dt.timedelta(microseconds=high)
+        bounds[name] = Bounds(rows, int(answer[f"nulls{number}"]), low, high)
+    return Footer(rows, bounds)
+
+
+def summaries(frame: DataFrame, columns: Mapping[str, str]) -> dict[Key, Footer]:
+    """Per partition what a Parquet footer would say; partitions without rows are left out."""
+    from pyspark.sql import functions as F
+
+    aggregates = [column.alias(name) for name, column in summary_aggregates(columns, F.lit(True)).items()]
+    return {
+        key: footer_of(answer.asDict(), columns) for key, answer in _per_partition(frame, aggregates).items()
+    }
+
+
+def distinct_values(frame: DataFrame, column: str, limit: int) -> set[Any]:
+    """Up to `limit` distinct values of the column, null among them."""
+    from pyspark.sql import functions as F
+
+    return {row[0] for row in frame.select(F.col(quoted(column))).distinct().limit(limit).collect()}
+
+
+def jsonable(value: Any) -> Any:  # noqa: ANN401 - any value of a Spark row
+    """A value of a Spark row as JSON has it: times as ISO text, decimals as text, NaN as text."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if value is None or isinstance(value, str | int | float):
+        return value
+    if isinstance(value, dt.datetime | dt.date):
+        return value.isoformat()
+    if isinstance(value, bytes | bytearray):
+        return bytes(value).hex()
+    if isinstance(value, Decimal):
+        return format(value, "f")
+    if hasattr(value, "asDict"):
+        return {name: jsonable(item) for name, item in value.asDict().items()}
+    if isinstance(value, list | tuple):
+        return [jsonable(item) for item in value]
+    return str(value)
+
+
+def _per_partition(frame: DataFrame, aggregates: Sequence[Column]) -> dict[Key, Row]:
+    return {row[PARTITION]: row for row in frame.groupBy(PARTITION).agg(*aggregates).collect()}
+
+
+def _examples(answer: Row, number: int, shown: Sequence[str]) -> list[Any]:
+    """The distinct examples; of a single column the bare values."""
+    if not shown:
+        return []
+    ends = [answer[f"low{number}"], answer[f"high{number}"]]
+    values = [jsonable(end[0] if len(shown) == 1 else end) for end in ends if end is not None]
+    return values if len(values) < 2 or values[0] != values[1] else values[:1]
+
+
+def _bounded(type: str) -> bool:
+    base = type.partition("(")[0]
+    return not base.startswith(("binary", "array<", "map<", "struct<", "variant", "interval"))
+
+
+def _shown(frame: DataFrame, columns: Sequence[str]) -> Column:
+    """The columns to show, timestamps as text in UTC."""
+    from pyspark.sql import functions as F
+    from pyspark.sql.types import TimestampType
+
+    return F.struct(
+        *(
+            F.date_format(quoted(name), _ISO).alias(name)
+            if isinstance(frame.schema[name].dataType, TimestampType)
+            else F.col(quoted(name))
+            for name in columns
+        )
+    )

@@ -1,0 +1,223 @@
+"""The Spark session of a process: started when first used, where the settings say, and anew when its JVM died."""
+
+from __future__ import annotations
+
+import logging
+import socket
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import dagster as dg
+from pydantic import Field
+
+from resources.errors import SparkUnavailable
+from resources.java import require_java
+from resources.progress import INTERVAL, progress
+from settings import settings
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+DEFAULTS: Mapping[str, str] = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.adaptive.enabled": "true",
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.sql.files.ignoreCorruptFiles": "false",
+    "spark.sql.files.ignoreMissingFiles": "false",
+}
+# Version 1 moves a task's files into place only when the whole job commits.
+CLUSTER_DEFAULTS: Mapping[str, str] = {"spark.hadoop.mapreduce.fileoutputcommitter.algorithm.version": "1"}
+LOCAL_DEFAULTS: Mapping[str, str] = {
+    "spark.ui.enabled": "false",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+}
+ANSWER_SECONDS = 5.0  # how long a master may take to accept a connection
+
+_starting = threading.RLock()
+
+
+class SparkResource(dg.ConfigurableResource[None]):
+    """Spark for assets. Fields left empty come from the settings (HEADRACE_SPARK__MASTER, headrace.toml).
+
+    There is one session per process, shared by all resources: the first use decides where it runs.
+    """
+
+    master: str | None = Field(default=None, description="local[*], spark://host:port, yarn or k8s://host")
+    remote: str | None = Field(
+        default=None, description="a Spark Connect server, sc://host:port, instead of a master"
+    )
+    conf: dict[str, str] = Field(
+        default_factory=dict, description="Spark settings over those of the settings file"
+    )
+
+    @property
+    def session(self) -> SparkSession:
+        """The running session, started now if there is none or its JVM is gone.
+
+        Raises SparkUnavailable saying what is missing and what to do.
+        """
+        with _starting:
+            return _living_session() or self._start()
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether Spark runs behind Spark Connect."""
+        return self._address()[1] is not None
+
+    @contextmanager
+    def configured(self, conf: Mapping[str, str]) -> Iterator[SparkSession]:
+        """The session with `conf` applied; what was set before is put back at the end.
+
+        Raises SparkUnavailable for a setting that only takes effect when Spark starts.
+        """
+        session = self.session
+        before: dict[str, str | None] = {}
+        try:
+            for key, value in conf.items():
+                if not session.conf.isModifiable(key):
+                    raise SparkUnavailable(
+                        f"{key} cannot be changed once Spark runs. Move it from the dataset's Spark settings to "
+                        "spark.conf in headrace.toml."
+                    )
+                before[key] = session.conf.get(key, None)
+                session.conf.set(key, value)
+            yield session
+        finally:
+            if _alive(session):
+                for key, earlier in before.items():
+                    session.conf.unset(key) if earlier is None else session.conf.set(key, earlier)
+
+    @contextmanager
+    def progress(self, log: logging.Logger, interval: float = INTERVAL) -> Iterator[None]:
+        """Tell `log` every `interval` seconds how far Spark's jobs and stages are."""
+        with progress(self.session, log, self.is_remote, interval):
+            yield
+
+    def stop(self) -> None:
+        """Stop the process's session, if one runs."""
+        with _starting:
+            session = _living_session()
+            if session is not None:
+                session.stop()
+
+    def _address(self) -> tuple[str, str | None]:
+        """Where Spark runs: (master, remote)."""
+        configured = settings().spark
+        if self.remote or self.master:
+            return self.master or "", self.remote
+        return configured.master, configured.remote
+
+    def _start(self) -> SparkSession:
+        from pyspark.sql import SparkSession
+
+        master, remote = self._address()
+        address = remote or master
+        _require_answer(address)
+        builder = SparkSession.builder.appName("headrace")
+        conf = {**DEFAULTS, **settings().spark.conf, **self.conf}
+        if remote:
+            builder = builder.remote(remote)
+        else:
+            require_java()
+            local = LOCAL_DEFAULTS if master.startswith("local") else {}
+            warehouse = {"spark.sql.warehouse.dir": (settings().home.resolve() / "spark").as_uri()}
+            conf = {**CLUSTER_DEFAULTS, **local, **warehouse, **conf}
+            builder = builder.master(master)
+        for key, value in conf.items():
+            builder = builder.config(key, value)
+        try:
+            session = builder.getOrCreate()
+            session.range(0).schema  # noqa: B018 - a Connect server is only spoken to when asked something
+        except Exception as error:  # Spark, py4j and gRPC each have their own
+            raise SparkUnavailable(
+                f"Spark does not start on {address}: {_first_line(error)}. Check spark.master, spark.remote and "
+                "spark.conf in headrace.toml (or HEADRACE_SPARK__*), and Spark's own log above."
+            ) from error
+        if not remote:
+            session.sparkContext.setLogLevel("WARN")
+        return session
+
+
+def _living_session() -> SparkSession | None:
+    """The process's session if it still answers; a dead one is forgotten so that a new one can start."""
+    from pyspark.sql import SparkSession
+
+    if not _jvm_answers():
+        _forget_jvm()
+        return None
+    session = SparkSession.getActiveSession()
+    return session if session is not None and _alive(session) else None
+
+
+def _jvm_answers() -> bool:
+    """Whether the JVM that PySpark would talk to is there (true as well when none has been started)."""
+    from pyspark import SparkContext
+
+    if SparkContext._gateway is None:
+        return True
+    process = getattr(SparkContext._gateway, "proc", None)
+    if process is not None and process.poll() is not None:
+        return False
+    try:
+        SparkContext._gateway.jvm.System.nanoTime()
+    except Exception:  # py4j's network errors and the operating system's all mean the same
+        return False
+    return True
+
+
+def _alive(session: SparkSession) -> bool:
+    """Whether the session answers."""
+    try:
+        if hasattr(session, "_jsparkSession"):
+            return not session._jsparkSession.sparkContext().isStopped()
+        return not session.is_stopped  # type: ignore[attr-defined]  # Spark Connect's session
+    except Exception:  # any failure to answer, of py4j, its socket or gRPC, means the same
+        return False
+
+
+def _forget_jvm() -> None:
+    """Drop PySpark's references to a JVM that is gone, and end the process should it still hang about."""
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    gateway = SparkContext._gateway
+    if gateway is not None:
+        process = getattr(gateway, "proc", None)
+        if process is not None:
+            process.kill()
+            process.wait()
+        gateway.shutdown()
+    SparkContext._gateway = None
+    SparkContext._jvm = None
+    SparkContext._active_spark_context = None
+    SparkSession._instantiatedSession = None
+    SparkSession._activeSession = None
+
+
+def _require_answer(address: str) -> None:
+    """Fail within seconds, where Spark itself would try for minutes, when nothing listens at spark:// or sc://."""
+    scheme, _, rest = address.partition("://")
+    if scheme not in ("spark", "sc"):
+        return
+    refusals = []
+    for place in rest.split(","):
+        host = urlsplit(f"//{place.split(';')[0]}")
+        port = host.port or (15002 if scheme == "sc" else 7077)
+        try:
+            with socket.create_connection((host.hostname or "localhost", port), timeout=ANSWER_SECONDS):
+                return
+        except OSError as error:
+            refusals.append(f"{host.hostname}:{port}: {error}")
+    raise SparkUnavailable(
+        f"Nothing answers at {address} ({'; '.join(refusals)}). Start it, or correct spark.master / spark.remote in "
+        "headrace.toml (or HEADRACE_SPARK__MASTER / HEADRACE_SPARK__REMOTE)."
+    )
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")

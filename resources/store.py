@@ -1,0 +1,135 @@
+"""The versions of datasets in the warehouse: each written once to a directory of its own, and read from there."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import secrets
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from catalog.records import Check, Column, Publication, Version
+from resources.failures import explained
+from resources.files import files_for, normalised
+from resources.formats import OutputFormat
+from resources.partitions import PartitionWrite, escaped
+from resources.reading import read_versions, require_complete
+from resources.sizes import Size, size_of
+from resources.writing import WrittenVersion, write_version
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+class VersionStore:
+    """Writes and reads versions with one Spark session. Locations are Hadoop path strings, taken literally.
+
+    A version lies at `<warehouse>/<domain>/<name>/<tag>`, of a partitioned dataset in `partition=<key>`
+    below, and when rows can be set aside in `rows=accepted` below that.
+    """
+
+    def __init__(self, session: SparkSession, warehouse_uri: str) -> None:
+        self._session = session
+        self._warehouse = normalised(warehouse_uri)
+        self._files = files_for(self._warehouse, session)
+        self._inputs: dict[str, Version] = {}
+
+    @staticmethod
+    def tag() -> str:
+        """A fresh version tag: the time in UTC to the second, and eight random hex digits."""
+        return f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}"
+
+    def write(
+        self,
+        df: DataFrame,
+        *,
+        dataset: str,
+        tag: str,
+        output: OutputFormat | None = None,
+        columns: Sequence[Column] = (),
+        checks: Sequence[Check] = (),
+        partition: PartitionWrite | None = None,
+    ) -> list[WrittenVersion]:
+        """Write the frame as a new version (one per partition key, in their order) and run the checks on it.
+
+        columns: the declared ones, which the frame must have by name and type in any order; they are written
+        in the declared order. Empty: the frame's own. Rows whose partition key was not asked for are not
+        written; the check `partition` fails with their number.
+        Raises SchemaMismatch, InvalidCheck, WarehouseUnavailable, CorruptInput (an input version's file) and
+        SparkUnavailable; what was written by then is in no version and is never read.
+        """
+        location = f"{self._warehouse}/{dataset}/{tag}"
+        with self.explained(location):
+            return write_version(
+                self._session,
+                self._files,
+                df,
+                dataset,
+                location,
+                output or OutputFormat(),
+                columns,
+                checks,
+                partition,
+            )
+
+    def read(self, versions: Sequence[Version]) -> DataFrame:
+        """The rows of all the versions, which are of one dataset: one scan, however many partitions.
+
+        The columns are those of the newest version, then those that only older ones have; what a version
+        lacks is null.
+        Raises SchemaMismatch when a column's types do not fit each other, CorruptInput for a version that
+        does not have the files and bytes that were published. A file that turns out to be corrupt while it is
+        read raises CorruptInput when the frame is written through this store, or within `explained`.
+        """
+        require_complete(self._session, versions)
+        self._inputs.update((version.location, version) for version in versions)
+        return read_versions(self._session, versions)
+
+    @contextmanager
+    def explained(self, target: str) -> Iterator[None]:
+        """Raise Spark's and Java's exceptions within as WarehouseUnavailable, CorruptInput, ... where they mean that.
+
+        target: what is being worked on, for the message.
+        """
+        with explained(target, tuple(self._inputs.values())):
+            yield
+
+    def sizes(self, location: str) -> Size:
+        """Bytes, files and checksum of whatever lies at a location, a directory or a file.
+
+        Raises WarehouseUnavailable when nothing does.
+        """
+        return size_of(files_for(location, self._session).data_files(location))
+
+    def exists(self, location: str) -> bool:
+        """Whether anything lies at a location."""
+        return files_for(location, self._session).exists(location)
+
+    def publish_manifest(self, publication: Publication) -> str:
+        """Tell readers outside of the platform what is published: one JSON file per pointer, replaced as a whole.
+
+        Returns its location, `<warehouse>/<dataset>/_published/<partition or "current">.json`.
+        """
+        version = publication.version
+        files = files_for(version.location, self._session).data_files(version.location)
+        manifest = {
+            "dataset": version.dataset,
+            "partition": version.partition,
+            "tag": version.tag,
+            "location": version.location,
+            "format": version.format,
+            "options": dict(version.metadata.get("options") or {}),
+            "columns": [dataclasses.asdict(column) for column in version.columns],
+            "row_count": version.row_count,
+            "byte_size": version.byte_size,
+            "checksum": version.checksum,
+            "files": [{"name": file.name, "byte_size": file.byte_size} for file in files],
+            "generation": publication.generation,
+            "published_at": datetime.now(UTC).isoformat(timespec="seconds"),
+        }
+        name = "current" if version.partition is None else escaped(version.partition)
+        path = f"{self._warehouse}/{version.dataset}/_published/{name}.json"
+        self._files.replace_text(path, json.dumps(manifest, indent=2, default=str) + "\n")
+        return path

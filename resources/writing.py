@@ -1,0 +1,227 @@
+"""Writing one frame as one version, or as the versions of many partitions, with its audit in the same pass."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any
+
+from catalog.records import Check, CheckResult, Column
+from resources import auditing
+from resources.audit import Audit, plan
+from resources.errors import SchemaMismatch
+from resources.files import Files, StoredFile
+from resources.footers import Footer, read_footers
+from resources.formats import PARQUET, OutputFormat, reader_options, writer_options
+from resources.leaves import ACCEPTED, QUARANTINED, ROWS, Leaf, Leaves
+from resources.partitions import COLUMN, PartitionWrite, directory
+from resources.predicates import quoted
+from resources.readback import footer_of, jsonable, summary_aggregates
+from resources.sizes import size_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column as SparkColumn
+    from pyspark.sql import DataFrame, SparkSession
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenVersion:
+    """A version that lies in the warehouse and that no reader knows of yet.
+
+    location: the directory that readers will read. statistics: column -> null_count, min, max as JSON values,
+    each left out when not known. read_options: Spark's reader options for it, to be kept in the version's
+    metadata as `options`.
+    quarantine_location: where rows that were set aside lie, None when there are none.
+    checksum: see resources.sizes.
+    """
+
+    partition: str | None
+    location: str
+    row_count: int
+    byte_size: int
+    file_count: int
+    checksum: str
+    columns: tuple[Column, ...]
+    statistics: Mapping[str, Mapping[str, Any]]
+    check_results: tuple[CheckResult, ...]
+    read_options: Mapping[str, str]
+    quarantine_location: str | None = None
+    quarantine_rows: int = 0
+
+
+def write_version(
+    session: SparkSession,
+    files: Files,
+    df: DataFrame,
+    dataset: str,
+    root: str,
+    output: OutputFormat,
+    declared: Sequence[Column],
+    checks: Sequence[Check],
+    partition: PartitionWrite | None,
+) -> list[WrittenVersion]:
+    """Write the frame below `root`; see VersionStore.write."""
+    columns = conformed(df, declared, dataset)
+    audit = plan(checks, columns)
+    reserved = {COLUMN if partition else "", ROWS if audit.quarantined is not None else ""}
+    clash = [column.name for column in columns if column.name.lower() in reserved]
+    if clash:
+        raise SchemaMismatch(
+            f"{dataset}: the column name {clash[0]!r} is taken for a directory level. Rename the column."
+        )
+    frame = df.select(*(quoted(column.name) for column in columns))
+    audit.require_valid(frame)
+    observed = _write(frame, root, output, audit, partition)
+    leaves = _leaves(session, files, root, output, columns, audit, partition, observed)
+    results = auditing.results(leaves, audit, partition, observed)
+    return [
+        _written(leaf, set_aside, leaves, results[leaf.partition])
+        for leaf, set_aside in zip_longest(leaves.accepted, leaves.quarantined)
+    ]
+
+
+def conformed(df: DataFrame, declared: Sequence[Column], dataset: str) -> tuple[Column, ...]:
+    """The declared columns, if the frame has just these by name and type; the frame's own when none are declared.
+
+    Raises SchemaMismatch listing every difference.
+    """
+    found = {field.name: field for field in df.schema.fields}
+    if not found or len(found) < len(df.schema.fields):
+        raise SchemaMismatch(f"{dataset}: the result has no columns, or a column name twice: {df.columns}.")
+    if not declared:
+        return tuple(Column(f.name, f.dataType.simpleString(), f.nullable) for f in found.values())
+    expected = {column.name: column for column in declared}
+    differences = [f"{name} is missing" for name in expected if name not in found]
+    differences += [f"{name} is not declared" for name in found if name not in expected]
+    differences += [
+        f"{name} is {found[name].dataType.simpleString()}, declared {column.type}"
+        for name, column in expected.items()
+        if name in found and found[name].dataType.simpleString() != column.type
+    ]
+    if differences:
+        raise SchemaMismatch(
+            f"{dataset}: the result does not have the declared columns: {'; '.join(differences)}. Correct the "
+            "transform or the declaration."
+        )
+    return tuple(declared)
+
+
+def _write(
+    frame: DataFrame, root: str, output: OutputFormat, audit: Audit, partition: PartitionWrite | None
+) -> dict[str, Any]:
+    """Write the files in one Spark job; returns what was counted on the way.
+
+    Names in the answer: `partition` (with `partition_low` and `partition_high`, examples) the rows that
+    belong to no requested partition; `check:<name>`; the names of readback.summary_aggregates for formats
+    without footers.
+    """
+    from pyspark.sql import Observation
+    from pyspark.sql import functions as F
+
+    names, target, directories = frame.columns, root, []
+    written: SparkColumn = F.lit(True)
+    counts: dict[str, SparkColumn] = {}
+    if partition is not None:
+        frame = frame.withColumn(COLUMN, partition.column)
+        key = F.col(COLUMN)
+        written = F.coalesce(key.isin(list(partition.keys)), F.lit(False))
+        counts["partition"] = F.count_if(~written)
+        counts["partition_low"], counts["partition_high"] = (f(F.when(~written, key)) for f in (F.min, F.max))
+        if len(partition.keys) > 1:
+            directories.append(COLUMN)
+            # Each partition's rows go to few tasks, and small partitions share one: no file per task and
+            # partition.
+            frame = frame.hint("rebalance", COLUMN)
+        else:
+            target = f"{root}/{directory(partition.keys[0])}"
+    quarantined = audit.quarantined
+    accepted = written if quarantined is None else written & ~quarantined
+    footers = output.format == PARQUET
+    counts |= {f"check:{name}": count for name, count in audit.counts(written, accepted, footers).items()}
+    if not footers and not directories:
+        counts |= summary_aggregates(audit.types, accepted)
+    if quarantined is not None:
+        frame = frame.withColumn(ROWS, F.when(quarantined, F.lit("quarantined")).otherwise(F.lit("accepted")))
+        directories.append(ROWS)
+    observation = Observation() if counts else None
+    if observation is not None:
+        frame = frame.observe(observation, *(count.alias(name) for name, count in counts.items()))
+    if partition is not None:
+        frame = frame.where(written)
+    kept = [*(quoted(name) for name in names), *directories]
+    writer = frame.select(*kept).write.format(output.format).mode("error")
+    writer = writer.options(**writer_options(output, len(names)))
+    (writer.partitionBy(*directories) if directories else writer).save(target)
+    return dict(observation.get) if observation is not None else {}
+
+
+def _leaves(
+    session: SparkSession,
+    files: Files,
+    root: str,
+    output: OutputFormat,
+    columns: Sequence[Column],
+    audit: Audit,
+    partition: PartitionWrite | None,
+    observed: Mapping[str, Any],
+) -> Leaves:
+    """What was written, with the files and footers of each directory; missing directories are made, and are empty."""
+    keys: Sequence[str | None] = partition.keys if partition else (None,)
+    bases = {key: root if key is None else f"{root}/{directory(key)}" for key in keys}
+    by_folder: dict[str, list[StoredFile]] = {}
+    for file in files.data_files(root):
+        by_folder.setdefault(file.name.rpartition("/")[0], []).append(file)
+    names = [column.name for column in columns]
+
+    def leaf(key: str | None, location: str) -> Leaf:
+        found = by_folder.get(location[len(root) + 1 :], [])
+        if not found:
+            files.make_directory(location)
+        return Leaf(
+            key, location, found, read_footers(files, found, names) if output.format == PARQUET else None
+        )
+
+    aside = audit.quarantined is not None
+    leaves = Leaves(
+        session,
+        root,
+        output.format,
+        columns,
+        reader_options(output, len(columns)),
+        [leaf(key, f"{base}/{ACCEPTED}" if aside else base) for key, base in bases.items()],
+        [leaf(key, f"{base}/{QUARANTINED}") for key, base in bases.items()] if aside else (),
+    )
+    return auditing.with_footers(
+        leaves, audit.types, footer_of(observed, audit.types) if "rows" in observed else None
+    )
+
+
+def _written(
+    leaf: Leaf, set_aside: Leaf | None, leaves: Leaves, results: Sequence[CheckResult]
+) -> WrittenVersion:
+    size, footer = size_of(leaf.files), leaf.measured
+    aside = set_aside.measured.row_count if set_aside is not None else 0
+    return WrittenVersion(
+        partition=leaf.partition,
+        location=leaf.location,
+        row_count=footer.row_count,
+        byte_size=size.byte_size,
+        file_count=size.file_count,
+        checksum=size.checksum,
+        columns=tuple(leaves.columns),
+        statistics=_statistics(footer),
+        check_results=tuple(results),
+        read_options=leaves.options,
+        quarantine_location=set_aside.location if set_aside is not None and aside else None,
+        quarantine_rows=aside,
+    )
+
+
+def _statistics(footer: Footer) -> dict[str, dict[str, Any]]:
+    """Per column what is known of null_count, min and max."""
+    told = {
+        name: {"null_count": b.null_count, "min": jsonable(b.minimum), "max": jsonable(b.maximum)}
+        for name, b in footer.columns.items()
+    }
+    return {name: {k: v for k, v in values.items() if v is not None} for name, values in told.items()}
