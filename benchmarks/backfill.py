@@ -1,0 +1,176 @@
+"""What a backfill of daily partitions costs: Spark's own write, what Dagster adds, what Headrace adds.
+
+The same query over the same days three ways, taking turns in the same process: a bare PySpark write; a plain Dagster
+asset around that write; the dataset declared in Headrace (pinned, checked, published). Day by day, and as one range.
+Dagster's instance is the product's own, on PostgreSQL. Run: python -m benchmarks.backfill [--days N] [--json]
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import shutil
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import date, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+if TYPE_CHECKING:
+    import dagster as dg
+    from pyspark.sql import SparkSession
+
+START = date(2024, 1, 1)
+QUERY = """
+SELECT date_add(:first, CAST(id DIV 1000 AS INT)) AS day, id, id % 97 AS shop, rand(7) * 100 AS amount
+FROM range(:days * 1000)
+"""
+DECLARATION = """
+type: components.Dataset
+attributes:
+  key: bench/sales
+  sql: >-
+    SELECT date_add(:partition_start, CAST(id DIV 1000 AS INT)) AS day, id, id % 97 AS shop,
+    rand(7) * 100 AS amount
+    FROM range(datediff(:partition_end, :partition_start) * 1000)
+  partitions: {type: daily, start: "2024-01-01", end: "2024-12-31", column: day}
+  schema:
+    columns:
+      day: {type: date, nullable: false}
+      id: {type: bigint, nullable: false}
+      shop: {type: bigint, checks: [{in_range: {min_value: 0, max_value: 96}}]}
+      amount: {type: double, checks: [{greater_than_or_equal_to: 0}]}
+"""
+PYPROJECT = '[tool.dg]\ndirectory_type = "project"\n[tool.dg.project]\nroot_module = "assets"\n'
+
+Case = Callable[[int, int], None]  # first day's number, how many days
+
+
+def main(
+    days: Annotated[int, typer.Option(help="Days run one by one; a range always covers 365.")] = 30,
+    rounds: Annotated[int, typer.Option(help="Turns of each case.")] = 3,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Measure and print seconds per partition and who they go to."""
+    with _cases() as cases:
+        for case in cases.values():
+            case(0, 1)
+        report = {
+            "one by one": _measured(cases, [(day, 1) for day in range(days)], rounds),
+            "one range": _measured(cases, [(0, 365)], rounds),
+        }
+    if as_json:
+        typer.echo(json.dumps({"cpus": os.cpu_count(), **report}, indent=2))
+        return
+    table = Table("", "Spark", "Dagster adds", "Headrace adds", title="Milliseconds per partition (medians)")
+    for name, figures in report.items():
+        table.add_row(name, *(f"{figures[who]:.1f}" for who in ("spark", "dagster", "headrace")))
+    Console().print(table)
+    Console().print(
+        f"{os.cpu_count()} CPUs, {rounds} rounds, {days} days one by one and 365 days as one range."
+    )
+
+
+def _measured(cases: dict[str, Case], pieces: list[tuple[int, int]], rounds: int) -> dict[str, float]:
+    """Milliseconds per partition of each layer: the median over rounds of a case, less that of the case below it."""
+    partitions = sum(count for _, count in pieces)
+    taken: dict[str, list[float]] = {name: [] for name in cases}
+    for _ in range(rounds):
+        for name, case in cases.items():
+            began = time.perf_counter()
+            for first, count in pieces:
+                case(first, count)
+            taken[name].append((time.perf_counter() - began) / partitions * 1000)
+    spark, dagster, headrace = (statistics.median(taken[name]) for name in ("spark", "dagster", "headrace"))
+    return {"spark": spark, "dagster": dagster - spark, "headrace": headrace - dagster, "total": headrace}
+
+
+@contextmanager
+def _cases() -> Iterator[dict[str, Case]]:
+    with tempfile.TemporaryDirectory() as folder:
+        home = Path(folder)
+        os.environ["HEADRACE_HOME"] = str(home / "state")
+        from catalog import embedded
+        from cli.environment import environment
+
+        os.environ.update(environment())
+        logging.getLogger("dagster").setLevel(logging.CRITICAL)
+        import dagster as dg
+
+        try:
+            with dg.DagsterInstance.get() as instance:
+                yield _three_ways(home, instance)
+        finally:
+            embedded.stop(home / "state")
+
+
+def _three_ways(home: Path, instance: dg.DagsterInstance) -> dict[str, Case]:
+    import dagster as dg
+
+    from catalog.database import connect
+    from catalog.registry import register
+    from components.loading import load, records
+    from components.plan import ProcessPlan
+    from jobs.materialization import PlannedRun, execute
+    from resources.spark import SparkResource
+
+    spark = SparkResource()
+    keys = [(START + timedelta(days=day)).isoformat() for day in range(365)]
+    project = home / "project"
+    (project / "assets" / "bench").mkdir(parents=True)
+    (project / "pyproject.toml").write_text(PYPROJECT)
+    (project / "assets" / "bench" / "defs.yaml").write_text(DECLARATION)
+    loaded = load(project)
+    register(connect(), *records(loaded.plans))
+    plan = next(plan for plan in loaded.plans if isinstance(plan, ProcessPlan))
+    declared = dg.Definitions.merge(loaded.definitions, dg.Definitions(resources={"spark": spark}))
+    plain = dg.Definitions(assets=[_plain_asset(home, spark)])
+
+    def by_headrace(first: int, count: int) -> None:
+        assert execute(declared, PlannedRun((plan,), tuple(keys[first : first + count])), instance).success
+
+    def by_dagster(first: int, count: int) -> None:
+        job = plain.get_repository_def().get_implicit_job_def_for_assets([dg.AssetKey(["plain", "sales"])])
+        assert job is not None
+        tags = PlannedRun((plan,), tuple(keys[first : first + count])).tags
+        assert job.execute_in_process(instance=instance, tags=dict(tags)).success
+
+    def by_spark(first: int, count: int) -> None:
+        _bare_write(spark.session, home / "bare", keys[first], count)
+
+    return {"spark": by_spark, "dagster": by_dagster, "headrace": by_headrace}
+
+
+def _plain_asset(home: Path, spark: Any) -> Any:  # noqa: ANN401 - Dagster's decorator and our resource
+    import dagster as dg
+
+    @dg.asset(
+        key=["plain", "sales"],
+        partitions_def=dg.DailyPartitionsDefinition(start_date=START.isoformat(), end_date="2024-12-31"),
+        backfill_policy=dg.BackfillPolicy.single_run(),
+    )
+    def sales(context) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001 - Dagster forbids postponed annotations
+        _bare_write(spark.session, home / "plain", context.partition_keys[0], len(context.partition_keys))
+
+    return sales
+
+
+def _bare_write(session: SparkSession, folder: Path, first: str, days: int) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    frame = session.sql(QUERY, args={"first": date.fromisoformat(first), "days": days})
+    if days == 1:
+        frame.write.parquet(str(folder))
+    else:
+        frame.hint("rebalance", "day").write.partitionBy("day").parquet(str(folder))
+
+
+if __name__ == "__main__":
+    typer.run(main)

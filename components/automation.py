@@ -1,0 +1,99 @@
+"""Freshness, triggers and retries as Dagster knows them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from functools import cache, reduce
+from operator import and_
+from typing import Any
+
+import dagster as dg
+from dagster._core.definitions.freshness import FreshnessPolicy
+from dagster._utils.schedules import get_smallest_cron_interval
+
+from catalog.records import TriggerMode
+from components.declaration import Retry, Sla, Trigger
+
+Condition = dg.AutomationCondition[Any]
+
+
+def freshness_policy(sla: Sla) -> FreshnessPolicy:
+    """Dagster's policy. Raises ValueError where `within` is longer than the time between two deadlines."""
+    if sla.deadline is not None:
+        return _deadline_policy(sla.deadline, sla.within, sla.timezone)
+    if sla.max_age is None:
+        raise ValueError("an sla has either `deadline` or `max_age`")
+    return _age_policy(sla.max_age, sla.warn_after)
+
+
+@cache
+def _age_policy(max_age: timedelta, warn_after: timedelta | None) -> FreshnessPolicy:
+    return FreshnessPolicy.time_window(fail_window=max_age, warn_window=warn_after)
+
+
+@cache
+def _deadline_policy(deadline: str, within: timedelta | None, timezone: str) -> FreshnessPolicy:
+    between = get_smallest_cron_interval(deadline)
+    if within is not None and within > between:
+        raise ValueError(f"`within` is longer than the {between} between two deadlines")
+    return FreshnessPolicy.cron(
+        deadline_cron=deadline, lower_bound_delta=within or between, timezone=timezone
+    )
+
+
+def sla_record(sla: Sla) -> Mapping[str, Any]:
+    """The SLA as the catalog keeps it: durations in seconds."""
+    return {
+        (f"{name}_seconds" if isinstance(value, timedelta) else name): (
+            value.total_seconds() if isinstance(value, timedelta) else value
+        )
+        for name, value in sla
+        if value is not None and (name != "timezone" or sla.deadline is not None)
+    }
+
+
+def condition(trigger: Trigger, inputs: Sequence[str]) -> Condition:
+    """Dagster's automation condition for `trigger`, of a process that reads the datasets `inputs`."""
+    return _condition(trigger, tuple(inputs) if trigger.when == "all_inputs" else ())
+
+
+@cache
+def _condition(trigger: Trigger, inputs: tuple[str, ...]) -> Condition:
+    latest: Condition = dg.AutomationCondition.in_latest_time_window() & ~dg.AutomationCondition.in_progress()
+    parts: list[Condition] = []
+    if trigger.schedule is not None:
+        tick: Condition = dg.AutomationCondition.cron_tick_passed(trigger.schedule, trigger.timezone)
+        parts.append(latest & tick.since_last_handled())
+    match trigger.when:
+        case "missing":
+            parts.append(dg.AutomationCondition.on_missing())
+        case "any_input":
+            parts.append(dg.AutomationCondition.eager())
+        case "all_inputs":
+            parts.append(reduce(and_, (_updated(dg.AssetKey(key.split("/"))) for key in inputs), latest))
+    return reduce(and_, parts)
+
+
+def _updated(key: dg.AssetKey) -> Condition:
+    """The dataset `key` has a new version since this process last ran, or will have one in the same tick."""
+    new: Condition = dg.AutomationCondition.newly_updated() | dg.AutomationCondition.will_be_requested()
+    matched: Condition = dg.AutomationCondition.asset_matches(key, new)
+    return matched.since_last_handled()
+
+
+def trigger_mode(trigger: Trigger | None) -> TriggerMode:
+    """What starts the process, in the catalog's words: a schedule is PROCESS, new inputs are DATASET."""
+    if trigger is None or trigger.schedule is None:
+        return TriggerMode.DATASET
+    return TriggerMode.PROCESS if trigger.when is None else TriggerMode.HYBRID
+
+
+@cache
+def retry_policy(retry: Retry) -> dg.RetryPolicy:
+    """Dagster's retry policy."""
+    return dg.RetryPolicy(
+        max_retries=retry.max_retries,
+        delay=retry.delay_seconds or None,
+        backoff=dg.Backoff[retry.backoff.upper()] if retry.backoff else None,
+    )

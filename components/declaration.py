@@ -1,0 +1,295 @@
+"""What a person writes: the attributes of a dataset, an external dataset or a process, and nothing derived from them.
+
+Every field carries a description, which becomes the editor's JSON schema.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import dagster as dg
+from dagster._core.definitions.utils import is_valid_owner
+from dagster._utils.tags import normalize_tags
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, model_validator
+
+from components.checks import ColumnCheckItem
+from components.cron import Cron, Timezone
+from components.durations import Duration
+
+NAME = r"[A-Za-z_]\w*"
+
+
+def _valid_owner(owner: str) -> str:
+    if not is_valid_owner(owner):
+        raise ValueError(f"{owner!r} is no owner; write an e-mail address or team:<name>")
+    return owner
+
+
+def _valid_tags(tags: dict[str, str]) -> dict[str, str]:
+    normalize_tags(tags, strict=True)
+    return tags
+
+
+def _text(value: object) -> object:
+    """Spark and reader options are texts; YAML reads `true` and `8` as something else."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value) if isinstance(value, int | float) else value
+
+
+Key = Annotated[str, Field(pattern=rf"^{NAME}/{NAME}$")]
+Name = Annotated[str, Field(pattern=rf"^{NAME}$")]
+Owner = Annotated[str, AfterValidator(_valid_owner)]
+TagText = Annotated[str, Field(pattern=r"^[\w.-]{0,63}$")]
+Tags = Annotated[dict[str, str], AfterValidator(_valid_tags)]
+OptionText = Annotated[str, BeforeValidator(_text, json_schema_input_type=str | bool | int | float)]
+Format = Literal["parquet", "csv", "json", "orc"]
+
+
+class Part(dg.Model):
+    """A part of a declaration: unknown fields are errors, values never change."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+
+class Window(Part):
+    """The input's same partition and those before it."""
+
+    window: Annotated[
+        int, Field(ge=1, description="How many partitions, the same one included: 7 is the last week.")
+    ]
+
+
+class Offset(Part):
+    """The input's partition some steps away."""
+
+    offset: Annotated[int, Field(description="Steps from the same partition; -1 is the one before.")]
+
+
+class Input(Part):
+    """One input. A plain string is short for `{dataset: ...}`."""
+
+    dataset: Annotated[
+        str,
+        Field(
+            pattern=rf"^({NAME}/)?{NAME}$", description="Key of the dataset; its own domain may be left out."
+        ),
+    ]
+    alias: Annotated[
+        Name | None,
+        Field(
+            alias="as",
+            description="Name in the SQL, or the function's parameter. Default: the dataset's name.",
+        ),
+    ] = None
+    version: Annotated[
+        str | None, Field(description="Read the version with this tag instead of the published one.")
+    ] = None
+    as_of: Annotated[
+        str | None,
+        Field(description="Read what was published at this time (ISO 8601; UTC unless it says otherwise)."),
+    ] = None
+    partitions: Annotated[
+        Literal["same", "all", "last", "previous"] | Offset | Window,
+        Field(
+            description="Partitions read for a partition: same, all, last, previous, an offset or a window."
+        ),
+    ] = "same"
+
+    @model_validator(mode="after")
+    def _one_choice_of_version(self) -> Input:
+        if self.version and self.as_of:
+            raise ValueError("give `version` or `as_of`, not both")
+        return self
+
+
+def _input_from_key(value: object) -> object:
+    return {"dataset": value} if isinstance(value, str) else value
+
+
+InputItem = Annotated[Input, BeforeValidator(_input_from_key, json_schema_input_type=str | Input)]
+
+
+class Step(Part):
+    """A named sub-step whose frame is passed on and not stored."""
+
+    name: Annotated[Name, Field(description="What later steps and the outputs call its frame.")]
+    sql: Annotated[str | None, Field(description="A SELECT, or the name of a .sql file beside.")] = None
+    python: Annotated[
+        str | None, Field(description="`file.py:function`, its parameters naming what it reads.")
+    ] = None
+
+    @model_validator(mode="after")
+    def _one_code(self) -> Step:
+        if (self.sql is None) == (self.python is None):
+            raise ValueError("a step has either `sql` or `python`")
+        return self
+
+
+class Output(Part):
+    """How the files of a version are written."""
+
+    format: Annotated[Format, Field(description="File format.")] = "parquet"
+    options: Annotated[dict[str, OptionText], Field(description="Options of Spark's writer.")] = Field(
+        default_factory=dict
+    )
+
+
+class Time(Part):
+    """Partitions by time."""
+
+    type: Annotated[
+        Literal["hourly", "daily", "weekly", "monthly"], Field(description="Length of a partition.")
+    ]
+    start: Annotated[
+        str, Field(description="Start of the first partition: 2013-01-01, or 2013-01-01-00:00 if hourly.")
+    ]
+    end: Annotated[
+        str | None, Field(description="Where partitions end (exclusive). Default: they go on.")
+    ] = None
+    timezone: Annotated[Timezone, Field(description="Time zone of the boundaries.")] = "UTC"
+    end_offset: Annotated[int, Field(description="How many partitions past the current moment exist.")] = 0
+    column: Annotated[
+        str | None,
+        Field(description="Date or timestamp column that tells a row's partition; checked on each write."),
+    ] = None
+    ranges: Annotated[
+        bool | None,
+        Field(description="Compute a range in one Spark job. Default: yes where `column` is given."),
+    ] = None
+
+
+class Static(Part):
+    """Partitions by a fixed list of keys."""
+
+    type: Literal["static"]
+    keys: Annotated[list[OptionText], Field(min_length=1, description="The partition keys.")]
+    column: Annotated[
+        str | None, Field(description="Column that holds a row's key; checked on each write.")
+    ] = None
+    ranges: Annotated[
+        bool | None,
+        Field(description="Compute several in one Spark job. Default: yes where `column` is given."),
+    ] = None
+
+
+Dimension = Annotated[Time | Static, Field(discriminator="type")]
+
+
+class Multi(Part):
+    """Partitions by two dimensions."""
+
+    type: Literal["multi"]
+    dimensions: Annotated[
+        dict[Name, Dimension], Field(min_length=2, max_length=2, description="The two dimensions by name.")
+    ]
+    ranges: Annotated[
+        bool | None,
+        Field(description="Compute several in one Spark job. Default: yes where both have a `column`."),
+    ] = None
+
+
+Partitions = Annotated[Time | Static | Multi, Field(discriminator="type")]
+
+
+class ColumnDeclaration(Part):
+    """One column. A plain string is short for `{type: ...}`."""
+
+    type: Annotated[
+        str, Field(description="Spark type: bigint, decimal(10,2), array<string>, struct<a:int>.")
+    ]
+    nullable: Annotated[bool, Field(description="False adds a check that no value is null.")] = True
+    description: Annotated[str | None, Field(description="What the column means.")] = None
+    tags: Annotated[list[str], Field(description="`pii` or `sensitive` hides values in previews.")] = Field(
+        default_factory=list
+    )
+    checks: Annotated[list[ColumnCheckItem], Field(description="Checks on the column's values.")] = Field(
+        default_factory=list
+    )
+
+
+def _column_from_type(value: object) -> object:
+    return {"type": value} if isinstance(value, str) else value
+
+
+ColumnItem = Annotated[
+    ColumnDeclaration, BeforeValidator(_column_from_type, json_schema_input_type=str | ColumnDeclaration)
+]
+
+
+class Schema(Part):
+    """The columns, spelt out or taken from a pandera model."""
+
+    columns: Annotated[dict[str, ColumnItem], Field(description="Columns by name.")] = Field(
+        default_factory=dict
+    )
+    model: Annotated[str | None, Field(description="`file.py:Model`, a pandera.pyspark DataFrameModel.")] = (
+        None
+    )
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Schema:
+        if bool(self.columns) == (self.model is not None):
+            raise ValueError("a schema has either `columns` or `model`")
+        return self
+
+
+class Sla(Part):
+    """When a dataset must be there: by a deadline, or never older than an age."""
+
+    deadline: Annotated[Cron | None, Field(description="Cron expression of the deadlines.")] = None
+    timezone: Annotated[Timezone, Field(description="Time zone of `deadline`.")] = "UTC"
+    within: Annotated[
+        Duration | None,
+        Field(description="How long before the deadline counts as in time. Default: since the last one."),
+    ] = None
+    warn_before: Annotated[Duration | None, Field(description="Warn this long before the deadline.")] = None
+    max_age: Annotated[Duration | None, Field(description="Oldest that the published version may be.")] = None
+    warn_after: Annotated[Duration | None, Field(description="Warn at this age.")] = None
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Sla:
+        if (self.deadline is None) == (self.max_age is None):
+            raise ValueError("an sla has either `deadline` or `max_age`")
+        if self.deadline is None and (self.within or self.warn_before):
+            raise ValueError("`within` and `warn_before` belong to a `deadline`")
+        if self.warn_after is not None and (self.max_age is None or self.warn_after >= self.max_age):
+            raise ValueError("`warn_after` belongs to a `max_age` and is shorter than it")
+        return self
+
+
+class Retry(Part):
+    """How often a failed run is tried again."""
+
+    max_retries: Annotated[int, Field(ge=1, description="Tries after the first.")] = 1
+    delay_seconds: Annotated[float, Field(ge=0, description="Pause before a retry.")] = 0
+    backoff: Annotated[Literal["linear", "exponential"] | None, Field(description="How the pause grows.")] = (
+        None
+    )
+
+
+class Trigger(Part):
+    """What starts a run. A plain string is short for `{when: ...}`."""
+
+    # Not `on`, which YAML reads as true.
+    when: Annotated[
+        Literal["missing", "any_input", "all_inputs"] | None,
+        Field(description="A partition is missing; any input has a new version; all inputs have one."),
+    ] = None
+    schedule: Annotated[
+        Cron | None, Field(description="Cron expression; with `when`, the tick comes first.")
+    ] = None
+    timezone: Annotated[Timezone, Field(description="Time zone of `schedule`.")] = "UTC"
+
+    @model_validator(mode="after")
+    def _something(self) -> Trigger:
+        if self.when is None and self.schedule is None:
+            raise ValueError("a trigger has `when`, `schedule` or both")
+        return self
+
+
+def _trigger_from_word(value: object) -> object:
+    return {"when": value} if isinstance(value, str) else value
+
+
+TriggerItem = Annotated[Trigger, BeforeValidator(_trigger_from_word, json_schema_input_type=str | Trigger)]

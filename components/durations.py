@@ -1,0 +1,34 @@
+"""Lengths of time as people write them: `90m`, `26h`, `1d12h`."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field
+
+_UNITS = {"d": "days", "h": "hours", "m": "minutes", "s": "seconds"}
+_DURATION = re.compile(r"(?:\d+[dhms])+")
+
+
+def parse_duration(text: object) -> timedelta:
+    """The length of time that `text` says, at least one minute. Raises ValueError saying what is accepted."""
+    if isinstance(text, timedelta):
+        return text
+    if not isinstance(text, str) or not _DURATION.fullmatch(text):
+        raise ValueError(f"{text!r} is not a length of time; write it as 90m, 26h or 1d12h")
+    length = timedelta()
+    for number, unit in re.findall(r"(\d+)([dhms])", text):
+        length += timedelta(**{_UNITS[unit]: int(number)})
+    if length < timedelta(minutes=1):
+        raise ValueError(f"{text!r} is shorter than a minute")
+    return length
+
+
+Duration = Annotated[
+    timedelta,
+    BeforeValidator(
+        parse_duration, json_schema_input_type=Annotated[str, Field(examples=["90m", "26h", "1d12h"])]
+    ),
+]

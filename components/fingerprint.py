@@ -1,0 +1,12 @@
+"""Code and inputs in one hash: two versions with the same fingerprint were computed from the same of both."""
+
+from collections.abc import Iterable
+from hashlib import sha256
+from uuid import UUID
+
+
+def fingerprint(code_version: str | None, inputs: Iterable[UUID]) -> str:
+    """The hex SHA-256 of a code version and the versions of all inputs, whatever their order."""
+    return sha256(
+        "\n".join([code_version or "", *sorted(str(version_id) for version_id in inputs)]).encode()
+    ).hexdigest()

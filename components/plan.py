@@ -1,0 +1,147 @@
+"""What a declaration comes to: everything a run must know about one process, resolved and checked, free of YAML.
+
+Built once at load by `planning.py`, executed by `run.py`. Nothing here imports Spark, so that loading a thousand
+declarations stays cheap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+import dagster as dg
+from dagster._core.definitions.freshness import FreshnessPolicy
+
+from catalog.records import DatasetRecord, ProcessRecord
+
+if TYPE_CHECKING:
+    import logging
+
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+
+@dataclass(frozen=True, slots=True)
+class TransformContext:
+    """What a transform may look at besides its input frames.
+
+    parameters: what SQL sees as :partition_keys, :partition_key (where there is one), :partition_start, :partition_end
+    (of a range, the first start and the last end); empty when the dataset is not partitioned.
+    """
+
+    spark: SparkSession
+    log: logging.Logger
+    partition_keys: tuple[str, ...]
+    parameters: Mapping[str, Any]
+
+
+class Transform(Protocol):
+    """The computation of a process.
+
+    Takes the input frames by alias; returns the output frames by dataset key. Raises SqlError or TransformError naming
+    file and line when the code itself is wrong.
+    """
+
+    def __call__(self, context: TransformContext, inputs: Mapping[str, DataFrame]) -> Mapping[str, DataFrame]:
+        """The output frames by dataset key."""
+        ...
+
+
+class PartitionColumn(Protocol):
+    """Yields, for a frame's row, the partition key that it belongs to, as a Spark column of strings."""
+
+    def __call__(self) -> Column:
+        """The key of each row."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionPlan:
+    """How a process is partitioned: Dagster's definition, the column that tells a row's partition, ranges or not.
+
+    ranges: several partitions may be computed by one Spark job (Dagster's single-run backfill policy).
+    """
+
+    definition: dg.PartitionsDefinition[str]
+    column: PartitionColumn | None
+    ranges: bool
+
+    def __post_init__(self) -> None:
+        if self.ranges and self.column is None:
+            raise ValueError("a range run needs the column that tells a row's partition")
+
+
+@dataclass(frozen=True, slots=True)
+class InputPlan:
+    """One input: the dataset, the name that the transform knows it by, and how its version is chosen.
+
+    place: file, line and field where it is declared, or first named where the inputs are read from the code.
+    """
+
+    dataset: str
+    alias: str
+    version_tag: str | None = None
+    as_of: datetime | None = None
+    mapping: dg.PartitionMapping | None = None  # None: Dagster's default for the two partitionings
+    place: tuple[Path, int, str | None] | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class OutputPlan:
+    """One output dataset: its record, how it is written, and whether a breaking schema change may be published.
+
+    record.columns, when not empty, is the contract: the frame must have these names and types, in any order.
+    record.checks holds every check that a run reports, those that follow from the declaration (`not_null` of a column
+    that is not nullable, `partition` where a column tells the partition) among them.
+    """
+
+    record: DatasetRecord
+    options: Mapping[str, str] = field(default_factory=dict)
+    allow_breaking: bool = False
+    freshness: FreshnessPolicy | None = None
+
+    @property
+    def key(self) -> dg.AssetKey:
+        """The dataset's asset key."""
+        return dg.AssetKey.from_user_string(self.record.key)
+
+    @property
+    def sensitive(self) -> frozenset[str]:
+        """Columns that no preview may show."""
+        return frozenset(
+            c.name for c in self.record.columns if {"pii", "sensitive"} & {t.lower() for t in c.tags}
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessPlan:
+    """One process: record, inputs, outputs, transform, partitions and the Spark settings of its runs.
+
+    language: what the transform is written in. references: the files and lines that a reader of Dagster's UI is led to.
+    """
+
+    record: ProcessRecord
+    inputs: Sequence[InputPlan]
+    outputs: Sequence[OutputPlan]
+    transform: Transform
+    partitions: PartitionPlan | None = None
+    spark_conf: Mapping[str, str] = field(default_factory=dict)
+    retry: dg.RetryPolicy | None = None
+    condition: dg.AutomationCondition[Any] | None = None
+    language: Literal["sql", "python"] = "sql"
+    references: Sequence[tuple[Path, int]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ExternalPlan:
+    """A dataset that something else writes: its record (location, format and reader options in the metadata)."""
+
+    record: DatasetRecord
+    partitions: dg.PartitionsDefinition[str] | None = None
+    freshness: FreshnessPolicy | None = None
+    references: Sequence[tuple[Path, int]] = ()
+
+
+Plan = ProcessPlan | ExternalPlan

@@ -1,0 +1,230 @@
+"""From a checked declaration to the plan that a run follows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from dagster._core.definitions.freshness import FreshnessPolicy
+
+from catalog.records import ProcessRecord, Technology
+from components.attributes import Computed, Described, External, Keyed, ProcessOutput, Product, Running
+from components.automation import condition, freshness_policy, retry_policy, trigger_mode
+from components.dataset_record import dataset_record
+from components.declaration import Partitions
+from components.origin import Origin
+from components.partitions import PartitionProblem, parameters_of, partition_column, partition_plan
+from components.pieces import (
+    Piece,
+    check_parameters,
+    digest,
+    input_error,
+    python_piece,
+    resolve,
+    sql_piece,
+    step_piece,
+)
+from components.plan import ExternalPlan, InputPlan, OutputPlan, PartitionPlan, ProcessPlan
+from components.transform import Pipeline
+
+
+def dataset_plan(
+    dataset: Product, computed: Computed, origin: Origin, piece: Piece | None = None
+) -> ProcessPlan:
+    """The plan of a process with one output. piece: the code, where it is not in `computed` (the decorator's).
+
+    Raises DeclarationError.
+    """
+    last = piece or _final_piece(computed, origin, dataset.name)
+    pieces = [*_steps(computed, origin), *([last] if last else [])]
+    if not pieces:
+        raise origin.error(
+            (), "there is no code", "Give `sql` (a SELECT or a .sql file) or `python` (file.py:function)."
+        )
+    outputs = {dataset.key: pieces[-1].step}
+    return _process_plan([(dataset, origin)], computed, origin, pieces, outputs, dataset)
+
+
+def process_plan(
+    described: Described, outputs: Sequence[ProcessOutput], running: Running, origin: Origin
+) -> ProcessPlan:
+    """The plan of a process with several outputs: each a query, a step, or a frame that the function returns.
+
+    Raises DeclarationError.
+    """
+    pieces = _steps(running, origin)
+    steps = {piece.step for piece in pieces}
+    frames: dict[str, str | None] = {}
+    for index, output in enumerate(outputs):
+        part = origin.part("outputs", index)
+        if output.key in frames:
+            raise part.error(("key",), f"{output.key} is an output twice", "Remove one of the two.")
+        if output.sql is not None and output.step is not None:
+            raise part.error(("step",), "there are both `sql` and `step`", "Keep one.")
+        if output.step is not None and output.step not in steps:
+            raise part.error(("step",), f"there is no step {output.step!r}", "Name one of `steps`.")
+        if output.sql is not None:
+            pieces.append(sql_piece(part, output.name, ("sql",), output.sql))
+        elif output.step is None and running.python is None:
+            raise part.error(
+                (), "there is no code", "Give the output `sql` or `step`, or the process `python`."
+            )
+        frames[output.key] = output.name if output.sql is not None else output.step
+    if running.python is not None:
+        if None not in frames.values():
+            raise origin.error(
+                ("python",), "no output comes from the function", "Leave out `sql` and `step` of an output."
+            )
+        pieces.append(python_piece(origin, "outputs", ("python",), running.python, several=True))
+    products = [(output, origin.part("outputs", index)) for index, output in enumerate(outputs)]
+    return _process_plan(products, running, origin, pieces, frames, described)
+
+
+def external_plan(external: External, origin: Origin) -> ExternalPlan:
+    """The plan of a dataset that something else writes. Raises DeclarationError."""
+    partitions = _partitions(external.partitions, (), origin)
+    metadata = {"external": True, "location": external.location, "options": dict(external.options)}
+    return ExternalPlan(
+        record=dataset_record(
+            external,
+            external,
+            origin,
+            format=external.format,
+            partitions=external.partitions,
+            metadata={name: value for name, value in metadata.items() if value},
+        ),
+        partitions=partitions.definition if partitions else None,
+        freshness=_freshness(external, origin),
+        references=((origin.file, origin.line),),
+    )
+
+
+def _process_plan(
+    products: Sequence[tuple[Product, Origin]],
+    running: Running,
+    origin: Origin,
+    pieces: Sequence[Piece],
+    frames: Mapping[str, str | None],
+    described: Described,
+) -> ProcessPlan:
+    first = products[0][0]
+    partitions = _partitions(running.partitions, pieces, origin)
+    check_parameters(pieces, parameters_of(partitions))
+    resolved = resolve(origin, first.domain, pieces, running.inputs)
+    for item in resolved.inputs:
+        if item.dataset in frames:
+            raise input_error(
+                item, origin, f"{item.dataset} reads itself", "A dataset is computed from others."
+            )
+    outputs = tuple(_output(product, described, running, part, origin) for product, part in products)
+    datasets = tuple(dict.fromkeys(item.dataset for item in resolved.inputs))
+    return ProcessPlan(
+        record=ProcessRecord(
+            key=first.key,
+            technology=Technology.SPARK,
+            inputs=datasets,
+            outputs=tuple(frames),
+            code_version=_code_version(pieces, resolved.inputs, outputs),
+            trigger_mode=trigger_mode(running.trigger),
+            description=described.description,
+            owners=described.all_owners,
+            steps=resolved.reads if len(pieces) > 1 else (),
+            source="\n\n".join(piece.source for piece in pieces),
+            metadata={"declared_at": origin.declared_at},
+        ),
+        inputs=resolved.inputs,
+        outputs=outputs,
+        transform=Pipeline(resolved.steps, frames),
+        partitions=partitions,
+        spark_conf=running.spark,
+        retry=retry_policy(running.retry) if running.retry else None,
+        condition=condition(running.trigger, datasets) if running.trigger else None,
+        language="python" if any(piece.language == "python" for piece in pieces) else "sql",
+        references=tuple(
+            dict.fromkeys([(origin.file, origin.line), *((piece.file, piece.line) for piece in pieces)])
+        ),
+    )
+
+
+def _code_version(pieces: Sequence[Piece], inputs: Sequence[InputPlan], outputs: Sequence[OutputPlan]) -> str:
+    """A hash of what decides the content: code, inputs, schema and format; not of descriptions, owners or SLA."""
+    return digest(
+        *((piece.step, piece.digest) for piece in pieces),
+        *((item.dataset, item.alias, item.version_tag, item.as_of, item.mapping) for item in inputs),
+        *((output.record.key, output.record.format, sorted(output.options.items())) for output in outputs),
+        *(
+            (column.name, column.type, column.nullable)
+            for output in outputs
+            for column in output.record.columns
+        ),
+    )
+
+
+def _final_piece(computed: Computed, origin: Origin, name: str) -> Piece | None:
+    if computed.sql is not None and computed.python is not None:
+        raise origin.error(
+            ("python",), "there are both `sql` and `python`", "Keep one; the other can be one of `steps`."
+        )
+    if computed.sql is not None:
+        return sql_piece(origin, name, ("sql",), computed.sql)
+    if computed.python is not None:
+        return python_piece(origin, name, ("python",), computed.python)
+    return None
+
+
+def _steps(running: Running, origin: Origin) -> list[Piece]:
+    names = Counter(step.name for step in running.steps)
+    for index, step in enumerate(running.steps):
+        if names[step.name] > 1:
+            raise origin.error(
+                ("steps", index, "name"), f"two steps are called {step.name!r}", "Rename one of them."
+            )
+    return [step_piece(origin, index, step) for index, step in enumerate(running.steps)]
+
+
+def _partitions(
+    partitions: Partitions | None, pieces: Sequence[Piece], origin: Origin
+) -> PartitionPlan | None:
+    if partitions is None:
+        return None
+    try:
+        return partition_plan(partitions, any("partition_key" in piece.parameters for piece in pieces))
+    except PartitionProblem as problem:
+        raise origin.error(("partitions", *problem.field.split(".")), str(problem)) from problem
+
+
+def _output(
+    product: Product, described: Described, running: Running, part: Origin, origin: Origin
+) -> OutputPlan:
+    key_column = partition_column(running.partitions) if running.partitions else None
+    record = dataset_record(
+        product,
+        described,
+        part,
+        format=product.output.format,
+        partitions=running.partitions,
+        rules=product.checks,
+        key_columns=key_column.names if key_column else (),
+    )
+    for column in key_column.names if key_column and record.columns else ():
+        if column not in {known.name for known in record.columns}:
+            raise origin.error(
+                ("partitions", "column"),
+                f"{column!r} is not among the columns of {product.key}",
+                f"The schema has: {', '.join(known.name for known in record.columns)}.",
+            )
+    return OutputPlan(
+        record=record,
+        options=product.output.options,
+        allow_breaking=product.allow_breaking_schema_change,
+        freshness=_freshness(product, part),
+    )
+
+
+def _freshness(keyed: Keyed, origin: Origin) -> FreshnessPolicy | None:
+    if keyed.sla is None:
+        return None
+    try:
+        return freshness_policy(keyed.sla)
+    except ValueError as error:
+        raise origin.error(("sla", "within"), str(error), "Shorten it.") from error

@@ -1,0 +1,78 @@
+"""What can be wrong with a declaration or its code, said so that a person can put it right."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from pathlib import Path
+
+_ROOT: ContextVar[Path | None] = ContextVar("headrace_project_root", default=None)
+
+
+@dataclass
+class DeclarationError(Exception):
+    """A declaration that cannot be used: which file, line and field, what is wrong, what to do.
+
+    line counts from 1, in `file`; field is the dotted path inside the attributes (`partitions.start`), or None where
+    the whole document or file is meant.
+    """
+
+    file: Path
+    line: int
+    field: str | None
+    message: str
+    hint: str | None = None
+
+    def __str__(self) -> str:
+        text = f"{place(self.file, self.line)}: {self.field + ': ' if self.field else ''}{self.message}"
+        return f"{text}\n  {self.hint}" if self.hint else text
+
+
+class TransformError(Exception):
+    """A transform whose code is wrong; the message begins with file:line."""
+
+    def __init__(self, file: Path, line: int, message: str, hint: str | None = None) -> None:
+        self.file = file
+        self.line = line
+        self.detail = message
+        self.hint = hint
+        text = f"{place(file, line)}: {message}"
+        super().__init__(f"{text}\n  {hint}" if hint else text)
+
+
+class SqlError(TransformError):
+    """SQL that does not parse or that Spark cannot analyse; the message shows the line and points at the column."""
+
+    def __init__(
+        self,
+        file: Path,
+        line: int,
+        column: int,
+        message: str,
+        excerpt: str,
+        hint: str | None = None,
+        indent: int = 0,
+    ) -> None:
+        self.column = column + indent
+        pointer = " " * max(column - 1, 0) + "^"
+        super().__init__(file, line, f"{message} (column {self.column})\n    {excerpt}\n    {pointer}", hint)
+
+
+@contextmanager
+def relative_to(root: Path) -> Iterator[None]:
+    """Within it, files below `root` are named relative to it."""
+    token = _ROOT.set(root)
+    try:
+        yield
+    finally:
+        _ROOT.reset(token)
+
+
+def place(file: Path, line: int) -> str:
+    """`assets/flights/defs.yaml:12`: relative to the project, or to the working directory, where it is inside."""
+    for base in (_ROOT.get(), Path.cwd()):
+        if base is not None and file.is_relative_to(base):
+            return f"{file.relative_to(base)}:{line}"
+    return f"{file}:{line}"

@@ -1,0 +1,364 @@
+"""One materialization, from pinned inputs to a published version: pin, write, audit, publish, tell.
+
+The only module that knows the order of the steps. Whatever dies between two of them leaves the published versions as
+they were; what it wrote is garbage below a version directory that no pointer names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+from uuid import UUID, uuid5
+
+import dagster as dg
+from dagster._core.storage.local_compute_log_manager import LocalComputeLogManager
+from sqlalchemy import Engine
+
+from catalog.database import connect
+from catalog.errors import CatalogError, CatalogUnavailable
+from catalog.pins import resolve
+from catalog.published import newest
+from catalog.publishing import generations, publish
+from catalog.records import InputRequest, Outcome, Publication, ResolvedInput, RunState, VersionDraft
+from catalog.registry import register
+from catalog.runs import Attempt, attempt, record_inputs
+from catalog.schema import classify
+from components.fingerprint import fingerprint
+from components.partitions import NoUpstreamPartition, sql_parameters, upstream_keys
+from components.plan import OutputPlan, ProcessPlan, TransformContext
+from components.problems import SqlError, TransformError
+from components.report import check_results, column_schema, preview, reasons, version_metadata
+from resources.errors import ResourceError, SparkUnavailable, WarehouseUnavailable
+from resources.formats import OutputFormat
+from resources.partitions import PartitionWrite
+from resources.store import VersionStore
+from resources.writing import WrittenVersion, conformed
+from settings import settings
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from resources.spark import SparkResource
+
+Results = Iterator[dg.MaterializeResult[None] | dg.AssetCheckResult]
+PartitionKey = str | None
+RUN_NAMESPACE = UUID("b1f5d1c2-6a1e-5b8e-9d5e-3f6f3b1f0c11")
+
+
+class SchemaChangeRefused(Exception):
+    """The frame's schema breaks the published version's, and the declaration does not allow that."""
+
+
+# What trying again may cure; the other errors of these families say the same thing each time.
+PASSING = (CatalogUnavailable, SparkUnavailable, WarehouseUnavailable)
+FINAL = (CatalogError, ResourceError, NoUpstreamPartition, SchemaChangeRefused, SqlError, TransformError)
+
+
+@dataclass(frozen=True, slots=True)
+class Pinned:
+    """The inputs of a run, pinned: all versions by alias, and those that each output partition depends on."""
+
+    by_alias: Mapping[str, Sequence[ResolvedInput]]
+    by_partition: Mapping[PartitionKey, Sequence[UUID]]
+
+    @property
+    def all(self) -> list[ResolvedInput]:
+        """Every version that the run reads."""
+        return [each for choices in self.by_alias.values() for each in choices]
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """What one output came to: the drafts that were audited and what publishing made of each."""
+
+    output: OutputPlan
+    drafts: Sequence[VersionDraft]
+    publications: Sequence[Publication]
+
+
+def materialize(context: dg.AssetExecutionContext, plan: ProcessPlan, spark: SparkResource) -> Results:
+    """Compute, audit and publish the outputs of `plan` for the run's partitions.
+
+    Yields one result for each output that was published whole. Raises dg.Failure, with the reason that the catalog
+    keeps as well, when something stopped it; Dagster retries it only where trying again may help.
+    """
+    keys: tuple[PartitionKey, ...] = tuple(context.partition_keys) if plan.partitions else (None,)
+    root = context.run.root_run_id or context.run.run_id
+    with _failures_told():
+        engine = connect()
+        register(engine, [output.record for output in plan.outputs], [plan.record])
+        with attempt(
+            engine,
+            run_id=uuid5(RUN_NAMESPACE, f"{root}/{plan.record.key}"),
+            process_key=plan.record.key,
+            root_dagster_run_id=root,
+            dagster_run_id=context.run.run_id,
+            partitions=[key for key in keys if key is not None],
+            log_location=_log_location(context),
+        ) as current:
+            store = VersionStore(spark.session, settings().warehouse_uri)
+            pinned = _pin(context, engine, plan, keys)
+            record_inputs(engine, current.run_id, current.number, pinned.all)
+            expected = generations(
+                engine, [(output.record.key, key) for output in plan.outputs for key in keys]
+            )
+            with spark.configured(plan.spark_conf), spark.progress(context.log):
+                frames = _transform(context, engine, plan, spark, store, pinned, keys)
+                written = [
+                    _write(context, plan, output, frames[output.record.key], store, keys)
+                    for output in plan.outputs
+                ]
+            drafts = [
+                _draft(
+                    plan,
+                    output,
+                    tag,
+                    version,
+                    pinned,
+                    expected[output.record.key, version.partition],
+                    current,
+                )
+                for output, (tag, versions) in zip(plan.outputs, written, strict=True)
+                for version in versions
+            ]
+            published = _publish(engine, plan, current, drafts, store)
+            # Within the attempt: it succeeds only once Dagster has been told, so that a retry of a run that died in
+            # between asks with the same idempotency key and gets the version that is already there.
+            yield from _tell(context, plan, current, published, store)
+
+
+@contextmanager
+def _failures_told() -> Iterator[None]:
+    """Raise whatever stops a run as Dagster's Failure: one message for a person, retried only where that may help."""
+    try:
+        yield
+    except (dg.Failure, GeneratorExit):
+        raise
+    except Exception as error:
+        raise dg.Failure(
+            description=str(error) or type(error).__name__,
+            metadata={"reason": type(error).__name__},
+            allow_retries=isinstance(error, PASSING) or not isinstance(error, FINAL),
+        ) from error
+
+
+def _pin(
+    context: dg.AssetExecutionContext, engine: Engine, plan: ProcessPlan, keys: Sequence[PartitionKey]
+) -> Pinned:
+    """Resolve every input to exact versions. Raises MissingVersion when one has none."""
+    upstream = [
+        upstream_keys(context.job_def.asset_layer.asset_graph, context.instance, plan, item, keys)
+        for item in plan.inputs
+    ]
+    resolved = resolve(
+        engine, [input_request(plan, index, upstream[index]) for index in range(len(plan.inputs))]
+    )
+    by_partition: dict[PartitionKey, list[UUID]] = {key: [] for key in keys}
+    for by_output, choices in zip(upstream, resolved, strict=True):
+        version_ids = {choice.version.partition: choice.version.version_id for choice in choices}
+        for key in keys:
+            by_partition[key].extend(version_ids[wanted] for wanted in by_output[key] or version_ids)
+    return Pinned(
+        by_alias={item.alias: choices for item, choices in zip(plan.inputs, resolved, strict=True)},
+        by_partition=by_partition,
+    )
+
+
+def input_request(
+    plan: ProcessPlan, index: int, upstream: Mapping[PartitionKey, tuple[PartitionKey, ...]]
+) -> InputRequest:
+    """What the catalog is asked for one input of `plan`, `upstream` being the input's keys for each output key."""
+    item = plan.inputs[index]
+    return InputRequest(
+        dataset=item.dataset,
+        consumer=plan.outputs[0].record.key,
+        partitions=tuple(dict.fromkeys(key for wanted in upstream.values() for key in wanted)),
+        version_tag=item.version_tag,
+        as_of=item.as_of,
+    )
+
+
+def _transform(
+    context: dg.AssetExecutionContext,
+    engine: Engine,
+    plan: ProcessPlan,
+    spark: SparkResource,
+    store: VersionStore,
+    pinned: Pinned,
+    keys: Sequence[PartitionKey],
+) -> Mapping[str, DataFrame]:
+    """The output frames by dataset, analysed but not computed, each with a schema that may be published."""
+    with store.explained(plan.record.key):
+        frames = plan.transform(
+            TransformContext(
+                spark=spark.session,
+                log=context.log,
+                partition_keys=tuple(key for key in keys if key is not None),
+                parameters=sql_parameters(plan.partitions, keys),
+            ),
+            {
+                alias: store.read([choice.version for choice in choices])
+                for alias, choices in pinned.by_alias.items()
+            },
+        )
+        for output in plan.outputs:
+            _refuse_breaking_change(engine, output, frames[output.record.key])
+    return frames
+
+
+def _write(
+    context: dg.AssetExecutionContext,
+    plan: ProcessPlan,
+    output: OutputPlan,
+    frame: DataFrame,
+    store: VersionStore,
+    keys: Sequence[PartitionKey],
+) -> tuple[str, list[WrittenVersion]]:
+    """Compute one output into new versions, one for each partition, that nobody sees yet; they share a tag."""
+    tag = store.tag()
+    context.log.info("%s: writing version %s", output.record.key, tag)
+    written = store.write(
+        frame,
+        dataset=output.record.key,
+        tag=tag,
+        output=OutputFormat(output.record.format, output.options),
+        columns=output.record.columns,
+        checks=output.record.checks,
+        partition=_partition_write(plan, keys),
+    )
+    context.log.info("%s: wrote %d rows", output.record.key, sum(version.row_count for version in written))
+    return tag, written
+
+
+def _refuse_breaking_change(engine: Engine, output: OutputPlan, frame: DataFrame) -> None:
+    columns = conformed(frame, output.record.columns, output.record.key)
+    published = newest(engine, output.record.key)
+    if published is None or output.allow_breaking:
+        return
+    breaking = classify(published.columns, columns).breaking
+    if breaking:
+        raise SchemaChangeRefused(
+            f"{output.record.key}: the schema breaks that of the published version {published.tag}: "
+            f"{'; '.join(breaking)}. When its readers are ready, set `allow_breaking_schema_change: true` at "
+            f"{output.record.declared_at}."
+        )
+
+
+def _partition_write(plan: ProcessPlan, keys: Sequence[PartitionKey]) -> PartitionWrite | None:
+    from pyspark.sql import functions as F
+
+    if plan.partitions is None:
+        return None
+    named = tuple(key for key in keys if key is not None)
+    column = plan.partitions.column
+    return PartitionWrite(column() if column else F.lit(named[0]), named)
+
+
+def _draft(
+    plan: ProcessPlan,
+    output: OutputPlan,
+    tag: str,
+    written: WrittenVersion,
+    pinned: Pinned,
+    generation: int,
+    current: Attempt,
+) -> VersionDraft:
+    inputs = tuple(pinned.by_partition[written.partition])
+    return VersionDraft(
+        dataset=output.record.key,
+        partition=written.partition,
+        tag=tag,
+        location=written.location,
+        format=output.record.format,
+        columns=written.columns,
+        row_count=written.row_count,
+        byte_size=written.byte_size,
+        file_count=written.file_count,
+        checksum=written.checksum,
+        idempotency_key=f"{current.run_id}/{current.completed}/{output.record.key}/{written.partition or ''}",
+        expected_generation=generation,
+        inputs=inputs,
+        checks=written.check_results,
+        statistics=written.statistics,
+        code_version=plan.record.code_version,
+        fingerprint=fingerprint(plan.record.code_version, inputs),
+        quarantine_location=written.quarantine_location,
+        quarantine_rows=written.quarantine_rows,
+        metadata={**output.record.metadata, "options": dict(written.read_options)},
+    )
+
+
+def _publish(
+    engine: Engine, plan: ProcessPlan, current: Attempt, drafts: Sequence[VersionDraft], store: VersionStore
+) -> list[Published]:
+    """Publish all outputs and partitions of the run in one transaction, then tell readers outside of the platform."""
+    publications = publish(engine, current.run_id, drafts)
+    for publication in publications:
+        if publication.outcome is Outcome.PUBLISHED:
+            store.publish_manifest(publication)
+    return [
+        Published(
+            output,
+            [draft for draft in drafts if draft.dataset == output.record.key],
+            [each for each in publications if each.version.dataset == output.record.key],
+        )
+        for output in plan.outputs
+    ]
+
+
+def _tell(
+    context: dg.AssetExecutionContext,
+    plan: ProcessPlan,
+    current: Attempt,
+    published: Sequence[Published],
+    store: VersionStore,
+) -> Results:
+    """Report to Dagster what was published, and fail with the reasons of what was not."""
+    for each in published:
+        checks = check_results(each.output, [draft.checks for draft in each.drafts])
+        visible = [item for item in each.publications if item.outcome is Outcome.PUBLISHED]
+        if len(visible) < len(each.publications):
+            for item in visible:
+                context.log_event(
+                    dg.AssetMaterialization(
+                        each.output.key, partition=item.version.partition, metadata=version_metadata(item)
+                    )
+                )
+            yield from checks
+            continue
+        for item in visible if plan.partitions else ():
+            context.add_asset_metadata(version_metadata(item), each.output.key, item.version.partition)
+        newest = visible[-1]
+        yield dg.MaterializeResult(
+            asset_key=each.output.key,
+            data_version=dg.DataVersion(newest.version.tag),
+            check_results=checks,
+            metadata={
+                **({} if plan.partitions else version_metadata(newest)),
+                "dagster/column_schema": column_schema(newest.version.columns),
+                "preview": preview(store.read([newest.version]), each.output.sensitive),
+            },
+        )
+    unpublished = [
+        item for each in published for item in each.publications if item.outcome is not Outcome.PUBLISHED
+    ]
+    if unpublished:
+        description = "; ".join(reasons(unpublished))
+        blocked = any(item.outcome is Outcome.BLOCKED for item in unpublished)
+        current.end(RunState.BLOCKED if blocked else RunState.SUPERSEDED, description)
+        raise dg.Failure(
+            description=description, metadata={"reason": current.state.value.lower()}, allow_retries=False
+        )
+
+
+def _log_location(context: dg.AssetExecutionContext) -> str | None:
+    """The folder of the run's captured output, when Dagster keeps it on this machine."""
+    manager = context.instance.compute_log_manager
+    if isinstance(manager, LocalComputeLogManager):
+        return str(
+            Path(manager.get_captured_local_path([context.run.run_id, "compute_logs", "all"], "log")).parent
+        )
+    return None

@@ -1,0 +1,297 @@
+"""A materialization: what is published, what is not and why, what Dagster and the catalog are told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import dagster as dg
+import pytest
+from sqlalchemy import Engine
+
+from catalog.database import transaction
+from catalog.pins import pin
+from catalog.published import newest
+from catalog.publishing import generations
+from catalog.records import RunState
+from components import run
+from tests.projects import checks, failure, load_project, write_project
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.usefixtures("spark")
+
+NUMBERS = """
+type: components.Dataset
+attributes:
+  key: shop/numbers
+  sql: SELECT id, id % 7 AS day FROM range({rows})
+---
+type: components.Dataset
+attributes:
+  key: shop/days
+  sql: SELECT day, count(*) AS n FROM shop.numbers GROUP BY day
+"""
+
+
+def rows(engine: Engine, text: str) -> list[dict[str, object]]:
+    with transaction(engine) as cursor:
+        return cursor.execute(text).fetchall()
+
+
+def test_a_chain_is_published_with_the_exact_versions_it_read(tmp_path: Path, engine: Engine) -> None:
+    project = load_project(write_project(tmp_path, "shop", NUMBERS.format(rows=700)), engine)
+
+    (result,) = project.materialize()
+
+    assert result.success
+    numbers, days = newest(engine, "shop/numbers"), newest(engine, "shop/days")
+    assert numbers is not None
+    assert days is not None
+    assert (numbers.row_count, days.row_count) == (700, 7)
+    edges = rows(engine, "SELECT dataset_version_id, input_version_id FROM catalog.version_input")
+    assert [tuple(edge.values()) for edge in edges] == [(days.version_id, numbers.version_id)]
+    states = rows(engine, "SELECT state FROM catalog.run_attempt")
+    assert [state["state"] for state in states] == [RunState.SUCCESS, RunState.SUCCESS]
+
+
+def test_dagster_sees_version_rows_schema_location_and_preview(tmp_path: Path, engine: Engine) -> None:
+    project = load_project(write_project(tmp_path, "shop", NUMBERS.format(rows=700)), engine)
+
+    (result,) = project.materialize("shop/days", "shop/numbers")
+
+    event = {e.asset_key.to_user_string(): e for e in result.get_asset_materialization_events()}["shop/days"]
+    materialization = event.materialization
+    published = newest(engine, "shop/days")
+    assert published is not None
+    assert materialization.tags["dagster/data_version"] == published.tag
+    assert materialization.tags["dagster/code_version"] == published.code_version
+    assert materialization.metadata["dagster/row_count"].value == 7
+    assert materialization.metadata["dagster/uri"].value == published.location
+    columns = materialization.metadata["dagster/column_schema"].value.columns
+    assert [(column.name, column.type) for column in columns] == [("day", "bigint"), ("n", "bigint")]
+    assert "| day | n |" in str(materialization.metadata["preview"].value)
+
+
+def test_sensitive_values_are_masked_in_the_preview(tmp_path: Path, engine: Engine) -> None:
+    declaration = """
+type: components.Dataset
+attributes:
+  key: shop/people
+  sql: SELECT 'ada@example.com' AS email, 1 AS orders
+  schema:
+    columns:
+      email: {type: string, tags: [pii]}
+      orders: int
+"""
+    project = load_project(write_project(tmp_path, "shop", declaration), engine)
+
+    (result,) = project.materialize()
+
+    (event,) = result.get_asset_materialization_events()
+    preview = str(event.materialization.metadata["preview"].value)
+    assert "ada@example.com" not in preview
+    assert run.preview.__module__ == "components.report"
+    assert "| ••• | 1 |" in preview
+
+
+def test_what_is_up_to_date_is_left_out_and_comes_back_when_the_code_changes(
+    tmp_path: Path, engine: Engine
+) -> None:
+    project = load_project(write_project(tmp_path, "shop", NUMBERS.format(rows=700)), engine)
+    project.materialize()
+
+    assert project.materialize(stale_in=engine) == []
+
+    changed = load_project(write_project(tmp_path, "shop", NUMBERS.format(rows=70)), engine)
+    (result,) = changed.materialize(stale_in=engine)
+    assert {key.to_user_string() for key in result.dagster_run.asset_selection or ()} == {
+        "shop/numbers",
+        "shop/days",
+    }
+
+
+CHECKED = """
+type: components.Dataset
+attributes:
+  key: shop/orders
+  sql: SELECT id, amount FROM VALUES (1, {amount}), (2, 5) AS t(id, amount)
+  schema:
+    columns:
+      id: {{type: int, nullable: false}}
+      amount: {{type: int, checks: [{{greater_than_or_equal_to: 0}}]}}
+"""
+
+
+def test_a_failed_check_keeps_the_version_from_readers_and_the_pointer_where_it_was(
+    tmp_path: Path, engine: Engine
+) -> None:
+    load_project(write_project(tmp_path, "shop", CHECKED.format(amount=3)), engine).materialize()
+    before = newest(engine, "shop/orders")
+
+    bad = load_project(write_project(tmp_path, "shop", CHECKED.format(amount=-3)), engine)
+    (result,) = bad.materialize()
+
+    assert "failed check" in failure(result)
+    assert checks([result])["id_not_null"]
+    assert not checks([result])["amount_greater_than_or_equal_to"]
+    assert newest(engine, "shop/orders") == before
+    stored = rows(engine, "SELECT outcome, path FROM catalog.dataset_version ORDER BY produced_at")
+    assert [version["outcome"] for version in stored] == ["PUBLISHED", "BLOCKED"]
+    assert Path(str(stored[1]["path"]).removeprefix("file:")).is_dir()
+    (attempt,) = rows(engine, "SELECT reason FROM catalog.run_attempt WHERE state = 'BLOCKED'")
+    assert "amount_greater_than_or_equal_to" in str(attempt["reason"])
+
+
+def test_a_run_that_was_overtaken_ends_as_superseded_with_the_reason(
+    tmp_path: Path, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = load_project(write_project(tmp_path, "shop", NUMBERS.format(rows=7)), engine)
+    other: list[dg.ExecuteInProcessResult] = []
+
+    def overtaken(*arguments: object) -> object:
+        found = generations(*arguments)  # type: ignore[arg-type]
+        monkeypatch.setattr(run, "generations", generations)
+        other.extend(project.materialize("shop/numbers"))
+        return found
+
+    monkeypatch.setattr(run, "generations", overtaken)
+    (result,) = project.materialize("shop/numbers")
+
+    assert other[0].success
+    assert other[0].run_id not in ("", result.run_id)
+    assert "supersed" in failure(result).lower() or "published" in failure(result)
+    states = rows(engine, "SELECT state FROM catalog.run_attempt ORDER BY start_ts")
+    assert [state["state"] for state in states] == [RunState.SUPERSEDED, RunState.SUCCESS]
+    assert len(rows(engine, "SELECT 1 FROM catalog.pointer_move")) == 1
+
+
+def test_a_breaking_schema_change_stops_unless_it_is_allowed(tmp_path: Path, engine: Engine) -> None:
+    declaration = "type: components.Dataset\nattributes:\n  key: shop/people\n  sql: {sql}\n{more}"
+    load_project(
+        write_project(tmp_path, "shop", declaration.format(sql="SELECT 1 AS id, 'x' AS name", more="")),
+        engine,
+    ).materialize()
+    before = newest(engine, "shop/people")
+
+    without_name = declaration.format(sql="SELECT 1 AS id", more="")
+    (refused,) = load_project(write_project(tmp_path, "shop", without_name), engine).materialize()
+    assert "column name (string) was removed" in failure(refused)
+    assert "assets/shop/defs.yaml:1" in failure(refused)
+    assert newest(engine, "shop/people") == before
+
+    allowed = declaration.format(sql="SELECT 1 AS id", more="  allow_breaking_schema_change: true\n")
+    (result,) = load_project(write_project(tmp_path, "shop", allowed), engine).materialize()
+    assert result.success
+
+
+@pytest.mark.parametrize(
+    ("sql", "said"),
+    [
+        ("SELECT nothing FROM shop.numbers", "nothing"),
+        ("SELECT CAST('x' AS INT) AS id FROM range(1)", "x"),
+    ],
+)
+def test_code_that_spark_refuses_fails_with_its_place_and_reason(
+    tmp_path: Path, engine: Engine, sql: str, said: str
+) -> None:
+    declaration = (
+        NUMBERS.format(rows=7)
+        + f"---\ntype: components.Dataset\nattributes:\n  key: shop/wrong\n  sql: {sql}\n"
+    )
+    project = load_project(write_project(tmp_path, "shop", declaration), engine)
+    project.materialize("shop/numbers")
+
+    (result,) = project.materialize("shop/wrong")
+
+    assert said in failure(result)
+    (attempt,) = rows(engine, "SELECT reason FROM catalog.run_attempt WHERE state = 'FAILED'")
+    assert said in str(attempt["reason"])
+    assert newest(engine, "shop/wrong") is None
+
+
+def test_a_missing_input_version_says_what_to_materialize(tmp_path: Path, engine: Engine) -> None:
+    project = load_project(write_project(tmp_path, "shop", NUMBERS.format(rows=7)), engine)
+
+    (result,) = project.materialize("shop/days")
+
+    assert "headrace materialize shop/numbers" in failure(result)
+
+
+def test_a_pin_for_a_consumer_decides_what_it_reads(tmp_path: Path, engine: Engine) -> None:
+    project = load_project(write_project(tmp_path, "shop", NUMBERS.format(rows=7)), engine)
+    project.materialize("shop/numbers")
+    first = newest(engine, "shop/numbers")
+    assert first is not None
+    pin(engine, "shop/numbers", first.tag, consumer="shop/days", by="ada", reason="quarter end")
+    project.materialize("shop/numbers")
+
+    (result,) = project.materialize("shop/days")
+
+    assert result.success
+    (edge,) = rows(engine, "SELECT input_version_id FROM catalog.version_input")
+    assert edge["input_version_id"] == first.version_id
+
+
+DAILY = """
+type: components.Dataset
+attributes:
+  key: shop/sales
+  sql: >-
+    SELECT date_add(:partition_start, CAST(id AS INT)) AS day, id
+    FROM range(31) WHERE date_add(:partition_start, CAST(id AS INT)) < :partition_end
+  partitions: {type: daily, start: "2024-01-01", end: "2024-02-01", column: day}
+"""
+
+
+def test_a_range_is_one_run_and_one_version_for_each_partition(tmp_path: Path, engine: Engine) -> None:
+    project = load_project(write_project(tmp_path, "shop", DAILY), engine)
+
+    (result,) = project.materialize("shop/sales", partitions=("2024-01-05", "2024-01-09"))
+
+    assert result.success
+    events = result.get_asset_materialization_events()
+    assert [event.partition for event in events] == [f"2024-01-0{day}" for day in range(5, 10)]
+    assert {e.materialization.metadata["dagster/partition_row_count"].value for e in events} == {1}
+    stored = rows(engine, "SELECT DISTINCT version_tag FROM catalog.dataset_version")
+    assert len(stored) == 1
+    assert len(rows(engine, "SELECT 1 FROM catalog.published_pointer WHERE generation > 0")) == 5
+
+
+def test_re_executing_a_finished_run_makes_a_new_version(tmp_path: Path, engine: Engine) -> None:
+    project = load_project(write_project(tmp_path, "shop", NUMBERS.format(rows=7)), engine)
+    (first,) = project.materialize("shop/numbers")
+    job = project.definitions.resolve_implicit_global_asset_job_def()
+
+    again = job.execute_in_process(
+        instance=project.instance,
+        asset_selection=[dg.AssetKey(["shop", "numbers"])],
+        tags={"dagster/root_run_id": first.run_id, "dagster/parent_run_id": first.run_id},
+    )
+
+    assert again.success
+    assert len(rows(engine, "SELECT 1 FROM catalog.dataset_version")) == 2
+
+
+def test_a_dataset_can_pass_steps_and_write_several_outputs_in_one_publish(
+    tmp_path: Path, engine: Engine, spark: SparkSession
+) -> None:
+    declaration = """
+type: components.Process
+attributes:
+  steps:
+    - {name: halves, sql: "SELECT id, id % 2 AS half FROM range(10)"}
+  outputs:
+    - {key: shop/even, sql: SELECT id FROM halves WHERE half = 0}
+    - {key: shop/odd, sql: SELECT id FROM halves WHERE half = 1}
+"""
+    project = load_project(write_project(tmp_path, "shop", declaration), engine)
+
+    (result,) = project.materialize()
+
+    assert result.success
+    versions = [newest(engine, "shop/even"), newest(engine, "shop/odd")]
+    assert [version.row_count if version else None for version in versions] == [5, 5]
+    moved = rows(engine, "SELECT DISTINCT xmin FROM catalog.pointer_move")
+    assert len(moved) == 1
