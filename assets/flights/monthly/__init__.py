@@ -1,0 +1,1 @@
+"""The monthly figures, and the transform among them that is Python."""

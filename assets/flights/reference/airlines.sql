@@ -1,0 +1,4 @@
+SELECT
+  carrier,
+  name
+FROM raw_airlines

