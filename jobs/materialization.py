@@ -1,0 +1,239 @@
+"""Materializations launched on purpose: which runs a selection needs, in order, and how they are run from here.
+
+Processes that share their partitions go into one Dagster run. What is up to date can be left out, judged by the
+catalog: a published version is up to date when the same code made it from the versions that its inputs would be today.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+import dagster as dg
+from dagster._core.storage.tags import (
+    ASSET_PARTITION_RANGE_END_TAG,
+    ASSET_PARTITION_RANGE_START_TAG,
+    PARTITION_NAME_TAG,
+)
+from sqlalchemy import Engine
+
+from catalog.pins import choose
+from catalog.published import fingerprints
+from components.fingerprint import fingerprint
+from components.partitions import NoUpstreamPartition, upstream_keys
+from components.plan import ProcessPlan
+from components.run import input_request
+
+PartitionKey = str | None
+UNPARTITIONED: tuple[PartitionKey, ...] = (None,)
+
+
+class InvalidSelection(Exception):
+    """A selection that names nothing, or partitions that the selected datasets do not have."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedRun:
+    """One Dagster run to come: processes in dependency order, and their partitions ((None,) where there are none).
+
+    Several partitions are consecutive, and are computed as one range.
+    """
+
+    plans: tuple[ProcessPlan, ...]
+    partitions: tuple[PartitionKey, ...] = UNPARTITIONED
+
+    @property
+    def assets(self) -> list[dg.AssetKey]:
+        """The assets that the run materializes."""
+        return [output.key for plan in self.plans for output in plan.outputs]
+
+    @property
+    def tags(self) -> Mapping[str, str]:
+        """The tags by which Dagster knows a run's partitions."""
+        first, last = self.partitions[0], self.partitions[-1]
+        if first is None or last is None:
+            return {}
+        if first == last:
+            return {PARTITION_NAME_TAG: first}
+        return {ASSET_PARTITION_RANGE_START_TAG: first, ASSET_PARTITION_RANGE_END_TAG: last}
+
+
+def select(
+    definitions: dg.Definitions, plans: Sequence[ProcessPlan], selection: Sequence[str]
+) -> list[ProcessPlan]:
+    """The processes of the assets that Dagster's selection syntax names, in dependency order.
+
+    Raises InvalidSelection when it names nothing that Headrace computes.
+    """
+    graph = definitions.resolve_asset_graph()
+    try:
+        chosen = dg.AssetSelection.from_coercible(list(selection)).resolve(graph)
+    except dg.DagsterInvalidSubsetError as error:
+        raise InvalidSelection(str(error)) from error
+    found = [plan for plan in plans if any(output.key in chosen for output in plan.outputs)]
+    if not found:
+        raise InvalidSelection(
+            f"{', '.join(selection)} names no dataset that Headrace computes. `headrace datasets` lists them."
+        )
+    place = {key: position for position, key in enumerate(graph.toposorted_asset_keys)}
+    return sorted(found, key=lambda plan: max(place[output.key] for output in plan.outputs))
+
+
+def plan_runs(
+    graph: dg.AssetGraph,
+    instance: dg.DagsterInstance,
+    plans: Sequence[ProcessPlan],
+    partitions: tuple[str, str] | None = None,
+    stale_in: Engine | None = None,
+) -> list[PlannedRun]:
+    """The runs that materialize `plans` (in dependency order), each with as many processes and partitions as possible.
+
+    Args:
+        graph: the asset graph of the definitions.
+        instance: Dagster's instance, which knows dynamic partitions.
+        plans: what `select` returned.
+        partitions: first and last key to materialize, both included; None for all that exist.
+        stale_in: leave out what is up to date in this catalog, and what waits for an input that is nowhere published.
+
+    Raises InvalidSelection when a partitioned dataset does not have the keys.
+    """
+    runs: list[PlannedRun] = []
+    coming: dict[str, set[PartitionKey]] = {}
+    for plan in plans:
+        keys = _wanted(plan, partitions)
+        if stale_in is not None:
+            keys = _stale(graph, instance, stale_in, plan, keys, coming)
+        for output in plan.outputs:
+            coming[output.record.key] = set(keys)
+        for chunk in _chunks(plan, keys):
+            _add(runs, plan, chunk)
+    return runs
+
+
+def execute(
+    definitions: dg.Definitions,
+    run: PlannedRun,
+    instance: dg.DagsterInstance,
+    run_config: Mapping[str, Any] | None = None,
+) -> dg.ExecuteInProcessResult:
+    """Run it in this process and wait; the result says whether it succeeded, and its events why not.
+
+    Raises InvalidSelection when Dagster cannot run these assets together.
+    """
+    job = definitions.get_repository_def().get_implicit_job_def_for_assets(run.assets)
+    if job is None:
+        names = ", ".join(key.to_user_string() for key in run.assets)
+        raise InvalidSelection(f"Dagster cannot run {names} together; materialize them one by one")
+    return job.execute_in_process(
+        run_config=run_config,
+        instance=instance,
+        asset_selection=run.assets,
+        tags=dict(run.tags),
+        raise_on_error=False,
+    )
+
+
+def _wanted(plan: ProcessPlan, partitions: tuple[str, str] | None) -> list[PartitionKey]:
+    if plan.partitions is None:
+        return [None]
+    existing = plan.partitions.definition.get_partition_keys()
+    if partitions is None:
+        return list(existing)
+    missing = [key for key in dict.fromkeys(partitions) if key not in existing]
+    if missing:
+        known = f"{existing[0]} to {existing[-1]}" if existing else "none"
+        raise InvalidSelection(
+            f"{plan.record.key} has no partition {' and no '.join(missing)}; it has {known}"
+        )
+    first, last = sorted(existing.index(key) for key in partitions)
+    return list(existing[first : last + 1])
+
+
+def _stale(
+    graph: dg.AssetGraph,
+    instance: dg.DagsterInstance,
+    engine: Engine,
+    plan: ProcessPlan,
+    keys: Sequence[PartitionKey],
+    coming: Mapping[str, set[PartitionKey]],
+) -> list[PartitionKey]:
+    """The keys whose published version is missing or was made otherwise than it would be after the runs `coming`."""
+    upstream = [_upstream(graph, instance, plan, index, keys) for index in range(len(plan.inputs))]
+    chosen = [
+        {choice.version.partition: choice.version.version_id for choice in choices}
+        for choices in choose(engine, [input_request(plan, i, upstream[i]) for i in range(len(plan.inputs))])
+    ]
+    published = fingerprints(engine, [output.record.key for output in plan.outputs])
+    stale = []
+    for key in keys:
+        inputs, waits, renewed = [], False, False
+        for item, by_output, versions in zip(plan.inputs, upstream, chosen, strict=True):
+            renewing = coming.get(item.dataset, set())
+            wanted = by_output.get(key)
+            if wanted is None:
+                waits = True
+                break
+            for needed in wanted or versions.keys() | renewing:
+                if needed in renewing:
+                    renewed = True
+                elif needed in versions:
+                    inputs.append(versions[needed])
+                else:
+                    waits = True
+            waits = waits or not (wanted or versions or renewing)
+        expected = fingerprint(plan.record.code_version, inputs)
+        current = all(published.get((output.record.key, key)) == expected for output in plan.outputs)
+        if not waits and (renewed or not current):
+            stale.append(key)
+    return stale
+
+
+def _upstream(
+    graph: dg.AssetGraph,
+    instance: dg.DagsterInstance,
+    plan: ProcessPlan,
+    index: int,
+    keys: Sequence[PartitionKey],
+) -> dict[PartitionKey, tuple[PartitionKey, ...]]:
+    """As upstream_keys, without the keys that read a partition which cannot exist."""
+    try:
+        return upstream_keys(graph, instance, plan, plan.inputs[index], keys)
+    except NoUpstreamPartition:
+        if len(keys) == 1:
+            return {}
+        return {
+            key: wanted
+            for one in keys
+            for key, wanted in _upstream(graph, instance, plan, index, [one]).items()
+        }
+
+
+def _chunks(plan: ProcessPlan, keys: Sequence[PartitionKey]) -> Iterator[tuple[PartitionKey, ...]]:
+    """The keys cut where they are not consecutive; one by one where the process computes no ranges."""
+    if plan.partitions is None or not plan.partitions.ranges:
+        yield from ((key,) for key in keys)
+        return
+    place = {key: position for position, key in enumerate(plan.partitions.definition.get_partition_keys())}
+    for _, chunk in groupby(enumerate(keys), key=lambda item: place[item[1] or ""] - item[0]):
+        yield tuple(key for _, key in chunk)
+
+
+def _add(runs: list[PlannedRun], plan: ProcessPlan, chunk: tuple[PartitionKey, ...]) -> None:
+    """Let the last run with the same partitions do it, if nothing that comes after it makes one of the inputs."""
+    inputs = {item.dataset for item in plan.inputs}
+    for position in range(len(runs) - 1, -1, -1):
+        run = runs[position]
+        if run.partitions == chunk and _same_partitions(run.plans[0], plan):
+            runs[position] = PlannedRun((*run.plans, plan), chunk)
+            return
+        if inputs & {output.record.key for each in run.plans for output in each.outputs}:
+            break
+    runs.append(PlannedRun((plan,), chunk))
+
+
+def _same_partitions(one: ProcessPlan, other: ProcessPlan) -> bool:
+    if one.partitions is None or other.partitions is None:
+        return one.partitions is other.partitions
+    return one.partitions.definition == other.partitions.definition
