@@ -1,0 +1,186 @@
+"""`headrace demo`: from nothing to published datasets with real data, and what came of it on one screen."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import typer
+
+from cli.arguments import AsJson, examples
+from cli.errors import CommandError
+from cli.output import emit, facts, show, table
+
+if TYPE_CHECKING:
+    import dagster as dg
+
+    from catalog.queries.rows import DatasetStatus
+    from cli.launching import FinishedRun
+
+app = typer.Typer()
+DOMAIN = "flights"
+LANDING = "landing/flights"
+NEXT = (
+    ("see them in Dagster", "headrace up"),
+    ("how everything stands", "headrace status"),
+    ("one dataset", f"headrace show {DOMAIN}/flights_clean"),
+    ("its rows", f"headrace read {DOMAIN}/daily_delays --head 5"),
+    ("its versions", f"headrace versions {DOMAIN}/daily_delays"),
+    ("what it is made from", f"headrace lineage {DOMAIN}/daily_delays"),
+)
+
+
+@dataclass(slots=True)
+class Steps:
+    """The steps of the demo with the seconds that each took, told as they end unless `quiet`."""
+
+    quiet: bool
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def step(self, what: str) -> Iterator[Callable[[str], None]]:
+        """A step; the function that it yields takes what the step came to."""
+        from cli.launching import progress, span_of
+
+        results: list[str] = []
+        started = time.monotonic()
+        with progress(what):
+            yield results.append
+        self.seconds[what] = time.monotonic() - started
+        if not self.quiet:
+            typer.echo(f"{what}: {', '.join([*results, span_of(self.seconds[what])])}")
+
+
+@app.command(rich_help_panel="To begin with", epilog=examples("headrace demo"))
+def demo(as_json: AsJson = False) -> None:
+    """Land a year of real flights, compute datasets from it, and show them.
+
+    What is up to date is left as it is: the second time it is quick and changes nothing.
+    """
+    from cli.launching import Ending, dagster_instance
+    from cli.preflight import preflight
+
+    preflight()
+    steps = Steps(quiet=as_json)
+    with ExitStack() as stack:
+        with steps.step("Start the database"):
+            instance = stack.enter_context(dagster_instance())
+        _land(steps)
+        runs = _materialize(steps, instance)
+    standings = _standings()
+    failed = sum(run.ending is not Ending.SUCCESS for run in runs)
+    if as_json:
+        emit(
+            {"steps": steps.seconds, "runs": runs, "datasets": [_summary(standing) for standing in standings]}
+        )
+    else:
+        _tell(standings, steps, runs)
+    if failed:
+        raise CommandError(f"{failed} of {len(runs)} runs failed or were skipped; see above")
+
+
+def _land(steps: Steps) -> None:
+    from catalog.database import connect
+    from jobs.landing import land
+    from settings import settings
+
+    with steps.step("Load the declarations") as came_to:
+        from catalog.registry import register
+        from components.loading import records
+        from components.plan import ExternalPlan
+        from definitions import loaded
+        from sensors.observation import observe
+
+        register(connect(), *records(loaded.plans))
+        came_to(f"{len(loaded.plans)} found")
+    with steps.step("Land the feed") as came_to:
+        delivery = land(settings().home.resolve() / LANDING)
+        came_to(f"{len(delivery.written):,} files written, {delivery.present:,} there before")
+    with steps.step("Register what landed") as came_to:
+        external = [plan for plan in loaded.plans if isinstance(plan, ExternalPlan)]
+        observation = observe(
+            connect(), [plan for plan in external if plan.record.key.startswith(f"{DOMAIN}/")]
+        )
+        came_to(f"{len(observation.new):,} new versions")
+    if observation.problems:
+        raise CommandError("\n  ".join(["some files could not become versions:", *observation.problems]))
+
+
+def _materialize(steps: Steps, instance: dg.DagsterInstance) -> list[FinishedRun]:
+    from cli import launching
+
+    with steps.step("Find what is missing or stale") as came_to:
+        runs = launching.plan(instance, [f'key:"{DOMAIN}/*"'], None, stale=True)
+        came_to(f"{len(runs)} runs" if runs else "nothing")
+
+    def tell(run: FinishedRun) -> None:
+        steps.seconds[launching.described(run)] = run.seconds
+        if not steps.quiet:
+            typer.echo(launching.line(run))
+
+    return launching.execute_all(runs, instance, tell)
+
+
+def _standings() -> list[DatasetStatus]:
+    from catalog import queries
+    from catalog.database import connect
+
+    return [row for row in queries.status(connect()) if row.key.startswith(f"{DOMAIN}/")]
+
+
+def _summary(standing: DatasetStatus) -> dict[str, object]:
+    from cli.datasets import fresh
+
+    return {"status": standing, "freshness": fresh(standing), "checks": _check_counts(standing)}
+
+
+def _check_counts(standing: DatasetStatus) -> dict[str, int]:
+    """How many of a dataset's checks pass, warn and fail."""
+    from catalog import queries
+    from catalog.database import connect
+
+    declared = {check.name for check in queries.dataset(connect(), standing.key).checks}
+    failing, warning = declared.intersection(standing.failing), declared.intersection(standing.warning)
+    return {
+        "passed": len(declared - failing - warning) if standing.newest_tag else 0,
+        "warning": len(warning - failing),
+        "failed": len(failing),
+    }
+
+
+def _tell(standings: list[DatasetStatus], steps: Steps, runs: list[FinishedRun]) -> None:
+    from cli.launching import span_of
+
+    took = {key: run.seconds for run in runs for key in run.datasets}
+    typer.echo("")
+    show(
+        table(
+            ["dataset", "published", "#rows", "checks", "freshness", "#run took"],
+            [_row(each, took) for each in standings],
+        )
+    )
+    typer.echo(f"All of it took {span_of(sum(steps.seconds.values()))}. To look further:")
+    show(facts(NEXT))
+
+
+def _row(standing: DatasetStatus, took: dict[str, float]) -> tuple[object, ...]:
+    from cli.datasets import freshness_words
+    from cli.launching import span_of
+
+    several = f"{standing.partition_count:,} partitions, newest " if standing.partitions else ""
+    counts = ", ".join(f"{count} {word}" for word, count in _check_counts(standing).items() if count)
+    return (
+        standing.key,
+        several + standing.newest_tag if standing.newest_tag else "nothing",
+        standing.row_count,
+        counts or None,
+        freshness_words(standing) if standing.sla else None,
+        span_of(took[standing.key])
+        if standing.key in took
+        else "up to date"
+        if standing.newest_tag
+        else None,
+    )

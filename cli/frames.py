@@ -1,0 +1,77 @@
+"""Versions as Spark frames for a person's eyes: which of them, and what must not be shown."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from cli.errors import CommandError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+    from sqlalchemy import Engine
+
+    from catalog.records import Column, Version
+    from resources.store import VersionStore
+
+
+def store() -> VersionStore:
+    """The version store of the settings' warehouse, on this process's Spark session, which it starts."""
+    from resources.spark import SparkResource
+    from resources.store import VersionStore
+    from settings import settings
+
+    return VersionStore(SparkResource().session, settings().warehouse_uri)
+
+
+def tagged(engine: Engine, dataset: str, tag: str, partition: str | None) -> list[Version]:
+    """The versions that have this tag, one a partition, blocked and superseded ones too. Raises UnknownVersion."""
+    from catalog.database import transaction
+    from catalog.queries import version_lineage
+    from catalog.versions import by_ids
+
+    nodes = version_lineage(engine, dataset, depth=0, tag=tag, partition=partition).nodes
+    with transaction(engine) as cursor:
+        found = by_ids(cursor, [node.version.version_id for node in nodes])
+    return sorted(found.values(), key=lambda version: version.partition or "")
+
+
+def sensitive(columns: Iterable[Column]) -> frozenset[str]:
+    """The names of the columns whose values are not shown."""
+    return frozenset(
+        column.name for column in columns if {"pii", "sensitive"} & {tag.lower() for tag in column.tags}
+    )
+
+
+def masked(frame: DataFrame, hidden: frozenset[str]) -> DataFrame:
+    """The frame with MASK for every value of the hidden columns; what is null stays so."""
+    from pyspark.sql import functions as F
+
+    from components.report import MASK
+
+    return frame.withColumns(
+        {
+            name: F.when(F.col(f"`{name}`").isNotNull(), F.lit(MASK))
+            for name in frame.columns
+            if name in hidden
+        }
+    )
+
+
+def chosen(frame: DataFrame, columns: Sequence[str]) -> DataFrame:
+    """Only the named columns, in that order; all of them when none is named. Raises CommandError."""
+    if unknown := [name for name in columns if name not in frame.columns]:
+        raise CommandError(
+            f"there is no column {', '.join(unknown)}; the columns are {', '.join(frame.columns)}"
+        )
+    return frame.select(*[f"`{name}`" for name in columns]) if columns else frame
+
+
+def rows(frame: DataFrame) -> list[dict[str, Any]]:
+    """The rows as JSON would have them: times in ISO 8601 and UTC, lists and objects as such."""
+    from pyspark.sql import functions as F
+
+    everything = F.struct(*[F.col(f"`{name}`") for name in frame.columns])
+    lines = frame.select(F.to_json(everything, {"ignoreNullFields": "false"}).alias("line")).collect()
+    return [json.loads(row.line) for row in lines]

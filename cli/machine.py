@@ -1,0 +1,63 @@
+"""Commands for this machine: serve, stop, delete, and the environment that Dagster's own commands need."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from typing import Annotated
+
+import typer
+
+from cli.arguments import AsJson, Yes, examples
+from cli.output import emit
+
+app = typer.Typer()
+PANEL = "This machine"
+
+
+@app.command(rich_help_panel=PANEL, epilog=examples("headrace up", "headrace up --port 3333"))
+def up(
+    port: Annotated[
+        int | None, typer.Option(help="Port of the UI. Default: the first free one from 3000.")
+    ] = None,
+) -> None:
+    """Serve Dagster's UI and daemon until Ctrl-C."""
+    from cli.services import up as serve
+
+    serve(port)
+
+
+@app.command(rich_help_panel=PANEL)
+def down() -> None:
+    """Stop everything that runs here, the embedded PostgreSQL too, from any terminal."""
+    from cli.services import down as stop
+
+    stop()
+
+
+@app.command(rich_help_panel=PANEL)
+def clean(yes: Yes = False) -> None:
+    """Stop everything and delete the state folder: database, versions and logs in it."""
+    from cli.services import clean as delete
+    from settings import settings
+
+    home = settings().home.resolve()
+    if home.exists() and not yes and sys.stdin.isatty():
+        typer.confirm(f"Delete {home} with every version, run and log in it?", abort=True)
+    delete()
+
+
+@app.command(
+    rich_help_panel=PANEL,
+    epilog=examples('eval "$(headrace env)"', "dagster asset list -m definitions"),
+)
+def env(as_json: AsJson = False) -> None:
+    """Print the environment under which `dagster` and `dg` work on this deployment, as lines for a shell."""
+    from cli.environment import environment
+
+    variables = environment()
+    if as_json:
+        emit(variables)
+        return
+    for name, value in variables.items():
+        typer.echo(f"export {name}={shlex.quote(value)}")

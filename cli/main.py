@@ -1,0 +1,36 @@
+"""The `headrace` command: every command by name, and what they have in common."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from cli import comparing, datasets, demo, lineage, machine, pointers, reading, runs, status
+from cli.arguments import examples
+from cli.commands import Commands
+
+app = typer.Typer(
+    name="headrace",
+    cls=Commands,
+    no_args_is_help=True,
+    rich_markup_mode=None,  # half of the time that --help would take
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=examples(
+        "headrace demo", "headrace datasets --domain flights", "headrace show flights/flights_clean"
+    ),
+)
+for group in (demo, datasets, lineage, status, reading, comparing, pointers, runs, machine):
+    app.add_typer(group.app)
+
+
+@app.callback()
+def main(
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of a failure.")] = False,
+) -> None:
+    """Datasets, their versions and how they came to be.
+
+    Commands exit with 0, with 1 when they fail, and with 2 when they are called wrongly. With --json they print one
+    JSON document on standard output; messages and progress go to standard error.
+    """

@@ -1,0 +1,136 @@
+"""What the commands print: rich tables for people, JSON for scripts."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+    from rich.table import Table
+    from rich.text import Text
+
+STYLES = {
+    "PUBLISHED": "green",
+    "SUCCESS": "green",
+    "PASS": "green",
+    "FRESH": "green",
+    "RUNNING": "cyan",
+    "DUE": "yellow",
+    "WARN": "yellow",
+    "SUPERSEDED": "yellow",
+    "FAIL": "red",
+    "FAILED": "red",
+    "BLOCKED": "red",
+    "LATE": "red",
+    "LOST": "red",
+    "NEVER": "red",
+}
+PIPE_WIDTH = 200  # columns, where no terminal sets them
+
+
+def console() -> Console:
+    """The standard output; made anew on each call, so that it follows a redirection."""
+    from rich.console import Console
+
+    return Console(width=None if sys.stdout.isatty() else PIPE_WIDTH, highlight=False, emoji=False)
+
+
+def show(*parts: RenderableType) -> None:
+    """Print renderables, one below the other."""
+    out = console()
+    for part in parts:
+        out.print(part)
+
+
+def emit(value: object) -> None:
+    """Print `value` as JSON: rows as objects, times in ISO 8601."""
+    from pydantic_core import to_jsonable_python
+
+    sys.stdout.write(json.dumps(to_jsonable_python(value), indent=2, ensure_ascii=False) + "\n")
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str | None = None) -> Table:
+    """A table without lines between rows. A column whose name begins with `#` is right-aligned."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    result = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
+    for name in columns:
+        result.add_column(
+            name.removeprefix("#"), justify="right" if name.startswith("#") else "left", overflow="fold"
+        )
+    for row in rows:
+        result.add_row(*[cell if isinstance(cell, Text) else text(cell) for cell in row])
+    return result
+
+
+def facts(pairs: Iterable[tuple[str, object]]) -> Table:
+    """Names and values in two columns; pairs without a value are left out."""
+    from rich.table import Table
+    from rich.text import Text
+
+    result = Table.grid(padding=(0, 2))
+    result.add_column(style="dim")
+    result.add_column(overflow="fold")
+    for name, value in pairs:
+        if value not in (None, "", (), [], {}):
+            result.add_row(name, value if isinstance(value, Text) else text(value))
+    return result
+
+
+def text(value: object) -> Text:
+    """A value as a cell shows it; states are coloured, markup in data is left alone."""
+    from rich.text import Text
+
+    if value is None:
+        return Text("-", style="dim")
+    if isinstance(value, datetime):
+        return Text(moment(value))
+    if isinstance(value, int) and not isinstance(value, bool):
+        return Text(f"{value:,}")
+    if isinstance(value, UUID):
+        return Text(str(value))
+    if isinstance(value, list | tuple | frozenset | set):
+        return Text(", ".join(str(item) for item in value))
+    if isinstance(value, Mapping):
+        return Text(", ".join(f"{key}={item}" if item else str(key) for key, item in value.items()))
+    return Text(str(value), style=STYLES.get(str(value), ""))
+
+
+def moment(value: datetime | None) -> str:
+    """A time in UTC to the second."""
+    return "-" if value is None else value.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%SZ")
+
+
+def ago(value: datetime | None, now: datetime | None = None) -> str:
+    """How long ago, or how far ahead, a time is: `5 min ago`, `in 3 h`."""
+    if value is None:
+        return "-"
+    seconds = ((now or datetime.now(UTC)) - value).total_seconds()
+    length = span(timedelta(seconds=abs(seconds)))
+    return f"{length} ago" if seconds >= 0 else f"in {length}"
+
+
+def span(length: timedelta) -> str:
+    """A length of time in its largest unit."""
+    seconds = length.total_seconds()
+    for unit, size in (("d", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
+
+
+def size(count: int) -> str:
+    """A number of bytes."""
+    value = float(count)
+    for unit in ("B", "kB", "MB", "GB"):
+        if value < 1000:
+            return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
+        value /= 1000
+    return f"{value:.1f} TB"

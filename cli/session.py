@@ -1,0 +1,83 @@
+"""One `headrace up` a state folder at a time: a lock that dies with its holder, and a note of who holds it."""
+
+import fcntl
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+
+class ServiceError(Exception):
+    """Headrace's services cannot start, run or stop; the message says why and what to do."""
+
+
+class AlreadyRunning(ServiceError):
+    """Another `headrace up` serves this state folder."""
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """What a running `headrace up` tells the others: its process and, once it is known, where it serves."""
+
+    pid: int
+    url: str | None = None
+
+
+@contextmanager
+def alone(home: Path) -> Iterator[None]:
+    """Be the only one that serves from, or clears up in, `home`; raises AlreadyRunning with process and URL.
+
+    The system takes the lock back from a process that is killed, so a stale note misleads nobody.
+    """
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+        lock = (home / "up.lock").open("a")
+    except OSError as error:
+        raise ServiceError(
+            f"cannot write the state folder {home}: {error.strerror}. Set HEADRACE_HOME to one that you can write."
+        ) from error
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            session = read(home)
+            where = f" at {session.url}" if session and session.url else ""
+            who = f" (process {session.pid})" if session else ""
+            raise AlreadyRunning(
+                f"Headrace is already running{where}{who}. Stop it with Ctrl-C in its terminal or `headrace down`."
+            ) from error
+        tell(home, Session(os.getpid()))
+        try:
+            yield
+        finally:
+            _note(home).unlink(missing_ok=True)
+
+
+def is_free(home: Path) -> bool:
+    """Whether nobody serves from `home`."""
+    try:
+        with alone(home):
+            return True
+    except AlreadyRunning:
+        return False
+
+
+def tell(home: Path, session: Session) -> None:
+    """Write the note whole, so that a reader never sees half of one."""
+    fresh = _note(home).with_suffix(".new")
+    fresh.write_text(json.dumps(asdict(session)), encoding="utf-8")
+    fresh.replace(_note(home))
+
+
+def read(home: Path) -> Session | None:
+    """The note, current or stale; None without one."""
+    try:
+        return Session(**json.loads(_note(home).read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        return None
+
+
+def _note(home: Path) -> Path:
+    return home / "up.json"

@@ -1,0 +1,221 @@
+"""Commands that explain: how everything stands, and why a run ended as it did."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cli.arguments import AsJson, examples
+from cli.datasets import fresh, freshness_words
+from cli.output import STYLES, ago, emit, facts, moment, show, size, span, table
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from catalog.queries.rows import DatasetStatus, RunInput, RunReport
+    from components.problems import DeclarationError
+
+app = typer.Typer()
+SHOWN = 5  # exact versions that a line names
+
+
+@app.command(rich_help_panel="Datasets", epilog=examples("headrace status", "headrace status --json"))
+def status(as_json: AsJson = False) -> None:
+    """Say how everything stands.
+
+    What is late or due by its SLA, checks that failed, datasets that were never published, runs that go on or were
+    lost, and declarations that cannot be used.
+    """
+    from catalog import queries
+    from catalog.database import connect
+    from catalog.runs import reap
+    from cli.runs import problem_facts
+    from components.loading import check
+    from settings import PROJECT_ROOT
+
+    engine = connect()
+    reap(engine)
+    standings = queries.status(engine)
+    problems = check(PROJECT_ROOT)
+    if as_json:
+        found = [{**queries.to_json(standing), "freshness": fresh(standing)} for standing in standings]
+        emit({"datasets": found, "declarations": [problem_facts(problem) for problem in problems]})
+        return
+    if standings:
+        show(standings_table(standings))
+    remarks = [*_remarks(standings), *_broken(problems)]
+    typer.echo(
+        "\n".join(remarks) if remarks else "All is well." if standings else "No dataset is registered."
+    )
+
+
+@app.command(rich_help_panel="Runs", epilog=examples("headrace why 3f9c21d0", "headrace why 3f9c21d0 --json"))
+def why(
+    run: Annotated[
+        str,
+        typer.Argument(
+            metavar="RUN",
+            help="The id of a run, or of a Dagster run, or how it begins (4 characters or more).",
+        ),
+    ],
+    as_json: AsJson = False,
+) -> None:
+    """Explain a run: what it read and wrote, its attempts, why it failed, and where its log is."""
+    from catalog import queries
+    from catalog.database import connect
+
+    reports = queries.why(connect(), run)
+    if as_json:
+        emit({"runs": reports})
+        return
+    for report in reports:
+        _explain(report)
+
+
+def standings_table(standings: Sequence[DatasetStatus]) -> Table:
+    """How datasets stand, one a row."""
+    from rich.text import Text
+
+    def row(standing: DatasetStatus) -> tuple[object, ...]:
+        found = fresh(standing)
+        words = freshness_words(standing)
+        state = standing.last_run_state
+        return (
+            standing.key,
+            standing.newest_tag,
+            standing.partition_count if standing.partitions else None,
+            standing.row_count if standing.newest_tag else None,
+            size(standing.byte_size) if standing.newest_tag else None,
+            ago(standing.newest_published_at),
+            Text(words, style=STYLES.get(found.state, "") if found else "dim"),
+            Text(
+                _check_words(standing),
+                style="red" if standing.failing else "yellow" if standing.warning else "",
+            ),
+            state,
+        )
+
+    header = [
+        "dataset",
+        "newest version",
+        "#partitions",
+        "#rows",
+        "#size",
+        "published",
+        "freshness",
+        "checks",
+        "last run",
+    ]
+    return table(header, [row(standing) for standing in standings])
+
+
+def _check_words(standing: DatasetStatus) -> str:
+    parts = [
+        *([f"failed: {', '.join(standing.failing)}"] if standing.failing else []),
+        *([f"warning: {', '.join(standing.warning)}"] if standing.warning else []),
+    ]
+    return "; ".join(parts) or ("ok" if standing.newest_tag else "-")
+
+
+def _remarks(standings: Sequence[DatasetStatus]) -> Iterator[str]:
+    for standing in standings:
+        found = fresh(standing)
+        if found is not None and found.state in {"LATE", "DUE"}:
+            yield f"{standing.key} is {freshness_words(standing)}."
+        if standing.failing:
+            yield f"{standing.key}: version {standing.latest_tag} is blocked, {standing.latest_reason}."
+        if standing.last_run_state in {"FAILED", "LOST"}:
+            yield f"{standing.key}: its last run {standing.last_run_state.lower()}; headrace why {standing.last_run_id}"
+        if standing.last_run_state == "RUNNING":
+            started = moment(standing.last_run_at)
+            yield f"{standing.key}: a run goes on since {started}; headrace why {standing.last_run_id}"
+        if standing.newest_tag is None:
+            yield f"{standing.key} was never published."
+
+
+def _broken(problems: Sequence[DeclarationError]) -> Iterator[str]:
+    from components.problems import relative_to
+    from settings import PROJECT_ROOT
+
+    with relative_to(PROJECT_ROOT):
+        for problem in problems:
+            yield f"broken declaration: {problem}"
+
+
+def _explain(report: RunReport) -> None:
+    took = span(report.ended_at - report.started_at) if report.ended_at else "not ended"
+    show(
+        facts(
+            [
+                ("run", report.run_id),
+                ("of", f"{report.process_key} ({report.technology})"),
+                ("state", report.state),
+                ("partitions", _listed(report.partitions)),
+                ("started", report.started_at),
+                ("took", took),
+                ("Dagster run", report.root_dagster_run_id),
+            ]
+        )
+    )
+    attempts = [
+        (each.number, each.state, each.started_at, each.ended_at, each.failure_kind, each.reason)
+        for each in report.attempts
+    ]
+    show(table(["#attempt", "state", "started", "ended", "kind", "reason"], attempts))
+    for attempt in report.attempts:
+        if attempt.log_location:
+            typer.echo(f"log of attempt {attempt.number}: {attempt.log_location}")
+    if report.inputs:
+        show(table(["input", "version", "chosen"], _inputs(report.inputs)))
+    if report.outputs:
+        header = ["output", "partition", "version", "outcome", "#rows", "checks", "reason"]
+        show(table(header, _outputs(report)))
+
+
+def _listed(keys: Sequence[str]) -> str | None:
+    if len(keys) <= SHOWN:
+        return ", ".join(keys) or None
+    return f"{len(keys):,}, {keys[0]} to {keys[-1]}"
+
+
+def _inputs(inputs: Sequence[RunInput]) -> Iterator[tuple[object, ...]]:
+    grouped: dict[tuple[str, str | None], list[RunInput]] = {}
+    for item in inputs:
+        grouped.setdefault((item.version.dataset, item.reason), []).append(item)
+    for (dataset, reason), items in grouped.items():
+        chosen = {"PUBLISHED": "published", "PINNED": "pinned", "AS_OF": "as of a time"}.get(str(reason))
+        if len(items) > SHOWN:
+            partitions = sorted(str(item.version.partition) for item in items)
+            yield (
+                dataset,
+                f"{len(items):,} partitions, {partitions[0]} to {partitions[-1]} (--json lists them)",
+                chosen,
+            )
+            continue
+        for item in items:
+            place = f"[{item.version.partition}] " if item.version.partition is not None else ""
+            yield dataset, place + item.version.tag, chosen
+
+
+def _outputs(report: RunReport) -> Iterator[tuple[object, ...]]:
+    for output in report.outputs:
+        checks = ", ".join(
+            f"{check.name} {check.status.lower()}"
+            + (f" ({check.failed_rows:,} rows)" if check.failed_rows else "")
+            for check in output.checks
+            if check.status != "PASS"
+        )
+        passed = sum(check.status == "PASS" for check in output.checks)
+        ref = output.version
+        words = "; ".join([*([f"{passed} passed"] if passed else []), *([checks] if checks else [])])
+        yield (
+            ref.dataset,
+            ref.partition,
+            ref.tag,
+            output.outcome,
+            output.row_count,
+            words or None,
+            output.reason,
+        )

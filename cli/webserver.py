@@ -1,0 +1,86 @@
+"""What Dagster's webserver says about itself, its daemon and the code it serves."""
+
+import http.client
+import json
+import socket
+from dataclasses import dataclass
+from typing import Any
+
+HOST = "127.0.0.1"
+FIRST_PORT = 3000
+_QUERY = """
+{
+  instance { daemonHealth { allDaemonStatuses { daemonType required healthy } } }
+  workspaceOrError {
+    ... on Workspace {
+      locationEntries { name loadStatus locationOrLoadError { ... on PythonError { message causes { message } } } }
+    }
+  }
+}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """waiting_for: the parts that are not up yet; load_errors: why a code location failed to load, by its name."""
+
+    waiting_for: tuple[str, ...]
+    load_errors: dict[str, str]
+
+
+def health(port: int) -> Health:
+    """Ask the webserver on `port`; one that does not answer is itself what is waited for."""
+    try:
+        answer = _ask(port)
+    except (OSError, http.client.HTTPException, ValueError, KeyError):
+        return Health(("dagster-webserver",), {})
+    daemons = answer["instance"]["daemonHealth"]["allDaemonStatuses"]
+    locations = answer["workspaceOrError"].get("locationEntries", [])
+    waiting = [
+        f"dagster-daemon ({one['daemonType'].lower()})"
+        for one in daemons
+        if one["required"] and not one["healthy"]
+    ]
+    waiting += [f"code location {one['name']}" for one in locations if one["loadStatus"] != "LOADED"]
+    errors = {one["name"]: _root_cause(one["locationOrLoadError"]) for one in locations if _failed(one)}
+    return Health(tuple(waiting), errors)
+
+
+def _failed(location: dict[str, Any]) -> bool:
+    return "message" in (location["locationOrLoadError"] or {})
+
+
+def _root_cause(error: dict[str, Any]) -> str:
+    """Dagster wraps what the code raised in errors of its own."""
+    messages = [one["message"].strip() for one in (error, *error["causes"])]
+    return str(messages[-1])
+
+
+def free_port(wanted: int | None) -> int | None:
+    """`wanted` if it is free, else None; without a wish the first free one from 3000 on."""
+    if wanted is not None:
+        return wanted if _is_free(wanted) else None
+    return next((port for port in range(FIRST_PORT, FIRST_PORT + 100) if _is_free(port)), None)
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as the webserver does
+        try:
+            probe.bind((HOST, port))
+        except OSError:
+            return False
+        return True
+
+
+def _ask(port: int) -> dict[str, Any]:
+    # http.client, as urllib would send this through a proxy that the environment names.
+    connection = http.client.HTTPConnection(HOST, port, timeout=10)
+    try:
+        connection.request(
+            "POST", "/graphql", json.dumps({"query": _QUERY}), {"Content-Type": "application/json"}
+        )
+        answer: dict[str, Any] = json.loads(connection.getresponse().read())["data"]
+        return answer
+    finally:
+        connection.close()

@@ -1,0 +1,299 @@
+"""Commands that ask the catalog: what people read, the shape of their JSON, and every complaint."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+from sqlalchemy import Engine
+from typer.testing import Result
+
+from catalog import queries
+from catalog.records import CheckResult, CheckStatus
+from catalog.runs import attempt
+from tests.cli.conftest import put
+
+Invoke = Callable[..., Result]
+Ask = Callable[..., Any]
+Stocked = tuple[Engine, UUID]
+
+
+def complaint(result: Result, code: int = 1) -> str:
+    assert result.exit_code == code, result.output
+    assert "Traceback" not in result.output
+    return " ".join(result.stderr.split())
+
+
+# --- datasets
+
+
+@pytest.mark.parametrize(
+    ("options", "keys"),
+    [
+        ((), ["lab/other", "shop/clean", "shop/raw"]),
+        (("--domain", "shop"), ["shop/clean", "shop/raw"]),
+        (("--domain", "sho"), []),
+        (("--tag", "layer"), ["shop/clean", "shop/raw"]),
+        (("--tag", "layer=raw"), ["shop/raw"]),
+        (("--owner", "DATA"), ["shop/clean"]),
+        (("--search", "delivers"), ["shop/raw"]),
+        (("--search", "raw", "--owner", "data"), []),
+    ],
+)
+def test_datasets(shop: Engine, ask: Ask, options: tuple[str, ...], keys: list[str]) -> None:
+    assert [row["key"] for row in ask("datasets", *options)["datasets"]] == keys
+
+
+def test_datasets_row(shop: Engine, ask: Ask) -> None:
+    row = ask("datasets", "--search", "delivers")["datasets"][0]
+    assert row.pop("updated_at").endswith("Z")
+    assert row == {
+        "key": "shop/raw",
+        "description": "What the shop delivers.",
+        "format": "parquet",
+        "owners": ["team:shop"],
+        "tags": {"layer": "raw"},
+        "partitions": None,
+        "status": "ACTIVE",
+        "declared_at": None,
+    }
+
+
+def test_datasets_for_people(shop: Engine, invoke: Invoke) -> None:
+    assert re.search(
+        r"shop/raw +What the shop delivers\. +- +team:shop +layer=raw", invoke("datasets").stdout
+    )
+    assert invoke("datasets", "--domain", "no").stdout == "No dataset is like that.\n"
+
+
+def test_no_datasets(engine: Engine, invoke: Invoke) -> None:
+    assert invoke("datasets").stdout == "No dataset is registered; `headrace demo` makes some.\n"
+
+
+# --- show, versions
+
+
+def test_show(stocked: Stocked, ask: Ask) -> None:
+    found = ask("show", "shop/clean")
+    assert set(found) == {"dataset", "status", "freshness"}
+    assert found["dataset"]["upstream"] == ["shop/raw"]
+    assert found["dataset"]["columns"][1]["tags"] == ["pii"]
+    assert found["status"]["partition_count"] == 2
+    assert found["freshness"]["state"] == "FRESH"
+
+
+def test_show_for_people(stocked: Stocked, invoke: Invoke) -> None:
+    invoke("pin", "shop/raw", "raw-1", "--consumer", "shop/clean", "--reason", "wrong prices")
+    said = invoke("show", "shop/clean").stdout
+    for line in (
+        r"published +2 partitions, 6 rows, 2\.5 kB, newest clean-1, ",
+        r"sla +max age 60 min",
+        r"made from +shop/raw",
+        r"declared at +assets/shop/defs\.yaml:3",
+        r"name +string +yes +pii +Who\.",
+        r"id_unique +unique +- +ERROR +PASS",
+        r"name_short +str_length +name +WARN +WARN",
+    ):
+        assert re.search(line, said), line
+    assert re.search(
+        r"pins +raw-1 for shop/clean, by \w+ .* ago: wrong prices", invoke("show", "shop/raw").stdout
+    )
+    other = invoke("show", "lab/other").stdout
+    assert re.search(r"published +nothing yet", other)
+    assert re.search(r"sla +deadlines 0 6 \* \* \* UTC", other)
+
+
+@pytest.mark.parametrize("command", ["show", "versions", "lineage", "rollback", "unpin", "read"])
+def test_unknown_dataset(shop: Engine, invoke: Invoke, command: str) -> None:
+    said = complaint(invoke(command, "shop/raww"))
+    assert "error: not registered in the catalog: shop/raww. Did you mean shop/raw?" in said
+
+
+def test_versions(stocked: Stocked, ask: Ask, invoke: Invoke) -> None:
+    engine, run_id = stocked
+    put(engine, "shop/raw", "raw-3", checks=(CheckResult("id_unique", CheckStatus.FAIL, 7),))
+    found = ask("versions", "shop/raw")
+    assert found["dataset"] == "shop/raw"
+    assert [
+        (row["version"]["tag"], row["version"]["outcome"], row["published"]) for row in found["versions"]
+    ] == [
+        ("raw-3", "BLOCKED", False),
+        ("raw-2", "PUBLISHED", True),
+        ("raw-1", "PUBLISHED", False),
+    ]
+    assert [row["version"]["tag"] for row in ask("versions", "shop/raw", "--limit", "1")["versions"]] == [
+        "raw-3"
+    ]
+    said = invoke("versions", "shop/raw", "--limit", "2").stdout
+    assert re.search(r"raw-3 .* BLOCKED .* failed check: id_unique \(7 rows\)", said)
+    assert re.search(r"raw-2 .* published now", said)
+    assert "The newest 2; --limit shows more." in said
+    days = ask("versions", "shop/clean", "--partition", "2026-01-02")["versions"]
+    assert [(row["version"]["partition"], row["warning"]) for row in days] == [("2026-01-02", ["name_short"])]
+    assert str(run_id)[:8] in invoke("versions", "shop/clean").stdout
+
+
+def test_no_versions(shop: Engine, invoke: Invoke) -> None:
+    said = invoke("versions", "shop/raw").stdout
+    assert said == "shop/raw has no version; `headrace materialize shop/raw` makes one.\n"
+
+
+# --- lineage
+
+
+def test_lineage_of_datasets(stocked: Stocked, ask: Ask, invoke: Invoke) -> None:
+    found = ask("lineage", "shop/clean")
+    assert (found["key"], found["direction"], found["truncated"]) == ("shop/clean", "up", False)
+    assert [(node["key"], node["depth"]) for node in found["nodes"]] == [("shop/clean", 0), ("shop/raw", 1)]
+    assert found["edges"] == [{"source": "shop/raw", "target": "shop/clean", "process": "shop/clean"}]
+    assert invoke("lineage", "shop/clean").stdout == "shop/clean\n└── shop/raw\n"
+    assert invoke("lineage", "shop/raw", "--down").stdout == "shop/raw\n└── shop/clean\n"
+    assert invoke("lineage", "shop/raw").stdout == "shop/raw\n"
+
+
+def test_lineage_of_versions(stocked: Stocked, ask: Ask, invoke: Invoke) -> None:
+    one = invoke("lineage", "shop/clean", "--partition", "2026-01-01").stdout
+    assert one == "shop/clean [2026-01-01] clean-1\n└── shop/raw raw-2\n"
+    down = invoke("lineage", "shop/raw", "--down", "--version", "raw-2").stdout
+    assert down == "shop/raw raw-2\n└── shop/clean 2 versions, 2026-01-01 to 2026-01-02\n"
+    found = ask("lineage", "shop/clean", "--as-of", "2999-01-01")
+    assert {node["version"]["tag"] for node in found["nodes"]} == {"clean-1", "raw-2"}
+    assert len(found["edges"]) == 2
+
+
+def test_lineage_for_graphviz(stocked: Stocked, invoke: Invoke) -> None:
+    assert '  "shop/raw" -> "shop/clean";' in invoke("lineage", "shop/clean", "--dot").stdout.splitlines()
+    exact = invoke("lineage", "shop/clean", "--dot", "--partition", "2026-01-01").stdout
+    assert r'[label="shop/clean\n2026-01-01\nclean-1"];' in exact
+
+
+def test_lineage_complaints(stocked: Stocked, invoke: Invoke) -> None:
+    assert "shop/raw has no version raw-9" in complaint(invoke("lineage", "shop/raw", "--version", "raw-9"))
+    too_early = complaint(invoke("lineage", "shop/raw", "--as-of", "2001-01-01"))
+    assert "shop/raw has no version published by 2001-01-01T00:00:00+00:00" in too_early
+    both = invoke("lineage", "shop/raw", "--version", "raw-1", "--as-of", "2001-01-01")
+    assert "give --version or --as-of, not both" in complaint(both, 2)
+    assert "give --dot or --json, not both" in complaint(invoke("lineage", "shop/raw", "--dot", "--json"), 2)
+    wrong = complaint(invoke("lineage", "shop/raw", "--as-of", "yesterday"), 2)
+    assert "'yesterday' is not a time; write 2026-11-28" in wrong
+
+
+# --- pin, unpin, rollback
+
+
+def test_pin_and_unpin(stocked: Stocked, ask: Ask, invoke: Invoke) -> None:
+    pinned = {
+        "dataset": "shop/raw",
+        "partition": None,
+        "tag": "raw-1",
+        "consumer": "shop/clean",
+        "pinned": True,
+    }
+    assert ask("pin", "shop/raw", "raw-1", "--consumer", "shop/clean") == pinned
+    assert [pin["tag"] for pin in ask("show", "shop/raw")["dataset"]["pins"]] == ["raw-1"]
+    free = {**pinned, "tag": None, "pinned": False}
+    assert ask("unpin", "shop/raw", "--consumer", "shop/clean") == free
+    assert invoke("pin", "shop/raw", "raw-1").stdout == "Everyone now reads shop/raw at raw-1.\n"
+    assert invoke("unpin", "shop/raw").stdout == "Everyone now reads what is published of shop/raw.\n"
+    assert "shop/raw is not pinned for everyone" in complaint(invoke("unpin", "shop/raw"))
+
+
+def test_pin_complaints(stocked: Stocked, invoke: Invoke) -> None:
+    engine, _ = stocked
+    said = complaint(invoke("pin", "shop/raw", "raw-9"))
+    assert "shop/raw has no version raw-9. The newest are: raw-2, raw-1." in said
+    put(engine, "shop/raw", "raw-3", checks=(CheckResult("id_unique", CheckStatus.FAIL),))
+    assert "version raw-3 of shop/raw is BLOCKED" in complaint(invoke("pin", "shop/raw", "raw-3"))
+
+
+def test_rollback_asks_and_says_what_is_stale(stocked: Stocked, invoke: Invoke) -> None:
+    engine, _ = stocked
+    refused = invoke("rollback", "shop/raw", input="n\n")
+    assert refused.exit_code == 1
+    assert queries.version(engine, "shop/raw").version.tag == "raw-2"
+    done = invoke("rollback", "shop/raw", input="y\n")
+    assert done.exit_code == 0
+    assert re.search(r"from +raw-2 +4 .*\n.*to +raw-1 +3", done.stdout)
+    assert "  shop/clean (2 partitions)\nMade anew by: headrace materialize shop/clean --stale" in done.stdout
+    assert "shop/raw is published at raw-1." in done.stdout
+    assert queries.version(engine, "shop/raw").version.tag == "raw-1"
+
+
+def test_rollback_for_scripts(stocked: Stocked, ask: Ask) -> None:
+    assert ask("rollback", "shop/raw", "--to", "raw-1", "--reason", "wrong prices") == {
+        "dataset": "shop/raw",
+        "partition": None,
+        "from": "raw-2",
+        "to": "raw-1",
+        "generation": 3,
+        "stale": [{"dataset": "shop/clean", "partitions": ["2026-01-01", "2026-01-02"]}],
+    }
+
+
+def test_rollback_complaints(stocked: Stocked, invoke: Invoke) -> None:
+    said = complaint(invoke("rollback", "shop/clean", "--partition", "2026-01-01", "--yes"))
+    assert "shop/clean partition 2026-01-01 had no version published before clean-1" in said
+    assert "has version raw-2 published already" in complaint(
+        invoke("rollback", "shop/raw", "--to", "raw-2", "--yes")
+    )
+    assert "has no version raw-9" in complaint(invoke("rollback", "shop/raw", "--to", "raw-9", "--yes"))
+    assert "lab/other has no published version" in complaint(invoke("rollback", "lab/other", "--yes"))
+
+
+# --- why, status
+
+
+def test_why(stocked: Stocked, ask: Ask, invoke: Invoke) -> None:
+    _, run_id = stocked
+    [report] = ask("why", str(run_id))["runs"]
+    assert (report["process_key"], report["state"]) == ("shop/clean", "SUCCESS")
+    assert [item["version"]["tag"] for item in report["inputs"]] == ["raw-2"]
+    assert [item["version"]["partition"] for item in report["outputs"]] == ["2026-01-01", "2026-01-02"]
+    said = invoke("why", "dagster-run-1").stdout
+    for line in (
+        r"of +shop/clean \(SPARK\)",
+        r"log of attempt 1: /logs/1",
+        r"shop/raw +raw-2",
+        r"shop/clean +2026-01-02 +clean-1 +PUBLISHED +3 +1 passed; name_short warn \(2 rows\)",
+    ):
+        assert re.search(line, said), line
+
+
+def test_why_a_run_failed(shop: Engine, invoke: Invoke) -> None:
+    run_id = uuid4()
+    with pytest.raises(ValueError, match="no"), attempt(shop, run_id=run_id, process_key="shop/clean"):
+        raise ValueError("no column price")
+    said = invoke("why", str(run_id)[:8]).stdout
+    assert re.search(r"1 +FAILED .* CODE +ValueError: no column price", said)
+
+
+def test_why_complaints(stocked: Stocked, invoke: Invoke) -> None:
+    assert "begins with zzzzzz" in complaint(invoke("why", "zzzzzz"))
+    assert "is too short for a run id" in complaint(invoke("why", "1"))
+
+
+def test_status(stocked: Stocked, ask: Ask, invoke: Invoke) -> None:
+    engine, _ = stocked
+    put(engine, "shop/raw", "raw-3", checks=(CheckResult("id_unique", CheckStatus.FAIL, 7),))
+    found = ask("status")
+    assert set(found) == {"datasets", "declarations"}
+    by_key = {row["key"]: row for row in found["datasets"]}
+    assert by_key["shop/clean"]["freshness"]["state"] == "FRESH"
+    assert by_key["shop/clean"]["warning"] == ["name_short"]
+    assert by_key["lab/other"]["freshness"]["state"] == "NEVER"
+    assert by_key["shop/raw"]["freshness"] is None
+    said = invoke("status").stdout
+    assert "shop/raw: version raw-3 is blocked, failed check: id_unique (7 rows)." in said
+    assert "lab/other was never published." in said
+
+
+def test_status_names_runs_that_failed_and_that_go_on(shop: Engine, invoke: Invoke) -> None:
+    run_id = uuid4()
+    with attempt(shop, run_id=run_id, process_key="shop/clean"):
+        said = invoke("status").stdout
+        assert f"; headrace why {run_id}" in said
+        assert "shop/clean: a run goes on since" in said
+    with pytest.raises(ValueError, match="no"), attempt(shop, run_id=run_id, process_key="shop/clean"):
+        raise ValueError("no")
+    assert f"shop/clean: its last run failed; headrace why {run_id}" in invoke("status").stdout

@@ -1,0 +1,154 @@
+"""The command as a whole: help, exit codes, explained failures, quick starts, and a reference that is current."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine
+from typer.testing import Result
+
+from cli import reference
+from cli.arguments import dataset_keys
+from cli.errors import explanation
+from settings import settings
+
+Invoke = Callable[..., Result]
+HEAVY = {"dagster", "pyspark", "pandera", "pandas"}
+
+
+def imported_by(words: list[str]) -> set[str]:
+    """The packages that a command imports, in a process of its own."""
+    script = f"""
+import sys
+from cli import app
+try:
+    app({words!r})
+except SystemExit as end:
+    assert not end.code, end.code
+print("\\n" + " ".join(sorted({{name.partition(".")[0] for name in sys.modules}})))
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    return set(done.stdout.splitlines()[-1].split())
+
+
+def test_help_imports_nothing_heavy() -> None:
+    assert not imported_by(["--help"]) & {*HEAVY, "sqlalchemy", "psycopg", "rich"}
+
+
+@pytest.mark.parametrize("words", [["datasets"], ["show", "shop/clean"], ["lineage", "shop/clean"]])
+def test_questions_import_neither_dagster_nor_spark(shop: Engine, words: list[str]) -> None:
+    assert not imported_by(words) & HEAVY
+
+
+def test_help_lists_every_command_in_a_section(invoke: Invoke) -> None:
+    said = invoke("--help").stdout
+    for section in ("To begin with:", "Datasets:", "Runs:", "Versions:", "This machine:"):
+        assert section in said
+    assert "None:" not in said
+    assert "$ headrace demo" in said
+
+
+def test_the_reference_is_current() -> None:
+    assert reference.PAGE.read_text(encoding="utf-8") == reference.reference(), "run `make docs`"
+
+
+@pytest.mark.parametrize(
+    "words", [("nope",), ("show",), ("read", "a/b", "--head", "0"), ("datasets", "--nope")]
+)
+def test_wrong_usage_ends_with_two(invoke: Invoke, words: tuple[str, ...]) -> None:
+    result = invoke(*words)
+    assert result.exit_code == 2
+    assert "Error: " in result.stderr
+
+
+def test_an_unreachable_database(monkeypatch: pytest.MonkeyPatch, invoke: Invoke) -> None:
+    monkeypatch.setenv("HEADRACE_DATABASE_URL", "postgresql://nobody:secret@127.0.0.1:1/none")
+    settings.cache_clear()
+    try:
+        result = invoke("datasets")
+        debugged = invoke("--debug", "datasets")
+    finally:
+        settings.cache_clear()
+    assert result.exit_code == 1
+    assert result.stderr.startswith("error: the catalog database 'none' at 127.0.0.1:1 cannot be reached")
+    assert "secret" not in result.stderr
+    assert debugged.exit_code == 1
+    assert type(debugged.exception).__name__ == "CatalogUnavailable"
+
+
+def test_wrong_settings_name_the_field(monkeypatch: pytest.MonkeyPatch, invoke: Invoke) -> None:
+    monkeypatch.setenv("HEADRACE_SPARK__COLOUR", "blue")
+    settings.cache_clear()
+    try:
+        result = invoke("datasets")
+    finally:
+        settings.cache_clear()
+    assert result.exit_code == 1
+    assert "the settings are wrong; correct headrace.toml or the environment:" in result.stderr
+    assert "spark.colour: Extra inputs are not permitted (HEADRACE_SPARK__COLOUR)" in result.stderr
+
+
+def test_a_surprise_says_how_to_see_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["headrace", "show", "a/b"])
+    said = explanation(ZeroDivisionError("division by zero"))
+    assert said.startswith("unexpected ZeroDivisionError: division by zero")
+    assert "`headrace --debug show a/b`" in said
+
+
+def test_completion_of_dataset_keys(shop: Engine) -> None:
+    assert dataset_keys("shop/") == ["shop/clean", "shop/raw"]
+    assert dataset_keys("") == ["lab/other", "shop/clean", "shop/raw"]
+
+
+def test_completion_starts_no_server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HEADRACE_HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("HEADRACE_DATABASE_URL", raising=False)
+    settings.cache_clear()
+    try:
+        assert dataset_keys("") == []
+    finally:
+        settings.cache_clear()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_env(monkeypatch: pytest.MonkeyPatch, invoke: Invoke) -> None:
+    import cli.environment
+
+    monkeypatch.setattr(cli.environment, "environment", lambda: {"DAGSTER_HOME": "/a b", "X": "1"})
+    assert invoke("env").stdout == "export DAGSTER_HOME='/a b'\nexport X=1\n"
+    found: Any = json.loads(invoke("env", "--json").stdout)
+    assert found == {"DAGSTER_HOME": "/a b", "X": "1"}
+
+
+def test_check_names_file_and_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, invoke: Invoke) -> None:
+    (tmp_path / "assets" / "shop").mkdir(parents=True)
+    (tmp_path / "assets" / "shop" / "defs.yaml").write_text(
+        "type: components.Dataset\nattributes:\n  key: shop/raw\n  colour: blue\n  sql: SELECT 1 AS one\n"
+    )
+    monkeypatch.setattr("settings.PROJECT_ROOT", tmp_path)
+    result = invoke("check")
+    assert result.exit_code == 1
+    assert "assets/shop/defs.yaml:4: colour" in result.stderr
+    problem = json.loads(invoke("check", "--json").stdout)["problems"][0]
+    assert set(problem) == {"file", "line", "field", "message", "hint"}
+    assert (problem["file"], problem["line"], problem["field"]) == ("assets/shop/defs.yaml", 4, "colour")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--partition", "a", "--partitions", "a...b"), "give --partition or --partitions, not both"),
+        (("--partitions", "a"), "'a' is not FIRST...LAST, as in 2013-01-01...2013-01-31"),
+        (("--partitions", "...b"), "'...b' is not FIRST...LAST"),
+    ],
+)
+def test_materialize_complains_before_it_loads_anything(
+    invoke: Invoke, options: tuple[str, ...], said: str
+) -> None:
+    result = invoke("materialize", "a/b", *options)
+    assert result.exit_code == 2
+    assert said in " ".join(result.stderr.split())
