@@ -7,14 +7,14 @@ from pathlib import Path
 from sqlalchemy import make_url
 
 from catalog import database
-from settings import PROJECT_ROOT, settings
+from settings import settings
 
 
 def environment() -> dict[str, str]:
     """The variables under which `dagster` and `dg` work on this deployment, from any folder.
 
     Starts the database and migrates the catalog if need be, and makes DAGSTER_HOME: `dagster` in the state
-    folder, with a link to the repository's dagster.yaml. Raises CatalogError when the database is not to be had.
+    folder, with a link to the dagster.yaml beside this file. Raises CatalogError when the database is not to be had.
     """
     database.connect()
     return {
@@ -29,7 +29,7 @@ def _dagster_home() -> Path:
     """The folder, made anew where it is missing; a link left by a checkout that has moved is put right."""
     home = settings().home.resolve() / "dagster"
     home.mkdir(parents=True, exist_ok=True)
-    link, target = home / "dagster.yaml", PROJECT_ROOT / "dagster.yaml"
+    link, target = home / "dagster.yaml", Path(__file__).with_name("dagster.yaml")
     if not (link.is_symlink() and link.readlink() == target):
         # Several processes may come here at once: with a rename the last one wins, and none sees it missing.
         fresh = home / f"dagster.yaml.{os.getpid()}"

@@ -124,7 +124,7 @@ def _check_spec(output: OutputPlan, check: Check) -> dg.AssetCheckSpec:
     return dg.AssetCheckSpec(
         name=check.name,
         asset=output.key,
-        description=check.description,
+        description=check.description or _rule(check),
         blocking=check.severity is Severity.ERROR and not check.quarantine,
         metadata={
             "kind": check.kind,
@@ -133,6 +133,16 @@ def _check_spec(output: OutputPlan, check: Check) -> dg.AssetCheckSpec:
             **({"parameters": dict(check.parameters)} if check.parameters else {}),
         },
     )
+
+
+def _rule(check: Check) -> str:
+    """What a check asks, for one whose author has not said why."""
+    parameters = ", ".join(
+        f"{name.replace('_', ' ')} {', '.join(map(str, value)) if isinstance(value, list | tuple) else value}"
+        for name, value in check.parameters.items()
+    )
+    column = f"{check.column}: " if check.column else ""
+    return f"{column}{check.kind.replace('_', ' ')}{f' ({parameters})' if parameters else ''}"
 
 
 def _backfill_policy(plan: ProcessPlan) -> dg.BackfillPolicy | None:

@@ -92,7 +92,7 @@ class InputPlan:
 class OutputPlan:
     """One output dataset: its record, how it is written, and whether a breaking schema change may be published.
 
-    record.columns, when not empty, is the contract: the frame must have these names and types, in any order.
+    record.columns, when not empty, binds: the frame must have these names and types, in any order.
     record.checks holds every check that a run reports, those that follow from the declaration (`not_null` of a column
     that is not nullable, `partition` where a column tells the partition) among them.
     """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import dagster as dg
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 MASK = "•••"
 PREVIEW_ROWS = 5
 PREVIEW_CELL = 60  # characters
+CHECKSUM_SHOWN = 16  # characters; a page has no room for the whole, which the catalog keeps
 
 
 def version_metadata(publication: Publication) -> dict[str, Any]:
@@ -28,7 +30,7 @@ def version_metadata(publication: Publication) -> dict[str, Any]:
         "version": version.tag,
         "bytes": version.byte_size,
         "files": version.file_count,
-        "checksum": version.checksum,
+        "checksum": version.checksum[:CHECKSUM_SHOWN],
         "generation": publication.generation,
         "catalog": dg.MetadataValue.md(f"`headrace show {version.dataset}`, `headrace why {version.run_id}`"),
         **({"replayed": True} if publication.replayed else {}),
@@ -70,28 +72,42 @@ def check_results(output: OutputPlan, versions: Sequence[Sequence[CheckResult]])
 
 def _check_result(key: dg.AssetKey, check: Check, results: Sequence[CheckResult]) -> dg.AssetCheckResult:
     wrong = [result for result in results if result.status is not CheckStatus.PASS]
+    failed_rows = sum(result.failed_rows or 0 for result in wrong)
     warns = check.quarantine or check.severity is Severity.WARN
     return dg.AssetCheckResult(
         asset_key=key,
         check_name=check.name,
         passed=not wrong,
         severity=dg.AssetCheckSeverity.WARN if warns else dg.AssetCheckSeverity.ERROR,
-        description=check.description,
+        description=_outcome(check, failed_rows, len(wrong), len(results)) if wrong else None,
         metadata={
-            "failed_rows": sum(result.failed_rows or 0 for result in wrong),
+            "failed_rows": failed_rows,
             **({"partitions_failed": len(wrong)} if len(results) > 1 else {}),
             **({"detail": dg.MetadataValue.json(dict(wrong[0].detail))} if wrong and wrong[0].detail else {}),
         },
     )
 
 
+def _outcome(check: Check, failed_rows: int, wrong: int, partitions: int) -> str:
+    rows = f"{failed_rows:,} {'row' if failed_rows == 1 else 'rows'}" if failed_rows else "The check"
+    became = "set aside" if check.quarantine else "failed" if failed_rows else "did not pass"
+    place = f" in {wrong:,} of {partitions:,} partitions" if partitions > 1 else ""
+    return f"{rows} {became}{place}."
+
+
 def preview(frame: DataFrame, sensitive: frozenset[str]) -> dg.MarkdownMetadataValue:
-    """The frame's first rows as a Markdown table, sensitive columns masked."""
+    """The frame's first rows as a Markdown table, sensitive columns masked, instants in UTC."""
     rows = frame.limit(PREVIEW_ROWS).collect()
+    instants = {field.name for field in frame.schema if field.dataType.typeName() == "timestamp"}
     header = "| " + " | ".join(frame.columns) + " |"
     rule = "|" + " --- |" * len(frame.columns)
     lines = [
-        "| " + " | ".join(_cell(name, value, sensitive) for name, value in row.asDict().items()) + " |"
+        "| "
+        + " | ".join(
+            _cell(name, _instant(value) if name in instants else value, sensitive)
+            for name, value in row.asDict().items()
+        )
+        + " |"
         for row in rows
     ]
     return dg.MetadataValue.md("\n".join([header, rule, *lines]))
@@ -120,3 +136,8 @@ def _cell(name: str, value: object, sensitive: frozenset[str]) -> str:
         return MASK
     text = "" if value is None else str(value).replace("|", "\\|").replace("\n", " ")
     return text if len(text) <= PREVIEW_CELL else text[: PREVIEW_CELL - 1] + "…"
+
+
+def _instant(value: datetime | None) -> str | None:
+    """An instant in UTC; Spark hands it over as a naive time of this machine's zone."""
+    return None if value is None else value.astimezone(UTC).replace(tzinfo=None).isoformat(" ") + "Z"

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 import dagster as dg
 from pydantic import Field
 
+from resources import jvm
 from resources.errors import SparkUnavailable
 from resources.java import require_java
 from resources.progress import INTERVAL, progress
@@ -28,9 +29,15 @@ DEFAULTS: Mapping[str, str] = {
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.files.ignoreCorruptFiles": "false",
     "spark.sql.files.ignoreMissingFiles": "false",
+    # The hundreds of locations of a range are listed by few tasks, not by one each, and still by several at once.
+    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "16",
 }
-# Version 1 moves a task's files into place only when the whole job commits.
-CLUSTER_DEFAULTS: Mapping[str, str] = {"spark.hadoop.mapreduce.fileoutputcommitter.algorithm.version": "1"}
+DRIVER_DEFAULTS: Mapping[str, str] = {
+    # Version 1 moves a task's files into place only when the whole job commits.
+    "spark.hadoop.mapreduce.fileoutputcommitter.algorithm.version": "1",
+    # The run's log tells the progress.
+    "spark.ui.showConsoleProgress": "false",
+}
 LOCAL_DEFAULTS: Mapping[str, str] = {
     "spark.ui.enabled": "false",
     "spark.driver.bindAddress": "127.0.0.1",
@@ -126,11 +133,13 @@ class SparkResource(dg.ConfigurableResource[None]):
             require_java()
             local = LOCAL_DEFAULTS if master.startswith("local") else {}
             warehouse = {"spark.sql.warehouse.dir": (settings().home.resolve() / "spark").as_uri()}
-            conf = {**CLUSTER_DEFAULTS, **local, **warehouse, **conf}
+            conf = {**DRIVER_DEFAULTS, **local, **warehouse, **conf}
             builder = builder.master(master)
         for key, value in conf.items():
             builder = builder.config(key, value)
         try:
+            if not remote:
+                jvm.start({"spark.app.name": "headrace", "spark.master": master, **conf})
             session = builder.getOrCreate()
             session.range(0).schema  # noqa: B018 - a Connect server is only spoken to when asked something
         except Exception as error:  # Spark, py4j and gRPC each have their own
@@ -138,8 +147,6 @@ class SparkResource(dg.ConfigurableResource[None]):
                 f"Spark does not start on {address}: {_first_line(error)}. Check spark.master, spark.remote and "
                 "spark.conf in headrace.toml (or HEADRACE_SPARK__*), and Spark's own log above."
             ) from error
-        if not remote:
-            session.sparkContext.setLogLevel("WARN")
         return session
 
 
@@ -147,27 +154,11 @@ def _living_session() -> SparkSession | None:
     """The process's session if it still answers; a dead one is forgotten so that a new one can start."""
     from pyspark.sql import SparkSession
 
-    if not _jvm_answers():
-        _forget_jvm()
+    if not jvm.answers():
+        jvm.forget()
         return None
     session = SparkSession.getActiveSession()
     return session if session is not None and _alive(session) else None
-
-
-def _jvm_answers() -> bool:
-    """Whether the JVM that PySpark would talk to is there (true as well when none has been started)."""
-    from pyspark import SparkContext
-
-    if SparkContext._gateway is None:
-        return True
-    process = getattr(SparkContext._gateway, "proc", None)
-    if process is not None and process.poll() is not None:
-        return False
-    try:
-        SparkContext._gateway.jvm.System.nanoTime()
-    except Exception:  # py4j's network errors and the operating system's all mean the same
-        return False
-    return True
 
 
 def _alive(session: SparkSession) -> bool:
@@ -178,25 +169,6 @@ def _alive(session: SparkSession) -> bool:
         return not session.is_stopped  # type: ignore[attr-defined]  # Spark Connect's session
     except Exception:  # any failure to answer, of py4j, its socket or gRPC, means the same
         return False
-
-
-def _forget_jvm() -> None:
-    """Drop PySpark's references to a JVM that is gone, and end the process should it still hang about."""
-    from pyspark import SparkContext
-    from pyspark.sql import SparkSession
-
-    gateway = SparkContext._gateway
-    if gateway is not None:
-        process = getattr(gateway, "proc", None)
-        if process is not None:
-            process.kill()
-            process.wait()
-        gateway.shutdown()
-    SparkContext._gateway = None
-    SparkContext._jvm = None
-    SparkContext._active_spark_context = None
-    SparkSession._instantiatedSession = None
-    SparkSession._activeSession = None
 
 
 def _require_answer(address: str) -> None:

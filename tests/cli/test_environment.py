@@ -61,7 +61,7 @@ def test_a_link_to_a_checkout_that_has_moved_is_put_right(home: Path) -> None:
     (home / "dagster").mkdir(parents=True)
     (home / "dagster" / "dagster.yaml").symlink_to("/nowhere/dagster.yaml")
     module._dagster_home()
-    assert (home / "dagster" / "dagster.yaml").resolve() == PROJECT_ROOT / "dagster.yaml"
+    assert (home / "dagster" / "dagster.yaml").resolve() == PROJECT_ROOT / "cli" / "dagster.yaml"
 
 
 def test_the_driver_that_dagster_needs_is_named() -> None:

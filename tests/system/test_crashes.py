@@ -22,6 +22,7 @@ from sqlalchemy import Engine
 from catalog.database import transaction
 from catalog.published import newest
 from catalog.records import RunState
+from catalog.runs import reap
 from settings import PROJECT_ROOT
 from tests.projects import Project, load_project, write_project
 
@@ -108,6 +109,9 @@ def retry(project: Project, run_id: str) -> dg.ExecuteInProcessResult:
 
 
 def assert_one_new_version(engine: Engine) -> None:
+    reap(
+        engine
+    )  # as `headrace status` does: the retry may have begun before the server saw that the killed one is gone
     with transaction(engine) as cursor:
         outcomes = cursor.execute(
             "SELECT outcome, row_count FROM catalog.dataset_version ORDER BY produced_at"

@@ -1,0 +1,110 @@
+"""Spark's JVM: started with its log going to this process's stderr, asked whether it lives, forgotten when dead."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO
+
+LOG_SETTINGS = Path(__file__).with_name("log4j2.properties")
+STDERR = 2
+# Java says so before any setting is read; Spark always asks for the module.
+CHATTER = b"WARNING: Using incubator modules:"
+
+
+def start(conf: Mapping[str, str]) -> None:
+    """Start the JVM that PySpark will use, with these Spark settings; nothing happens when one runs already.
+
+    Its stderr goes on to this process's, line by line, wherever that leads at the time: so that each of several
+    Dagster runs in one process captures what Spark says meanwhile. Raises what PySpark raises when it does not start.
+    """
+    from pyspark import SparkConf, SparkContext
+    from pyspark.java_gateway import launch_gateway
+
+    if SparkContext._gateway is not None:
+        return
+    with _environment(_variables(conf)):
+        settings = SparkConf().setAll(list(conf.items()))
+        gateway = launch_gateway(settings, {"stderr": subprocess.PIPE})  # type: ignore[no-untyped-call]
+    threading.Thread(target=_pass_on, args=(gateway.proc.stderr,), name="spark-log", daemon=True).start()
+    SparkContext._ensure_initialized(gateway=gateway)
+
+
+def answers() -> bool:
+    """Whether the JVM that PySpark would talk to is there (true as well when none has been started)."""
+    from pyspark import SparkContext
+
+    if SparkContext._gateway is None:
+        return True
+    process = getattr(SparkContext._gateway, "proc", None)
+    if process is not None and process.poll() is not None:
+        return False
+    try:
+        SparkContext._gateway.jvm.System.nanoTime()
+    except Exception:  # py4j's network errors and the operating system's all mean the same
+        return False
+    return True
+
+
+def forget() -> None:
+    """Drop PySpark's references to a JVM that is gone, and end the process should it still hang about."""
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    gateway = SparkContext._gateway
+    if gateway is not None:
+        process = getattr(gateway, "proc", None)
+        if process is not None:
+            process.kill()
+            process.wait()
+        gateway.shutdown()
+    SparkContext._gateway = None
+    SparkContext._jvm = None
+    SparkContext._active_spark_context = None
+    SparkSession._instantiatedSession = None
+    SparkSession._activeSession = None
+
+
+def _variables(conf: Mapping[str, str]) -> dict[str, str]:
+    """What the JVM's environment gets beside our own: variables, so that spark-defaults.conf keeps its Java options."""
+    variables = {}
+    if not _own_log_settings():
+        options = f"-Dlog4j2.configurationFile={LOG_SETTINGS.as_uri()}"
+        variables["SPARK_SUBMIT_OPTS"] = f"{options} {os.environ.get('SPARK_SUBMIT_OPTS', '')}".strip()
+    if conf.get("spark.master", "").startswith("local"):
+        variables["SPARK_LOCAL_IP"] = os.environ.get("SPARK_LOCAL_IP", "127.0.0.1")
+    return variables
+
+
+def _own_log_settings() -> bool:
+    """Whether the deployment's Spark has been told how to log."""
+    home = os.environ.get("SPARK_HOME")
+    folder = os.environ.get("SPARK_CONF_DIR") or (f"{home}/conf" if home else "")
+    return bool(folder) and Path(folder, LOG_SETTINGS.name).exists()
+
+
+@contextmanager
+def _environment(variables: Mapping[str, str]) -> Iterator[None]:
+    """The process's environment with these variables; PySpark hands it to the JVM as it is."""
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+def _pass_on(log: IO[bytes]) -> None:
+    for line in log:
+        if not line.startswith(CHATTER):
+            # With our stderr closed there is nobody to tell; unread, the JVM's would fill up and stop it.
+            with suppress(OSError):
+                os.write(STDERR, line)
