@@ -50,13 +50,10 @@ def masked(frame: DataFrame, hidden: frozenset[str]) -> DataFrame:
 
     from components.report import MASK
 
-    return frame.withColumns(
-        {
-            name: F.when(F.col(f"`{name}`").isNotNull(), F.lit(MASK))
-            for name in frame.columns
-            if name in hidden
-        }
-    )
+    masks = {
+        name: F.when(F.col(f"`{name}`").isNotNull(), F.lit(MASK)) for name in frame.columns if name in hidden
+    }
+    return frame.withColumns(masks) if masks else frame  # Spark Connect takes no empty set
 
 
 def chosen(frame: DataFrame, columns: Sequence[str]) -> DataFrame:

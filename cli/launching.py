@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from rich.console import Console
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     import dagster as dg
 
     from jobs.materialization import PlannedRun
+
+STDERR = 2
 
 
 class Ending(StrEnum):
@@ -86,7 +89,7 @@ def execute_all(
             result = FinishedRun(datasets(run), keys(run), Ending.SKIPPED, 0.0)
         else:
             what = f"({number}/{len(runs)}) {described(run)}"
-            with progress(what) as tell:
+            with own_stderr() as terminal, progress(what, terminal) as tell:
                 result = _executed(run, instance, partial(_tell_of, tell, what))
         if result.ending is not Ending.SUCCESS:
             missing.update(result.datasets)
@@ -120,9 +123,32 @@ def described(run: PlannedRun | FinishedRun) -> str:
 
 
 @contextmanager
-def progress(what: str) -> Iterator[Callable[[str], None]]:
-    """Show on a terminal's stderr what is being done while it is, and for how long; yields a way to say it anew."""
-    console = Console(stderr=True, highlight=False, emoji=False)
+def own_stderr() -> Iterator[TextIO]:
+    """The stderr of this command for our words alone: the one that Spark and transforms write to leads nowhere.
+
+    Dagster captures it within a run all the same, and would repeat it here.
+    """
+    sys.stderr.flush()
+    ours = os.dup(STDERR)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, STDERR)
+    os.close(nowhere)
+    try:
+        with os.fdopen(ours, "w", closefd=False) as stream:
+            yield stream
+    finally:
+        sys.stderr.flush()
+        os.dup2(ours, STDERR)
+        os.close(ours)
+
+
+@contextmanager
+def progress(what: str, stream: TextIO | None = None) -> Iterator[Callable[[str], None]]:
+    """Show on a terminal (stderr, or `stream`) what is being done while it is, and for how long.
+
+    Yields a way to say it anew.
+    """
+    console = Console(file=stream or sys.stderr, highlight=False, emoji=False)
     if not console.is_terminal:
         yield lambda _: None
         return

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from cli import comparing, datasets, demo, lineage, machine, pointers, reading, runs, status
+from cli import comparing, datasets, demo, lineage, machine, pointers, reading, retention, runs, status
 from cli.arguments import examples
 from cli.commands import Commands
 
@@ -21,7 +21,7 @@ app = typer.Typer(
         "headrace demo", "headrace datasets --domain flights", "headrace show flights/flights_clean"
     ),
 )
-for group in (demo, datasets, lineage, status, reading, comparing, pointers, runs, machine):
+for group in (demo, datasets, lineage, status, reading, comparing, pointers, runs, machine, retention):
     app.add_typer(group.app)
 
 

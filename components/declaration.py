@@ -133,6 +133,13 @@ class Output(Part):
     options: Annotated[dict[str, OptionText], Field(description="Options of Spark's writer.")] = Field(
         default_factory=dict
     )
+    location: Annotated[
+        str | None,
+        Field(
+            pattern=r"^[a-z][a-z0-9+.-]*:/",
+            description="URI below which the versions lie (s3a://bucket/sales). Default: the settings' warehouse.",
+        ),
+    ] = None
 
 
 class Time(Part):

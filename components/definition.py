@@ -140,6 +140,7 @@ def _rule(check: Check) -> str:
     parameters = ", ".join(
         f"{name.replace('_', ' ')} {', '.join(map(str, value)) if isinstance(value, list | tuple) else value}"
         for name, value in check.parameters.items()
+        if value != [check.column]
     )
     column = f"{check.column}: " if check.column else ""
     return f"{column}{check.kind.replace('_', ' ')}{f' ({parameters})' if parameters else ''}"

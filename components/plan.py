@@ -99,6 +99,7 @@ class OutputPlan:
 
     record: DatasetRecord
     options: Mapping[str, str] = field(default_factory=dict)
+    location: str | None = None  # the URI below which versions lie; None: the settings' warehouse
     allow_breaking: bool = False
     freshness: FreshnessPolicy | None = None
 

@@ -205,6 +205,7 @@ def _output(
         partitions=running.partitions,
         rules=product.checks,
         key_columns=key_column.names if key_column else (),
+        metadata={"warehouse": product.output.location} if product.output.location else None,
     )
     for column in key_column.names if key_column and record.columns else ():
         if column not in {known.name for known in record.columns}:
@@ -216,6 +217,7 @@ def _output(
     return OutputPlan(
         record=record,
         options=product.output.options,
+        location=product.output.location,
         allow_breaking=product.allow_breaking_schema_change,
         freshness=_freshness(product, part),
     )

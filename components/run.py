@@ -224,7 +224,7 @@ def _write(
         frame,
         dataset=output.record.key,
         tag=tag,
-        output=OutputFormat(output.record.format, output.options),
+        output=OutputFormat(output.record.format, output.options, output.location),
         columns=output.record.columns,
         checks=output.record.checks,
         partition=_partition_write(plan, keys),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -49,6 +50,12 @@ class Files(Protocol):
 
     def exists(self, location: str) -> bool:
         """Whether a file or directory is there."""
+
+    def folders(self, location: str) -> list[str]:
+        """The names of the directories right below a location, sorted; none where there is no location."""
+
+    def delete(self, location: str) -> None:
+        """Delete a directory with everything in it."""
 
     def replace_text(self, path: str, text: str) -> None:
         """Put a text file in place as a whole: a reader sees the old or the new one."""
@@ -118,6 +125,17 @@ class LocalFiles(Files):
     @override
     def exists(self, location: str) -> bool:
         return local_path(location).exists()
+
+    @override
+    def folders(self, location: str) -> list[str]:
+        with _reaching(location):
+            root = local_path(location)
+            return sorted(path.name for path in root.iterdir() if path.is_dir()) if root.is_dir() else []
+
+    @override
+    def delete(self, location: str) -> None:
+        with _reaching(location):
+            shutil.rmtree(local_path(location))
 
     @override
     def replace_text(self, path: str, text: str) -> None:
@@ -190,6 +208,21 @@ class HadoopFiles(Files):
         with _reaching(location):
             filesystem, path = self._open(location)
             return bool(filesystem.exists(path))
+
+    @override
+    def folders(self, location: str) -> list[str]:
+        with _reaching(location):
+            filesystem, root = self._open(location)
+            if not filesystem.exists(root):
+                return []
+            found = filesystem.listStatus(root)
+            return sorted(status.getPath().getName() for status in found if status.isDirectory())
+
+    @override
+    def delete(self, location: str) -> None:
+        with _reaching(location):
+            filesystem, path = self._open(location)
+            filesystem.delete(path, True)
 
     @override
     def replace_text(self, path: str, text: str) -> None:

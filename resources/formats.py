@@ -52,10 +52,14 @@ FORMATS = frozenset(_WRITING)
 
 @dataclass(frozen=True, slots=True)
 class OutputFormat:
-    """How a dataset is stored: one of FORMATS, and Spark's writer options for it (compression, sep, ...)."""
+    """How a dataset is stored: one of FORMATS, and Spark's writer options for it (compression, sep, ...).
+
+    warehouse: the URI below which its versions lie, where that is not the settings' warehouse.
+    """
 
     format: str = PARQUET
     options: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    warehouse: str | None = None
 
     def __post_init__(self) -> None:
         if self.format not in FORMATS:

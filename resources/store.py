@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -22,6 +23,8 @@ from resources.writing import WrittenVersion, write_version
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+TAG = re.compile(r"(\d{8}T\d{6}Z)-[0-9a-f]{8}")
+
 
 class VersionStore:
     """Writes and reads versions with one Spark session. Locations are Hadoop path strings, taken literally.
@@ -33,7 +36,6 @@ class VersionStore:
     def __init__(self, session: SparkSession, warehouse_uri: str) -> None:
         self._session = session
         self._warehouse = normalised(warehouse_uri)
-        self._files = files_for(self._warehouse, session)
         self._inputs: dict[str, Version] = {}
 
     @staticmethod
@@ -60,15 +62,16 @@ class VersionStore:
         Raises SchemaMismatch, InvalidCheck, WarehouseUnavailable, CorruptInput (an input version's file) and
         SparkUnavailable; what was written by then is in no version and is never read.
         """
-        location = f"{self._warehouse}/{dataset}/{tag}"
+        stored = output or OutputFormat()
+        location = self.location(dataset, tag, stored.warehouse)
         with self.explained(location):
             return write_version(
                 self._session,
-                self._files,
+                files_for(location, self._session),
                 df,
                 dataset,
                 location,
-                output or OutputFormat(),
+                stored,
                 columns,
                 checks,
                 partition,
@@ -107,6 +110,22 @@ class VersionStore:
         """Whether anything lies at a location."""
         return files_for(location, self._session).exists(location)
 
+    def location(self, dataset: str, tag: str, warehouse: str | None = None) -> str:
+        """The directory below which everything of a dataset's tag lies; `warehouse` when it is not the settings'."""
+        return f"{normalised(warehouse) if warehouse else self._warehouse}/{dataset}/{tag}"
+
+    def tags(self, dataset: str, warehouse: str | None = None) -> list[str]:
+        """The tags below which something of the dataset lies, whether the catalog knows it or not."""
+        folder = self.location(dataset, "", warehouse)
+        return [name for name in files_for(folder, self._session).folders(folder) if TAG.fullmatch(name)]
+
+    def delete(self, dataset: str, tag: str, warehouse: str | None = None) -> None:
+        """Delete what lies below a tag of the dataset. Raises ValueError for what is no tag."""
+        if not TAG.fullmatch(tag):
+            raise ValueError(f"{tag!r} is no version tag")
+        location = self.location(dataset, tag, warehouse)
+        files_for(location, self._session).delete(location)
+
     def publish_manifest(self, publication: Publication) -> str:
         """Tell readers outside of the platform what is published: one JSON file per pointer, replaced as a whole.
 
@@ -130,6 +149,11 @@ class VersionStore:
             "published_at": datetime.now(UTC).isoformat(timespec="seconds"),
         }
         name = "current" if version.partition is None else escaped(version.partition)
-        path = f"{self._warehouse}/{version.dataset}/_published/{name}.json"
-        self._files.replace_text(path, json.dumps(manifest, indent=2, default=str) + "\n")
+        path = f"{self._home(version)}/_published/{name}.json"
+        files_for(path, self._session).replace_text(path, json.dumps(manifest, indent=2, default=str) + "\n")
         return path
+
+    def _home(self, version: Version) -> str:
+        """The folder of a version's dataset, in whichever warehouse it lies."""
+        before, found, _ = version.location.partition(f"/{version.dataset}/{version.tag}")
+        return f"{before}/{version.dataset}" if found else f"{self._warehouse}/{version.dataset}"

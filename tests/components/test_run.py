@@ -295,3 +295,20 @@ attributes:
     assert [version.row_count if version else None for version in versions] == [5, 5]
     moved = rows(engine, "SELECT DISTINCT xmin FROM catalog.pointer_move")
     assert len(moved) == 1
+
+
+def test_a_dataset_may_lie_somewhere_else(tmp_path: Path, engine: Engine) -> None:
+    elsewhere = (tmp_path / "else where").as_uri()
+    declaration = (
+        "type: components.Dataset\nattributes:\n  key: shop/numbers\n  sql: SELECT 1 AS id\n"
+        f"  output: {{location: {elsewhere}}}\n"
+    )
+    project = load_project(write_project(tmp_path / "project", "shop", declaration), engine)
+
+    (result,) = project.materialize()
+
+    assert result.success
+    published = newest(engine, "shop/numbers")
+    assert published is not None
+    assert (tmp_path / "else where" / "shop" / "numbers" / published.tag).is_dir()
+    assert (tmp_path / "else where" / "shop" / "numbers" / "_published" / "current.json").exists()

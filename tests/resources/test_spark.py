@@ -86,6 +86,26 @@ def test_a_killed_jvm_is_told_and_replaced(tmp_path):
     assert again == "5"
 
 
+def test_spark_says_only_what_matters_and_wherever_stderr_leads_at_the_time(tmp_path):
+    script = f"""
+        import os, sys, time
+        from pathlib import Path
+        from resources.spark import SparkResource
+
+        terminal, captured = Path("{tmp_path}/terminal"), Path("{tmp_path}/captured")
+        os.dup2(os.open(terminal, os.O_CREAT | os.O_WRONLY), 2)
+        session = SparkResource().session
+        session.range(5).count()
+        os.dup2(os.open(captured, os.O_CREAT | os.O_WRONLY), 2)
+        session._jvm.org.slf4j.LoggerFactory.getLogger("shop").warn("closed")
+        while not captured.read_text().endswith("\\n"):
+            time.sleep(0.05)
+        print(terminal.read_text() + captured.read_text(), end="")
+    """
+    (line,) = _run(script, tmp_path).splitlines()
+    assert line.endswith(" WARN shop: closed")
+
+
 @pytest.mark.slow
 def test_spark_connect_writes_audits_and_reads(tmp_path):
     script = f"""

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -46,6 +46,13 @@ class Deployment:
         )
         assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}\n{done.stderr}"
         return done.stdout
+
+    def published(self, dataset: str, *options: str) -> dict[str, Any]:
+        """The published version of a dataset, or of one of its partitions, as `headrace versions` prints it."""
+        answer = json.loads(self.run("headrace", "versions", dataset, *options, "--json"))
+        (version,) = [each["version"] for each in answer["versions"] if each["published"]]
+        assert isinstance(version, dict)
+        return version
 
     def processes(self) -> list[psutil.Process]:
         """Everything that works on this state folder: what commands have started, and its PostgreSQL."""
@@ -98,14 +105,10 @@ class Served:
     deployment: Deployment
     url: str
     output: Path
-    _server: str = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._server = self.url.removeprefix("http://")
 
     def ask(self, query: str, **variables: object) -> Any:
         """The data that the UI's own interface answers. Fails the test on errors."""
-        connection = http.client.HTTPConnection(self._server, timeout=120)
+        connection = http.client.HTTPConnection(self.url.removeprefix("http://"), timeout=120)
         try:
             body = json.dumps({"query": query, "variables": variables})
             connection.request("POST", "/graphql", body, {"Content-Type": "application/json"})
