@@ -68,7 +68,7 @@ def demo(as_json: AsJson = False) -> None:
     with ExitStack() as stack:
         with steps.step("Start the database"):
             instance = stack.enter_context(dagster_instance())
-        _land(steps)
+        _land(steps, instance)
         runs = _materialize(steps, instance)
     standings = _standings()
     failed = sum(run.ending is not Ending.SUCCESS for run in runs)
@@ -82,7 +82,7 @@ def demo(as_json: AsJson = False) -> None:
         raise CommandError(f"{failed} of {len(runs)} runs failed or were skipped; see above")
 
 
-def _land(steps: Steps) -> None:
+def _land(steps: Steps, instance: dg.DagsterInstance) -> None:
     from catalog.database import connect
     from jobs.landing import land
     from settings import settings
@@ -92,6 +92,7 @@ def _land(steps: Steps) -> None:
         from components.loading import records
         from components.plan import ExternalPlan
         from definitions import loaded
+        from sensors.landing import tell
         from sensors.observation import observe
 
         register(connect(), *records(loaded.plans))
@@ -104,6 +105,7 @@ def _land(steps: Steps) -> None:
         observation = observe(
             connect(), [plan for plan in external if plan.record.key.startswith(f"{DOMAIN}/")]
         )
+        tell(instance, observation)
         came_to(f"{len(observation.new):,} new versions")
     if observation.problems:
         raise CommandError("\n  ".join(["some files could not become versions:", *observation.problems]))

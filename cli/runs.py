@@ -93,9 +93,10 @@ def observe(
     `headrace up` does so by itself. Exits with 1 when a file could not become a version.
     """
     from catalog.database import connect
-    from cli.launching import progress
+    from cli.launching import dagster_instance, progress
     from components.plan import ExternalPlan
     from definitions import loaded
+    from sensors.landing import tell
     from sensors.observation import observe as look
 
     external = {plan.record.key: plan for plan in loaded.plans if isinstance(plan, ExternalPlan)}
@@ -104,8 +105,9 @@ def observe(
             f"{dataset} is not an external dataset; those are {', '.join(sorted(external)) or 'none'}"
         )
     chosen = [plan for key, plan in external.items() if dataset in (None, key)]
-    with progress("looking at the files that landed"):
+    with dagster_instance() as instance, progress("looking at the files that landed"):
         observation = look(connect(), chosen)
+        tell(instance, observation)
     if as_json:
         new = [
             {

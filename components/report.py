@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 
-from catalog.records import Check, CheckResult, CheckStatus, Column, Publication, Severity, Version
+from catalog.records import (
+    Check,
+    CheckResult,
+    CheckStatus,
+    Column,
+    Publication,
+    ResolvedInput,
+    Severity,
+    Version,
+)
 from components.plan import OutputPlan
 
 if TYPE_CHECKING:
@@ -111,6 +120,13 @@ def preview(frame: DataFrame, sensitive: frozenset[str]) -> dg.MarkdownMetadataV
         for row in rows
     ]
     return dg.MetadataValue.md("\n".join([header, rule, *lines]))
+
+
+def described(inputs: Sequence[ResolvedInput]) -> str:
+    """The versions that a run reads of one input, in a line of its log."""
+    first = inputs[0]
+    what = f"{first.version.dataset} version {first.version.tag} ({first.reason.value.lower()})"
+    return what if len(inputs) == 1 else f"{what} and {len(inputs) - 1} more, in as many partitions"
 
 
 def reasons(unpublished: Sequence[Publication]) -> list[str]:

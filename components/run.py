@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from uuid import UUID, uuid5
 
 import dagster as dg
+from dagster._core.definitions.data_version import DATA_VERSION_TAG, get_input_data_version_tag
 from dagster._core.storage.local_compute_log_manager import LocalComputeLogManager
 from sqlalchemy import Engine
 
@@ -30,7 +31,7 @@ from components.fingerprint import fingerprint
 from components.partitions import NoUpstreamPartition, sql_parameters, upstream_keys
 from components.plan import OutputPlan, ProcessPlan, TransformContext
 from components.problems import SqlError, TransformError
-from components.report import check_results, column_schema, preview, reasons, version_metadata
+from components.report import check_results, column_schema, described, preview, reasons, version_metadata
 from resources.errors import ResourceError, SparkUnavailable, WarehouseUnavailable
 from resources.formats import OutputFormat
 from resources.partitions import PartitionWrite
@@ -99,9 +100,14 @@ def materialize(context: dg.AssetExecutionContext, plan: ProcessPlan, spark: Spa
             partitions=[key for key in keys if key is not None],
             log_location=_log_location(context),
         ) as current:
+            context.log.info(
+                "attempt %d of run %s; starting Spark if it does not run", current.number, current.run_id
+            )
             store = VersionStore(spark.session, settings().warehouse_uri)
             pinned = _pin(context, engine, plan, keys)
             record_inputs(engine, current.run_id, current.number, pinned.all)
+            for alias, choices in pinned.by_alias.items():
+                context.log.info("%s: %s", alias, described(choices))
             expected = generations(
                 engine, [(output.record.key, key) for output in plan.outputs for key in keys]
             )
@@ -127,7 +133,7 @@ def materialize(context: dg.AssetExecutionContext, plan: ProcessPlan, spark: Spa
             published = _publish(engine, plan, current, drafts, store)
             # Within the attempt: it succeeds only once Dagster has been told, so that a retry of a run that died in
             # between asks with the same idempotency key and gets the version that is already there.
-            yield from _tell(context, plan, current, published, store)
+            yield from _tell(context, plan, current, pinned, published, store)
 
 
 @contextmanager
@@ -313,6 +319,7 @@ def _tell(
     context: dg.AssetExecutionContext,
     plan: ProcessPlan,
     current: Attempt,
+    pinned: Pinned,
     published: Sequence[Published],
     store: VersionStore,
 ) -> Results:
@@ -324,7 +331,10 @@ def _tell(
             for item in visible:
                 context.log_event(
                     dg.AssetMaterialization(
-                        each.output.key, partition=item.version.partition, metadata=version_metadata(item)
+                        each.output.key,
+                        partition=item.version.partition,
+                        metadata=version_metadata(item),
+                        tags={DATA_VERSION_TAG: item.version.tag},
                     )
                 )
             yield from checks
@@ -332,15 +342,20 @@ def _tell(
         for item in visible if plan.partitions else ():
             context.add_asset_metadata(version_metadata(item), each.output.key, item.version.partition)
         newest = visible[-1]
+        shown = {"preview": preview(store.read([newest.version]), each.output.sensitive)}
+        if plan.partitions:
+            context.add_asset_metadata(shown, each.output.key, newest.version.partition)
+        else:
+            shown |= version_metadata(newest)
         yield dg.MaterializeResult(
             asset_key=each.output.key,
             data_version=dg.DataVersion(newest.version.tag),
             check_results=checks,
             metadata={
-                **({} if plan.partitions else version_metadata(newest)),
                 "dagster/column_schema": column_schema(newest.version.columns),
-                "preview": preview(store.read([newest.version]), each.output.sensitive),
+                **({} if plan.partitions else shown),
             },
+            tags=_inputs_read(pinned),
         )
     unpublished = [
         item for each in published for item in each.publications if item.outcome is not Outcome.PUBLISHED
@@ -352,6 +367,18 @@ def _tell(
         raise dg.Failure(
             description=description, metadata={"reason": current.state.value.lower()}, allow_retries=False
         )
+
+
+def _inputs_read(pinned: Pinned) -> dict[str, str]:
+    """The tags by which Dagster knows the versions that were read, which are not always the latest that it saw.
+
+    Only for inputs that are not partitioned: Dagster keeps one version for each input.
+    """
+    read = [choice.version for choice in pinned.all if choice.version.partition is None]
+    return {
+        get_input_data_version_tag(dg.AssetKey.from_user_string(version.dataset)): version.tag
+        for version in read
+    }
 
 
 def _log_location(context: dg.AssetExecutionContext) -> str | None:

@@ -43,10 +43,8 @@ def _follow_classic(session: SparkSession, log: logging.Logger, interval: float)
                 return
             known = [stage for stage in stages if stage is not None]
             if known:
-                log.info(
-                    "Spark: %s",
-                    _line(len(jobs), [(s.stageId, s.name, s.numCompletedTasks, s.numTasks) for s in known]),
-                )
+                counts = [(stage.stageId, stage.numCompletedTasks, stage.numTasks) for stage in known]
+                log.info("Spark: %s", _line(len(jobs), counts))
 
     thread = threading.Thread(target=poll, name="spark-progress", daemon=True)
     thread.start()
@@ -74,7 +72,7 @@ def _follow_connect(session: SparkSession, log: logging.Logger, interval: float)
             active = [stage for stage in stages or () if not stage.done]
             if active and not done and time.monotonic() - self.last >= interval:
                 self.last = time.monotonic()
-                counts = [(s.stage_id, "", s.num_completed_tasks, s.num_tasks) for s in active]
+                counts = [(s.stage_id, s.num_completed_tasks, s.num_tasks) for s in active]
                 log.info("Spark: %s", _line(1, counts))
 
     handler = Handler()
@@ -85,10 +83,7 @@ def _follow_connect(session: SparkSession, log: logging.Logger, interval: float)
         session.removeProgressHandler(handler)
 
 
-def _line(jobs: int, stages: list[tuple[int, str, int, int]]) -> str:
-    """`1 job; stage 3 (parquet at ...) 5/12 tasks`."""
-    told = "; ".join(
-        f"stage {number}{f' ({name})' if name else ''} {done}/{tasks} tasks"
-        for number, name, done, tasks in stages
-    )
+def _line(jobs: int, stages: list[tuple[int, int, int]]) -> str:
+    """`1 job; stage 3 5/12 tasks`."""
+    told = "; ".join(f"stage {number} {done}/{tasks} tasks" for number, done, tasks in stages)
     return f"{jobs} job{'' if jobs == 1 else 's'}; {told}"

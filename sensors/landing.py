@@ -11,17 +11,18 @@ from dagster._core.definitions.data_version import DATA_VERSION_TAG
 from catalog.database import connect
 from catalog.records import Version
 from components.plan import ExternalPlan, Plan
-from sensors.observation import observe
+from sensors.observation import Observation, observe
 
 TIME_FOR_READING = timedelta(seconds=30)  # Dagster cuts a tick at 60 s
-NOTHING_TOLD = datetime.min.replace(tzinfo=UTC).isoformat()
+NOTHING_TOLD = datetime.min.replace(tzinfo=UTC)
+MARK = "headrace/landed_files_told"  # in Dagster's own storage, for what tells it outside of the sensor
 
 
 def landing_sensor(plans: Sequence[Plan]) -> dg.SensorDefinition:
     """The sensor over the external datasets among `plans`.
 
     Its cursor is the time of the newest version that Dagster was told of. A tick that dies after publishing leaves
-    the cursor, so that the next one tells what it did not, as well as what somebody else published meanwhile.
+    the cursor, so that the next one tells what it did not.
     """
     external = [plan for plan in plans if isinstance(plan, ExternalPlan)]
 
@@ -35,11 +36,12 @@ def landing_sensor(plans: Sequence[Plan]) -> dg.SensorDefinition:
         observation = observe(connect(), external, TIME_FOR_READING)
         for problem in observation.problems:
             context.log.warning(problem)
-        told = datetime.fromisoformat(context.cursor or NOTHING_TOLD)
-        versions = sorted(
-            (version for version in observation.published if version.created_at > told),
-            key=lambda version: version.created_at,
+        told = max(
+            _told(context.instance),
+            datetime.fromisoformat(context.cursor) if context.cursor else NOTHING_TOLD,
         )
+        _mark(context.instance, told)
+        versions = _since(told, observation)
         return dg.SensorResult(
             asset_events=[materialization(version) for version in versions],
             cursor=versions[-1].created_at.isoformat() if versions else context.cursor,
@@ -47,6 +49,30 @@ def landing_sensor(plans: Sequence[Plan]) -> dg.SensorDefinition:
         )
 
     return landed_files
+
+
+def tell(instance: dg.DagsterInstance, observation: Observation) -> None:
+    """Tell Dagster now of the versions that it does not know yet, in the sensor's place; it will not do so again."""
+    versions = _since(_told(instance), observation)
+    for version in versions:
+        instance.report_runless_asset_event(materialization(version))
+    if versions:
+        _mark(instance, versions[-1].created_at)
+
+
+def _since(told: datetime, observation: Observation) -> list[Version]:
+    untold = [version for version in observation.published if version.created_at > told]
+    return sorted(untold, key=lambda version: version.created_at)
+
+
+def _told(instance: dg.DagsterInstance) -> datetime:
+    mark = instance.daemon_cursor_storage.get_cursor_values({MARK}).get(MARK)
+    return datetime.fromisoformat(mark) if mark else NOTHING_TOLD
+
+
+def _mark(instance: dg.DagsterInstance, told: datetime) -> None:
+    if told > _told(instance):
+        instance.daemon_cursor_storage.set_cursor_values({MARK: told.isoformat()})
 
 
 def materialization(version: Version) -> dg.AssetMaterialization:
