@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo up down clean test test-fast lint bench lock install preflight browser
+.PHONY: help demo up down clean test test-fast lint docs bench lock install preflight browser
 
 help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -35,6 +35,9 @@ lint: install ## Style, formatting, types, and doors between rooms
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
+
+docs: install ## Write docs/cli.md from the commands
+	@$(BIN)/python -m cli.reference
 
 bench: install ## Measure every claim about performance again
 	@$(BIN)/python -m benchmarks

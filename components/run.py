@@ -16,6 +16,7 @@ from uuid import UUID, uuid5
 import dagster as dg
 from dagster._core.definitions.data_version import DATA_VERSION_TAG, get_input_data_version_tag
 from dagster._core.storage.local_compute_log_manager import LocalComputeLogManager
+from dagster._core.storage.tags import ROOT_RUN_ID_TAG
 from sqlalchemy import Engine
 
 from catalog.database import connect
@@ -87,7 +88,7 @@ def materialize(context: dg.AssetExecutionContext, plan: ProcessPlan, spark: Spa
     keeps as well, when something stopped it; Dagster retries it only where trying again may help.
     """
     keys: tuple[PartitionKey, ...] = tuple(context.partition_keys) if plan.partitions else (None,)
-    root = context.run.root_run_id or context.run.run_id
+    root = context.run.root_run_id or context.run.tags.get(ROOT_RUN_ID_TAG) or context.run.run_id
     with _failures_told():
         engine = connect()
         register(engine, [output.record for output in plan.outputs], [plan.record])

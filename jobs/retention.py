@@ -58,7 +58,7 @@ def garbage(
         datasets = cursor.execute(_DATASETS, [organisation_id()]).fetchall()
         running = cursor.execute(_OLDEST_RUNNING, [organisation_id()]).fetchone()
     if running is not None and running["start_ts"] is not None:
-        before = min(before, running["start_ts"])
+        before = min(before, running["start_ts"].replace(microsecond=0))  # a tag tells whole seconds
     return [
         _garbage(store, row["full_name"], tag, row["warehouse"])
         for row in datasets

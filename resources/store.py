@@ -36,6 +36,9 @@ class VersionStore:
     def __init__(self, session: SparkSession, warehouse_uri: str) -> None:
         self._session = session
         self._warehouse = normalised(warehouse_uri)
+        files_for(
+            self._warehouse, session
+        )  # says at once, and not after the computation, when there is no way to it
         self._inputs: dict[str, Version] = {}
 
     @staticmethod

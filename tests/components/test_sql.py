@@ -100,10 +100,9 @@ def queries(draw: st.DrawFn) -> tuple[str, set[str]]:
 
     definitions = []
     for index in range(draw(st.integers(0, 2))):
-        body = select(1)
         name = draw(st.sampled_from([f"cte{index}", draw(names)]))
         if name not in ctes:
-            definitions.append(f"{name} AS ({body})")
+            definitions.append(f"{name} AS ({select(1)})")
             ctes.append(name)
     head = f"WITH {', '.join(definitions)} " if definitions else ""
     return head + select(2), read

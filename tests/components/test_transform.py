@@ -60,9 +60,10 @@ def test_sql_reads_its_inputs_by_dataset_and_alias_and_leaves_no_view(
         FROM orders JOIN people USING (who)
         """,
     )
+    before = spark.catalog.listTables()
     result = run(project, frames, spark, "shop/named")
     assert rows(result["shop/named"]) == [(1, "ANN", "x"), (2, "BEN", "x")]
-    assert [table.name for table in spark.catalog.listTables() if table.isTemporary] == []
+    assert spark.catalog.listTables() == before
 
 
 def test_parameters_reach_the_sql_that_uses_them(

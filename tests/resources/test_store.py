@@ -250,7 +250,7 @@ def _damage(file: Path, how: str) -> None:
 def test_a_damaged_input_names_dataset_version_and_file(spark, store, version, format, how):
     frame = spark.range(50).selectExpr("id", "uuid() u").coalesce(1)
     [written] = store.write(frame, dataset="shop/orders", tag="t", output=OutputFormat(format))
-    [file] = store._files.data_files(written.location)
+    [file] = LocalFiles().data_files(written.location)
     _damage(local_path(file.path), how)
     with pytest.raises(
         CorruptInput, match=r"shop/orders version 20260101T000000Z-00000000 cannot be read: .*\(file "
@@ -261,7 +261,7 @@ def test_a_damaged_input_names_dataset_version_and_file(spark, store, version, f
 def test_a_file_that_vanishes_while_it_is_read_is_told_too(spark, store, version):
     [written] = store.write(spark.range(5).coalesce(1), dataset="shop/orders", tag="t")
     frame = store.read([version(written)])
-    [file] = store._files.data_files(written.location)
+    [file] = LocalFiles().data_files(written.location)
     local_path(file.path).unlink()
     with pytest.raises(CorruptInput, match="a file is missing"):
         store.write(frame, dataset="shop/copy", tag="t")
@@ -310,7 +310,7 @@ def test_the_checksum_follows_the_content(spark, store):
         for t, f in [("1", frame), ("2", frame), ("3", spark.range(1, 11).coalesce(1))]
     )
     assert one.checksum == same.checksum != other.checksum
-    [file] = store._files.data_files(one.location)
+    [file] = LocalFiles().data_files(one.location)
     assert store.sizes(one.location).checksum == one.checksum
     content = bytearray(local_path(file.path).read_bytes())
     content[len(content) // 2] ^= 1

@@ -111,9 +111,10 @@ def test_what_time_does_not_allow_is_left_for_the_next_look(engine: Engine, land
 def test_dagster_is_told_of_each_version_once(engine: Engine, landing: Path) -> None:
     write(landing, "daily_2013-01-01.csv", "UA,3", "AA,1")
     sensor = landing_sensor([DAILY, WHOLE])
+    instance = dg.DagsterInstance.ephemeral()
 
     def tick(cursor: str | None) -> dg.SensorResult:
-        result = sensor(dg.build_sensor_context(cursor=cursor))
+        result = sensor(dg.build_sensor_context(instance=instance, cursor=cursor))
         assert isinstance(result, dg.SensorResult)
         return result
 
