@@ -1,0 +1,24 @@
+"""Measure every claim, one after another: python -m benchmarks [NAME ...]. On a machine that does nothing else."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+NAMES = ("publish", "loading", "backfill", "materialization", "demo")
+
+
+def main(names: list[str]) -> int:
+    """Run the named benchmarks (all of them by default); 0 when all went through."""
+    unknown = [name for name in names if name not in NAMES]
+    if unknown:
+        sys.exit(f"no benchmark {', '.join(unknown)}: there are {', '.join(NAMES)}")
+    failed = 0
+    for name in names or NAMES:
+        print(f"\n== {name}", flush=True)
+        failed += subprocess.run([sys.executable, "-m", f"benchmarks.{name}"], check=False).returncode != 0
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
