@@ -215,7 +215,7 @@ def _end(
 
 
 def _fail(current: Attempt, error: BaseException) -> None:
-    reason = f"{type(error).__name__}: {error}"
+    reason = "\n".join([f"{type(error).__name__}: {error}", *getattr(error, "__notes__", ())])
     try:
         current.end(RunState.FAILED, reason, _kind(error))
     except (

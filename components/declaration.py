@@ -136,7 +136,7 @@ class Output(Part):
     location: Annotated[
         str | None,
         Field(
-            pattern=r"^[a-z][a-z0-9+.-]*:/",
+            pattern=r"^[a-z][a-z0-9+.-]*://",
             description="URI below which the versions lie (s3a://bucket/sales). Default: the settings' warehouse.",
         ),
     ] = None

@@ -105,13 +105,14 @@ def materialize(context: dg.AssetExecutionContext, plan: ProcessPlan, spark: Spa
                 "attempt %d of run %s; starting Spark if it does not run", current.number, current.run_id
             )
             store = VersionStore(spark.session, settings().warehouse_uri)
+            # Before the inputs: whoever publishes after this was quicker, and this run must not undo it.
+            expected = generations(
+                engine, [(output.record.key, key) for output in plan.outputs for key in keys]
+            )
             pinned = _pin(context, engine, plan, keys)
             record_inputs(engine, current.run_id, current.number, pinned.all)
             for alias, choices in pinned.by_alias.items():
                 context.log.info("%s: %s", alias, described(choices))
-            expected = generations(
-                engine, [(output.record.key, key) for output in plan.outputs for key in keys]
-            )
             with spark.configured(plan.spark_conf), spark.progress(context.log):
                 frames = _transform(context, engine, plan, spark, store, pinned, keys)
                 written = [
@@ -146,7 +147,7 @@ def _failures_told() -> Iterator[None]:
         raise
     except Exception as error:
         raise dg.Failure(
-            description=str(error) or type(error).__name__,
+            description="\n".join([str(error) or type(error).__name__, *getattr(error, "__notes__", ())]),
             metadata={"reason": type(error).__name__},
             allow_retries=isinstance(error, PASSING) or not isinstance(error, FINAL),
         ) from error
@@ -274,6 +275,7 @@ def _draft(
     current: Attempt,
 ) -> VersionDraft:
     inputs = tuple(pinned.by_partition[written.partition])
+    made_of = fingerprint(plan.record.code_version, inputs)
     return VersionDraft(
         dataset=output.record.key,
         partition=written.partition,
@@ -285,13 +287,14 @@ def _draft(
         byte_size=written.byte_size,
         file_count=written.file_count,
         checksum=written.checksum,
-        idempotency_key=f"{current.run_id}/{current.completed}/{output.record.key}/{written.partition or ''}",
+        # Code and inputs are in it: only the same work is a repetition.
+        idempotency_key=f"{current.run_id}/{current.completed}/{made_of}/{output.record.key}/{written.partition or ''}",
         expected_generation=generation,
         inputs=inputs,
         checks=written.check_results,
         statistics=written.statistics,
         code_version=plan.record.code_version,
-        fingerprint=fingerprint(plan.record.code_version, inputs),
+        fingerprint=made_of,
         quarantine_location=written.quarantine_location,
         quarantine_rows=written.quarantine_rows,
         metadata={**output.record.metadata, "options": dict(written.read_options)},

@@ -212,7 +212,11 @@ def _upstream(
 
 def _chunks(plan: ProcessPlan, keys: Sequence[PartitionKey]) -> Iterator[tuple[PartitionKey, ...]]:
     """The keys cut where they are not consecutive; one by one where the process computes no ranges."""
-    if plan.partitions is None or not plan.partitions.ranges:
+    # Dagster reads a range of two dimensions as a product, which is not what lies between two keys.
+    multi = plan.partitions is not None and isinstance(
+        plan.partitions.definition, dg.MultiPartitionsDefinition
+    )
+    if plan.partitions is None or not plan.partitions.ranges or multi:
         yield from ((key,) for key in keys)
         return
     place = {key: position for position, key in enumerate(plan.partitions.definition.get_partition_keys())}

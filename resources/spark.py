@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+import os
 import socket
+import sys
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -132,6 +134,9 @@ class SparkResource(dg.ConfigurableResource[None]):
         else:
             require_java()
             local = LOCAL_DEFAULTS if master.startswith("local") else {}
+            if local:
+                # Spark would start the `python3` of the PATH for Python functions, which need not have what this one has.
+                os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
             warehouse = {"spark.sql.warehouse.dir": (settings().home.resolve() / "spark").as_uri()}
             conf = {**DRIVER_DEFAULTS, **local, **warehouse, **conf}
             builder = builder.master(master)
