@@ -135,7 +135,7 @@ class SparkResource(dg.ConfigurableResource[None]):
             require_java()
             local = LOCAL_DEFAULTS if master.startswith("local") else {}
             if local:
-                # Spark would start the `python3` of the PATH for Python functions, which need not have what this one has.
+                # For Python functions Spark would start the `python3` of the PATH, which need not be this one.
                 os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
             warehouse = {"spark.sql.warehouse.dir": (settings().home.resolve() / "spark").as_uri()}
             conf = {**DRIVER_DEFAULTS, **local, **warehouse, **conf}
