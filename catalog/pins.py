@@ -165,6 +165,7 @@ def _missing(request: InputRequest, partitions: Sequence[str | None]) -> str:
         what, remedy = "no published version", f"materialize it first: headrace materialize {request.dataset}"
         if len(keys) == 1:
             remedy += f" --partition {keys[0]}"
+        remedy += f" (or, when another system writes it: headrace observe {request.dataset})"
     return f"{request.dataset} has {what}{where}, which {request.consumer} reads: {remedy}."
 
 

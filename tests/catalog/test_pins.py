@@ -99,7 +99,8 @@ def test_what_is_missing_is_named_with_its_reader_and_the_remedy(catalog, draft)
         resolve(catalog, [InputRequest("raw/flights", "mart/delays", DAYS)])
     assert str(missing.value) == (
         "raw/flights has no published version in partitions 2026-01-04, 2026-01-05, 2026-01-06, 2026-01-07, 2026-01-08 "
-        "and 22 more, which mart/delays reads: materialize it first: headrace materialize raw/flights."
+        "and 22 more, which mart/delays reads: materialize it first: headrace materialize raw/flights "
+        "(or, when another system writes it: headrace observe raw/flights)."
     )
     with pytest.raises(MissingVersion, match="no published version, which mart/report reads"):
         resolve(catalog, [request(partitions=())])
