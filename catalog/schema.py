@@ -2,11 +2,12 @@
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from catalog.records import Column
 
+SENSITIVE = frozenset({"pii", "sensitive"})
 _WIDENS = {
     "tinyint": ("smallint", "int", "bigint"),
     "smallint": ("int", "bigint"),
@@ -32,6 +33,11 @@ def schema_hash(columns: Sequence[Column]) -> str:
     """SHA-256 (hex) of names, types and nullability in order; descriptions and tags do not change it."""
     physical = [(column.name, column.type, column.nullable) for column in columns]
     return hashlib.sha256(json.dumps(physical, ensure_ascii=False).encode()).hexdigest()
+
+
+def sensitive(columns: Iterable[Column]) -> frozenset[str]:
+    """The names of the columns whose values nobody is shown unasked: those tagged `pii` or `sensitive`, in any case."""
+    return frozenset(column.name for column in columns if SENSITIVE & {tag.lower() for tag in column.tags})
 
 
 def classify(old: Sequence[Column], new: Sequence[Column]) -> SchemaChange:

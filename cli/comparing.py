@@ -56,9 +56,9 @@ def diff(
     Without a key, whole rows are compared. A tag that several partitions have means all of them, unless one is named.
     """
     from catalog.database import connect
-    from catalog.schema import classify
+    from catalog.schema import classify, sensitive
     from cli.comparison import compare
-    from cli.frames import sensitive, store, tagged
+    from cli.frames import store, tagged
     from cli.launching import progress
 
     engine = connect()

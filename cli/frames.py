@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from cli.errors import CommandError
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from sqlalchemy import Engine
 
-    from catalog.records import Column, Version
+    from catalog.records import Version
     from resources.store import VersionStore
 
 
@@ -35,13 +35,6 @@ def tagged(engine: Engine, dataset: str, tag: str, partition: str | None) -> lis
     with transaction(engine) as cursor:
         found = by_ids(cursor, [node.version.version_id for node in nodes])
     return sorted(found.values(), key=lambda version: version.partition or "")
-
-
-def sensitive(columns: Iterable[Column]) -> frozenset[str]:
-    """The names of the columns whose values are not shown."""
-    return frozenset(
-        column.name for column in columns if {"pii", "sensitive"} & {tag.lower() for tag in column.tags}
-    )
 
 
 def masked(frame: DataFrame, hidden: frozenset[str]) -> DataFrame:

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from catalog.schema import sensitive
 from cli.arguments import AsJson, AsOf, Dataset, Partition, examples, version_tags
 from cli.exporting import FileFormat, refuse_existing
 from cli.exporting import export as write_file
-from cli.frames import chosen, masked, rows, sensitive, store, tagged
+from cli.frames import chosen, masked, rows, store, tagged
 from cli.output import emit, show, table
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ import dagster as dg
 
 from catalog.records import Check, DatasetRecord, Severity
 from components.plan import ExternalPlan, OutputPlan, ProcessPlan
+from components.report import column_schema
 
 Body = Callable[[dg.AssetExecutionContext], Iterator[Any]]
 
@@ -98,18 +99,7 @@ def _spec(plan: ProcessPlan, output: OutputPlan, deps: Sequence[dg.AssetDep]) ->
 def _metadata(record: DatasetRecord, references: Sequence[tuple[Path, int]]) -> dict[str, Any]:
     metadata: dict[str, Any] = dict(record.metadata)
     if record.columns:
-        metadata["dagster/column_schema"] = dg.TableSchema(
-            columns=[
-                dg.TableColumn(
-                    name=column.name,
-                    type=column.type,
-                    description=column.description,
-                    constraints=dg.TableColumnConstraints(nullable=column.nullable),
-                    tags=dict.fromkeys(column.tags, ""),
-                )
-                for column in record.columns
-            ]
-        )
+        metadata["dagster/column_schema"] = column_schema(record.columns)
     if record.declared_at is not None:
         metadata["declared_at"] = record.declared_at
     metadata["dagster/code_references"] = dg.CodeReferencesMetadataValue(

@@ -16,6 +16,7 @@ import dagster as dg
 from dagster._core.definitions.freshness import FreshnessPolicy
 
 from catalog.records import DatasetRecord, ProcessRecord
+from catalog.schema import sensitive
 
 if TYPE_CHECKING:
     import logging
@@ -111,9 +112,7 @@ class OutputPlan:
     @property
     def sensitive(self) -> frozenset[str]:
         """Columns that no preview may show."""
-        return frozenset(
-            c.name for c in self.record.columns if {"pii", "sensitive"} & {t.lower() for t in c.tags}
-        )
+        return sensitive(self.record.columns)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
-from uuid import UUID, uuid5
+from uuid import UUID
 
 import dagster as dg
 from dagster._core.definitions.data_version import DATA_VERSION_TAG, get_input_data_version_tag
@@ -21,6 +21,7 @@ from sqlalchemy import Engine
 
 from catalog.database import connect
 from catalog.errors import CatalogError, CatalogUnavailable
+from catalog.identity import run_id
 from catalog.pins import resolve
 from catalog.published import newest
 from catalog.publishing import generations, publish
@@ -47,7 +48,6 @@ if TYPE_CHECKING:
 
 Results = Iterator[dg.MaterializeResult[None] | dg.AssetCheckResult]
 PartitionKey = str | None
-RUN_NAMESPACE = UUID("b1f5d1c2-6a1e-5b8e-9d5e-3f6f3b1f0c11")
 
 
 class SchemaChangeRefused(Exception):
@@ -94,7 +94,7 @@ def materialize(context: dg.AssetExecutionContext, plan: ProcessPlan, spark: Spa
         register(engine, [output.record for output in plan.outputs], [plan.record])
         with attempt(
             engine,
-            run_id=uuid5(RUN_NAMESPACE, f"{root}/{plan.record.key}"),
+            run_id=run_id(root, plan.record.key),
             process_key=plan.record.key,
             root_dagster_run_id=root,
             dagster_run_id=context.run.run_id,

@@ -24,6 +24,7 @@ from sqlglot import expressions as exp
 
 from catalog.records import Check, CheckResult, CheckStatus, Severity
 from catalog.records import Column as DatasetColumn
+from catalog.schema import sensitive
 from resources import predicates
 from resources.errors import InvalidCheck
 from resources.footers import Footer
@@ -31,7 +32,6 @@ from resources.footers import Footer
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-SENSITIVE_TAGS = frozenset({"pii", "sensitive"})
 WHOLE_KINDS = frozenset({"row_count", "unique", "unique_values_eq", "pandera"})
 PARTITION_KIND = "partition"
 
@@ -114,11 +114,11 @@ def plan(checks: Sequence[Check], columns: Sequence[DatasetColumn]) -> Audit:
     a check that is not about single rows.
     """
     types = {column.name: column.type for column in columns}
-    sensitive = frozenset(c.name for c in columns if SENSITIVE_TAGS & {tag.lower() for tag in c.tags})
+    hidden = sensitive(columns)
     rows, whole, partition = [], [], Check(PARTITION_KIND, PARTITION_KIND)
     for check in checks:
         if check.kind in predicates.KINDS:
-            rows.append(_row_check(check, types, sensitive))
+            rows.append(_row_check(check, types, hidden))
         elif check.quarantine:
             raise InvalidCheck(
                 f"Check {check.name}: {check.kind} judges the dataset as a whole and cannot say which rows to set "
@@ -131,7 +131,7 @@ def plan(checks: Sequence[Check], columns: Sequence[DatasetColumn]) -> Audit:
         else:
             known = ", ".join(sorted(predicates.KINDS | WHOLE_KINDS | {PARTITION_KIND}))
             raise InvalidCheck(f"Check {check.name}: unknown kind {check.kind!r}. Known are {known}.")
-    return Audit(types, sensitive, tuple(rows), tuple(whole), partition)
+    return Audit(types, hidden, tuple(rows), tuple(whole), partition)
 
 
 def result(check: Check, failed_rows: int | None, passed: bool, detail: Mapping[str, Any]) -> CheckResult:
