@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from jobs.materialization import PlannedRun
 
-STDERR = 2
+STDOUT, STDERR = 1, 2
 
 
 class Ending(StrEnum):
@@ -89,7 +89,7 @@ def execute_all(
             result = FinishedRun(datasets(run), keys(run), Ending.SKIPPED, 0.0)
         else:
             what = f"({number}/{len(runs)}) {described(run)}"
-            with own_stderr() as terminal, progress(what, terminal) as tell:
+            with own_output() as terminal, progress(what, terminal) as tell:
                 result = _executed(run, instance, partial(_tell_of, tell, what))
         if result.ending is not Ending.SUCCESS:
             missing.update(result.datasets)
@@ -123,23 +123,31 @@ def described(run: PlannedRun | FinishedRun) -> str:
 
 
 @contextmanager
-def own_stderr() -> Iterator[TextIO]:
-    """The stderr of this command for our words alone: the one that Spark and transforms write to leads nowhere.
+def own_output() -> Iterator[TextIO]:
+    """The terminal for our words alone: the stdout and stderr that Spark and transforms write to lead nowhere.
 
-    Dagster captures it within a run all the same, and would repeat it here.
+    Dagster captures both within a run all the same, and would repeat them here, amid the JSON of --json too. Yields
+    what was stderr.
     """
-    sys.stderr.flush()
-    ours = os.dup(STDERR)
+    _flush()
+    ours = {descriptor: os.dup(descriptor) for descriptor in (STDOUT, STDERR)}
     nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, STDERR)
+    for descriptor in ours:
+        os.dup2(nowhere, descriptor)
     os.close(nowhere)
     try:
-        with os.fdopen(ours, "w", closefd=False) as stream:
+        with os.fdopen(ours[STDERR], "w", closefd=False) as stream:
             yield stream
     finally:
-        sys.stderr.flush()
-        os.dup2(ours, STDERR)
-        os.close(ours)
+        _flush()
+        for descriptor, kept in ours.items():
+            os.dup2(kept, descriptor)
+            os.close(kept)
+
+
+def _flush() -> None:
+    sys.stdout.flush()
+    sys.stderr.flush()
 
 
 @contextmanager

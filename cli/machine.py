@@ -28,23 +28,40 @@ def up(
 
 
 @app.command(rich_help_panel=PANEL)
-def down() -> None:
+def down(as_json: AsJson = False) -> None:
     """Stop everything that runs here, the embedded PostgreSQL too, from any terminal."""
     from cli.services import down as stop
 
-    stop()
+    stopped = stop()
+    if as_json:
+        emit({"stopped": stopped})
+    else:
+        typer.echo(_stopped_words(stopped))
 
 
 @app.command(rich_help_panel=PANEL)
-def clean(yes: Yes = False) -> None:
-    """Stop everything and delete the state folder: database, versions and logs in it."""
+def clean(yes: Yes = False, as_json: AsJson = False) -> None:
+    """Stop everything and delete the state folder: database, versions and logs in it.
+
+    Asks on a terminal, unless --yes is given; with --json it does not ask.
+    """
     from cli.services import clean as delete
     from settings import settings
 
     home = settings().home.resolve()
-    if home.exists() and not yes and sys.stdin.isatty():
+    if home.exists() and not yes and not as_json and sys.stdin.isatty():
         typer.confirm(f"Delete {home} with every version, run and log in it?", abort=True)
-    delete()
+    stopped, deleted = delete()
+    if as_json:
+        emit({"stopped": stopped, "deleted": str(deleted) if deleted else None})
+        return
+    typer.echo(_stopped_words(stopped))
+    if deleted:
+        typer.echo(f"Deleted {deleted}.")
+
+
+def _stopped_words(stopped: list[str]) -> str:
+    return f"Stopped {' and '.join(stopped)}." if stopped else "Nothing was running."
 
 
 @app.command(

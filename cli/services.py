@@ -55,13 +55,14 @@ def up(
         say("Headrace has stopped.")
 
 
-def down(*, say: Say = _print) -> None:
+def down() -> list[str]:
     """Stop what `up` started, from another terminal or after it was killed, and the embedded PostgreSQL.
 
-    Raises AlreadyRunning when another user's `up` is in the way, CatalogUnavailable when PostgreSQL does not stop.
+    Returns what was stopped, in words. Raises AlreadyRunning when another user's `up` is in the way,
+    CatalogUnavailable when PostgreSQL does not stop.
     """
     home = settings().home.resolve()
-    stopped = []
+    stopped: list[str] = []
     if home.exists():
         if _ask_to_stop(home):
             stopped.append("Headrace")
@@ -72,23 +73,25 @@ def down(*, say: Say = _print) -> None:
             database.disconnect()
             if settings().database_url is None and embedded.stop(home):
                 stopped.append("PostgreSQL")
-    say(f"Stopped {' and '.join(stopped)}." if stopped else "Nothing was running.")
+    return stopped
 
 
-def clean(*, say: Say = _print) -> None:
+def clean() -> tuple[list[str], Path | None]:
     """`down`, then delete the state folder; a database or warehouse that the settings place elsewhere stays.
 
-    Raises ServiceError when the state folder is one that holds other things too.
+    Returns what was stopped and the folder that was deleted, None where there was none. Raises ServiceError when the
+    state folder is one that holds other things too.
     """
     home = settings().home.resolve()
     if any(kept.is_relative_to(home) for kept in (PROJECT_ROOT, Path.home())):
         raise ServiceError(
             f"{home} holds more than Headrace's state and is not deleted. Correct HEADRACE_HOME."
         )
-    down(say=say)
-    if home.exists():
-        shutil.rmtree(home)
-        say(f"Deleted {home}.")
+    stopped = down()
+    if not home.exists():
+        return stopped, None
+    shutil.rmtree(home)
+    return stopped, home
 
 
 @contextmanager

@@ -28,7 +28,7 @@ def home(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         monkeypatch.delenv("HEADRACE_DATABASE_URL", raising=False)
         settings.cache_clear()
         yield folder
-        down(say=lambda _: None)
+        down()
         settings.cache_clear()
 
 

@@ -53,7 +53,7 @@ def home(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         settings.cache_clear()
         yield folder
         processes.sweep(folder)
-        services.down(say=lambda _: None)
+        services.down()
         settings.cache_clear()
 
 
@@ -146,9 +146,7 @@ def port_of(home: Path) -> int:
 
 
 @pytest.mark.slow
-def test_serves_until_ctrl_c_and_leaves_nothing(
-    home: Path, start: Callable[..., Up], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_serves_until_ctrl_c_and_leaves_nothing(home: Path, start: Callable[..., Up]) -> None:
     up = start()
     up.wait_for("Headrace is up")
     port = port_of(home)
@@ -184,10 +182,9 @@ def test_serves_until_ctrl_c_and_leaves_nothing(
     with socket.socket() as probe:
         assert probe.connect_ex(("127.0.0.1", port)) != 0
 
-    services.clean()
+    assert services.clean() == (["PostgreSQL"], home)
     assert not home.exists()
     assert servers_of(home) == []
-    assert f"Deleted {home}." in capsys.readouterr().out
 
 
 def status_of(run_id: str) -> str:
@@ -203,21 +200,19 @@ def status_of(run_id: str) -> str:
 
 
 @pytest.mark.slow
-def test_down_stops_what_a_killed_up_left(
-    home: Path, start: Callable[..., Up], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_down_stops_what_a_killed_up_left(home: Path, start: Callable[..., Up]) -> None:
     up = start()
     up.wait_for("Headrace is up")
     up.process.kill()
     up.process.wait()
     assert marked(home)
-    services.down()
-    assert "processes that a killed `headrace up` had left and PostgreSQL" in capsys.readouterr().out
+    leftovers, database = services.down()
+    assert leftovers.endswith("processes that a killed `headrace up` had left")
+    assert database == "PostgreSQL"
     assert marked(home) == []
     assert servers_of(home) == []
     assert not list(parts._sockets_prefix(home).parent.glob(parts._sockets_prefix(home).name + "*"))
-    services.down()
-    assert capsys.readouterr().out == "Nothing was running.\n"
+    assert services.down() == []
 
 
 @pytest.mark.slow
@@ -251,7 +246,7 @@ def test_a_signal_during_the_start_ends_it(home: Path, start: Callable[..., Up])
     deadline = time.monotonic() + START_SECONDS
     while not marked(home) and time.monotonic() < deadline:
         time.sleep(0.1)
-    services.down(say=lambda _: None)
+    services.down()
     assert up.process.wait(120) == 0, up.said()
     assert "Headrace is up" not in up.said()
     assert marked(home) == []
@@ -280,13 +275,12 @@ def test_without_a_wish_the_first_free_port_is_taken(monkeypatch: pytest.MonkeyP
     assert port > webserver.FIRST_PORT
 
 
-def test_a_stale_note_misleads_nobody(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_stale_note_misleads_nobody(home: Path) -> None:
     home.mkdir()
     session.tell(home, Session(os.getpid(), "http://127.0.0.1:1"))  # a process that lives, and is no `up`
     assert session.is_free(home)
     session.tell(home, Session(os.getpid(), "http://127.0.0.1:1"))
-    services.down()
-    assert capsys.readouterr().out == "Nothing was running.\n"
+    assert services.down() == []
 
 
 def test_only_one_holds_a_state_folder(home: Path) -> None:
