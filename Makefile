@@ -4,6 +4,8 @@
 PYTHON ?=
 VENV := .venv
 BIN := $(VENV)/bin
+# A file's tests share a server and a Spark, so that they stay together; each worker has its own of both.
+PYTEST := $(BIN)/python -m pytest --numprocesses logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
 .PHONY: help demo up down clean test test-fast lint docs bench lock install preflight browser
@@ -25,10 +27,10 @@ clean: ## Stop everything; delete the state folder and the virtual environment
 	@rm -rf $(VENV) *.egg-info build .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 
 test: install browser lint ## Lint, types, doors between rooms, and every test
-	@$(BIN)/python -m pytest
+	@$(PYTEST)
 
 test-fast: install ## The tests that take no cluster, no killing and no browser
-	@$(BIN)/python -m pytest -m "not slow"
+	@$(PYTEST) -m "not slow"
 
 lint: install ## Style, formatting, types, and doors between rooms
 	@$(BIN)/ruff check .

@@ -71,7 +71,7 @@ def test_stop_leaves_no_process_and_start_finds_the_data_again(home):
         assert connection.execute("SELECT one FROM kept").fetchone() == (1,)
 
 
-@pytest.mark.parametrize("pid", [None, os.getpid(), 999_999_999])
+@pytest.mark.parametrize("pid", [None, os.getpid(), 999_999_999], ids=["none", "of another", "of nobody"])
 def test_a_server_that_was_killed_is_started_again(home, pid):
     """Its postmaster.pid stays, and may name no process, or by now another program."""
     embedded.start(home)
