@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, BinaryIO, Protocol
 from urllib.parse import unquote
 from uuid import uuid4
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _BLOCK = 1 << 20
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):/")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,19 @@ class StoredFile:
     digest: str
 
 
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What a listing tells without reading: the name, and of a file its length and when it last changed.
+
+    name: relative to what was listed. modified_ns: nanoseconds since 1970, as exact as the filesystem keeps them.
+    """
+
+    name: str
+    byte_size: int
+    modified_ns: int
+    is_directory: bool = False
+
+
 class Files(Protocol):
     """What the store needs of a filesystem. Locations are Hadoop path strings, taken literally, never decoded."""
 
@@ -42,8 +57,14 @@ class Files(Protocol):
     def sizes(self, location: str) -> list[int]:
         """The lengths of the data files at a location, in no order."""
 
-    def tail(self, path: str, length: int, file_size: int) -> bytes:
-        """The last `length` bytes of a file."""
+    def listing(self, location: str) -> list[Entry]:
+        """The data files at a location, sorted by name, unread; none where nothing is."""
+
+    def entries(self, location: str) -> list[Entry]:
+        """What lies right below a directory, sorted by name, hidden names left out; nothing where there is none."""
+
+    def open(self, path: str) -> BinaryIO:
+        """A file for reading, at any place in it."""
 
     def make_directory(self, location: str) -> None:
         """Create a directory and its parents."""
@@ -53,6 +74,7 @@ class Files(Protocol):
 
     def folders(self, location: str) -> list[str]:
         """The names of the directories right below a location, sorted; none where there is no location."""
+        return [entry.name for entry in self.entries(location) if entry.is_directory]
 
     def delete(self, location: str) -> None:
         """Delete a directory with everything in it."""
@@ -74,6 +96,8 @@ def files_for(uri: str, session: SparkSession) -> Files:
             f"With Spark Connect the warehouse must be a folder of a filesystem mounted here (file:///...), not "
             f"{uri}."
         )
+    from resources.hadoop_files import HadoopFiles
+
     return HadoopFiles(session)
 
 
@@ -84,7 +108,8 @@ def normalised(uri: str) -> str:
 
 def is_local(uri: str) -> bool:
     """Whether the location is a path of this machine."""
-    return uri.startswith("file:") or "://" not in uri
+    scheme = _SCHEME.match(uri)
+    return scheme is None or scheme[1] == "file"
 
 
 def local_path(location: str) -> Path:
@@ -98,28 +123,52 @@ class LocalFiles(Files):
 
     @override
     def data_files(self, location: str) -> list[StoredFile]:
-        with _reaching(location):
+        with reaching(location):
             root = local_path(location)
             if root.is_file():
                 return [self._stored(root, root.name)]
             found = [self._stored(path, path.relative_to(root).as_posix()) for path in self._walk(root)]
-            return sorted(found, key=_by_name)
+            return sorted(found, key=by_name)
 
     @override
     def sizes(self, location: str) -> list[int]:
-        with _reaching(location):
+        with reaching(location):
             root = local_path(location)
             return [path.stat().st_size for path in ([root] if root.is_file() else self._walk(root))]
 
     @override
-    def tail(self, path: str, length: int, file_size: int) -> bytes:
-        with _reaching(path), local_path(path).open("rb") as file:
-            file.seek(max(0, file_size - length))
-            return file.read(length)
+    def listing(self, location: str) -> list[Entry]:
+        with reaching(location):
+            root = local_path(location)
+            if root.is_file():
+                return [_entry(root.name, root.stat())]
+            if not root.is_dir():
+                return []
+            paths = self._walk(root)
+            return sorted(
+                (_entry(path.relative_to(root).as_posix(), path.stat()) for path in paths), key=by_name
+            )
+
+    @override
+    def entries(self, location: str) -> list[Entry]:
+        with reaching(location):
+            root = local_path(location)
+            found = []
+            for item in os.scandir(root) if root.is_dir() else ():
+                # What was renamed away meanwhile, or a link that leads nowhere, is not there.
+                with suppress(FileNotFoundError):
+                    if not hidden(item.name):
+                        found.append(_entry(item.name, item.stat(), item.is_dir()))
+            return sorted(found, key=by_name)
+
+    @override
+    def open(self, path: str) -> BinaryIO:
+        with reaching(path):
+            return local_path(path).open("rb")
 
     @override
     def make_directory(self, location: str) -> None:
-        with _reaching(location):
+        with reaching(location):
             local_path(location).mkdir(parents=True, exist_ok=True)
 
     @override
@@ -127,19 +176,13 @@ class LocalFiles(Files):
         return local_path(location).exists()
 
     @override
-    def folders(self, location: str) -> list[str]:
-        with _reaching(location):
-            root = local_path(location)
-            return sorted(path.name for path in root.iterdir() if path.is_dir()) if root.is_dir() else []
-
-    @override
     def delete(self, location: str) -> None:
-        with _reaching(location):
+        with reaching(location):
             shutil.rmtree(local_path(location))
 
     @override
     def replace_text(self, path: str, text: str) -> None:
-        with _reaching(path):
+        with reaching(path):
             target = local_path(path)
             target.parent.mkdir(parents=True, exist_ok=True)
             draft = target.with_name(f".{target.name}.{uuid4().hex}")
@@ -151,8 +194,8 @@ class LocalFiles(Files):
 
     def _walk(self, root: Path) -> Iterator[Path]:
         for folder, folders, names in os.walk(root, onerror=_raise):
-            folders[:] = [name for name in folders if not _hidden(name)]
-            yield from (Path(folder) / name for name in names if not _hidden(name))
+            folders[:] = [name for name in folders if not hidden(name)]
+            yield from (Path(folder) / name for name in names if not hidden(name))
 
     def _stored(self, path: Path, name: str) -> StoredFile:
         crc = path.with_name(f".{path.name}.crc")
@@ -160,116 +203,8 @@ class LocalFiles(Files):
         return StoredFile(name, f"file://{path}", path.stat().st_size, digest)
 
 
-class HadoopFiles(Files):
-    """Any filesystem that Spark's Hadoop client knows."""
-
-    def __init__(self, session: SparkSession) -> None:
-        self._jvm: Any = session._jvm
-        self._gateway: Any = session.sparkContext._gateway
-        self._conf: Any = session._jsparkSession.sessionState().newHadoopConf()
-
-    @override
-    def data_files(self, location: str) -> list[StoredFile]:
-        with _reaching(location):
-            filesystem, root = self._open(location)
-            found = [
-                StoredFile(
-                    name, status.getPath().toString(), status.getLen(), self._digest(filesystem, status)
-                )
-                for name, status in self._walk(filesystem, root)
-            ]
-            return sorted(found, key=_by_name)
-
-    @override
-    def sizes(self, location: str) -> list[int]:
-        with _reaching(location):
-            return [status.getLen() for _, status in self._walk(*self._open(location))]
-
-    @override
-    def tail(self, path: str, length: int, file_size: int) -> bytes:
-        with _reaching(path):
-            filesystem, file = self._open(path)
-            length = min(length, file_size)
-            stream = filesystem.open(file)
-            try:
-                stream.seek(file_size - length)
-                return bytes(self._jvm.org.apache.commons.io.IOUtils.toByteArray(stream, length))
-            finally:
-                stream.close()
-
-    @override
-    def make_directory(self, location: str) -> None:
-        with _reaching(location):
-            filesystem, path = self._open(location)
-            filesystem.mkdirs(path)
-
-    @override
-    def exists(self, location: str) -> bool:
-        with _reaching(location):
-            filesystem, path = self._open(location)
-            return bool(filesystem.exists(path))
-
-    @override
-    def folders(self, location: str) -> list[str]:
-        with _reaching(location):
-            filesystem, root = self._open(location)
-            if not filesystem.exists(root):
-                return []
-            found = filesystem.listStatus(root)
-            return sorted(status.getPath().getName() for status in found if status.isDirectory())
-
-    @override
-    def delete(self, location: str) -> None:
-        with _reaching(location):
-            filesystem, path = self._open(location)
-            filesystem.delete(path, True)
-
-    @override
-    def replace_text(self, path: str, text: str) -> None:
-        with _reaching(path):
-            filesystem, target = self._open(path)
-            draft = self._jvm.org.apache.hadoop.fs.Path(
-                target.getParent(), f".{target.getName()}.{uuid4().hex}"
-            )
-            stream = filesystem.create(draft, True)
-            try:
-                stream.write(text.encode())
-            finally:
-                stream.close()
-            # FileSystem.rename does not replace everywhere; FileContext's does, in one step where the store
-            # can.
-            rename = getattr(self._jvm.org.apache.hadoop.fs, "Options$Rename")
-            overwrite = self._gateway.new_array(rename, 1)
-            overwrite[0] = rename.OVERWRITE
-            context = self._jvm.org.apache.hadoop.fs.FileContext.getFileContext(target.toUri(), self._conf)
-            context.rename(context.makeQualified(draft), context.makeQualified(target), overwrite)
-
-    def _walk(self, filesystem: Any, root: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401 - objects of the JVM
-        """The data files below a root, each with its path relative to it and its FileStatus."""
-        prefix = root.toString().rstrip("/") + "/"
-        listing = filesystem.listFiles(root, True)
-        while listing.hasNext():
-            status = listing.next()
-            path = status.getPath().toString()
-            name = path.removeprefix(prefix) if path.startswith(prefix) else path.rpartition("/")[2]
-            if not any(_hidden(part) for part in name.split("/")):
-                yield name, status
-
-    def _open(self, location: str) -> tuple[Any, Any]:
-        path = self._jvm.org.apache.hadoop.fs.Path(location)
-        filesystem = path.getFileSystem(self._conf)
-        return filesystem, filesystem.makeQualified(path)
-
-    def _digest(self, filesystem: Any, status: Any) -> str:  # noqa: ANN401 - objects of the JVM
-        checksum = filesystem.getFileChecksum(status.getPath())
-        if checksum is not None:
-            return str(checksum.toString())
-        tagged = self._jvm.java.lang.Class.forName("org.apache.hadoop.fs.EtagSource")
-        return str(status.getEtag()) if tagged.isInstance(status) else ""
-
-
 @contextmanager
-def _reaching(location: str) -> Iterator[None]:
+def reaching(location: str) -> Iterator[None]:
     """Turn what the filesystem throws into WarehouseUnavailable."""
     from resources.failures import unavailable
 
@@ -282,16 +217,21 @@ def _reaching(location: str) -> Iterator[None]:
         raise told from error
 
 
+def _entry(name: str, status: os.stat_result, is_directory: bool = False) -> Entry:
+    return Entry(name, status.st_size, status.st_mtime_ns, is_directory)
+
+
 def _raise(error: OSError) -> None:
     raise error
 
 
-def _hidden(name: str) -> bool:
+def hidden(name: str) -> bool:
     """As Spark decides which files are data."""
-    return name.startswith((".", "_")) and "=" not in name
+    return name.startswith(".") or (name.startswith("_") and "=" not in name) or name.endswith("._COPYING_")
 
 
-def _by_name(file: StoredFile) -> str:
+def by_name(file: StoredFile | Entry) -> str:
+    """What listings are sorted by."""
     return file.name
 
 

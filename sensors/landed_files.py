@@ -1,120 +1,139 @@
-"""What lies where external datasets' files land, and the version that such a file would be."""
+"""Where the declared location of an external dataset leads: what has landed there, and which partition each is."""
 
 from __future__ import annotations
 
-import csv
+import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from hashlib import file_digest, sha256
-from pathlib import Path
-from typing import Any
+from hashlib import sha256
 
-from catalog.records import CheckResult, CheckStatus, VersionDraft
 from catalog.schema import schema_hash
-from components.plan import ExternalPlan
+from components.plan import PARTITION, ExternalPlan
+from resources.files import Entry, Files, LocalFiles, files_for, is_local, local_path
+from resources.formats import FORMATS
+from resources.spark import file_session
 from settings import settings
 
-PARTITION = "{partition}"
-CHECK = "reads_as_declared"
+_LISTINGS = 16  # directories looked at together; a listing of an object store is all waiting
 
 
 @dataclass(frozen=True, slots=True)
-class LandedFile:
-    """A file where a dataset's files land, with what tells that it has changed without reading it."""
+class Landed:
+    """The data files of a dataset, or of one of its partitions, with what tells that they have changed, unread.
+
+    filesystem: where they are; entries: the files, by name.
+    """
 
     plan: ExternalPlan
     partition: str | None
-    path: Path
-    size: int
-    modified_ns: int
+    filesystem: Files
+    location: str
+    entries: tuple[Entry, ...]
 
     @property
     def place(self) -> tuple[str, str | None]:
         """The dataset and partition that it is."""
         return self.plan.record.key, self.partition
 
+    @property
+    def modified_ns(self) -> int:
+        """When the file that changed last did so."""
+        return max(entry.modified_ns for entry in self.entries)
 
-def landed_files(external: Sequence[ExternalPlan]) -> tuple[list[LandedFile], list[str]]:
-    """The CSV files of the datasets, and a line for each file whose name holds no partition of its dataset.
+    @property
+    def signature(self) -> str:
+        """Another one as soon as a file comes, goes, has another size or time of change, or is declared otherwise."""
+        record = self.plan.record
+        declared = (record.format, schema_hash(record.columns), sorted(self.plan.options.items()))
+        files = [(entry.name, entry.byte_size, entry.modified_ns) for entry in self.entries]
+        return sha256(json.dumps([self.location, declared, files]).encode()).hexdigest()
 
-    A relative location is below the state folder; `{partition}` in its file name stands for the key.
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What a look at one dataset's location saw.
+
+    waiting: what is there, or not yet, so that there is nothing to register; problems: what is there and will never
+    be a version.
     """
-    files: list[LandedFile] = []
-    problems: list[str] = []
-    for plan in external:
-        location = plan.record.metadata.get("location")
-        if plan.record.format != "csv" or location is None:
-            continue
-        for path, partition in _matching(settings().home.resolve() / location.removeprefix("file://")):
-            if partition is None or (plan.partitions and plan.partitions.has_partition_key(partition)):
-                status = path.stat()
-                files.append(LandedFile(plan, partition, path, status.st_size, status.st_mtime_ns))
-            else:
-                problems.append(f"{path} is left alone: {plan.record.key} has no partition {partition}")
-    return files, problems
+
+    landed: tuple[Landed, ...] = ()
+    waiting: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
 
 
-def draft(file: LandedFile, generation: int) -> VersionDraft | None:
-    """The version that the file is, to be published at that generation; None when it is being written to.
+def is_looked_at(plan: ExternalPlan) -> bool:
+    """Whether a dataset has files of a known format at a declared location."""
+    return plan.location is not None and plan.record.format in FORMATS
 
-    The same file gives the same tag and idempotency key, so that a look that is repeated changes nothing.
-    """
-    record = file.plan.record
-    with file.path.open("rb") as content:
-        checksum = file_digest(content, "sha256").hexdigest()
-    row_count, check = _read(file)
-    status = file.path.stat()
-    if (status.st_size, status.st_mtime_ns) != (file.size, file.modified_ns):
+
+def not_looked_at(external: Sequence[ExternalPlan]) -> str | None:
+    """A line that names the datasets whose files are not looked at, with the reason; None when all are."""
+    others = [plan for plan in external if not is_looked_at(plan)]
+    if not others:
         return None
-    identity = f"{checksum}/{schema_hash(record.columns)}/{file.modified_ns}/{generation}"
-    modified = datetime.fromtimestamp(file.modified_ns / 1e9, UTC)
-    return VersionDraft(
-        dataset=record.key,
-        partition=file.partition,
-        tag=f"{modified:%Y%m%dT%H%M%SZ}-{sha256(identity.encode()).hexdigest()[:8]}",
-        location=f"file://{file.path}",
-        format=record.format,
-        columns=record.columns,
-        row_count=row_count,
-        byte_size=file.size,
-        file_count=1,
-        checksum=checksum,
-        idempotency_key=f"landed/{record.key}/{file.partition or ''}/{identity}",
-        expected_generation=generation,
-        checks=(check,),
-        metadata={**record.metadata, "modified_ns": file.modified_ns},
+    named = ", ".join(
+        f"{plan.record.key} ({'no location' if plan.location is None else f'format {plan.record.format}'})"
+        for plan in others
     )
+    return f"Not looked at, and so without versions but those that another program registers: {named}."
 
 
-def _matching(location: Path) -> list[tuple[Path, str | None]]:
-    """The files that a location means, by name, with the partition key that the name holds."""
-    before, partitioned, after = location.name.partition(PARTITION)
+def look(plan: ExternalPlan, location: str) -> Look:
+    """See what lies at a dataset's declared location, reading nothing.
+
+    A relative location is below the state folder. One on another filesystem than this machine's starts Spark, once in a
+    process. Raises SparkUnavailable, WarehouseUnavailable.
+    """
+    if is_local(location):
+        files: Files = LocalFiles()
+        location = f"file://{settings().home.resolve() / local_path(location)}"
+    else:
+        files = files_for(location, file_session())
+        location = location.rstrip("/")
+    places: list[tuple[str, str | None]] = []
+    problems = []
+    for place, key in _places(location, files):
+        if key is None or (plan.partitions and plan.partitions.has_partition_key(key)):
+            places.append((place, key))
+        else:
+            problems.append(f"{place} is left alone: {plan.record.key} has no partition {key}")
+    with ThreadPoolExecutor(_LISTINGS) as listings:
+        found = list(listings.map(lambda each: _landed(plan, files, *each), places))
+    waiting = [each for each in found if isinstance(each, str)]
+    if not places and not problems:
+        waiting.append(_nothing(plan, location))
+    return Look(tuple(each for each in found if isinstance(each, Landed)), tuple(waiting), tuple(problems))
+
+
+def _landed(plan: ExternalPlan, files: Files, location: str, partition: str | None) -> Landed | str:
+    """What landed at a place, or why that is nothing yet."""
+    if plan.marker and not files.exists(f"{location}/{plan.marker}"):
+        return f"{plan.record.key}: {location} has no {plan.marker} yet"
+    found = files.listing(location)
+    return Landed(plan, partition, files, location, tuple(found)) if found else _nothing(plan, location)
+
+
+def _nothing(plan: ExternalPlan, location: str) -> str:
+    return f"{plan.record.key}: nothing is at {location} yet"
+
+
+def _places(location: str, files: Files) -> Iterator[tuple[str, str | None]]:
+    """The places that a location means, with the partition key that the name of each holds.
+
+    The first part of the path with `{partition}` is matched with what lies there; further ones repeat the key.
+    """
+    before, partitioned, after = location.partition(PARTITION)
     if not partitioned:
-        return [(location, None)] if location.is_file() else []
-    name = re.compile(f"{re.escape(before)}(.+){re.escape(after)}")
-    present = sorted(location.parent.iterdir()) if location.parent.is_dir() else []
-    return [
-        (path, match[1])
-        for path in present
-        if (match := name.fullmatch(path.name)) and not path.name.startswith(".") and path.is_file()
-    ]
-
-
-def _read(file: LandedFile) -> tuple[int, CheckResult]:
-    """The number of rows, and whether the file is text with the declared columns in its header."""
-    options: Mapping[str, Any] = file.plan.record.metadata.get("options", {})
-    declared = [column.name for column in file.plan.record.columns]
-    header = declared
-    try:
-        with file.path.open(newline="", encoding=options.get("encoding", "utf-8")) as text:
-            rows = csv.reader(text, delimiter=options.get("sep", ","))
-            if options.get("header") == "true":
-                header = next(rows, [])
-            row_count = sum(1 for row in rows if row)
-    except (UnicodeDecodeError, csv.Error) as error:
-        return 0, CheckResult(CHECK, CheckStatus.FAIL, detail={"error": str(error)})
-    if header != declared:
-        return row_count, CheckResult(CHECK, CheckStatus.FAIL, detail={"declared": declared, "found": header})
-    return row_count, CheckResult(CHECK, CheckStatus.PASS)
+        yield location, None
+        return
+    folder, _, start = before.rpartition("/")
+    end, slash, rest = after.partition("/")
+    name = re.compile(
+        re.escape(start) + "(.+)" + r"\1".join(re.escape(part) for part in end.split(PARTITION))
+    )
+    for entry in files.entries(f"{folder}/"):
+        if match := name.fullmatch(entry.name):
+            yield f"{folder}/{entry.name}{slash}{rest.replace(PARTITION, match[1])}", match[1]

@@ -11,7 +11,8 @@ from dagster._core.definitions.data_version import DATA_VERSION_TAG
 from catalog.database import connect
 from catalog.records import Version
 from components.plan import ExternalPlan, Plan
-from sensors.observation import Observation, observe
+from sensors.landed_files import not_looked_at
+from sensors.observation import Memory, Observation, observe
 
 TIME_FOR_READING = timedelta(seconds=30)  # Dagster cuts a tick at 60 s
 NOTHING_TOLD = datetime.min.replace(tzinfo=UTC)
@@ -25,17 +26,26 @@ def landing_sensor(plans: Sequence[Plan]) -> dg.SensorDefinition:
     the cursor, so that the next one tells what it did not.
     """
     external = [plan for plan in plans if isinstance(plan, ExternalPlan)]
+    memory: Memory = {}
+    says = [
+        "Registers the files that landed as versions of their external datasets.",
+        not_looked_at(external),
+    ]
 
     @dg.sensor(
         name="landed_files",
         minimum_interval_seconds=30,
         default_status=dg.DefaultSensorStatus.RUNNING,
-        description="Registers the files that landed as versions of their external datasets.",
+        description=" ".join(filter(None, says)),
     )
     def landed_files(context: dg.SensorEvaluationContext) -> dg.SensorResult:
-        observation = observe(connect(), external, TIME_FOR_READING)
+        observation = observe(connect(), external, TIME_FOR_READING, memory)
         for problem in observation.problems:
             context.log.warning(problem)
+        if observation.left:
+            context.log.info(
+                f"{observation.left} are left for the next look: there was no time to read them."
+            )
         told = max(
             _told(context.instance),
             datetime.fromisoformat(context.cursor) if context.cursor else NOTHING_TOLD,

@@ -10,7 +10,6 @@ from catalog.records import Column, DatasetRecord
 from components.plan import ExternalPlan
 from sensors.landing import landing_sensor
 from sensors.observation import observe
-from settings import settings
 
 COLUMNS = (Column("carrier", "string"), Column("flights", "int"))
 DAYS = dg.DailyPartitionsDefinition(start_date="2013-01-01", end_date="2014-01-01")
@@ -19,24 +18,12 @@ DAYS = dg.DailyPartitionsDefinition(start_date="2013-01-01", end_date="2014-01-0
 def external(
     name: str, location: str, partitions: dg.PartitionsDefinition[str] | None = None
 ) -> ExternalPlan:
-    record = DatasetRecord(
-        key=f"landed/{name}",
-        format="csv",
-        columns=COLUMNS,
-        metadata={"external": True, "location": location, "options": {"header": "true", "nullValue": "NA"}},
-    )
-    return ExternalPlan(record, partitions)
+    record = DatasetRecord(key=f"landed/{name}", format="csv", columns=COLUMNS, metadata={"external": True})
+    return ExternalPlan(record, partitions, location, {"header": "true", "nullValue": "NA"})
 
 
 DAILY = external("daily", "landing/daily_{partition}.csv", DAYS)
 WHOLE = external("whole", "landing/whole.csv")
-
-
-@pytest.fixture
-def landing(engine: Engine) -> Path:
-    folder = settings().home / "landing"
-    folder.mkdir(parents=True)
-    return folder
 
 
 def write(landing: Path, name: str, *rows: str, header: str = "carrier,flights") -> Path:
@@ -104,7 +91,8 @@ def test_files_in_the_making_and_files_of_no_partition(engine: Engine, landing: 
 
 def test_what_time_does_not_allow_is_left_for_the_next_look(engine: Engine, landing: Path) -> None:
     write(landing, "whole.csv", "UA,3")
-    assert observe(engine, [WHOLE], within=timedelta(0)).published == ()
+    early = observe(engine, [WHOLE], within=timedelta(0))
+    assert (early.published, early.left) == ((), 1)
     assert len(observe(engine, [WHOLE]).new) == 1
 
 

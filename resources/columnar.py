@@ -1,0 +1,96 @@
+"""What Parquet and ORC files say of themselves: how many rows, and which columns, as Spark would name their types."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, BinaryIO
+
+import pyarrow as pa
+import pyarrow.orc as orc
+import pyarrow.parquet as pq
+
+_SIMPLE: Mapping[str, str] = {
+    "bool": "boolean",
+    "int8": "tinyint",
+    "int16": "smallint",
+    "int32": "int",
+    "int64": "bigint",
+    "uint8": "smallint",
+    "uint16": "int",
+    "uint32": "bigint",
+    "uint64": "decimal(20,0)",
+    "float": "float",
+    "double": "double",
+    "string": "string",
+    "large_string": "string",
+    "binary": "binary",
+    "large_binary": "binary",
+    "date32[day]": "date",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """The number of rows, and Spark's type by column; a type that Spark does not have is in the file's words."""
+
+    row_count: int
+    types: Mapping[str, str]
+
+
+def parquet_contents(file: BinaryIO) -> Contents:
+    """What the footer of a Parquet file says. Raises ValueError or OSError for anything else."""
+    metadata = pq.read_metadata(file)
+    leaves: dict[str, list[Any]] = {}
+    for number in range(metadata.num_columns):
+        leaf = metadata.schema.column(number)
+        leaves.setdefault(_first(leaf.path), []).append(leaf)
+    fields = metadata.schema.to_arrow_schema()
+    return Contents(
+        metadata.num_rows, {field.name: _parquet_type(field, leaves[_first(field.name)]) for field in fields}
+    )
+
+
+def orc_contents(file: BinaryIO) -> Contents:
+    """What the footer of an ORC file says. Raises ValueError or OSError for anything else."""
+    read = orc.ORCFile(file)
+    return Contents(read.nrows, {field.name: _orc_type(field) for field in read.schema})
+
+
+def spark_type(found: pa.DataType) -> str:
+    """A type of Arrow's as Spark names it; one that Spark does not have is given in Arrow's words."""
+    if pa.types.is_timestamp(found):
+        return "timestamp" if found.tz else "timestamp_ntz"
+    if pa.types.is_decimal(found):
+        return f"decimal({found.precision},{found.scale})"
+    if pa.types.is_fixed_size_binary(found):
+        return "binary"
+    if pa.types.is_map(found):
+        return f"map<{spark_type(found.key_type)},{spark_type(found.item_type)}>"
+    if pa.types.is_list(found):
+        return f"array<{spark_type(found.value_type)}>"
+    if pa.types.is_struct(found):
+        return f"struct<{','.join(f'{field.name}:{spark_type(field.type)}' for field in found)}>"
+    return _SIMPLE.get(str(found), str(found))
+
+
+def _parquet_type(field: pa.Field, leaves: Sequence[Any]) -> str:
+    """The type of a column with what Arrow does not tell: times by INT96, which are instants, and by nanoseconds."""
+    kinds = [leaf.physical_type for leaf in leaves]
+    if any(
+        kind == "INT64" and "nanoseconds" in leaf.logical_type.to_json()
+        for kind, leaf in zip(kinds, leaves, strict=True)
+    ):
+        return "timestamp in nanoseconds"
+    found = spark_type(field.type)
+    return found.replace("timestamp_ntz", "timestamp") if "INT96" in kinds else found
+
+
+def _orc_type(field: pa.Field) -> str:
+    """The type of a column as Spark noted it, where it wrote the file; times without a zone are instants to it."""
+    noted = (field.metadata or {}).get(b"spark.sql.catalyst.type")
+    return noted.decode() if noted else spark_type(field.type).replace("timestamp_ntz", "timestamp")
+
+
+def _first(path: str) -> str:
+    return path.partition(".")[0]

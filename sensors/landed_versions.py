@@ -1,0 +1,62 @@
+"""The version that landed files come to."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from hashlib import sha256
+
+from catalog.records import Version, VersionDraft
+from catalog.schema import schema_hash
+from resources.sizes import size_of
+from sensors.landed_contents import read
+from sensors.landed_files import Landed
+
+SIGNATURE = "files_signature"
+
+
+def draft(landed: Landed, generation: int) -> VersionDraft | None:
+    """The version that the files are, to be published at that generation; None when they are being written to.
+
+    The same files give the same tag and idempotency key, so that a look that is repeated changes nothing.
+    """
+    record = landed.plan.record
+    stored = landed.filesystem.data_files(landed.location)
+    reading = read(landed, stored)
+    if tuple(landed.filesystem.listing(landed.location)) != landed.entries:
+        return None
+    size = size_of(stored)
+    # Where the filesystem has no word on the content, sizes and times have to do.
+    checksum = size.checksum if all(file.digest for file in stored) else landed.signature
+    identity = f"{checksum}/{schema_hash(reading.columns)}/{landed.signature}/{generation}"
+    modified = datetime.fromtimestamp(landed.modified_ns / 1e9, UTC)
+    return VersionDraft(
+        dataset=record.key,
+        partition=landed.partition,
+        tag=f"{modified:%Y%m%dT%H%M%SZ}-{sha256(identity.encode()).hexdigest()[:8]}",
+        location=landed.location,
+        format=record.format,
+        columns=reading.columns,
+        row_count=reading.row_count,
+        byte_size=size.byte_size,
+        file_count=size.file_count,
+        checksum=checksum,
+        idempotency_key=f"landed/{record.key}/{landed.partition or ''}/{identity}",
+        expected_generation=generation,
+        checks=(reading.check,),
+        metadata={**record.metadata, "options": dict(landed.plan.options), SIGNATURE: landed.signature},
+    )
+
+
+def is_version(landed: Landed, version: Version | None) -> bool:
+    """Whether the files are this version, as far as sizes, times and declaration tell."""
+    return version is not None and version.metadata.get(SIGNATURE) == landed.signature
+
+
+def says_the_same(found: VersionDraft, version: Version | None) -> bool:
+    """Whether a version has the same content already, read in the same way: the files were only written again."""
+    return version is not None and _as_read(found) == _as_read(version)
+
+
+def _as_read(version: Version | VersionDraft) -> tuple[object, ...]:
+    options = version.metadata.get("options")
+    return version.checksum, version.location, version.format, options, schema_hash(version.columns)
