@@ -41,7 +41,7 @@ attributes:
     SELECT date_add(:partition_start, CAST(id DIV 1000 AS INT)) AS day, id, id % 97 AS shop,
     rand(7) * 100 AS amount
     FROM range(datediff(:partition_end, :partition_start) * 1000)
-  partitions: {type: daily, start: "2024-01-01", end: "2024-12-31", column: day}
+  partitions: {type: daily, start: "2024-01-01", end: "2024-12-31", column: day, ranges: true}
   schema:
     columns:
       day: {type: date, nullable: false}

@@ -1,12 +1,18 @@
 """What is published at the moment, as a run or a plan of runs needs to know it."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
 
 from sqlalchemy import Engine
 
 from catalog import versions
 from catalog.database import transaction
 from catalog.identity import organisation_id
+from catalog.pins import dataset_ids
+from catalog.queries.rows import PublishedRow
+from catalog.queries.versions import published_rows
 from catalog.records import Version
 
 _NEWEST = """
@@ -24,6 +30,51 @@ JOIN catalog.dataset USING (dataset_id)
 JOIN catalog.dataset_version version USING (dataset_version_id)
 WHERE dataset.organisation_id = %s AND dataset.full_name = ANY (%s)
 """
+_DATASETS = """
+SELECT full_name
+FROM catalog.dataset
+WHERE organisation_id = %s
+  AND EXISTS (
+      SELECT FROM catalog.published_pointer pointer
+      WHERE pointer.dataset_id = dataset.dataset_id AND pointer.generation > 0
+  )
+ORDER BY full_name
+"""
+_TAKE_TURN = """
+SELECT pg_advisory_xact_lock(hashtextextended('copy of what is published/' || %s::uuid, 0))
+"""
+_METADATA = "SELECT metadata_json FROM catalog.dataset WHERE dataset_id = %s"
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What is published of a dataset, with the metadata of its declaration."""
+
+    metadata: Mapping[str, Any]
+    rows: Sequence[PublishedRow]
+
+
+def datasets(engine: Engine) -> list[str]:
+    """The datasets of which something is published, in order."""
+    with transaction(engine) as cursor:
+        return [row["full_name"] for row in cursor.execute(_DATASETS, [organisation_id()])]
+
+
+@contextmanager
+def in_turn(
+    engine: Engine, dataset: str, partitions: Collection[str | None] | None = None
+) -> Iterator[Standing]:
+    """What is published of a dataset (of these partitions, or all), for whoever copies it to another place.
+
+    One block of a dataset runs at a time, whichever processes ask, and reads when its turn has come: so the copy that
+    is made last is of what is published then. Raises UnknownDataset.
+    """
+    with transaction(engine) as cursor:
+        dataset_id = dataset_ids(cursor, {dataset})[dataset]
+        cursor.execute(_TAKE_TURN, [dataset_id])
+        row = cursor.execute(_METADATA, [dataset_id]).fetchone()
+        assert row is not None  # noqa: S101 - datasets are never deleted
+        yield Standing(row["metadata_json"], published_rows(cursor, [dataset], partitions))
 
 
 def newest(engine: Engine, dataset: str) -> Version | None:

@@ -60,20 +60,20 @@ def diff(
     from cli.comparison import compare
     from cli.frames import store, tagged
     from cli.launching import progress
+    from resources.reading import merged_columns
 
     engine = connect()
     sides = [tagged(engine, dataset, tag, partition) for tag in (before, after)]
     wanted = [name.strip() for name in key.split(",")] if key else default_key(engine, dataset)
+    columns = [merged_columns(side) for side in sides]
+    schema = classify(*columns)
+    if not as_json:
+        _tell_schema(dataset, (before, after), sides, schema)
     with progress("comparing"):
-        from resources.reading import merged_columns
-
-        columns = [merged_columns(side) for side in sides]
         warehouse = store()
         with warehouse.explained(f"{dataset} {before} and {after}"):
             frames = [warehouse.read(side) for side in sides]
-            hidden = sensitive([*columns[0], *columns[1]])
-            found = compare(frames[0], frames[1], wanted, hidden)
-    schema = classify(*columns)
+            found = compare(frames[0], frames[1], wanted, sensitive([*columns[0], *columns[1]]))
     if as_json:
         emit(
             {
@@ -87,11 +87,12 @@ def diff(
                 "changed": found.changed,
                 "repeated": found.repeated,
                 "columns": found.columns,
+                "apart": found.apart,
                 "samples": found.samples,
             }
         )
     else:
-        _tell(dataset, before, after, sides, schema, found)
+        _tell(found)
 
 
 def default_key(engine: Engine, dataset: str) -> Sequence[str]:
@@ -109,29 +110,42 @@ def _side(tag: str, versions: Sequence[Version], rows: int) -> dict[str, object]
     return {"tag": tag, "partitions": [version.partition for version in versions], "rows": rows}
 
 
-def _tell(
-    dataset: str,
-    before: str,
-    after: str,
-    sides: Sequence[Sequence[Version]],
-    schema: SchemaChange,
-    found: Comparison,
+def _tell_schema(
+    dataset: str, tags: Sequence[str], sides: Sequence[Sequence[Version]], schema: SchemaChange
 ) -> None:
+    rows = [sum(version.row_count for version in versions) for versions in sides]
+    before, after = (
+        f"{tag}, {count:,} rows{_partitions(versions)}"
+        for tag, count, versions in zip(tags, rows, sides, strict=True)
+    )
+    show(
+        facts(
+            [
+                ("dataset", dataset),
+                ("from", before),
+                ("to", after),
+                ("schema", "\n".join(_schema_lines(schema))),
+            ]
+        )
+    )
+
+
+def _tell(found: Comparison) -> None:
     what = "keys" if found.key else "rows"
     repeated = f"{found.repeated:,} occur more than once, and are not compared" if found.repeated else None
     changed = None if found.changed is None else f"{found.changed:,}"
     show(
         facts(
             [
-                ("dataset", dataset),
-                ("from", f"{before}, {found.rows[0]:,} rows{_partitions(sides[0])}"),
-                ("to", f"{after}, {found.rows[1]:,} rows{_partitions(sides[1])}"),
-                ("schema", "\n".join(_schema_lines(schema))),
                 ("key", found.key or "none, whole rows are compared"),
                 (f"{what} added", f"{found.added:,}"),
                 (f"{what} removed", f"{found.removed:,}"),
                 (f"{what} changed", changed),
                 ("keys repeated", repeated),
+                (
+                    "not compared",
+                    "\n".join(f"{name}: {reason}" for name, reason in found.apart.items()),
+                ),
             ]
         )
     )

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from cli.frames import masked, rows
+from resources.predicates import quoted
+from resources.reading import widens
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 SAMPLES = 5
+_INCOMPARABLE = re.compile(r"\bmap<|\bvariant\b(?!:)")  # as a type, not as the name of a struct's field
 
 
 class KeyProblem(Exception):
-    """The columns named as key cannot identify rows: one of the versions lacks them."""
+    """Rows cannot be matched: a version lacks the columns named as key, or has other types of values in them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +31,7 @@ class Comparison:
     rows: rows before and after.
     repeated: keys that occur more than once on a side; what else holds for them is not told.
     columns: for each column of both, how many common keys have another value.
+    apart: columns of both whose values cannot be compared, and why.
     samples: for `added`, `removed` and `changed`, some of the keys (or whole rows), each column to value.
     """
 
@@ -37,6 +42,7 @@ class Comparison:
     changed: int | None
     repeated: int = 0
     columns: Mapping[str, int] = field(default_factory=dict)
+    apart: Mapping[str, str] = field(default_factory=dict)
     samples: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
 
 
@@ -45,22 +51,66 @@ def compare(
 ) -> Comparison:
     """Compare two frames by key, or whole rows when `key` is empty.
 
-    Values that are null on both sides are equal. Columns that only one side has are left out: they are the schema's
-    difference. Samples do not show the values of `hidden` columns. Raises KeyProblem when a side lacks a key column.
+    Values that are null on both sides are equal; a column whose type was widened is compared as the wider. Columns
+    that only one side has are left out: they are the schema's difference. Samples do not show the values of `hidden`
+    columns. Raises KeyProblem when a side lacks a key column, or its type changed, or there is nothing to compare.
     """
-    return _by_key(before, after, tuple(key), hidden) if key else _by_row(before, after, hidden)
-
-
-def _by_key(before: DataFrame, after: DataFrame, key: tuple[str, ...], hidden: frozenset[str]) -> Comparison:
-    from pyspark.sql import functions as F
-
     for side, frame in (("first", before), ("second", after)):
         if missing := [name for name in key if name not in frame.columns]:
             raise KeyProblem(
                 f"the {side} version has no column {', '.join(missing)}, so rows cannot be matched by "
                 f"({', '.join(key)}); name columns that both have with --key (it has {', '.join(frame.columns)})"
             )
-    shared = [name for name in before.columns if name in after.columns and name not in key]
+    types, apart = _common(before, after)
+    if changed := [f"{name} ({apart[name]})" for name in key if name in apart]:
+        raise KeyProblem(f"rows cannot be matched by {', '.join(changed)}; name other columns with --key")
+    if not types:
+        reasons = "".join(f"; {name}: {reason}" for name, reason in apart.items())
+        raise KeyProblem(f"the versions have no column in common whose values could be compared{reasons}")
+    before, after = _selected(before, types), _selected(after, types)
+    found = _by_key(before, after, tuple(key), hidden) if key else _by_row(before, after, hidden)
+    return replace(found, apart=apart)
+
+
+def _common(before: DataFrame, after: DataFrame) -> tuple[dict[str, str], dict[str, str]]:
+    """The columns of both with the type to compare them as, and those that cannot be compared with the reason."""
+    old, new = _types(before), _types(after)
+    types: dict[str, str] = {}
+    apart: dict[str, str] = {}
+    for name in (name for name in old if name in new):
+        if _INCOMPARABLE.search(new[name]) and old[name] == new[name]:
+            apart[name] = f"Spark compares no {new[name]}"
+        elif old[name] == new[name] or widens(old[name], new[name]):
+            types[name] = new[name]
+        elif widens(new[name], old[name]):
+            types[name] = old[name]
+        else:
+            apart[name] = f"{old[name]} became {new[name]}"
+    return types, apart
+
+
+def _selected(frame: DataFrame, types: Mapping[str, str]) -> DataFrame:
+    """The columns, each as a value of its type."""
+    from pyspark.sql import functions as F
+
+    own = _types(frame)
+    columns = {name: F.col(quoted(name)) for name in types}
+    return frame.select(
+        *[
+            column if own[name] == types[name] else column.cast(types[name]).alias(name)
+            for name, column in columns.items()
+        ]
+    )
+
+
+def _types(frame: DataFrame) -> dict[str, str]:
+    return {column.name: column.dataType.simpleString() for column in frame.schema.fields}
+
+
+def _by_key(before: DataFrame, after: DataFrame, key: tuple[str, ...], hidden: frozenset[str]) -> Comparison:
+    from pyspark.sql import functions as F
+
+    shared = [name for name in before.columns if name not in key]
     joined = _grouped(before, key, shared, "a").join(
         _grouped(after, key, shared, "b"), _same_key(key), "full_outer"
     )
@@ -127,9 +177,7 @@ def _same_key(key: Sequence[str]) -> Column:
 
 
 def _by_row(before: DataFrame, after: DataFrame, hidden: frozenset[str]) -> Comparison:
-    shared = [f"`{name}`" for name in before.columns if name in after.columns]
-    left, right = before.select(*shared), after.select(*shared)
-    gone, new = left.exceptAll(right), right.exceptAll(left)
+    gone, new = before.exceptAll(after), after.exceptAll(before)
     added, removed = new.count(), gone.count()
     samples = {"added": (added, new), "removed": (removed, gone)}
     return Comparison(

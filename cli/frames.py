@@ -9,20 +9,26 @@ from typing import TYPE_CHECKING, Any
 from cli.errors import CommandError
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
     from sqlalchemy import Engine
 
     from catalog.records import Version
     from resources.store import VersionStore
 
 
-def store() -> VersionStore:
-    """The version store of the settings' warehouse, on this process's Spark session, which it starts."""
+def session() -> SparkSession:
+    """This process's Spark session, which it starts."""
     from resources.spark import SparkResource
+
+    return SparkResource().session
+
+
+def store() -> VersionStore:
+    """The version store of the settings' warehouse, on this process's Spark session."""
     from resources.store import VersionStore
     from settings import settings
 
-    return VersionStore(SparkResource().session, settings().warehouse_uri)
+    return VersionStore(session(), settings().warehouse_uri)
 
 
 def tagged(engine: Engine, dataset: str, tag: str, partition: str | None) -> list[Version]:

@@ -6,7 +6,19 @@ from typing import Annotated
 
 import typer
 
-from cli import comparing, datasets, demo, lineage, machine, pointers, reading, retention, runs, status
+from cli import (
+    comparing,
+    datasets,
+    demo,
+    lineage,
+    machine,
+    manifests,
+    pointers,
+    reading,
+    retention,
+    runs,
+    status,
+)
 from cli.arguments import examples
 from cli.commands import Commands
 
@@ -21,7 +33,19 @@ app = typer.Typer(
         "headrace demo", "headrace datasets --domain flights", "headrace show flights/flights_clean"
     ),
 )
-for group in (demo, datasets, lineage, status, reading, comparing, pointers, runs, machine, retention):
+for group in (
+    demo,
+    datasets,
+    lineage,
+    status,
+    reading,
+    comparing,
+    pointers,
+    manifests,
+    runs,
+    machine,
+    retention,
+):
     app.add_typer(group.app)
 
 

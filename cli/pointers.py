@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cli.arguments import AsJson, Dataset, Partition, Yes, dataset_keys, examples, version_tags
+from cli.errors import CommandError
 from cli.output import ago, emit, show, size, table
 
 if TYPE_CHECKING:
@@ -120,7 +121,11 @@ def rollback(
     """
     from catalog import queries
     from catalog.database import connect
+    from catalog.errors import CatalogError
     from catalog.rollback import rollback as roll_back
+    from cli.frames import session
+    from resources.errors import ResourceError
+    from resources.manifests import update_manifests
 
     engine = connect()
     before = queries.version(engine, dataset, partition=partition).version
@@ -143,8 +148,16 @@ def rollback(
                 "stale": [{"dataset": key, "partitions": keys} for key, keys in stale.items()],
             }
         )
-        return
-    typer.echo(f"{named(dataset, partition)} is published at {publication.version.tag}.")
+    else:
+        typer.echo(f"{named(dataset, partition)} is published at {publication.version.tag}.")
+    try:
+        update_manifests(engine, dataset, session, [partition])
+    except (CatalogError, ResourceError) as error:
+        raise CommandError(
+            f"{named(dataset, partition)} is rolled back, but its manifest could not be written, so that readers "
+            f"outside of the platform still find {before.tag}: {error} When that is put right, run "
+            f"`headrace manifests {dataset}`."
+        ) from error
 
 
 def made_from(engine: Engine, version: Version) -> dict[str, list[str | None]]:

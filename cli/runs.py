@@ -88,14 +88,15 @@ def observe(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Register what has landed of external datasets.
+    """Register what has landed of external datasets, and say of which nothing is there.
 
-    `headrace up` does so by itself. Exits with 1 when a file could not become a version.
+    `headrace up` does so by itself. Exits with 1 when files could not become a version, or could not be looked at.
     """
     from catalog.database import connect
     from cli.launching import dagster_instance, progress
     from components.plan import ExternalPlan
     from definitions import loaded
+    from sensors.landed_files import not_looked_at
     from sensors.landing import tell
     from sensors.observation import observe as look
 
@@ -108,6 +109,10 @@ def observe(
     with dagster_instance() as instance, progress("looking at the files that landed"):
         observation = look(connect(), chosen)
         tell(instance, observation)
+    aside = not_looked_at(chosen)
+    waiting = [*observation.waiting, *([aside] if aside else [])]
+    if observation.left:
+        waiting.append(f"{observation.left:,} are left for the next look: there was no time to read them.")
     if as_json:
         new = [
             {
@@ -118,7 +123,14 @@ def observe(
             }
             for version in observation.new
         ]
-        emit({"new": new, "published": len(observation.published), "problems": observation.problems})
+        emit(
+            {
+                "new": new,
+                "published": len(observation.published),
+                "waiting": waiting,
+                "problems": observation.problems,
+            }
+        )
     else:
         counts = {key: [version for version in observation.new if version.dataset == key] for key in external}
         for key, versions in counts.items():
@@ -128,6 +140,8 @@ def observe(
                 )
         if not observation.new:
             typer.echo("Nothing new has landed.")
+        for line in waiting:
+            typer.echo(line)
     if observation.problems:
         raise CommandError("\n  ".join(["some files could not become versions:", *observation.problems]))
 

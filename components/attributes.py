@@ -137,11 +137,28 @@ class ProcessOutput(Product):
 class External(Keyed):
     """A dataset that something else writes."""
 
-    format: Annotated[str, Field(description="parquet, csv, json, orc, or whatever else it is (`db2`).")] = (
-        "parquet"
-    )
+    format: Annotated[
+        str,
+        Field(
+            description="parquet, csv, json (an object a line) or orc; or whatever else it is (`db2`), whose versions "
+            "another program registers."
+        ),
+    ] = "parquet"
     location: Annotated[
-        str | None, Field(description="URI of the files; `{partition}` stands for the partition key.")
+        str | None,
+        Field(
+            description="A file, or a directory of data files: a URI of any filesystem that Spark reads, or a path, "
+            "below the state folder unless it begins with a slash. `{partition}` stands for the partition's key. "
+            "Default: another program registers the versions."
+        ),
+    ] = None
+    marker: Annotated[
+        str | None,
+        Field(
+            pattern=r"^[^/]+$",
+            description="File that the writer puts into a directory when all others are there (`_SUCCESS`); without "
+            "it, the directory is not a version yet.",
+        ),
     ] = None
     options: Annotated[dict[str, OptionText], Field(description="Options of Spark's reader.")] = Field(
         default_factory=dict

@@ -18,10 +18,21 @@ from components.declaration import Retry, Sla, Trigger
 Condition = dg.AutomationCondition[Any]
 
 
+class SlaProblem(ValueError):
+    """An SLA that cannot be; `field` is the one that is wrong."""
+
+    def __init__(self, field: str, message: str) -> None:
+        self.field = field
+        super().__init__(message)
+
+
 def freshness_policy(sla: Sla) -> FreshnessPolicy:
-    """Dagster's policy. Raises ValueError where `within` is longer than the time between two deadlines."""
+    """Dagster's policy, which for a deadline has no room for `warn_before`: that is the catalog's to tell.
+
+    Raises SlaProblem where a length of time is longer than what it is a part of.
+    """
     if sla.deadline is not None:
-        return _deadline_policy(sla.deadline, sla.within, sla.timezone)
+        return _deadline_policy(sla.deadline, sla.within, sla.warn_before, sla.timezone)
     if sla.max_age is None:
         raise ValueError("an sla has either `deadline` or `max_age`")
     return _age_policy(sla.max_age, sla.warn_after)
@@ -33,10 +44,15 @@ def _age_policy(max_age: timedelta, warn_after: timedelta | None) -> FreshnessPo
 
 
 @cache
-def _deadline_policy(deadline: str, within: timedelta | None, timezone: str) -> FreshnessPolicy:
+def _deadline_policy(
+    deadline: str, within: timedelta | None, warn_before: timedelta | None, timezone: str
+) -> FreshnessPolicy:
     between = get_smallest_cron_interval(deadline)
     if within is not None and within > between:
-        raise ValueError(f"`within` is longer than the {between} between two deadlines")
+        raise SlaProblem("within", f"`within` is longer than the {between} between two deadlines")
+    if warn_before is not None and warn_before > (within or between):
+        whole = f"`within`, which is {within}" if within else f"the {between} between two deadlines"
+        raise SlaProblem("warn_before", f"`warn_before` is longer than {whole}: it would always warn")
     return FreshnessPolicy.cron(
         deadline_cron=deadline, lower_bound_delta=within or between, timezone=timezone
     )

@@ -71,6 +71,13 @@ def _columns(schema: Schema | None, origin: Origin) -> tuple[tuple[Column, ...],
             raise origin.error(
                 ("schema", "columns", name, "type"), str(error), "Use the names that Spark's DESCRIBE shows."
             ) from error
+        for index, rule in enumerate(column.checks):
+            if rule.not_null and rule.severity == "warn" and not (rule.quarantine or column.nullable):
+                raise origin.error(
+                    ("schema", "columns", name, "checks", index, "severity"),
+                    f"`nullable: false` stops a version with a null in {name}, and this check only warns of one",
+                    "Remove the check, or set `nullable: true`; `quarantine: true` sets rows with a null aside.",
+                )
         columns.append(Column(name, type_, column.nullable, column.description, tuple(column.tags)))
         rules += column_checks(name, column.checks, column.nullable)
     return tuple(columns), rules

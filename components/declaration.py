@@ -16,7 +16,7 @@ from components.checks import ColumnCheckItem
 from components.cron import Cron, Timezone
 from components.durations import Duration
 
-NAME = r"[A-Za-z_]\w*"
+NAME = r"[A-Za-z_][A-Za-z0-9_]*"
 
 
 def _valid_owner(owner: str) -> str:
@@ -142,6 +142,11 @@ class Output(Part):
     ] = None
 
 
+Ranges = Annotated[
+    bool, Field(description="A row comes out the same whether one partition is computed or many at once.")
+]
+
+
 class Time(Part):
     """Partitions by time."""
 
@@ -160,10 +165,7 @@ class Time(Part):
         str | None,
         Field(description="Date or timestamp column that tells a row's partition; checked on each write."),
     ] = None
-    ranges: Annotated[
-        bool | None,
-        Field(description="Compute a range in one Spark job. Default: yes where `column` is given."),
-    ] = None
+    ranges: Ranges = False
 
 
 class Static(Part):
@@ -174,10 +176,7 @@ class Static(Part):
     column: Annotated[
         str | None, Field(description="Column that holds a row's key; checked on each write.")
     ] = None
-    ranges: Annotated[
-        bool | None,
-        Field(description="Compute several in one Spark job. Default: yes where `column` is given."),
-    ] = None
+    ranges: Ranges = False
 
 
 Dimension = Annotated[Time | Static, Field(discriminator="type")]
@@ -190,10 +189,7 @@ class Multi(Part):
     dimensions: Annotated[
         dict[Name, Dimension], Field(min_length=2, max_length=2, description="The two dimensions by name.")
     ]
-    ranges: Annotated[
-        bool | None,
-        Field(description="Compute several in one Spark job. Default: yes where both have a `column`."),
-    ] = None
+    ranges: Ranges = False
 
 
 Partitions = Annotated[Time | Static | Multi, Field(discriminator="type")]

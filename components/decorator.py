@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from components.dataset import Dataset
 from components.definition import process_assets
-from components.modules import read_python
+from components.imports import code_digest
 from components.origin import Origin, in_python
 from components.pieces import Piece, Use
 from components.planning import dataset_plan
@@ -59,7 +59,7 @@ def _piece(function: Callable[..., Any], name: str, origin: Origin, line: int) -
         field=None,
         uses=tuple(Use(used, origin.file, line) for used in named if used != "context"),
         parameters={},
-        digest=read_python(origin.file).digest,
+        digest=code_digest(origin.file, origin.root),
         source=inspect.getsource(function),
         file=origin.file,
         line=line,

@@ -9,6 +9,7 @@ from typing import Any
 import dagster as dg
 
 from catalog.records import Check, DatasetRecord, Severity
+from components.partitions import joint_mapping
 from components.plan import ExternalPlan, OutputPlan, ProcessPlan
 from components.report import column_schema
 
@@ -17,14 +18,19 @@ Body = Callable[[dg.AssetExecutionContext], Iterator[Any]]
 
 def process_assets(plan: ProcessPlan) -> dg.AssetsDefinition:
     """The assets of a process; running them is `components.run.materialize`."""
+    mappings: dict[str, list[dg.PartitionMapping | None]] = {}
+    for item in plan.inputs:
+        mappings.setdefault(item.dataset, []).append(item.mapping)
     deps = [
-        dg.AssetDep(dg.AssetKey(item.dataset.split("/")), partition_mapping=item.mapping)
-        for item in {item.dataset: item for item in plan.inputs}.values()
+        dg.AssetDep(dg.AssetKey(dataset.split("/")), partition_mapping=joint_mapping(read))
+        for dataset, read in mappings.items()
     ]
     return dg.multi_asset(
         name=plan.record.key.replace("/", "__"),
         specs=[_spec(plan, output, deps) for output in plan.outputs],
-        check_specs=[_check_spec(output, check) for output in plan.outputs for check in output.record.checks],
+        check_specs=[
+            _check_spec(plan, output, check) for output in plan.outputs for check in output.record.checks
+        ],
         required_resource_keys={"spark"},
         retry_policy=plan.retry,
         backfill_policy=_backfill_policy(plan),
@@ -110,12 +116,16 @@ def _metadata(record: DatasetRecord, references: Sequence[tuple[Path, int]]) -> 
     return metadata
 
 
-def _check_spec(output: OutputPlan, check: Check) -> dg.AssetCheckSpec:
+def _check_spec(plan: ProcessPlan, output: OutputPlan, check: Check) -> dg.AssetCheckSpec:
+    # Dagster takes some milliseconds for each result. One for each partition is no cost where partitions are runs of
+    # their own, and takes longer than the run itself where they are computed many at once.
+    divided = plan.partitions.definition if plan.partitions and not plan.partitions.ranges else None
     return dg.AssetCheckSpec(
         name=check.name,
         asset=output.key,
         description=check.description or _rule(check),
         blocking=check.severity is Severity.ERROR and not check.quarantine,
+        partitions_def=divided,
         metadata={
             "kind": check.kind,
             **({"column": check.column} if check.column else {}),

@@ -91,12 +91,22 @@ class Document:
         )
 
 
-def documents(file: Path) -> Iterator[Document | DeclarationError]:
-    """The documents of a YAML file in order; an error stands in the place of one that is not YAML."""
+@dataclass(frozen=True, slots=True)
+class NoDocument:
+    """A text in the place of a document that is not YAML, and what is wrong with it."""
+
+    text: str
+    problem: DeclarationError
+
+
+def documents(file: Path) -> Iterator[Document | NoDocument]:
+    """The documents of a YAML file in order."""
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        yield DeclarationError(file, 1, None, f"the file cannot be read: {error}", "It has to be UTF-8 text.")
+        readable = file.read_text(encoding="utf-8", errors="replace") if file.is_file() else ""
+        problem = f"the file cannot be read: {error}"
+        yield NoDocument(readable, DeclarationError(file, 1, None, problem, "It has to be UTF-8 text."))
         return
     starts = [0, *(match.start() for match in _SEPARATOR.finditer(text))]
     for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
@@ -106,12 +116,21 @@ def documents(file: Path) -> Iterator[Document | DeclarationError]:
         try:
             found = _document(file, part, lines_before)
         except yaml.MarkedYAMLError as error:
-            yield _syntax_error(file, error, lines_before)
+            yield NoDocument(part, _syntax_error(file, error, lines_before))
         except DeclarationError as error:
-            yield error
+            yield NoDocument(part, error)
         else:
             if found is not None:
                 yield found
+
+
+def value_of(text: str) -> Any:  # noqa: ANN401
+    """What a piece of YAML says, dates as they are written. Raises yaml.YAMLError."""
+    loader = _Loader(text)
+    try:
+        return loader.get_single_data()
+    finally:
+        loader.dispose()
 
 
 def _document(file: Path, text: str, lines_before: int) -> Document | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import os
-import re
 import traceback
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -15,9 +14,10 @@ import dagster as dg
 from dagster_shared.seven import load_module_object
 from pydantic import ValidationError
 
+from components.broken import Division, in_document, in_module, in_text
 from components.dataset import Dataset, Declared, ExternalDataset, Process
 from components.definition import plan_of
-from components.documents import Document, documents
+from components.documents import Document, NoDocument, documents
 from components.graph import Placed
 from components.modules import load_module, read_python
 from components.origin import Origin, in_python
@@ -37,13 +37,13 @@ _DOCUMENT_FIELDS = {"type", "attributes", "template_vars_module", "requirements"
 class Found:
     """What the files hold: plans with their places, other definitions of Dagster, problems.
 
-    broken: keys of datasets whose declaration is a problem.
+    broken: datasets whose declaration is a problem, by key.
     """
 
     placed: list[Placed] = field(default_factory=list)
     others: list[dg.Definitions] = field(default_factory=list)
     problems: list[DeclarationError] = field(default_factory=list)
-    broken: set[str] = field(default_factory=set)
+    broken: dict[str, Division] = field(default_factory=dict)
 
 
 def find(root: Path, folder: Path) -> Found:
@@ -66,16 +66,16 @@ def _files(folder: Path) -> Iterator[Path]:
                 yield Path(place, name)
 
 
-def _read_document(document: Document | DeclarationError, root: Path, found: Found) -> None:
-    if isinstance(document, DeclarationError):
-        found.problems.append(document)
-        found.broken |= _keys_written(document.file.read_text(encoding="utf-8", errors="replace"))
+def _read_document(document: Document | NoDocument, root: Path, found: Found) -> None:
+    if isinstance(document, NoDocument):
+        found.problems.append(document.problem)
+        found.broken |= in_text(document.text)
         return
     try:
         _declare(document, root, found)
     except DeclarationError as error:
         found.problems.append(error)
-        found.broken |= _keys_written(document.text)
+        found.broken |= in_document(document)
 
 
 def _declare(document: Document, root: Path, found: Found) -> None:
@@ -106,7 +106,7 @@ def _declare(document: Document, root: Path, found: Found) -> None:
         declared = component.declared(attributes, origin)
     except ValidationError as error:
         found.problems += declaration_errors(error, component, attributes, origin)
-        found.broken |= _keys_written(document.text)
+        found.broken |= in_document(document)
         return
     found.placed.append(Placed(declared.plan(origin), origin))
 
@@ -166,15 +166,15 @@ def _foreign(document: Document, root: Path) -> dg.Definitions:
 
 def _read_module(file: Path, root: Path, found: Found) -> None:
     try:
-        if not read_python(file).imports & {"dagster", "components"}:
+        if not read_python(file).packages & {"dagster", "components"}:
             return  # it can declare nothing; a transform's module is imported when it first runs
         module = load_module(file, root)
     except TransformError as error:
         found.problems.append(DeclarationError(error.file, error.line, None, error.detail))
-    except DeclarationError as error:
-        found.problems.append(error)
     except Exception as error:
-        found.problems.append(import_failure(file, error))
+        problem = error if isinstance(error, DeclarationError) else import_failure(file, error)
+        found.problems.append(problem)
+        found.broken |= in_module(file)
     else:
         _collect(dg.load_definitions_from_module(module), file, root, found)
 
@@ -214,11 +214,3 @@ def import_failure(file: Path, error: Exception) -> DeclarationError:
         f"the file cannot be imported: {type(error).__name__}: {error}",
         "What it declares is left out.",
     )
-
-
-_KEY = re.compile(r"""\bkey:\s*['"]?([A-Za-z_]\w*/[A-Za-z_]\w*)""")
-
-
-def _keys_written(text: str) -> set[str]:
-    """The keys that a text seems to declare, though it cannot be read as a declaration."""
-    return set(_KEY.findall(text))

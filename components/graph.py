@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 import dagster as dg
 from dagster._core.definitions.partitions.utils.mapping import infer_partition_mapping
 
+from components.broken import Division
 from components.origin import Origin
 from components.pieces import input_error
 from components.plan import InputPlan, Plan, ProcessPlan
@@ -41,20 +42,24 @@ class Placed:
 
 
 def consistent(
-    placed: Sequence[Placed], elsewhere: Set[str], broken: Set[str]
+    placed: Sequence[Placed], elsewhere: Set[str], broken: Mapping[str, Division]
 ) -> tuple[list[Placed], list[DeclarationError]]:
     """The plans that fit together, and what is wrong with the others.
 
-    elsewhere: keys of assets that are not Headrace's. broken: keys whose declaration is known to be wrong; who reads
-    them stays.
+    elsewhere: keys of assets that are not Headrace's. broken: datasets whose declaration is known to be wrong; who
+    reads them stays, as who reads one that is left out here.
     """
     problems: list[DeclarationError] = []
     kept = _unique(placed, elsewhere, problems)
-    known = {key for one in kept for key in one.outputs} | elsewhere
-    broken = broken | {key for one in placed for key in one.outputs} - known
-    kept = _without_unknown_inputs(kept, known, broken, problems)
+    divided = {**broken, **divisions(placed), **divisions(kept)}
+    kept = _without_unknown_inputs(kept, divided.keys() | elsewhere, problems)
     kept = _without_cycles(kept, problems)
-    return _with_fitting_partitions(kept, problems), problems
+    return _with_fitting_partitions(kept, divided, problems), problems
+
+
+def divisions(placed: Iterable[Placed]) -> dict[str, Division]:
+    """How the datasets of some plans are divided, by key."""
+    return {key: Division(one.partitions) for one in placed for key in one.outputs}
 
 
 def _unique(placed: Sequence[Placed], elsewhere: Set[str], problems: list[DeclarationError]) -> list[Placed]:
@@ -77,11 +82,11 @@ def _unique(placed: Sequence[Placed], elsewhere: Set[str], problems: list[Declar
 
 
 def _without_unknown_inputs(
-    placed: Sequence[Placed], known: Set[str], broken: Set[str], problems: list[DeclarationError]
+    placed: Sequence[Placed], known: Set[str], problems: list[DeclarationError]
 ) -> list[Placed]:
     kept: list[Placed] = []
     for one in placed:
-        unknown = [item for item in one.inputs if item.dataset not in known and item.dataset not in broken]
+        unknown = [item for item in one.inputs if item.dataset not in known]
         problems += [_unknown_input(one, item, known) for item in unknown]
         if not unknown:
             kept.append(one)
@@ -161,8 +166,10 @@ def _path_back(start: int, reads: Mapping[int, Set[int]], within: Set[int]) -> l
     return None
 
 
-def _with_fitting_partitions(placed: Sequence[Placed], problems: list[DeclarationError]) -> list[Placed]:
-    partitions = {key: one.partitions for one in placed for key in one.outputs}
+def _with_fitting_partitions(
+    placed: Sequence[Placed], divided: Mapping[str, Division], problems: list[DeclarationError]
+) -> list[Placed]:
+    partitions = {key: one.partitions for key, one in divided.items() if one.known}
     kept: list[Placed] = []
     for one in placed:
         wrong = list(_misfits(one, partitions))

@@ -14,9 +14,10 @@ import dagster as dg
 from dagster._utils.warnings import disable_dagster_warnings
 
 from catalog.records import DatasetRecord, ProcessRecord
+from components.broken import stub
 from components.definition import external_asset, process_assets
 from components.files import find, import_failure
-from components.graph import consistent
+from components.graph import consistent, divisions
 from components.modules import load_module
 from components.plan import Plan, ProcessPlan
 from components.problems import DeclarationError, relative_to
@@ -60,7 +61,11 @@ def check(root: Path) -> list[DeclarationError]:
 
 
 def records(plans: Sequence[Plan]) -> tuple[list[DatasetRecord], list[ProcessRecord]]:
-    """The datasets and processes of some plans, as the catalog registers them."""
+    """The datasets and processes of some plans, as the catalog registers them.
+
+    A process that reads a dataset of which there is no plan is left out: the catalog may not know that one, and would
+    take none of the others. Its own run registers it.
+    """
     datasets: list[DatasetRecord] = []
     processes: list[ProcessRecord] = []
     for plan in plans:
@@ -69,7 +74,8 @@ def records(plans: Sequence[Plan]) -> tuple[list[DatasetRecord], list[ProcessRec
             processes.append(plan.record)
         else:
             datasets.append(plan.record)
-    return datasets, processes
+    declared = {record.key for record in datasets}
+    return datasets, [record for record in processes if declared.issuperset(record.inputs)]
 
 
 def _load(root: Path) -> Loaded:
@@ -87,6 +93,9 @@ def _load(root: Path) -> Loaded:
             problems.append(one.origin.error((), f"Dagster does not accept it: {error}"))
         else:
             plans.append(one.plan)
+    declared = elsewhere | {record.key for record in records(plans)[0]}
+    broken = {**found.broken, **divisions(found.placed)}
+    assets += [stub(key, one) for key, one in broken.items() if key not in declared]
     problems = _each_once([*found.problems, *problems])
     own = dg.Definitions(assets=assets, metadata=_problem_metadata(problems))
     definitions = dg.Definitions.merge(own, *found.others) if found.others else own

@@ -27,13 +27,27 @@ class Function:
 
 
 @dataclass(frozen=True, slots=True)
+class Import:
+    """An import statement: `from ..module import a, b` has level 2 and two names, `import module` none of either."""
+
+    module: str
+    names: tuple[str, ...] = ()
+    level: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class PythonFile:
-    """What a file says about itself: its functions, the names that it imports or assigns, the modules it imports."""
+    """What a file says about itself: its functions, the names that it imports or assigns, its import statements."""
 
     functions: Mapping[str, Function]
     names: frozenset[str]
-    imports: frozenset[str]
+    imports: tuple[Import, ...]
     digest: str
+
+    @property
+    def packages(self) -> frozenset[str]:
+        """The packages that it imports from, other than by its own place."""
+        return frozenset(one.module.split(".")[0] for one in self.imports if not one.level)
 
 
 def read_python(path: Path) -> PythonFile:
@@ -53,7 +67,7 @@ def _read(path: Path, modified_ns: int, size: int) -> PythonFile:
         raise TransformError(path, error.lineno or 1, f"this is not Python: {error.msg}") from error
     functions: dict[str, Function] = {}
     names: set[str] = set()
-    imports: set[str] = set()
+    imports: list[Import] = []
     for node in tree.body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             functions[node.name] = _function(node)
@@ -63,12 +77,13 @@ def _read(path: Path, modified_ns: int, size: int) -> PythonFile:
             names.update(target.id for target in node.targets if isinstance(target, ast.Name))
     for inner in ast.walk(tree):
         if isinstance(inner, ast.Import):
-            imports.update(alias.name.split(".")[0] for alias in inner.names)
+            imports += [Import(alias.name) for alias in inner.names]
             names.update((alias.asname or alias.name).split(".")[0] for alias in inner.names)
         elif isinstance(inner, ast.ImportFrom):
-            imports.add((inner.module or "").split(".")[0])
+            found = tuple(alias.name for alias in inner.names)
+            imports.append(Import(inner.module or "", found, inner.level))
             names.update(alias.asname or alias.name for alias in inner.names)
-    return PythonFile(functions, frozenset(names), frozenset(imports), hashlib.sha256(source).hexdigest())
+    return PythonFile(functions, frozenset(names), tuple(imports), hashlib.sha256(source).hexdigest())
 
 
 def _function(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Function:

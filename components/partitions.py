@@ -1,12 +1,11 @@
-"""Partitions: Dagster's definition, the column that tells a row's key, SQL parameters, and what an input's keys are."""
+"""Partitions: Dagster's definition, the parameters of a run, and which partitions of its inputs it reads."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date, datetime
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import Any, Literal, cast
 
 import dagster as dg
 from dagster import TimeWindowPartitionsDefinition
@@ -17,9 +16,11 @@ from dagster._core.instance import DynamicPartitionsStore
 
 from components.declaration import Multi, Offset, Static, Time, Window
 from components.plan import InputPlan, PartitionPlan, ProcessPlan
+from components.problems import UnknownParameter
+from components.row_key import partition_column
 
-if TYPE_CHECKING:
-    from pyspark.sql import Column
+# In the metadata of a stub for a dataset of which nobody can say how it is divided.
+UNKNOWN_PARTITIONS = "partitions_unknown"
 
 Key = str | None
 Definition = dg.PartitionsDefinition[str]
@@ -35,7 +36,11 @@ _FORMATS = {"hourly": "%Y-%m-%d-%H:%M", "daily": "%Y-%m-%d", "weekly": "%Y-%m-%d
 
 
 class NoUpstreamPartition(Exception):
-    """A partition reads one of an input's partitions that lies before the input's first or after its last."""
+    """A partition reads a partition of an input that lies before the input's first or after its last, or is unknown."""
+
+
+class RangeRefused(Exception):
+    """A run of several partitions of a process that computes one at a time."""
 
 
 class PartitionProblem(ValueError):
@@ -46,28 +51,17 @@ class PartitionProblem(ValueError):
         super().__init__(message)
 
 
-def partition_plan(partitions: Time | Static | Multi, single_key_only: bool = False) -> PartitionPlan:
+def partition_plan(partitions: Time | Static | Multi) -> PartitionPlan:
     """What `partitions` comes to.
 
-    single_key_only: the code asks for one key at a time (`:partition_key`), so that ranges are off unless asked for.
     Raises PartitionProblem for a start that is no date, a range without a column, and the like.
     """
     column = partition_column(partitions)
-    ranges = partitions.ranges
-    if ranges and column is None:
+    if partitions.ranges and column is None:
         raise PartitionProblem(
             "ranges", "a range run needs `column`, to tell which partition a row belongs to"
         )
-    if ranges and single_key_only:
-        raise PartitionProblem(
-            "ranges",
-            "the SQL uses :partition_key, which a range does not have; use :partition_start and :partition_end",
-        )
-    return PartitionPlan(
-        definition=definition(partitions),
-        column=column,
-        ranges=(column is not None and not single_key_only) if ranges is None else ranges,
-    )
+    return PartitionPlan(definition=definition(partitions), column=column, ranges=partitions.ranges)
 
 
 def definition(partitions: Time | Static | Multi) -> Definition:
@@ -79,6 +73,10 @@ def definition(partitions: Time | Static | Multi) -> Definition:
     if isinstance(partitions, Multi):
         found: dict[str, Definition] = {}
         for name, dimension in partitions.dimensions.items():
+            if dimension.ranges:
+                raise PartitionProblem(
+                    f"dimensions.{name}.ranges", "it is about both dimensions; write it beside `dimensions`"
+                )
             try:
                 found[name] = definition(dimension)
             except PartitionProblem as problem:
@@ -112,80 +110,48 @@ def _moment(field: str, length: str, text: str) -> datetime:
         ) from error
 
 
-@dataclass(frozen=True, slots=True)
-class KeyColumn:
-    """A row's partition key, made from the columns of the dimensions (one, where there is one dimension)."""
-
-    dimensions: tuple[Time | Static, ...]
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The columns that it reads."""
-        return tuple(cast("str", dimension.column) for dimension in self.dimensions)
-
-    def __call__(self) -> Column:
-        """The key as a Spark column of strings."""
-        from pyspark.sql import functions as f
-
-        parts = [_key_of(dimension) for dimension in self.dimensions]
-        return parts[0] if len(parts) == 1 else f.concat_ws("|", *parts)
-
-
-def partition_column(partitions: Time | Static | Multi) -> KeyColumn | None:
-    """The column that tells a row's partition, or None where the declaration names none."""
-    if isinstance(partitions, Multi):
-        # Dagster writes a two-dimensional key with its dimensions in the order of their names.
-        dimensions = tuple(partitions.dimensions[name] for name in sorted(partitions.dimensions))
-    else:
-        dimensions = (partitions,)
-    return KeyColumn(dimensions) if all(dimension.column for dimension in dimensions) else None
-
-
-def _key_of(dimension: Time | Static) -> Column:
-    from pyspark.sql import functions as f
-
-    column = f.col(cast("str", dimension.column))
-    if isinstance(dimension, Static):
-        return column.cast("string")
-    zone = f.lit(dimension.timezone)
-    # A timestamp is an instant and has to be read in the partitions' zone; a date is already local.
-    local = f.when(
-        f.typeof(column) == "timestamp",
-        f.from_utc_timestamp(f.to_utc_timestamp(column.cast("timestamp"), f.current_timezone()), zone),
-    ).otherwise(column.cast("timestamp"))
-    if dimension.type == "hourly":
-        return f.date_format(local, "yyyy-MM-dd-HH:00")
-    day = local.cast("date")
-    if dimension.type == "weekly":
-        # Dagster's weeks begin on Sunday, which Spark numbers 1.
-        day = f.date_sub(day, f.dayofweek(day) - 1)
-    elif dimension.type == "monthly":
-        day = f.trunc(day, "month")
-    return f.date_format(day, "yyyy-MM-dd")
-
-
-PARAMETERS = frozenset({"partition_key", "partition_keys", "partition_start", "partition_end"})
-_KEYS = frozenset({"partition_key", "partition_keys"})
-
-
 def parameters_of(plan: PartitionPlan | None) -> frozenset[str]:
     """The names that `sql_parameters` has values for."""
     if plan is None:
         return frozenset()
-    return PARAMETERS if _time_part(plan.definition, [])[0] is not None else _KEYS
+    times = _time_part(plan.definition, [])[0] is not None
+    return frozenset(
+        {
+            "partition_keys",
+            *(() if plan.ranges else ("partition_key",)),
+            *(("partition_start", "partition_end") if times else ()),
+        }
+    )
+
+
+class _Parameters(dict[str, Any]):
+    """Parameters by name; one that is not there raises UnknownParameter with those that are."""
+
+    def __missing__(self, name: str) -> Any:  # noqa: ANN401
+        several = name == "partition_key" and "partition_keys" in self
+        raise UnknownParameter(
+            f"the run has no parameter {name!r}{', as `ranges: true` lets it have several keys' if several else ''};"
+            f" it has: {', '.join(self) or 'none'}"
+        )
 
 
 def sql_parameters(plan: PartitionPlan | None, keys: Sequence[Key]) -> Mapping[str, Any]:
-    """The values that SQL sees: :partition_key (one key only), :partition_keys, :partition_start, :partition_end.
+    """The values that a transform sees: partition_keys, partition_start, partition_end, and partition_key.
 
     Start and end exist where a dimension is time: the first partition's start and the last one's end (exclusive), as
-    dates, or as timestamps where the partitions are hourly.
+    dates, or as timestamps where the partitions are hourly. partition_key exists where no run has several keys.
+    Raises UnknownParameter when it is asked for another, RangeRefused where there must not be several keys and are.
     """
     if plan is None:
-        return {}
+        return _Parameters()
     named = [key for key in keys if key is not None]
-    values: dict[str, Any] = {"partition_keys": named}
-    if len(named) == 1:
+    values = _Parameters(partition_keys=named)
+    if not plan.ranges:
+        if len(named) > 1:
+            raise RangeRefused(
+                f"the run has {len(named)} partitions, and the declaration allows one at a time; say `ranges: true` in"
+                " `partitions` if each row comes out the same either way"
+            )
         values["partition_key"] = named[0]
     time, time_keys = _time_part(plan.definition, named)
     if time is not None and time_keys:
@@ -241,6 +207,28 @@ def partition_mapping(which: Which | Offset | Window) -> dg.PartitionMapping | N
             return None
 
 
+def joint_mapping(mappings: Sequence[dg.PartitionMapping | None]) -> dg.PartitionMapping | None:
+    """One mapping to all that several read of the same dataset, since Dagster keeps one for each dependency.
+
+    Of steps in time it is the whole stretch from the earliest to the latest, of others every partition.
+    """
+    first = mappings[0]
+    # By type as well: Dagster's mappings without fields are tuples, and equal to each other.
+    if all(type(each) is type(first) and each == first for each in mappings):
+        return first
+    steps = [dg.TimeWindowPartitionMapping() if each is None else each for each in mappings]
+    windows = [each for each in steps if isinstance(each, dg.TimeWindowPartitionMapping)]
+    if len(windows) < len(steps):
+        return dg.AllPartitionMapping()
+    return dg.TimeWindowPartitionMapping(
+        start_offset=min(each.start_offset for each in windows),
+        end_offset=max(each.end_offset for each in windows),
+        allow_nonexistent_upstream_partitions=any(
+            each.allow_nonexistent_upstream_partitions for each in windows
+        ),
+    )
+
+
 def upstream_keys(
     graph: BaseAssetGraph[Any],
     instance: DynamicPartitionsStore,
@@ -253,14 +241,23 @@ def upstream_keys(
     (None,) where the input is not partitioned; () where it reads every partition that is published. A run without
     partitions has the one key None. Raises NoUpstreamPartition where a partition that is read cannot exist.
     """
-    upstream = graph.get(dg.AssetKey.from_user_string(item.dataset)).partitions_def
+    node = graph.get(dg.AssetKey.from_user_string(item.dataset))
+    downstream = plan.partitions.definition if plan.partitions else None
+    if UNKNOWN_PARTITIONS in node.metadata:
+        if downstream is None or isinstance(item.mapping, dg.AllPartitionMapping):
+            return dict.fromkeys(keys, ())
+        raise NoUpstreamPartition(
+            f"{plan.record.key} reads partitions of {item.dataset}, and the declaration of that is so wrong that"
+            " nobody can say which there are. `headrace check` says what to put right."
+        )
+    upstream = node.partitions_def
     if upstream is None:
         return dict.fromkeys(keys, (None,))
-    downstream = plan.partitions.definition if plan.partitions else None
     mapping = infer_partition_mapping(item.mapping, downstream, upstream)
     if isinstance(mapping, dg.AllPartitionMapping):
         return dict.fromkeys(keys, ())
-    if downstream == upstream and mapping in (dg.IdentityPartitionMapping(), dg.TimeWindowPartitionMapping()):
+    same = isinstance(mapping, dg.IdentityPartitionMapping) or mapping == dg.TimeWindowPartitionMapping()
+    if downstream == upstream and same:
         return {key: (key,) for key in keys}
     with partition_loading_context(dynamic_partitions_store=instance):
         return {key: _mapped(mapping, plan, item, upstream, key) for key in keys}

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 from components.declaration import Input, Step
+from components.imports import code_digest
 from components.modules import Function, read_python
 from components.origin import FieldPath, Origin
-from components.partitions import partition_mapping
-from components.plan import InputPlan
+from components.partitions import parameters_of, partition_mapping
+from components.plan import InputPlan, PartitionPlan
 from components.problems import DeclarationError, SqlError, TransformError
 from components.sql import Query, SourceText, parse
 from components.transform import Code, FunctionCode, PythonCode, SqlCode
@@ -89,7 +90,7 @@ def python_piece(origin: Origin, step: str, field: FieldPath, reference: str, se
         )
     file = origin.folder / file_name
     try:
-        code = read_python(file)
+        code, code_version = read_python(file), code_digest(file, origin.root)
     except OSError as error:
         raise origin.error(
             field, f"there is no file {file_name} beside {origin.file.name}", str(error)
@@ -110,7 +111,7 @@ def python_piece(origin: Origin, step: str, field: FieldPath, reference: str, se
         field=origin.name(field),
         uses=tuple(Use(used, file, known.line) for used in known.required if used != "context"),
         parameters={},
-        digest=code.digest,
+        digest=code_version,
         source=reference,
         file=file,
         line=known.line,
@@ -152,8 +153,9 @@ def resolve(
     return Resolved(names.plans(), tuple(steps), tuple(reads))
 
 
-def check_parameters(pieces: Iterable[Piece], allowed: frozenset[str]) -> None:
+def check_parameters(pieces: Iterable[Piece], partitions: PartitionPlan | None) -> None:
     """Raises DeclarationError where a query has a parameter that its runs do not have."""
+    allowed = parameters_of(partitions)
     for piece in pieces:
         for name, line in piece.parameters.items():
             if name not in allowed:
@@ -161,7 +163,9 @@ def check_parameters(pieces: Iterable[Piece], allowed: frozenset[str]) -> None:
                 hint = (
                     f"A run has {known}." if allowed else "Parameters come from `partitions`; there are none."
                 )
-                raise DeclarationError(piece.file, line, piece.field, f":{name} is not known", hint)
+                several = allowed and name == "partition_key"
+                why = "does not go with `ranges: true`" if several else "is not known"
+                raise DeclarationError(piece.file, line, piece.field, f":{name} {why}", hint)
 
 
 def input_error(item: InputPlan, origin: Origin, message: str, hint: str) -> DeclarationError:

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 class TransformContext:
     """What a transform may look at besides its input frames.
 
-    parameters: what SQL sees as :partition_keys, :partition_key (where there is one), :partition_start, :partition_end
-    (of a range, the first start and the last end); empty when the dataset is not partitioned.
+    parameters: what SQL sees as :partition_keys, :partition_key (where no run has several), :partition_start,
+    :partition_end (of a range, the first start and the last end); empty when the dataset is not partitioned.
     """
 
     spark: SparkSession
@@ -62,7 +62,8 @@ class PartitionColumn(Protocol):
 class PartitionPlan:
     """How a process is partitioned: Dagster's definition, the column that tells a row's partition, ranges or not.
 
-    ranges: several partitions may be computed by one Spark job (Dagster's single-run backfill policy).
+    ranges: several partitions may be computed by one Spark job (Dagster's single-run backfill policy), because the
+    author says that each row comes out the same either way.
     """
 
     definition: dg.PartitionsDefinition[str]
@@ -134,12 +135,22 @@ class ProcessPlan:
     references: Sequence[tuple[Path, int]] = ()
 
 
+PARTITION = "{partition}"  # stands for the partition's key in an external dataset's location
+
+
 @dataclass(frozen=True, slots=True)
 class ExternalPlan:
-    """A dataset that something else writes: its record (location, format and reader options in the metadata)."""
+    """A dataset that something else writes.
+
+    location: where its files land, as declared; options: for Spark's reader of them; marker: the name of the file
+    without which a directory is not complete.
+    """
 
     record: DatasetRecord
     partitions: dg.PartitionsDefinition[str] | None = None
+    location: str | None = None
+    options: Mapping[str, str] = field(default_factory=dict)
+    marker: str | None = None
     freshness: FreshnessPolicy | None = None
     references: Sequence[tuple[Path, int]] = ()
 

@@ -9,11 +9,12 @@ from dagster._core.definitions.freshness import FreshnessPolicy
 
 from catalog.records import ProcessRecord, Technology
 from components.attributes import Computed, Described, External, Keyed, ProcessOutput, Product, Running
-from components.automation import condition, freshness_policy, retry_policy, trigger_mode
+from components.automation import SlaProblem, condition, freshness_policy, retry_policy, trigger_mode
 from components.dataset_record import dataset_record
 from components.declaration import Partitions
+from components.landing_place import check_location
 from components.origin import Origin
-from components.partitions import PartitionProblem, parameters_of, partition_column, partition_plan
+from components.partitions import PartitionProblem, partition_plan
 from components.pieces import (
     Piece,
     check_parameters,
@@ -25,6 +26,7 @@ from components.pieces import (
     step_piece,
 )
 from components.plan import ExternalPlan, InputPlan, OutputPlan, PartitionPlan, ProcessPlan
+from components.row_key import partition_column
 from components.transform import Pipeline
 
 
@@ -82,8 +84,14 @@ def process_plan(
 
 def external_plan(external: External, origin: Origin) -> ExternalPlan:
     """The plan of a dataset that something else writes. Raises DeclarationError."""
-    partitions = _partitions(external.partitions, (), origin)
-    metadata = {"external": True, "location": external.location, "options": dict(external.options)}
+    check_location(external, origin)
+    partitions = _partitions(external.partitions, origin)
+    metadata = {
+        "external": True,
+        "location": external.location,
+        "options": dict(external.options),
+        "marker": external.marker,
+    }
     return ExternalPlan(
         record=dataset_record(
             external,
@@ -94,6 +102,9 @@ def external_plan(external: External, origin: Origin) -> ExternalPlan:
             metadata={name: value for name, value in metadata.items() if value},
         ),
         partitions=partitions.definition if partitions else None,
+        location=external.location,
+        options=external.options,
+        marker=external.marker,
         freshness=_freshness(external, origin),
         references=((origin.file, origin.line),),
     )
@@ -108,8 +119,8 @@ def _process_plan(
     described: Described,
 ) -> ProcessPlan:
     first = products[0][0]
-    partitions = _partitions(running.partitions, pieces, origin)
-    check_parameters(pieces, parameters_of(partitions))
+    partitions = _partitions(running.partitions, origin)
+    check_parameters(pieces, partitions)
     resolved = resolve(origin, first.domain, pieces, running.inputs)
     for item in resolved.inputs:
         if item.dataset in frames:
@@ -182,13 +193,11 @@ def _steps(running: Running, origin: Origin) -> list[Piece]:
     return [step_piece(origin, index, step) for index, step in enumerate(running.steps)]
 
 
-def _partitions(
-    partitions: Partitions | None, pieces: Sequence[Piece], origin: Origin
-) -> PartitionPlan | None:
+def _partitions(partitions: Partitions | None, origin: Origin) -> PartitionPlan | None:
     if partitions is None:
         return None
     try:
-        return partition_plan(partitions, any("partition_key" in piece.parameters for piece in pieces))
+        return partition_plan(partitions)
     except PartitionProblem as problem:
         raise origin.error(("partitions", *problem.field.split(".")), str(problem)) from problem
 
@@ -228,5 +237,5 @@ def _freshness(keyed: Keyed, origin: Origin) -> FreshnessPolicy | None:
         return None
     try:
         return freshness_policy(keyed.sla)
-    except ValueError as error:
-        raise origin.error(("sla", "within"), str(error), "Shorten it.") from error
+    except SlaProblem as problem:
+        raise origin.error(("sla", problem.field), str(problem), "Shorten it.") from problem

@@ -60,6 +60,10 @@ class SqlError(TransformError):
         super().__init__(file, line, f"{message} (column {self.column})\n    {excerpt}\n    {pointer}", hint)
 
 
+class UnknownParameter(Exception):
+    """A transform asked for a parameter that its run does not have."""
+
+
 @contextmanager
 def relative_to(root: Path) -> Iterator[None]:
     """Within it, files below `root` are named relative to it."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import UTC, datetime
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import dagster as dg
@@ -19,13 +18,16 @@ from catalog.records import (
     Version,
 )
 from components.plan import OutputPlan
+from resources.predicates import quoted
 
 if TYPE_CHECKING:
+    from pyspark.sql import Column as SparkColumn
     from pyspark.sql import DataFrame
 
 MASK = "•••"
 PREVIEW_ROWS = 5
 PREVIEW_CELL = 60  # characters
+PARTITIONS_SHOWN = 5
 CHECKSUM_SHOWN = 16  # characters; a page has no room for the whole, which the catalog keeps
 
 
@@ -67,56 +69,68 @@ def column_schema(columns: Sequence[Column]) -> dg.TableSchema:
     )
 
 
-def check_results(output: OutputPlan, versions: Sequence[Sequence[CheckResult]]) -> list[dg.AssetCheckResult]:
-    """One Dagster result per declared check, over all partitions of the run: failed rows added up.
+def check_results(
+    output: OutputPlan, versions: Mapping[str | None, Sequence[CheckResult]]
+) -> list[dg.AssetCheckResult]:
+    """One Dagster result per declared check, over all partitions of the run: failed rows added up, partitions named.
 
-    versions: the results of each version that the run wrote.
+    versions: by partition, the results of the version that the run wrote.
     """
-    by_name: dict[str, list[CheckResult]] = {}
-    for results in versions:
+    by_name: dict[str, dict[str | None, CheckResult]] = {}
+    for partition, results in versions.items():
         for result in results:
-            by_name.setdefault(result.name, []).append(result)
-    return [_check_result(output.key, check, by_name.get(check.name, [])) for check in output.record.checks]
+            by_name.setdefault(result.name, {})[partition] = result
+    return [_check_result(output.key, check, by_name.get(check.name, {})) for check in output.record.checks]
 
 
-def _check_result(key: dg.AssetKey, check: Check, results: Sequence[CheckResult]) -> dg.AssetCheckResult:
-    wrong = [result for result in results if result.status is not CheckStatus.PASS]
-    failed_rows = sum(result.failed_rows or 0 for result in wrong)
+def _check_result(
+    key: dg.AssetKey, check: Check, results: Mapping[str | None, CheckResult]
+) -> dg.AssetCheckResult:
+    wrong = {
+        partition: result for partition, result in results.items() if result.status is not CheckStatus.PASS
+    }
+    failed_rows = sum(result.failed_rows or 0 for result in wrong.values())
+    details: dict[str, Any] = {
+        partition or "": dict(result.detail) for partition, result in wrong.items() if result.detail
+    }
+    named = [partition for partition in wrong if partition is not None]
     warns = check.quarantine or check.severity is Severity.WARN
     return dg.AssetCheckResult(
         asset_key=key,
         check_name=check.name,
         passed=not wrong,
         severity=dg.AssetCheckSeverity.WARN if warns else dg.AssetCheckSeverity.ERROR,
-        description=_outcome(check, failed_rows, len(wrong), len(results)) if wrong else None,
+        description=f"{_outcome(check, failed_rows)}{_place(list(wrong), len(results))}." if wrong else None,
         metadata={
             "failed_rows": failed_rows,
-            **({"partitions_failed": len(wrong)} if len(results) > 1 else {}),
-            **({"detail": dg.MetadataValue.json(dict(wrong[0].detail))} if wrong and wrong[0].detail else {}),
+            **({"partitions_checked": len(results)} if None not in results else {}),
+            **({"partitions_failed": len(named), "failed_in": named} if named else {}),
+            **({"detail": dg.MetadataValue.json(details.get("", details))} if details else {}),
         },
     )
 
 
-def _outcome(check: Check, failed_rows: int, wrong: int, partitions: int) -> str:
+def _outcome(check: Check, failed_rows: int) -> str:
     rows = f"{failed_rows:,} {'row' if failed_rows == 1 else 'rows'}" if failed_rows else "The check"
-    became = "set aside" if check.quarantine else "failed" if failed_rows else "did not pass"
-    place = f" in {wrong:,} of {partitions:,} partitions" if partitions > 1 else ""
-    return f"{rows} {became}{place}."
+    return f"{rows} {'set aside' if check.quarantine else 'failed' if failed_rows else 'did not pass'}"
+
+
+def _place(partitions: Sequence[str | None], of: int) -> str:
+    shown = [partition for partition in partitions[:PARTITIONS_SHOWN] if partition is not None]
+    if not shown:
+        return ""
+    more = f" and {len(partitions) - len(shown):,} more" if len(shown) < len(partitions) else ""
+    return f" in {len(partitions):,} of {of:,} partitions: {', '.join(shown)}{more}"
 
 
 def preview(frame: DataFrame, sensitive: frozenset[str]) -> dg.MarkdownMetadataValue:
     """The frame's first rows as a Markdown table, sensitive columns masked, instants in UTC."""
-    rows = frame.limit(PREVIEW_ROWS).collect()
-    instants = {field.name for field in frame.schema if field.dataType.typeName() == "timestamp"}
+    texts = [_text(field.name, field.dataType.typeName()) for field in frame.schema]
+    rows = frame.limit(PREVIEW_ROWS).select(*texts).collect()
     header = "| " + " | ".join(frame.columns) + " |"
     rule = "|" + " --- |" * len(frame.columns)
     lines = [
-        "| "
-        + " | ".join(
-            _cell(name, _instant(value) if name in instants else value, sensitive)
-            for name, value in row.asDict().items()
-        )
-        + " |"
+        "| " + " | ".join(_cell(name, text, sensitive) for name, text in row.asDict().items()) + " |"
         for row in rows
     ]
     return dg.MetadataValue.md("\n".join([header, rule, *lines]))
@@ -147,13 +161,19 @@ def _partitions(versions: Sequence[Version]) -> str:
     return f" [{named[0]}]" if len(named) == 1 else f" [{named[0]} and {len(named) - 1} more]"
 
 
-def _cell(name: str, value: object, sensitive: frozenset[str]) -> str:
-    if name in sensitive and value is not None:
+def _text(name: str, type: str) -> SparkColumn:
+    """A column as text, made by Spark: Python has no value for some of its dates."""
+    from pyspark.sql import functions as F
+
+    value = F.col(quoted(name))
+    if type == "timestamp":
+        utc = F.to_utc_timestamp(value, F.current_timezone()).cast("string")
+        return F.concat(utc, F.lit("Z")).alias(name)
+    return value.cast("string").alias(name)
+
+
+def _cell(name: str, text: str | None, sensitive: frozenset[str]) -> str:
+    if name in sensitive and text is not None:
         return MASK
-    text = "" if value is None else str(value).replace("|", "\\|").replace("\n", " ")
-    return text if len(text) <= PREVIEW_CELL else text[: PREVIEW_CELL - 1] + "…"
-
-
-def _instant(value: datetime | None) -> str | None:
-    """An instant in UTC; Spark hands it over as a naive time of this machine's zone."""
-    return None if value is None else value.astimezone(UTC).replace(tzinfo=None).isoformat(" ") + "Z"
+    shown = "" if text is None else text.replace("|", "\\|").replace("\n", " ")
+    return shown if len(shown) <= PREVIEW_CELL else shown[: PREVIEW_CELL - 1] + "…"

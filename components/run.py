@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 import dagster as dg
-from dagster._core.definitions.data_version import DATA_VERSION_TAG, get_input_data_version_tag
 from dagster._core.storage.local_compute_log_manager import LocalComputeLogManager
 from dagster._core.storage.tags import ROOT_RUN_ID_TAG
 from sqlalchemy import Engine
@@ -25,15 +24,16 @@ from catalog.identity import run_id
 from catalog.pins import resolve
 from catalog.published import newest
 from catalog.publishing import generations, publish
-from catalog.records import InputRequest, Outcome, Publication, ResolvedInput, RunState, VersionDraft
+from catalog.records import InputRequest, ResolvedInput, VersionDraft
 from catalog.registry import register
 from catalog.runs import Attempt, attempt, record_inputs
 from catalog.schema import classify
 from components.fingerprint import fingerprint
-from components.partitions import NoUpstreamPartition, sql_parameters, upstream_keys
+from components.partitions import NoUpstreamPartition, RangeRefused, sql_parameters, upstream_keys
 from components.plan import OutputPlan, ProcessPlan, TransformContext
 from components.problems import SqlError, TransformError
-from components.report import check_results, column_schema, described, preview, reasons, version_metadata
+from components.report import described
+from components.telling import Published, Results, tell
 from resources.errors import ResourceError, SparkUnavailable, WarehouseUnavailable
 from resources.formats import OutputFormat
 from resources.partitions import PartitionWrite
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
 
     from resources.spark import SparkResource
 
-Results = Iterator[dg.MaterializeResult[None] | dg.AssetCheckResult]
 PartitionKey = str | None
 
 
@@ -56,7 +55,15 @@ class SchemaChangeRefused(Exception):
 
 # What trying again may cure; the other errors of these families say the same thing each time.
 PASSING = (CatalogUnavailable, SparkUnavailable, WarehouseUnavailable)
-FINAL = (CatalogError, ResourceError, NoUpstreamPartition, SchemaChangeRefused, SqlError, TransformError)
+FINAL = (
+    CatalogError,
+    NoUpstreamPartition,
+    RangeRefused,
+    ResourceError,
+    SchemaChangeRefused,
+    SqlError,
+    TransformError,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,15 +77,6 @@ class Pinned:
     def all(self) -> list[ResolvedInput]:
         """Every version that the run reads."""
         return [each for choices in self.by_alias.values() for each in choices]
-
-
-@dataclass(frozen=True, slots=True)
-class Published:
-    """What one output came to: the drafts that were audited and what publishing made of each."""
-
-    output: OutputPlan
-    drafts: Sequence[VersionDraft]
-    publications: Sequence[Publication]
 
 
 def materialize(context: dg.AssetExecutionContext, plan: ProcessPlan, spark: SparkResource) -> Results:
@@ -132,10 +130,10 @@ def materialize(context: dg.AssetExecutionContext, plan: ProcessPlan, spark: Spa
                 for output, (tag, versions) in zip(plan.outputs, written, strict=True)
                 for version in versions
             ]
-            published = _publish(engine, plan, current, drafts, store)
+            published = _publish(engine, plan, current, drafts)
             # Within the attempt: it succeeds only once Dagster has been told, so that a retry of a run that died in
             # between asks with the same idempotency key and gets the version that is already there.
-            yield from _tell(context, plan, current, pinned, published, store)
+            yield from tell(context, engine, plan, current, pinned.all, published, store, spark)
 
 
 @contextmanager
@@ -146,10 +144,14 @@ def _failures_told() -> Iterator[None]:
     except (dg.Failure, GeneratorExit):
         raise
     except Exception as error:
+        name = type(error).__name__
+        ours = isinstance(error, (*PASSING, *FINAL))
         raise dg.Failure(
-            description="\n".join([str(error) or type(error).__name__, *getattr(error, "__notes__", ())]),
-            metadata={"reason": type(error).__name__},
-            allow_retries=isinstance(error, PASSING) or not isinstance(error, FINAL),
+            description="\n".join(
+                [str(error) if ours else f"{name}: {error}", *getattr(error, "__notes__", ())]
+            ),
+            metadata={"reason": name},
+            allow_retries=isinstance(error, PASSING) or not ours,
         ) from error
 
 
@@ -302,13 +304,10 @@ def _draft(
 
 
 def _publish(
-    engine: Engine, plan: ProcessPlan, current: Attempt, drafts: Sequence[VersionDraft], store: VersionStore
+    engine: Engine, plan: ProcessPlan, current: Attempt, drafts: Sequence[VersionDraft]
 ) -> list[Published]:
-    """Publish all outputs and partitions of the run in one transaction, then tell readers outside of the platform."""
+    """Publish all outputs and partitions of the run in one transaction. From here on, what it did is done."""
     publications = publish(engine, current.run_id, drafts)
-    for publication in publications:
-        if publication.outcome is Outcome.PUBLISHED:
-            store.publish_manifest(publication)
     return [
         Published(
             output,
@@ -317,72 +316,6 @@ def _publish(
         )
         for output in plan.outputs
     ]
-
-
-def _tell(
-    context: dg.AssetExecutionContext,
-    plan: ProcessPlan,
-    current: Attempt,
-    pinned: Pinned,
-    published: Sequence[Published],
-    store: VersionStore,
-) -> Results:
-    """Report to Dagster what was published, and fail with the reasons of what was not."""
-    for each in published:
-        checks = check_results(each.output, [draft.checks for draft in each.drafts])
-        visible = [item for item in each.publications if item.outcome is Outcome.PUBLISHED]
-        if len(visible) < len(each.publications):
-            for item in visible:
-                context.log_event(
-                    dg.AssetMaterialization(
-                        each.output.key,
-                        partition=item.version.partition,
-                        metadata=version_metadata(item),
-                        tags={DATA_VERSION_TAG: item.version.tag},
-                    )
-                )
-            yield from checks
-            continue
-        for item in visible if plan.partitions else ():
-            context.add_asset_metadata(version_metadata(item), each.output.key, item.version.partition)
-        newest = visible[-1]
-        shown = {"preview": preview(store.read([newest.version]), each.output.sensitive)}
-        if plan.partitions:
-            context.add_asset_metadata(shown, each.output.key, newest.version.partition)
-        else:
-            shown |= version_metadata(newest)
-        yield dg.MaterializeResult(
-            asset_key=each.output.key,
-            data_version=dg.DataVersion(newest.version.tag),
-            check_results=checks,
-            metadata={
-                "dagster/column_schema": column_schema(newest.version.columns),
-                **({} if plan.partitions else shown),
-            },
-            tags=_inputs_read(pinned),
-        )
-    unpublished = [
-        item for each in published for item in each.publications if item.outcome is not Outcome.PUBLISHED
-    ]
-    if unpublished:
-        description = "; ".join(reasons(unpublished))
-        blocked = any(item.outcome is Outcome.BLOCKED for item in unpublished)
-        current.end(RunState.BLOCKED if blocked else RunState.SUPERSEDED, description)
-        raise dg.Failure(
-            description=description, metadata={"reason": current.state.value.lower()}, allow_retries=False
-        )
-
-
-def _inputs_read(pinned: Pinned) -> dict[str, str]:
-    """The tags by which Dagster knows the versions that were read, which are not always the latest that it saw.
-
-    Only for inputs that are not partitioned: Dagster keeps one version for each input.
-    """
-    read = [choice.version for choice in pinned.all if choice.version.partition is None]
-    return {
-        get_input_data_version_tag(dg.AssetKey.from_user_string(version.dataset)): version.tag
-        for version in read
-    }
 
 
 def _log_location(context: dg.AssetExecutionContext) -> str | None:

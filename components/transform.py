@@ -5,14 +5,15 @@ from __future__ import annotations
 import inspect
 import re
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from components.modules import load_module
 from components.plan import TransformContext
-from components.problems import SqlError, TransformError
+from components.problems import SqlError, TransformError, UnknownParameter, place
 from components.sql import Query, spliced
 
 if TYPE_CHECKING:
@@ -91,7 +92,8 @@ class PythonCode:
 
     def __call__(self, context: TransformContext, frames: Frames) -> DataFrame | Mapping[str, DataFrame]:
         """What the function returns. Raises TransformError for what is not a frame, or does not exist."""
-        function = getattr(load_module(self.file, self.root), self.name, None)
+        with _placed(self, self.name):
+            function = getattr(load_module(self.file, self.root), self.name, None)
         if not callable(function):
             raise TransformError(self.file, self.line, f"there is no function {self.name}")
         return called(function, self, context, frames)
@@ -115,17 +117,11 @@ def called(
     function: Callable[..., Any], code: PythonCode | FunctionCode, context: TransformContext, frames: Frames
 ) -> DataFrame | Mapping[str, DataFrame]:
     """`function` called with the frames that its parameters name, and its result checked."""
-    from pyspark.errors import AnalysisException, ParseException
     from pyspark.sql import DataFrame
 
     arguments = _arguments(function, code, {**frames, "context": context})
-    try:
+    with _placed(code, function.__name__):
         result = function(**arguments)
-    except (AnalysisException, ParseException) as error:
-        raise TransformError(code.file, _line_in(code, error), _first_line(error)) from error
-    except Exception as error:
-        error.add_note(f"in the transform {function.__name__}, {code.file.name}:{_line_in(code, error)}")
-        raise
     if code.several:
         if not isinstance(result, Mapping) or not all(
             isinstance(frame, DataFrame) for frame in result.values()
@@ -145,6 +141,25 @@ def called(
             "Return the frame itself; Headrace writes it." if result is None else None,
         )
     return result
+
+
+@contextmanager
+def _placed(code: PythonCode | FunctionCode, name: str) -> Iterator[None]:
+    """What the user's code raises goes through as it is, with the line that it came from as a note.
+
+    Raises TransformError for what Spark cannot analyse, and for a parameter that the run does not have.
+    """
+    from pyspark.errors import AnalysisException, ParseException
+
+    try:
+        yield
+    except (AnalysisException, ParseException) as error:
+        raise TransformError(code.file, _line_in(code, error), _first_line(error)) from error
+    except UnknownParameter as error:
+        raise TransformError(code.file, _line_in(code, error), str(error)) from error
+    except Exception as error:
+        error.add_note(f"in the transform {name}, {place(code.file, _line_in(code, error))}")
+        raise
 
 
 def _arguments(

@@ -1,7 +1,6 @@
 """Materializations launched on purpose: which runs a selection needs, in order, and how they are run from here.
 
-Processes that share their partitions go into one Dagster run. What is up to date can be left out, judged by the
-catalog: a published version is up to date when the same code made it from the versions that its inputs would be today.
+Processes that share their partitions go into one Dagster run. What is up to date can be left out (jobs.staleness).
 """
 
 from __future__ import annotations
@@ -19,14 +18,9 @@ from dagster._core.storage.tags import (
 )
 from sqlalchemy import Engine
 
-from catalog.pins import choose
-from catalog.published import fingerprints
-from components.fingerprint import fingerprint
-from components.partitions import NoUpstreamPartition, upstream_keys
 from components.plan import ProcessPlan
-from components.run import input_request
+from jobs.staleness import PartitionKey, stale_keys
 
-PartitionKey = str | None
 UNPARTITIONED: tuple[PartitionKey, ...] = (None,)
 
 
@@ -104,7 +98,7 @@ def plan_runs(
     for plan in plans:
         keys = _wanted(plan, partitions)
         if stale_in is not None:
-            keys = _stale(graph, instance, stale_in, plan, keys, coming)
+            keys = stale_keys(graph, instance, stale_in, plan, keys, coming)
         for output in plan.outputs:
             coming[output.record.key] = set(keys)
         for chunk in _chunks(plan, keys):
@@ -149,65 +143,6 @@ def _wanted(plan: ProcessPlan, partitions: tuple[str, str] | None) -> list[Parti
         )
     first, last = sorted(existing.index(key) for key in partitions)
     return list(existing[first : last + 1])
-
-
-def _stale(
-    graph: dg.AssetGraph,
-    instance: dg.DagsterInstance,
-    engine: Engine,
-    plan: ProcessPlan,
-    keys: Sequence[PartitionKey],
-    coming: Mapping[str, set[PartitionKey]],
-) -> list[PartitionKey]:
-    """The keys whose published version is missing or was made otherwise than it would be after the runs `coming`."""
-    upstream = [_upstream(graph, instance, plan, index, keys) for index in range(len(plan.inputs))]
-    chosen = [
-        {choice.version.partition: choice.version.version_id for choice in choices}
-        for choices in choose(engine, [input_request(plan, i, upstream[i]) for i in range(len(plan.inputs))])
-    ]
-    published = fingerprints(engine, [output.record.key for output in plan.outputs])
-    stale = []
-    for key in keys:
-        inputs, waits, renewed = [], False, False
-        for item, by_output, versions in zip(plan.inputs, upstream, chosen, strict=True):
-            renewing = coming.get(item.dataset, set())
-            wanted = by_output.get(key)
-            if wanted is None:
-                waits = True
-                break
-            for needed in wanted or versions.keys() | renewing:
-                if needed in renewing:
-                    renewed = True
-                elif needed in versions:
-                    inputs.append(versions[needed])
-                else:
-                    waits = True
-            waits = waits or not (wanted or versions or renewing)
-        expected = fingerprint(plan.record.code_version, inputs)
-        current = all(published.get((output.record.key, key)) == expected for output in plan.outputs)
-        if not waits and (renewed or not current):
-            stale.append(key)
-    return stale
-
-
-def _upstream(
-    graph: dg.AssetGraph,
-    instance: dg.DagsterInstance,
-    plan: ProcessPlan,
-    index: int,
-    keys: Sequence[PartitionKey],
-) -> dict[PartitionKey, tuple[PartitionKey, ...]]:
-    """As upstream_keys, without the keys that read a partition which cannot exist."""
-    try:
-        return upstream_keys(graph, instance, plan, plan.inputs[index], keys)
-    except NoUpstreamPartition:
-        if len(keys) == 1:
-            return {}
-        return {
-            key: wanted
-            for one in keys
-            for key, wanted in _upstream(graph, instance, plan, index, [one]).items()
-        }
 
 
 def _chunks(plan: ProcessPlan, keys: Sequence[PartitionKey]) -> Iterator[tuple[PartitionKey, ...]]:

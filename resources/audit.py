@@ -1,7 +1,7 @@
 """Which checks a write can answer on its way, which its files answer afterwards, and what each check's result is.
 
 A check is answered at the first of these places that can:
-1. by the footers of the written Parquet files, which bound every column for nothing: `not_null`, ranges and
+1. by the footers of the written Parquet files, which bound every column for nothing: `not_null`, ranges, prefixes and
    comparisons hold for all rows when they hold for the bounds, and most data keep them;
 2. by a count of failing rows that Spark makes while it writes (an Observation), one per remaining row check.
    A count of zero answers for every partition of a range;
@@ -90,10 +90,8 @@ class Audit:
         null).
         footers: the files will have footers, which may spare a count.
         """
-        from pyspark.sql import functions as F
-
         return {
-            r.check.name: F.count_if((scope if r.check.quarantine else accepted) & r.failing)
+            r.check.name: predicates.counted((scope if r.check.quarantine else accepted) & r.failing)
             for r in self.rows
             if not (footers and r.bounded and not r.check.quarantine)
         }

@@ -53,7 +53,7 @@ def results(
         for key, outcome in _whole(leaves, audit, check).items():
             found[key].append(outcome)
     if partition is not None:
-        outcome = _partition(audit.partition, observed)
+        outcome = _partition(audit, observed)
         for outcomes in found.values():
             outcomes.append(outcome)
     return found
@@ -85,7 +85,7 @@ def _whole(leaves: Leaves, audit: Audit, check: Check) -> dict[str | None, Check
         return {leaf.partition: row_count_result(check, leaf.measured.row_count) for leaf in leaves.accepted}
     if check.kind == "unique":
         return _unique(leaves, audit, check)
-    return {leaf.partition: _one(leaves, leaf, check) for leaf in leaves.accepted}
+    return {leaf.partition: _one(leaves, leaf, audit, check) for leaf in leaves.accepted}
 
 
 def _unique(leaves: Leaves, audit: Audit, check: Check) -> dict[str | None, CheckResult]:
@@ -101,14 +101,14 @@ def _unique(leaves: Leaves, audit: Audit, check: Check) -> dict[str | None, Chec
     return outcomes
 
 
-def _one(leaves: Leaves, leaf: Leaf, check: Check) -> CheckResult:
+def _one(leaves: Leaves, leaf: Leaf, audit: Audit, check: Check) -> CheckResult:
     """A check that needs a version's frame of its own."""
     frame = leaves.frame([leaf]).drop(readback.PARTITION)
     if check.kind == "pandera":
         from resources.models import passes
 
-        passed, detail = passes(check, frame)
-        return result(check, None, passed, detail)
+        passed, error = passes(check, frame)
+        return result(check, None, passed, _raised(error, audit) if error is not None else {})
     expected = set(check.parameters["values"])
     found = readback.distinct_values(frame, str(check.column), len(expected) + 1)
     return result(
@@ -119,9 +119,18 @@ def _one(leaves: Leaves, leaf: Leaf, check: Check) -> CheckResult:
     )
 
 
-def _partition(check: Check, observed: Mapping[str, Any]) -> CheckResult:
+def _raised(error: Exception, audit: Audit) -> dict[str, Any]:
+    """What a custom check raised; only its kind where the words may hold a value that nobody is shown."""
+    kind, words = type(error).__name__, str(error).splitlines()
+    return {"error": kind if audit.sensitive or not words else f"{kind}: {words[0]}"}
+
+
+def _partition(audit: Audit, observed: Mapping[str, Any]) -> CheckResult:
     count = int(observed["partition"])
+    hidden = audit.sensitive.intersection(audit.partition.parameters.get("columns", ()))
     examples = dict.fromkeys(
-        observed[name] for name in ("partition_low", "partition_high") if observed[name] is not None
+        observed[name]
+        for name in ("partition_low", "partition_high")
+        if observed[name] is not None and not hidden
     )
-    return result(check, count, count == 0, {"examples": list(examples)} if count else {})
+    return result(audit.partition, count, count == 0, {"examples": list(examples)} if examples else {})

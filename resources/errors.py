@@ -1,4 +1,7 @@
-"""What can go wrong between a run and its Spark and warehouse, one class per cause, each message with what to do."""
+"""What can go wrong between a run and its Spark and warehouse, one class per cause, each message with what to do.
+
+failure_kind: how the catalog files a failed attempt; without it, as the code's failure.
+"""
 
 
 class ResourceError(Exception):
@@ -8,9 +11,13 @@ class ResourceError(Exception):
 class SparkUnavailable(ResourceError):
     """No Spark session: Java is missing or too old, the master does not answer, or the JVM died."""
 
+    failure_kind = "INFRASTRUCTURE"
+
 
 class WarehouseUnavailable(ResourceError):
     """The warehouse cannot be reached or written: wrong address, no permission, disk full."""
+
+    failure_kind = "INFRASTRUCTURE"
 
 
 class SchemaMismatch(ResourceError):
@@ -19,6 +26,8 @@ class SchemaMismatch(ResourceError):
 
 class CorruptInput(ResourceError):
     """A file of an input version is missing or cannot be parsed."""
+
+    failure_kind = "INPUT"
 
 
 class InvalidCheck(ResourceError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from urllib.parse import unquote
 
@@ -18,6 +18,7 @@ from resources.errors import (
     WarehouseUnavailable,
 )
 
+_SPARK = frozenset({"pyspark", "py4j"})
 _CAUSES = 12  # a chain longer than this is a circle
 
 # Patterns are matched against the whole chain of causes, as PySpark and py4j print it.
@@ -44,10 +45,9 @@ _CORRUPT = re.compile(
     r"PARQUET_COLUMN_DATA_TYPE_MISMATCH|BAD_RECORD|CSV header does not conform|"
     r"ParquetDecodingException|could not read page|corrupted|InvalidProtocolBufferException"
 )
-# A column that is not there, or a Python function that raises: the transform's fault, whatever its words.
-_CODE_AT_FAULT = re.compile(
-    r"^(?:AnalysisException|ParseException|PythonException)|Traceback \(most recent call last\)", re.M
-)
+# What the transform is to blame for, whatever the words: a column that is not there, a Python function that raises.
+_NOT_ANALYSED = re.compile(r"^(?:AnalysisException|ParseException)", re.M)
+_PYTHON_FUNCTION = re.compile(r"^PythonException|Traceback \(most recent call last\)", re.M)
 _JVM_GONE = re.compile(
     r"Answer from Java side is empty|Py4JNetworkError|Error while sending or receiving|Py4JError: .*empty"
 )
@@ -57,30 +57,43 @@ _PATH = re.compile(r"(?:[a-z][a-z0-9+.-]*:/+|/)[^\s\"',;()]+")
 
 
 @contextmanager
-def explained(target: str, inputs: Sequence[Version] = ()) -> Iterator[None]:
+def explained(target: str, inputs: Collection[Version] = (), *, wholly: bool = False) -> Iterator[None]:
     """Raise what happens within as a ResourceError where its cause is known; anything else passes unchanged.
 
-    target: the location or the purpose being worked on; inputs: the versions that may be read meanwhile.
+    target: the location or the purpose being worked on; inputs: the versions that may be read meanwhile, looked at
+    when something happens; wholly: no code but ours runs within, so that whatever Spark raises is a ResourceError.
     """
     try:
         yield
     except ResourceError:
         raise
     except Exception as error:
-        told = meaning(error, target, inputs)
+        told = meaning(error, target, tuple(inputs))
+        if told is None and wholly and _of_spark(error):
+            told = ResourceError(f"Spark failed at {target}: {_text(error).splitlines()[0].rstrip('.')}.")
         if told is None:
             raise
+        for note in getattr(error, "__notes__", ()):
+            told.add_note(note)
         raise told from error
 
 
 def meaning(error: BaseException, target: str, inputs: Sequence[Version] = ()) -> ResourceError | None:
-    """What the error means, or None when it is not about files, schemas or the JVM."""
+    """What the error means, or None when it is not Spark's, or not about files, schemas or the JVM.
+
+    What Python code raises for reasons of its own (a service that refuses a connection, a file of its own that is
+    missing) means nothing for the warehouse, however alike the words are.
+    """
+    if not _of_spark(error):
+        return None
     text = _chain(error)
-    if _JVM_GONE.search(text) or isinstance(error, ConnectionError):
+    if isinstance(error, ConnectionError) or _JVM_GONE.search(text):
         return SparkUnavailable(
             f"Spark's JVM died while working on {target}. The next attempt starts a new one; if it dies again, "
             "look for an out-of-memory kill in the system's log and raise spark.driver.memory."
         )
+    if _PYTHON_FUNCTION.search(text):
+        return None
     if _DISK_FULL.search(text):
         return _disk_full(target)
     if _PATTERN.search(text):
@@ -102,7 +115,7 @@ def meaning(error: BaseException, target: str, inputs: Sequence[Version] = ()) -
 def unavailable(error: BaseException, location: str) -> WarehouseUnavailable | None:
     """What the error says about the reachability of a location, or None when it says nothing."""
     text = _chain(error)
-    if _CODE_AT_FAULT.search(text):
+    if _NOT_ANALYSED.search(text):
         return None
     number = getattr(error, "errno", None)
     if number in (errno.ENOSPC, errno.EDQUOT) or _DISK_FULL.search(text):
@@ -179,8 +192,17 @@ def _unwritable_schema(text: str, target: str) -> SchemaMismatch | None:
 def _disk_full(target: str) -> WarehouseUnavailable:
     return WarehouseUnavailable(
         f"Disk full while writing {target}. Free space there (and in spark.local.dir, where Spark keeps what does "
-        "not fit into memory), or set HEADRACE_WAREHOUSE to another place; nothing was published."
+        "not fit into memory), or set HEADRACE_WAREHOUSE to another place."
     )
+
+
+def _of_spark(error: BaseException) -> bool:
+    """Whether Spark or the way to it raised the error: by its class, or by the code that it comes from."""
+    raised_in, trace = "", error.__traceback__
+    while trace is not None:
+        raised_in, trace = str(trace.tb_frame.f_globals.get("__name__")), trace.tb_next
+    modules = [raised_in, *(cls.__module__ for cls in type(error).__mro__)]
+    return any(module.partition(".")[0] in _SPARK for module in modules)
 
 
 def _told(version: Version) -> str:

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import io
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from resources.errors import WarehouseUnavailable
 from resources.files import Files, StoredFile
-
-_MAGIC = b"PAR1"
-_TRAILER = 8  # the footer's length and the magic
-_FIRST_READ = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,14 +55,13 @@ def read_footers(files: Files, stored: Iterable[StoredFile], columns: Iterable[s
 
 
 def _metadata(files: Files, file: StoredFile) -> pq.FileMetaData:
-    """Parse a file's footer out of its last bytes, so that no filesystem but ours is needed."""
-    tail = files.tail(file.path, _FIRST_READ, file.byte_size)
-    if tail[-4:] != _MAGIC:
-        raise WarehouseUnavailable(f"{file.path} was written and does not read back as Parquet. Run again.")
-    length = int.from_bytes(tail[-_TRAILER:-4], "little") + _TRAILER
-    if length > len(tail):
-        tail = files.tail(file.path, length, file.byte_size)
-    return pq.read_metadata(io.BytesIO(_MAGIC + tail[-length:]))
+    with files.open(file.path) as source:
+        try:
+            return pq.read_metadata(source)
+        except (pa.ArrowInvalid, OSError) as error:
+            raise WarehouseUnavailable(
+                f"{file.path} was written and does not read back as Parquet. Run again."
+            ) from error
 
 
 def _footer(metadata: pq.FileMetaData, wanted: frozenset[str]) -> Footer:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from catalog.records import Check, Column, Severity
@@ -61,8 +61,8 @@ def checks_of(model: Model) -> tuple[tuple[Column, ...], tuple[Check, ...]]:
     return columns, tuple(_distinct(_checks(model, schema)))
 
 
-def passes(check: Check, frame: DataFrame) -> tuple[bool, Mapping[str, Any]]:
-    """Whether pandera's own backend passes a check of kind `pandera` on the frame, with what it said if not.
+def passes(check: Check, frame: DataFrame) -> tuple[bool, Exception | None]:
+    """Whether pandera's own backend passes a check of kind `pandera` on the frame, and what it raised, if it did.
 
     A check that raises has failed, as in pandera. Raises InvalidModel when the model has no such check.
     """
@@ -74,13 +74,14 @@ def passes(check: Check, frame: DataFrame) -> tuple[bool, Mapping[str, Any]]:
         raise InvalidModel(
             f"Check {check.name}: {check.parameters['model']} has no check {name!r} on {check.column}."
         )
+    schema.register_default_backends(type(frame))  # pandera does so only when it validates
     accessor: Any = frame.pandera
     frame = accessor.add_schema(schema)  # where pandera's checks look for the columns' types
     try:
         answer = custom(frame, check.column) if check.column is not None else custom(frame)
     except Exception as error:  # the check is the user's code, and whatever it raises is its verdict
-        return False, {"error": f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"}
-    return bool(answer.check_passed), {}
+        return False, error
+    return bool(answer.check_passed), None
 
 
 def _checks(model: Model, schema: Any) -> Iterator[Check]:  # noqa: ANN401 - pandera has no types

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from catalog.records import Check
 from resources.errors import InvalidCheck
-from resources.footers import Bounds
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
+
+    from resources.footers import Bounds
 
 _NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal")
 _TIMES = ("date", "timestamp", "timestamp_ntz")
@@ -104,7 +105,7 @@ def validate(check: Check, types: Mapping[str, str]) -> None:
 def proven(check: Check, type: str, bounds: Bounds) -> bool:
     """Whether a column's bounds alone show that no row fails the check; false when they do not tell.
 
-    Only for checks about order and nulls. The bounds' values must be exact in Python as they are in Spark,
+    Only for checks about order, beginnings and nulls. The bounds' values must be exact in Python as they are in Spark,
     which is why a parameter of another kind of type than the column's proves nothing.
     """
     if bounds.row_count == 0:
@@ -137,8 +138,21 @@ _HOLDS: Mapping[str, Callable[[Any, Any, _Parameters], bool]] = {
         (low >= p["min_value"] if p.get("include_min", True) else low > p["min_value"])
         and (high <= p["max_value"] if p.get("include_max", True) else high < p["max_value"])
     ),
+    # Texts are ordered by their bytes, so that what lies between two with a prefix has it too.
+    "str_startswith": lambda low, high, p: bool(low.startswith(p["string"]) and high.startswith(p["string"])),
 }
 BOUNDED = frozenset(_HOLDS) | {"not_null"}
+
+
+def counted(condition: Column) -> Column:
+    """How many rows meet the condition, as an aggregate.
+
+    Not Spark's count_if: its optimizer puts that condition into a projection of its own below the aggregate, which
+    copies every row that an Observation looks at twice more.
+    """
+    from pyspark.sql import functions as F
+
+    return F.count(F.when(condition, F.lit(1)))
 
 
 def quoted(name: str) -> str:

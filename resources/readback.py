@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from resources.audit import RowCheck
 from resources.footers import Bounds, Footer
-from resources.predicates import quoted
+from resources.predicates import counted, quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, Row
@@ -33,7 +33,7 @@ def failures(frame: DataFrame, rows: Sequence[RowCheck]) -> dict[Key, dict[str, 
 
     aggregates: list[Column] = []
     for number, row in enumerate(rows):
-        aggregates.append(F.count_if(row.failing).alias(f"count{number}"))
+        aggregates.append(counted(row.failing).alias(f"count{number}"))
         if row.shown:
             value = F.when(row.failing, _shown(frame, row.shown))
             aggregates += [F.min(value).alias(f"low{number}"), F.max(value).alias(f"high{number}")]
@@ -66,10 +66,10 @@ def summary_aggregates(columns: Mapping[str, str], scope: Column) -> dict[str, C
     """The aggregates over the rows in scope that `footer_of` reads: row count, and each column's nulls and bounds."""
     from pyspark.sql import functions as F
 
-    aggregates = {"rows": F.count_if(scope)}
+    aggregates = {"rows": counted(scope)}
     for number, (name, type) in enumerate(columns.items()):
         value = F.col(quoted(name))
-        aggregates[f"nulls{number}"] = F.count_if(scope & value.isNull())
+        aggregates[f"nulls{number}"] = counted(scope & value.isNull())
         if _bounded(type):
             # As microseconds, since PySpark would hand a timestamp over in the zone of this process, without
             # saying so.

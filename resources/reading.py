@@ -69,13 +69,18 @@ def merged_columns(versions: Sequence[Version]) -> tuple[Column, ...]:
     for version in newest_first:
         for column in version.columns:
             kept, by = merged.setdefault(column.name, (column, version))
-            if kept.type != column.type and not _widens(column.type, kept.type):
+            if kept.type != column.type and not widens(column.type, kept.type):
                 raise SchemaMismatch(
                     f"{version.dataset}: column {column.name} is {column.type} in {_place(version)} and "
                     f"{kept.type} in {_place(by)}. Materialize the older partitions again, or pin the input to "
                     "versions that fit."
                 )
     return tuple(column for column, _ in merged.values())
+
+
+def widens(old: str, new: str) -> bool:
+    """Whether Spark's readers take a column of the one type for one of the other, which has all of its values."""
+    return any(old in line and new in line and line.index(old) < line.index(new) for line in _WIDENED)
 
 
 def schema_text(columns: Sequence[Column]) -> str:
@@ -128,10 +133,6 @@ def _options(version: Version) -> dict[str, str]:
     if kept is None:
         return reader_options(OutputFormat(version.format), len(version.columns))
     return foreign_reader_options(version.format, {name: str(value) for name, value in kept.items()})
-
-
-def _widens(old: str, new: str) -> bool:
-    return any(old in line and new in line and line.index(old) < line.index(new) for line in _WIDENED)
 
 
 def _place(version: Version) -> str:

@@ -155,6 +155,19 @@ class SparkResource(dg.ConfigurableResource[None]):
         return session
 
 
+def file_session() -> SparkSession:
+    """A session for nothing but files on other filesystems: of this machine, so that a cluster's executors stay free.
+
+    Where the process has a session already it is that one. Raises SparkUnavailable, always so behind Spark Connect.
+    """
+    if settings().spark.remote:
+        raise SparkUnavailable(
+            "Spark Connect gives no way to the files of other filesystems; mount them here (file:///...), or set "
+            "spark.master in place of spark.remote."
+        )
+    return SparkResource(master="local[1]", conf=dict(LOCAL_DEFAULTS)).session
+
+
 def _living_session() -> SparkSession | None:
     """The process's session if it still answers; a dead one is forgotten so that a new one can start."""
     from pyspark.sql import SparkSession

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-import json
 import re
 import secrets
 from collections.abc import Iterator, Sequence
@@ -11,11 +9,11 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from catalog.records import Check, Column, Publication, Version
+from catalog.records import Check, Column, Version
 from resources.failures import explained
 from resources.files import files_for, normalised
 from resources.formats import OutputFormat
-from resources.partitions import PartitionWrite, escaped
+from resources.partitions import PartitionWrite
 from resources.reading import read_versions, require_complete
 from resources.sizes import Size, size_of
 from resources.writing import WrittenVersion, write_version
@@ -94,12 +92,12 @@ class VersionStore:
         return read_versions(self._session, versions)
 
     @contextmanager
-    def explained(self, target: str) -> Iterator[None]:
+    def explained(self, target: str, *, wholly: bool = False) -> Iterator[None]:
         """Raise Spark's and Java's exceptions within as WarehouseUnavailable, CorruptInput, ... where they mean that.
 
-        target: what is being worked on, for the message.
+        target: what is being worked on, for the message; wholly: see resources.failures.explained.
         """
-        with explained(target, tuple(self._inputs.values())):
+        with explained(target, self._inputs.values(), wholly=wholly):
             yield
 
     def sizes(self, location: str) -> Size:
@@ -128,35 +126,3 @@ class VersionStore:
             raise ValueError(f"{tag!r} is no version tag")
         location = self.location(dataset, tag, warehouse)
         files_for(location, self._session).delete(location)
-
-    def publish_manifest(self, publication: Publication) -> str:
-        """Tell readers outside of the platform what is published: one JSON file per pointer, replaced as a whole.
-
-        Returns its location, `<warehouse>/<dataset>/_published/<partition or "current">.json`.
-        """
-        version = publication.version
-        files = files_for(version.location, self._session).data_files(version.location)
-        manifest = {
-            "dataset": version.dataset,
-            "partition": version.partition,
-            "tag": version.tag,
-            "location": version.location,
-            "format": version.format,
-            "options": dict(version.metadata.get("options") or {}),
-            "columns": [dataclasses.asdict(column) for column in version.columns],
-            "row_count": version.row_count,
-            "byte_size": version.byte_size,
-            "checksum": version.checksum,
-            "files": [{"name": file.name, "byte_size": file.byte_size} for file in files],
-            "generation": publication.generation,
-            "published_at": datetime.now(UTC).isoformat(timespec="seconds"),
-        }
-        name = "current" if version.partition is None else escaped(version.partition)
-        path = f"{self._home(version)}/_published/{name}.json"
-        files_for(path, self._session).replace_text(path, json.dumps(manifest, indent=2, default=str) + "\n")
-        return path
-
-    def _home(self, version: Version) -> str:
-        """The folder of a version's dataset, in whichever warehouse it lies."""
-        before, found, _ = version.location.partition(f"/{version.dataset}/{version.tag}")
-        return f"{before}/{version.dataset}" if found else f"{self._warehouse}/{version.dataset}"

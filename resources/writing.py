@@ -8,6 +8,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from catalog.records import Check, CheckResult, Column
+from catalog.schema import sensitive
 from resources import auditing
 from resources.audit import Audit, plan
 from resources.errors import SchemaMismatch
@@ -16,7 +17,7 @@ from resources.footers import Footer, read_footers
 from resources.formats import PARQUET, OutputFormat, reader_options, writer_options
 from resources.leaves import ACCEPTED, QUARANTINED, ROWS, Leaf, Leaves
 from resources.partitions import COLUMN, PartitionWrite, directory
-from resources.predicates import quoted
+from resources.predicates import counted, quoted
 from resources.readback import footer_of, jsonable, summary_aggregates
 from resources.sizes import size_of
 
@@ -30,8 +31,8 @@ class WrittenVersion:
     """A version that lies in the warehouse and that no reader knows of yet.
 
     location: the directory that readers will read. statistics: column -> null_count, min, max as JSON values,
-    each left out when not known. read_options: Spark's reader options for it, to be kept in the version's
-    metadata as `options`.
+    each left out when not known, and of a sensitive column only null_count. read_options: Spark's reader options
+    for it, to be kept in the version's metadata as `options`.
     quarantine_location: where rows that were set aside lie, None when there are none.
     checksum: see resources.sizes.
     """
@@ -126,7 +127,7 @@ def _write(
         frame = frame.withColumn(COLUMN, partition.column)
         key = F.col(COLUMN)
         written = F.coalesce(key.isin(list(partition.keys)), F.lit(False))
-        counts["partition"] = F.count_if(~written)
+        counts["partition"] = counted(~written)
         counts["partition_low"], counts["partition_high"] = (f(F.when(~written, key)) for f in (F.min, F.max))
         if len(partition.keys) > 1:
             directories.append(COLUMN)
@@ -210,7 +211,7 @@ def _written(
         file_count=size.file_count,
         checksum=size.checksum,
         columns=tuple(leaves.columns),
-        statistics=_statistics(footer),
+        statistics=_statistics(footer, sensitive(leaves.columns)),
         check_results=tuple(results),
         read_options=leaves.options,
         quarantine_location=set_aside.location if set_aside is not None and aside else None,
@@ -218,10 +219,12 @@ def _written(
     )
 
 
-def _statistics(footer: Footer) -> dict[str, dict[str, Any]]:
-    """Per column what is known of null_count, min and max."""
-    told = {
-        name: {"null_count": b.null_count, "min": jsonable(b.minimum), "max": jsonable(b.maximum)}
-        for name, b in footer.columns.items()
-    }
-    return {name: {k: v for k, v in values.items() if v is not None} for name, values in told.items()}
+def _statistics(footer: Footer, sensitive: frozenset[str]) -> dict[str, dict[str, Any]]:
+    """Per column what is known of null_count, min and max; of a sensitive one no bounds, which are values."""
+    told: dict[str, dict[str, Any]] = {}
+    for name, bounds in footer.columns.items():
+        values: dict[str, Any] = {"null_count": bounds.null_count}
+        if name not in sensitive:
+            values |= {"min": jsonable(bounds.minimum), "max": jsonable(bounds.maximum)}
+        told[name] = {key: value for key, value in values.items() if value is not None}
+    return told

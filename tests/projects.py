@@ -10,7 +10,7 @@ import dagster as dg
 from sqlalchemy import Engine
 
 from catalog.registry import register
-from components.loading import load, records
+from components.loading import Loaded, load, records
 from components.plan import ProcessPlan
 from jobs.materialization import execute, plan_runs, select
 from resources.spark import SparkResource
@@ -61,6 +61,11 @@ def load_project(root: Path, engine: Engine) -> Project:
     """Load and register a project. Fails the test if a declaration is wrong."""
     loaded = load(root)
     assert not loaded.problems, "\n".join(str(problem) for problem in loaded.problems)
+    return project_of(loaded, engine)
+
+
+def project_of(loaded: Loaded, engine: Engine) -> Project:
+    """Register what was loaded, whatever may be wrong with the rest."""
     register(engine, *records(loaded.plans))
     definitions = dg.Definitions.merge(
         loaded.definitions,

@@ -1,6 +1,6 @@
 """Versions: the newest of a dataset, one of them, and what is published."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -93,12 +93,20 @@ def published(engine: Engine, keys: Sequence[str]) -> list[PublishedRow]:
     """
     with transaction(engine) as cursor:
         dataset_ids(cursor, keys)
-        rows = (
-            statement("published")
-            .execute(cursor, {"organisation": organisation_id(), "keys": list(keys)})
-            .fetchall()
-        )
-        found = by_ids(cursor, [row["dataset_version_id"] for row in rows])
+        return published_rows(cursor, keys)
+
+
+def published_rows(
+    cursor: Cursor[dict[str, Any]], keys: Sequence[str], partitions: Collection[str | None] | None = None
+) -> list[PublishedRow]:
+    """As `published`, of these partitions or all, in a transaction that is under way."""
+    wanted = None if partitions is None else [partition or "" for partition in partitions]
+    rows = (
+        statement("published")
+        .execute(cursor, {"organisation": organisation_id(), "keys": list(keys), "partitions": wanted})
+        .fetchall()
+    )
+    found = by_ids(cursor, [row["dataset_version_id"] for row in rows])
     return [
         PublishedRow(
             dataset=row["dataset"],

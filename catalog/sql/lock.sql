@@ -1,5 +1,6 @@
 -- From here to the end of the transaction nobody else moves these pointers: what the next statement sees stays true.
-SELECT count(*)
+-- Planning that statement costs as much as executing it, so that a connection is to plan it once.
+SELECT count(*), set_config('plan_cache_mode', 'force_generic_plan', true)
 FROM (
     SELECT pointer.dataset_id
     FROM unnest(%(datasets)s::text[], %(partitions)s::text[]) AS place (full_name, partition_key)

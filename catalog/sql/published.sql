@@ -2,4 +2,5 @@ SELECT dataset.full_name AS dataset, pointer.partition_key, pointer.dataset_vers
 FROM catalog.dataset
 JOIN catalog.published_pointer pointer USING (dataset_id)
 WHERE dataset.organisation_id = %(organisation)s AND dataset.full_name = ANY (%(keys)s) AND pointer.generation > 0
+  AND (%(partitions)s::text[] IS NULL OR pointer.partition_key = ANY (%(partitions)s::text[]))
 ORDER BY dataset.full_name, pointer.partition_key

@@ -1,15 +1,17 @@
 """What the domain declares, held against the whole year: columns, checks, and who answers for what."""
 
+import logging
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
 import pytest
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from catalog.records import Check, DatasetRecord, Severity
 from components.loading import load, records
+from components.plan import ProcessPlan, TransformContext
 from resources.predicates import KINDS, failing
 
 Table = Callable[[str], DataFrame]
@@ -116,6 +118,40 @@ def test_every_day_has_as_many_flights_as_the_check_asks_for(table: Table) -> No
     days = table("flights_clean").groupBy("flight_date").count()
     assert days.count() == 365
     assert days.agg(F.min("count")).first()[0] >= check.parameters["min"] > 0
+
+
+DAY, MONTH = "flight_date = '2013-02-03'", "month = '2013-02-01'"
+IN_MONTH = "trunc(flight_date, 'MM') = '2013-02-01'"
+# Of each dataset whose ranges are computed at once: the input that is divided, its rows for a partition, the partition.
+RANGES = {
+    "flights_clean": ("raw_flights", "month = 2 AND day = 3", DAY),
+    "flights_enriched": ("flights_clean", DAY, DAY),
+    "daily_delays": ("flights_enriched", DAY, DAY),
+    "carrier_monthly": ("daily_delays", IN_MONTH, MONTH),
+    "airport_weather_impact": ("flights_enriched", IN_MONTH, MONTH),
+    "aircraft_rotations": ("flights_enriched", IN_MONTH, MONTH),
+    "route_monthly": ("flights_enriched", IN_MONTH, MONTH),
+    "route_carriers": ("flights_enriched", IN_MONTH, MONTH),
+}
+
+
+@pytest.mark.parametrize("name", RANGES)
+def test_a_partition_comes_out_the_same_alone_as_within_the_year(
+    name: str, table: Table, spark: SparkSession
+) -> None:
+    key = f"flights/{name}"
+    plans = load(Path(__file__).parents[2]).plans
+    plan = next(plan for plan in plans if isinstance(plan, ProcessPlan) and key in plan.record.outputs)
+    assert plan.partitions is not None
+    assert plan.partitions.ranges
+    divided, rows, partition = RANGES[name]
+    inputs = {item.alias: table(item.alias) for item in plan.inputs}
+    inputs[divided] = inputs[divided].where(rows)
+    context = TransformContext(spark, logging.getLogger(__name__), (), {})
+    alone, within = plan.transform(context, inputs)[key], table(name).where(partition)
+    assert within.count() > 0
+    assert alone.exceptAll(within.select(alone.columns)).count() == 0
+    assert within.select(alone.columns).exceptAll(alone).count() == 0
 
 
 def test_registrations_are_never_shown() -> None:

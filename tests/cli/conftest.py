@@ -126,10 +126,12 @@ def put(
 
 
 @pytest.fixture
-def stocked(shop: Engine) -> tuple[Engine, UUID]:
+def stocked(shop: Engine, tmp_path: Path) -> tuple[Engine, UUID]:
     """Two versions of the raw dataset; two days made from the second by a run, one with a warning; the run's id."""
-    put(shop, "shop/raw", "raw-1")
-    second = put(shop, "shop/raw", "raw-2", rows=4).version
+    files = tmp_path / "files"
+    files.mkdir()
+    put(shop, "shop/raw", "raw-1", location=files)
+    second = put(shop, "shop/raw", "raw-2", rows=4, location=files).version
     run_id = uuid4()
     warned = (CheckResult("id_unique", CheckStatus.PASS), CheckResult("name_short", CheckStatus.WARN, 2))
     with attempt(

@@ -1,7 +1,9 @@
 """Commands that ask the catalog: what people read, the shape of their JSON, and every complaint."""
 
+import json
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -12,6 +14,9 @@ from typer.testing import Result
 from catalog import queries
 from catalog.records import CheckResult, CheckStatus
 from catalog.runs import attempt
+from cli import frames
+from resources.files import local_path
+from settings import settings
 from tests.cli.conftest import put
 
 Invoke = Callable[..., Result]
@@ -229,6 +234,59 @@ def test_rollback_for_scripts(stocked: Stocked, ask: Ask) -> None:
         "generation": 3,
         "stale": [{"dataset": "shop/clean", "partitions": ["2026-01-01", "2026-01-02"]}],
     }
+
+
+def manifest() -> Path:
+    return local_path(f"{settings().warehouse_uri}/shop/raw/_published/current.json")
+
+
+@pytest.fixture
+def no_spark(monkeypatch: pytest.MonkeyPatch) -> None:
+    def session() -> None:
+        raise AssertionError("a warehouse on this machine needs no Spark")
+
+    monkeypatch.setattr(frames, "session", session)
+
+
+@pytest.mark.usefixtures("no_spark")
+def test_rollback_tells_readers_outside(stocked: Stocked, invoke: Invoke) -> None:
+    assert invoke("rollback", "shop/raw", "--yes").exit_code == 0
+    found = json.loads(manifest().read_text())
+    assert (found["tag"], found["generation"]) == ("raw-1", 3)
+
+
+def test_rollback_says_that_readers_outside_are_not_told(stocked: Stocked, invoke: Invoke) -> None:
+    engine, _ = stocked
+    manifest().parents[1].mkdir(parents=True)
+    manifest().parent.touch()
+    result = invoke("rollback", "shop/raw", "--yes", "--json")
+    said = complaint(result)
+    assert json.loads(result.stdout)["to"] == "raw-1"
+    assert "shop/raw is rolled back, but its manifest could not be written" in said
+    assert "readers outside of the platform still find raw-2" in said
+    assert "run `headrace manifests shop/raw`" in said
+    assert queries.version(engine, "shop/raw").version.tag == "raw-1"
+
+
+@pytest.mark.usefixtures("no_spark")
+def test_manifests_that_are_behind(stocked: Stocked, ask: Ask, invoke: Invoke, tmp_path: Path) -> None:
+    engine, _ = stocked
+    found = ask("manifests", "shop/raw")
+    assert (found["current"], found["problems"]) == (1, [])
+    assert [(each["dataset"], each["tag"]) for each in found["rewritten"]] == [("shop/raw", "raw-2")]
+    assert ask("manifests", "shop/raw") == {"current": 1, "rewritten": [], "problems": []}
+    put(engine, "shop/raw", "raw-3", location=tmp_path / "files")
+    said = invoke("manifests", "shop/raw")
+    assert "1 of 1 manifests were behind the catalog, and are rewritten." in said.stdout
+    assert json.loads(manifest().read_text())["tag"] == "raw-3"
+
+
+@pytest.mark.usefixtures("no_spark")
+def test_manifests_of_all_datasets_but_those_that_have_problems(stocked: Stocked, invoke: Invoke) -> None:
+    result = invoke("manifests")
+    assert "error: shop/clean: Nothing is at file:///nowhere" in complaint(result)
+    assert "1 of 1 manifests were behind the catalog" in result.stdout
+    assert "not registered in the catalog: shop/raww" in complaint(invoke("manifests", "shop/raww"))
 
 
 def test_rollback_complaints(stocked: Stocked, invoke: Invoke) -> None:

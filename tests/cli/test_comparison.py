@@ -79,3 +79,49 @@ def test_a_column_with_a_dot_in_its_name(spark: SparkSession) -> None:
 def test_a_key_that_one_side_lacks(spark: SparkSession, before: str, after: str, side: str) -> None:
     with pytest.raises(KeyProblem, match=rf"the {side} version has no column k.*--key \(it has x\)"):
         compared(spark, f"(1) AS {before}", f"(1) AS {after}", "k")
+
+
+def test_a_column_that_was_widened_is_compared_as_the_wider(spark: SparkSession) -> None:
+    before, after = "(1, 2), (2, 3) AS t(k, v)", "(1L, 2L), (2L, 3000000000L) AS t(k, v)"
+    for one, other in ((before, after), (after, before)):
+        found = compared(spark, one, other, "k")
+        assert (found.changed, found.columns, found.apart) == (1, {"v": 1}, {})
+        assert found.samples["changed"] == [{"k": 2}]
+    assert compared(spark, before, after).added == 1
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "reason"),
+    [
+        ("1", "'1'", "int became string"),
+        ("1L", "'x'", "bigint became string"),
+        ("'x'", "1", "string became int"),
+        ("1", "1.5D", "int became double"),
+        ("struct(1 AS a)", "struct(1 AS a, 2 AS b)", "struct<a:int> became struct<a:int,b:int>"),
+        ("struct(1 AS a)", "struct('x' AS a)", "struct<a:int> became struct<a:string>"),
+        ("map(1, 2)", "map(1, 3)", "Spark compares no map<int,int>"),
+    ],
+)
+def test_a_column_whose_values_cannot_be_compared_is_left_out(
+    spark: SparkSession, before: str, after: str, reason: str
+) -> None:
+    sides = [f"(1, {value}, 'same') AS t(k, v, w)" for value in (before, after)]
+    found = compared(spark, *sides, "k")
+    assert (found.changed, found.columns, found.apart) == (0, {}, {"v": reason})
+    whole = compared(spark, *sides)
+    assert (whole.added, whole.removed, whole.apart) == (0, 0, {"v": reason})
+    with pytest.raises(KeyProblem, match=r"rows cannot be matched by v .*name other columns with --key"):
+        compared(spark, *sides, "v")
+
+
+def test_a_struct_is_compared_whatever_its_fields_are_called(spark: SparkSession) -> None:
+    before, after = (f"(1, named_struct('variant', {n}, 'a b', 1)) AS t(k, v)" for n in (1, 2))
+    found = compared(spark, before, after, "k")
+    assert (found.columns, found.apart) == ({"v": 1}, {})
+
+
+def test_nothing_that_could_be_compared(spark: SparkSession) -> None:
+    with pytest.raises(
+        KeyProblem, match="no column in common whose values could be compared; v: int became string"
+    ):
+        compared(spark, "(1) AS t(v)", "('1') AS t(v)")

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from sqlalchemy import Engine
 from typer.testing import Result
 
-from catalog.records import CheckResult, CheckStatus
+from catalog.records import CheckResult, CheckStatus, Column
 from tests.cli.conftest import put
 
 Invoke = Callable[..., Result]
@@ -119,6 +119,7 @@ def test_diff(written: Engine, ask: Ask, invoke: Invoke) -> None:
         "changed": 1,
         "repeated": 0,
         "columns": {"name": 1},
+        "apart": {},
         "samples": {"added": [{"id": 4}], "removed": [{"id": 1}], "changed": [{"id": 2}]},
     }
     by_name = ask("diff", "shop/raw", "raw-1", "raw-2", "--key", "name")
@@ -126,6 +127,26 @@ def test_diff(written: Engine, ask: Ask, invoke: Invoke) -> None:
     assert by_name["samples"]["added"] == [{"name": "•••"}, {"name": "•••"}]
     said = " ".join(invoke("diff", "shop/raw", "raw-1", "raw-2").stdout.split())
     assert "schema the same key id keys added 1 keys removed 1 keys changed 1" in said
+
+
+def test_diff_across_a_change_of_types(
+    written: Engine, spark: SparkSession, invoke: Invoke, ask: Ask, tmp_path: Path
+) -> None:
+    changed = spark.sql(
+        "SELECT CAST(id AS bigint) AS id, length(name) AS name FROM VALUES (1, 'x') AS t(id, name)"
+    )
+    changed.write.parquet(str(tmp_path / "changed"))
+    columns = (Column("id", "bigint", nullable=False), Column("name", "int", tags=("pii",)))
+    put(written, "shop/raw", "raw-3", location=tmp_path / "changed", columns=columns, rows=1)
+    found = ask("diff", "shop/raw", "raw-1", "raw-3")
+    assert (found["changed"], found["removed"], found["apart"]) == (0, 2, {"name": "string became int"})
+    said = " ".join(invoke("diff", "shop/raw", "raw-1", "raw-3").stdout.split())
+    assert "breaking: column name: type string became int" in said
+    assert "not compared name: string became int" in said
+    by_name = invoke("diff", "shop/raw", "raw-1", "raw-3", "--key", "name")
+    assert by_name.exit_code == 1
+    assert "breaking: column name: type string became int" in by_name.stdout
+    assert "rows cannot be matched by name (string became int)" in " ".join(by_name.stderr.split())
 
 
 def test_diff_complaints(written: Engine, invoke: Invoke) -> None:

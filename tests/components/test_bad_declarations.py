@@ -63,6 +63,25 @@ CASES = {
         "schema.columns.id.nulable",
         "Did you mean 'nullable'",
     ),
+    "a null that stops and only warns": Case(
+        """\
+        type: components.Dataset
+        attributes:
+          key: shop/bad
+          sql: SELECT 1 AS id
+          schema:
+            columns:
+              id:
+                type: int
+                nullable: false
+                checks:
+                  - unique
+                  - {not_null: true, severity: warn}
+        """,
+        12,
+        "schema.columns.id.checks.1.severity",
+        "this check only warns of one",
+    ),
     "missing key": Case(
         "type: components.Dataset\nattributes:\n  sql: SELECT 1\n", 2, "key", "this field is missing"
     ),
@@ -140,6 +159,35 @@ CASES = {
         5,
         "sla.within",
         "longer than the 1 day",
+    ),
+    "warning before the last deadline": Case(
+        """\
+        type: components.Dataset
+        attributes:
+          key: shop/bad
+          sql: SELECT 1
+          sla:
+            deadline: 0 9 * * *
+            warn_before: 25h
+        """,
+        7,
+        "sla.warn_before",
+        "longer than the 1 day",
+    ),
+    "warning before a publish counts": Case(
+        """\
+        type: components.Dataset
+        attributes:
+          key: shop/bad
+          sql: SELECT 1
+          sla:
+            deadline: 0 9 * * *
+            within: 2h
+            warn_before: 3h
+        """,
+        8,
+        "sla.warn_before",
+        "longer than `within`, which is 2:00:00",
     ),
     "unknown column type": Case(
         """\
@@ -256,6 +304,36 @@ CASES = {
         5,
         "partitions.ranges",
         "needs `column`",
+    ),
+    "ranges and one key": Case(
+        """\
+        type: components.Dataset
+        attributes:
+          key: shop/bad
+          sql: |
+            SELECT 1 AS id,
+            :partition_key AS day
+          partitions: {type: daily, start: 2013-01-01, column: day, ranges: true}
+        """,
+        6,
+        "sql",
+        ":partition_key does not go with `ranges: true`",
+    ),
+    "ranges of one dimension": Case(
+        """\
+        type: components.Dataset
+        attributes:
+          key: shop/bad
+          sql: SELECT 1 AS a, 2 AS b
+          partitions:
+            type: multi
+            dimensions:
+              a: {type: static, keys: ["1"], column: a, ranges: true}
+              b: {type: static, keys: ["2"], column: b}
+        """,
+        8,
+        "partitions.dimensions.a.ranges",
+        "beside `dimensions`",
     ),
     "partition column that is not there": Case(
         """\

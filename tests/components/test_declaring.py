@@ -11,7 +11,7 @@ import dagster as dg
 import pytest
 from dagster_shared.yaml_utils import parse_yamls_with_source_position
 
-from catalog.records import Severity, TriggerMode
+from catalog.records import Check, Severity, TriggerMode
 from components.columns import spark_type
 from components.dataset import Dataset
 from components.documents import Document, documents
@@ -34,7 +34,7 @@ attributes:
     - {dataset: ref/people, as: p, version: 20261128T041500Z-1a2b3c4d}
   sql: totals.sql
   output: {format: csv, options: {header: true}}
-  partitions: {type: daily, start: 2013-01-01, column: day, timezone: Europe/Berlin}
+  partitions: {type: daily, start: 2013-01-01, column: day, ranges: true, timezone: Europe/Berlin}
   schema:
     columns:
       day: {type: date, nullable: false, description: Day of the order.}
@@ -217,6 +217,33 @@ def test_triggers_become_automation_conditions(project: Project) -> None:
     ]
 
 
+def test_a_dataset_that_is_read_twice_is_one_dependency_on_all_that_is_read(project: Project) -> None:
+    project.write(
+        "shop/defs.yaml",
+        """
+        type: components.ExternalDataset
+        attributes: {key: shop/orders, partitions: {type: daily, start: 2013-01-01}}
+        ---
+        type: components.Dataset
+        attributes:
+          key: shop/change
+          inputs:
+            - orders
+            - {dataset: orders, as: before, partitions: previous}
+          sql: SELECT * FROM orders CROSS JOIN before
+          partitions: {type: daily, start: 2013-01-02}
+        """,
+    )
+    graph = project.repository().asset_graph
+    change, orders = dg.AssetKey(["shop", "change"]), dg.AssetKey(["shop", "orders"])
+    daily = graph.get(change).partitions_def
+    assert daily is not None
+    read = graph.get_partition_mapping(change, orders).get_upstream_mapped_partitions_result_for_partitions(
+        daily.subset_with_partition_keys(["2013-01-05"]), daily, graph.get(orders).partitions_def
+    )
+    assert sorted(read.partitions_subset.get_partition_keys()) == ["2013-01-04", "2013-01-05"]
+
+
 def test_an_external_dataset_is_an_external_asset(full: Project) -> None:
     node = full.repository().asset_graph.get(dg.AssetKey(["shop", "orders"]))
     assert node.is_external
@@ -336,3 +363,20 @@ def test_dg_checks_lists_and_scaffolds(full: Project) -> None:
     told = dg_command(full.root, "check", "defs")
     assert told.returncode == 1
     assert "bad/defs.yaml:2" in told.stdout + told.stderr
+
+
+def test_a_column_without_nulls_may_set_rows_with_a_null_aside(project: Project) -> None:
+    project.write(
+        "shop/defs.yaml",
+        """
+        type: components.Dataset
+        attributes:
+          key: shop/x
+          sql: SELECT 1 AS id
+          schema:
+            columns:
+              id: {type: int, nullable: false, checks: [{not_null: true, quarantine: true}]}
+        """,
+    )
+    (output,) = project.plan("shop/x").outputs
+    assert output.record.checks == (Check("id_not_null", "not_null", "id", quarantine=True),)

@@ -17,14 +17,17 @@ from catalog.records import ProcessRecord, Technology
 from components.declaration import Multi, Offset, Static, Time, Window
 from components.partitions import (
     NoUpstreamPartition,
+    RangeRefused,
     definition,
-    partition_column,
+    joint_mapping,
     partition_mapping,
     partition_plan,
     sql_parameters,
     upstream_keys,
 )
 from components.plan import InputPlan, ProcessPlan
+from components.problems import UnknownParameter
+from components.row_key import partition_column
 from components.transform import Pipeline
 
 if TYPE_CHECKING:
@@ -84,6 +87,7 @@ def test_other_partitions_can_be_chosen() -> None:
         "2013-01-05": ("2013-01-03", "2013-01-04", "2013-01-05")
     }
     assert keys_read(DAILY, COUNTRY, "last", "2013-01-05") == {"2013-01-05": ("us",)}
+    assert keys_read(COUNTRY, COUNTRY, "last", "de") == {"de": ("us",)}
 
 
 def test_all_means_every_partition_that_is_published() -> None:
@@ -119,9 +123,17 @@ def test_parameters_are_dates_and_the_end_is_excluded() -> None:
 
 
 def test_the_parameters_of_a_range_span_it_and_have_no_single_key() -> None:
-    found = sql_parameters(partition_plan(MONTHLY), ["2013-03-01", "2013-02-01"])
+    ranges = partition_plan(MONTHLY.model_copy(update={"ranges": True}))
+    found = sql_parameters(ranges, ["2013-03-01", "2013-02-01"])
     assert (found["partition_start"], found["partition_end"]) == (date(2013, 2, 1), date(2013, 4, 1))
-    assert "partition_key" not in found
+    for keys in (["2013-03-01", "2013-02-01"], ["2013-03-01"]):
+        with pytest.raises(UnknownParameter, match=r"'partition_key', as `ranges: true` .*partition_start"):
+            sql_parameters(ranges, keys)["partition_key"]
+
+
+def test_a_range_that_nobody_allowed_is_refused() -> None:
+    with pytest.raises(RangeRefused, match=r"2 partitions.*`ranges: true`"):
+        sql_parameters(partition_plan(MONTHLY), ["2013-03-01", "2013-02-01"])
 
 
 def test_hours_are_instants_and_two_dimensions_take_the_time_of_one() -> None:
@@ -132,11 +144,30 @@ def test_hours_are_instants_and_two_dimensions_take_the_time_of_one() -> None:
     assert (both["partition_key"], both["partition_end"]) == ("de|2013-01-05", date(2013, 1, 6))
 
 
-def test_ranges_need_a_column_and_no_single_key() -> None:
-    assert partition_plan(DAILY).ranges
-    assert not partition_plan(Time(type="daily", start="2013-01-01")).ranges
-    assert not partition_plan(DAILY, single_key_only=True).ranges
-    assert partition_plan(BOTH).ranges
+def test_ranges_are_the_authors_word() -> None:
+    for partitions in (DAILY, COUNTRY, BOTH):
+        assert not partition_plan(partitions).ranges
+        assert partition_plan(partitions.model_copy(update={"ranges": True})).ranges
+
+
+def offsets(*mappings: object) -> tuple[int, int, bool]:
+    joint = joint_mapping([partition_mapping(which) for which in mappings])  # type: ignore[arg-type]
+    assert isinstance(joint, dg.TimeWindowPartitionMapping)
+    return joint.start_offset, joint.end_offset, joint.allow_nonexistent_upstream_partitions
+
+
+def test_what_is_read_in_several_ways_is_one_stretch_of_time_or_all() -> None:
+    assert offsets("same", "previous") == (-1, 0, False)
+    assert offsets("previous", "same") == (-1, 0, False)
+    assert offsets(Offset(offset=2), Window(window=7)) == (-6, 2, True)
+    for others in (["all"], ["last"], ["last", "previous"]):
+        joint = joint_mapping([partition_mapping(which) for which in ("same", *others)])  # type: ignore[arg-type]
+        assert isinstance(joint, dg.AllPartitionMapping)
+    assert isinstance(
+        joint_mapping([dg.LastPartitionMapping(), dg.AllPartitionMapping()]), dg.AllPartitionMapping
+    )
+    assert joint_mapping([None, None]) is None
+    assert isinstance(joint_mapping([dg.LastPartitionMapping()] * 2), dg.LastPartitionMapping)
 
 
 moments = st.datetimes(datetime(2013, 1, 7), datetime(2014, 12, 31))  # noqa: DTZ001
@@ -157,16 +188,70 @@ def test_spark_gives_each_instant_the_key_of_dagsters_window(
     column = partition_column(partitions)
     assert column is not None
     assert isinstance(known, dg.TimeWindowPartitionsDefinition)
-    # Clocks that are turned back show an hour twice; that hour belongs to both windows.
     instants = [
         moment.replace(tzinfo=ZoneInfo(zone))
         for moment in data.draw(st.lists(moments, min_size=5, max_size=5))
-        if moment.month not in (3, 11)
     ]
     frame = spark.createDataFrame([(instant,) for instant in instants], "at timestamp")
     for instant, row in zip(instants, frame.select(column().alias("key")).collect(), strict=True):
         window = known.time_window_for_partition_key(row["key"])
-        assert window.start <= instant < window.end
+        # As numbers: times of one zone compare by the clock, which shows an hour twice.
+        assert window.start.timestamp() <= instant.timestamp() < window.end.timestamp()
+
+
+# Zones whose clocks change by an hour, at midnight, or never, ahead of UTC and behind, by whole hours and not.
+CHANGES = {
+    "America/New_York": ["2013-03-10", "2013-11-03"],
+    "Europe/Berlin": ["2013-03-31", "2013-10-27"],
+    "America/Sao_Paulo": ["2013-10-20", "2013-02-16", "2013-02-17"],
+    "America/St_Johns": ["2013-03-10", "2013-11-03"],
+    "Australia/Sydney": ["2013-04-07", "2013-10-06"],
+    "Asia/Kolkata": ["2013-03-10"],
+    "UTC": ["2013-03-10"],
+}
+
+
+@pytest.mark.parametrize("session_zone", ["UTC", "America/New_York"])
+@pytest.mark.parametrize("zone", CHANGES)
+def test_hours_have_dagsters_keys_all_through_the_days_when_clocks_change(
+    spark: SparkSession, zone: str, session_zone: str
+) -> None:
+    partitions = Time(
+        type="hourly", start="2013-01-01-00:00", end="2014-01-01-00:00", timezone=zone, column="at"
+    )
+    known, column = definition(partitions), partition_column(partitions)
+    assert isinstance(known, dg.TimeWindowPartitionsDefinition)
+    assert column is not None
+    keys = [key for key in known.get_partition_keys() if key[:10] in CHANGES[zone]]
+    starts = [known.time_window_for_partition_key(key).start.astimezone(UTC) for key in keys]
+    instants = [start + timedelta(minutes=minutes) for start in starts for minutes in (0, 59)]
+    spark.conf.set("spark.sql.session.timeZone", session_zone)
+    try:
+        frame = spark.createDataFrame([(instant,) for instant in instants], "at timestamp")
+        found = [row[0] for row in frame.select(column()).collect()]
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", "UTC")
+    assert found == [key for key in keys for _ in (0, 59)]
+
+
+def test_the_second_of_two_equal_hours_is_named_by_its_distance_from_utc(spark: SparkSession) -> None:
+    partitions = Time(type="hourly", start="2013-01-01-00:00", timezone="America/New_York", column="at")
+    column = partition_column(partitions)
+    assert column is not None
+    frame = spark.sql(
+        "SELECT explode(array(TIMESTAMP'2013-11-03T05:30:00Z', TIMESTAMP'2013-11-03T06:30:00Z')) AS at"
+    )
+    found = [row[0] for row in frame.select(column()).collect()]
+    assert found == ["2013-11-03-01:00", "2013-11-03-01:00-0500"]
+    local = spark.sql("SELECT TIMESTAMP_NTZ'2013-11-03 01:30:00' AS at")
+    assert local.select(column()).first()[0] == "2013-11-03-01:00"
+
+
+def test_a_row_without_a_time_has_no_key(spark: SparkSession) -> None:
+    column = partition_column(HOURLY)
+    assert column is not None
+    for type_ in ("timestamp", "timestamp_ntz"):
+        assert spark.sql(f"SELECT CAST(null AS {type_}) AS at").select(column()).first()[0] is None
 
 
 def test_dates_texts_and_two_dimensions_have_keys_too(spark: SparkSession) -> None:

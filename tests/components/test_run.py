@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,8 @@ from catalog.published import newest
 from catalog.publishing import generations
 from catalog.records import RunState
 from components import run
-from tests.projects import checks, failure, load_project, write_project
+from components.loading import load
+from tests.projects import checks, failure, load_project, project_of, write_project
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -92,7 +94,6 @@ attributes:
     (event,) = result.get_asset_materialization_events()
     preview = str(event.materialization.metadata["preview"].value)
     assert "ada@example.com" not in preview
-    assert run.preview.__module__ == "components.report"
     assert "| ••• | 1 |" in preview
 
 
@@ -238,10 +239,8 @@ DAILY = """
 type: components.Dataset
 attributes:
   key: shop/sales
-  sql: >-
-    SELECT date_add(:partition_start, CAST(id AS INT)) AS day, id
-    FROM range(31) WHERE date_add(:partition_start, CAST(id AS INT)) < :partition_end
-  partitions: {type: daily, start: "2024-01-01", end: "2024-02-01", column: day}
+  sql: SELECT explode(sequence(:partition_start, date_sub(:partition_end, 1))) AS day
+  partitions: {type: daily, start: "2024-01-01", end: "2024-02-01", column: day, ranges: true}
 """
 
 
@@ -257,6 +256,149 @@ def test_a_range_is_one_run_and_one_version_for_each_partition(tmp_path: Path, e
     stored = rows(engine, "SELECT DISTINCT version_tag FROM catalog.dataset_version")
     assert len(stored) == 1
     assert len(rows(engine, "SELECT 1 FROM catalog.published_pointer WHERE generation > 0")) == 5
+
+
+CHECKED_DAYS = """
+type: components.Dataset
+attributes:
+  key: shop/days
+  sql: >-
+    SELECT explode(sequence(:partition_start, date_sub(:partition_end, 1))) AS day
+  partitions: {type: daily, start: "2024-01-01", end: "2024-02-01", column: day RANGES}
+  schema: {columns: {day: date}}
+  checks: [{name: early, sql: "dayofmonth(day) < 7", severity: warn}]
+"""
+
+
+def test_a_range_names_the_partitions_where_a_check_fails(tmp_path: Path, engine: Engine) -> None:
+    ranges = CHECKED_DAYS.replace(" RANGES", ", ranges: true")
+    project = load_project(write_project(tmp_path, "shop", ranges), engine)
+
+    (result,) = project.materialize("shop/days", partitions=("2024-01-05", "2024-01-14"))
+
+    found = {each.check_name: each for each in result.get_asset_check_evaluations()}
+    failed = [f"2024-01-{day:02}" for day in range(7, 15)]
+    early = found["early"]
+    assert early.description == (f"8 rows failed in 8 of 10 partitions: {', '.join(failed[:5])} and 3 more.")
+    assert early.metadata["failed_in"].value == failed
+    assert early.metadata["partitions_failed"].value == 8
+    assert found["partition"].passed
+    assert found["partition"].metadata["partitions_checked"].value == 10
+
+
+def test_a_check_has_a_result_for_each_partition_that_is_a_run_of_its_own(
+    tmp_path: Path, engine: Engine
+) -> None:
+    project = load_project(write_project(tmp_path, "shop", CHECKED_DAYS.replace(" RANGES", "")), engine)
+
+    project.materialize("shop/days", partitions=("2024-01-06", "2024-01-07"))
+    project.materialize("shop/days", partitions=("2024-01-05", "2024-01-05"))
+
+    infos = project.instance.event_log_storage.get_asset_check_partition_info(
+        [dg.AssetCheckKey(dg.AssetKey(["shop", "days"]), "early")]
+    )
+    assert {info.partition_key: info.latest_execution_status.value for info in infos} == {
+        "2024-01-05": "SUCCEEDED",
+        "2024-01-06": "SUCCEEDED",
+        "2024-01-07": "FAILED",
+    }
+    assert all(info.is_current for info in infos)
+
+
+LABELLED = """
+type: components.Dataset
+attributes:
+  key: shop/labelled
+  sql: SELECT explode(sequence(:partition_start, date_sub(:partition_end, 1))) AS day, :partition_start AS label
+  partitions: {type: daily, start: "2024-01-01", end: "2024-01-03", column: day}
+"""
+
+
+def test_partitions_are_computed_one_by_one_unless_the_author_says_otherwise(
+    tmp_path: Path, engine: Engine, spark: SparkSession
+) -> None:
+    project = load_project(write_project(tmp_path, "shop", LABELLED), engine)
+
+    results = project.materialize("shop/labelled", partitions=("2024-01-01", "2024-01-02"))
+
+    assert [result.success for result in results] == [True, True]
+    places = [str(row["path"]) for row in rows(engine, "SELECT path FROM catalog.dataset_version")]
+    assert {tuple(row) for row in spark.read.parquet(*places).collect()} == {
+        (date(2024, 1, 1), date(2024, 1, 1)),
+        (date(2024, 1, 2), date(2024, 1, 2)),
+    }
+
+
+ONE_KEY = """
+type: components.Dataset
+attributes:
+  key: shop/one_key
+  python: code.py:one_key
+  partitions: {type: static, keys: [a, b], column: name, ranges: true}
+"""
+
+
+def test_python_that_asks_for_the_key_of_a_range_is_told_what_there_is(
+    tmp_path: Path, engine: Engine
+) -> None:
+    code = "def one_key(context):\n    return context.spark.range(1).where(context.parameters['partition_key'])\n"
+    project = load_project(write_project(tmp_path, "shop", ONE_KEY, code_py=code), engine)
+
+    (result,) = project.materialize("shop/one_key", partitions=("a", "a"))
+
+    assert "code.py:2: the run has no parameter 'partition_key', as `ranges: true`" in failure(result)
+    assert "it has: partition_keys" in failure(result)
+
+
+HOURLY = """
+type: components.Dataset
+attributes:
+  key: shop/hours
+  sql: SELECT :partition_start + make_dt_interval(0, 0, 30) AS at
+  partitions: {type: hourly, start: "2013-10-27-00:00", end: "2013-10-28-00:00", timezone: Europe/Berlin, column: at}
+"""
+
+
+def test_the_hour_that_comes_twice_is_two_partitions(tmp_path: Path, engine: Engine) -> None:
+    project = load_project(write_project(tmp_path, "shop", HOURLY), engine)
+
+    results = project.materialize("shop/hours", partitions=("2013-10-27-02:00", "2013-10-27-02:00+0100"))
+
+    assert [result.success for result in results] == [True, True]
+    published = rows(engine, "SELECT partition_key, row_count FROM catalog.dataset_version ORDER BY 1")
+    assert [tuple(row.values()) for row in published] == [
+        ("2013-10-27-02:00", 1),
+        ("2013-10-27-02:00+0100", 1),
+    ]
+
+
+READER = """
+---
+type: components.Dataset
+attributes:
+  key: shop/reader
+  sql: SELECT day FROM sales
+  partitions: {type: daily, start: "2024-01-01", end: "2024-02-01", column: day}
+"""
+
+
+def test_a_reader_of_a_broken_dataset_runs_on_what_was_published(tmp_path: Path, engine: Engine) -> None:
+    load_project(write_project(tmp_path, "shop", DAILY + READER), engine).materialize(
+        "shop/sales", partitions=("2024-01-05", "2024-01-06")
+    )
+    write_project(tmp_path, "shop", DAILY.replace("explode(", "explode((") + READER)
+    loaded = load(tmp_path)
+    assert [problem.field for problem in loaded.problems] == ["sql"]
+    project = project_of(loaded, engine)
+
+    (result,) = project.materialize("shop/reader", partitions=("2024-01-05", "2024-01-05"))
+    (missing,) = project.materialize("shop/reader", partitions=("2024-01-07", "2024-01-07"))
+
+    assert result.success
+    published = newest(engine, "shop/reader")
+    assert published is not None
+    assert (published.partition, published.row_count) == ("2024-01-05", 1)
+    assert "2024-01-07" in failure(missing)
 
 
 def test_re_executing_a_finished_run_makes_a_new_version(tmp_path: Path, engine: Engine) -> None:

@@ -43,7 +43,7 @@ def die_at(place: str) -> None:
         yield from original(*arguments)
         os.kill(os.getpid(), signal.SIGKILL)
 
-    setattr(run, step, telling if place == "after:_tell" else killing)
+    setattr(run, step, telling if place == "after:tell" else killing)
 
 
 def main(root: str, selection: str, run_id: str, place: str) -> int:

@@ -51,7 +51,7 @@ type: components.Dataset
 attributes:
   key: shop/sales
   sql: SELECT id, date_add(DATE '2026-01-01', CAST(id % 3 AS int)) AS day, id * 2 AS amount FROM range({rows})
-  partitions: {{type: daily, start: "2026-01-01", end: "2026-01-04", column: day}}
+  partitions: {{type: daily, start: "2026-01-01", end: "2026-01-04", column: day, ranges: true}}
   schema:
     columns:
       id: {{type: bigint}}

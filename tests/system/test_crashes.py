@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import subprocess
 import sys
@@ -23,7 +24,7 @@ from catalog.database import transaction
 from catalog.published import newest
 from catalog.records import RunState
 from catalog.runs import reap
-from settings import PROJECT_ROOT
+from settings import PROJECT_ROOT, settings
 from tests.projects import Project, load_project, write_project
 
 if TYPE_CHECKING:
@@ -44,10 +45,11 @@ BOUNDARIES = [
     "before:_write",
     "before:publish",
     "after:publish",
-    "before:_tell",
-    "after:_tell",
+    "before:tell",
+    "after:tell",
 ]
-JVM = ["jvm:_transform", "jvm:_write", "jvm:publish", "jvm:_tell"]
+JVM_NEEDED = ["jvm:_write"]
+JVM_NOT_NEEDED = ["jvm:_transform", "jvm:publish", "jvm:tell"]  # a transform begins with a JVM that lives
 RANDOM = [f"at random, {number}" for number in range(4)]
 
 
@@ -128,6 +130,13 @@ def assert_one_new_version(engine: Engine) -> None:
     assert RunState.RUNNING not in {row["state"] for row in states}
 
 
+def assert_manifest_is_current(engine: Engine) -> None:
+    published = newest(engine, DATASET)
+    assert published is not None
+    manifest = settings().home / "warehouse" / DATASET / "_published" / "current.json"
+    assert json.loads(manifest.read_text())["tag"] == published.tag
+
+
 @pytest.mark.parametrize("place", BOUNDARIES)
 def test_a_run_killed_between_two_steps(place: str, project: Project, engine: Engine, tmp_path: Path) -> None:
     run_id = str(uuid4())
@@ -137,15 +146,16 @@ def test_a_run_killed_between_two_steps(place: str, project: Project, engine: En
 
         published = newest(engine, DATASET)
         assert published is not None
-        expected = NEW if place in ("after:publish", "before:_tell", "after:_tell") else OLD
+        expected = NEW if place in ("after:publish", "before:tell", "after:tell") else OLD
         assert published.row_count == expected
 
         assert retry(project, run_id).success
     assert seen <= {OLD, NEW}
     assert_one_new_version(engine)
+    assert_manifest_is_current(engine)
 
 
-@pytest.mark.parametrize("place", JVM)
+@pytest.mark.parametrize("place", JVM_NEEDED)
 def test_a_run_whose_jvm_is_killed_fails_with_the_reason(
     place: str, project: Project, engine: Engine, tmp_path: Path
 ) -> None:
@@ -159,6 +169,15 @@ def test_a_run_whose_jvm_is_killed_fails_with_the_reason(
         assert "Spark" in attempt["reason"]
         assert retry(project, run_id).success
     assert_one_new_version(engine)
+
+
+@pytest.mark.parametrize("place", JVM_NOT_NEEDED)
+def test_a_jvm_that_is_killed_while_it_does_nothing_costs_the_preview_only(
+    place: str, project: Project, engine: Engine, tmp_path: Path
+) -> None:
+    assert child(tmp_path / "project", str(uuid4()), place).wait(timeout=120) == 0
+    assert_one_new_version(engine)
+    assert_manifest_is_current(engine)
 
 
 @pytest.mark.parametrize("when", RANDOM)

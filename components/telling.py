@@ -1,0 +1,159 @@
+"""What is told of a publish: to readers outside of the platform by manifests, to Dagster by its materializations.
+
+The versions are published by then. A manifest or a preview that fails is told as a warning and changes nothing of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import dagster as dg
+from dagster._core.definitions.data_version import DATA_VERSION_TAG, get_input_data_version_tag
+from sqlalchemy import Engine
+
+from catalog.errors import CatalogError
+from catalog.records import Outcome, Publication, ResolvedInput, RunState, Version, VersionDraft
+from catalog.runs import Attempt
+from components.plan import OutputPlan, ProcessPlan
+from components.report import check_results, column_schema, preview, reasons, version_metadata
+from resources.errors import ResourceError
+from resources.manifests import update_manifests
+
+if TYPE_CHECKING:
+    from resources.spark import SparkResource
+    from resources.store import VersionStore
+
+Results = Iterator[dg.MaterializeResult[None] | dg.AssetCheckResult]
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """What one output came to: the drafts that were audited and what publishing made of each."""
+
+    output: OutputPlan
+    drafts: Sequence[VersionDraft]
+    publications: Sequence[Publication]
+
+    @property
+    def visible(self) -> list[Publication]:
+        """Those that readers get."""
+        return [item for item in self.publications if item.outcome is Outcome.PUBLISHED]
+
+
+def tell(
+    context: dg.AssetExecutionContext,
+    engine: Engine,
+    plan: ProcessPlan,
+    current: Attempt,
+    inputs: Sequence[ResolvedInput],
+    published: Sequence[Published],
+    store: VersionStore,
+    spark: SparkResource,
+) -> Results:
+    """Report what was published; then end the attempt, and raise dg.Failure, with the reasons of what was not."""
+    for each in published:
+        if each.visible:
+            _tell_outside(context, engine, each, spark)
+    for each in published:
+        yield from _tell_dagster(context, plan, inputs, each, store)
+    unpublished = [
+        item for each in published for item in each.publications if item.outcome is not Outcome.PUBLISHED
+    ]
+    if unpublished:
+        description = "; ".join(reasons(unpublished))
+        blocked = any(item.outcome is Outcome.BLOCKED for item in unpublished)
+        current.end(RunState.BLOCKED if blocked else RunState.SUPERSEDED, description)
+        raise dg.Failure(
+            description=description, metadata={"reason": current.state.value.lower()}, allow_retries=False
+        )
+
+
+def _tell_outside(
+    context: dg.AssetExecutionContext, engine: Engine, published: Published, spark: SparkResource
+) -> None:
+    """Bring the manifests of what was published up to date."""
+    dataset = published.output.record.key
+    partitions = [item.version.partition for item in published.visible]
+    try:
+        update_manifests(engine, dataset, lambda: spark.session, partitions)
+    except (CatalogError, ResourceError) as error:
+        context.log.warning(
+            "%s is published, but not all of its manifests could be written, so that readers outside of the platform "
+            "may still find the version before: %s When that is put right, run `headrace manifests %s`.",
+            dataset,
+            error,
+            dataset,
+        )
+
+
+def _tell_dagster(
+    context: dg.AssetExecutionContext,
+    plan: ProcessPlan,
+    inputs: Sequence[ResolvedInput],
+    published: Published,
+    store: VersionStore,
+) -> Results:
+    """One result for an output that was published whole; of another, its checks, and an event for each version."""
+    output, visible = published.output, published.visible
+    checks = check_results(output, {draft.partition: draft.checks for draft in published.drafts})
+    if len(visible) < len(published.publications):
+        for item in visible:
+            context.log_event(
+                dg.AssetMaterialization(
+                    output.key,
+                    partition=item.version.partition,
+                    metadata=version_metadata(item),
+                    tags={DATA_VERSION_TAG: item.version.tag},
+                )
+            )
+        yield from checks
+        return
+    for item in visible if plan.partitions else ():
+        context.add_asset_metadata(version_metadata(item), output.key, item.version.partition)
+    newest = visible[-1]
+    shown: dict[str, Any] = {"preview": _preview(context, store, newest.version, output.sensitive)}
+    if plan.partitions:
+        context.add_asset_metadata(shown, output.key, newest.version.partition)
+    else:
+        shown |= version_metadata(newest)
+    yield dg.MaterializeResult(
+        asset_key=output.key,
+        data_version=dg.DataVersion(newest.version.tag),
+        check_results=checks,
+        metadata={
+            "dagster/column_schema": column_schema(newest.version.columns),
+            **({} if plan.partitions else shown),
+        },
+        tags=_inputs_read(inputs),
+    )
+
+
+def _preview(
+    context: dg.AssetExecutionContext, store: VersionStore, version: Version, sensitive: frozenset[str]
+) -> dg.MetadataValue[Any]:
+    """The version's first rows, or why they cannot be shown."""
+    try:
+        with store.explained(version.location, wholly=True):
+            return preview(store.read([version]), sensitive)
+    except ResourceError as error:
+        context.log.warning(
+            "%s is published, but its preview could not be made: %s `headrace read %s` tries again.",
+            version.dataset,
+            error,
+            version.dataset,
+        )
+        return dg.MetadataValue.text(f"There is no preview: {error}")
+
+
+def _inputs_read(inputs: Sequence[ResolvedInput]) -> dict[str, str]:
+    """The tags by which Dagster knows the versions that were read, which are not always the latest that it saw.
+
+    Only for inputs that are not partitioned: Dagster keeps one version for each input.
+    """
+    read = [choice.version for choice in inputs if choice.version.partition is None]
+    return {
+        get_input_data_version_tag(dg.AssetKey.from_user_string(version.dataset)): version.tag
+        for version in read
+    }
