@@ -14,7 +14,7 @@ from catalog.errors import IdempotencyConflict, UnknownRun, UnpublishedInput
 from catalog.identity import organisation_id
 from catalog.payload import jsonb
 from catalog.pins import dataset_ids
-from catalog.records import CheckStatus, Column, Outcome, Publication, Version, VersionDraft
+from catalog.records import CheckStatus, Outcome, Publication, Version, VersionDraft
 from catalog.schema import schema_hash
 from catalog.sql import statement
 
@@ -67,23 +67,22 @@ def publish(engine: Engine, run_id: UUID | None, drafts: Sequence[VersionDraft])
         ) from error
     return [
         Publication(
-            version=replayed.get(row["version_id"]) or _version(run_id, draft, hashes[draft.columns], row),
+            version=replayed.get(row["version_id"]) or _version(run_id, draft, digest, row),
             outcome=Outcome(row["outcome"]),
             generation=row["generation"],
             reason=row["reason"],
             replayed=row["replayed"],
         )
-        for draft, row in zip(drafts, rows, strict=True)
+        for draft, digest, row in zip(drafts, hashes, rows, strict=True)
     ]
 
 
 def _store(
     cursor: Cursor[dict[str, Any]], places: dict[str, Any], parameters: dict[str, Any]
 ) -> list[dict[str, Any]]:
-    """Reserve, lock, publish: three statements in one round trip."""
+    """Reserve the pointers, then publish: two statements in one round trip."""
     with cursor.connection.pipeline():
         statement("reserve").execute(cursor, places)
-        statement("lock").execute(cursor, places)
         return statement("publish").execute(cursor, parameters).fetchall()
 
 
@@ -120,22 +119,25 @@ def _places(outputs: Sequence[tuple[str, str | None]]) -> dict[str, Any]:
     }
 
 
-def _parameters(
-    run_id: UUID | None, drafts: Sequence[VersionDraft], hashes: dict[tuple[Column, ...], str]
-) -> dict[str, Any]:
+def _parameters(run_id: UUID | None, drafts: Sequence[VersionDraft], hashes: Sequence[str]) -> dict[str, Any]:
     reported = events.reports(run_id, drafts)
     return {
         "organisation": organisation_id(),
         "namespace": events.namespace(),
         "run_id": run_id,
-        "drafts": jsonb([_row(i, draft, hashes[draft.columns]) for i, draft in enumerate(drafts)]),
-        "schemas": jsonb({digest: columns for columns, digest in hashes.items()}),
+        "drafts": jsonb(
+            [_row(i, draft, digest) for i, (draft, digest) in enumerate(zip(drafts, hashes, strict=True))]
+        ),
+        "schemas": jsonb({digest: draft.columns for draft, digest in zip(drafts, hashes, strict=True)}),
         "events": jsonb(reported),
     }
 
 
-def _schema_hashes(drafts: Sequence[VersionDraft]) -> dict[tuple[Column, ...], str]:
-    return {columns: schema_hash(columns) for columns in {draft.columns for draft in drafts}}
+def _schema_hashes(drafts: Sequence[VersionDraft]) -> list[str]:
+    """The schema hash of each draft; drafts of one run share their columns, which are hashed once."""
+    columns = {id(draft.columns): draft.columns for draft in drafts}
+    hashes = {identity: schema_hash(each) for identity, each in columns.items()}
+    return [hashes[id(draft.columns)] for draft in drafts]
 
 
 def _row(ordinal: int, draft: VersionDraft, schema: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
--- Stores the drafts and moves the pointers, all at once. The pointers are locked (reserve.sql, lock.sql), so that every
+-- Stores the drafts and moves the pointers, all at once. The pointers are locked (reserve.sql), so that every
 -- decision taken from this statement's snapshot still holds when it writes.
 WITH draft AS MATERIALIZED (
     SELECT item.*, dataset.dataset_id, gen_random_uuid() AS version_id, clock_timestamp() AS now
