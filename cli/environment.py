@@ -18,6 +18,8 @@ def environment() -> dict[str, str]:
     """
     database.connect()
     return {
+        # Of a range of partitions Dagster otherwise writes the event of each in a transaction of its own.
+        "DAGSTER_EVENT_BATCH_SIZE": "1000",
         "DAGSTER_HOME": str(_dagster_home()),
         "DAGSTER_POSTGRES_URL": _psycopg2_url(database.dagster_url()),
         "HEADRACE_HOME": str(settings().home.resolve()),

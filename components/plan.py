@@ -53,8 +53,8 @@ class Transform(Protocol):
 class PartitionColumn(Protocol):
     """Yields, for a frame's row, the partition key that it belongs to, as a Spark column of strings."""
 
-    def __call__(self) -> Column:
-        """The key of each row."""
+    def __call__(self, frame: DataFrame) -> Column:
+        """The key of each row of the frame."""
         ...
 
 

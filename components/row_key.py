@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from components.declaration import Multi, Static, Time
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column
+    from pyspark.sql import Column, DataFrame
 
 _SECONDS_OF_DAY = 86_400
 
@@ -24,11 +25,12 @@ class KeyColumn:
         """The columns that it reads."""
         return tuple(cast("str", dimension.column) for dimension in self.dimensions)
 
-    def __call__(self) -> Column:
-        """The key as a Spark column of strings."""
+    def __call__(self, frame: DataFrame) -> Column:
+        """The key of each row of the frame, as a column of strings."""
         from pyspark.sql import functions as f
 
-        parts = [_key_of(dimension) for dimension in self.dimensions]
+        types = {name.lower(): type_ for name, type_ in frame.dtypes}
+        parts = [_key_of(dimension, types) for dimension in self.dimensions]
         return parts[0] if len(parts) == 1 else f.concat_ws("|", *parts)
 
 
@@ -42,16 +44,17 @@ def partition_column(partitions: Time | Static | Multi) -> KeyColumn | None:
     return KeyColumn(dimensions) if all(dimension.column for dimension in dimensions) else None
 
 
-def _key_of(dimension: Time | Static) -> Column:
+def _key_of(dimension: Time | Static, types: Mapping[str, str]) -> Column:
     from pyspark.sql import functions as f
 
-    column = f.col(cast("str", dimension.column))
+    name = cast("str", dimension.column)
+    column = f.col(name)
     if isinstance(dimension, Static):
         return column.cast("string")
     # A timestamp is an instant and has to be read in the partitions' zone; anything else is a local time already.
-    return f.when(
-        f.typeof(column) == "timestamp", _key_of_instant(column.cast("timestamp"), dimension)
-    ).otherwise(_key_of_local(column.cast("timestamp_ntz"), dimension))
+    if types.get(name.lower()) == "timestamp":
+        return _key_of_instant(column, dimension)
+    return _key_of_local(column.cast("timestamp_ntz"), dimension)
 
 
 def _key_of_instant(instant: Column, dimension: Time) -> Column:

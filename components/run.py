@@ -237,7 +237,7 @@ def _write(
         output=OutputFormat(output.record.format, output.options, output.location),
         columns=output.record.columns,
         checks=output.record.checks,
-        partition=_partition_write(plan, keys),
+        partition=_partition_write(plan, frame, keys),
     )
     context.log.info("%s: wrote %d rows", output.record.key, sum(version.row_count for version in written))
     return tag, written
@@ -257,14 +257,16 @@ def _refuse_breaking_change(engine: Engine, output: OutputPlan, frame: DataFrame
         )
 
 
-def _partition_write(plan: ProcessPlan, keys: Sequence[PartitionKey]) -> PartitionWrite | None:
+def _partition_write(
+    plan: ProcessPlan, frame: DataFrame, keys: Sequence[PartitionKey]
+) -> PartitionWrite | None:
     from pyspark.sql import functions as F
 
     if plan.partitions is None:
         return None
     named = tuple(key for key in keys if key is not None)
     column = plan.partitions.column
-    return PartitionWrite(column() if column else F.lit(named[0]), named)
+    return PartitionWrite(column(frame) if column else F.lit(named[0]), named)
 
 
 def _draft(

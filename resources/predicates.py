@@ -189,9 +189,13 @@ def _meets(kind: str, value: Column, parameters: _Parameters) -> Column:
 def _length(length: Column, parameters: _Parameters) -> Column:
     exact: int | None = parameters.get("exact_value")
     if exact is not None:
-        return length.between(exact, exact)
-    low, high = parameters.get("min_value"), parameters.get("max_value")
-    return length.between(0 if low is None else low, 2**31 - 1 if high is None else high)
+        return length == exact
+    low: int | None = parameters.get("min_value")
+    high: int | None = parameters.get("max_value")
+    # One comparison where there is one bound: Spark counts the characters anew for each.
+    if high is None:
+        return length >= (low or 0)
+    return length <= high if low is None else length.between(low, high)
 
 
 def _pattern(pattern: str | re.Pattern[str]) -> str:
