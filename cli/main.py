@@ -10,6 +10,7 @@ from cli import (
     comparing,
     datasets,
     demo,
+    legacy,
     lineage,
     machine,
     manifests,
@@ -47,6 +48,14 @@ for group in (
     retention,
 ):
     app.add_typer(group.app)
+
+
+app.add_typer(
+    legacy.app,
+    name="legacy",
+    rich_help_panel=legacy.PANEL,
+    help="An Autosys estate as its JIL files and calendar exports describe it.",
+)
 
 
 @app.callback()

@@ -37,12 +37,13 @@ def _section(name: str, command: Any, parent: typer.Context) -> str:  # noqa: AN
     return "\n\n".join(
         part
         for part in (
-            f"### `headrace {name}`",
+            f"### `{context.command_path}`",
             *_description(command),
             f"```text\n{usage}\n```",
             _parameters(command, context, "Arguments", argument=True),
             _parameters(command, context, "Options"),
             _examples(command),
+            *[_section(each, inner, context) for each, inner in getattr(command, "commands", {}).items()],
         )
         if part
     )

@@ -13,7 +13,7 @@ from components.modules import Import, read_python
 _BASES = ("", "src")
 # A new version of Headrace itself makes nobody's data stale.
 _HEADRACE = frozenset(
-    {"catalog", "cli", "components", "definitions", "jobs", "resources", "sensors", "settings"}
+    {"catalog", "cli", "components", "definitions", "jobs", "legacy", "resources", "sensors", "settings"}
 )
 
 

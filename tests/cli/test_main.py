@@ -46,7 +46,7 @@ def test_questions_import_neither_dagster_nor_spark(shop: Engine, words: list[st
 
 def test_help_lists_every_command_in_a_section(invoke: Invoke) -> None:
     said = invoke("--help").stdout
-    for section in ("To begin with:", "Datasets:", "Runs:", "Versions:", "This machine:"):
+    for section in ("To begin with:", "Datasets:", "Runs:", "Versions:", "This machine:", "Autosys estate:"):
         assert section in said
     assert "None:" not in said
     assert "$ headrace demo" in said

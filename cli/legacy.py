@@ -1,0 +1,296 @@
+"""`headrace legacy`: an Autosys estate as its own files describe it; neither database nor Spark is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, date, datetime
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+from zoneinfo import ZoneInfo
+
+import typer
+
+from cli.arguments import AsJson, examples, time_of
+from cli.errors import CommandError
+from cli.estates import EstateFiles, read, read_and_warn
+from cli.output import emit, facts, moment, show, table
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from legacy import Estate, Expected
+
+app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+PANEL = "Autosys estate"
+LISTED = 500  # rows of a table
+DOUBTFUL = 0.2  # below are logs
+
+
+def today() -> date:
+    """The day, in UTC, on which calendars may have run out."""
+    return datetime.now(UTC).date()
+
+
+def zone_of(text: str) -> ZoneInfo:
+    """A time zone by its name."""
+    from legacy.schedules import zone_named
+
+    try:
+        return zone_named(text)
+    except ValueError as error:
+        raise typer.BadParameter(f"{error}; write a name such as Europe/London") from error
+
+
+@app.command(
+    rich_help_panel=PANEL,
+    epilog=examples(
+        "headrace legacy report jobs.jil calendars.txt", "headrace legacy report estate/ --strict --json"
+    ),
+)
+def report(
+    files: EstateFiles,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 if there are errors.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Say what an estate holds, and what is wrong or doubtful about it, by file and line."""
+    from cli.estate_report import report_of, tell_report
+    from cli.launching import progress
+    from legacy import Gravity, lint
+
+    estate = read(files)
+    with progress("looking for what is wrong"):
+        found = lint(estate, today=today())
+    if as_json:
+        emit(report_of(estate, found))
+    else:
+        tell_report(estate, found)
+    if strict and any(finding.gravity is Gravity.ERROR for finding in found):
+        raise typer.Exit(1)
+
+
+@app.command(
+    rich_help_panel=PANEL,
+    epilog=examples("headrace legacy jobs jobs.jil", "headrace legacy jobs estate/ --like 'FIN_%'"),
+)
+def jobs(
+    files: EstateFiles,
+    like: Annotated[
+        str | None,
+        typer.Option(metavar="PATTERN", help="Only those with this name; % or * stands for any letters."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List jobs: type, box, machine, owner, what starts them, and what they wait for."""
+    from cli.estate_rows import job_as_json, waits_for
+
+    estate = read_and_warn(files)
+    found = [job for job in estate.jobs.values() if like is None or _is_like(job.name, like)]
+    if as_json:
+        emit({"jobs": [job_as_json(job, estate) for job in found]})
+    elif found:
+        from legacy import start_in_words
+
+        rows = [
+            (job.name, job.type, job.box, job.machine, job.owner, start_in_words(job), waits_for(job))
+            for job in found[:LISTED]
+        ]
+        show(table(["job", "type", "box", "machine", "owner", "starts", "waits for"], rows))
+        if len(found) > LISTED:
+            typer.echo(f"The first {LISTED} of {len(found):,}; --like narrows them down, --json has all.")
+    else:
+        typer.echo("No job is like that." if like else "There are no jobs in these files.")
+
+
+@app.command(
+    rich_help_panel=PANEL,
+    epilog=examples(
+        "headrace legacy expected FIN_NIGHT_BOX jobs.jil calendars.txt --zone Europe/London",
+        "headrace legacy expected FIN_NIGHT_BOX jobs.jil --after 2026-12-24T18:00",
+    ),
+)
+def expected(
+    job: Annotated[str, typer.Argument(metavar="JOB", help="The job's name.")],
+    files: EstateFiles,
+    after: Annotated[
+        datetime | None,
+        typer.Option(
+            metavar="TIME",
+            parser=time_of,
+            help="The first start later than this (ISO 8601; UTC unless it says otherwise). [default: now]",
+        ),
+    ] = None,
+    zone: Annotated[
+        ZoneInfo | None,
+        typer.Option(
+            metavar="ZONE",
+            parser=zone_of,
+            help="The zone of the Autosys server, for jobs that name none. [default: UTC]",
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Work out when a job is expected to start next, and why.
+
+    It is taken that what the job waits for succeeds, and that global variables have the values that are asked for.
+    """
+    from legacy import Clock, Forecast
+
+    estate = read_and_warn(files)
+    if job not in estate.jobs:
+        raise CommandError(_no_such_job(job, estate))
+    calendars = estate.calendars
+    clock = Clock(zone or ZoneInfo("UTC"), calendars.calendars, calendars.cycles)
+    start = Forecast(estate, after or datetime.now(UTC), clock, {}).start(job)
+    schedule = estate.jobs[job].schedule
+    named = schedule.timezone if schedule.starts_itself else None
+    if as_json:
+        due = start.clock
+        emit(
+            {
+                "job": job,
+                "at": start.at,
+                "not_before": start.not_before,
+                "local": due.local if due else None,
+                "zone": named or (str(clock.zone) if schedule.starts_itself else None),
+                "must_start": due.must_start if due else None,
+                "must_complete": due.must_complete if due else None,
+                "why": start.why,
+            }
+        )
+        return
+    zone_words = (
+        f"{clock.zone}, the server's" if zone else "UTC; the job names none, and --zone says the server's"
+    )
+    show(_expected(job, start, (named or zone_words) if schedule.starts_itself else None))
+
+
+@app.command(
+    rich_help_panel=PANEL,
+    epilog=examples(
+        "headrace legacy candidates jobs.jil", "headrace legacy candidates estate/ --at-least 0.8 --json"
+    ),
+)
+def candidates(
+    files: EstateFiles,
+    at_least: Annotated[
+        float, typer.Option(min=0, max=1, metavar="CONFIDENCE", help="Only those at least as certain.")
+    ] = DOUBTFUL,
+    as_json: AsJson = False,
+) -> None:
+    """List the files that jobs seem to read and write: candidates for datasets, with the evidence.
+
+    The confidence goes from 0 to 1. Nothing becomes a dataset by being listed.
+    """
+    from cli.estate_rows import candidate_as_json, evidence_in_words
+    from legacy import candidates as candidates_of
+
+    found = candidates_of(read_and_warn(files))
+    kept = [each for each in found if each.confidence >= at_least]
+    if as_json:
+        emit({"candidates": [candidate_as_json(each) for each in kept]})
+        return
+    if kept:
+        rows = [
+            (
+                each.pattern,
+                f"{each.confidence:.2f}",
+                each.writers,
+                each.readers,
+                evidence_in_words(each.evidence),
+            )
+            for each in kept[:LISTED]
+        ]
+        show(table(["files", "#confidence", "written by", "read by", "evidence"], rows))
+        if len(kept) > LISTED:
+            typer.echo(f"The most certain {LISTED} of {len(kept):,}; --json has all.")
+    hidden = len(found) - len(kept)
+    if hidden:
+        typer.echo(f"{hidden:,} below {at_least:g} left out; --at-least 0 shows them.")
+    elif not found:
+        typer.echo("No job of these files shows which files it reads or writes.")
+
+
+@app.command(
+    rich_help_panel=PANEL,
+    epilog=examples("headrace legacy diff monday.jil tuesday.jil", "headrace legacy diff old/ new/ --json"),
+)
+def diff(
+    before: Annotated[
+        Path, typer.Argument(metavar="OLD", exists=True, help="File or directory to compare from.")
+    ],
+    after: Annotated[
+        Path, typer.Argument(metavar="NEW", exists=True, help="File or directory to compare to.")
+    ],
+    as_json: AsJson = False,
+) -> None:
+    """Compare two states of an estate: jobs, machines, calendars and other objects added, changed and removed.
+
+    What moved within the files, or is only written otherwise, has not changed.
+    """
+    from legacy import compare
+
+    found = compare(read_and_warn([before]), read_and_warn([after]))
+    if as_json:
+        emit(found)
+        return
+    typer.echo(
+        f"{len(found.added):,} added, {len(found.changed):,} changed, {len(found.removed):,} removed."
+        if found
+        else "Nothing differs."
+    )
+    changes = [
+        (name, change.attribute, _without(change.before, change.after), _without(change.after, change.before))
+        for name, changes in found.changed.items()
+        for change in changes
+    ]
+    for title, names in (("added", found.added), ("removed", found.removed)):
+        if names:
+            show(table([title], [[name] for name in names]))
+    if changes:
+        show(table(["changed", "attribute", "from", "to"], changes))
+
+
+def _is_like(name: str, pattern: str) -> bool:
+    return fnmatchcase(name, pattern.replace("%", "*").replace("[", "[[]"))
+
+
+def _no_such_job(job: str, estate: Estate) -> str:
+    from difflib import get_close_matches
+
+    lower = {name.lower(): name for name in estate.jobs}
+    near = [lower[name] for name in get_close_matches(job.lower(), lower, 3)]
+    meant = f"; did you mean {' or '.join(near)}?" if near else "; `headrace legacy jobs` lists them"
+    return f"there is no job {job} in these files{meant}"
+
+
+def _expected(job: str, start: Expected, zone: str | None) -> Table:
+    due = start.clock
+    return facts(
+        [
+            ("job", job),
+            ("next start", _next(start)),
+            ("by its own clock", f"{due.local:%a %Y-%m-%d %H:%M:%S %Z}" if due else None),
+            ("zone", zone),
+            ("must start by", due.must_start if due else None),
+            ("must complete by", due.must_complete if due else None),
+            ("why", "\n".join(start.why)),
+        ]
+    )
+
+
+def _next(start: Expected) -> str:
+    if start.at is not None:
+        return moment(start.at)
+    bound = f", but not before {moment(start.not_before)}" if start.not_before else ""
+    return f"cannot be told{bound}"
+
+
+def _without(values: Sequence[str], others: Sequence[str]) -> str | None:
+    """The values that the other side does not have; all of them when the order alone differs."""
+    own = [value for value in values if value not in others] or values
+    return "\n".join(own) or None

@@ -1,0 +1,240 @@
+"""The language of job conditions: text to a tree, and back.
+
+AND and OR bind equally and are read from left to right, so `s(a) | s(b) & s(c)` is `(s(a) | s(b)) & s(c)`;
+parentheses force. There is no NOT. In the tree a chain of the same operator is one node, so equal meanings of that
+sort are equal trees.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Wanted(StrEnum):
+    """What an atom asks of a job; the values are the short forms."""
+
+    SUCCESS = "s"
+    FAILURE = "f"
+    DONE = "d"
+    TERMINATED = "t"
+    NOT_RUNNING = "n"
+
+
+@dataclass(frozen=True, slots=True)
+class Lookback:
+    """How old the answer may be: `minutes` before now; 0 asks for an end after the dependent's own last end.
+
+    None: for ever (written 9999).
+    """
+
+    minutes: int | None
+
+    def __str__(self) -> str:
+        if self.minutes is None:
+            return "9999"
+        hours, minutes = divmod(self.minutes, 60)
+        return f"{hours:02d}.{minutes:02d}" if self.minutes else "0"
+
+
+@dataclass(frozen=True, slots=True)
+class JobIs:
+    """`s(job)` and its kin. instance: the other scheduler whose job is meant (`s(job^PRD)`); None: this one."""
+
+    wanted: Wanted
+    job: str
+    instance: str | None = None
+    lookback: Lookback | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ExitIs:
+    """`e(job) <operator> code`."""
+
+    job: str
+    operator: str
+    code: int
+    instance: str | None = None
+    lookback: Lookback | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GlobalIs:
+    """`v(NAME) <operator> "value"`."""
+
+    name: str
+    operator: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class AllOf:
+    """AND; none of the parts is itself an AllOf."""
+
+    parts: tuple["Condition", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AnyOf:
+    """OR; none of the parts is itself an AnyOf."""
+
+    parts: tuple["Condition", ...]
+
+
+Atom = JobIs | ExitIs | GlobalIs
+Condition = Atom | AllOf | AnyOf
+
+
+class ConditionError(ValueError):
+    """A text that is no condition: what is wrong, and at which character (from 0)."""
+
+    def __init__(self, message: str, text: str, position: int) -> None:
+        excerpt = text[max(0, position - 20) : position + 30].replace("\n", " ")
+        super().__init__(f"{message}, at character {position + 1}: ...{excerpt}")
+        self.position = position
+
+
+_TESTS = {
+    **{wanted.value: wanted for wanted in Wanted},
+    **{wanted.name.lower().replace("_", ""): wanted for wanted in Wanted},
+}
+_DEEPEST = (
+    200  # parentheses and turns from AND to OR; nobody writes more, and what walks the tree calls itself
+)
+_LONGEST_LOOKBACK = 9998 * 60 + 59
+
+_ATOM = re.compile(
+    r"""\s*(?:(not\s*running)|([A-Za-z]+))\s*\(\s*([^\s(),^|&"]+)\s*(?:\^\s*(\w+)\s*)?(?:,\s*([^\s()]+)\s*)?\)""",
+    re.IGNORECASE,
+)
+_COMPARISON = re.compile(r"""\s*(!=|<=|>=|=|<|>)\s*("[^"]*"|[^\s()&|"]+)""")
+_OPERATOR = re.compile(r"\s*(?:(&&?|and\b)|(\|\|?|or\b))", re.IGNORECASE)
+_BLANK = re.compile(r"\s*")
+_LOOKBACK = re.compile(r"(\d{1,4})(?:\\?[.:](\d\d))?")
+
+
+def parse(text: str) -> Condition:
+    """The tree of a condition in long or short form, in any case. Raises ConditionError."""
+    left: Condition | None = None
+    conjunction: bool | None = None  # True for AND, False for OR, None when an atom comes first
+    waiting: list[tuple[Condition | None, bool | None]] = []
+    turns = 0
+    position = _blank(text, 0)
+    while True:
+        if len(waiting) + turns > _DEEPEST:
+            raise ConditionError(
+                f"more than {_DEEPEST} levels of AND and OR within one another", text, position
+            )
+        if text.startswith("(", position):
+            waiting.append((left, conjunction))
+            left, conjunction = None, None
+            position = _blank(text, position + 1)
+            continue
+        atom, position = _atom(text, position)
+        left = _joined(left, conjunction, atom)
+        position = _blank(text, position)
+        while waiting and text.startswith(")", position):
+            outer, conjunction = waiting.pop()
+            left = _joined(outer, conjunction, left)
+            position = _blank(text, position + 1)
+        if position == len(text):
+            if waiting:
+                raise ConditionError("a parenthesis is not closed", text, position)
+            return left
+        operator = _OPERATOR.match(text, position)
+        if operator is None:
+            raise ConditionError("expected AND (&) or OR (|)", text, position)
+        turns += conjunction is not None and conjunction != (operator[1] is not None)
+        conjunction = operator[1] is not None
+        position = _blank(text, operator.end())
+
+
+def unparse(condition: Condition) -> str:
+    """The condition as text in the short form (`s(a) & s(b)`) that parses to an equal tree."""
+    match condition:
+        case AllOf(parts) | AnyOf(parts):
+            word = "&" if isinstance(condition, AllOf) else "|"
+            return f" {word} ".join(
+                f"({unparse(part)})" if isinstance(part, AllOf | AnyOf) else unparse(part) for part in parts
+            )
+        case GlobalIs(name, operator, value):
+            return f'v({name}) {operator} "{value}"'
+        case ExitIs(job, operator, code, instance, lookback):
+            return f"{_call('e', job, instance, lookback)} {operator} {code}"
+        case JobIs(wanted, job, instance, lookback):
+            return _call(wanted.value, job, instance, lookback)
+
+
+def atoms(condition: Condition) -> Iterator[Atom]:
+    """Every atom of a condition, from left to right."""
+    match condition:
+        case AllOf(parts) | AnyOf(parts):
+            for part in parts:
+                yield from atoms(part)
+        case _:
+            yield condition
+
+
+def _call(word: str, job: str, instance: str | None, lookback: Lookback | None) -> str:
+    return f"{word}({job}{f'^{instance}' if instance else ''}{f', {lookback}' if lookback else ''})"
+
+
+def _joined(left: Condition | None, conjunction: bool | None, right: Condition) -> Condition:
+    if left is None or conjunction is None:
+        return right
+    kind = AllOf if conjunction else AnyOf
+    parts = (left.parts if isinstance(left, kind) else (left,)) + (
+        right.parts if isinstance(right, kind) else (right,)
+    )
+    return kind(parts)
+
+
+def _blank(text: str, position: int) -> int:
+    found = _BLANK.match(text, position)
+    return found.end() if found else position
+
+
+def _atom(text: str, position: int) -> tuple[Atom, int]:
+    found = _ATOM.match(text, position)
+    if found is None:
+        if text.startswith("!", position):
+            raise ConditionError("there is no NOT in conditions", text, position)
+        if position == len(text):
+            raise ConditionError("the condition ends where something is still expected", text, position)
+        raise ConditionError("expected a test such as success(job) or v(GLOBAL) = value", text, position)
+    word = "notrunning" if found[1] else found[2].lower()
+    job, instance, end = found[3], found[4], found.end()
+    lookback = _lookback(found[5], text, found.start(5)) if found[5] is not None else None
+    if word in _TESTS:
+        return JobIs(_TESTS[word], job, instance, lookback), end
+    if word not in ("e", "exitcode", "v", "value"):
+        raise ConditionError(f"{word}() is no test; there are s, f, d, t, n, e and v", text, found.start(2))
+    comparison = _COMPARISON.match(text, end)
+    if comparison is None:
+        raise ConditionError(f"{word}({job}) needs a comparison, such as `= 0`", text, end)
+    value = comparison[2].strip('"')
+    if word in ("v", "value"):
+        if lookback or instance:
+            raise ConditionError("a global variable has neither lookback nor instance", text, found.start(2))
+        return GlobalIs(job, comparison[1], value), comparison.end()
+    try:
+        code = int(value)
+    except ValueError:
+        raise ConditionError(
+            f"an exit code is a whole number, not {value!r}", text, comparison.start(2)
+        ) from None
+    return ExitIs(job, comparison[1], code, instance, lookback), comparison.end()
+
+
+def _lookback(written: str, text: str, position: int) -> Lookback:
+    found = _LOOKBACK.fullmatch(written)
+    if found is None or int(found[2] or 0) > 59:
+        raise ConditionError(
+            f"{written!r} is no lookback: write hours, or hours.minutes with two digits", text, position
+        )
+    hours, minutes = int(found[1]), int(found[2] or 0)
+    if hours == 9999 and not minutes:
+        return Lookback(None)
+    if hours * 60 + minutes > _LONGEST_LOOKBACK:
+        raise ConditionError("a lookback is at most 9998.59; 9999 stands for ever", text, position)
+    return Lookback(hours * 60 + minutes)
