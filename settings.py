@@ -4,6 +4,8 @@ Read from `headrace.toml` beside this file and from HEADRACE_* environment varia
 HEADRACE_DATABASE_URL or HEADRACE_SPARK__MASTER. Every room reads its settings here and nowhere else.
 """
 
+import json
+import os
 from functools import cache
 from pathlib import Path
 
@@ -12,10 +14,15 @@ from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
+    SettingsError,
     TomlConfigSettingsSource,
 )
 
 PROJECT_ROOT = Path(__file__).resolve().parent
+
+
+class WrongVariable(Exception):
+    """An environment variable that is not written as it has to be; the message names it."""
 
 
 class SparkSettings(BaseModel):
@@ -71,6 +78,25 @@ class Settings(BaseSettings):
 def settings() -> Settings:
     """The settings of this process, read once.
 
-    Raises pydantic.ValidationError naming the field when headrace.toml or the environment has a wrong value.
+    Raises pydantic.ValidationError naming the field when headrace.toml or the environment has a wrong value,
+    WrongVariable when an environment variable that has to be JSON is not.
     """
-    return Settings()
+    try:
+        return Settings()
+    except SettingsError as error:
+        names = " and ".join(name for name in sorted(os.environ) if _is_broken_json(name))
+        raise WrongVariable(
+            f"{names or error} is no JSON object: write it as in"
+            """ HEADRACE_SPARK__CONF='{"spark.sql.shuffle.partitions": "8"}'"""
+        ) from error
+
+
+def _is_broken_json(name: str) -> bool:
+    """Whether the variable has to be JSON and is not."""
+    if name.upper() not in {"HEADRACE_SPARK", "HEADRACE_SPARK__CONF"}:
+        return False
+    try:
+        json.loads(os.environ[name])
+    except ValueError:
+        return True
+    return False

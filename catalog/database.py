@@ -187,8 +187,9 @@ def _readable(engine: Engine, error: BaseException | None) -> CatalogError:
     """The error for a person; neither the message nor the place shows a password."""
     state = getattr(error, "sqlstate", None)
     place = _place(engine)
-    text = str(error).strip().splitlines()
-    said = text[-1] if text else "no connection"
+    # libpq's lines that begin with a tab are guesses ("Is the server running?") about the line before.
+    text = [line for line in str(error).strip().splitlines() if not line.startswith("\t")]
+    said = text[-1].removeprefix("- ").rstrip(".") if text else "no connection"
     password = engine.url.password
     if password:
         said = said.replace(str(password), "***")

@@ -29,12 +29,13 @@ class UnknownDataset(CatalogError):
     @classmethod
     def among(cls, keys: Iterable[str], known: Iterable[str]) -> "UnknownDataset":
         """The error for `keys`, with the nearest of the `known` ones as a hint."""
-        names = sorted(set(keys))
-        near = [match for name in names for match in get_close_matches(name, list(known), n=1)]
+        names, there = sorted(set(keys)), list(known)
+        near = [match for name in names for match in get_close_matches(name, there, n=1)]
         hint = f" Did you mean {', '.join(sorted(set(near)))}?" if near else ""
+        listed = "`headrace datasets` lists those that are" if there else "None is"
         return cls(
-            f"not registered in the catalog: {', '.join(names)}.{hint} "
-            "Datasets are registered when the definitions load; `headrace datasets` lists them."
+            f"not registered in the catalog: {', '.join(names)}.{hint} {listed};"
+            " `headrace materialize 'key:\"*\"' --dry-run` registers what is declared."
         )
 
 

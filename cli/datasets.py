@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from cli.arguments import AsJson, Dataset, Partition, examples
+from cli.frames import tagged
 from cli.output import ago, emit, facts, moment, show, size, span, table
 
 if TYPE_CHECKING:
@@ -56,19 +58,25 @@ def datasets(
         typer.echo(
             "No dataset is like that."
             if filtered
-            else "No dataset is registered; `headrace demo` makes some."
+            else "No dataset is registered. `headrace materialize 'key:\"*\"' --dry-run` registers what is declared and"
+            " computes nothing; `headrace demo` makes some to look at."
         )
 
 
 @app.command("show", rich_help_panel=PANEL, epilog=examples("headrace show flights/flights_clean"))
 def show_dataset(dataset: Dataset, as_json: AsJson = False) -> None:
-    """Show a dataset: columns, checks, SLA, neighbours, and what is published."""
+    """Show a dataset: columns, checks, SLA, neighbours, and what is published.
+
+    Where no columns are declared, they are those of the newest published version.
+    """
     from catalog import queries
     from catalog.database import connect
 
     engine = connect()
     detail = queries.dataset(engine, dataset)
     [standing] = queries.status(engine, [dataset])
+    if not detail.columns and standing.newest_tag:
+        detail = replace(detail, columns=tagged(engine, dataset, standing.newest_tag, None)[0].columns)
     if as_json:
         emit({"dataset": detail, "status": standing, "freshness": fresh(standing)})
         return

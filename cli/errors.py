@@ -7,7 +7,9 @@ import sys
 import typer
 
 # The rooms whose exceptions carry a message for people; anything else is a defect or a surprise.
-ROOMS = frozenset({"assets", "catalog", "cli", "components", "jobs", "legacy", "resources", "sensors"})
+ROOMS = frozenset(
+    {"assets", "catalog", "cli", "components", "jobs", "legacy", "resources", "sensors", "settings"}
+)
 
 
 class CommandError(Exception):

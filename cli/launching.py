@@ -35,7 +35,11 @@ class Ending(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FinishedRun:
-    """A planned run after its end; `reasons` has a line for each process that failed."""
+    """A planned run after its end.
+
+    published: what it made, also where another process of it failed; missing: what it should have made and did not.
+    reasons: a line for each process that failed.
+    """
 
     datasets: tuple[str, ...]
     partitions: tuple[str, ...]
@@ -43,6 +47,8 @@ class FinishedRun:
     seconds: float
     dagster_run_id: str | None = None
     reasons: tuple[str, ...] = ()
+    published: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
 
 
 @contextmanager
@@ -86,13 +92,12 @@ def execute_all(
     finished = []
     for number, run in enumerate(runs, 1):
         if any(item.dataset in missing for each in run.plans for item in each.inputs):
-            result = FinishedRun(datasets(run), keys(run), Ending.SKIPPED, 0.0)
+            result = FinishedRun(datasets(run), keys(run), Ending.SKIPPED, 0.0, missing=datasets(run))
         else:
             what = f"({number}/{len(runs)}) {described(run)}"
             with own_output() as terminal, progress(what, terminal) as tell:
                 result = _executed(run, instance, partial(_tell_of, tell, what))
-        if result.ending is not Ending.SUCCESS:
-            missing.update(result.datasets)
+        missing.update(result.missing)
         finished.append(result)
         told(result)
     return finished
@@ -114,8 +119,11 @@ def keys(run: PlannedRun) -> tuple[str, ...]:
 
 def described(run: PlannedRun | FinishedRun) -> str:
     """The datasets and partitions of a run, in a line."""
-    names = run.datasets if isinstance(run, FinishedRun) else datasets(run)
-    partitions = [key for key in run.partitions if key is not None]
+    return _named(run.datasets if isinstance(run, FinishedRun) else datasets(run), run.partitions)
+
+
+def _named(names: Sequence[str], keys: Sequence[str | None]) -> str:
+    partitions = [key for key in keys if key is not None]
     if not partitions:
         return ", ".join(names)
     several = f"{partitions[0]} to {partitions[-1]}, {len(partitions)} partitions"
@@ -175,7 +183,8 @@ def line(run: FinishedRun) -> str:
     if run.ending is Ending.SKIPPED:
         return f"skipped  {described(run)}: an input was not made"
     lines = [
-        f"failed   {described(run)} after {span_of(run.seconds)}",
+        f"failed   {_named(run.missing or run.datasets, run.partitions)} after {span_of(run.seconds)}",
+        *([f"published all the same: {', '.join(run.published)}"] if run.published else []),
         *run.reasons,
         f"headrace why {run.dagster_run_id}",
     ]
@@ -197,6 +206,12 @@ def _executed(run: PlannedRun, instance: dg.DagsterInstance, tell: Callable[[str
     result = execute(_told_by(tell), run, instance, {"loggers": {"console": {}}})
     if any(_was_interrupted(event) for event in result.all_events):
         raise KeyboardInterrupt
+    # A dataset is told to Dagster only once all its partitions of the run are published.
+    told = {
+        event.asset_key.to_user_string()
+        for event in result.all_events
+        if event.is_step_materialization and event.asset_key
+    }
     return FinishedRun(
         datasets(run),
         keys(run),
@@ -204,6 +219,8 @@ def _executed(run: PlannedRun, instance: dg.DagsterInstance, tell: Callable[[str
         time.monotonic() - started,
         result.run_id,
         tuple(_reasons(result)),
+        tuple(name for name in datasets(run) if name in told),
+        () if result.success else tuple(name for name in datasets(run) if name not in told),
     )
 
 

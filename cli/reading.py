@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,6 +13,7 @@ import typer
 
 from catalog.schema import sensitive
 from cli.arguments import AsJson, AsOf, Dataset, Partition, examples, version_tags
+from cli.errors import CommandError
 from cli.exporting import FileFormat, refuse_existing
 from cli.exporting import export as write_file
 from cli.frames import chosen, masked, rows, store, tagged
@@ -102,12 +104,24 @@ def _versions(
     """The versions to read, one a partition."""
     if tag is not None:
         return tagged(engine, dataset, tag, partition)
-    from catalog.pins import resolve
+    from catalog.errors import MissingVersion
+    from catalog.pins import choose, resolve
     from catalog.records import InputRequest
 
     partitions = () if partition is None else (partition,)
     request = InputRequest(dataset=dataset, consumer="this command", partitions=partitions, as_of=as_of)
-    return [choice.version for choice in resolve(engine, [request])[0]]
+    try:
+        return [choice.version for choice in resolve(engine, [request])[0]]
+    except MissingVersion as error:
+        if partition is None or as_of is not None:
+            raise
+        everything = choose(engine, [replace(request, partitions=())])[0]
+        there = described([choice.version for choice in everything]) if everything else "none"
+        raise CommandError(
+            f"{dataset} has no published version in partition {partition}; published: {there}."
+            f" `headrace materialize {dataset} --stale` makes the partitions that are missing (or, when another system"
+            f" writes it: headrace observe {dataset})."
+        ) from error
 
 
 def _format_by_name(path: Path) -> FileFormat:

@@ -76,18 +76,20 @@ def condition(trigger: Trigger, inputs: Sequence[str]) -> Condition:
 
 @cache
 def _condition(trigger: Trigger, inputs: tuple[str, ...]) -> Condition:
-    latest: Condition = dg.AutomationCondition.in_latest_time_window() & ~dg.AutomationCondition.in_progress()
+    latest: Condition = dg.AutomationCondition.in_latest_time_window()
+    idle: Condition = ~dg.AutomationCondition.in_progress()
     parts: list[Condition] = []
     if trigger.schedule is not None:
         tick: Condition = dg.AutomationCondition.cron_tick_passed(trigger.schedule, trigger.timezone)
-        parts.append(latest & tick.since_last_handled())
+        parts.append(latest & idle & tick.since_last_handled())
     match trigger.when:
         case "missing":
             parts.append(dg.AutomationCondition.on_missing())
         case "any_input":
-            parts.append(dg.AutomationCondition.eager())
+            # A day that comes late, or is corrected, has readers too.
+            parts.append(dg.AutomationCondition.eager().without(latest))
         case "all_inputs":
-            parts.append(reduce(and_, (_updated(dg.AssetKey(key.split("/"))) for key in inputs), latest))
+            parts.append(reduce(and_, (_updated(dg.AssetKey(key.split("/"))) for key in inputs), idle))
     return reduce(and_, parts)
 
 

@@ -6,7 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 import dagster as dg
-from pydantic import BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BeforeValidator, ConfigDict, Field, field_validator, model_validator
+from sqlglot import parse_one
+from sqlglot.errors import SqlglotError
 
 from catalog.records import Check, Severity
 
@@ -135,6 +137,16 @@ class DatasetCheck(CheckFields):
     sql: Annotated[str | None, Field(description="SQL expression that is true, or null, for a good row.")] = (
         None
     )
+
+    @field_validator("sql")
+    @classmethod
+    def _is_expression(cls, sql: str | None) -> str | None:
+        if sql is not None:
+            try:
+                parse_one(sql, dialect="spark")
+            except SqlglotError as error:
+                raise ValueError(f"{sql!r} is not a SQL expression") from error
+        return sql
 
     @model_validator(mode="after")
     def _row_by_row(self) -> DatasetCheck:

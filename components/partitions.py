@@ -273,9 +273,13 @@ def _mapped(
     found = tuple(sorted(result.partitions_subset.get_partition_keys()))
     if missing or not found:
         wanted = ", ".join(missing) or "a partition"
+        existing = upstream.get_partition_keys()
+        there = (
+            f"its partitions are {existing[0]} to {existing[-1]}" if existing else "it has no partition yet"
+        )
         raise NoUpstreamPartition(
-            f"{plan.record.key}, partition {key}, reads {wanted} of {item.dataset}, which does not exist: it has"
-            f" {str(upstream).rstrip('.')}. Let {plan.record.key} begin where there is what it reads, or give the"
-            " input `partitions: {window: ...}`, which takes what there is."
+            f"{plan.record.key}, partition {key}, reads {wanted} of {item.dataset}, which does not exist: {there}."
+            f" All that is read must exist: let {plan.record.key} begin and end where there is what it reads, or give"
+            " the input `partitions: {window: ...}`, which takes what there is."
         )
     return found

@@ -16,7 +16,6 @@ import dagster as dg
 from dagster._core.definitions.freshness import FreshnessPolicy
 
 from catalog.records import DatasetRecord, ProcessRecord
-from catalog.schema import sensitive
 
 if TYPE_CHECKING:
     import logging
@@ -109,11 +108,6 @@ class OutputPlan:
     def key(self) -> dg.AssetKey:
         """The dataset's asset key."""
         return dg.AssetKey.from_user_string(self.record.key)
-
-    @property
-    def sensitive(self) -> frozenset[str]:
-        """Columns that no preview may show."""
-        return sensitive(self.record.columns)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import UUID
@@ -24,10 +24,10 @@ from catalog.identity import run_id
 from catalog.pins import resolve
 from catalog.published import newest
 from catalog.publishing import generations, publish
-from catalog.records import InputRequest, ResolvedInput, VersionDraft
+from catalog.records import Column, InputRequest, ResolvedInput, VersionDraft
 from catalog.registry import register
 from catalog.runs import Attempt, attempt, record_inputs
-from catalog.schema import classify
+from catalog.schema import classify, sensitive
 from components.fingerprint import fingerprint
 from components.partitions import NoUpstreamPartition, RangeRefused, sql_parameters, upstream_keys
 from components.plan import OutputPlan, ProcessPlan, TransformContext
@@ -90,15 +90,18 @@ def materialize(context: dg.AssetExecutionContext, plan: ProcessPlan, spark: Spa
     with _failures_told():
         engine = connect()
         register(engine, [output.record for output in plan.outputs], [plan.record])
-        with attempt(
-            engine,
-            run_id=run_id(root, plan.record.key),
-            process_key=plan.record.key,
-            root_dagster_run_id=root,
-            dagster_run_id=context.run.run_id,
-            partitions=[key for key in keys if key is not None],
-            log_location=_log_location(context),
-        ) as current:
+        with (
+            attempt(
+                engine,
+                run_id=run_id(root, plan.record.key),
+                process_key=plan.record.key,
+                root_dagster_run_id=root,
+                dagster_run_id=context.run.run_id,
+                partitions=[key for key in keys if key is not None],
+                log_location=_log_location(context),
+            ) as current,
+            _placed(plan),
+        ):
             context.log.info(
                 "attempt %d of run %s; starting Spark if it does not run", current.number, current.run_id
             )
@@ -114,7 +117,7 @@ def materialize(context: dg.AssetExecutionContext, plan: ProcessPlan, spark: Spa
             with spark.configured(plan.spark_conf), spark.progress(context.log):
                 frames = _transform(context, engine, plan, spark, store, pinned, keys)
                 written = [
-                    _write(context, plan, output, frames[output.record.key], store, keys)
+                    _write(context, plan, output, frames[output.record.key], store, keys, pinned)
                     for output in plan.outputs
                 ]
             drafts = [
@@ -153,6 +156,22 @@ def _failures_told() -> Iterator[None]:
             metadata={"reason": name},
             allow_retries=isinstance(error, PASSING) or not ours,
         ) from error
+
+
+@contextmanager
+def _placed(plan: ProcessPlan) -> Iterator[None]:
+    """Add to what stops a run where its process is declared, unless it names a place itself or lies outside of it."""
+    try:
+        yield
+    except (dg.Failure, GeneratorExit):
+        raise
+    except Exception as error:
+        placed = isinstance(error, (SchemaChangeRefused, SqlError, TransformError)) or hasattr(
+            error, "__notes__"
+        )
+        if not placed and not isinstance(error, PASSING):
+            error.add_note(f"{plan.record.key} is declared at {plan.record.metadata['declared_at']}")
+        raise
 
 
 def _pin(
@@ -226,6 +245,7 @@ def _write(
     frame: DataFrame,
     store: VersionStore,
     keys: Sequence[PartitionKey],
+    pinned: Pinned,
 ) -> tuple[str, list[WrittenVersion]]:
     """Compute one output into new versions, one for each partition, that nobody sees yet; they share a tag."""
     tag = store.tag()
@@ -235,12 +255,23 @@ def _write(
         dataset=output.record.key,
         tag=tag,
         output=OutputFormat(output.record.format, output.options, output.location),
-        columns=output.record.columns,
+        columns=output.record.columns or _own_columns(output, frame, pinned),
         checks=output.record.checks,
         partition=_partition_write(plan, frame, keys),
     )
     context.log.info("%s: wrote %d rows", output.record.key, sum(version.row_count for version in written))
     return tag, written
+
+
+def _own_columns(output: OutputPlan, frame: DataFrame, pinned: Pinned) -> list[Column]:
+    """The columns of a frame without a declared schema; one that is called as a sensitive one of an input is so too."""
+    read = [column for choice in pinned.all for column in choice.version.columns]
+    hidden = sensitive(read)
+    tags = {column.name.lower(): column.tags for column in read if column.name in hidden}
+    return [
+        replace(column, tags=tags.get(column.name.lower(), ()))
+        for column in conformed(frame, (), output.record.key)
+    ]
 
 
 def _refuse_breaking_change(engine: Engine, output: OutputPlan, frame: DataFrame) -> None:

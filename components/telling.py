@@ -16,6 +16,7 @@ from sqlalchemy import Engine
 from catalog.errors import CatalogError
 from catalog.records import Outcome, Publication, ResolvedInput, RunState, Version, VersionDraft
 from catalog.runs import Attempt
+from catalog.schema import sensitive
 from components.plan import OutputPlan, ProcessPlan
 from components.report import check_results, column_schema, preview, reasons, version_metadata
 from resources.errors import ResourceError
@@ -113,7 +114,7 @@ def _tell_dagster(
     for item in visible if plan.partitions else ():
         context.add_asset_metadata(version_metadata(item), output.key, item.version.partition)
     newest = visible[-1]
-    shown: dict[str, Any] = {"preview": _preview(context, store, newest.version, output.sensitive)}
+    shown: dict[str, Any] = {"preview": _preview(context, store, newest.version)}
     if plan.partitions:
         context.add_asset_metadata(shown, output.key, newest.version.partition)
     else:
@@ -131,12 +132,12 @@ def _tell_dagster(
 
 
 def _preview(
-    context: dg.AssetExecutionContext, store: VersionStore, version: Version, sensitive: frozenset[str]
+    context: dg.AssetExecutionContext, store: VersionStore, version: Version
 ) -> dg.MetadataValue[Any]:
     """The version's first rows, or why they cannot be shown."""
     try:
         with store.explained(version.location, wholly=True):
-            return preview(store.read([version]), sensitive)
+            return preview(store.read([version]), sensitive(version.columns))
     except ResourceError as error:
         context.log.warning(
             "%s is published, but its preview could not be made: %s `headrace read %s` tries again.",

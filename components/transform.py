@@ -129,7 +129,7 @@ def called(
             raise TransformError(
                 code.file,
                 code.line,
-                f"{function.__name__} returned {_kind(result)}, not a dict of DataFrames",
+                f"{function.__name__} returned {_kind(result)}, not a dict of Spark's DataFrames",
                 "A process with several outputs returns {dataset key: DataFrame}.",
             )
         return result
@@ -137,7 +137,7 @@ def called(
         raise TransformError(
             code.file,
             code.line,
-            f"{function.__name__} returned {_kind(result)}, not a DataFrame",
+            f"{function.__name__} returned {_kind(result)}, not a DataFrame of Spark",
             "Return the frame itself; Headrace writes it." if result is None else None,
         )
     return result
@@ -251,4 +251,8 @@ def _line_in(code: PythonCode | FunctionCode, error: BaseException) -> int:
 
 
 def _kind(value: object) -> str:
-    return "nothing" if value is None else f"a {type(value).__name__}"
+    """What a value is, with the package that its type comes from: other packages have DataFrames too."""
+    if value is None:
+        return "nothing"
+    package = type(value).__module__.partition(".")[0]
+    return f"a {type(value).__name__}" + (f" of {package}" if package != "builtins" else "")

@@ -5,12 +5,15 @@ Processes that share their partitions go into one Dagster run. What is up to dat
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from itertools import groupby
 from typing import Any
 
 import dagster as dg
+from dagster._core.definitions.assets.graph.base_asset_graph import BaseAssetGraph
 from dagster._core.storage.tags import (
     ASSET_PARTITION_RANGE_END_TAG,
     ASSET_PARTITION_RANGE_START_TAG,
@@ -65,7 +68,7 @@ def select(
     try:
         chosen = dg.AssetSelection.from_coercible(list(selection)).resolve(graph)
     except dg.DagsterInvalidSubsetError as error:
-        raise InvalidSelection(str(error)) from error
+        raise InvalidSelection("; ".join(_unknown(graph, selection)) or str(error)) from error
     found = [plan for plan in plans if any(output.key in chosen for output in plan.outputs)]
     if not found:
         raise InvalidSelection(
@@ -91,8 +94,12 @@ def plan_runs(
         partitions: first and last key to materialize, both included; None for all that exist.
         stale_in: leave out what is up to date in this catalog, and what waits for an input that is nowhere published.
 
-    Raises InvalidSelection when a partitioned dataset does not have the keys.
+    Raises InvalidSelection when a partitioned dataset does not have the keys or has them in the other order, and when
+    there are keys for datasets of which none is partitioned.
     """
+    if partitions is not None and all(plan.partitions is None for plan in plans):
+        names = ", ".join(output.record.key for plan in plans for output in plan.outputs)
+        raise InvalidSelection(f"there is no partition to choose: {names} has none. Leave the partition out.")
     runs: list[PlannedRun] = []
     coming: dict[str, set[PartitionKey]] = {}
     for plan in plans:
@@ -129,6 +136,17 @@ def execute(
     )
 
 
+def _unknown(graph: BaseAssetGraph[Any], selection: Sequence[str]) -> Iterator[str]:
+    """A line for each part of a selection that is a plain key (pluses aside) of no dataset."""
+    known = [key.to_user_string() for key in graph.get_all_asset_keys()]
+    for part in selection:
+        name = part.strip("+")
+        if re.fullmatch(r"[\w./-]+", name) and name not in known:
+            near = get_close_matches(name, known, n=1)
+            hint = f". Did you mean {near[0]}?" if near else ""
+            yield f"there is no dataset {name}; `headrace datasets` lists them{hint}"
+
+
 def _wanted(plan: ProcessPlan, partitions: tuple[str, str] | None) -> list[PartitionKey]:
     if plan.partitions is None:
         return [None]
@@ -141,7 +159,12 @@ def _wanted(plan: ProcessPlan, partitions: tuple[str, str] | None) -> list[Parti
         raise InvalidSelection(
             f"{plan.record.key} has no partition {' and no '.join(missing)}; it has {known}"
         )
-    first, last = sorted(existing.index(key) for key in partitions)
+    first, last = (existing.index(key) for key in partitions)
+    if first > last:
+        raise InvalidSelection(
+            f"{partitions[0]} comes after {partitions[1]} in {plan.record.key}; swap them:"
+            f" {partitions[1]}...{partitions[0]}"
+        )
     return list(existing[first : last + 1])
 
 

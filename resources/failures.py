@@ -98,8 +98,8 @@ def meaning(error: BaseException, target: str, inputs: Sequence[Version] = ()) -
         return _disk_full(target)
     if _PATTERN.search(text):
         return InvalidCheck(
-            f"A regular expression is none to Java: {_cause(text, _PATTERN)}. Correct the check's `pattern`, or the "
-            "transform."
+            f"A regular expression is none to Java: {_cause(text, _PATTERN)}. Correct the check's `str_matches` or "
+            "`str_contains`, or the transform."
         )
     read = _input_at_fault(text, inputs)
     if read is not None:
@@ -146,9 +146,13 @@ def unavailable(error: BaseException, location: str) -> WarehouseUnavailable | N
 
 def corrupt(version: Version, file: str, reason: str) -> CorruptInput:
     """The exception for a version whose file cannot be read."""
+    remedy = (
+        "Another system writes it: have it delivered again, then run `headrace observe`"
+        if version.metadata.get("external")
+        else f"Roll {version.dataset} back to an earlier version, or materialize it again"
+    )
     return CorruptInput(
-        f"{_told(version)} cannot be read: {reason} (file {file}). Roll {version.dataset} back to an earlier "
-        "version, or materialize it again; what is published stays as it is."
+        f"{_told(version)} cannot be read: {reason} (file {file}). {remedy}; what is published stays as it is."
     )
 
 

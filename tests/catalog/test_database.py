@@ -68,7 +68,11 @@ def test_connecting_again_is_the_same_engine(engine):
 @pytest.mark.parametrize(
     ("url", "said"),
     [
-        ("postgresql://u:s3cret@127.0.0.1:1/x", "cannot be reached"),
+        ("postgresql://u:s3cret@127.0.0.1:1/x", "Connection refused. Check that the server runs"),
+        (
+            "postgresql://u:s3cret@/x?host=127.0.0.1:1&host=127.0.0.1:2",
+            "Connection refused. Check that the server runs",
+        ),
         ("postgresql://u:s3cret@no-such-host.invalid/x", "cannot be reached"),
         ("mysql://u:s3cret@h/x", "of the kind 'mysql'"),
         ("nonsense s3cret", "is not a URL"),

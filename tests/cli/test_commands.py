@@ -73,7 +73,11 @@ def test_datasets_for_people(shop: Engine, invoke: Invoke) -> None:
 
 
 def test_no_datasets(engine: Engine, invoke: Invoke) -> None:
-    assert invoke("datasets").stdout == "No dataset is registered; `headrace demo` makes some.\n"
+    assert (
+        "`headrace materialize 'key:\"*\"' --dry-run` registers what is declared" in invoke("datasets").stdout
+    )
+    said = complaint(invoke("show", "shop/raw"))
+    assert "shop/raw. None is; `headrace materialize 'key:\"*\"' --dry-run` registers" in said
 
 
 # --- show, versions
@@ -86,6 +90,14 @@ def test_show(stocked: Stocked, ask: Ask) -> None:
     assert found["dataset"]["columns"][1]["tags"] == ["pii"]
     assert found["status"]["partition_count"] == 2
     assert found["freshness"]["state"] == "FRESH"
+
+
+def test_show_has_the_columns_of_the_published_version_where_none_are_declared(
+    shop: Engine, ask: Ask
+) -> None:
+    assert ask("show", "lab/other")["dataset"]["columns"] == []
+    put(shop, "lab/other", "other-1")
+    assert [column["name"] for column in ask("show", "lab/other")["dataset"]["columns"]] == ["id", "name"]
 
 
 def test_show_for_people(stocked: Stocked, invoke: Invoke) -> None:

@@ -92,6 +92,17 @@ def test_wrong_settings_name_the_field(monkeypatch: pytest.MonkeyPatch, invoke: 
     assert "spark.colour: Extra inputs are not permitted (HEADRACE_SPARK__COLOUR)" in result.stderr
 
 
+def test_a_variable_that_is_no_json_is_named(monkeypatch: pytest.MonkeyPatch, invoke: Invoke) -> None:
+    monkeypatch.setenv("HEADRACE_SPARK__CONF", "abc")
+    settings.cache_clear()
+    try:
+        result = invoke("datasets")
+    finally:
+        settings.cache_clear()
+    assert result.exit_code == 1
+    assert result.stderr.startswith("error: HEADRACE_SPARK__CONF is no JSON object: write it as in")
+
+
 def test_a_surprise_says_how_to_see_more(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", ["headrace", "show", "a/b"])
     said = explanation(ZeroDivisionError("division by zero"))

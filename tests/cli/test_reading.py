@@ -67,6 +67,14 @@ def test_read_chooses_versions(written: Engine, ask: Ask, invoke: Invoke) -> Non
     ]
 
 
+def test_read_of_a_partition_that_is_not_published_says_which_are(written: Engine, invoke: Invoke) -> None:
+    result = invoke("read", "shop/clean", "--partition", "nope")
+    assert result.exit_code == 1
+    said = " ".join(result.stderr.split())
+    assert "in partition nope; published: 2 partitions from 2026-01-01 to 2026-01-02." in said
+    assert "--partition nope" not in said
+
+
 def test_export(written: Engine, ask: Ask, invoke: Invoke, tmp_path: Path) -> None:
     path = tmp_path / "raw.csv"
     assert ask("read", "shop/raw", "--export", str(path)) == {"path": str(path), "format": "csv", "rows": 3}

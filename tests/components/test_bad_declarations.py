@@ -35,6 +35,19 @@ class Case:
 
 
 CASES = {
+    "check that is no expression": Case(
+        """\
+        type: components.Dataset
+        attributes:
+          key: shop/bad
+          sql: SELECT 1 AS id
+          checks:
+            - sql: id >>> FROM
+        """,
+        6,
+        "checks.0.sql",
+        "'id >>> FROM' is not a SQL expression",
+    ),
     "unknown field": Case(
         """\
         type: components.Dataset

@@ -208,7 +208,8 @@ def test_triggers_become_automation_conditions(project: Project) -> None:
     project.write("shop/defs.yaml", "---\n".join(base.format(n=f"d{i}", t=t) for i, t in enumerate(triggers)))
     plans = [plan for plan in project.load().plans if isinstance(plan, ProcessPlan)]
     assert plans[0].condition == dg.AutomationCondition.on_missing()
-    assert plans[1].condition == dg.AutomationCondition.eager()
+    late_ones_too = dg.AutomationCondition.eager().without(dg.AutomationCondition.in_latest_time_window())
+    assert plans[1].condition == late_ones_too
     assert all(plan.condition is not None for plan in plans)
     assert [plan.record.trigger_mode for plan in plans] == [
         *[TriggerMode.DATASET] * 3,

@@ -99,6 +99,10 @@ def test_a_window_takes_what_there_is_and_the_previous_of_the_first_is_an_error(
     assert keys_read(DAILY, DAILY, Window(window=3), "2013-01-01") == {"2013-01-01": ("2013-01-01",)}
     with pytest.raises(NoUpstreamPartition, match=r"shop/reader, partition 2013-01-01, reads a partition of"):
         keys_read(DAILY, DAILY, "previous", "2013-01-01")
+    short = DAILY.model_copy(update={"end": "2013-01-03"})
+    with pytest.raises(NoUpstreamPartition, match="its partitions are 2013-01-01 to 2013-01-02") as refused:
+        keys_read(DAILY, short, "same", "2013-01-05")
+    assert "begin and end where there is what it reads" in str(refused.value)
 
 
 def test_a_year_of_keys_is_mapped_in_well_under_a_second() -> None:

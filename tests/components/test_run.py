@@ -97,6 +97,49 @@ attributes:
     assert "| ••• | 1 |" in preview
 
 
+def test_a_column_without_a_schema_is_as_sensitive_as_the_one_it_is_named_after(
+    tmp_path: Path, engine: Engine
+) -> None:
+    declarations = """
+type: components.Dataset
+attributes:
+  key: shop/people
+  sql: SELECT 'ada@example.com' AS email, 1 AS orders
+  schema: {columns: {email: {type: string, tags: [pii]}, orders: int}}
+---
+type: components.Dataset
+attributes: {key: shop/copy, sql: SELECT * FROM shop.people}
+"""
+    project = load_project(write_project(tmp_path, "shop", declarations), engine)
+
+    (result,) = project.materialize()
+
+    events = {e.asset_key.to_user_string(): e for e in result.get_asset_materialization_events()}
+    assert "ada@example.com" not in str(events["shop/copy"].materialization.metadata)
+    copy = newest(engine, "shop/copy")
+    assert copy is not None
+    assert [column.tags for column in copy.columns] == [("pii",), ()]
+    (stored,) = rows(
+        engine,
+        "SELECT statistics::text FROM catalog.dataset_version WHERE path LIKE '%/shop/copy/%'",
+    )
+    assert "ada@example.com" not in stored["statistics"]
+
+
+def test_what_stops_a_run_says_where_its_dataset_is_declared(tmp_path: Path, engine: Engine) -> None:
+    declaration = """
+type: components.Dataset
+attributes: {key: shop/odd, sql: SELECT 1 AS a, spark: {spark.sql.shuffle.partitions: abc}}
+"""
+    project = load_project(write_project(tmp_path, "shop", declaration), engine)
+
+    (result,) = project.materialize()
+
+    assert "shop/odd is declared at assets/shop/defs.yaml:2" in failure(result)
+    (attempt,) = rows(engine, "SELECT reason FROM catalog.run_attempt")
+    assert "assets/shop/defs.yaml:2" in str(attempt["reason"])
+
+
 def test_what_is_up_to_date_is_left_out_and_comes_back_when_the_code_changes(
     tmp_path: Path, engine: Engine
 ) -> None:
