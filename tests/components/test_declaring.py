@@ -12,6 +12,7 @@ import pytest
 from dagster_shared.yaml_utils import parse_yamls_with_source_position
 
 from catalog.records import Check, Severity, TriggerMode
+from catalog.schema import sensitive
 from components.columns import spark_type
 from components.dataset import Dataset
 from components.documents import Document, documents
@@ -157,7 +158,7 @@ def test_a_plan_holds_what_a_run_needs(full: Project) -> None:
     assert plan.spark_conf == {"spark.sql.shuffle.partitions": "8"}
     assert plan.outputs[0].options == {"header": "true"}
     assert plan.outputs[0].allow_breaking
-    assert plan.outputs[0].sensitive == {"who"}
+    assert sensitive(plan.outputs[0].record.columns) == {"who"}
     assert plan.retry == dg.RetryPolicy(max_retries=2, delay=30, backoff=dg.Backoff.EXPONENTIAL)
 
 
