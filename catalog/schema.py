@@ -70,19 +70,25 @@ def classify(old: Sequence[Column], new: Sequence[Column]) -> SchemaChange:
     return SchemaChange(tuple(compatible), tuple(breaking))
 
 
+def decimal_widens(old: str, new: str) -> bool:
+    """Whether both are decimals, and `new` has at least the digits of `old` before and after the point."""
+    if not (old.startswith("decimal(") and new.startswith("decimal(")):
+        return False
+    (precision, scale), (old_precision, old_scale) = _numbers(new), _numbers(old)
+    return scale >= old_scale and precision - scale >= old_precision - old_scale
+
+
 def _widened(old: str, new: str) -> bool:
     """Whether every value of the type `old` is one of `new`, written in a way that a reader of `old` still takes."""
     if new in _WIDENS.get(old, ()):
         return True
     if old.startswith(("char(", "varchar(")):
         return new == "string" or (new.startswith("varchar(") and _numbers(new)[0] >= _numbers(old)[0])
-    if new.startswith("decimal("):
+    if new.startswith("decimal(") and old in _DIGITS:
         precision, scale = _numbers(new)
-        if old in _DIGITS:
-            return precision - scale >= _DIGITS[old]
-        if old.startswith("decimal("):
-            old_precision, old_scale = _numbers(old)
-            return scale >= old_scale and precision - scale >= old_precision - old_scale
+        return precision - scale >= _DIGITS[old]
+    if decimal_widens(old, new):
+        return True
     if old.startswith(_NESTED) and new.startswith(_NESTED):
         return _nested_widened(old, new)
     return False

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import BinaryIO
 
 from catalog.records import CheckResult, CheckStatus, Column
-from catalog.schema import sensitive
+from catalog.schema import decimal_widens, sensitive
 from components.columns import spark_type
 from resources.files import StoredFile
 from resources.reading import widens
@@ -16,7 +15,6 @@ from sensors.landed_files import Landed
 from sensors.landed_text import NotAsDeclared, csv_rows, json_rows
 
 CHECK = "reads_as_declared"
-_DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,13 +139,4 @@ def _reads_as(format: str, found: str, declared: str) -> bool:
         if (found, declared) == ("binary", "string"):
             return True
         found, declared = (type_.replace("timestamp_ntz", "timestamp") for type_ in (found, declared))
-    return found == declared or widens(found, declared) or _has_digits_of(declared, found)
-
-
-def _has_digits_of(wide: str, narrow: str) -> bool:
-    """Whether both are decimals, and the first has at least the other's digits before and after the point."""
-    one, other = _DECIMAL.fullmatch(wide), _DECIMAL.fullmatch(narrow)
-    if one is None or other is None:
-        return False
-    digits, scale, old_digits, old_scale = map(int, (*one.groups(), *other.groups()))
-    return scale >= old_scale and digits - scale >= old_digits - old_scale
+    return found == declared or widens(found, declared) or decimal_widens(found, declared)
