@@ -159,9 +159,9 @@ def _grouped(frame: DataFrame, key: Sequence[str], shared: Sequence[str], alias:
     """One row per key: `key`, how many rows have it (`n`), and the other columns of one of them (`row`)."""
     from pyspark.sql import functions as F
 
-    others = F.struct(*[F.col(f"`{name}`").alias(name) for name in shared]) if shared else F.lit(None)
+    others = F.struct(*[F.col(quoted(name)).alias(name) for name in shared]) if shared else F.lit(None)
     return (
-        frame.groupBy(F.struct(*[F.col(f"`{name}`").alias(name) for name in key]).alias("key"))
+        frame.groupBy(F.struct(*[F.col(quoted(name)).alias(name) for name in key]).alias("key"))
         .agg(F.count(F.lit(1)).alias("n"), F.first(others).alias("row"))
         .alias(alias)
     )
@@ -192,4 +192,4 @@ def _by_row(before: DataFrame, after: DataFrame, hidden: frozenset[str]) -> Comp
 
 def _sample(frame: DataFrame, hidden: frozenset[str]) -> list[dict[str, Any]]:
     """Some rows, the smallest first, so that the same question gets the same answer."""
-    return rows(masked(frame.orderBy(*[f"`{name}`" for name in frame.columns]).limit(SAMPLES), hidden))
+    return rows(masked(frame.orderBy(*[quoted(name) for name in frame.columns]).limit(SAMPLES), hidden))

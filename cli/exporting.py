@@ -10,6 +10,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from resources.predicates import quoted
+
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import Column, DataFrame
@@ -95,7 +97,7 @@ def _write_csv(frame: DataFrame, path: Path) -> int:
 def _write_json(frame: DataFrame, path: Path) -> int:
     from pyspark.sql import functions as F
 
-    everything = F.struct(*[F.col(f"`{name}`") for name in frame.columns])
+    everything = F.struct(*[F.col(quoted(name)) for name in frame.columns])
     lines = frame.select(F.to_json(everything, {"ignoreNullFields": "false"}).alias("line"))
     rows = 0
     with path.open("w", encoding="utf-8") as file:
@@ -150,7 +152,7 @@ def _flat(frame: DataFrame) -> DataFrame:
     from pyspark.sql.types import ArrayType, BinaryType, MapType, StructField, StructType
 
     def flat(field: StructField) -> Column:
-        column = F.col(f"`{field.name}`")
+        column = F.col(quoted(field.name))
         if isinstance(field.dataType, ArrayType | MapType | StructType):
             return F.to_json(column).alias(field.name)
         return F.hex(column).alias(field.name) if isinstance(field.dataType, BinaryType) else column

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from cli.errors import CommandError
+from resources.predicates import quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -50,7 +51,7 @@ def masked(frame: DataFrame, hidden: frozenset[str]) -> DataFrame:
     from components.report import MASK
 
     masks = {
-        name: F.when(F.col(f"`{name}`").isNotNull(), F.lit(MASK)) for name in frame.columns if name in hidden
+        name: F.when(F.col(quoted(name)).isNotNull(), F.lit(MASK)) for name in frame.columns if name in hidden
     }
     return frame.withColumns(masks) if masks else frame  # Spark Connect takes no empty set
 
@@ -61,13 +62,13 @@ def chosen(frame: DataFrame, columns: Sequence[str]) -> DataFrame:
         raise CommandError(
             f"there is no column {', '.join(unknown)}; the columns are {', '.join(frame.columns)}"
         )
-    return frame.select(*[f"`{name}`" for name in columns]) if columns else frame
+    return frame.select(*[quoted(name) for name in columns]) if columns else frame
 
 
 def rows(frame: DataFrame) -> list[dict[str, Any]]:
     """The rows as JSON would have them: times in ISO 8601 and UTC, lists and objects as such."""
     from pyspark.sql import functions as F
 
-    everything = F.struct(*[F.col(f"`{name}`") for name in frame.columns])
+    everything = F.struct(*[F.col(quoted(name)) for name in frame.columns])
     lines = frame.select(F.to_json(everything, {"ignoreNullFields": "false"}).alias("line")).collect()
     return [json.loads(row.line) for row in lines]
