@@ -3,7 +3,7 @@
 import json
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from cli.errors import explanation
 from settings import settings
 
 Invoke = Callable[..., Result]
+Configure = Callable[[str, str], None]
 HEAVY = {"dagster", "pyspark", "pandera", "pandas"}
 
 
@@ -65,14 +66,22 @@ def test_wrong_usage_ends_with_two(invoke: Invoke, words: tuple[str, ...]) -> No
     assert "Error: " in result.stderr
 
 
-def test_an_unreachable_database(monkeypatch: pytest.MonkeyPatch, invoke: Invoke) -> None:
-    monkeypatch.setenv("HEADRACE_DATABASE_URL", "postgresql://nobody:secret@127.0.0.1:1/none")
-    settings.cache_clear()
-    try:
-        result = invoke("datasets")
-        debugged = invoke("--debug", "datasets")
-    finally:
+@pytest.fixture
+def configured(monkeypatch: pytest.MonkeyPatch) -> Iterator[Configure]:
+    """Sets a variable for the settings, which are read anew for it and after the test."""
+
+    def configure(name: str, value: str) -> None:
+        monkeypatch.setenv(name, value)
         settings.cache_clear()
+
+    yield configure
+    settings.cache_clear()
+
+
+def test_an_unreachable_database(configured: Configure, invoke: Invoke) -> None:
+    configured("HEADRACE_DATABASE_URL", "postgresql://nobody:secret@127.0.0.1:1/none")
+    result = invoke("datasets")
+    debugged = invoke("--debug", "datasets")
     assert result.exit_code == 1
     assert result.stderr.startswith("error: the catalog database 'none' at 127.0.0.1:1 cannot be reached")
     assert "secret" not in result.stderr
@@ -80,25 +89,17 @@ def test_an_unreachable_database(monkeypatch: pytest.MonkeyPatch, invoke: Invoke
     assert type(debugged.exception).__name__ == "CatalogUnavailable"
 
 
-def test_wrong_settings_name_the_field(monkeypatch: pytest.MonkeyPatch, invoke: Invoke) -> None:
-    monkeypatch.setenv("HEADRACE_SPARK__COLOUR", "blue")
-    settings.cache_clear()
-    try:
-        result = invoke("datasets")
-    finally:
-        settings.cache_clear()
+def test_wrong_settings_name_the_field(configured: Configure, invoke: Invoke) -> None:
+    configured("HEADRACE_SPARK__COLOUR", "blue")
+    result = invoke("datasets")
     assert result.exit_code == 1
     assert "the settings are wrong; correct headrace.toml or the environment:" in result.stderr
     assert "spark.colour: Extra inputs are not permitted (HEADRACE_SPARK__COLOUR)" in result.stderr
 
 
-def test_a_variable_that_is_no_json_is_named(monkeypatch: pytest.MonkeyPatch, invoke: Invoke) -> None:
-    monkeypatch.setenv("HEADRACE_SPARK__CONF", "abc")
-    settings.cache_clear()
-    try:
-        result = invoke("datasets")
-    finally:
-        settings.cache_clear()
+def test_a_variable_that_is_no_json_is_named(configured: Configure, invoke: Invoke) -> None:
+    configured("HEADRACE_SPARK__CONF", "abc")
+    result = invoke("datasets")
     assert result.exit_code == 1
     assert result.stderr.startswith("error: HEADRACE_SPARK__CONF is no JSON object: write it as in")
 
