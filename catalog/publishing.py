@@ -56,22 +56,21 @@ def publish(engine: Engine, run_id: UUID | None, drafts: Sequence[VersionDraft])
         with transaction(engine) as cursor:
             rows = _store(cursor, _places(places), parameters)
             _verify(cursor, run_id, drafts, rows)
-            replayed = (
-                versions.by_ids(cursor, [r["version_id"] for r in rows if r["replayed"]])
-                if any(row["replayed"] for row in rows)
-                else {}
-            )
+            others = [r["version_id"] for r in rows if r["replayed"]]
+            others += [r["standing_version_id"] for r in rows if r["standing_version_id"]]
+            stored = versions.by_ids(cursor, others) if others else {}
     except psycopg.errors.UniqueViolation as error:
         raise IdempotencyConflict(
             f"an idempotency key or version tag is in use: {error.diag.message_detail}"
         ) from error
     return [
         Publication(
-            version=replayed.get(row["version_id"]) or _version(run_id, draft, digest, row),
+            version=stored[row["version_id"]] if row["replayed"] else _version(run_id, draft, digest, row),
             outcome=Outcome(row["outcome"]),
             generation=row["generation"],
             reason=row["reason"],
             replayed=row["replayed"],
+            standing=stored.get(row["standing_version_id"]),
         )
         for draft, digest, row in zip(drafts, hashes, rows, strict=True)
     ]

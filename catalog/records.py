@@ -234,10 +234,15 @@ class VersionDraft:
 
 @dataclass(frozen=True, slots=True)
 class Publication:
-    """What publishing a draft came to. `replayed`: the idempotency key was known, and `version` is the first's."""
+    """What publishing a draft came to.
+
+    replayed: the idempotency key was known, and `version` is the first's.
+    standing: of a superseded draft, the version in its place, if the same code made it from the same inputs.
+    """
 
     version: Version
     outcome: Outcome
     generation: int
     reason: str | None = None
     replayed: bool = False
+    standing: Version | None = None

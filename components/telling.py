@@ -6,7 +6,7 @@ The versions are published by then. A manifest or a preview that fails is told a
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import dagster as dg
@@ -39,8 +39,24 @@ class Published:
 
     @property
     def visible(self) -> list[Publication]:
-        """Those that readers get."""
-        return [item for item in self.publications if item.outcome is Outcome.PUBLISHED]
+        """What readers get: the versions that were published, or that another run had published of the same work."""
+        return [
+            replace(item, version=item.standing) if item.standing else item
+            for item in self.publications
+            if item.outcome is Outcome.PUBLISHED or item.standing
+        ]
+
+    @property
+    def overtaken(self) -> list[Publication]:
+        """Those in whose place the same work of another run stands."""
+        return [item for item in self.publications if item.standing]
+
+    @property
+    def refused(self) -> list[Publication]:
+        """Those of which readers get nothing."""
+        return [
+            item for item in self.publications if item.outcome is not Outcome.PUBLISHED and not item.standing
+        ]
 
 
 def tell(
@@ -53,18 +69,25 @@ def tell(
     store: VersionStore,
     spark: SparkResource,
 ) -> Results:
-    """Report what was published; then end the attempt, and raise dg.Failure, with the reasons of what was not."""
+    """Report what was published; then end the attempt, and raise dg.Failure, with the reasons of what was not.
+
+    A run that was overtaken by the same work, code and inputs alike, ends as superseded and fails nobody: what it was
+    to bring about is so, and what waits for it in Dagster may go on.
+    """
     for each in published:
         if each.visible:
             _tell_outside(context, engine, each, spark)
     for each in published:
         yield from _tell_dagster(context, plan, inputs, each, store)
-    unpublished = [
-        item for each in published for item in each.publications if item.outcome is not Outcome.PUBLISHED
-    ]
-    if unpublished:
-        description = "; ".join(reasons(unpublished))
-        blocked = any(item.outcome is Outcome.BLOCKED for item in unpublished)
+    overtaken = [item for each in published for item in each.overtaken]
+    refused = [item for each in published for item in each.refused]
+    if overtaken and not refused:
+        description = "; ".join(reasons(overtaken))
+        context.log.warning("superseded by the same work of another run, which stands: %s", description)
+        current.end(RunState.SUPERSEDED, description)
+    if refused:
+        description = "; ".join(reasons(refused))
+        blocked = any(item.outcome is Outcome.BLOCKED for item in refused)
         current.end(RunState.BLOCKED if blocked else RunState.SUPERSEDED, description)
         raise dg.Failure(
             description=description, metadata={"reason": current.state.value.lower()}, allow_retries=False

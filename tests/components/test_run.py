@@ -188,16 +188,22 @@ def test_a_failed_check_keeps_the_version_from_readers_and_the_pointer_where_it_
     assert "amount_greater_than_or_equal_to" in str(attempt["reason"])
 
 
-def test_a_run_that_was_overtaken_ends_as_superseded_with_the_reason(
-    tmp_path: Path, engine: Engine, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("same_work", [True, False])
+def test_a_run_that_was_overtaken_ends_as_superseded_and_fails_unless_the_same_work_stands(
+    tmp_path: Path, engine: Engine, monkeypatch: pytest.MonkeyPatch, same_work: bool
 ) -> None:
     project = load_project(write_project(tmp_path, "shop", NUMBERS.format(rows=7)), engine)
+    winner = (
+        project
+        if same_work
+        else load_project(write_project(tmp_path / "other", "shop", NUMBERS.format(rows=8)), engine)
+    )
     other: list[dg.ExecuteInProcessResult] = []
 
     def overtaken(*arguments: object) -> object:
         found = generations(*arguments)  # type: ignore[arg-type]
         monkeypatch.setattr(run, "generations", generations)
-        other.extend(project.materialize("shop/numbers"))
+        other.extend(winner.materialize("shop/numbers"))
         return found
 
     monkeypatch.setattr(run, "generations", overtaken)
@@ -205,9 +211,17 @@ def test_a_run_that_was_overtaken_ends_as_superseded_with_the_reason(
 
     assert other[0].success
     assert other[0].run_id not in ("", result.run_id)
-    assert "supersed" in failure(result).lower() or "published" in failure(result)
-    states = rows(engine, "SELECT state FROM catalog.run_attempt ORDER BY start_ts")
+    published = newest(engine, "shop/numbers")
+    assert published is not None
+    states = rows(engine, "SELECT state, reason FROM catalog.run_attempt ORDER BY start_ts")
     assert [state["state"] for state in states] == [RunState.SUPERSEDED, RunState.SUCCESS]
+    assert f"version {published.tag} was published by run {published.run_id}" in str(states[0]["reason"])
+    assert result.success == same_work
+    if same_work:
+        (materialization,) = result.get_asset_materialization_events()
+        assert (materialization.materialization.tags or {})["dagster/data_version"] == published.tag
+    else:
+        assert str(states[0]["reason"]) in failure(result)
     assert len(rows(engine, "SELECT 1 FROM catalog.pointer_move")) == 1
 
 

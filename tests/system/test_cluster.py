@@ -121,7 +121,7 @@ def wait_until(ready: Callable[[], bool], *processes: subprocess.Popen[bytes]) -
         try:
             if ready():
                 return
-        except OSError:
+        except (OSError, json.JSONDecodeError):  # at first Spark answers every address with its front page
             pass
         time.sleep(0.5)
     pytest.fail(f"Spark is not ready after {START_SECONDS} s")
