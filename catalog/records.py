@@ -40,6 +40,11 @@ class RunState(StrEnum):
     BLOCKED = "BLOCKED"  # a blocking check failed: written, not published
     SUPERSEDED = "SUPERSEDED"  # another run published the same partition first
     LOST = "LOST"  # the process died without a word
+    # Of runs elsewhere, beside the first three:
+    QUEUED = "QUEUED"  # about to run: activated, starting, waiting for a machine or resource
+    HELD = "HELD"  # kept from running by an operator: on hold, suspended
+    SKIPPED = "SKIPPED"  # passed over: on ice, on noexec, bypassed
+    TERMINATED = "TERMINATED"  # ended by an operator or a limit
 
 
 class Severity(StrEnum):

@@ -89,6 +89,9 @@ class Process(Base):
     declaration_hash: Mapped[str]
     created_at: Mapped[datetime]
     updated_at: Mapped[datetime]
+    instance: Mapped[str]
+    external_name: Mapped[str | None]
+    standing: Mapped[str]
 
 
 class DatasetSchema(Base):
@@ -210,6 +213,7 @@ class RunAttempt(Base):
     host: Mapped[str | None]
     os_pid: Mapped[int | None]
     lock_key: Mapped[int | None] = mapped_column(BigInteger)
+    ending: Mapped[str | None]
 
 
 class RunInput(Base):
