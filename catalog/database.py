@@ -62,7 +62,7 @@ def engine_for(url: str, *, pool_size: int = 8) -> Engine:
     """A new engine on any PostgreSQL URL; nothing is connected yet. Raises CatalogUnavailable for another URL."""
     try:
         parsed = make_url(url)
-    except sa.exc.ArgumentError as error:
+    except (sa.exc.ArgumentError, ValueError) as error:  # ValueError: a port that is no number
         raise CatalogUnavailable(
             "HEADRACE_DATABASE_URL is not a URL: write postgresql://user:password@host:5432/database"
         ) from error

@@ -121,6 +121,16 @@ def record_inputs(engine: Engine, run_id: UUID, attempt: int, inputs: Sequence[R
         )
 
 
+def failure_kind(error: BaseException) -> str:
+    """How a failure is filed (CODE, INPUT, ...); an exception of any room may say so itself by `failure_kind`."""
+    declared = getattr(error, "failure_kind", None)
+    if isinstance(declared, str):
+        return declared
+    if isinstance(error, (OSError, MemoryError, psycopg.OperationalError)):
+        return "INFRASTRUCTURE"
+    return "CODE" if isinstance(error, Exception) else "INTERRUPTED"
+
+
 @contextmanager
 def _session(engine: Engine) -> Iterator[Connection]:
     """A connection that belongs to no pool: it may stay open for hours, and its end frees its locks."""
@@ -217,23 +227,13 @@ def _end(
 def _fail(current: Attempt, error: BaseException) -> None:
     reason = "\n".join([f"{type(error).__name__}: {error}", *getattr(error, "__notes__", ())])
     try:
-        current.end(RunState.FAILED, reason, _kind(error))
+        current.end(RunState.FAILED, reason, failure_kind(error))
     except (
         CatalogError,
         psycopg.Error,
         SQLAlchemyError,
     ) as unrecorded:  # the failure itself matters more: it is raised, with this beside it
         error.add_note(f"The catalog does not know of this failure: {unrecorded}")
-
-
-def _kind(error: BaseException) -> str:
-    """How a failure is filed; an exception of any room may say so itself by `failure_kind`."""
-    declared = getattr(error, "failure_kind", None)
-    if isinstance(declared, str):
-        return declared
-    if isinstance(error, (OSError, MemoryError, psycopg.OperationalError)):
-        return "INFRASTRUCTURE"
-    return "CODE" if isinstance(error, Exception) else "INTERRUPTED"
 
 
 def _reap(cursor: Cursor[Any], run_id: UUID | None) -> list[LostAttempt]:

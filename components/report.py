@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import dagster as dg
 
@@ -17,14 +17,9 @@ from catalog.records import (
     Severity,
     Version,
 )
+from components.discretion import MASK
 from components.plan import OutputPlan
-from resources.predicates import quoted
 
-if TYPE_CHECKING:
-    from pyspark.sql import Column as SparkColumn
-    from pyspark.sql import DataFrame
-
-MASK = "•••"
 PREVIEW_ROWS = 5
 PREVIEW_CELL = 60  # characters
 PARTITIONS_SHOWN = 5
@@ -123,16 +118,13 @@ def _place(partitions: Sequence[str | None], of: int) -> str:
     return f" in {len(partitions):,} of {of:,} partitions: {', '.join(shown)}{more}"
 
 
-def preview(frame: DataFrame, sensitive: frozenset[str]) -> dg.MarkdownMetadataValue:
-    """The frame's first rows as a Markdown table, sensitive columns masked, instants in UTC."""
-    texts = [_text(field.name, field.dataType.typeName()) for field in frame.schema]
-    rows = frame.limit(PREVIEW_ROWS).select(*texts).collect()
-    header = "| " + " | ".join(frame.columns) + " |"
-    rule = "|" + " --- |" * len(frame.columns)
-    lines = [
-        "| " + " | ".join(_cell(name, text, sensitive) for name, text in row.asDict().items()) + " |"
-        for row in rows
-    ]
+def preview(
+    columns: Sequence[str], rows: Sequence[Mapping[str, str | None]], sensitive: frozenset[str]
+) -> dg.MarkdownMetadataValue:
+    """Rows of text as a Markdown table, sensitive columns masked."""
+    header = "| " + " | ".join(columns) + " |"
+    rule = "|" + " --- |" * len(columns)
+    lines = ["| " + " | ".join(_cell(name, row[name], sensitive) for name in columns) + " |" for row in rows]
     return dg.MetadataValue.md("\n".join([header, rule, *lines]))
 
 
@@ -159,17 +151,6 @@ def _partitions(versions: Sequence[Version]) -> str:
     if not named:
         return ""
     return f" [{named[0]}]" if len(named) == 1 else f" [{named[0]} and {len(named) - 1} more]"
-
-
-def _text(name: str, type: str) -> SparkColumn:
-    """A column as text, made by Spark: Python has no value for some of its dates."""
-    from pyspark.sql import functions as F
-
-    value = F.col(quoted(name))
-    if type == "timestamp":
-        utc = F.to_utc_timestamp(value, F.current_timezone()).cast("string")
-        return F.concat(utc, F.lit("Z")).alias(name)
-    return value.cast("string").alias(name)
 
 
 def _cell(name: str, text: str | None, sensitive: frozenset[str]) -> str:

@@ -28,6 +28,7 @@ from catalog.records import Column, InputRequest, ResolvedInput, VersionDraft
 from catalog.registry import register
 from catalog.runs import Attempt, attempt, record_inputs
 from catalog.schema import classify, sensitive
+from components.discretion import discreet
 from components.fingerprint import fingerprint
 from components.partitions import NoUpstreamPartition, RangeRefused, sql_parameters, upstream_keys
 from components.plan import OutputPlan, ProcessPlan, TransformContext
@@ -114,7 +115,11 @@ def materialize(context: dg.AssetExecutionContext, plan: ProcessPlan, spark: Spa
             record_inputs(engine, current.run_id, current.number, pinned.all)
             for alias, choices in pinned.by_alias.items():
                 context.log.info("%s: %s", alias, described(choices))
-            with spark.configured(plan.spark_conf), spark.progress(context.log):
+            with (
+                spark.configured(plan.spark_conf),
+                spark.progress(context.log),
+                discreet(_hidden(plan, pinned)),
+            ):
                 frames = _transform(context, engine, plan, spark, store, pinned, keys)
                 written = [
                     _write(context, plan, output, frames[output.record.key], store, keys, pinned)
@@ -137,6 +142,13 @@ def materialize(context: dg.AssetExecutionContext, plan: ProcessPlan, spark: Spa
             # Within the attempt: it succeeds only once Dagster has been told, so that a retry of a run that died in
             # between asks with the same idempotency key and gets the version that is already there.
             yield from tell(context, engine, plan, current, pinned.all, published, store, spark)
+
+
+def _hidden(plan: ProcessPlan, pinned: Pinned) -> frozenset[str]:
+    """The columns that the run reads or writes whose values nobody is shown unasked."""
+    read = [column for choice in pinned.all for column in choice.version.columns]
+    written = [column for output in plan.outputs for column in output.record.columns]
+    return sensitive([*read, *written])
 
 
 @contextmanager

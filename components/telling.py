@@ -18,7 +18,7 @@ from catalog.records import Outcome, Publication, ResolvedInput, RunState, Versi
 from catalog.runs import Attempt
 from catalog.schema import sensitive
 from components.plan import OutputPlan, ProcessPlan
-from components.report import check_results, column_schema, preview, reasons, version_metadata
+from components.report import PREVIEW_ROWS, check_results, column_schema, preview, reasons, version_metadata
 from resources.errors import ResourceError
 from resources.manifests import update_manifests
 
@@ -160,7 +160,8 @@ def _preview(
     """The version's first rows, or why they cannot be shown."""
     try:
         with store.explained(version.location, wholly=True):
-            return preview(store.read([version]), sensitive(version.columns))
+            names = [column.name for column in version.columns]
+            return preview(names, store.first_rows(version, PREVIEW_ROWS), sensitive(version.columns))
     except ResourceError as error:
         context.log.warning(
             "%s is published, but its preview could not be made: %s `headrace read %s` tries again.",

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from catalog.records import Check, Column, Version
 from resources.failures import explained
 from resources.files import files_for, normalised
+from resources.first_rows import Row, first_rows
 from resources.formats import OutputFormat
 from resources.partitions import PartitionWrite
 from resources.reading import read_versions, require_complete
@@ -90,6 +91,11 @@ class VersionStore:
         require_complete(self._session, versions)
         self._inputs.update((version.location, version) for version in versions)
         return read_versions(self._session, versions)
+
+    def first_rows(self, version: Version, count: int) -> list[Row]:
+        """Up to `count` rows as text, by column. Raises CorruptInput as `read` does."""
+        self._inputs[version.location] = version
+        return first_rows(self._session, version, count)
 
     @contextmanager
     def explained(self, target: str, *, wholly: bool = False) -> Iterator[None]:
