@@ -76,6 +76,7 @@ def test_connecting_again_is_the_same_engine(engine):
         ("postgresql://u:s3cret@no-such-host.invalid/x", "cannot be reached"),
         ("mysql://u:s3cret@h/x", "of the kind 'mysql'"),
         ("nonsense s3cret", "is not a URL"),
+        ("postgresql://u:s3cret@h:port/x", "is not a URL"),
     ],
 )
 def test_a_database_that_is_not_there_is_one_message_without_the_password(url, said):
