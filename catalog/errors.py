@@ -73,3 +73,15 @@ class RollbackRefused(CatalogError):
 
 class PinRefused(CatalogError):
     """The version may not be pinned, or there is no such pin."""
+
+
+class ScanRefused(CatalogError):
+    """A scan of another system's files cannot be stored as it is."""
+
+
+class UnknownCandidate(CatalogError):
+    """A pattern of files that no scan has found."""
+
+
+class DecisionRefused(CatalogError):
+    """A candidate, or a process, about which this cannot be decided."""

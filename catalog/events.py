@@ -24,6 +24,10 @@ EVENT_TYPES = {
     RunState.BLOCKED: "FAIL",
     RunState.SUPERSEDED: "ABORT",
     RunState.LOST: "ABORT",
+    RunState.QUEUED: "OTHER",
+    RunState.HELD: "OTHER",
+    RunState.SKIPPED: "OTHER",
+    RunState.TERMINATED: "ABORT",
 }
 
 _STORE = """
@@ -46,11 +50,15 @@ def run_event(
     *,
     facets: Mapping[str, Any] | None = None,
     outputs: Sequence[Mapping[str, Any]] = (),
+    at: datetime | None = None,
 ) -> dict[str, Any]:
-    """A RunEvent of now. `facets` are run facets, complete with _producer and _schemaURL (see `facet`)."""
+    """A RunEvent, of now unless `at` says when.
+
+    `facets` are run facets, complete with _producer and _schemaURL (see `facet`).
+    """
     return {
         "eventType": event_type,
-        "eventTime": datetime.now(UTC).isoformat(),
+        "eventTime": (at or datetime.now(UTC)).isoformat(),
         "run": {"runId": str(run_id), "facets": dict(facets or {})},
         "job": {"namespace": namespace(), "name": process_key},
         "inputs": [],
@@ -60,10 +68,10 @@ def run_event(
     }
 
 
-def dataset_event(dataset: Mapping[str, Any]) -> dict[str, Any]:
-    """A DatasetEvent of now: what happened to a dataset outside any run."""
+def dataset_event(dataset: Mapping[str, Any], at: datetime | None = None) -> dict[str, Any]:
+    """A DatasetEvent, of now unless `at` says when: what happened to a dataset outside any run."""
     return {
-        "eventTime": datetime.now(UTC).isoformat(),
+        "eventTime": (at or datetime.now(UTC)).isoformat(),
         "dataset": dict(dataset),
         "producer": PRODUCER,
         "schemaURL": f"{_SPEC}/DatasetEvent",

@@ -20,6 +20,16 @@ def run_id(root_dagster_run_id: str, process_key: str) -> UUID:
     return uuid5(_NAMESPACE, f"run/{root_dagster_run_id}/{process_key}")
 
 
+def external_run_id(technology: str, instance: str, process: str, run: str) -> UUID:
+    """The run that another system knows as `run` of its process; its attempts share it, whoever reports them."""
+    return uuid5(organisation_id(), f"run/{technology}/{instance}/{process}/{run}")
+
+
+def external_version_id(dataset: str, partition: str, tag: str) -> UUID:
+    """The version of a dataset that another system wrote; reported twice, it is one."""
+    return uuid5(organisation_id(), f"version/{dataset}/{partition}/{tag}")
+
+
 def lock_key(run: UUID, attempt: int) -> int:
     """The PostgreSQL advisory lock (a signed 64-bit number) that the attempt holds while it lives."""
     digest = hashlib.sha256(f"attempt/{run}/{attempt}".encode()).digest()

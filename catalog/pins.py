@@ -68,7 +68,7 @@ def pin(
         version = find(cursor, ids[dataset], dataset, tag, partition)
         if version.outcome != "PUBLISHED":
             raise PinRefused(
-                f"version {tag} of {_named(dataset, partition)} is {version.outcome}: it cannot be read"
+                f"version {tag} of {named(dataset, partition)} is {version.outcome}: it cannot be read"
             )
         place = (ids[dataset], partition or "", ids[consumer] if consumer else None)
         _end_pin(cursor, place, by)
@@ -88,7 +88,7 @@ def unpin(
         ids = dataset_ids(cursor, {dataset, *([consumer] if consumer else [])})
         if not _end_pin(cursor, (ids[dataset], partition or "", ids[consumer] if consumer else None), by):
             whom = f"for {consumer}" if consumer else "for everyone"
-            raise PinRefused(f"{_named(dataset, partition)} is not pinned {whom}")
+            raise PinRefused(f"{named(dataset, partition)} is not pinned {whom}")
 
 
 def dataset_ids(cursor: Cursor[dict[str, Any]], keys: Iterable[str]) -> dict[str, UUID]:
@@ -124,7 +124,10 @@ def find(
             [dataset_id, partition or ""],
         )
         newest = ", ".join(row["version_tag"] for row in cursor) or "none"
-        raise UnknownVersion(f"{_named(dataset, partition)} has no version {tag}. The newest are: {newest}.")
+        raise UnknownVersion(
+            f"{named(dataset, partition)} has no version {tag}. "
+            + (which_partition(cursor, dataset_id, partition) or f"The newest are: {newest}.")
+        )
     return versions.by_ids(cursor, [row["dataset_version_id"]])[row["dataset_version_id"]]
 
 
@@ -178,5 +181,23 @@ def _end_pin(cursor: Cursor[Any], place: tuple[UUID, str, UUID | None], by: str)
     return cursor.rowcount > 0
 
 
-def _named(dataset: str, partition: str | None) -> str:
+def which_partition(cursor: Cursor[dict[str, Any]], dataset_id: UUID, partition: str | None) -> str | None:
+    """What to say to whoever names no partition of a dataset that is published by partition; None for others."""
+    if partition is not None:
+        return None
+    cursor.execute(
+        "SELECT partition_key FROM catalog.published_pointer "
+        "WHERE dataset_id = %s AND partition_key <> '' AND generation > 0 ORDER BY partition_key DESC LIMIT %s",
+        [dataset_id, _SHOWN],
+    )
+    keys = [row["partition_key"] for row in cursor]
+    return (
+        f"It is published by partition: name one with --partition, such as {', '.join(keys)}."
+        if keys
+        else None
+    )
+
+
+def named(dataset: str, partition: str | None) -> str:
+    """A dataset, or one of its partitions, for a message."""
     return dataset if partition is None else f"{dataset} partition {partition}"

@@ -10,13 +10,14 @@ from sqlalchemy import Engine
 from catalog.database import transaction
 from catalog.errors import UnknownDataset
 from catalog.identity import organisation_id
+from catalog.links import link
 from catalog.payload import encoded, jsonb
 from catalog.records import DatasetRecord, ProcessRecord
 from catalog.sql import statement
 from settings import settings
 
 _MONTHS_AHEAD = 4  # run and event partitions that stand ready, the month before this one included
-_REGISTRATION_LOCK = 0x7265676973746572  # "register"
+REGISTRATION_LOCK = 0x7265676973746572  # "register"
 
 
 def register(
@@ -37,7 +38,7 @@ def register(
         new_processes = [record for record in processes if record.key in changed]
         if not new_datasets and not new_processes:
             return
-        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_REGISTRATION_LOCK])
+        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [REGISTRATION_LOCK])
         cursor.execute(
             "INSERT INTO catalog.organisation (organisation_id, name) VALUES (%s, %s) ON CONFLICT DO NOTHING",
             [organisation_id(), settings().organisation],
@@ -47,6 +48,8 @@ def register(
             _store_datasets(cursor, new_datasets, dataset_hashes)
         if new_processes:
             _store_processes(cursor, new_processes, process_hashes)
+        if new_datasets:
+            link(cursor)
 
 
 def _hash(record: DatasetRecord | ProcessRecord) -> str:

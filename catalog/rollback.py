@@ -6,12 +6,12 @@ from uuid import UUID
 from psycopg import Cursor
 from sqlalchemy import Engine
 
-from catalog import events, versions
+from catalog import events, pins, versions
 from catalog.database import transaction
 from catalog.errors import RollbackRefused
 from catalog.identity import organisation_id
 from catalog.payload import jsonb
-from catalog.pins import dataset_ids, find
+from catalog.pins import dataset_ids, find, which_partition
 from catalog.records import Outcome, Publication, Version
 from catalog.sql import statement
 
@@ -43,12 +43,13 @@ def rollback(
     Runs under way that would replace the present version end as superseded. Raises RollbackRefused when there is
     nothing to go back to, or `to_tag` is published already or never was; UnknownVersion, UnknownDataset.
     """
-    named = dataset if partition is None else f"{dataset} partition {partition}"
+    named = pins.named(dataset, partition)
     with transaction(engine) as cursor:
         dataset_id = dataset_ids(cursor, {dataset})[dataset]
         current = _locked_pointer(cursor, dataset_id, partition)
         if current is None:
-            raise RollbackRefused(f"{named} has nothing published")
+            which = which_partition(cursor, dataset_id, partition)
+            raise RollbackRefused(f"{named} has nothing published" + (f". {which}" if which else ""))
         if to_tag is None:
             version = _before(cursor, current, named)
         else:

@@ -225,9 +225,12 @@ def _end(
 
 
 def _fail(current: Attempt, error: BaseException) -> None:
-    reason = "\n".join([f"{type(error).__name__}: {error}", *getattr(error, "__notes__", ())])
+    kind, said = failure_kind(error), str(error)
+    if kind == "INTERRUPTED" and not said:
+        said = "its process was told to stop (Ctrl-C, `headrace down`, or Terminate in Dagster's UI)"
+    reason = "\n".join([f"{type(error).__name__}: {said}", *getattr(error, "__notes__", ())])
     try:
-        current.end(RunState.FAILED, reason, failure_kind(error))
+        current.end(RunState.FAILED, reason, kind)
     except (
         CatalogError,
         psycopg.Error,

@@ -193,6 +193,7 @@ class ProcessRun(Base):
     log_location: Mapped[str | None]
     facets_json: Mapped[Json]
     historical: Mapped[bool]
+    parent_process_id: Mapped[UUID | None]
 
 
 class RunAttempt(Base):
@@ -214,6 +215,7 @@ class RunAttempt(Base):
     os_pid: Mapped[int | None]
     lock_key: Mapped[int | None] = mapped_column(BigInteger)
     ending: Mapped[str | None]
+    exit_code: Mapped[int | None]
 
 
 class RunInput(Base):
@@ -348,3 +350,119 @@ class DatasetPin(Base):
     pinned_at: Mapped[datetime]
     unpinned_by: Mapped[str | None]
     unpinned_at: Mapped[datetime | None]
+
+
+class EstateScan(Base):
+    """One reading of an estate's files that was stored, and what it came to."""
+
+    __tablename__ = "estate_scan"
+    scan_id: Mapped[UUID] = _key()
+    organisation_id: Mapped[UUID] = _to("organisation.organisation_id")
+    instance: Mapped[str]
+    scanned_by: Mapped[str]
+    scanned_at: Mapped[datetime]
+    files: Mapped[list[Any]]
+    counts: Mapped[Json]
+
+
+class ProcessText(Base):
+    """Where the newest scan found a process, and the digest of the text that defines it."""
+
+    __tablename__ = "process_text"
+    process_id: Mapped[UUID] = _key("process.process_id")
+    organisation_id: Mapped[UUID]
+    file: Mapped[str]
+    line: Mapped[int]
+    text_line: Mapped[int]
+    text_digest: Mapped[str | None]
+    lost: Mapped[list[Any] | None]
+
+
+class ProcessDependency(Base):
+    """A process waits for another, which is kept by name; valid_to is null while it does."""
+
+    __tablename__ = "process_dependency"
+    dependency_id: Mapped[UUID] = _key()
+    organisation_id: Mapped[UUID] = _to("organisation.organisation_id")
+    process_id: Mapped[UUID] = _to("process.process_id")
+    upstream_technology: Mapped[str]
+    upstream_instance: Mapped[str]
+    upstream_name: Mapped[str]
+    attribute: Mapped[str]
+    condition: Mapped[str]
+    orders: Mapped[bool]
+    valid_from: Mapped[datetime]
+    valid_to: Mapped[datetime | None]
+
+
+class DatasetCandidate(Base):
+    """Files or tables that processes seem to use, and what a person decided about them."""
+
+    __tablename__ = "dataset_candidate"
+    candidate_id: Mapped[UUID] = _key()
+    organisation_id: Mapped[UUID] = _to("organisation.organisation_id")
+    instance: Mapped[str]
+    pattern: Mapped[str]
+    status: Mapped[str]
+    dataset_id: Mapped[UUID | None] = _to("dataset.dataset_id")
+    decided_by: Mapped[str | None]
+    decided_at: Mapped[datetime | None]
+    found_at: Mapped[datetime]
+
+
+class CandidateEvidence(Base):
+    """The best reason to think that a process reads or writes a candidate."""
+
+    __tablename__ = "candidate_evidence"
+    candidate_id: Mapped[UUID] = _key("dataset_candidate.candidate_id")
+    process_id: Mapped[UUID] = _key("process.process_id")
+    direction: Mapped[str] = mapped_column(primary_key=True)
+    organisation_id: Mapped[UUID]
+    confidence: Mapped[float]
+    attribute: Mapped[str]
+    excerpt: Mapped[str]
+    line: Mapped[int]
+
+
+class ReportedEvent(Base):
+    """One thing that another system said of one of its runs; runs elsewhere are a function of these."""
+
+    __tablename__ = "reported_event"
+    organisation_id: Mapped[UUID] = _key("organisation.organisation_id")
+    event_key: Mapped[str] = mapped_column(primary_key=True)
+    sequence: Mapped[int] = mapped_column(BigInteger)
+    run_id: Mapped[UUID | None]
+    process_id: Mapped[UUID | None] = _to("process.process_id")
+    run: Mapped[str | None]
+    attempt: Mapped[int]
+    state: Mapped[str]
+    status: Mapped[str]
+    ending: Mapped[str | None]
+    at: Mapped[datetime]
+    started_at: Mapped[datetime | None]
+    exit_code: Mapped[int | None]
+    machine: Mapped[str | None]
+    reason: Mapped[str | None]
+    log_location: Mapped[str | None]
+    partition_key: Mapped[str]
+    box_process_id: Mapped[UUID | None] = _to("process.process_id")
+    outputs: Mapped[list[Any]]
+    origin: Mapped[str | None]
+    historical: Mapped[bool]
+    received_at: Mapped[datetime]
+
+
+class Announcement(Base):
+    """What Dagster has been told, or is yet to be told, of an external process or dataset: the newest only."""
+
+    __tablename__ = "announcement"
+    organisation_id: Mapped[UUID] = _key("organisation.organisation_id")
+    subject_id: Mapped[UUID] = _key()
+    partition_key: Mapped[str] = mapped_column(primary_key=True)
+    subject_type: Mapped[str]
+    event_key: Mapped[str]
+    at: Mapped[datetime]
+    run_id: Mapped[UUID | None]
+    version_id: Mapped[UUID | None] = _to("dataset_version.dataset_version_id")
+    state: Mapped[str]
+    changed_at: Mapped[datetime]

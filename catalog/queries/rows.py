@@ -7,6 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from catalog.records import Check, CheckResult, Column, Outcome, PinReason, RunState, Version
+from catalog.run_events import Ending
 
 
 class Direction(StrEnum):
@@ -188,7 +189,10 @@ class VersionLineage:
 
 @dataclass(frozen=True, slots=True)
 class AttemptRow:
-    """One attempt, and why it ended as it did."""
+    """One attempt, and why it ended as it did.
+
+    ending, exit_code: of an attempt elsewhere, of which number 0 is a status that was set by hand.
+    """
 
     number: int
     state: RunState
@@ -199,6 +203,8 @@ class AttemptRow:
     log_location: str | None
     dagster_run_id: str | None
     host: str | None
+    ending: Ending | None = None
+    exit_code: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +230,10 @@ class RunOutput:
 
 @dataclass(frozen=True, slots=True)
 class RunReport:
-    """All that explains a run."""
+    """All that explains a run.
+
+    parent_run_id: of a run in a box, the box's. external_run: what the other system calls the run.
+    """
 
     run_id: UUID
     process_key: str
@@ -237,6 +246,9 @@ class RunReport:
     attempts: tuple[AttemptRow, ...]
     inputs: tuple[RunInput, ...]
     outputs: tuple[RunOutput, ...]
+    parent_run_id: UUID | None = None
+    external_run: str | None = None
+    historical: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,12 +12,13 @@ from catalog.identity import organisation_id
 from catalog.queries.rows import AttemptRow, RunInput, RunOutput, RunReport, VersionRef
 from catalog.queries.versions import check_result
 from catalog.records import Outcome, PinReason, RunState
+from catalog.run_events import Ending
 from catalog.sql import statement
 
 _SHORTEST_PREFIX = 4
 _ATTEMPTS = """
 SELECT run_id, attempt AS number, state, start_ts AS started_at, end_ts AS ended_at, reason, failure_kind, log_location,
-       dagster_run_id, host
+       dagster_run_id, host, ending, exit_code
 FROM catalog.run_attempt
 WHERE run_id = ANY (%s)
 ORDER BY run_id, attempt
@@ -79,6 +80,9 @@ def _reports(cursor: Cursor[Any], run_ids: list[UUID]) -> tuple[RunReport, ...]:
             attempts=tuple(_attempt(row) for row in attempts if row["run_id"] == run["run_id"]),
             inputs=tuple(_input(row) for row in inputs if row["run_id"] == run["run_id"]),
             outputs=tuple(_output(row) for row in outputs if row["run_id"] == run["run_id"]),
+            parent_run_id=run["parent_run_id"],
+            external_run=run["external_run"],
+            historical=run["historical"],
         )
         for run in runs
     )
@@ -86,7 +90,8 @@ def _reports(cursor: Cursor[Any], run_ids: list[UUID]) -> tuple[RunReport, ...]:
 
 def _attempt(row: dict[str, Any]) -> AttemptRow:
     stored = {name: value for name, value in row.items() if name != "run_id"}
-    return AttemptRow(**{**stored, "state": RunState(row["state"])})
+    ending = row["ending"] and Ending(row["ending"])
+    return AttemptRow(**{**stored, "state": RunState(row["state"]), "ending": ending})
 
 
 def _input(row: dict[str, Any]) -> RunInput:

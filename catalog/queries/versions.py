@@ -11,7 +11,7 @@ from sqlalchemy import Engine
 from catalog.database import transaction
 from catalog.errors import UnknownVersion
 from catalog.identity import organisation_id
-from catalog.pins import dataset_ids, find
+from catalog.pins import dataset_ids, find, named, which_partition
 from catalog.queries.rows import PublishedRow, VersionDetail, VersionRef, VersionRow
 from catalog.records import CheckResult, CheckStatus
 from catalog.sql import statement
@@ -132,7 +132,12 @@ def _published_id(cursor: Cursor[dict[str, Any]], dataset_id: UUID, key: str, pa
     )
     row = cursor.fetchone()
     if row is None:
-        named = key if partition is None else f"{key} partition {partition}"
-        raise UnknownVersion(f"{named} has no published version. Materialize it, or name a version's tag.")
+        raise UnknownVersion(
+            f"{named(key, partition)} has no published version. "
+            + (
+                which_partition(cursor, dataset_id, partition)
+                or "Materialize it, or name a version's tag (when another system writes it: headrace observe)."
+            )
+        )
     version_id: UUID = row["dataset_version_id"]
     return version_id

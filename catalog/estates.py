@@ -1,0 +1,207 @@
+"""Storing what a scan found: processes, what they wait for, and the files that they seem to use, in one transaction."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+import psycopg
+from psycopg import Cursor
+from psycopg.rows import tuple_row
+from sqlalchemy import Engine
+
+from catalog.database import transaction
+from catalog.errors import ScanRefused
+from catalog.identity import organisation_id
+from catalog.links import link
+from catalog.payload import encoded, jsonb
+from catalog.records import Technology
+from catalog.registry import REGISTRATION_LOCK
+from catalog.scans import KnownProcess, Place, ScannedProcess, Shift
+from catalog.sql import statement
+from settings import settings
+
+_NEWEST = """
+SELECT scan_id FROM catalog.estate_scan WHERE organisation_id = %s ORDER BY scanned_at DESC, scan_id LIMIT 1
+"""
+_SCAN = """
+INSERT INTO catalog.estate_scan (organisation_id, instance, scanned_by, files, counts)
+VALUES (%s, %s, %s, %s, %s)
+"""
+_ORGANISATION = (
+    "INSERT INTO catalog.organisation (organisation_id, name) VALUES (%s, %s) ON CONFLICT DO NOTHING"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """The processes that the catalog knows, and the newest scan of any instance when it was asked."""
+
+    processes: tuple[KnownProcess, ...]
+    newest_scan: UUID | None
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """What is to be stored of a scan.
+
+    since: the newest scan when the catalog was asked. written: processes that are new, changed or back. placed: where
+    others are found now. shifted: stretches of files whose jobs have only moved. retired: processes, by technology and
+    name, that the files no longer have. files, counts: what the scan's row keeps.
+    """
+
+    instance: str
+    by: str
+    since: UUID | None
+    files: Sequence[Mapping[str, Any]] = ()
+    counts: Mapping[str, int] = field(default_factory=dict)
+    written: Sequence[ScannedProcess] = ()
+    placed: Sequence[tuple[Technology, str, Place]] = ()
+    shifted: Sequence[Shift] = ()
+    retired: Sequence[tuple[str, str]] = ()
+
+
+def known(engine: Engine, instance: str) -> Known:
+    """The jobs of one Autosys instance, and the processes of the systems that have no instances."""
+    with transaction(engine) as cursor:
+        newest = cursor.execute(_NEWEST, [organisation_id()]).fetchone()
+        rows = statement("estate_known").execute(
+            cursor, {"organisation": organisation_id(), "instance": instance}
+        )
+        rows.row_factory = tuple_row  # type: ignore[assignment]
+        return Known(
+            tuple(KnownProcess._make(row) for row in rows.fetchall()),
+            newest["scan_id"] if newest else None,
+        )
+
+
+def differing(
+    engine: Engine, instance: str, processes: Sequence[ScannedProcess]
+) -> dict[tuple[str, str], list[tuple[str, str]]]:
+    """Those of the processes of which something else is stored, by technology and name, with the stored attributes."""
+    parameters = {
+        "organisation": organisation_id(),
+        "instance": instance,
+        "technologies": [one.technology.value for one in processes],
+        "names": [one.name for one in processes],
+        "hashes": [one.digest() for one in processes],
+    }
+    with transaction(engine) as cursor:
+        return {
+            (row["technology"], row["external_name"]): [
+                (name, value) for name, value in row["attributes"] or ()
+            ]
+            for row in statement("estate_differing").execute(cursor, parameters)
+        }
+
+
+def store(engine: Engine, scan: Scan) -> None:
+    """Store a scan, in one transaction; nothing is deleted, and no id changes.
+
+    Raises ScanRefused when another scan was stored since this one asked what is known, or when two processes would have
+    the same key.
+    """
+    parameters = {"organisation": organisation_id()}
+    with transaction(engine) as cursor:
+        cursor.execute(_ORGANISATION, [organisation_id(), settings().organisation])
+        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [REGISTRATION_LOCK])
+        newest = cursor.execute(_NEWEST, [organisation_id()]).fetchone()
+        if (newest["scan_id"] if newest else None) != scan.since:
+            raise ScanRefused("another scan was stored at the same time; run this one again")
+        cursor.execute(
+            _SCAN, [organisation_id(), scan.instance, scan.by, jsonb(scan.files), jsonb(scan.counts)]
+        )
+        if scan.shifted:
+            _shift(cursor, scan)
+        _copy(cursor, scan)
+        if scan.written:
+            try:
+                statement("estate_processes").execute(cursor, parameters)
+            except psycopg.errors.UniqueViolation as error:
+                raise ScanRefused(
+                    f"two processes would have the same key ({error.diag.message_detail}); scan them with an"
+                    " `--instance` of their own"
+                ) from error
+            statement("estate_dependencies").execute(cursor, parameters)
+            for part in ("estate_candidates", "estate_old_evidence", "estate_evidence"):
+                statement(part).execute(cursor, parameters)
+        if scan.written or scan.placed:
+            statement("estate_texts").execute(cursor, parameters)
+        if scan.retired:
+            technologies, names = zip(*scan.retired, strict=True)
+            gone = {"technologies": list(technologies), "names": list(names), "instance": scan.instance}
+            statement("estate_retire").execute(cursor, {**parameters, **gone})
+        if scan.written or scan.retired:
+            link(cursor)
+
+
+def _shift(cursor: Cursor[Any], scan: Scan) -> None:
+    files, firsts, lasts, by = map(list, zip(*scan.shifted, strict=True))
+    parameters = {"organisation": organisation_id(), "instance": scan.instance}
+    stretches = {"files": files, "firsts": firsts, "lasts": lasts, "bys": by}
+    statement("estate_shift").execute(cursor, {**parameters, **stretches})
+
+
+def _copy(cursor: Cursor[Any], scan: Scan) -> None:
+    """What is to be stored, in tables of this transaction."""
+    for command in statement("estate_temporary").text.split(b";"):
+        cursor.execute(command)
+    _fill(cursor, "scanned_process", map(_process, scan.written))
+    _fill(cursor, "scanned_text", _texts(scan))
+    _fill(cursor, "scanned_dependency", _each(scan.written, _dependencies))
+    _fill(cursor, "scanned_evidence", _each(scan.written, _evidence))
+
+
+def _fill(cursor: Cursor[Any], table: str, rows: Iterable[Sequence[object]]) -> None:
+    with cursor.copy(f"COPY pg_temp.{table} FROM STDIN") as copy:
+        for row in rows:
+            copy.write_row([_storable(value) if isinstance(value, str) else value for value in row])
+
+
+def _storable(text: str) -> str:
+    """PostgreSQL's texts cannot hold the character NUL."""
+    return text.replace("\x00", "\ufffd") if "\x00" in text else text
+
+
+def _process(one: ScannedProcess) -> Sequence[object]:
+    metadata = encoded({**one.metadata, "attributes": one.attributes}).decode()
+    owners = [_storable(owner) for owner in one.owners]
+    return (
+        one.technology.value, one.instance, one.name, one.key, one.description, owners, one.source, metadata,
+        one.digest(),
+    )  # fmt: skip
+
+
+def _texts(scan: Scan) -> Iterator[Sequence[object]]:
+    for one in scan.written:
+        yield one.technology.value, one.instance, one.name, *_place(one.place)
+    for technology, name, place in scan.placed:
+        instance = scan.instance if technology is Technology.AUTOSYS else ""
+        yield technology.value, instance, name, *_place(place)
+
+
+def _place(place: Place) -> Sequence[object]:
+    lost = encoded(place.lost).decode() if place.lost else None
+    return place.file, place.line, place.text_line, place.digest, lost
+
+
+def _each(
+    processes: Iterable[ScannedProcess], rows_of: Callable[[ScannedProcess], Iterable[Sequence[object]]]
+) -> Iterator[Sequence[object]]:
+    for one in processes:
+        for row in rows_of(one):
+            yield one.technology.value, one.instance, one.name, *row
+
+
+def _dependencies(one: ScannedProcess) -> Iterator[Sequence[object]]:
+    for each in one.waits_for:
+        yield each.technology.value, each.instance, each.name, each.attribute, each.condition, each.orders
+
+
+def _evidence(one: ScannedProcess) -> Iterator[Sequence[object]]:
+    best: dict[tuple[str, str], tuple[object, ...]] = {}
+    for use in sorted(one.uses, key=lambda each: each.confidence):
+        pattern = _storable(use.pattern)
+        best[pattern, use.direction] = (use.confidence, use.attribute, use.excerpt, use.line)
+    for (pattern, direction), rest in best.items():
+        yield pattern, direction, *rest

@@ -1,0 +1,193 @@
+"""Ingesting what other systems say of their runs: idempotent, in any order, a whole batch in one transaction."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from psycopg import Cursor
+from sqlalchemy import Engine
+
+from catalog.database import transaction
+from catalog.external_events import Name, Named, box_of, event_rows
+from catalog.external_runs import ExternalAttempt, ExternalRun, Said, external_run
+from catalog.external_versions import store_versions
+from catalog.identity import organisation_id
+from catalog.payload import jsonb
+from catalog.records import RunState
+from catalog.registry import REGISTRATION_LOCK
+from catalog.run_events import Ending, RunEvent
+from catalog.sql import statement
+from settings import settings
+
+_INGESTION_LOCK = 0x696E67657374  # "ingest"
+
+
+@dataclass(frozen=True, slots=True)
+class Ingested:
+    """What a batch came to.
+
+    new: events that were not there before, or there as history only; repeated: the others. runs: how many runs have
+    changed. versions: the dataset versions that are new. unscanned: the keys of processes that were never heard of.
+    drafts: the datasets that nobody has declared. computed_here: datasets that were reported, and that Spark computes
+    here; such reports make no versions.
+    """
+
+    new: int = 0
+    repeated: int = 0
+    runs: int = 0
+    versions: int = 0
+    unscanned: tuple[str, ...] = ()
+    drafts: tuple[str, ...] = ()
+    computed_here: tuple[str, ...] = ()
+
+    def __add__(self, other: Ingested) -> Ingested:
+        return Ingested(
+            self.new + other.new,
+            self.repeated + other.repeated,
+            self.runs + other.runs,
+            self.versions + other.versions,
+            self.unscanned + other.unscanned,
+            self.drafts + other.drafts,
+            self.computed_here + other.computed_here,
+        )
+
+
+def ingest(engine: Engine, events: Sequence[RunEvent]) -> Ingested:
+    """Keep the events, and bring the runs, attempts and dataset versions that they bear on up to date.
+
+    All in one transaction: a thousand events at a time are a good measure. An event whose key is known changes nothing.
+    A run is what all of its events together come to, so that their order does not matter. A genuine success publishes
+    its outputs, unless what is published was produced later. Events of one call that have the same key count once.
+
+    Runs of one organisation are ingested one batch after the other: `sequence` of `reported_event` is in the order in
+    which events become visible.
+    """
+    unique: dict[str, RunEvent] = {}
+    for event in events:
+        if event.key not in unique or not event.historical:
+            unique[event.key] = event
+    if not unique:
+        return Ingested()
+    with transaction(engine) as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_INGESTION_LOCK])
+        cursor.execute(
+            "INSERT INTO catalog.organisation (organisation_id, name) VALUES (%s, %s) ON CONFLICT DO NOTHING",
+            [organisation_id(), settings().organisation],
+        )
+        names, unscanned = _processes(cursor, unique.values())
+        rows = event_rows(unique.values(), names)
+        kept = statement("ingest_events").execute(
+            cursor, {"organisation": organisation_id(), "events": jsonb(rows)}
+        )
+        fresh = {row["event_key"] for row in kept}
+        news = [row for row in rows if row["event_key"] in fresh]
+        runs = _runs(cursor, {row["run_id"] for row in news} - {None}, fresh)
+        published = store_versions(cursor, news)
+        _announce(cursor, news, published.places)
+    return Ingested(
+        new=len(fresh),
+        repeated=len(events) - len(fresh),
+        runs=runs,
+        versions=published.new,
+        unscanned=unscanned,
+        drafts=published.drafts,
+        computed_here=published.computed_here,
+    )
+
+
+def _processes(cursor: Cursor[Any], events: Iterable[RunEvent]) -> tuple[Named, tuple[str, ...]]:
+    """The processes that the events name, and their boxes; the keys of those that were never heard of."""
+    wanted = {(str(event.technology), event.instance, event.process) for event in events if event.process}
+    wanted |= {(str(e.technology), e.instance, e.box) for e in events if e.process and e.box}
+    found = _find_processes(cursor, wanted)
+    scanned = {name: box_of(name, row["process_key"]) for name, row in found.items()}
+    boxes = {(name[0], name[1], box) for name, box in scanned.items() if box}
+    found |= _find_processes(cursor, boxes - found.keys())
+    named = Named(
+        ids={name: row["process_id"] for name, row in found.items()},
+        keys={name: row["process_key"] for name, row in found.items()},
+        boxes={name: found[name[0], name[1], box]["process_id"] for name, box in scanned.items() if box},
+    )
+    return named, tuple(sorted(row["process_key"] for row in found.values() if row["made"]))
+
+
+def _find_processes(cursor: Cursor[Any], names: Iterable[Name]) -> dict[Name, dict[str, Any]]:
+    wanted = [
+        {
+            "technology": name[0],
+            "instance": name[1],
+            "external_name": name[2],
+            "process_key": "/".join(part for part in name if part),
+        }
+        for name in sorted(names)
+    ]
+    if not wanted:
+        return {}
+    parameters = {"organisation": organisation_id(), "processes": jsonb(wanted), "make": False}
+    found = statement("ingest_processes").execute(cursor, parameters).fetchall()
+    if len(found) < len(wanted):
+        # A scan or a declaration may be about to register the very same.
+        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [REGISTRATION_LOCK])
+        found = statement("ingest_processes").execute(cursor, {**parameters, "make": True}).fetchall()
+    return {(row["technology"], row["instance"], row["external_name"]): row for row in found}
+
+
+def _runs(cursor: Cursor[Any], run_ids: set[UUID], fresh: set[str]) -> int:
+    """Derive these runs from all their events, and store them; how many they are."""
+    if not run_ids:
+        return 0
+    grouped: defaultdict[UUID, list[Said]] = defaultdict(list)
+    for row in statement("reported_events").execute(cursor, {"run_ids": list(run_ids)}):
+        ending = row["ending"] and Ending(row["ending"])
+        grouped[row["run_id"]].append(Said(**{**row, "state": RunState(row["state"]), "ending": ending}))
+    known = [run_id for run_id, said in grouped.items() if any(each.event_key not in fresh for each in said)]
+    runs = [external_run(said) for said in grouped.values()]
+    starts = {
+        row["run_id"]: row["start_ts"]
+        for row in cursor.execute(
+            "SELECT run_id, start_ts FROM catalog.process_run WHERE run_id = ANY (%s)", [known]
+        )
+    }
+    organisation = organisation_id()
+    statement("ingest_runs").execute(
+        cursor, {"organisation": organisation, "runs": jsonb([_fields(run) for run in runs]), "known": known}
+    )
+    attempts = [
+        {**_fields(attempt), "run_id": run.run_id, "run_start_ts": run.start_ts}
+        for run in runs
+        for attempt in run.attempts
+    ]
+    statement("ingest_attempts").execute(cursor, {"organisation": organisation, "attempts": jsonb(attempts)})
+    bounds = [
+        {"run_id": run.run_id, "process_id": run.process_id, "start_ts": run.start_ts, "since": since}
+        for run in runs
+        for since in {run.start_ts, starts.get(run.run_id, run.start_ts)}
+    ]
+    statement("ingest_parents").execute(cursor, {"bounds": jsonb(bounds)})
+    return len(runs)
+
+
+def _fields(of: ExternalRun | ExternalAttempt) -> dict[str, Any]:
+    return {name: getattr(of, name) for name in of.__slots__ if name != "attempts"}
+
+
+def _announce(
+    cursor: Cursor[Any], news: Sequence[Mapping[str, Any]], places: Mapping[str, Sequence[Mapping[str, Any]]]
+) -> None:
+    """Have Dagster told of the genuine successes that are no history, and of the versions that they published."""
+    completions: list[dict[str, Any]] = []
+    for row in news:
+        if row["historical"] or row["ending"] != Ending.GENUINE or row["state"] != RunState.SUCCESS:
+            continue
+        said = {"event_key": row["event_key"], "at": row["at"], "run_id": row["run_id"]}
+        if row["process_id"] is not None:
+            subject = {"subject_type": "PROCESS", "subject_id": row["process_id"], "version_id": None}
+            completions.append({**said, **subject, "partition_key": ""})
+        completions += [{**said, **place} for place in places.get(row["event_key"], ())]
+    if completions:
+        parameters = {"organisation": organisation_id(), "completions": jsonb(completions)}
+        statement("ingest_announcements").execute(cursor, parameters)

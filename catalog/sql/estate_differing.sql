@@ -1,0 +1,8 @@
+-- Those of the processes of which something else is stored, with their attributes as stored.
+SELECT technology, external_name, metadata_json -> 'attributes' AS attributes
+FROM unnest(%(technologies)s::text[], %(names)s::text[], %(hashes)s::text[])
+    AS found (technology, external_name, found_hash)
+JOIN catalog.process USING (technology, external_name)
+WHERE process.organisation_id = %(organisation)s
+  AND process.instance = CASE technology WHEN 'AUTOSYS' THEN %(instance)s ELSE '' END
+  AND declaration_hash <> found_hash
