@@ -96,8 +96,11 @@ def candidates(estate: Estate) -> tuple[Candidate, ...]:
     return tuple(sorted(made, key=lambda each: (-each.confidence, each.pattern)))
 
 
-def candidates_of(job: Job) -> Iterator[tuple[str, Evidence]]:
-    """What the definition of one job says about files: pattern and evidence, in the order of the attributes."""
+def candidates_of(job: Job, at_least: float = 0) -> Iterator[tuple[str, Evidence]]:
+    """What the definition of one job says about files: pattern and evidence, in the order of the attributes.
+
+    at_least: leaves out evidence of less confidence.
+    """
     variables = dict(_variables(job.all("envvars")))
     transfer = _TRANSFERS.get(job.type)
     for attribute in job.attributes:
@@ -121,9 +124,13 @@ def candidates_of(job: Job) -> Iterator[tuple[str, Evidence]]:
         else:
             continue
         for text, direction, confidence in uses:
+            if confidence < at_least:
+                continue
             pattern = pattern_of(text, job=job.name, variables=variables)
             if pattern is not None:
-                yield pattern, _evidence(job, attribute, pattern, text, direction, confidence)
+                evidence = _evidence(job, attribute, pattern, text, direction, confidence)
+                if evidence.confidence >= at_least:
+                    yield pattern, evidence
 
 
 def _evidence(

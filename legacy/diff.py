@@ -39,18 +39,18 @@ def compare(before: Estate, after: Estate) -> Difference:
     changed: dict[str, tuple[Change, ...]] = {}
     for key, attributes in new.items():
         if key in old and old[key] != attributes:
-            changed[key] = _changes(old[key], attributes)
+            changed[key] = changes(old[key], attributes)
     return Difference(
         added=tuple(key for key in new if key not in old),
-        changed={key: changes for key, changes in changed.items() if changes},
+        changed={key: found for key, found in changed.items() if found},
         removed=tuple(key for key in old if key not in new),
     )
 
 
 def _attributes(estate: Estate) -> dict[str, list[tuple[str, str]]]:
-    found = {name: list(_said(job)) for name, job in estate.jobs.items()}
+    found = {name: list(said(job)) for name, job in estate.jobs.items()}
     for kind, things in estate.things.items():
-        found |= {f"{kind} {name}": list(_said(thing)) for name, thing in things.items()}
+        found |= {f"{kind} {name}": list(said(thing)) for name, thing in things.items()}
     found |= {f"calendar {name}": _rules(each) for name, each in estate.calendars.calendars.items()}
     for name, cycle in estate.calendars.cycles.items():
         found[f"cycle {name}"] = [("period", f"{first} to {last}") for first, last in cycle.periods]
@@ -63,8 +63,8 @@ def _rules(calendar: Calendar) -> list[tuple[str, str]]:
     return [("date", f"{day} {at:%H:%M}") for day, times in calendar.days.items() for at in times]
 
 
-def _said(each: Job | Thing) -> Iterator[tuple[str, str]]:
-    """Names and values, in one spelling for what can be written in several."""
+def said(each: Job | Thing) -> Iterator[tuple[str, str]]:
+    """The attributes of an object: names and values, in one spelling for what can be written in several."""
     canonical: dict[str, str] = {}
     if isinstance(each, Job):
         canonical = {name: unparse(condition) for name, condition in each.conditions.items()}
@@ -77,7 +77,8 @@ def _said(each: Job | Thing) -> Iterator[tuple[str, str]]:
             yield attribute.name, attribute.value
 
 
-def _changes(before: list[tuple[str, str]], after: list[tuple[str, str]]) -> tuple[Change, ...]:
+def changes(before: list[tuple[str, str]], after: list[tuple[str, str]]) -> tuple[Change, ...]:
+    """What differs between the attributes of one object, whatever order they come in."""
     old, new = _by_name(before), _by_name(after)
     return tuple(
         Change(name, old.get(name, ()), new.get(name, ()))

@@ -1,12 +1,12 @@
 """The estate that JIL files and calendar exports come to: jobs, boxes, and what waits for what."""
 
-import gc
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from legacy.applying import Applied, Entry, Step, apply
 from legacy.calendars import Calendars, is_export, merged, read_calendars
+from legacy.collection import paused
 from legacy.cycles import find_cycles
 from legacy.findings import Finding, Gravity
 from legacy.jil.scanner import scan
@@ -75,12 +75,12 @@ def read_estate(files: Iterable[Path]) -> Estate:
             calendars.append(Calendars(export.calendars, export.cycles, findings + export.findings))
         else:
             jil = scan(text, str(path))
-            told = findings + jil.findings if jil.statements else _nothing_in(str(path), jil.findings)
+            told = findings + jil.findings if jil.statements else nothing_in(str(path), jil.findings)
             jils.append(Jil(jil.statements, told))
     return resolve(jils, merged(calendars))
 
 
-def _nothing_in(file: str, findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
+def nothing_in(file: str, findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """What is to be told of a file without statements: that, and what was lost, in place of each doubtful line."""
     return (
         *(each for each in findings if each.gravity is Gravity.ERROR),
@@ -91,17 +91,12 @@ def _nothing_in(file: str, findings: tuple[Finding, ...]) -> tuple[Finding, ...]
 def resolve(jils: Sequence[Jil], calendars: Calendars | None = None) -> Estate:
     """The estate after all statements of all files, in order."""
     calendars = calendars or Calendars()
-    enabled = gc.isenabled()
-    gc.disable()  # nothing made here is cyclic, and each collection would walk a million attributes
-    try:
+    with paused():
         return _resolve(
             [statement for jil in jils for statement in jil.statements],
             [finding for jil in jils for finding in jil.findings],
             calendars,
         )
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def _resolve(statements: list[Statement], findings: list[Finding], calendars: Calendars) -> Estate:

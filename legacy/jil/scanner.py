@@ -4,11 +4,9 @@ The ordinary line, `name: value` with nothing special in the value, takes a few 
 `legacy.jil.segments`.
 """
 
-import gc
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 
+from legacy.collection import paused
 from legacy.findings import Finding, Gravity
 from legacy.jil.segments import LONGEST_VALUE, Segment, Source, segments
 from legacy.jil.statements import Attribute, Jil, Statement
@@ -42,22 +40,10 @@ def read(data: bytes, file: str) -> Jil:
 def scan(text: str, file: str) -> Jil:
     """The statements of JIL text whose lines end in LF."""
     reader = _Reader(text.split("\n"), file)
-    with _no_collection():
+    with paused():
         reader.run()
     reader.tell_strays()
     return Jil(tuple(reader.statements), tuple(sorted(reader.findings, key=lambda each: each.line)))
-
-
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Without garbage collection: nothing here is cyclic, and each collection would walk a million attributes."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 class _Reader:

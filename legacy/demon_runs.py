@@ -1,0 +1,192 @@
+"""From one line of an event demon's log to the next: which run and attempt of a job each of them is about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta, tzinfo
+from typing import Any
+
+from pydantic import BaseModel
+
+from catalog.records import RunState, Technology
+from catalog.run_events import Ending, RunEvent
+from legacy.demon_lines import Clock, NumberLine, StatusLine, parse
+from legacy.reports import key_of
+from legacy.statuses import ENDED, Meaning, meaning
+
+_REMEMBERED = timedelta(days=2)  # what is said of a run later than this after its end is a run of its own
+_BEFORE_A_START = {"ACTIVATED", "QUE_WAIT", "PEND_MACH", "RESWAIT", "STARTING"}
+
+
+class JobState(BaseModel):
+    """The run of a job that was the last to begin.
+
+    run: its number, or the time at which it began where no line tells a number. waiting: what was said before either
+    was known. machine: none is ever told of a box.
+    """
+
+    run: str | None = None
+    attempt: int = 1
+    began: datetime | None = None
+    machine: str | None = None
+    ended: datetime | None = None
+    restarts: bool = False
+    waiting: list[tuple[datetime, str, str]] = []
+
+
+class DemonState(BaseModel):
+    """What has to be kept to go on reading a log where one stopped."""
+
+    last: datetime | None = None
+    jobs: dict[str, JobState] = {}
+
+
+@dataclass(slots=True)
+class DemonRuns:
+    """Reads the lines of one scheduler's log in their order.
+
+    zone: of the server that writes the log. instance: the scheduler's name. state: where an earlier reader stopped.
+    """
+
+    zone: tzinfo
+    instance: str = ""
+    historical: bool = False
+    state: DemonState = field(default_factory=DemonState)
+    _clock: Clock = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._clock = Clock(self.zone, self.state.last)
+
+    def read(self, line: str, origin: str) -> list[RunEvent]:
+        """The events that are certain once this line is read. Raises WrongLine, UnknownStatus; the next may be read."""
+        said = parse(line, self._clock)
+        self.state.last = self._clock.last
+        if said is None:
+            return []
+        if isinstance(said, NumberLine):
+            return self._numbered(said, origin)
+        word = said.status.upper()
+        found = meaning(word)
+        job = self.state.jobs.get(said.job)
+        if found is None:
+            if job is not None and job.run is None:
+                del self.state.jobs[said.job]  # it did not start after all
+            return []
+        if found.state is RunState.SKIPPED or word == "ON_HOLD":
+            return [self._event(said.job, JobState(), said, word, found, origin, run=None)]
+        if word == "RESTART":
+            return self._restart(said, found, origin)
+        if word in _BEFORE_A_START:
+            self._begin(said).waiting.append((said.at, word, origin))
+            return []
+        if found.state in ENDED:
+            return self._end(said, found, origin)
+        current = self._begin(said) if job is None or job.ended else job
+        return [
+            *self._known(said.job, current, said.at),
+            self._event(said.job, current, said, word, found, origin),
+        ]
+
+    def forget(self) -> None:
+        """Drop what ended long ago."""
+        if self.state.last is None:
+            return
+        limit = self.state.last - _REMEMBERED
+        self.state.jobs = {
+            name: job for name, job in self.state.jobs.items() if job.ended is None or job.ended > limit
+        }
+
+    def _begin(self, said: StatusLine | NumberLine) -> JobState:
+        """The run that is about to start or under way; a new one after an end, unless that is to be repeated."""
+        job = self.state.jobs.get(said.job)
+        if job is None or (job.ended is not None and not job.restarts):
+            job = self.state.jobs[said.job] = JobState(began=said.at)
+        elif job.ended is not None:
+            job.ended, job.restarts = None, False
+        if said.machine:
+            job.machine = said.machine
+        return job
+
+    def _numbered(self, said: NumberLine, origin: str) -> list[RunEvent]:
+        job = self._begin(said)
+        job.attempt = max(said.ntry, 1)
+        if job.run is None:
+            job.run = str(said.run)
+            return self._known(said.job, job, said.at)
+        if job.run != str(said.run) and not job.run.startswith("@"):
+            job = self.state.jobs[said.job] = JobState(
+                run=str(said.run), attempt=max(said.ntry, 1), began=said.at, machine=said.machine
+            )
+        return []
+
+    def _known(self, name: str, job: JobState, at: datetime) -> list[RunEvent]:
+        """What waited for the run to have a number. A run without one is known by the time at which it began."""
+        if job.run is None:
+            job.began = job.began or at
+            job.run = f"@{job.began.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
+        waiting, job.waiting = job.waiting, []
+        events = []
+        for moment, word, origin in waiting:
+            found = meaning(word)
+            assert found is not None  # noqa: S101 - it was looked up before
+            line = StatusLine(moment, name, word, job.machine, None)
+            events.append(self._event(name, job, line, word, found, origin))
+        return events
+
+    def _restart(self, said: StatusLine, found: Meaning, origin: str) -> list[RunEvent]:
+        """The run is to be repeated: what comes next is its next attempt."""
+        job = self.state.jobs.get(said.job)
+        if job is None:
+            return []
+        known = self._known(said.job, job, said.at)
+        if job.ended is not None:
+            job.attempt += 1
+            job.restarts = True
+        return [*known, self._event(said.job, job, said, "RESTART", found, origin)]
+
+    def _end(self, said: StatusLine, found: Meaning, origin: str) -> list[RunEvent]:
+        job = self.state.jobs.get(said.job)
+        word = said.status.upper()
+        if job is not None and job.ended and not job.restarts:
+            # It had ended: an operator says otherwise.
+            return [
+                self._event(said.job, job, said, word, Meaning(found.state, Ending.FORCED), origin, attempt=0)
+            ]
+        by_hand = found.state is RunState.SUCCESS and not said.machine and (job is None or bool(job.machine))
+        job = self._begin(said)
+        events = self._known(said.job, job, said.at)
+        if by_hand:
+            found = Meaning(found.state, Ending.FORCED)
+        events.append(
+            self._event(said.job, job, said, word, found, origin, attempt=0 if by_hand else job.attempt)
+        )
+        job.ended = said.at
+        return events
+
+    def _event(
+        self,
+        name: str,
+        job: JobState,
+        said: StatusLine,
+        word: str,
+        found: Meaning,
+        origin: str,
+        **given: Any,  # noqa: ANN401 - run, attempt
+    ) -> RunEvent:
+        fields: dict[str, Any] = {
+            "technology": Technology.AUTOSYS,
+            "process": name,
+            "state": found.state,
+            "status": word,
+            "at": said.at,
+            "instance": self.instance,
+            "run": given.get("run", job.run),
+            "attempt": given.get("attempt", job.attempt),
+            "ending": found.ending,
+            "exit_code": said.exit_code,
+            "machine": said.machine,
+        }
+        payload = {"job": name, "status": word, "exit_code": said.exit_code, "machine": said.machine}
+        return RunEvent(
+            key=key_of(fields), payload=payload, origin=origin, historical=self.historical, **fields
+        )

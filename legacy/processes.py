@@ -1,0 +1,95 @@
+"""What runs beside Autosys, as people describe it in YAML: DB2 procedures, Run Management processes, shell scripts.
+
+A file is a list, each entry of which begins with `- name:` at the start of a line.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from catalog.records import Technology
+from legacy.entries import lost, read_entries
+from legacy.findings import Finding
+
+_TECHNOLOGIES = {
+    "db2_procedure": Technology.DB2_SP,
+    "db2_sp": Technology.DB2_SP,
+    "run_management": Technology.RUNMGR,
+    "runmgr": Technology.RUNMGR,
+    "shell": Technology.SHELL,
+    "autosys": Technology.AUTOSYS,
+}
+
+
+def _word(value: object) -> object:
+    return value.lower() if isinstance(value, str) else value
+
+
+def _one_or_several(value: object) -> object:
+    return [value] if isinstance(value, str) else value
+
+
+Texts = Annotated[list[str], BeforeValidator(_one_or_several)]
+
+
+class Description(BaseModel):
+    """One entry as a person writes it.
+
+    after: what it runs after: a name of the same technology, or `autosys/JOB`, `autosys/INSTANCE/JOB`, `shell/NAME`.
+    reads, writes: files, or tables as SCHEMA.NAME; candidates for datasets.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: Annotated[str, Field(pattern=r"^[^\s/]+$", max_length=200)]
+    technology: Annotated[
+        Literal["db2_procedure", "db2_sp", "run_management", "runmgr", "shell"], BeforeValidator(_word)
+    ]
+    description: str | None = None
+    owners: Annotated[list[str], BeforeValidator(_one_or_several)] = []
+    machine: str | None = None
+    database: str | None = None
+    application: str | None = None
+    command: str | None = None
+    schedule: str | None = None
+    after: Texts = []
+    reads: Texts = []
+    writes: Texts = []
+    metadata: dict[str, Any] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """A process as described, and where."""
+
+    description: Description
+    file: str
+    line: int
+    lines: Mapping[str, int]
+
+    @property
+    def technology(self) -> Technology:
+        """What runs it."""
+        return _TECHNOLOGIES[self.description.technology]
+
+    def after(self) -> Iterator[tuple[Technology, str, str]]:
+        """What it runs after: technology, instance and name."""
+        for text in self.description.after:
+            *before, name = text.split("/")
+            technology = _TECHNOLOGIES.get(before[0].lower(), self.technology) if before else self.technology
+            yield technology, before[1] if len(before) > 1 else "", name
+
+
+def read_processes(text: str, file: str) -> tuple[tuple[Described, ...], tuple[Finding, ...]]:
+    """The processes that a text describes, and what was lost of it, by line and field."""
+    found: dict[tuple[Technology, str], Described] = {}
+    entries, findings = read_entries(text, file, Description, "name")
+    for entry in entries:
+        one = Described(entry.value, file, entry.line, entry.lines)
+        first = found.setdefault((one.technology, entry.value.name), one)
+        if first is not one:
+            what = f"described before, at {first.file}:{first.line}; the first counts"
+            findings.append(lost("duplicate", what, file, one.line, entry.value.name, "name"))
+    return tuple(found.values()), tuple(findings)

@@ -1,0 +1,275 @@
+"""One report of a run or of a dataset, as named fields, checked and turned into a run event."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, tzinfo
+from hashlib import sha256
+from typing import Annotated, Any, Self
+
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    model_validator,
+)
+from pydantic_core import to_json
+
+from catalog.records import Column, Technology
+from catalog.run_events import ReportedOutput, RunEvent
+from legacy.findings import Finding, Gravity
+from legacy.report_fields import ALIASES
+from legacy.statuses import meaning
+
+_AUTOSYS_TIME = re.compile(r"(\d\d)/(\d\d)/(\d{4})(?:[ T](\d\d:\d\d(?::\d\d)?))?")
+_PACKED = re.compile(r"\d{8}")
+_OF_AN_OUTPUT = (
+    "dataset",
+    "version",
+    "location",
+    "format",
+    "row_count",
+    "byte_size",
+    "checksum",
+    "schema",
+    "measure",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a report was read. at: the time that it has when it names none. zone: of times that name none."""
+
+    file: str
+    line: int
+    at: datetime
+    zone: tzinfo = UTC
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+def event_of(fields: Mapping[str, Any], place: Place) -> tuple[RunEvent | None, list[Finding]]:
+    """The event that the fields of one report say, or what is wrong with them, each with its field."""
+    given = {ALIASES.get(name, name): value for name, value in fields.items() if value not in (None, "")}
+    try:
+        report = _Report.model_validate(given, context=place)
+    except ValidationError as error:
+        return None, list(_findings(error, given, place))
+    return _event(report, fields, place), []
+
+
+def wrong(place: Place, message: str, *, field: str | None = None, subject: str | None = None) -> Finding:
+    """An error about a report; nothing else of its file is lost."""
+    rule = "report/field" if field else "report/form"
+    return Finding(rule, Gravity.ERROR, _printable(message), place.file, place.line, subject, field)
+
+
+def _printable(text: str) -> str:
+    return text.encode(errors="replace").decode()
+
+
+def key_of(said: Mapping[str, Any]) -> str:
+    """The key of the event that these of its fields make: the same words about the same run have the same key."""
+    run = f"{said['run']}/{said['attempt']}" if said["run"] is not None else "-"
+    digest = sha256(to_json(said)).hexdigest()[:32]
+    return f"{said['technology']}/{said['instance']}/{said['process']}/{run}/{said['state']}/{digest}"
+
+
+def _instant(value: object, info: ValidationInfo) -> object:
+    """Autosys' own form, and the zone of the place where there is none."""
+    place: Place = info.context  # type: ignore[assignment]
+    if isinstance(value, str):
+        value = value.strip()
+        if found := _AUTOSYS_TIME.fullmatch(value):
+            month, day, year, time = found.groups()
+            value = f"{year}-{month}-{day}T{time or '00:00:00'}"
+        try:
+            value = datetime.fromisoformat(value)
+        except ValueError:
+            return value
+    if isinstance(value, datetime) and value.tzinfo is None:
+        return value.replace(tzinfo=place.zone)
+    return value
+
+
+def _day(value: object) -> object:
+    """A date in any of three forms, as YYYY-MM-DD."""
+    text = value.strip() if isinstance(value, str) else value
+    if isinstance(text, str):
+        if found := _AUTOSYS_TIME.fullmatch(text):
+            text = f"{found[3]}-{found[1]}-{found[2]}"
+        elif _PACKED.fullmatch(text):
+            text = f"{text[:4]}-{text[4:6]}-{text[6:]}"
+    return text
+
+
+def _single(value: object) -> object:
+    """Text that a database holds: without NUL and without halves of surrogate pairs."""
+    if isinstance(value, str):
+        value = value.strip()
+        if "\x00" in value:
+            raise ValueError("has a NUL character")
+        try:
+            value.encode()
+        except UnicodeEncodeError as error:
+            raise ValueError("has half of a surrogate pair, which is no character") from error
+    return value
+
+
+def _upper(value: object) -> object:
+    return value.strip().upper() if isinstance(value, str) else value
+
+
+def _status(word: str) -> str:
+    if meaning(word) is None:
+        raise ValueError(f"{word} says that there is no run, and so nothing that is kept")
+    return word
+
+
+def _text(longest: int, pattern: str | None = None) -> Any:  # noqa: ANN401 - an annotation
+    return Annotated[str, BeforeValidator(_single), Field(min_length=1, max_length=longest, pattern=pattern)]
+
+
+Name = _text(255, r"^[^/\s]+$")
+Short = _text(500)
+Long = _text(100_000)
+Key = _text(255, r"^[^/\s]+(/[^/\s]+)*$")
+Instant = Annotated[AwareDatetime, BeforeValidator(_instant)]
+Count = Annotated[int, Field(ge=0, lt=2**63)]
+_SETTINGS = ConfigDict(extra="allow", coerce_numbers_to_str=True, frozen=True)
+
+
+class _Column(BaseModel):
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    name: Short  # type: ignore[valid-type]
+    type: Short = "string"  # type: ignore[valid-type]
+    nullable: bool = True
+    description: Long | None = None  # type: ignore[valid-type]
+
+
+class _Output(BaseModel):
+    model_config = _SETTINGS
+
+    dataset: Key  # type: ignore[valid-type]
+    version: Short | None = None  # type: ignore[valid-type]
+    location: Long | None = None  # type: ignore[valid-type]
+    format: Short | None = None  # type: ignore[valid-type]
+    row_count: Count | None = None
+    byte_size: Count | None = None
+    checksum: Short | None = None  # type: ignore[valid-type]
+    columns: tuple[_Column, ...] = Field(default=(), alias="schema")
+    partition: Short | None = None  # type: ignore[valid-type]
+    metadata: dict[str, Any] = Field(default_factory=dict)
+
+
+class _Report(BaseModel):
+    model_config = _SETTINGS
+
+    process: Name | None = None  # type: ignore[valid-type]
+    technology: Annotated[Technology, BeforeValidator(_upper)] = Technology.AUTOSYS
+    instance: Name | None = None  # type: ignore[valid-type]
+    box: Name | None = None  # type: ignore[valid-type]
+    status: Annotated[str, BeforeValidator(_single), AfterValidator(_status)]
+    run: Short | None = None  # type: ignore[valid-type]
+    attempt: Annotated[int, Field(ge=0, lt=2**31)] = 1
+    at: Instant | None = None
+    started_at: Instant | None = None
+    exit_code: Annotated[int, Field(ge=-(2**31), lt=2**31)] | None = None
+    machine: Short | None = None  # type: ignore[valid-type]
+    log: Long | None = None  # type: ignore[valid-type]
+    business_date: Annotated[date, BeforeValidator(_day)] | None = None
+    partition: Short | None = None  # type: ignore[valid-type]
+    reason: Long | None = None  # type: ignore[valid-type]
+    outputs: tuple[_Output, ...] = ()
+    key: Short | None = None  # type: ignore[valid-type]
+    metadata: dict[str, Any] = Field(default_factory=dict)
+
+    @model_validator(mode="before")
+    @classmethod
+    def short_form(cls, given: dict[str, Any]) -> dict[str, Any]:
+        """Take what is said of one dataset beside the run as its one output."""
+        if "dataset" not in given or given.get("outputs"):
+            return given
+        output = {name: given[name] for name in _OF_AN_OUTPUT if given.get(name) is not None}
+        if given.get("partition") is not None:
+            output["partition"] = given["partition"]
+        rest = {name: value for name, value in given.items() if name not in _OF_AN_OUTPUT}
+        if "process" not in given:
+            output["metadata"] = rest.pop("metadata", {})
+        return {**rest, "outputs": [output]}
+
+    @model_validator(mode="after")
+    def about_something(self) -> Self:
+        """A report is about a run of a process, or about datasets."""
+        if self.process is None and not self.outputs:
+            raise ValueError("names neither a process nor a dataset")
+        if self.technology is Technology.SPARK:
+            raise ValueError("Spark's runs are recorded by Headrace itself, and reported by nobody else")
+        places = [(output.dataset, output.partition) for output in self.outputs]
+        if len(set(places)) != len(places):
+            raise ValueError("names the same dataset and partition twice among its outputs")
+        return self
+
+
+def _event(report: _Report, fields: Mapping[str, Any], place: Place) -> RunEvent:
+    found = meaning(report.status, by_hand=report.attempt == 0)
+    assert found is not None  # noqa: S101 - the validator has looked
+    day = report.business_date.isoformat() if report.business_date else None
+    started_at = report.started_at.astimezone(UTC) if report.started_at else None
+    only_start = started_at if found.ending is None else None
+    said: dict[str, Any] = {
+        "technology": report.technology if report.process else Technology.EXTERNAL,
+        "process": report.process or "",
+        "state": found.state,
+        "status": report.status,
+        "at": report.at.astimezone(UTC) if report.at else only_start or place.at,
+        "instance": report.instance or "",
+        "box": report.box,
+        "run": report.run,
+        "attempt": report.attempt,
+        "ending": found.ending,
+        "started_at": started_at,
+        "exit_code": report.exit_code,
+        "machine": report.machine,
+        "reason": report.reason,
+        "log_location": report.log,
+        "partition": report.partition or day,
+        "outputs": tuple(_output(output) for output in report.outputs),
+    }
+    return RunEvent(key=report.key or key_of(said), payload=dict(fields), origin=str(place), **said)
+
+
+def _output(output: _Output) -> ReportedOutput:
+    return ReportedOutput(
+        dataset=output.dataset,
+        partition=output.partition,
+        tag=output.version,
+        location=output.location,
+        format=output.format,
+        row_count=output.row_count,
+        byte_size=output.byte_size,
+        checksum=output.checksum,
+        columns=tuple(Column(c.name, c.type, c.nullable, c.description) for c in output.columns),
+        metadata={**output.metadata, **(output.model_extra or {})},
+    )
+
+
+def _findings(error: ValidationError, given: Mapping[str, Any], place: Place) -> Iterator[Finding]:
+    named = given.get("process") or given.get("dataset")
+    for item in error.errors(include_url=False, include_context=False):
+        field = ".".join(str(part) for part in item["loc"]) or None
+        message = item["msg"].removeprefix("Value error, ")
+        if item["type"] == "missing":
+            message = "is missing"
+        elif field and item["type"] != "value_error":
+            message = f"{str(item['input'])[:80]!r}: {message[0].lower()}{message[1:]}"
+        yield wrong(place, message, field=field, subject=_printable(str(named)) if named else None)

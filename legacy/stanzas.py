@@ -1,0 +1,78 @@
+"""JIL text cut into stanzas, each of which reads the same alone as in its place, and may be known by its digest.
+
+A stanza begins at the start of a line that inserts a job. What the scanner lets reach over such a line is not cut: a
+comment that does not close on its line, and a blob.
+"""
+
+import re
+from collections.abc import Iterator
+from hashlib import blake2b
+from typing import NamedTuple
+
+_START = re.compile(r"insert_job[ \t]*:")
+_OPEN_COMMENT = re.compile(r"/\*(?![^\n]*\*/(?:\s|\Z))")
+_COMMENT_DECIDED = re.compile(r"^[^\S\n]*/\*|\*/(?=\s|\Z)", re.MULTILINE)
+_BLOB_START, _BLOB_END = "<auto_blobt>", "</auto_blobt>"
+_READING = b"1"  # to be raised when the same text comes to something else, so that all is read anew once
+
+
+class Stanza(NamedTuple):
+    """A piece of a text: where it begins and ends, its first line (from 1), and the digest of what it says."""
+
+    start: int
+    end: int
+    line: int
+    digest: str
+
+
+def stanzas(text: str) -> list[Stanza]:
+    """The stanzas of JIL text whose lines end in LF, in order; what stands before the first one is one as well."""
+    starts = [0, *_starts(text)]
+    found: list[Stanza] = []
+    line = 1
+    data = text.encode() if text.isascii() else None  # of which a part is where it is in the text
+    for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
+        if start == end:
+            continue
+        piece = text[start:end].encode("utf-8", "surrogatepass") if data is None else data[start:end]
+        digest = blake2b(piece, digest_size=16, salt=_READING)
+        found.append(Stanza(start, end, line, digest.hexdigest()))
+        line += text.count("\n", start, end)
+    return found
+
+
+def _starts(text: str) -> Iterator[int]:
+    """Where the lines that insert a job begin, those apart that may be within a comment or a blob."""
+    reserved = sorted([*_open_comments(text), *_blobs(text)])
+    number, reserved_to = 0, 0
+    for match in _START.finditer(text):
+        start = text.rfind("\n", 0, match.start()) + 1
+        while number < len(reserved) and reserved[number][0] < start:
+            reserved_to = max(reserved_to, reserved[number][1])
+            number += 1
+        if start > reserved_to and not text[start : match.start()].strip(" \t"):
+            yield start
+
+
+def _open_comments(text: str) -> Iterator[tuple[int, int]]:
+    """From each comment that does not close on its line to what decides how far it goes."""
+    position = 0
+    while (match := _OPEN_COMMENT.search(text, position)) is not None:
+        position = match.end()
+        if match.start() and not text[match.start() - 1].isspace():
+            continue  # a pattern such as /data/*
+        line_end = text.find("\n", position)
+        decided = _COMMENT_DECIDED.search(text, line_end + 1) if line_end >= 0 else None
+        if decided is None:
+            yield match.start(), len(text)
+            return
+        yield match.start(), decided.end()
+        position = decided.end() if decided[0].endswith("*/") else decided.start()
+
+
+def _blobs(text: str) -> Iterator[tuple[int, int]]:
+    position = 0
+    while (start := text.find(_BLOB_START, position)) >= 0:
+        end = text.find(_BLOB_END, start)
+        position = end + len(_BLOB_END) if end >= 0 else len(text)
+        yield start, position

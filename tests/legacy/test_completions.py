@@ -1,0 +1,307 @@
+"""Completion files of each form: what they say, and what a wrong one costs."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from catalog.records import Column, RunState, Technology
+from catalog.run_events import Ending
+from legacy.completion_names import WrongPattern, fields_of
+from legacy.completions import read_completions
+from legacy.statuses import STATES, UnknownStatus, meaning
+
+AT = datetime(2026, 11, 28, 4, 15, tzinfo=UTC)
+
+
+def read(text, name="feed.json", **given):
+    data = text if isinstance(text, bytes) else text.encode()
+    return read_completions(data, f"drop/{name}", name=name, at=given.pop("at", AT), **given)
+
+
+def only(text, name="feed.json", **given):
+    found = read(text, name, **given)
+    assert found.errors == ()
+    (event,) = found.events
+    return event
+
+
+def errors(text, name="feed.json"):
+    return [str(error) for error in read(text, name).errors]
+
+
+FULL = {
+    "process": "LOAD_FLIGHTS",
+    "instance": "PRD",
+    "box": "NIGHT_BOX",
+    "status": "SUCCESS",
+    "run": 1620,
+    "attempt": 2,
+    "at": "2026-11-28T04:15:00+01:00",
+    "started_at": "2026-11-28T03:00:00Z",
+    "exit_code": 0,
+    "machine": "unxhost01",
+    "log": "/logs/load.1620",
+    "business_date": "20130101",
+    "outputs": [
+        {
+            "dataset": "ops/raw_flights",
+            "version": "v7",
+            "row_count": 842,
+            "checksum": "sha256:ab",
+            "schema": [{"name": "year", "type": "int", "nullable": False}],
+            "color": "red",
+        }
+    ],
+    "team": "ops",
+}
+
+
+def test_a_document_says_everything():
+    event = only(json.dumps(FULL))
+    assert (event.technology, event.instance, event.process, event.box) == (
+        Technology.AUTOSYS,
+        "PRD",
+        "LOAD_FLIGHTS",
+        "NIGHT_BOX",
+    )
+    assert (event.run, event.attempt, event.state, event.ending) == (
+        "1620",
+        2,
+        RunState.SUCCESS,
+        Ending.GENUINE,
+    )
+    assert event.at == datetime(2026, 11, 28, 3, 15, tzinfo=UTC)
+    assert (event.exit_code, event.machine, event.log_location) == (0, "unxhost01", "/logs/load.1620")
+    assert event.partition == "2013-01-01"
+    assert event.payload["team"] == "ops"
+    assert event.origin == "drop/feed.json:1"
+    (output,) = event.outputs
+    assert (output.dataset, output.tag, output.row_count, output.partition) == (
+        "ops/raw_flights",
+        "v7",
+        842,
+        None,
+    )
+    assert output.columns == (Column("year", "int", nullable=False),)
+    assert output.metadata == {"color": "red"}
+
+
+def test_the_same_words_have_the_same_key_wherever_they_stand():
+    one = only(json.dumps(FULL))
+    other = read(
+        json.dumps([{"process": "X", "status": "SU"}, dict(reversed(FULL.items()))]), at=AT.replace(year=2020)
+    )
+    assert other.events[1].key == one.key
+    assert only(json.dumps({**FULL, "exit_code": 1})).key != one.key
+    assert only(json.dumps({**FULL, "key": "mine"})).key == "mine"
+
+
+def test_the_short_form_registers_a_dataset():
+    event = only(
+        '{"dataset": "ops/raw", "version": "v1", "status": "ok", "path": "/data/x.csv", "rows": 5, "partition": "p"}'
+    )
+    assert event.process == ""
+    (output,) = event.outputs
+    assert (output.dataset, output.tag, output.location, output.row_count, output.partition) == (
+        "ops/raw",
+        "v1",
+        "/data/x.csv",
+        5,
+        "p",
+    )
+
+
+def test_an_array_and_documents_one_after_another():
+    documents = [{"process": name, "status": "SU"} for name in "ABC"]
+    for text in (
+        json.dumps(documents, indent=1),
+        "\n".join(json.dumps(each) for each in documents),
+        "\n\n".join(json.dumps(each, indent=2) for each in documents),
+    ):
+        assert [event.process for event in read(text).events] == ["A", "B", "C"]
+        assert errors(text) == []
+
+
+def test_key_and_value_lines_of_several_runs():
+    found = read(
+        "# from the wrapper\nexport AUTO_JOB_NAME=LOAD\nAUTORUN='12'\nSTATUS: FAILURE\nExit-Code = 3\n"
+        'REASON="no = file"\n'
+        "END_TIME=11/28/2026 04:15:00\n\njob=CHECK\nstatus=SU\n",
+        "load.txt",
+        zone=ZoneInfo("Europe/Paris"),
+    )
+    assert found.errors == ()
+    first, second = found.events
+    assert (first.process, first.run, first.state, first.exit_code, first.reason) == (
+        "LOAD",
+        "12",
+        RunState.FAILED,
+        3,
+        "no = file",
+    )
+    assert first.at == datetime(2026, 11, 28, 3, 15, tzinfo=UTC)
+    assert (second.process, second.at, second.origin) == ("CHECK", AT, "drop/load.txt:9")
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
+def test_csv_with_a_header(separator):
+    rows = ["job_name,status,run_num,dataset,rows", "A,SU,1,ops/a,5", '"B",TE,2,,', ""]
+    found = read("\n".join(rows).replace(",", separator), "feed.csv")
+    assert found.errors == ()
+    assert [(event.process, event.state, event.run) for event in found.events] == [
+        ("A", RunState.SUCCESS, "1"),
+        ("B", RunState.TERMINATED, "2"),
+    ]
+    assert found.events[0].outputs[0].row_count == 5
+
+
+def test_flags_say_it_by_their_name_alone():
+    event = only("", "LOAD_FLIGHTS_20130101.done")
+    assert (event.process, event.state, event.partition, event.at) == (
+        "LOAD_FLIGHTS",
+        RunState.SUCCESS,
+        "2013-01-01",
+        AT,
+    )
+    assert only("\n", "LOAD.FLIGHTS.failed").state is RunState.FAILED
+    event = only("", "b~NIGHT~j~LOAD~r~7", patterns=[r"b~(?P<box>\w+)~j~(?P<process>\w+)~r~(?P<run>\d+)"])
+    assert (event.box, event.process, event.run, event.state) == ("NIGHT", "LOAD", "7", RunState.SUCCESS)
+
+
+def test_what_is_in_a_flag_wins_over_its_name():
+    event = only("status=FAILURE\nrun=3\n", "LOAD_20130101.done")
+    assert (event.process, event.state, event.run, event.partition) == (
+        "LOAD",
+        RunState.FAILED,
+        "3",
+        "2013-01-01",
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"process": "A", "status": "SUCESS"}', "drop/feed.json:1: error: A.status: there is no status 'SUCESS'"),
+        ('{"process": "A"}', "drop/feed.json:1: error: A.status: is missing [report/field]"),
+        ('{"status": "SU"}', "names neither a process nor a dataset"),
+        ('{"process": "A", "status": "IN"}', "IN says that there is no run"),
+        ('{"process": "A", "status": "SU", "exit_code": "x"}', "A.exit_code: 'x': input should be a valid integer"),
+        ('{"process": "A", "status": "SU", "exit_code": 1e99}', "A.exit_code"),
+        ('{"process": "A b", "status": "SU"}', "A b.process"),
+        ('{"process": "A", "status": "SU", "at": "yesterday"}', "A.at: 'yesterday'"),
+        ('{"process": "A", "status": "SU", "reason": "\\u0000"}', "A.reason: has a NUL character"),
+        ('{"process": "A", "status": "SU", "reason": "\\ud800"}', "A.reason: has half of a surrogate pair"),
+        ('{"process": "A", "status": "SU", "outputs": [{"dataset": "a/b"}, {"row_count": -1}]}', "outputs.1.dataset"),
+        ('{"process": "A", "status": "SU", "outputs": [{"dataset": "a"}, {"dataset": "a"}]}', "names the same dataset"),
+        ('{"process": "A", "technology": "SPARK", "status": "SU"}', "recorded by Headrace itself"),
+        ('{"process": "A", "status', "drop/feed.json:1: error: it is no JSON: Unterminated string"),
+        ("[1, 2]", "a report is an object in braces, not int"),
+        ('[{"process": "A", "status": "SU"}', "the array is not closed"),
+        ("[" * 100_000, "it is no JSON"),
+        ("hello", "is neither JSON nor key=value nor CSV"),
+        ("", "is empty, and no pattern says what the name feed.json means"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_said_with_its_place(text, said):
+    found = errors(text)
+    assert any(said in error for error in found), found
+    assert all(error.startswith("drop/feed.json:") for error in found)
+
+
+def test_a_wrong_report_costs_itself_alone():
+    good = '{"process": "A", "status": "SU"}'
+    found = read(
+        f'{good}\n{{"process": "B", "stat\n{good.replace("A", "C")}\n{{"process": "D", "status": "?"}}\n'
+    )
+    assert [event.process for event in found.events] == ["A", "C"]
+    assert [(error.line, error.attribute) for error in found.errors] == [(2, None), (4, "status")]
+    found = read("job,status\nA,SU\nB,SU,3,4\nC,nonsense\nD,SU\n", "feed.csv")
+    assert [event.process for event in found.events] == ["A", "D"]
+    assert [error.line for error in found.errors] == [3, 4]
+    found = read("job=A\nstatus=SU\n\njob=B\nwhat\n\njob=C\nstatus=SU\n", "feed.txt")
+    assert [event.process for event in found.events] == ["A", "C"]
+    assert [error.line for error in found.errors] == [4]
+
+
+def test_a_cut_off_first_line_of_many_costs_itself_alone():
+    found = read(
+        '{"process": "B", "stat\n{"process": "A", "status": "SU"}\n{"process": "C", "status": "SU"}\n'
+    )
+    assert [event.process for event in found.events] == ["A", "C"]
+    assert [error.line for error in found.errors] == [1]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "cp1252"])
+def test_any_encoding(encoding):
+    assert only("job=LOAD\r\nstatus=SU\r\nreason=é".encode(encoding), "x.txt").reason == "é"
+
+
+def test_a_pattern_that_cannot_work_is_refused():
+    with pytest.raises(WrongPattern, match="is no regular expression"):
+        fields_of("x", ["("])
+    with pytest.raises(WrongPattern, match="names neither a process nor a dataset"):
+        fields_of("x", [r"(?P<run>\d+)"])
+
+
+@given(st.binary(max_size=300), st.sampled_from(["x.json", "LOAD.done", "feed.csv"]))
+def test_no_bytes_stop_the_reader(data, name):
+    found = read(data, name)
+    for event in found.events:
+        event.reason and event.reason.encode()
+    for error in found.errors:
+        str(error).encode()
+
+
+_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=5,
+)
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(sorted({*FULL, "dataset", "partition", "technology", "metadata", "key"})),
+        _VALUES,
+        max_size=6,
+    )
+)
+def test_any_document_is_an_event_or_an_error(document):
+    found = read(json.dumps([{"process": "A", "status": "SU"}, {"process": "B", "status": "RU", **document}]))
+    assert found.events[0].process == "A"
+    assert len(found.events) == 2 or found.errors
+    for event in found.events:
+        assert event.at.tzinfo is UTC
+        event.key.encode()
+
+
+def test_what_statuses_mean():
+    assert meaning("su") == meaning("4") == meaning("Success") == (RunState.SUCCESS, Ending.GENUINE)
+    assert meaning("SU", by_hand=True) == (RunState.SUCCESS, Ending.FORCED)
+    assert (
+        meaning("SU/NE")
+        == meaning("ON_NOEXEC")
+        == meaning("OI")
+        == meaning("0")
+        == (
+            RunState.SKIPPED,
+            Ending.BYPASSED,
+        )
+    )
+    assert meaning("RU/NE") == meaning("WAIT_REPLY") == (RunState.RUNNING, None)
+    assert meaning("ON_HOLD") == (RunState.HELD, None)
+    assert meaning("FAILURE") == (RunState.FAILED, Ending.GENUINE)
+    assert meaning("INACTIVE") is None
+    assert {state for state in STATES.values() if state} == set(RunState) - {
+        RunState.BLOCKED,
+        RunState.SUPERSEDED,
+        RunState.LOST,
+    }
+    with pytest.raises(UnknownStatus, match="did you mean SUCCESS"):
+        meaning("SUCESS")
