@@ -40,7 +40,8 @@ def dataset_keys(incomplete: str) -> list[str]:
 def version_tags(ctx: typer.Context, incomplete: str) -> list[str]:
     """The newest versions of the dataset named before."""
     engine = _running_catalog()
-    dataset = ctx.params.get("dataset")
+    # Where an option is being completed, click has not yet told arguments apart.
+    dataset = ctx.params.get("dataset") or next(iter(ctx.args), None)
     if engine is None or not isinstance(dataset, str):
         return []
     from catalog.errors import UnknownDataset

@@ -10,6 +10,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cli.frames import AS_JSON, TO_THE_MICROSECOND
 from resources.predicates import quoted
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ def _write_json(frame: DataFrame, path: Path) -> int:
     from pyspark.sql import functions as F
 
     everything = F.struct(*[F.col(quoted(name)) for name in frame.columns])
-    lines = frame.select(F.to_json(everything, {"ignoreNullFields": "false"}).alias("line"))
+    lines = frame.select(F.to_json(everything, AS_JSON).alias("line"))
     rows = 0
     with path.open("w", encoding="utf-8") as file:
         for batch in _batches(lines, _schema(lines)):
@@ -154,7 +155,7 @@ def _flat(frame: DataFrame) -> DataFrame:
     def flat(field: StructField) -> Column:
         column = F.col(quoted(field.name))
         if isinstance(field.dataType, ArrayType | MapType | StructType):
-            return F.to_json(column).alias(field.name)
+            return F.to_json(column, TO_THE_MICROSECOND).alias(field.name)
         return F.hex(column).alias(field.name) if isinstance(field.dataType, BinaryType) else column
 
     return frame.select(*[flat(field) for field in frame.schema])

@@ -17,6 +17,14 @@ if TYPE_CHECKING:
     from resources.store import VersionStore
 
 
+# Options of Spark's to_json: times to the microsecond, where it would cut them to milliseconds; and nulls as well.
+TO_THE_MICROSECOND = {
+    "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
+    "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
+}
+AS_JSON = {"ignoreNullFields": "false", **TO_THE_MICROSECOND}
+
+
 def session() -> SparkSession:
     """This process's Spark session, which it starts."""
     from resources.spark import SparkResource
@@ -70,5 +78,5 @@ def rows(frame: DataFrame) -> list[dict[str, Any]]:
     from pyspark.sql import functions as F
 
     everything = F.struct(*[F.col(quoted(name)) for name in frame.columns])
-    lines = frame.select(F.to_json(everything, {"ignoreNullFields": "false"}).alias("line")).collect()
+    lines = frame.select(F.to_json(everything, AS_JSON).alias("line")).collect()
     return [json.loads(row.line) for row in lines]

@@ -34,7 +34,7 @@ HEAD = 20  # rows
     rich_help_panel=PANEL,
     epilog=examples(
         "headrace read flights/airports --head 5",
-        "headrace read flights/flights_clean --partition 2013-01-01 --columns carrier,flight,dep_delay",
+        "headrace read flights/flights_clean --partition 2013-01-01 --columns carrier,flight,departure_delay",
         "headrace read flights/daily_delays --as-of 2026-11-28T06:00 --export delays.csv",
     ),
 )

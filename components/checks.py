@@ -54,6 +54,13 @@ class CheckFields(dg.Model):
 _NO_RULES = ("name", "severity", "quarantine", "description")
 
 
+def _in_order(lower_name: str, lower: object, upper_name: str, upper: object) -> None:
+    """Raise ValueError where nothing lies between two bounds that can be compared."""
+    for kind in (int | float, str):
+        if isinstance(lower, kind) and isinstance(upper, kind) and lower > upper:  # type: ignore[operator]
+            raise ValueError(f"nothing is between {lower_name} {lower} and {upper_name} {upper}")
+
+
 class Range(dg.Model):
     """Bounds of a value."""
 
@@ -64,6 +71,11 @@ class Range(dg.Model):
     include_min: Annotated[bool, Field(description="Whether the lower bound itself is allowed.")] = True
     include_max: Annotated[bool, Field(description="Whether the upper bound itself is allowed.")] = True
 
+    @model_validator(mode="after")
+    def _something_between(self) -> Range:
+        _in_order("min_value", self.min_value, "max_value", self.max_value)
+        return self
+
 
 class Length(dg.Model):
     """Bounds of a text's length, in characters."""
@@ -73,6 +85,13 @@ class Length(dg.Model):
     min_value: Annotated[int | None, Field(description="Shortest allowed.")] = None
     max_value: Annotated[int | None, Field(description="Longest allowed.")] = None
     exact_value: Annotated[int | None, Field(description="The only length allowed.")] = None
+
+    @model_validator(mode="after")
+    def _some_length(self) -> Length:
+        if self.min_value is None and self.max_value is None and self.exact_value is None:
+            raise ValueError("str_length has `min_value`, `max_value` or `exact_value`")
+        _in_order("min_value", self.min_value, "max_value", self.max_value)
+        return self
 
 
 class ColumnCheck(CheckFields):
@@ -121,6 +140,7 @@ class RowCount(dg.Model):
     def _some_bound(self) -> RowCount:
         if self.min is None and self.max is None:
             raise ValueError("row_count has `min`, `max` or both")
+        _in_order("min", self.min, "max", self.max)
         return self
 
 

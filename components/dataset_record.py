@@ -13,6 +13,8 @@ from components.checks import DatasetCheck, column_checks, dataset_checks, parti
 from components.columns import spark_type
 from components.declaration import Multi, Partitions, Schema, Static
 from components.origin import Origin
+from resources.errors import InvalidCheck
+from resources.predicates import validate
 
 
 def dataset_record(
@@ -79,8 +81,35 @@ def _columns(schema: Schema | None, origin: Origin) -> tuple[tuple[Column, ...],
                     "Remove the check, or set `nullable: true`; `quarantine: true` sets rows with a null aside.",
                 )
         columns.append(Column(name, type_, column.nullable, column.description, tuple(column.tags)))
-        rules += column_checks(name, column.checks, column.nullable)
+        records = list(column_checks(name, column.checks, column.nullable))
+        _fit(records[len(records) - len(column.checks) :], columns[-1], origin)
+        rules += records
+    _columns_once(columns, origin)
     return tuple(columns), rules
+
+
+def _fit(rules: Sequence[Check], column: Column, origin: Origin) -> None:
+    """Raise for the first rule that means nothing for a column of this type, or with these values."""
+    for index, rule in enumerate(rules):
+        if rule.kind != "unique":
+            try:
+                validate(rule, {column.name: column.type})
+            except InvalidCheck as error:
+                raise origin.error(
+                    ("schema", "columns", column.name, "checks", index, rule.kind), str(error)
+                ) from error
+
+
+def _columns_once(columns: Sequence[Column], origin: Origin) -> None:
+    names: dict[str, str] = {}
+    for column in columns:
+        other = names.setdefault(column.name.lower(), column.name)
+        if other != column.name:
+            raise origin.error(
+                ("schema", "columns", column.name),
+                f"{other} and {column.name} differ in case alone, which Spark takes for one name",
+                "Rename one of them.",
+            )
 
 
 def _names_once(checks: Sequence[Check], origin: Origin) -> None:

@@ -1,7 +1,7 @@
-"""What stops a run over sensitive data, told without the values that its exception quotes.
+"""What stops a run over sensitive data, told without values.
 
-Spark and Python put the value that they cannot use into the message, in quotes. The message goes to the catalog, to
-Dagster and to terminals, where nobody may read it unasked.
+Python and Spark put the value that they cannot use into the message, in quotation marks or without. The message goes to
+the catalog, to Dagster and to terminals, where nobody may read it unasked.
 """
 
 from __future__ import annotations
@@ -11,51 +11,54 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 
 from catalog.runs import failure_kind
-from components.problems import TransformError
-from resources.errors import ResourceError
 
 MASK = "•••"
 
-# From the first mark that opens a quotation to the last that closes one: a value may hold such marks itself. An
-# apostrophe within a word does neither.
-_SINGLE = re.compile(r"(?<!\w)'.*'(?!\w)")
-_DOUBLE = re.compile(r'(?<!\w)(?<!File )"(?![A-Z_]+(?:\([\d, ]+\))?"|spark\.[\w.]+")[^"]*"(?!\w)')
-_OPEN = re.compile(r"(?<!\w)'.*", re.S)
+_CLASS = re.compile(r"^([A-Za-z_][\w.]*(?:Error|Exception))(?::|$)", re.M)
 
 
 @contextmanager
-def discreet(hidden: Collection[str]) -> Iterator[None]:
-    """Raise what happens within without what it quotes, when there are columns whose values nobody is shown unasked.
+def discreet(hidden: Collection[str], spoken: tuple[type[Exception], ...]) -> Iterator[None]:
+    """Raise what happens within by its kind alone, when there are columns whose values nobody is shown unasked.
 
-    Errors of the code are left as they are: they name columns, not values. The exception keeps its class's name, its
-    notes and how the catalog files it; the one that it stands for is not in its chain.
+    hidden: these columns. spoken: exceptions whose messages hold no values, which are left as they are. Of others stay
+    the class's name, Spark's error condition, the notes, which say where, and how the catalog files it; the exception
+    itself is not in the chain of causes.
     """
     try:
         yield
-    except TransformError:
-        raise
+    except spoken as error:
+        if not hidden:
+            raise
+        raise error from None  # what caused it may quote a value
     except Exception as error:
         if not hidden:
             raise
-        told = _without_values(error)
-        told.add_note(f"What it quotes is hidden: {', '.join(sorted(hidden))} may not be shown.")
-        raise told from None
+        raise _without_values(error, hidden) from None
 
 
-def masked(text: str) -> str:
-    """The text without what stands in quotation marks; names of types, settings and files are left."""
-    lines = [_DOUBLE.sub(f'"{MASK}"', _SINGLE.sub(f"'{MASK}'", line)) for line in text.splitlines()]
-    whole = "\n".join(lines)
-    # A quotation that goes on over the end of its line: nothing after it is certain not to belong to it.
-    unclosed = next((each for each in _OPEN.finditer(whole.replace(f"'{MASK}'", f"\0{MASK}\0"))), None)
-    return whole if unclosed is None else f"{whole[: unclosed.start()]}'{MASK}"
-
-
-def _without_values(error: Exception) -> Exception:
-    kind = type(error)
-    if not isinstance(error, ResourceError):
-        kind = type(kind.__name__, (Exception,), {"failure_kind": failure_kind(error)})
-    told = kind(masked(str(error)))
+def _without_values(error: Exception, hidden: Collection[str]) -> Exception:
+    kind = type(type(error).__name__, (Exception,), {"failure_kind": failure_kind(error)})
+    words = [*([f"[{condition}]"] if (condition := _condition(error)) else []), *_raised_in_python(error)]
+    told: Exception = kind(
+        f"{' '.join(words) + '. ' if words else ''}The rest of the message is hidden, since it may hold values of "
+        f"{', '.join(sorted(hidden))}."
+    )
     for note in getattr(error, "__notes__", ()):
         told.add_note(note)
     return told
+
+
+def _condition(error: Exception) -> str | None:
+    """Spark's name for what went wrong, such as CAST_INVALID_INPUT."""
+    from pyspark.errors import PySparkException
+
+    return error.getCondition() if isinstance(error, PySparkException) else None
+
+
+def _raised_in_python(error: Exception) -> list[str]:
+    """The class of what a Python function raised that Spark called."""
+    from pyspark.errors import PythonException
+
+    names = _CLASS.findall(str(error)) if isinstance(error, PythonException) else []
+    return [f"({names[-1]})"] if names else []

@@ -118,7 +118,7 @@ def materialize(context: dg.AssetExecutionContext, plan: ProcessPlan, spark: Spa
             with (
                 spark.configured(plan.spark_conf),
                 spark.progress(context.log),
-                discreet(_hidden(plan, pinned)),
+                discreet(_hidden(plan, pinned), _spoken()),
             ):
                 frames = _transform(context, engine, plan, spark, store, pinned, keys)
                 written = [
@@ -149,6 +149,13 @@ def _hidden(plan: ProcessPlan, pinned: Pinned) -> frozenset[str]:
     read = [column for choice in pinned.all for column in choice.version.columns]
     written = [column for output in plan.outputs for column in output.record.columns]
     return sensitive([*read, *written])
+
+
+def _spoken() -> tuple[type[Exception], ...]:
+    """Our own exceptions, those of Spark's analysis, which name columns and no values, and what a person words."""
+    from pyspark.errors import AnalysisException, ParseException
+
+    return (*PASSING, *FINAL, AnalysisException, ParseException, dg.Failure, dg.RetryRequested)
 
 
 @contextmanager

@@ -80,7 +80,9 @@ def _declaration_error(
 
 
 def _pattern_hint(pattern: str) -> str:
-    if "/" in pattern:
+    if ":/" in pattern:
+        return "Write it as a URI, such as file:///data/warehouse or s3a://bucket/warehouse."
+    if pattern.count("/") == 1 and "A-Za-z_" in pattern:
         return "Write it as domain/name, of letters, digits and underscores."
     return (
         "Letters, digits and underscores, beginning with a letter."

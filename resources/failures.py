@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from urllib.parse import unquote
 
 from catalog.records import Version
+from catalog.schema import sensitive
 from resources.errors import (
     CorruptInput,
     InvalidCheck,
@@ -45,6 +46,8 @@ _CORRUPT = re.compile(
     r"PARQUET_COLUMN_DATA_TYPE_MISMATCH|BAD_RECORD|CSV header does not conform|"
     r"ParquetDecodingException|could not read page|corrupted|InvalidProtocolBufferException"
 )
+_RECORD = re.compile(r"MALFORMED_RECORD_IN_PARSING|MALFORMED_CSV_RECORD|BAD_RECORD|Malformed (?:records|CSV)")
+_CONDITION = re.compile(r"\[([A-Z][A-Z0-9_]*(?:\.[A-Z][A-Z0-9_]*)*)\]")
 # What the transform is to blame for, whatever the words: a column that is not there, a Python function that raises.
 _NOT_ANALYSED = re.compile(r"^(?:AnalysisException|ParseException)", re.M)
 _PYTHON_FUNCTION = re.compile(r"^PythonException|Traceback \(most recent call last\)", re.M)
@@ -163,8 +166,15 @@ def _input_at_fault(text: str, inputs: Sequence[Version]) -> ResourceError | Non
     version, file = _blamed(text, inputs)
     if version is None:
         return None
-    reason = "a file is missing" if missing else _cause(text, _CORRUPT)
-    return corrupt(version, file, reason)
+    return corrupt(version, file, "a file is missing" if missing else _corruption(text, version))
+
+
+def _corruption(text: str, version: Version) -> str:
+    """What Spark says of a broken file; its name for it alone where it may quote a record that nobody is shown."""
+    if not sensitive(version.columns):
+        return _cause(text, _CORRUPT)
+    conditions = [found[1] for found in _CONDITION.finditer(text)]
+    return f"[{conditions[-1]}], of which no more is shown" if conditions else "it is broken"
 
 
 def _blamed(text: str, inputs: Sequence[Version]) -> tuple[Version | None, str]:
@@ -179,7 +189,9 @@ def _blamed(text: str, inputs: Sequence[Version]) -> tuple[Version | None, str]:
             for location, version in by_location.items():
                 if path == location or path.startswith(location + "/"):
                     return version, form.rstrip(".:")
-    if len(inputs) == 1 and _CORRUPT.search(text):
+    # A record that is none may also be a text that the transform itself parses.
+    of_file = "FAILED_READ_FILE" in text or not _RECORD.search(text)
+    if len(inputs) == 1 and of_file and _CORRUPT.search(text):
         return inputs[0], inputs[0].location
     return None, ""
 

@@ -91,15 +91,26 @@ def validate(check: Check, types: Mapping[str, str]) -> None:
         raise InvalidCheck(
             f"Check {check.name}: {check.kind} takes the parameters {expected}; got {sorted(given)}."
         )
-    if base in _NUMBERS:
+    if base in (*_NUMBERS, *_TIMES):
         for name in given - {"include_min", "include_max"}:
             value = check.parameters[name]
             values = value if isinstance(value, list | tuple | set | frozenset) else [value]
-            if not all(isinstance(item, int | float | Decimal) for item in values):
+            if not all(_is_number(item) if base in _NUMBERS else _is_time(item) for item in values):
+                kind = "a number" if base in _NUMBERS else "a date or time, such as 2026-11-28"
                 raise InvalidCheck(
-                    f"Check {check.name}: `{name}` must be a number as {check.column} is {types[check.column]}; "
+                    f"Check {check.name}: `{name}` must be {kind} as {check.column} is {types[check.column]}; "
                     f"got {value!r}."
                 )
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float | Decimal)
+
+
+def _is_time(value: object) -> bool:
+    return isinstance(value, dt.date) or (
+        isinstance(value, str) and re.match(r"\s*[+-]?\d{4}", value) is not None
+    )
 
 
 def proven(check: Check, type: str, bounds: Bounds) -> bool:

@@ -66,8 +66,8 @@ def test_json_lines(frame: DataFrame, tmp_path: Path) -> None:
     assert rows[2] == {
         "id": 2,
         "price": 1.0,
-        "at": "2013-01-01T05:00:00.500Z",
-        "clock": "2013-07-01T05:00:00.000",
+        "at": "2013-01-01T05:00:00.500000Z",
+        "clock": "2013-07-01T05:00:00.000000",
         "day": "2013-01-01",
         "list": [1, 2],
         "thing": {"x": None, "y": 'q"'},
