@@ -2,20 +2,21 @@
 
 import dagster as dg
 
+from components.estate import known_estate
 from components.loading import load
-from jobs import JOBS, SCHEDULES
+from jobs.flights import flights_daily, flights_every_morning
 from resources.spark import SparkResource
 from sensors import sensors
 from settings import PROJECT_ROOT
 
-loaded = load(PROJECT_ROOT)
+loaded = load(PROJECT_ROOT, known_estate())
 
 defs = dg.Definitions.merge(
     loaded.definitions,
     dg.Definitions(
         resources={"spark": SparkResource()},
-        jobs=JOBS,
-        schedules=SCHEDULES,
+        jobs=[flights_daily],
+        schedules=[flights_every_morning],
         sensors=sensors(loaded.plans),
         # One process for a run: its datasets share one Spark session.
         executor=dg.in_process_executor,

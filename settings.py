@@ -8,8 +8,9 @@ import json
 import os
 from functools import cache
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, SecretStr
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -19,6 +20,13 @@ from pydantic_settings import (
 )
 
 PROJECT_ROOT = Path(__file__).resolve().parent
+
+
+_JSON_VARIABLES = {
+    "HEADRACE_SPARK": """object: write it as in HEADRACE_SPARK='{"master": "local[2]"}'""",
+    "HEADRACE_SPARK__CONF": """object: write it as in HEADRACE_SPARK__CONF='{"spark.sql.shuffle.partitions": "8"}'""",
+    "HEADRACE_COMPLETION_NAMES": r"""list: write it as in HEADRACE_COMPLETION_NAMES='["(?P<process>\\w+)[.]end"]'""",
+}
 
 
 class WrongVariable(Exception):
@@ -41,6 +49,11 @@ class Settings(BaseSettings):
     home: folder for everything Headrace keeps on this machine (embedded PostgreSQL, Dagster's logs, default warehouse).
     database_url: a PostgreSQL URL (postgresql://user:password@host/db); None starts the embedded server in `home`.
     warehouse: a Hadoop filesystem URI under which versions are written; None means `home`/warehouse.
+    completions: the folder, or any fsspec URI, where completion files are dropped; None means `home`/completions.
+    completion_names: regular expressions that say what the names of such files mean, by named groups (process, run,
+    date, ...), tried before the built-in one. completions_zone: the zone of times in them that name none.
+    completions_interval: seconds between two looks.
+    intake_token: what has to be sent along with events over HTTP; None takes them from whoever reaches the port.
     """
 
     model_config = SettingsConfigDict(
@@ -54,12 +67,22 @@ class Settings(BaseSettings):
     database_url: str | None = None
     warehouse: str | None = None
     organisation: str = "default"
+    completions: str | None = None
+    completion_names: tuple[str, ...] = ()
+    completions_zone: ZoneInfo = ZoneInfo("UTC")
+    completions_interval: int = Field(default=5, ge=1)
+    intake_token: SecretStr | None = None
     spark: SparkSettings = SparkSettings()
 
     @property
     def warehouse_uri(self) -> str:
         """The warehouse as a URI without a trailing slash."""
         return (self.warehouse or (self.home.resolve() / "warehouse").as_uri()).rstrip("/")
+
+    @property
+    def completions_location(self) -> str:
+        """Where completion files are dropped: a path of this machine, or a URI."""
+        return (self.completions or str(self.home.resolve() / "completions")).rstrip("/")
 
     @classmethod
     def settings_customise_sources(
@@ -84,16 +107,14 @@ def settings() -> Settings:
     try:
         return Settings()
     except SettingsError as error:
-        names = " and ".join(name for name in sorted(os.environ) if _is_broken_json(name))
-        raise WrongVariable(
-            f"{names or error} is no JSON object: write it as in"
-            """ HEADRACE_SPARK__CONF='{"spark.sql.shuffle.partitions": "8"}'"""
-        ) from error
+        broken = [name for name in sorted(os.environ) if _is_broken_json(name)]
+        said = "\n".join(f"{name} is no JSON {_JSON_VARIABLES[name.upper()]}" for name in broken)
+        raise WrongVariable(said or str(error)) from error
 
 
 def _is_broken_json(name: str) -> bool:
     """Whether the variable has to be JSON and is not."""
-    if name.upper() not in {"HEADRACE_SPARK", "HEADRACE_SPARK__CONF"}:
+    if name.upper() not in _JSON_VARIABLES:
         return False
     try:
         json.loads(os.environ[name])

@@ -22,8 +22,9 @@ from components.declaration import (
     Step,
     Tags,
     TagText,
-    TriggerItem,
 )
+from components.notify import Notify
+from components.trigger import TriggerItem
 
 
 class Described(dg.Model):
@@ -92,6 +93,10 @@ class Product(Keyed):
             description="Publish even if columns are gone or have another type than the published version."
         ),
     ] = False
+    notify: Annotated[
+        list[Notify],
+        Field(description="Whom to tell when a version is published: flag files, Autosys events."),
+    ] = Field(default_factory=list)
 
 
 class Running(dg.Model):
@@ -163,6 +168,12 @@ class External(Keyed):
     options: Annotated[dict[str, OptionText], Field(description="Options of Spark's reader.")] = Field(
         default_factory=dict
     )
+    produced_by: Annotated[
+        list[str],
+        Field(
+            description="The jobs that write it (`LOAD_FLIGHTS`), or other processes by key (`DB2_SP/SALES.LOAD`)."
+        ),
+    ] = Field(default_factory=list)
     partitions: Annotated[Partitions | None, Field(description="How it is divided. Default: it is not.")] = (
         None
     )

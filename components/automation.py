@@ -13,7 +13,9 @@ from dagster._core.definitions.freshness import FreshnessPolicy
 from dagster._utils.schedules import get_smallest_cron_interval
 
 from catalog.records import TriggerMode
-from components.declaration import Retry, Sla, Trigger
+from components.declaration import Retry, Sla
+from components.plan import ProcessTrigger
+from components.trigger import Trigger
 
 Condition = dg.AutomationCondition[Any]
 
@@ -69,8 +71,13 @@ def sla_record(sla: Sla) -> Mapping[str, Any]:
     }
 
 
-def condition(trigger: Trigger, inputs: Sequence[str]) -> Condition:
-    """Dagster's automation condition for `trigger`, of a process that reads the datasets `inputs`."""
+def condition(trigger: Trigger, inputs: Sequence[str]) -> Condition | None:
+    """Dagster's automation condition for `trigger`, of a process that reads the datasets `inputs`.
+
+    None where processes elsewhere are waited for: Dagster knows nothing of their business dates, see `process_trigger`.
+    """
+    if trigger.process is not None:
+        return None
     return _condition(trigger, tuple(inputs) if trigger.when == "all_inputs" else ())
 
 
@@ -100,9 +107,19 @@ def _updated(key: dg.AssetKey) -> Condition:
     return matched.since_last_handled()
 
 
+def process_trigger(trigger: Trigger) -> ProcessTrigger | None:
+    """The processes elsewhere that `trigger` waits for, if any."""
+    if trigger.process is None:
+        return None
+    return ProcessTrigger(tuple(dict.fromkeys(trigger.process)), trigger.instance, trigger.when is not None)
+
+
 def trigger_mode(trigger: Trigger | None) -> TriggerMode:
-    """What starts the process, in the catalog's words: a schedule is PROCESS, new inputs are DATASET."""
-    if trigger is None or trigger.schedule is None:
+    """What starts the process, in the catalog's words.
+
+    A schedule and the end of another process are PROCESS, new inputs are DATASET, one of each is HYBRID.
+    """
+    if trigger is None or (trigger.schedule is None and trigger.process is None):
         return TriggerMode.DATASET
     return TriggerMode.PROCESS if trigger.when is None else TriggerMode.HYBRID
 

@@ -269,30 +269,3 @@ class Retry(Part):
     backoff: Annotated[Literal["linear", "exponential"] | None, Field(description="How the pause grows.")] = (
         None
     )
-
-
-class Trigger(Part):
-    """What starts a run. A plain string is short for `{when: ...}`."""
-
-    # Not `on`, which YAML reads as true.
-    when: Annotated[
-        Literal["missing", "any_input", "all_inputs"] | None,
-        Field(description="A partition is missing; any input has a new version; all inputs have one."),
-    ] = None
-    schedule: Annotated[
-        Cron | None, Field(description="Cron expression; with `when`, the tick comes first.")
-    ] = None
-    timezone: Annotated[Timezone, Field(description="Time zone of `schedule`.")] = "UTC"
-
-    @model_validator(mode="after")
-    def _something(self) -> Trigger:
-        if self.when is None and self.schedule is None:
-            raise ValueError("a trigger has `when`, `schedule` or both")
-        return self
-
-
-def _trigger_from_word(value: object) -> object:
-    return {"when": value} if isinstance(value, str) else value
-
-
-TriggerItem = Annotated[Trigger, BeforeValidator(_trigger_from_word, json_schema_input_type=str | Trigger)]

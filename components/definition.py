@@ -48,11 +48,12 @@ def plan_of(assets: dg.AssetsDefinition) -> ProcessPlan | None:
     return getattr(function, "plan", None)
 
 
-def external_asset(plan: ExternalPlan) -> dg.AssetSpec:
-    """The external asset of a dataset that something else writes."""
+def external_asset(plan: ExternalPlan, producers: Sequence[dg.AssetKey] = ()) -> dg.AssetSpec:
+    """The external asset of a dataset that something else writes, after the assets of what writes it."""
     record = plan.record
     return dg.AssetSpec(
         key=dg.AssetKey(record.key.split("/")),
+        deps=producers,
         description=record.description,
         metadata=_metadata(record, plan.references),
         owners=record.owners,
@@ -90,7 +91,10 @@ def _spec(plan: ProcessPlan, output: OutputPlan, deps: Sequence[dg.AssetDep]) ->
         key=dg.AssetKey(record.key.split("/")),
         deps=deps,
         description=record.description,
-        metadata=_metadata(record, plan.references),
+        metadata={
+            **_metadata(record, plan.references),
+            **({"started_by": list(plan.started_by.names)} if plan.started_by else {}),
+        },
         owners=record.owners,
         tags=record.tags,
         kinds={"spark", plan.language, record.format},

@@ -13,9 +13,11 @@ from pathlib import Path
 import dagster as dg
 from dagster._utils.warnings import disable_dagster_warnings
 
+from catalog.estate_rows import NO_ESTATE, EstateRows
 from catalog.records import DatasetRecord, ProcessRecord
 from components.broken import stub
 from components.definition import external_asset, process_assets
+from components.estate import EstateAssets, estate_assets
 from components.files import find, import_failure
 from components.graph import consistent, divisions
 from components.modules import load_module
@@ -32,20 +34,24 @@ class DeclarationsInvalid(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A loaded project: Dagster's definitions, the plans behind them, and what could not be loaded."""
+    """A loaded project: Dagster's definitions, the plans behind them, and what could not be loaded.
+
+    estate: the assets among them of processes that run elsewhere.
+    """
 
     definitions: dg.Definitions
     plans: tuple[Plan, ...]
     problems: tuple[DeclarationError, ...]
+    estate: EstateAssets
 
 
-def load(root: Path) -> Loaded:
-    """The declarations below `root`/assets.
+def load(root: Path, estate: EstateRows = NO_ESTATE) -> Loaded:
+    """The declarations below `root`/assets, and what the catalog knows of processes elsewhere.
 
     Logs each problem once. Raises DeclarationsInvalid under `dg check defs` if there is one.
     """
     with relative_to(root), disable_dagster_warnings(), _collector_paused():
-        loaded = _load(root)
+        loaded = _load(root, estate)
         for problem in loaded.problems:
             _LOG.warning("%s", problem)
         if loaded.problems and os.environ.get(_VALIDATING):
@@ -56,7 +62,7 @@ def load(root: Path) -> Loaded:
 def check(root: Path) -> list[DeclarationError]:
     """Everything that is wrong with the declarations below `root`/assets, transforms' imports included."""
     with relative_to(root), disable_dagster_warnings():
-        loaded = _load(root)
+        loaded = _load(root, NO_ESTATE)
         return [*loaded.problems, *_import_problems(root, loaded.plans)]
 
 
@@ -78,28 +84,32 @@ def records(plans: Sequence[Plan]) -> tuple[list[DatasetRecord], list[ProcessRec
     return datasets, [record for record in processes if declared.issuperset(record.inputs)]
 
 
-def _load(root: Path) -> Loaded:
+def _load(root: Path, rows: EstateRows) -> Loaded:
     found = find(root, root / "assets")
     elsewhere = _keys(found.others)
     kept, problems = consistent(found.placed, elsewhere, found.broken)
+    left_out = {**found.broken, **divisions(found.placed)}
+    estate = estate_assets(rows, [one.plan for one in kept], {*elsewhere, *left_out})
     assets: list[dg.AssetsDefinition | dg.AssetSpec] = []
     plans: list[Plan] = []
     for one in kept:
         try:
             assets.append(
-                process_assets(one.plan) if isinstance(one.plan, ProcessPlan) else external_asset(one.plan)
+                process_assets(one.plan)
+                if isinstance(one.plan, ProcessPlan)
+                else external_asset(one.plan, estate.producers.get(one.plan.record.key, ()))
             )
         except Exception as error:
             problems.append(one.origin.error((), f"Dagster does not accept it: {error}"))
         else:
             plans.append(one.plan)
     declared = elsewhere | {record.key for record in records(plans)[0]}
-    broken = {**found.broken, **divisions(found.placed)}
-    assets += [stub(key, one) for key, one in broken.items() if key not in declared]
+    assets += [stub(key, one) for key, one in left_out.items() if key not in declared]
     problems = _each_once([*found.problems, *problems])
+    assets += estate.specs
     own = dg.Definitions(assets=assets, metadata=_problem_metadata(problems))
     definitions = dg.Definitions.merge(own, *found.others) if found.others else own
-    return Loaded(definitions, tuple(plans), tuple(problems))
+    return Loaded(definitions, tuple(plans), tuple(problems), estate)
 
 
 @contextmanager

@@ -16,6 +16,7 @@ import dagster as dg
 from dagster._core.definitions.freshness import FreshnessPolicy
 
 from catalog.records import DatasetRecord, ProcessRecord
+from components.notices import Notice
 
 if TYPE_CHECKING:
     import logging
@@ -95,7 +96,8 @@ class OutputPlan:
 
     record.columns, when not empty, binds: the frame must have these names and types, in any order.
     record.checks holds every check that a run reports, those that follow from the declaration (`not_null` of a column
-    that is not nullable, `partition` where a column tells the partition) among them.
+    that is not nullable, `partition` where a column tells the partition) among them. notices: what is told outside of
+    each version that is published.
     """
 
     record: DatasetRecord
@@ -103,6 +105,7 @@ class OutputPlan:
     location: str | None = None  # the URI below which versions lie; None: the settings' warehouse
     allow_breaking: bool = False
     freshness: FreshnessPolicy | None = None
+    notices: tuple[Notice, ...] = ()
 
     @property
     def key(self) -> dg.AssetKey:
@@ -111,10 +114,24 @@ class OutputPlan:
 
 
 @dataclass(frozen=True, slots=True)
+class ProcessTrigger:
+    """The processes elsewhere whose end starts a run: all of them have to have ended for the same partition.
+
+    names: of jobs, or process keys. instance: their scheduler, None for whichever. with_inputs: the inputs of that
+    partition have to be published as well.
+    """
+
+    names: tuple[str, ...]
+    instance: str | None = None
+    with_inputs: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class ProcessPlan:
     """One process: record, inputs, outputs, transform, partitions and the Spark settings of its runs.
 
     language: what the transform is written in. references: the files and lines that a reader of Dagster's UI is led to.
+    condition, started_by: what starts it, by Dagster's conditions or by processes elsewhere.
     """
 
     record: ProcessRecord
@@ -125,6 +142,7 @@ class ProcessPlan:
     spark_conf: Mapping[str, str] = field(default_factory=dict)
     retry: dg.RetryPolicy | None = None
     condition: dg.AutomationCondition[Any] | None = None
+    started_by: ProcessTrigger | None = None
     language: Literal["sql", "python"] = "sql"
     references: Sequence[tuple[Path, int]] = ()
 
@@ -137,7 +155,7 @@ class ExternalPlan:
     """A dataset that something else writes.
 
     location: where its files land, as declared; options: for Spark's reader of them; marker: the name of the file
-    without which a directory is not complete.
+    without which a directory is not complete. produced_by: the processes elsewhere that write it, as declared.
     """
 
     record: DatasetRecord
@@ -145,6 +163,7 @@ class ExternalPlan:
     location: str | None = None
     options: Mapping[str, str] = field(default_factory=dict)
     marker: str | None = None
+    produced_by: Sequence[str] = ()
     freshness: FreshnessPolicy | None = None
     references: Sequence[tuple[Path, int]] = ()
 

@@ -9,7 +9,14 @@ from dagster._core.definitions.freshness import FreshnessPolicy
 
 from catalog.records import ProcessRecord, Technology
 from components.attributes import Computed, Described, External, Keyed, ProcessOutput, Product, Running
-from components.automation import SlaProblem, condition, freshness_policy, retry_policy, trigger_mode
+from components.automation import (
+    SlaProblem,
+    condition,
+    freshness_policy,
+    process_trigger,
+    retry_policy,
+    trigger_mode,
+)
 from components.dataset_record import dataset_record
 from components.declaration import Partitions
 from components.landing_place import check_location
@@ -91,6 +98,7 @@ def external_plan(external: External, origin: Origin) -> ExternalPlan:
         "location": external.location,
         "options": dict(external.options),
         "marker": external.marker,
+        "produced_by": list(dict.fromkeys(external.produced_by)),
     }
     return ExternalPlan(
         record=dataset_record(
@@ -105,6 +113,7 @@ def external_plan(external: External, origin: Origin) -> ExternalPlan:
         location=external.location,
         options=external.options,
         marker=external.marker,
+        produced_by=tuple(dict.fromkeys(external.produced_by)),
         freshness=_freshness(external, origin),
         references=((origin.file, origin.line),),
     )
@@ -129,6 +138,7 @@ def _process_plan(
             )
     outputs = tuple(_output(product, described, running, part, origin) for product, part in products)
     datasets = tuple(dict.fromkeys(item.dataset for item in resolved.inputs))
+    started_by = process_trigger(running.trigger) if running.trigger else None
     return ProcessPlan(
         record=ProcessRecord(
             key=first.key,
@@ -141,7 +151,10 @@ def _process_plan(
             owners=described.all_owners,
             steps=resolved.reads if len(pieces) > 1 else (),
             source="\n\n".join(piece.source for piece in pieces),
-            metadata={"declared_at": origin.declared_at},
+            metadata={
+                "declared_at": origin.declared_at,
+                **({"started_by": started_by.names} if started_by else {}),
+            },
         ),
         inputs=resolved.inputs,
         outputs=outputs,
@@ -150,6 +163,7 @@ def _process_plan(
         spark_conf=running.spark,
         retry=retry_policy(running.retry) if running.retry else None,
         condition=condition(running.trigger, datasets) if running.trigger else None,
+        started_by=started_by,
         language="python" if any(piece.language == "python" for piece in pieces) else "sql",
         references=tuple(
             dict.fromkeys([(origin.file, origin.line), *((piece.file, piece.line) for piece in pieces)])
@@ -223,12 +237,27 @@ def _output(
                 f"{column!r} is not among the columns of {product.key}",
                 f"The schema has: {', '.join(known.name for known in record.columns)}.",
             )
+    for each in record.columns if record.format == "csv" else ():
+        if each.type.startswith(("array<", "map<", "struct<")):
+            raise part.error(
+                ("schema", "columns", each.name),
+                f"a CSV file has no place for {each.type}",
+                "Choose another `format`, or write the column as text with to_json.",
+            )
+    for index, one in enumerate(product.notify):
+        if one.names_partition and running.partitions is None:
+            raise part.error(
+                ("notify", index),
+                f"it names {{partition}}, and {product.key} has no partitions",
+                "Name {version} to tell one from another.",
+            )
     return OutputPlan(
         record=record,
         options=product.output.options,
         location=product.output.location,
         allow_breaking=product.allow_breaking_schema_change,
         freshness=_freshness(product, part),
+        notices=tuple(one.notice for one in product.notify),
     )
 
 

@@ -17,6 +17,7 @@ from catalog.errors import CatalogError
 from catalog.records import Outcome, Publication, ResolvedInput, RunState, Version, VersionDraft
 from catalog.runs import Attempt
 from catalog.schema import sensitive
+from components.notices import notify
 from components.plan import OutputPlan, ProcessPlan
 from components.report import PREVIEW_ROWS, check_results, column_schema, preview, reasons, version_metadata
 from resources.errors import ResourceError
@@ -77,6 +78,7 @@ def tell(
     for each in published:
         if each.visible:
             _tell_outside(context, engine, each, spark)
+            _notify(context, each)
     for each in published:
         yield from _tell_dagster(context, plan, inputs, each, store)
     overtaken = [item for each in published for item in each.overtaken]
@@ -110,6 +112,25 @@ def _tell_outside(
             error,
             dataset,
         )
+
+
+def _notify(context: dg.AssetExecutionContext, published: Published) -> None:
+    """Give the notices that the dataset declares; what does not reach whom it is for is a warning, shown with it."""
+    dataset = published.output.record.key
+    given, failed = notify(published.output.notices, [item.version for item in published.visible])
+    for notice in given:
+        context.log.info("%s: told %s", dataset, notice)
+    for problem in failed:
+        context.log.warning(
+            "%s is published, but who waits for it could not be told: %s. When that is put right, run"
+            " `headrace legacy notify %s`.",
+            dataset,
+            problem,
+            dataset,
+        )
+    if failed:
+        newest = published.visible[-1].version.partition
+        context.add_asset_metadata({"not_told": "; ".join(failed)}, published.output.key, newest)
 
 
 def _tell_dagster(

@@ -1,8 +1,4 @@
-"""What is launched on purpose: asset jobs and their schedules, and the delivery of the demo's feed."""
+"""What is launched on purpose: asset jobs and their schedules, scans of estates, the delivery of the demo's feed.
 
-from jobs.flights import flights_daily, flights_every_morning
-
-JOBS = (flights_daily,)
-SCHEDULES = (flights_every_morning,)
-
-__all__ = ["JOBS", "SCHEDULES"]
+Nothing is imported here, since a scan has no use for Dagster.
+"""

@@ -1,17 +1,21 @@
-"""What reacts: files that land become versions of external datasets, and new versions start what declares a trigger."""
+"""What reacts: to files that land and to what other systems report; new versions and ends of jobs start what waits."""
 
 from collections.abc import Sequence
 
 import dagster as dg
 
 from components.plan import Plan
+from sensors.completions import completions_sensor
 from sensors.landing import landing_sensor
+from sensors.process_triggers import process_trigger_sensor
 
 
 def sensors(plans: Sequence[Plan]) -> list[dg.SensorDefinition]:
     """The sensors over the datasets that `plans` declare."""
     return [
         landing_sensor(plans),
+        completions_sensor(),
+        process_trigger_sensor(plans),
         dg.AutomationConditionSensorDefinition(
             "dataset_triggers",
             target=dg.AssetSelection.all(),

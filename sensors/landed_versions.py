@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from hashlib import sha256
 
+from catalog.external_versions import REPORTED
 from catalog.records import Version, VersionDraft
 from catalog.schema import schema_hash
 from resources.sizes import size_of
@@ -12,6 +13,7 @@ from sensors.landed_contents import read
 from sensors.landed_files import Landed
 
 SIGNATURE = "files_signature"
+_REPORTED_TO = 2.0  # seconds: reports tell times to the second
 
 
 def draft(landed: Landed, generation: int) -> VersionDraft | None:
@@ -48,8 +50,15 @@ def draft(landed: Landed, generation: int) -> VersionDraft | None:
 
 
 def is_version(landed: Landed, version: Version | None) -> bool:
-    """Whether the files are this version, as far as sizes, times and declaration tell."""
-    return version is not None and version.metadata.get(SIGNATURE) == landed.signature
+    """Whether the files are this version, as far as sizes, times and declaration tell.
+
+    A version that whoever wrote the files reported is what lies there, unless the files have changed since.
+    """
+    if version is None:
+        return False
+    if REPORTED in version.metadata and version.location == landed.location:
+        return landed.modified_ns <= (version.created_at.timestamp() + _REPORTED_TO) * 1e9
+    return version.metadata.get(SIGNATURE) == landed.signature
 
 
 def says_the_same(found: VersionDraft, version: Version | None) -> bool:

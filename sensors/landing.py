@@ -9,6 +9,7 @@ import dagster as dg
 from dagster._core.definitions.data_version import DATA_VERSION_TAG
 
 from catalog.database import connect
+from catalog.external_versions import REPORTED
 from catalog.records import Version
 from components.plan import ExternalPlan, Plan
 from sensors.landed_files import not_looked_at
@@ -71,7 +72,11 @@ def tell(instance: dg.DagsterInstance, observation: Observation) -> None:
 
 
 def _since(told: datetime, observation: Observation) -> list[Version]:
-    untold = [version for version in observation.published if version.created_at > told]
+    untold = [
+        version
+        for version in observation.published
+        if version.created_at > told and REPORTED not in version.metadata  # who ingests a report tells of it
+    ]
     return sorted(untold, key=lambda version: version.created_at)
 
 

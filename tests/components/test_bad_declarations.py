@@ -555,6 +555,115 @@ CASES = {
         "outputs.1",
         "there is no code",
     ),
+    "check with a value of another type": Case(
+        """\
+        type: components.Dataset
+        attributes:
+          key: shop/bad
+          sql: SELECT 1 AS id
+          schema: {columns: {id: {type: int, checks: [{greater_than: abc}]}}}
+        """,
+        5,
+        "schema.columns.id.checks.0.greater_than",
+        "must be a number as id is int",
+    ),
+    "check with a time that is none": Case(
+        """\
+        type: components.Dataset
+        attributes:
+          key: shop/bad
+          sql: SELECT 1 AS id
+          schema: {columns: {id: {type: date, checks: [{greater_than: soon}]}}}
+        """,
+        5,
+        "schema.columns.id.checks.0.greater_than",
+        "must be a date or time",
+    ),
+    "check that a type does not have": Case(
+        """\
+        type: components.Dataset
+        attributes:
+          key: shop/bad
+          sql: SELECT 1 AS id
+          schema: {columns: {id: {type: int, checks: [{str_length: {max_value: 3}}]}}}
+        """,
+        5,
+        "schema.columns.id.checks.0.str_length",
+        "str_length is not defined for id of type int",
+    ),
+    "length without a bound": Case(
+        """\
+        type: components.Dataset
+        attributes:
+          key: shop/bad
+          sql: SELECT 1 AS id
+          schema: {columns: {id: {type: string, checks: [{str_length: {}}]}}}
+        """,
+        5,
+        "schema.columns.id.checks.0.str_length",
+        "str_length has `min_value`, `max_value` or `exact_value`",
+    ),
+    "range without a value": Case(
+        """\
+        type: components.Dataset
+        attributes:
+          key: shop/bad
+          sql: SELECT 1 AS id
+          schema: {columns: {id: {type: int, checks: [{in_range: {min_value: 5, max_value: 2}}]}}}
+        """,
+        5,
+        "schema.columns.id.checks.0.in_range",
+        "nothing is between min_value 5 and max_value 2",
+    ),
+    "row count without a number": Case(
+        """\
+        type: components.Dataset
+        attributes:
+          key: shop/bad
+          sql: SELECT 1 AS id
+          checks: [{row_count: {min: 5, max: 2}}]
+        """,
+        5,
+        "checks.0.row_count",
+        "nothing is between min 5 and max 2",
+    ),
+    "columns that differ in case": Case(
+        """\
+        type: components.Dataset
+        attributes:
+          key: shop/bad
+          sql: SELECT 1 AS id
+          schema: {columns: {id: int, ID: int}}
+        """,
+        5,
+        "schema.columns.ID",
+        "differ in case alone",
+    ),
+    "nested column in CSV": Case(
+        """\
+        type: components.Dataset
+        attributes:
+          key: shop/bad
+          sql: SELECT 1 AS id
+          output: {format: csv}
+          schema: {columns: {id: array<int>}}
+        """,
+        6,
+        "schema.columns.id",
+        "a CSV file has no place for array<int>",
+    ),
+    "location that is no URI": Case(
+        """\
+        type: components.Dataset
+        attributes:
+          key: shop/bad
+          sql: SELECT 1 AS id
+          output: {location: /tmp/x}
+        """,
+        5,
+        "output.location",
+        "Write it as a URI",
+    ),
     "bad query of an output": Case(
         """\
         type: components.Process

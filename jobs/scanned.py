@@ -1,0 +1,218 @@
+"""From what files say of processes to what the catalog keeps of them."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from operator import itemgetter
+from typing import Any
+
+from catalog.records import Technology
+from catalog.scans import Place, ScannedProcess, Use, Waiting
+from legacy import Finding, Gravity, Job, start_in_words
+from legacy.candidates import candidates_of
+from legacy.conditions import unparse
+from legacy.db2 import Listed
+from legacy.diff import said
+from legacy.jil import Statement, UnwritableError, write
+from legacy.processes import Described
+from legacy.rescan import Piece, Reading
+from legacy.tools import Direction
+
+DOUBTFUL = 0.2  # evidence below is of logs
+_DESCRIBED = 0.95  # a person says so, or the database
+_KEPT = ("application", "group", "machine", "command", "watch_file", "run_calendar", "timezone")
+
+
+def scanned_jobs(reading: Reading, instance: str) -> Iterator[ScannedProcess]:
+    """The jobs of a reading."""
+    lost = _lost_by_job(reading)
+    for name, job in reading.estate.jobs.items():
+        piece = reading.pieces.get(name)
+        waits_for = tuple(
+            Waiting(
+                Technology.AUTOSYS,
+                edge.atom.instance or instance,
+                edge.atom.job,
+                edge.attribute,
+                edge.text,
+                edge.orders,
+            )
+            for edge in reading.estate.waits_for.get(name, ())
+        )
+        yield ScannedProcess(
+            technology=Technology.AUTOSYS,
+            instance=instance,
+            name=name,
+            place=Place(
+                job.file,
+                job.line,
+                piece.line if piece else job.line,
+                piece.digest if piece else None,
+                lost.get(name, ()),
+            ),
+            box=job.box,
+            description=job.values.get("description") or None,
+            owners=(job.owner,) if job.owner else (),
+            attributes=tuple(said(job)),
+            metadata=_metadata(job),
+            source=_source(job, piece),
+            waits_for=waits_for,
+            uses=tuple(_uses(job)),
+        )
+
+
+def described_processes(described: Iterable[Described], listed: Iterable[Listed]) -> Iterator[ScannedProcess]:
+    """The processes that people describe, with what listings say of them, and the procedures that are only listed."""
+    listings = {one.procedure: one for one in listed}
+    for one in described:
+        listing = listings.pop(one.description.name, None) if one.technology is Technology.DB2_SP else None
+        yield _with_listing(_described(one), listing)
+    for listing in listings.values():
+        empty = ScannedProcess(
+            Technology.DB2_SP, "", listing.procedure, Place(listing.file, listing.line, listing.line)
+        )
+        yield _with_listing(empty, listing)
+
+
+def _metadata(job: Job) -> Mapping[str, Any]:
+    condition = job.condition
+    found = {
+        "type": job.type,
+        "box": job.box,
+        **{name: job.values.get(name) for name in _KEPT},
+        "schedule": start_in_words(job),
+        "triggers": list(job.triggers),
+        "condition": unparse(condition) if condition is not None else job.values.get("condition"),
+    }
+    return {name: value for name, value in found.items() if value}
+
+
+def _source(job: Job, piece: Piece | None) -> str:
+    """The text of the job: as it stands in the file, or written anew where several statements made it."""
+    if piece is not None and piece.text:
+        return _without_comments_below(piece.text)
+    statements = [Statement("insert", "job", job.name, list(job.attributes), job.file, job.line)]
+    if job.overrides:
+        statements.append(Statement("override", "job", job.name, list(job.overrides), job.file, job.line))
+    try:
+        return write(statements)
+    except UnwritableError:
+        return "\n".join(f"{each.name}: {each.value}" for one in statements for each in one.attributes)
+
+
+def _without_comments_below(text: str) -> str:
+    """Below the last attribute stands, in dumps, the title of the next job."""
+    lines = text.split("\n")
+    while lines and (not lines[-1].strip() or lines[-1].lstrip().startswith("/*")):
+        lines.pop()
+    return "\n".join(lines) + "\n"
+
+
+def _uses(job: Job) -> Iterator[Use]:
+    for pattern, each in candidates_of(job, at_least=DOUBTFUL):
+        line = each.line - job.line if each.file == job.file else 0
+        yield Use(pattern, each.direction.value, each.attribute, each.text, each.confidence, line)
+
+
+def _lost_by_job(reading: Reading) -> Mapping[str, list[Mapping[str, Any]]]:
+    """The findings within the text of each job that one text defines, for when that text is not read again."""
+    starts: dict[str, list[tuple[int, str]]] = {}
+    for name, piece in reading.pieces.items():
+        if piece.digest is not None:
+            starts.setdefault(piece.file, []).append((piece.line, name))
+    for places in starts.values():
+        places.sort()
+    found: dict[str, list[Mapping[str, Any]]] = {}
+    for finding in reading.estate.findings:
+        places = starts.get(finding.file, [])
+        number = bisect_right(places, finding.line, key=itemgetter(0)) - 1
+        if finding.gravity is Gravity.NOTE or number < 0:
+            continue
+        first, name = places[number]
+        if finding.line < first + len(reading.pieces[name].text.splitlines()):
+            found.setdefault(name, []).append(told(finding, first))
+    return found
+
+
+def told(finding: Finding, first: int) -> Mapping[str, Any]:
+    """A finding as the catalog keeps it, its line counted from `first`; its file is where its job is."""
+    return {
+        "rule": finding.rule,
+        "gravity": finding.gravity.value,
+        "message": finding.message,
+        "line": finding.line - first,
+        "subject": finding.subject,
+        "attribute": finding.attribute,
+        "hint": finding.hint,
+    }
+
+
+def told_again(kept: Mapping[str, Any], file: str, first: int) -> Finding:
+    """The finding that was kept, where its text stands now."""
+    return Finding(
+        kept["rule"], Gravity(kept["gravity"]), kept["message"], file, kept["line"] + first, kept["subject"],
+        kept["attribute"], kept["hint"],
+    )  # fmt: skip
+
+
+def _described(one: Described) -> ScannedProcess:
+    said_of_it = one.description
+    kept = {
+        "machine": said_of_it.machine,
+        "database": said_of_it.database,
+        "application": said_of_it.application,
+        "command": said_of_it.command,
+        "schedule": said_of_it.schedule,
+        "condition": ", ".join(said_of_it.after) or None,
+    }
+    uses = [
+        Use(_table_or_path(one, text), direction.value, attribute, text, _DESCRIBED,
+            one.lines.get(attribute, one.line) - one.line)
+        for attribute, direction, texts in (
+            ("reads", Direction.READS, said_of_it.reads),
+            ("writes", Direction.WRITES, said_of_it.writes),
+        )
+        for text in texts
+    ]  # fmt: skip
+    fields = said_of_it.model_dump(exclude_defaults=True)
+    return ScannedProcess(
+        technology=one.technology,
+        instance="",
+        name=said_of_it.name,
+        place=Place(one.file, one.line, one.line),
+        description=said_of_it.description,
+        owners=tuple(said_of_it.owners),
+        attributes=tuple(
+            (name, str(value))
+            for name, given in fields.items()
+            for value in (given if isinstance(given, list) else [given])
+        ),
+        metadata={**said_of_it.metadata, **{name: value for name, value in kept.items() if value}},
+        waits_for=tuple(
+            Waiting(technology, instance, name, "after", f"after {name}")
+            for technology, instance, name in one.after()
+        ),
+        uses=tuple(uses),
+    )
+
+
+def _table_or_path(one: Described, text: str) -> str:
+    is_table = one.technology is Technology.DB2_SP and "/" not in text
+    return f"db2:{text}" if is_table else text
+
+
+def _with_listing(one: ScannedProcess, listing: Listed | None) -> ScannedProcess:
+    if listing is None:
+        return one
+    uses = tuple(
+        Use(f"db2:{each.table}", each.direction.value, "access", f"{each.access} {each.table}", _DESCRIBED)
+        for each in listing.uses
+    )
+    attributes = tuple((each.direction.value, each.table) for each in listing.uses)
+    calls = tuple(("calls", name) for name in listing.calls)
+    metadata = {**one.metadata, **({"calls": listing.calls} if listing.calls else {})}
+    return replace(
+        one, uses=(*one.uses, *uses), attributes=(*one.attributes, *attributes, *calls), metadata=metadata
+    )

@@ -1,0 +1,91 @@
+"""The sensor over the folder where completion files are dropped, and what tells Dagster of completions."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from time import monotonic, sleep
+
+import dagster as dg
+
+from catalog.database import connect
+from sensors.completion_folder import Folder, folder_at
+from sensors.completion_intake import Taken, take_in
+from sensors.completion_telling import tell_completions
+from settings import settings
+
+TIME_FOR_FILES = timedelta(seconds=20)  # Dagster cuts a tick at 60 s
+TIME_FOR_TELLING = timedelta(seconds=15)
+DAEMON_LOOP = (
+    5.0  # seconds from one look of Dagster's daemon at its sensors to the next, whatever their intervals are
+)
+_LISTED = 20  # problems of a tick in its log
+
+
+def completions_sensor() -> dg.SensorDefinition:
+    """The sensor that ingests completion files, and tells Dagster of whatever was ingested, by it or otherwise.
+
+    It commits as it goes, and keeps no state of its own: files are moved when they have been ingested, and the catalog
+    knows what Dagster has been told. Its cursor only says how many completions that was. With an interval of less than
+    DAEMON_LOOP a tick looks several times, until the next one is due.
+    """
+    folders: dict[
+        str, Folder
+    ] = {}  # for the life of the process: a folder knows which files are being written
+
+    @dg.sensor(
+        name="completions",
+        minimum_interval_seconds=settings().completions_interval,
+        default_status=dg.DefaultSensorStatus.RUNNING,
+        description=f"Takes in the completion files that are dropped in {settings().completions_location}.",
+    )
+    def completions(context: dg.SensorEvaluationContext) -> dg.SensorResult:
+        engine = connect()
+        location = settings().completions_location
+        if location not in folders:
+            folders[location] = folder_at(location)
+        repository = context.repository_def
+        shown = repository.asset_graph.get_all_asset_keys() if repository else None
+        # A tick that is not over when the daemon looks again would wait for its next look.
+        last_look = monotonic() + DAEMON_LOOP - 2 * settings().completions_interval
+        taken, count = Taken(), 0
+        while True:
+            taken += take_in(engine, folders[location], TIME_FOR_FILES)
+            count += tell_completions(engine, context.instance, TIME_FOR_TELLING, shown)
+            if monotonic() >= last_look:
+                break
+            sleep(settings().completions_interval)
+        _log(context, taken)
+        before = int(context.cursor or 0)
+        return dg.SensorResult(skip_reason=dg.SkipReason(_words(taken, count)), cursor=str(before + count))
+
+    return completions
+
+
+def _log(context: dg.SensorEvaluationContext, taken: Taken) -> None:
+    for problem in taken.problems[:_LISTED]:
+        context.log.warning(f"in quarantine: {problem}")
+    if len(taken.problems) > _LISTED:
+        context.log.warning(
+            f"{len(taken.problems) - _LISTED} more problems; `headrace legacy quarantine` has all"
+        )
+    for key in taken.ingested.unscanned:
+        context.log.info(f"{key} has reported, and no scan has seen it yet")
+    for dataset in sorted(set(taken.ingested.computed_here)):
+        context.log.warning(
+            f"{dataset} was reported as written elsewhere, and Spark computes it here: not taken"
+        )
+    for dataset in taken.ingested.drafts:
+        context.log.info(f"{dataset} was reported, and nobody has declared it: it is a draft")
+
+
+def _words(taken: Taken, told: int) -> str:
+    if taken.busy:
+        files = "Another process reads the folder."
+    elif taken.files or taken.problems or taken.waiting:
+        files = f"{taken.files} files, {taken.ingested.new} new events." + (
+            f" {taken.waiting} files are being written." if taken.waiting else ""
+        )
+    else:
+        files = "No completion file."
+    more = " More is left for the next tick." if taken.more else ""
+    return f"{files}{more} Dagster was told of {told} completions."

@@ -1,0 +1,292 @@
+"""Completion files from the folder to Dagster: whole ones only, archived or in quarantine, told once."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from datetime import timedelta
+from pathlib import Path
+
+import dagster as dg
+import fsspec
+import pytest
+
+from catalog import queries
+from catalog.announcements import begin_to_tell
+from catalog.ingestion import ingest
+from catalog.records import RunState
+from sensors import completion_intake
+from sensors.completion_folder import LocalFolder, folder_at
+from sensors.completion_intake import take_in
+from sensors.completion_telling import materialization, tell_completions
+from sensors.completions import completions_sensor
+from settings import settings
+from tests.catalog.said import at, contents, output, said
+
+WITHIN = timedelta(seconds=20)
+LOAD = dg.AssetKey(["autosys", "LOAD"])
+
+
+@pytest.fixture
+def folder(engine) -> LocalFolder:
+    return LocalFolder(settings().home / "completions")
+
+
+@pytest.fixture
+def instance():
+    with dg.instance_for_test() as instance:
+        yield instance
+
+
+def document(process="LOAD", run="1", minutes=5, **given):
+    return json.dumps(
+        {"process": process, "status": "SUCCESS", "run": run, "at": at(minutes).isoformat(), **given}
+    )
+
+
+def drop(folder, name, text, age=60.0):
+    """A file that its writer left so many seconds ago."""
+    path = Path(folder.location) / name
+    path.write_text(text)
+    os.utime(path, (time.time() - age, time.time() - age))
+    return path
+
+
+def tree(folder):
+    root = Path(folder.location)
+    return sorted(str(path.relative_to(root)) for path in root.rglob("*") if path.is_file())
+
+
+def archived(folder):
+    return sorted(name.rpartition("/")[2] for name in tree(folder) if name.startswith("archive/"))
+
+
+def test_files_of_each_form_are_ingested_and_archived_by_day(engine, folder):
+    drop(folder, "load.json", document())
+    drop(folder, "check.txt", "JOB=CHECK\nSTATUS=FA\nRUN_NUM=7\nEXIT_CODE=3\n")
+    drop(folder, "feed.csv", "job,status,run\nA,SU,1\nB,SU,2\n")
+    drop(folder, "EXTRACT_20261126.done", "")
+    taken = take_in(engine, folder, WITHIN)
+    assert (taken.files, taken.ingested.new, taken.problems) == (4, 5, [])
+    assert archived(folder) == ["EXTRACT_20261126.done", "check.txt", "feed.csv", "load.json"]
+    assert {row[0] for row in contents(engine)["runs"]} == {
+        f"AUTOSYS/{name}" for name in ("LOAD", "CHECK", "A", "B", "EXTRACT")
+    }
+
+
+def test_a_second_file_of_the_same_name_keeps_the_first(engine, folder):
+    for run in ("1", "2"):
+        drop(folder, "load.json", document(run=run))
+        take_in(engine, folder, WITHIN)
+    assert len(archived(folder)) == 2
+    assert len(contents(engine)["runs"]) == 2
+
+
+def test_a_file_that_is_being_written_is_left_alone_until_it_has_been_still(engine, folder):
+    path = Path(folder.location) / "load.json"
+    with path.open("w") as writing:
+        writing.write(document()[:20])
+        writing.flush()
+        assert take_in(engine, folder, WITHIN).files == 0
+        writing.write(document()[20:])
+        writing.flush()
+        assert take_in(engine, folder, WITHIN).files == 0
+    time.sleep(1.1)
+    assert take_in(engine, folder, WITHIN).files == 1
+
+
+def test_a_file_that_was_renamed_into_place_is_read_at_once(engine, folder):
+    hidden = Path(folder.location) / ".load.json.tmp"
+    hidden.write_text(document())
+    time.sleep(0.05)
+    assert take_in(engine, folder, WITHIN).files == 0
+    hidden.rename(hidden.with_name("load.json"))
+    assert take_in(engine, folder, WITHIN).files == 1
+
+
+def test_a_bad_file_waits_and_then_goes_into_quarantine_with_its_reason(engine, folder):
+    text = document() + '\n{"process": "CHECK", "status": "SUCESS"}\n'
+    drop(folder, "feed.json", text, age=5)
+    taken = take_in(engine, folder, WITHIN)
+    assert (taken.waiting, taken.problems, taken.ingested.new) == (1, [], 1)
+    (claimed,) = (Path(folder.location) / ".claimed").iterdir()
+    os.utime(claimed, (time.time() - 60, time.time() - 60))
+    taken = take_in(engine, folder, WITHIN)
+    assert taken.waiting == 0
+    (bad,) = folder.quarantined()
+    assert bad.name == "feed.json"
+    assert bad.reason == (
+        f"{folder.location}/feed.json:2: error: CHECK.status: there is no status 'SUCESS'; did you mean SUCCESS? "
+        "[report/field]"
+    )
+    assert Path(bad.place).with_name("feed.json.reason.txt").exists()
+    Path(bad.place).write_text(text.replace("SUCESS", "SUCCESS"))
+    folder.retry("feed.json")
+    time.sleep(1.1)
+    taken = take_in(engine, folder, WITHIN)
+    assert (taken.files, taken.ingested.new, taken.ingested.repeated) == (1, 1, 1)
+    assert [name for name in tree(folder) if not name.startswith("archive/")] == []
+
+
+def test_what_the_database_refuses_costs_its_own_file_only(engine, folder, monkeypatch):
+    def refuse(engine, events):
+        if any(event.process == "BAD" for event in events):
+            with engine.begin() as connection:
+                connection.connection.driver_connection.execute("SELECT 'x'::int")
+        return ingest(engine, events)
+
+    monkeypatch.setattr(completion_intake, "ingest", refuse)
+    for number in range(5):
+        drop(folder, f"{number}.json", document(run=str(number)))
+    drop(folder, "bad.json", document("BAD"))
+    taken = take_in(engine, folder, WITHIN)
+    assert (taken.files, taken.ingested.new) == (5, 5)
+    assert [bad.name for bad in folder.quarantined()] == ["bad.json"]
+    assert "the catalog does not take it: invalid input syntax" in taken.problems[0]
+
+
+def test_what_was_claimed_by_a_process_that_died_is_read_again(engine, folder):
+    drop(folder, "load.json", document())
+    (claimed,) = folder.claim(10)
+    assert tree(folder) == [f".claimed/{Path(claimed.place).name}"]
+    drop(folder, "load.json", document(run="2"))
+    assert take_in(engine, LocalFolder(Path(folder.location)), WITHIN).files == 2
+    assert len(archived(folder)) == 2
+
+
+def test_a_file_that_was_written_to_after_it_was_read_is_read_again(engine, folder, monkeypatch):
+    drop(folder, "feed.json", document())
+    reading = folder.read
+
+    def read(file):
+        found = reading(file)
+        with Path(file.place).open("a") as more:
+            more.write("\n" + document(run="2"))
+        monkeypatch.setattr(folder, "read", reading)
+        return found
+
+    monkeypatch.setattr(folder, "read", read)
+    assert take_in(engine, folder, WITHIN).files == 0
+    assert take_in(engine, folder, WITHIN).files == 1
+    assert len(contents(engine)["runs"]) == 2
+
+
+def test_any_fsspec_uri_will_do(engine):
+    files = fsspec.filesystem("memory")
+    files.pipe({"/drop/load.json": document().encode(), "/drop/bad.json": b"{", "/drop/.hidden": b""})
+    folder = folder_at("memory://drop")
+    completion_intake.PATIENCE, patience = -1.0, completion_intake.PATIENCE
+    try:
+        taken = take_in(engine, folder, WITHIN)
+    finally:
+        completion_intake.PATIENCE = patience
+    assert (taken.files, len(taken.problems)) == (1, 1)
+    assert [bad.name for bad in folder.quarantined()] == ["bad.json"]
+    assert "it is no JSON" in folder.quarantined()[0].reason
+    assert any(name.startswith("/drop/archive/") for name in files.find("/drop"))
+    folder.retry("bad.json")
+    assert files.exists("/drop/bad.json")
+    files.rm("/drop", recursive=True)
+
+
+def test_dagster_is_told_once_of_the_job_and_of_its_outputs(engine, instance):
+    event = said(
+        "LOAD", RunState.SUCCESS, 5, exit_code=0, machine="unxhost01", log_location="/logs/1", started_at=at(1),
+        outputs=(output(partition="2026-11-26", tag="v1", row_count=842),),
+    )  # fmt: skip
+    ingest(engine, [event])
+    assert tell_completions(engine, instance, WITHIN) == 2
+    assert tell_completions(engine, instance, WITHIN) == 0
+    ingest(engine, [event])
+    assert tell_completions(engine, instance, WITHIN) == 0
+    job = instance.get_latest_materialization_event(LOAD).asset_materialization
+    facts = {name: value.value for name, value in job.metadata.items()}
+    assert facts["run number"] == "1"
+    assert facts["seconds"] == 240.0
+    assert (facts["exit code"], facts["machine"], facts["log"]) == (0, "unxhost01", "/logs/1")
+    raw = instance.get_latest_materialization_event(dg.AssetKey(["ops", "raw"])).asset_materialization
+    assert (raw.partition, raw.tags["dagster/data_version"]) == ("2026-11-26", "v1")
+    assert raw.metadata["dagster/partition_row_count"].value == 842
+    assert "bytes" not in raw.metadata
+
+
+def test_of_a_backlog_the_newest_of_each_asset_is_told_and_a_late_one_never(engine, instance):
+    ingest(engine, [said("LOAD", RunState.SUCCESS, run, str(run)) for run in range(2, 6)])
+    assert tell_completions(engine, instance, WITHIN) == 1
+    ingest(engine, [said("LOAD", RunState.SUCCESS, 1, "1")])
+    assert tell_completions(engine, instance, WITHIN) == 0
+    newest = instance.get_latest_materialization_event(LOAD).asset_materialization
+    assert newest.metadata["run number"].value == "5"
+
+
+def test_a_run_that_several_report_is_told_once(engine, instance):
+    ingest(engine, [said("LOAD", RunState.SUCCESS, 5, exit_code=0)])
+    assert tell_completions(engine, instance, WITHIN) == 1
+    ingest(engine, [said("LOAD", RunState.SUCCESS, 6, machine="unxhost01", partition="2026-11-26")])
+    ingest(engine, [said("LOAD", RunState.SUCCESS, 4, log_location="/logs/1")])
+    assert tell_completions(engine, instance, WITHIN) == 0
+    ingest(engine, [said("LOAD", RunState.SUCCESS, 7, "2")])
+    assert tell_completions(engine, instance, WITHIN) == 1
+
+
+@pytest.mark.parametrize("died_after_telling", [True, False])
+def test_a_teller_that_died_is_made_up_for_once(engine, instance, died_after_telling):
+    ingest(engine, [said("LOAD", RunState.SUCCESS, 5)])
+    (begun,) = begin_to_tell(engine, 10)
+    if died_after_telling:
+        instance.report_runless_asset_event(materialization(begun))
+    tell_completions(engine, instance, WITHIN)
+    assert len(instance.fetch_materializations(LOAD, limit=10).records) == 1
+
+
+def test_a_scanned_job_whose_box_stands_for_it_has_no_asset_of_its_own(engine, instance):
+    ingest(engine, [said("LOAD", RunState.SUCCESS, 5), said("NEW", RunState.SUCCESS, 5)])
+    with engine.begin() as connection:
+        connection.exec_driver_sql(
+            "UPDATE catalog.process SET standing = 'ACTIVE' WHERE external_name = 'LOAD'"
+        )
+    assert tell_completions(engine, instance, WITHIN, shown=[dg.AssetKey(["autosys", "BOX"])]) == 1
+    assert instance.get_latest_materialization_event(dg.AssetKey(["autosys", "NEW"])) is not None
+    assert instance.get_latest_materialization_event(LOAD) is None
+
+
+def test_the_sensor_takes_files_in_and_tells_dagster(engine, folder, instance):
+    drop(folder, "load.json", document(outputs=[{"dataset": "ops/raw", "row_count": 3}]))
+    drop(folder, "bad.json", "{}")
+    sensor = completions_sensor()
+    with dg.build_sensor_context(instance=instance) as context:
+        result = sensor(context)
+    assert result.skip_reason.skip_message == "1 files, 1 new events. Dagster was told of 2 completions."
+    assert result.cursor == "2"
+    assert [bad.name for bad in folder.quarantined()] == ["bad.json"]
+    assert instance.get_latest_materialization_event(LOAD) is not None
+    (row,) = queries.published(engine, ["ops/raw"])
+    assert row.version.row_count == 3
+
+
+def test_no_name_keeps_dagster_from_being_told(engine, instance):
+    odd = said(
+        "JOB#1.é@x", RunState.SUCCESS, 5, "r" * 500, partition="a|b,c...d", instance="P:1",
+        outputs=(output("a b/ü", partition="x/y,z...", tag="t" * 500, location="s3://b/c"),),
+    )  # fmt: skip
+    ingest(engine, [odd, said("LOAD", RunState.SUCCESS, 6)])
+    assert tell_completions(engine, instance, WITHIN) == 3
+
+
+def test_at_an_interval_of_a_second_a_tick_looks_again_and_again(engine, folder, instance, monkeypatch):
+    monkeypatch.setenv("HEADRACE_COMPLETIONS_INTERVAL", "1")
+    settings.cache_clear()
+    monkeypatch.setattr("sensors.completions.DAEMON_LOOP", 4.0)
+    looks = []
+
+    def sleep(seconds):
+        looks.append(seconds)
+        time.sleep(seconds)
+        drop(folder, f"{len(looks)}.json", document(run=str(len(looks))))
+
+    monkeypatch.setattr("sensors.completions.sleep", sleep)
+    with dg.build_sensor_context(instance=instance) as context:
+        result = completions_sensor()(context)
+    assert looks == [1, 1]
+    assert result.skip_reason.skip_message == "2 files, 2 new events. Dagster was told of 2 completions."
