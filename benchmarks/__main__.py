@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-NAMES = ("publish", "loading", "backfill", "materialization", "demo")
+NAMES = ("publish", "loading", "backfill", "materialization", "estate", "ingestion", "demo")
 
 
 def main(names: list[str]) -> int:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
@@ -23,6 +25,12 @@ if TYPE_CHECKING:
 app = typer.Typer()
 DOMAIN = "flights"
 LANDING = "landing/flights"
+ESTATE = "assets/flights_ops"
+CHAIN = (
+    f"{DOMAIN}/raw_flights",
+    f"{DOMAIN}/carrier_monthly",
+)  # from what Autosys delivers to what people read
+TIME_FOR_COMPLETIONS = timedelta(minutes=5)
 NEXT = (
     ("see them in Dagster", "headrace up"),
     ("how everything stands", "headrace status"),
@@ -30,6 +38,7 @@ NEXT = (
     ("its rows", f"headrace read {DOMAIN}/daily_delays --head 5"),
     ("its versions", f"headrace versions {DOMAIN}/daily_delays"),
     ("what it is made from", f"headrace lineage {DOMAIN}/daily_delays"),
+    ("the Autosys jobs", "headrace legacy processes"),
 )
 
 
@@ -56,7 +65,7 @@ class Steps:
 
 @app.command(rich_help_panel="To begin with", epilog=examples("headrace demo"))
 def demo(as_json: AsJson = False) -> None:
-    """Land a year of real flights, compute datasets from it, and show them.
+    """Land a year of real flights as an Autosys batch would, compute datasets from it, and show them.
 
     What is up to date is left as it is: the second time it is quick and changes nothing.
     """
@@ -68,18 +77,36 @@ def demo(as_json: AsJson = False) -> None:
     with ExitStack() as stack:
         with steps.step("Start the database"):
             instance = stack.enter_context(dagster_instance())
+        _scan(steps)
         _land(steps, instance)
         runs = _materialize(steps, instance)
-    standings = _standings()
+        standings = _standings()
     failed = sum(run.ending is not Ending.SUCCESS for run in runs)
     if as_json:
         emit(
-            {"steps": steps.seconds, "runs": runs, "datasets": [_summary(standing) for standing in standings]}
+            {
+                "steps": steps.seconds,
+                "runs": runs,
+                "datasets": [_summary(standing) for standing in standings],
+                "chain": _chain(),
+            }
         )
     else:
         _tell(standings, steps, runs)
     if failed:
         raise CommandError(f"{failed} of {len(runs)} runs failed or were skipped; see above")
+
+
+def _scan(steps: Steps) -> None:
+    """Before the declarations are loaded: what the catalog knows of the estate is drawn beside them."""
+    from catalog.database import connect
+    from jobs.estates import scan
+    from settings import PROJECT_ROOT
+
+    with steps.step("Scan the Autosys estate") as came_to:
+        plan = scan(connect(), sorted((PROJECT_ROOT / ESTATE).iterdir()), may_retire_most=True)
+        changes = len(plan.added) + len(plan.changed) + len(plan.removed) + len(plan.returned)
+        came_to(f"{plan.processes} processes, {changes} of them new or changed")
 
 
 def _land(steps: Steps, instance: dg.DagsterInstance) -> None:
@@ -100,6 +127,7 @@ def _land(steps: Steps, instance: dg.DagsterInstance) -> None:
     with steps.step("Land the feed") as came_to:
         delivery = land(settings().home.resolve() / LANDING)
         came_to(f"{len(delivery.written):,} files written, {delivery.present:,} there before")
+    _complete(steps, instance, delivery.written)
     with steps.step("Register what landed") as came_to:
         external = [plan for plan in loaded.plans if isinstance(plan, ExternalPlan)]
         observation = observe(
@@ -109,6 +137,32 @@ def _land(steps: Steps, instance: dg.DagsterInstance) -> None:
         came_to(f"{len(observation.new):,} new versions")
     if observation.problems:
         raise CommandError("\n  ".join(["some files could not become versions:", *observation.problems]))
+
+
+def _complete(steps: Steps, instance: dg.DagsterInstance, delivered: Sequence[Path]) -> None:
+    """Drop the batch's completion files, and take them in as the sensor does."""
+    from catalog.database import connect
+    from definitions import defs
+    from jobs.deliveries import report
+    from sensors.completion_folder import SETTLED, folder_at
+    from sensors.completion_intake import take_in
+    from sensors.completion_telling import tell_completions
+    from settings import settings
+
+    location = settings().completions_location
+    with steps.step("Take in the completion files") as came_to:
+        dropped = report(delivered, Path(location)) if "://" not in location else 0
+        files = events = 0
+        deadline = time.monotonic() + TIME_FOR_COMPLETIONS.total_seconds()
+        while True:
+            taken = take_in(connect(), folder_at(location), TIME_FOR_COMPLETIONS)
+            files, events = files + taken.files + len(taken.problems), events + taken.ingested.new
+            if files >= dropped or taken.busy or time.monotonic() >= deadline:
+                break
+            time.sleep(SETTLED)  # a file is left alone until it is certain that nobody writes to it
+        keys = defs.resolve_asset_graph().get_all_asset_keys()
+        told = tell_completions(connect(), instance, TIME_FOR_COMPLETIONS, keys)
+        came_to(f"{dropped:,} dropped, {events:,} new events, {told} told to Dagster")
 
 
 def _materialize(steps: Steps, instance: dg.DagsterInstance) -> list[FinishedRun]:
@@ -124,6 +178,24 @@ def _materialize(steps: Steps, instance: dg.DagsterInstance) -> list[FinishedRun
             typer.echo(launching.line(run))
 
     return launching.execute_all(runs, instance, tell)
+
+
+def _chain() -> list[str]:
+    """The way of the data: the job that delivered it, with its last run, and the datasets up to the last."""
+    from catalog import queries
+    from catalog.database import connect
+    from catalog.queries.processes import processes
+
+    first, last = CHAIN
+    edges = queries.lineage(connect(), last, depth=20).edges
+    reached = {first: [first]}
+    for _ in edges:  # each round goes a step further
+        for edge in edges:
+            if edge.source in reached:
+                reached.setdefault(edge.target, [*reached[edge.source], edge.target])
+    jobs = processes(connect(), like="LOAD_FLIGHTS")
+    told = [f"{job.key} ({job.run_state.lower() if job.run_state else 'never ran'})" for job in jobs]
+    return [*told, *reached.get(last, ())]
 
 
 def _standings() -> list[DatasetStatus]:
@@ -164,6 +236,7 @@ def _tell(standings: list[DatasetStatus], steps: Steps, runs: list[FinishedRun])
             [_row(each, took) for each in standings],
         )
     )
+    typer.echo(f"From Autosys to the last dataset: {' > '.join(_chain())}")
     typer.echo(f"All of it took {span_of(sum(steps.seconds.values()))}. To look further:")
     show(facts(NEXT))
 

@@ -10,7 +10,15 @@ from cli import (
     comparing,
     datasets,
     demo,
+    intake,
     legacy,
+    legacy_client,
+    legacy_ingest,
+    legacy_notify,
+    legacy_processes,
+    legacy_review,
+    legacy_scan,
+    legacy_triggers,
     lineage,
     machine,
     manifests,
@@ -45,11 +53,21 @@ for group in (
     manifests,
     runs,
     machine,
+    intake,
     retention,
 ):
     app.add_typer(group.app)
 
-
+for part in (
+    legacy_scan,
+    legacy_review,
+    legacy_processes,
+    legacy_ingest,
+    legacy_client,
+    legacy_notify,
+    legacy_triggers,
+):
+    legacy.app.add_typer(part.app)
 app.add_typer(
     legacy.app,
     name="legacy",

@@ -65,8 +65,11 @@ def why(
     """Explain a run: what it read and wrote, its attempts, why it failed, and where its log is."""
     from catalog import queries
     from catalog.database import connect
+    from catalog.runs import reap
 
-    reports = queries.why(connect(), run)
+    engine = connect()
+    reap(engine)  # a run whose process died would say that it goes on
+    reports = queries.why(engine, run)
     if as_json:
         emit({"runs": reports})
         return
@@ -156,14 +159,13 @@ def _explain(report: RunReport) -> None:
                 ("started", report.started_at),
                 ("took", took),
                 ("Dagster run", report.root_dagster_run_id),
+                ("run number there", report.external_run),
+                ("in the run of its box", report.parent_run_id),
+                ("historical", "loaded later; it started and alarmed nothing" if report.historical else None),
             ]
         )
     )
-    attempts = [
-        (each.number, each.state, each.started_at, each.ended_at, each.failure_kind, each.reason)
-        for each in report.attempts
-    ]
-    show(table(["#attempt", "state", "started", "ended", "kind", "reason"], attempts))
+    show(_attempts(report))
     for attempt in report.attempts:
         if attempt.log_location:
             typer.echo(f"log of attempt {attempt.number}: {attempt.log_location}")
@@ -172,6 +174,35 @@ def _explain(report: RunReport) -> None:
     if report.outputs:
         header = ["output", "partition", "version", "outcome", "#rows", "checks", "reason"]
         show(table(header, _outputs(report)))
+
+
+def _attempts(report: RunReport) -> Table:
+    """Of runs elsewhere with what they say of them: how they ended, the exit code, the machine."""
+    header = ["#attempt", "state", "started", "ended", "kind", "reason"]
+    if report.technology == "SPARK":
+        return table(
+            header,
+            [
+                (each.number, each.state, each.started_at, each.ended_at, each.failure_kind, each.reason)
+                for each in report.attempts
+            ],
+        )
+    return table(
+        ["attempt", *header[1:4], "ending", "#exit code", "machine", "reason"],
+        [
+            (
+                each.number or "by hand",
+                each.state,
+                each.started_at,
+                each.ended_at,
+                each.ending,
+                each.exit_code,
+                each.host,
+                each.reason,
+            )
+            for each in report.attempts
+        ],
+    )
 
 
 def _listed(keys: Sequence[str]) -> str | None:

@@ -56,18 +56,19 @@ def _root_cause(error: dict[str, Any]) -> str:
     return str(messages[-1])
 
 
-def free_port(wanted: int | None) -> int | None:
-    """`wanted` if it is free, else None; without a wish the first free one from 3000 on."""
+def free_port(wanted: int | None, *, first: int | None = None, host: str = HOST) -> int | None:
+    """`wanted` if it is free, else None; without a wish the first free one of a hundred, from `first` or 3000 on."""
     if wanted is not None:
-        return wanted if _is_free(wanted) else None
-    return next((port for port in range(FIRST_PORT, FIRST_PORT + 100) if _is_free(port)), None)
+        return wanted if _is_free(wanted, host) else None
+    first = FIRST_PORT if first is None else first
+    return next((port for port in range(first, first + 100) if _is_free(port, host)), None)
 
 
-def _is_free(port: int) -> bool:
+def _is_free(port: int, host: str) -> bool:
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as the webserver does
         try:
-            probe.bind((HOST, port))
+            probe.bind((host, port))
         except OSError:
             return False
         return True

@@ -12,7 +12,8 @@ from sqlalchemy import Engine
 from typer.testing import Result
 
 from catalog import queries
-from catalog.records import CheckResult, CheckStatus
+from catalog.database import transaction
+from catalog.records import CheckResult, CheckStatus, RunState
 from catalog.runs import attempt
 from cli import frames
 from resources.files import local_path
@@ -311,6 +312,14 @@ def test_rollback_complaints(stocked: Stocked, invoke: Invoke) -> None:
     assert "lab/other has no published version" in complaint(invoke("rollback", "lab/other", "--yes"))
 
 
+@pytest.mark.parametrize("words", [("rollback", "shop/clean", "--yes"), ("pin", "shop/clean", "clean-1")])
+def test_a_partitioned_dataset_without_its_partition(
+    stocked: Stocked, invoke: Invoke, words: tuple[str, ...]
+) -> None:
+    said = complaint(invoke(*words))
+    assert "name one with --partition, such as 2026-01-02, 2026-01-01" in said
+
+
 # --- why, status
 
 
@@ -336,6 +345,15 @@ def test_why_a_run_failed(shop: Engine, invoke: Invoke) -> None:
         raise ValueError("no column price")
     said = invoke("why", str(run_id)[:8]).stdout
     assert re.search(r"1 +FAILED .* CODE +ValueError: no column price", said)
+
+
+def test_why_says_that_a_run_was_lost(shop: Engine, ask: Ask) -> None:
+    run_id = uuid4()
+    with attempt(shop, run_id=run_id, process_key="shop/clean") as current:
+        with transaction(shop) as cursor:  # as when its process dies, the lock is nobody's
+            cursor.execute("UPDATE catalog.run_attempt SET lock_key = lock_key + 1")
+        assert ask("why", str(run_id))["runs"][0]["state"] == "LOST"
+        current.end(RunState.SUCCESS)
 
 
 def test_why_complaints(stocked: Stocked, invoke: Invoke) -> None:

@@ -1,11 +1,13 @@
 """The command as a whole: help, exit codes, explained failures, quick starts, and a reference that is current."""
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 from sqlalchemy import Engine
@@ -18,6 +20,7 @@ from settings import settings
 
 Invoke = Callable[..., Result]
 Configure = Callable[[str, str], None]
+Stocked = tuple[Engine, UUID]
 HEAVY = {"dagster", "pyspark", "pandera", "pandas"}
 
 
@@ -114,6 +117,34 @@ def test_a_surprise_says_how_to_see_more(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_completion_of_dataset_keys(shop: Engine) -> None:
     assert dataset_keys("shop/") == ["shop/clean", "shop/raw"]
     assert dataset_keys("") == ["lab/other", "shop/clean", "shop/raw"]
+
+
+@pytest.mark.parametrize(
+    ("words", "number"),
+    [
+        ("headrace pin shop/raw raw", 3),
+        ("headrace rollback shop/raw --to raw", 4),
+        ("headrace read shop/raw --version ", 4),
+    ],
+)
+def test_completion_of_version_tags(stocked: Stocked, words: str, number: int) -> None:
+    engine, _ = stocked
+    done = subprocess.run(
+        [sys.executable, "-c", "from cli import app; app(prog_name='headrace')"],
+        env={
+            **os.environ,
+            "HEADRACE_DATABASE_URL": engine.url.set(drivername="postgresql").render_as_string(
+                hide_password=False
+            ),
+            "_HEADRACE_COMPLETE": "complete_bash",
+            "COMP_WORDS": words,
+            "COMP_CWORD": str(number),
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.split() == ["raw-2", "raw-1"], done.stderr
 
 
 def test_completion_starts_no_server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

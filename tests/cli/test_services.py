@@ -3,6 +3,7 @@
 import http.client
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -159,6 +160,10 @@ def test_serves_until_ctrl_c_and_leaves_nothing(home: Path, start: Callable[...,
         if connection.status == psutil.CONN_LISTEN
     }
     assert addresses == {"127.0.0.1"}
+    (intake_port,) = re.findall(r"intake +http://127\.0\.0\.1:(\d+)", up.said())
+    report = http.client.HTTPConnection("127.0.0.1", int(intake_port), timeout=60)
+    report.request("POST", "/api/v1/events", '{"process": "LOAD", "status": "SUCCESS"}')
+    assert report.getresponse().status == 202
 
     with pytest.raises(AlreadyRunning, match=rf"http://127\.0\.0\.1:{port} \(process {up.process.pid}\)"):
         services.up()

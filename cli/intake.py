@@ -1,0 +1,67 @@
+"""`headrace intake`: take what other systems report over HTTP, without the rest of Headrace."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from cli.arguments import examples
+from cli.errors import CommandError
+
+app = typer.Typer()
+APPLICATION = "sensors.intake:app"
+HEALTH = "/health"
+FIRST_PORT = 3100
+
+
+@app.command(
+    rich_help_panel="This machine",
+    epilog=examples("headrace intake", "headrace intake --host 0.0.0.0 --port 3100"),
+)
+def intake(
+    port: Annotated[int, typer.Option(help="Port to listen on.")] = FIRST_PORT,
+    host: Annotated[
+        str, typer.Option(help="Address to listen on; 0.0.0.0 for every host that reaches this one.")
+    ] = "127.0.0.1",
+) -> None:
+    """Take run and dataset reports over HTTP until Ctrl-C, as `headrace up` does beside all else.
+
+    Jobs report to http://HOST:PORT/api/v1/events, most simply by the client that `headrace legacy client` writes. With
+    HEADRACE_INTAKE_TOKEN set here, they have to have the same.
+    """
+    import uvicorn
+
+    from catalog.database import connect
+    from cli import webserver
+    from settings import settings
+
+    connect()
+    if webserver.free_port(port, host=host) is None:
+        raise CommandError(f"port {port} of {host} cannot be listened on. Name a free one with --port.")
+    if host not in ("127.0.0.1", "localhost", "::1") and settings().intake_token is None:
+        typer.echo(f"Whoever reaches {host}:{port} may report: HEADRACE_INTAKE_TOKEN is not set.", err=True)
+    typer.echo(f"Taking reports at http://{host}:{port}; Ctrl-C stops it.", err=True)
+    uvicorn.run(APPLICATION, factory=True, host=host, port=port, log_level="warning", access_log=False)
+
+
+def server(port: int) -> list[str]:
+    """The module and arguments by which Python serves the intake on this machine."""
+    return [
+        *("uvicorn", "--factory", APPLICATION, "--host", "127.0.0.1", "--port", str(port)),
+        *("--log-level", "warning", "--no-access-log"),
+    ]
+
+
+def is_up(port: int) -> bool:
+    """Whether the intake on this machine answers, and can store what it gets."""
+    import http.client
+
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+    try:
+        connection.request("GET", HEALTH)
+        return connection.getresponse().status == 200
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()
