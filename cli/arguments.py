@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated
+from zoneinfo import ZoneInfo
 
 import typer
 
@@ -25,6 +26,16 @@ def time_of(text: str) -> datetime:
             f"{text!r} is not a time; write 2026-11-28, 2026-11-28T06:00 or 2026-11-28T06:00-05:00"
         ) from error
     return value if value.tzinfo else value.replace(tzinfo=UTC)
+
+
+def zone_of(text: str) -> ZoneInfo:
+    """A time zone by its name."""
+    from legacy.schedules import zone_named
+
+    try:
+        return zone_named(text)
+    except ValueError as error:
+        raise typer.BadParameter(f"{error}; write a name such as Europe/London") from error
 
 
 def dataset_keys(incomplete: str) -> list[str]:

@@ -6,20 +6,13 @@ from collections.abc import Sequence
 from datetime import UTC, date, datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-from zoneinfo import ZoneInfo
+from typing import Annotated
 
 import typer
 
-from cli.arguments import AsJson, examples, time_of
-from cli.errors import CommandError
+from cli.arguments import AsJson, examples
 from cli.estates import EstateFiles, read, read_and_warn
-from cli.output import emit, facts, moment, show, table
-
-if TYPE_CHECKING:
-    from rich.table import Table
-
-    from legacy import Estate, Expected
+from cli.output import emit, show, table
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -34,16 +27,6 @@ DOUBTFUL = 0.2  # below are logs
 def today() -> date:
     """The day, in UTC, on which calendars may have run out."""
     return datetime.now(UTC).date()
-
-
-def zone_of(text: str) -> ZoneInfo:
-    """A time zone by its name."""
-    from legacy.schedules import zone_named
-
-    try:
-        return zone_named(text)
-    except ValueError as error:
-        raise typer.BadParameter(f"{error}; write a name such as Europe/London") from error
 
 
 @app.command(
@@ -104,69 +87,6 @@ def jobs(
             typer.echo(f"The first {LISTED} of {len(found):,}; --like narrows them down, --json has all.")
     else:
         typer.echo("No job is like that." if like else "There are no jobs in these files.")
-
-
-@app.command(
-    rich_help_panel=PANEL,
-    epilog=examples(
-        "headrace legacy expected FIN_NIGHT_BOX jobs.jil calendars.txt --zone Europe/London",
-        "headrace legacy expected FIN_NIGHT_BOX jobs.jil --after 2026-12-24T18:00",
-    ),
-)
-def expected(
-    job: Annotated[str, typer.Argument(metavar="JOB", help="The job's name.")],
-    files: EstateFiles,
-    after: Annotated[
-        datetime | None,
-        typer.Option(
-            metavar="TIME",
-            parser=time_of,
-            help="The first start later than this (ISO 8601; UTC unless it says otherwise). [default: now]",
-        ),
-    ] = None,
-    zone: Annotated[
-        ZoneInfo | None,
-        typer.Option(
-            metavar="ZONE",
-            parser=zone_of,
-            help="The zone of the Autosys server, for jobs that name none. [default: UTC]",
-        ),
-    ] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Work out when a job is expected to start next, and why.
-
-    It is taken that what the job waits for succeeds, and that global variables have the values that are asked for.
-    """
-    from legacy import Clock, Forecast
-
-    estate = read_and_warn(files)
-    if job not in estate.jobs:
-        raise CommandError(_no_such_job(job, estate))
-    calendars = estate.calendars
-    clock = Clock(zone or ZoneInfo("UTC"), calendars.calendars, calendars.cycles)
-    start = Forecast(estate, after or datetime.now(UTC), clock, {}).start(job)
-    schedule = estate.jobs[job].schedule
-    named = schedule.timezone if schedule.starts_itself else None
-    if as_json:
-        due = start.clock
-        emit(
-            {
-                "job": job,
-                "at": start.at,
-                "not_before": start.not_before,
-                "local": due.local if due else None,
-                "zone": named or (str(clock.zone) if schedule.starts_itself else None),
-                "must_start": due.must_start if due else None,
-                "must_complete": due.must_complete if due else None,
-                "why": start.why,
-            }
-        )
-        return
-    zone_words = (
-        f"{clock.zone}, the server's" if zone else "UTC; the job names none, and --zone says the server's"
-    )
-    show(_expected(job, start, (named or zone_words) if schedule.starts_itself else None))
 
 
 @app.command(
@@ -257,37 +177,6 @@ def diff(
 
 def _is_like(name: str, pattern: str) -> bool:
     return fnmatchcase(name, pattern.replace("%", "*").replace("[", "[[]"))
-
-
-def _no_such_job(job: str, estate: Estate) -> str:
-    from difflib import get_close_matches
-
-    lower = {name.lower(): name for name in estate.jobs}
-    near = [lower[name] for name in get_close_matches(job.lower(), lower, 3)]
-    meant = f"; did you mean {' or '.join(near)}?" if near else "; `headrace legacy jobs` lists them"
-    return f"there is no job {job} in these files{meant}"
-
-
-def _expected(job: str, start: Expected, zone: str | None) -> Table:
-    due = start.clock
-    return facts(
-        [
-            ("job", job),
-            ("next start", _next(start)),
-            ("by its own clock", f"{due.local:%a %Y-%m-%d %H:%M:%S %Z}" if due else None),
-            ("zone", zone),
-            ("must start by", due.must_start if due else None),
-            ("must complete by", due.must_complete if due else None),
-            ("why", "\n".join(start.why)),
-        ]
-    )
-
-
-def _next(start: Expected) -> str:
-    if start.at is not None:
-        return moment(start.at)
-    bound = f", but not before {moment(start.not_before)}" if start.not_before else ""
-    return f"cannot be told{bound}"
 
 
 def _without(values: Sequence[str], others: Sequence[str]) -> str | None:

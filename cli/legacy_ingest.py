@@ -8,9 +8,8 @@ from zoneinfo import ZoneInfo
 
 import typer
 
-from cli.arguments import AsJson, examples
+from cli.arguments import AsJson, examples, zone_of
 from cli.errors import CommandError
-from cli.legacy import zone_of
 from cli.output import emit, facts, show, table
 
 if TYPE_CHECKING:

@@ -13,6 +13,7 @@ from cli import (
     intake,
     legacy,
     legacy_client,
+    legacy_expected,
     legacy_ingest,
     legacy_notify,
     legacy_processes,
@@ -59,6 +60,7 @@ for group in (
     app.add_typer(group.app)
 
 for part in (
+    legacy_expected,
     legacy_scan,
     legacy_review,
     legacy_processes,

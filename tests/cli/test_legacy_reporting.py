@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import socket
-from datetime import UTC, datetime
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import Engine
@@ -20,6 +22,7 @@ from components.loading import load, records
 from tests.cli.conftest import Invoke, put
 from tests.projects import write_project
 
+Ask = Callable[..., Any]
 DECLARED = """
 type: components.Dataset
 attributes:
@@ -153,3 +156,36 @@ def test_what_waits_for_which_job_is_listed(
 
 def test_where_nothing_waits_that_is_said(invoke: Invoke, flags: Path) -> None:
     assert invoke("legacy", "triggers").stdout.startswith("No dataset waits for a job")
+
+
+def test_mean_run_times_tell_when_a_job_finishes(engine: Engine, ask: Ask, tmp_path: Path) -> None:
+    estate = tmp_path / "jobs.jil"
+    estate.write_text(
+        'insert_job: LOAD\ndate_conditions: 1\ndays_of_week: all\nstart_times: "04:00"\n'
+        "insert_job: CHECK\ncondition: s(LOAD)\n"
+    )
+    words = ("legacy", "expected", "LOAD", str(estate), "--after", "2026-12-01T00:00")
+    assert ask(*words)["finish"] is None
+    now = datetime.now(UTC)
+    for run, minutes in (("1", 10), ("2", 20)):
+        for state, at in ((RunState.RUNNING, now - timedelta(minutes=minutes)), (RunState.SUCCESS, now)):
+            ending = Ending.GENUINE if state is RunState.SUCCESS else None
+            ingest(
+                engine,
+                [
+                    RunEvent(
+                        Technology.AUTOSYS,
+                        "LOAD",
+                        state,
+                        str(state),
+                        at,
+                        f"{run}/{state}",
+                        run=run,
+                        ending=ending,
+                    )
+                ],
+            )
+    assert ask(*words, "--runtimes")["finish"] == "2026-12-01T04:15:00Z"
+    words = ("legacy", "expected", "CHECK", str(estate), "--after", "2026-12-01T00:00")
+    assert ask(*words, "--runtimes")["at"] == "2026-12-01T04:15:00Z"
+    assert ask(*words, "--runtimes", "--instance", "PRD")["at"] is None
