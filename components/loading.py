@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import gc
 import logging
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +21,7 @@ from components.graph import consistent, divisions
 from components.modules import load_module
 from components.plan import Plan, ProcessPlan
 from components.problems import DeclarationError, relative_to
+from legacy.collection import paused
 
 _LOG = logging.getLogger("headrace")
 _VALIDATING = "DAGSTER_IS_DEFS_VALIDATION_CLI"  # set by `dg check defs`
@@ -50,7 +49,7 @@ def load(root: Path, estate: EstateRows = NO_ESTATE) -> Loaded:
 
     Logs each problem once. Raises DeclarationsInvalid under `dg check defs` if there is one.
     """
-    with relative_to(root), disable_dagster_warnings(), _collector_paused():
+    with relative_to(root), disable_dagster_warnings(), paused():
         loaded = _load(root, estate)
         for problem in loaded.problems:
             _LOG.warning("%s", problem)
@@ -110,18 +109,6 @@ def _load(root: Path, rows: EstateRows) -> Loaded:
     own = dg.Definitions(assets=assets, metadata=_problem_metadata(problems))
     definitions = dg.Definitions.merge(own, *found.others) if found.others else own
     return Loaded(definitions, tuple(plans), tuple(problems), estate)
-
-
-@contextmanager
-def _collector_paused() -> Iterator[None]:
-    """A load makes many objects and hardly any garbage: looking for it all the while takes a sixth of the time."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def _each_once(problems: Iterable[DeclarationError]) -> list[DeclarationError]:

@@ -2,17 +2,14 @@
 
 from pathlib import Path
 
-from alembic import op
+from catalog.migrations import run_script
 
 revision = "0002"
 down_revision = "0001"
 
 
 def upgrade() -> None:
-    script = Path(__file__).with_suffix(".sql").read_text(encoding="utf-8")
-    connection = op.get_bind().connection.driver_connection
-    assert connection is not None  # noqa: S101 - `migrate` hands an open one over
-    connection.execute(script)
+    run_script(Path(__file__).with_suffix(".sql"))
 
 
 def downgrade() -> None:
