@@ -13,7 +13,6 @@ ALIASES = {
     "run_id": "run",
     "autorun": "run",
     "ntry": "attempt",
-    "retry": "attempt",
     "exitcode": "exit_code",
     "rc": "exit_code",
     "return_code": "exit_code",

@@ -30,6 +30,7 @@ from legacy.statuses import meaning
 
 _AUTOSYS_TIME = re.compile(r"(\d\d)/(\d\d)/(\d{4})(?:[ T](\d\d:\d\d(?::\d\d)?))?")
 _PACKED = re.compile(r"\d{8}")
+DEEPEST = 50  # levels of lists and objects in a report
 _OF_AN_OUTPUT = (
     "dataset",
     "version",
@@ -53,17 +54,21 @@ class Place:
     zone: tzinfo = UTC
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}"
+        return _printable(f"{self.file}:{self.line}")
 
 
 def event_of(fields: Mapping[str, Any], place: Place) -> tuple[RunEvent | None, list[Finding]]:
     """The event that the fields of one report say, or what is wrong with them, each with its field."""
+    try:
+        payload = _storable(fields)
+    except ValueError as error:
+        return None, [wrong(place, str(error))]
     given = {ALIASES.get(name, name): value for name, value in fields.items() if value not in (None, "")}
     try:
         report = _Report.model_validate(given, context=place)
     except ValidationError as error:
         return None, list(_findings(error, given, place))
-    return _event(report, fields, place), []
+    return _event(report, payload, place), []
 
 
 def wrong(place: Place, message: str, *, field: str | None = None, subject: str | None = None) -> Finding:
@@ -74,6 +79,17 @@ def wrong(place: Place, message: str, *, field: str | None = None, subject: str 
 
 def _printable(text: str) -> str:
     return text.encode(errors="replace").decode()
+
+
+def _storable(value: Any, depth: int = 0) -> Any:  # noqa: ANN401 - JSON
+    """What a report says, a mark in place of what is no character. Raises ValueError where it is nested too deep."""
+    if depth > DEEPEST:
+        raise ValueError(f"is nested more than {DEEPEST} levels deep")
+    if isinstance(value, str):
+        return _printable(value)
+    if isinstance(value, Mapping):
+        return {_printable(str(name)): _storable(each, depth + 1) for name, each in value.items()}
+    return [_storable(each, depth + 1) for each in value] if isinstance(value, list) else value
 
 
 def key_of(said: Mapping[str, Any]) -> str:
@@ -95,9 +111,14 @@ def _instant(value: object, info: ValidationInfo) -> object:
             value = datetime.fromisoformat(value)
         except ValueError:
             return value
-    if isinstance(value, datetime) and value.tzinfo is None:
-        return value.replace(tzinfo=place.zone)
-    return value
+    if not isinstance(value, datetime):
+        return value
+    instant = value if value.tzinfo else value.replace(tzinfo=place.zone)
+    try:
+        instant.astimezone(UTC)
+    except OverflowError as error:
+        raise ValueError("is not within the years 1 to 9999 of UTC") from error
+    return instant
 
 
 def _day(value: object) -> object:
@@ -259,7 +280,7 @@ def _output(output: _Output) -> ReportedOutput:
         byte_size=output.byte_size,
         checksum=output.checksum,
         columns=tuple(Column(c.name, c.type, c.nullable, c.description) for c in output.columns),
-        metadata={**output.metadata, **(output.model_extra or {})},
+        metadata=_storable({**output.metadata, **(output.model_extra or {})}),
     )
 
 

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
 from contextlib import suppress
 from dataclasses import dataclass
@@ -17,6 +19,7 @@ from resources.files import is_local, local_path
 
 SETTLED = 1.0  # seconds for which a file has not changed that is taken to be whole
 REASON = ".reason.txt"
+LONGEST = 200  # bytes of a name; filesystems take 255
 _ARCHIVE, _QUARANTINE, _CLAIMED = "archive", "quarantine", ".claimed"
 _UNFINISHED = (".tmp", ".temp", ".part", ".partial", ".filepart", ".writing", ".crdownload", ".swp", "~")
 
@@ -149,12 +152,17 @@ class LocalFolder:
 
     def quarantine(self, file: Claimed, reason: str) -> bool:
         """See `Folder`. The reason comes first, so that no file is there without one."""
-        if _stamp(Path(file.place).stat()) != file.stamp:
+        found = Path(file.place).stat()
+        if _stamp(found) != file.stamp:
             return False
+        modified = found.st_mtime_ns
         folder = Path(self._folder(f"{self.location}/{_QUARANTINE}"))
         name = another(file.name) if (folder / file.name).exists() else file.name
         hidden = folder / f".{name}{REASON}"
-        hidden.write_text(reason, encoding="utf-8")
+        hidden.write_text(reason, encoding="utf-8", errors="replace")
+        os.utime(
+            hidden, ns=(modified, modified)
+        )  # a report without a time has its file's, also after it was put right
         hidden.replace(folder / f"{name}{REASON}")
         Path(file.place).replace(folder / name)
         return True
@@ -179,17 +187,21 @@ class LocalFolder:
             raise FileNotFoundError(f"{file} is not there")
         if target.exists():
             raise FileExistsError(f"{target} is there already, and waits to be read")
+        reason = file.with_name(f"{file.name}{REASON}")
+        if reason.exists():
+            modified = reason.stat().st_mtime_ns
+            os.utime(file, ns=(modified, modified))
         file.rename(target)
-        file.with_name(f"{file.name}{REASON}").unlink(missing_ok=True)
+        reason.unlink(missing_ok=True)
 
     def _claim(self, entry: os.DirEntry[str]) -> Claimed | None:
         """The file under its claim, if it is whole."""
         try:
             if not is_dropped(entry.name) or not entry.is_file():
                 return None
-            if not self._is_whole(entry.name, entry.stat()):
+            if not self._is_whole(entry.name, entry.stat()) or _is_open_for_writing(entry.path):
                 return None
-            place = f"{self._claims}/{next(self._tokens)}+{entry.name}"
+            place = f"{self._claims}/{next(self._tokens)}+{_shortened(entry.name)}"
             os.rename(entry.path, place)
             return _claimed(entry.name, place, os.stat(place))
         except FileNotFoundError:
@@ -216,6 +228,30 @@ class LocalFolder:
             Path(folder).mkdir(parents=True, exist_ok=True)
             self._made.add(folder)
         return folder
+
+
+def _shortened(name: str) -> str:
+    """A name that leaves room for what stands before and behind it; its end says what kind of file it is."""
+    raw = os.fsencode(name)
+    return name if len(raw) <= LONGEST else os.fsdecode(raw[: LONGEST // 2] + b"..." + raw[-LONGEST // 2 :])
+
+
+def _is_open_for_writing(path: str) -> bool:
+    """Whether somebody still writes to the file, where the system tells: Linux refuses a lease on such a file."""
+    if not hasattr(fcntl, "F_SETLEASE"):
+        return False
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    except PermissionError:
+        return False  # reading it will say so
+    try:
+        fcntl.fcntl(handle, fcntl.F_SETLEASE, fcntl.F_RDLCK)
+        fcntl.fcntl(handle, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+    except OSError as error:
+        return error.errno == errno.EAGAIN  # anything else says that leases are not for this file or user
+    finally:
+        os.close(handle)
+    return False
 
 
 def _claimed(name: str, place: str, found: os.stat_result) -> Claimed:

@@ -29,6 +29,8 @@ PATIENCE = (
 )
 
 
+# What a value may cause that nobody has thought of: its file is set aside, and the others go on.
+UNTAKEABLE = (ValueError, OverflowError, RecursionError)
 Readings = Sequence[tuple[Claimed, Completions]]
 _UnderWay = tuple[Readings, "Future[tuple[Ingested, dict[str, list[str]]]]"]
 
@@ -113,7 +115,7 @@ def _put_away(folder: Folder, under_way: _UnderWay, taken: Taken, held: set[str]
 def _read(folder: Folder, file: Claimed) -> Completions | None:
     """What the file says; None when it is gone."""
     here = settings()
-    shown = f"{folder.location}/{file.name}"
+    shown = f"{folder.location}/{file.name}".encode(errors="replace").decode()
     if file.byte_size > LARGEST:
         return _unreadable(shown, f"has more than {LARGEST:,} bytes; load it with `headrace legacy ingest`")
     try:
@@ -122,14 +124,17 @@ def _read(folder: Folder, file: Claimed) -> Completions | None:
         return None
     except OSError as error:
         return _unreadable(shown, f"cannot be read: {error.strerror or error}")
-    return read_completions(
-        data,
-        shown,
-        name=file.name,
-        at=file.modified,
-        zone=here.completions_zone,
-        patterns=(*here.completion_names, *DEFAULT_NAMES),
-    )
+    try:
+        return read_completions(
+            data,
+            shown,
+            name=file.name,
+            at=file.modified,
+            zone=here.completions_zone,
+            patterns=(*here.completion_names, *DEFAULT_NAMES),
+        )
+    except UNTAKEABLE as error:
+        return _unreadable(shown, f"cannot be taken in: {type(error).__name__}: {error}")
 
 
 def _unreadable(file: str, why: str) -> Completions:
@@ -154,7 +159,12 @@ def _store(
     """Ingest together; where that fails because of a value, halves, until the one that is to blame is alone."""
     try:
         return ingest(engine, [event for _, event in events])
-    except (psycopg.DataError, psycopg.IntegrityError, psycopg.errors.ProgramLimitExceeded) as error:
+    except (
+        psycopg.DataError,
+        psycopg.IntegrityError,
+        psycopg.errors.ProgramLimitExceeded,
+        *UNTAKEABLE,
+    ) as error:
         if len(events) > 1:
             middle = len(events) // 2
             return _store(engine, events[:middle], refused) + _store(engine, events[middle:], refused)

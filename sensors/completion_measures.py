@@ -12,6 +12,7 @@ from catalog.queries import dataset
 from catalog.records import CheckStatus, DatasetRecord
 from catalog.run_events import ReportedOutput, RunEvent
 from components.plan import ExternalPlan
+from resources.errors import ResourceError
 from resources.files import LocalFiles, is_local, local_path
 from resources.formats import FORMATS
 from resources.sizes import size_of
@@ -19,6 +20,7 @@ from sensors.landed_contents import read
 from sensors.landed_files import Landed
 
 MEASURE = "measure"  # beside the fields of an output: true
+NOT_MEASURED = "not_measured"  # in the metadata: why not
 
 
 def measured(engine: Engine, events: Sequence[RunEvent]) -> list[RunEvent]:
@@ -43,7 +45,14 @@ def _with_measures(engine: Engine, output: ReportedOutput) -> ReportedOutput:
         or not is_local(output.location)
     ):
         return output
-    location = f"file://{local_path(output.location)}"
+    try:
+        return _read(engine, output)
+    except (ResourceError, OSError) as error:  # what cannot be measured is as good as not given
+        return replace(output, metadata={**output.metadata, NOT_MEASURED: str(error)})
+
+
+def _read(engine: Engine, output: ReportedOutput) -> ReportedOutput:
+    location = f"file://{local_path(str(output.location))}"
     plan = _plan(engine, output)
     files = LocalFiles()
     entries = files.listing(location)

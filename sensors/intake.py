@@ -29,6 +29,7 @@ from catalog.ingestion import Ingested, ingest
 from catalog.run_events import RunEvent
 from legacy.completions import read_completions
 from resources.files import is_local, local_path
+from sensors.completion_intake import UNTAKEABLE
 from settings import settings
 
 EVENTS = "/api/v1/events"
@@ -133,7 +134,10 @@ def receive(engine: Callable[[], Engine], body: bytes, source: str) -> Receipt:
     """
     if not body.strip():
         return Receipt(rejected=[Rejected(1, None, "the body is empty")])
-    read = read_completions(body, source, name="", at=datetime.now(UTC))
+    try:
+        read = read_completions(body, source, name="", at=datetime.now(UTC))
+    except UNTAKEABLE as error:
+        return Receipt(rejected=[Rejected(1, None, f"cannot be taken in: {type(error).__name__}: {error}")])
     receipt = Receipt(
         rejected=[Rejected(each.line or 1, each.attribute, each.message) for each in read.errors]
     )
@@ -154,7 +158,7 @@ def _store(engine: Engine, events: Sequence[RunEvent], receipt: Receipt) -> None
         came_to: Ingested = ingest(engine, events)
     except (CatalogUnavailable, PoolTimeout):
         raise
-    except (CatalogError, SQLAlchemyError, psycopg.Error) as error:
+    except (CatalogError, SQLAlchemyError, psycopg.Error, *UNTAKEABLE) as error:
         if len(events) > 1:
             for event in events:
                 _store(engine, [event], receipt)

@@ -450,7 +450,7 @@ def _reason(rejected: Document) -> str:
 
 def _put(folder: str, name: str, line: str) -> None:
     """A file appears whole or not at all."""
-    hidden = os.path.join(folder, ".%s.%d" % (name, os.getpid()))
+    hidden = os.path.join(folder, ".%s.%s" % (name, _unique()))  # a thread of `run` may deliver the same one
     try:
         with open(hidden, "w", encoding="utf-8") as file:
             file.write(line + "\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import time
@@ -15,6 +16,7 @@ import pytest
 from catalog import queries
 from catalog.announcements import begin_to_tell
 from catalog.ingestion import ingest
+from catalog.queries.processes import processes
 from catalog.records import RunState
 from sensors import completion_intake
 from sensors.completion_folder import LocalFolder, folder_at
@@ -144,6 +146,59 @@ def test_what_the_database_refuses_costs_its_own_file_only(engine, folder, monke
     assert (taken.files, taken.ingested.new) == (5, 5)
     assert [bad.name for bad in folder.quarantined()] == ["bad.json"]
     assert "the catalog does not take it: invalid input syntax" in taken.problems[0]
+
+
+HIGH_DATE = "process,status,run,end_time\nDB2A,SU,1,9999-12-31 23:59:59\n"
+DEEP = '{"dataset": "m/deep", "status": "SUCCESS", "foo": ' + "[" * 900 + "]" * 900 + "}"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "kept"),
+    [
+        ("high.csv", HIGH_DATE, False),
+        ("deep.json", DEEP, False),
+        ("half.json", r'{"process": "ODD", "status": "SUCCESS", "run": "1", "foo": "\ud800"}', True),
+        (os.fsdecode(b"J\xe9.json"), document("ODD"), True),
+        (f"{'x' * 250}.json"[-250:], document("ODD"), True),
+        (
+            "gone.json",
+            document("ODD", outputs=[{"dataset": "m/one", "location": "/nowhere/at/all", "measure": True}]),
+            True,
+        ),
+    ],
+)
+def test_no_file_keeps_the_others_out(engine, folder, monkeypatch, name, text, kept):
+    monkeypatch.setenv("HEADRACE_COMPLETIONS_ZONE", "America/New_York")
+    settings.cache_clear()
+    drop(folder, name, text)
+    drop(folder, "good.json", document("GOOD"))
+    taken = take_in(engine, folder, WITHIN)
+    assert (taken.files, len(taken.problems)) == ((2, 0) if kept else (1, 1))
+    assert {row.name for row in processes(engine)} == ({"GOOD", "ODD"} if kept else {"GOOD"})
+    assert not any(path.startswith(".claimed") for path in tree(folder))
+    if not kept:
+        assert f"quarantine/{name}.reason.txt" in tree(folder)
+
+
+@pytest.mark.skipif(not hasattr(fcntl, "F_SETLEASE"), reason="only Linux tells who has a file open")
+def test_a_file_that_somebody_has_open_is_left_alone_however_long_he_pauses(engine, folder):
+    path = drop(folder, "slow.csv", "process,status,run\nT1,SU,1\n")
+    with path.open("a") as writer:
+        os.utime(path, (time.time() - 60, time.time() - 60))
+        assert take_in(engine, folder, WITHIN).files == 0
+        writer.write("T2,SU,2\n")
+    os.utime(path, (time.time() - 60, time.time() - 60))
+    assert take_in(engine, folder, WITHIN).ingested.new == 2
+
+
+def test_what_is_put_right_and_dropped_again_does_not_count_twice(engine, folder):
+    drop(folder, "q.csv", "process,status\nQ1,SUCCESS\nQ2,SUCESS\n")
+    assert take_in(engine, folder, WITHIN).ingested.new == 1
+    put_right = Path(folder.location) / "quarantine" / "q.csv"
+    put_right.write_text("process,status\nQ1,SUCCESS\nQ2,SUCCESS\n")
+    folder.retry("q.csv")
+    taken = take_in(engine, folder, WITHIN)
+    assert (taken.ingested.new, taken.ingested.repeated) == (1, 1)
 
 
 def test_what_was_claimed_by_a_process_that_died_is_read_again(engine, folder):

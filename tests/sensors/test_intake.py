@@ -127,6 +127,16 @@ def test_what_cannot_be_read_is_400(served: Served, engine: Engine, body: bytes)
     assert events(engine) == []
 
 
+@pytest.mark.parametrize("odd", ['"at": "9999-12-31T23:59:59-05:00"', f'"foo": {"[" * 900}{"]" * 900}'])
+def test_a_document_that_nobody_has_thought_of_is_rejected_and_keeps_no_other_out(
+    served: Served, engine: Engine, odd: str
+) -> None:
+    body = '{"process": "ODD", "status": "SUCCESS", ' + odd + "}\n" + json.dumps(DOCUMENT)
+    status, answer = served.post(body.encode())
+    assert (status, answer["accepted"], [each["line"] for each in answer["rejected"]]) == (202, 1, [1])
+    assert [event["process_key"] for event in events(engine)] == ["AUTOSYS/LOAD"]
+
+
 def test_a_body_that_is_too_large_is_413(
     served: Served, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
