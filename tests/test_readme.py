@@ -42,12 +42,12 @@ def test_each_page_that_the_readme_names_exists() -> None:
 
 
 def test_the_smallest_dataset_loads(tmp_path: Path) -> None:
-    (declaration,) = [text for kind, text in BLOCKS if kind == "yaml"]
+    declaration, connected = [text for kind, text in BLOCKS if kind == "yaml"]
     assert len(declaration.splitlines()) < 10
     source = (
         "---\ntype: components.ExternalDataset\nattributes:\n  key: flights/route_monthly\n"
         "  partitions: {type: monthly, start: '2013-01-01'}\n"
     )
-    loaded = load(write_project(tmp_path, "flights", declaration + source))
+    loaded = load(write_project(tmp_path, "flights", declaration + connected + source))
     assert [str(problem) for problem in loaded.problems] == []
     assert {plan.record.key for plan in loaded.plans} == {"flights/busiest_routes", "flights/route_monthly"}

@@ -380,6 +380,8 @@ def test_a_signal_reaches_the_command(client: Client, server: Server, tmp_path: 
         env=client.environment | {"HEADRACE_URL": server.url},
         stdout=subprocess.PIPE,
         start_new_session=True,
+        # Who runs the tests in the background has these ignored, and what is ignored can no shell trap.
+        preexec_fn=lambda: signal.signal(getattr(signal, name), signal.SIG_DFL),
     )
     wait_for(ready.exists)
     os.kill(job.pid, getattr(signal, name))
