@@ -17,7 +17,7 @@ from catalog.run_events import RunEvent
 from legacy.autorep import is_report, read_report
 from legacy.completion_names import DEFAULT_NAMES
 from legacy.completions import read_completions
-from legacy.event_demon import DemonLog, LogPosition
+from legacy.event_demon import DemonLog, LogPosition, read_kept
 from legacy.findings import Finding
 from settings import settings
 
@@ -46,7 +46,8 @@ def load(
 ) -> Loaded:
     """Ingest files as they are, which stay where they are; loading one again changes nothing.
 
-    What each file is shows its content. Reports of `autorep` are history in any case.
+    What each file is shows its content. Logs of one scheduler are read as one, in the order of time. Reports of
+    `autorep` are history in any case.
 
     Args:
         engine: the catalog.
@@ -59,13 +60,15 @@ def load(
     Raises OSError for a file that cannot be read.
     """
     loaded = Loaded()
-    for number, file in enumerate(files, 1):
-        tell(f"ingesting {file}" + (f" ({number} of {len(files)})" if len(files) > 1 else ""))
-        for events, errors in _read(file, zone, instance, historical):
-            loaded.errors += errors
-            for begin in range(0, len(events), EVENTS_AT_ONCE):
-                loaded.ingested += ingest(engine, events[begin : begin + EVENTS_AT_ONCE])
-        loaded.files += 1
+    reached: set[Path] = set()
+    for file, events, errors in _read(files, zone, instance, historical):
+        if file not in reached:
+            reached.add(file)
+            tell(f"ingesting {file}" + (f" ({len(reached)} of {len(files)})" if len(files) > 1 else ""))
+        loaded.errors += errors
+        for begin in range(0, len(events), EVENTS_AT_ONCE):
+            loaded.ingested += ingest(engine, events[begin : begin + EVENTS_AT_ONCE])
+    loaded.files = len(files)
     return loaded
 
 
@@ -116,24 +119,27 @@ def _kept(place: Path) -> LogPosition | None:
 
 
 def _read(
-    file: Path, zone: tzinfo, instance: str | None, historical: bool
-) -> Iterator[tuple[Sequence[RunEvent], Sequence[Finding]]]:
-    with file.open("rb") as opened:
-        beginning = opened.read(_LOOKED_AT)
-    if _DEMON in beginning:
-        for piece in DemonLog(file, zone, instance=instance, historical=historical).read():
-            yield piece.events, piece.errors
-        return
-    if is_report(beginning.decode("utf-8", errors="replace")):
-        report = read_report(file.read_bytes(), str(file), zone=zone, instance=instance or "")
-        yield report.events, report.errors
-        return
-    found = read_completions(
-        file.read_bytes(),
-        str(file),
-        name=file.name,
-        at=datetime.fromtimestamp(file.stat().st_mtime, UTC),
-        zone=zone,
-        patterns=(*settings().completion_names, *DEFAULT_NAMES),
-    )
-    yield [replace(event, historical=historical) for event in found.events], found.errors
+    files: Sequence[Path], zone: tzinfo, instance: str | None, historical: bool
+) -> Iterator[tuple[Path, Sequence[RunEvent], Sequence[Finding]]]:
+    """Each file with what it says; the logs last, for those of one scheduler are one."""
+    logs = []
+    for file in files:
+        with file.open("rb") as opened:
+            beginning = opened.read(_LOOKED_AT)
+        if _DEMON in beginning:
+            logs.append(file)
+        elif is_report(beginning.decode("utf-8", errors="replace")):
+            report = read_report(file.read_bytes(), str(file), zone=zone, instance=instance or "")
+            yield file, report.events, report.errors
+        else:
+            found = read_completions(
+                file.read_bytes(),
+                str(file),
+                name=file.name,
+                at=datetime.fromtimestamp(file.stat().st_mtime, UTC),
+                zone=zone,
+                patterns=(*settings().completion_names, *DEFAULT_NAMES),
+            )
+            yield file, [replace(event, historical=historical) for event in found.events], found.errors
+    for file, piece in read_kept(logs, zone, instance=instance, historical=historical):
+        yield file, piece.events, piece.errors

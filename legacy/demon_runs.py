@@ -35,10 +35,14 @@ class JobState(BaseModel):
 
 
 class DemonState(BaseModel):
-    """What has to be kept to go on reading a log where one stopped."""
+    """What has to be kept to go on reading a log where one stopped.
+
+    on_machines: the jobs that a machine was ever told of, which are therefore no boxes.
+    """
 
     last: datetime | None = None
     jobs: dict[str, JobState] = {}
+    on_machines: set[str] = set()
 
 
 @dataclass(slots=True)
@@ -63,6 +67,8 @@ class DemonRuns:
         self.state.last = self._clock.last
         if said is None:
             return []
+        if said.machine:
+            self.state.on_machines.add(said.job)
         if isinstance(said, NumberLine):
             return self._numbered(said, origin)
         word = said.status.upper()
@@ -95,6 +101,10 @@ class DemonRuns:
         self.state.jobs = {
             name: job for name, job in self.state.jobs.items() if job.ended is None or job.ended > limit
         }
+
+    def interrupted(self) -> None:
+        """A part of the log is missing: of what had ended, another run may have begun since."""
+        self.state.jobs = {name: job for name, job in self.state.jobs.items() if job.ended is None}
 
     def _begin(self, said: StatusLine | NumberLine) -> JobState:
         """The run that is about to start or under way; a new one after an end, unless that is to be repeated."""
@@ -152,7 +162,9 @@ class DemonRuns:
             return [
                 self._event(said.job, job, said, word, Meaning(found.state, Ending.FORCED), origin, attempt=0)
             ]
-        by_hand = found.state is RunState.SUCCESS and not said.machine and (job is None or bool(job.machine))
+        # `sendevent` leaves no machine, and neither does the end of a box. Without a machine it is by hand only where
+        # the job is known to run on one; that its beginning was not read says nothing of who ended it.
+        by_hand = found.state is RunState.SUCCESS and not said.machine and said.job in self.state.on_machines
         job = self._begin(said)
         events = self._known(said.job, job, said.at)
         if by_hand:

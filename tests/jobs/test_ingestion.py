@@ -61,6 +61,23 @@ def test_history_is_announced_to_nobody(engine, files):
     assert {row[9] for row in contents(engine)["runs"]} == {True}
 
 
+def test_a_job_over_midnight_is_one_run_in_whatever_order_its_logs_are_given(engine, tmp_path):
+    first, second = tmp_path / "event_demon.X.10202026", tmp_path / "event_demon.X.10212026"
+    first.write_text(
+        status("23:50:00", "STARTING", "LONG", day="10/20/2026") + "\n"
+        + connected("23:50:01", "LONG", "7.99.1", day="10/20/2026") + "\n"
+    )  # fmt: skip
+    second.write_text(status("00:10:00", "SUCCESS", "LONG", code=0, day="10/21/2026") + "\n")
+    told = []
+    loaded = load(engine, [second, first], tell=told.append)
+    assert (loaded.files, loaded.ingested.new) == (2, 2)
+    assert told == [f"ingesting {first} (1 of 2)", f"ingesting {second} (2 of 2)"]
+    ((process, state),) = [(row[0], row[5]) for row in contents(engine)["runs"]]
+    assert (process, state) == ("AUTOSYS/X/LONG", "SUCCESS")
+    (run,) = queries.why(engine, external_run_id("AUTOSYS", "X", "LONG", "99"))
+    assert run.state is RunState.SUCCESS
+
+
 def followed(engine, log, until):
     """Follow the log until so many events are there."""
     stop = threading.Event()

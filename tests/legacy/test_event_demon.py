@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import shutil
 from datetime import UTC, datetime, timedelta
@@ -15,8 +16,9 @@ from hypothesis import strategies as st
 from catalog.records import RunState
 from catalog.run_events import Ending
 from legacy.demon_lines import Clock
-from legacy.demon_runs import DemonRuns
-from legacy.event_demon import DemonLog, LogPosition, instance_of
+from legacy.demon_runs import DemonRuns, DemonState
+from legacy.event_demon import DemonLog, LogPosition, instance_of, read_kept
+from legacy.findings import Gravity
 
 S = RunState
 NEW_YORK = ZoneInfo("America/New_York")
@@ -115,8 +117,33 @@ def test_what_an_operator_says_is_forced():
     said = status("01:20:00", "SUCCESS", "LOAD", None)
     assert short(told(*begun, failed, said))[-1] == by_hand
     assert short(told(*begun, said))[-1] == by_hand
-    (only,) = told(said)
-    assert (only.attempt, only.ending) == (0, Ending.FORCED)
+    ended = status("01:10:00", "SUCCESS", "LOAD", code=0)
+    again = status("02:00:00", "ACTIVATED", "LOAD", None)
+    said = status("02:20:00", "SUCCESS", "LOAD", None)
+    assert short(told(*begun, ended, again, said))[-1] == (
+        "LOAD",
+        "@2026-03-04T02:00:00Z",
+        0,
+        S.SUCCESS,
+        Ending.FORCED,
+    )
+
+
+@pytest.mark.parametrize("code", [0, None])
+def test_an_end_whose_beginning_was_not_read_is_no_operators(code):
+    (event,) = told(status("02:00:00", "SUCCESS", "BOX", None, code=code))
+    assert (event.run, event.attempt, event.ending) == ("@2026-03-04T02:00:00Z", 1, Ending.GENUINE)
+
+
+def test_that_a_job_has_a_machine_is_remembered_when_its_run_is_forgotten():
+    runs = DemonRuns(UTC, "ACE")
+    runs.read(status("01:00:00", "SUCCESS", "LOAD", code=0, day="03/01/2026"), "log:1")
+    runs.read(status("01:00:00", "RUNNING", "OTHER", day="03/04/2026"), "log:2")
+    runs.forget()
+    assert "LOAD" not in runs.state.jobs
+    again = DemonRuns(UTC, "ACE", state=DemonState.model_validate_json(runs.state.model_dump_json()))
+    (event,) = again.read(status("02:00:00", "SUCCESS", "LOAD", None), "log:3")
+    assert (event.attempt, event.ending) == (0, Ending.FORCED)
 
 
 def test_what_never_ran_has_no_run_of_its_own():
@@ -248,6 +275,177 @@ def test_a_job_under_way_at_midnight_keeps_its_run(log):
     log.write_text(status("00:10:00", "SUCCESS", "LONG", code=0, day="03/05/2026") + "\n")
     (event,), _ = read_on(log, position)
     assert (event.run, event.ending, event.instance) == ("99", Ending.GENUINE, "ACE")
+
+
+def day_of(number, *more):
+    """A log of November: one job of its own, which ends, and further lines."""
+    day = f"11/{number}/2026"
+    lines = [
+        status("00:00:05", "STARTING", f"JOB{number}", day=day),
+        connected("00:00:06", f"JOB{number}", f"7.{number}.1", day=day),
+        status("03:00:00", "SUCCESS", f"JOB{number}", code=0, day=day),
+        *more,
+    ]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def rotated_thrice(log, named="event_demon.ACE.11{}2026"):
+    """Read in the log of the 20th; now it is the 23rd. The files' names and dates are in no order."""
+    begun = [
+        status("23:59:00", "STARTING", "LONG", day="11/20/2026"),
+        connected("23:59:01", "LONG", "7.99.1", day="11/20/2026"),
+    ]
+    log.write_text(day_of(20, begun[0]))
+    _, position = read_on(log)
+    log.write_text(day_of(20, *begun))
+    log.rename(log.with_name(named.format(20)))
+    log.with_name(named.format(22)).write_text(day_of(22))
+    end = status("00:10:00", "SUCCESS", "LONG", code=0, day="11/21/2026")
+    log.with_name(named.format(21)).write_text(day_of(21, end).removesuffix("\n"))
+    log.with_name(named.format(19)).write_text(day_of(19))
+    log.with_name("event_demon.ACE2").write_text(day_of(22).replace("JOB22", "OTHERS"))
+    log.write_text(day_of(23))
+    return position
+
+
+@pytest.mark.parametrize("named", ["event_demon.ACE.11{}2026", "event_demon.ACE.old{}"])
+def test_all_logs_since_the_position_are_read_in_their_order(log, named):
+    position = rotated_thrice(log, named)
+    reader = DemonLog(log, UTC, position)
+    pieces = list(reader.read())
+    ends = [(e.process, e.run) for piece in pieces for e in piece.events if e.state is S.SUCCESS]
+    assert ends == [("JOB21", "21"), ("LONG", "99"), ("JOB22", "22"), ("JOB23", "23")]
+    assert [error for piece in pieces for error in piece.errors] == []
+    assert list(reader.read()) == []
+
+
+def test_a_reader_that_dies_between_two_rotated_logs_goes_on_there(log):
+    expected, _ = read_on(log, rotated_thrice(log))
+    found, position = [], rotated_thrice(log)
+    for _ in range(5):  # the last line of one is a piece of its own
+        reader = DemonLog(log, UTC, position)
+        piece = next(reader.read())
+        found += piece.events
+        position = LogPosition.model_validate_json(reader.position.model_dump_json())
+    assert found == expected
+    assert read_on(log, position)[0] == []
+
+
+def test_a_log_copied_twice_is_read_once(log):
+    position = rotated_thrice(log)
+    shutil.copy(log.with_name("event_demon.ACE.11222026"), log.with_name("event_demon.ACE.11222026.bak"))
+    shutil.copy(log, log.with_name("event_demon.ACE.11232026"))  # and is about to be emptied
+    events, _ = read_on(log, position)
+    assert [e.process for e in events if e.state is S.SUCCESS] == ["JOB21", "LONG", "JOB22", "JOB23"]
+
+
+def test_when_the_log_of_the_position_is_gone_what_is_younger_is_read_and_a_warning_given(log):
+    position = rotated_thrice(log)
+    log.with_name("event_demon.ACE.11202026").unlink()
+    reader = DemonLog(log, UTC, position)
+    pieces = list(reader.read())
+    ends = [e.process for piece in pieces for e in piece.events if e.state is S.SUCCESS]
+    assert ends == ["JOB21", "LONG", "JOB22", "JOB23"]
+    (warning,) = [error for piece in pieces for error in piece.errors]
+    assert (warning.rule, warning.gravity) == ("log/rotation", Gravity.WARNING)
+    assert "read up to 2026-11-20 23:59:00 UTC is not beside the log any more" in warning.message
+    assert warning.message.endswith(
+        "goes on with event_demon.ACE.11212026, event_demon.ACE.11222026, event_demon.ACE"
+    )
+    assert list(reader.read()) == []
+
+
+def test_after_a_gap_an_end_is_not_said_of_the_run_before_it(log):
+    log.write_text(status("01:00:00", "SUCCESS", "BOX", None, day="11/20/2026") + "\n")
+    _, position = read_on(log)
+    log.write_text(status("01:00:00", "SUCCESS", "BOX", None, day="11/21/2026") + "\n")
+    (event,), _ = read_on(log, position)
+    assert (event.run, event.ending) == ("@2026-11-21T01:00:00Z", Ending.GENUINE)
+
+
+def test_a_compressed_log_is_not_passed_over_in_silence(log):
+    position = rotated_thrice(log)
+    plain = log.with_name("event_demon.ACE.11222026")
+    log.with_name(f"{plain.name}.gz").write_bytes(gzip.compress(plain.read_bytes()))
+    assert not [
+        e for piece in DemonLog(log, UTC, position.model_copy(deep=True)).read() for e in piece.errors
+    ]
+    plain.unlink()
+    (warning,) = [error for piece in DemonLog(log, UTC, position).read() for error in piece.errors]
+    assert (warning.gravity, warning.file) == (Gravity.WARNING, f"{plain}.gz")
+
+
+@pytest.mark.parametrize("begun", [None, "", "[11/2"])
+def test_until_the_new_log_begins_the_position_stays_in_the_old_one(log, begun):
+    position = rotated_thrice(log)
+    for number in (21, 22):
+        log.with_name(f"event_demon.ACE.11{number}2026").unlink()
+    if begun is None:
+        log.unlink()
+    else:
+        log.write_text(begun)
+    old = log.with_name("event_demon.ACE.11202026")
+    last = status("23:59:58", "RUNNING", "LAST", day="11/20/2026")
+    with old.open("a") as more:
+        more.write(last[:70])  # the demon has not let go of it
+    reader = DemonLog(log, UTC, position)
+    assert [piece.errors for piece in reader.read()] == [[]]
+    with old.open("a") as more:
+        more.write(last[70:] + "\n")
+    assert [e.process for piece in reader.read() for e in piece.events] == ["LAST"]
+    assert list(reader.read()) == []
+    log.with_name("event_demon.ACE.11212026").write_text(day_of(21))  # while nobody read
+    log.write_text(day_of(22))
+    events = [event for piece in reader.read() for event in piece.events]
+    assert [e.process for e in events if e.state is S.SUCCESS] == ["JOB21", "JOB22"]
+
+
+def kept(*paths, **given):
+    return [event for _, piece in read_kept(paths, UTC, **given) for event in piece.events]
+
+
+def test_kept_logs_of_one_scheduler_are_one_in_the_order_of_time(tmp_path):
+    first, second, other = (
+        tmp_path / name for name in ("event_demon.X.10202026", "event_demon.X.1", "event_demon.Y.10202026")
+    )
+    begun = [
+        status("23:59:00", "STARTING", "LONG", day="11/20/2026"),
+        connected("23:59:01", "LONG", "7.99.1", day="11/20/2026"),
+        status("23:59:02", "RUNNING", "BOX", None, day="11/20/2026"),
+    ]
+    first.write_text(day_of(20, *begun).removesuffix("\n"))
+    second.write_text(
+        day_of(
+            21,
+            status("00:10:00", "SUCCESS", "LONG", code=0, day="11/21/2026"),
+            status("00:11:00", "SUCCESS", "BOX", None, code=0, day="11/21/2026"),
+        )
+    )
+    other.write_text(status("00:10:00", "SUCCESS", "LONG", code=0, day="11/21/2026") + "\n")
+    copied = tmp_path / "event_demon.X.copy"
+    copied.write_bytes(first.read_bytes()[:300])
+    events = kept(second, copied, other, first)
+    ends = [(e.instance, e.process, e.run, e.ending) for e in events if e.state is S.SUCCESS]
+    assert sorted(ends) == [
+        ("X", "BOX", "@2026-11-20T23:59:02Z", Ending.GENUINE),
+        ("X", "JOB20", "20", Ending.GENUINE),
+        ("X", "JOB21", "21", Ending.GENUINE),
+        ("X", "LONG", "99", Ending.GENUINE),
+        ("Y", "LONG", "@2026-11-21T00:10:00Z", Ending.GENUINE),
+    ]
+    assert kept() == []
+
+
+def test_kept_logs_that_are_no_neighbours_share_no_run_but_what_has_a_machine(tmp_path):
+    first, later = tmp_path / "event_demon.X.1", tmp_path / "event_demon.X.2"
+    first.write_text(day_of(20, status("23:00:00", "RUNNING", "BOX", None, day="11/20/2026")))
+    later.write_text(
+        status("00:00:00", "SUCCESS", "BOX", None, day="11/25/2026") + "\n"
+        + status("00:00:00", "SUCCESS", "JOB20", None, day="11/25/2026") + "\n"
+    )  # fmt: skip
+    box, job = kept(first, later)[-2:]
+    assert (box.run, box.ending) == ("@2026-11-25T00:00:00Z", Ending.GENUINE)
+    assert (job.run, job.ending) == ("@2026-11-25T00:00:00Z", Ending.FORCED)
 
 
 def test_a_line_that_cannot_be_read_costs_itself_alone(log):
