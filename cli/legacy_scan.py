@@ -58,6 +58,11 @@ def scan(
 
     def accept(plan: Plan) -> bool:
         told.append(plan)
+        if not plan.processes:
+            raise CommandError(
+                "there is no job and no other process in these files, and nothing was stored. JIL begins jobs with"
+                " insert_job (`headrace legacy report` says what is wrong with it); YAML is a list of processes"
+            )
         if not as_json:
             tell(plan)
         return not dry_run

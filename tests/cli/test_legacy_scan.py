@@ -255,3 +255,14 @@ def test_the_page_shows_what_a_scan_prints(
     for line in re.findall(r"^headrace legacy (?:review|confirm|reject).*?(?=  #|$)", section, re.MULTILINE):
         if "--export" not in line and "--apply" not in line and "/tmp/" not in line:
             assert invoke(*shlex.split(line)[1:]).exit_code == 0, line
+
+
+@pytest.mark.parametrize("text", ["processes:\n  - name: A\n", "", "some words\n"])
+def test_files_in_which_there_is_nothing_are_an_error(
+    engine: Engine, invoke: Invoke, tmp_path: Path, text: str
+) -> None:
+    file = tmp_path / "odd.yaml"
+    file.write_text(text)
+    result = invoke("legacy", "scan", str(file))
+    assert result.exit_code == 1
+    assert "there is no job and no other process in these files" in " ".join(result.stderr.split())
