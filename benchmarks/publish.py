@@ -51,7 +51,7 @@ Case = Callable[[Engine, str, str], None]
 def main(
     rounds: Annotated[int, typer.Option(help="Turns of each case.")] = 5,
     seconds: Annotated[float, typer.Option(help="Length of a turn.")] = 3.0,
-    threads: Annotated[int, typer.Option(help="Threads that share the pool.")] = 8,
+    threads: Annotated[int, typer.Option(help="Threads that share the pool.")] = 4,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Measure and print medians, p99 and ratios."""

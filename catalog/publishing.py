@@ -6,13 +6,14 @@ from uuid import UUID
 
 import psycopg
 from psycopg import Cursor
+from psycopg.types.json import Jsonb
 from sqlalchemy import Engine
 
 from catalog import events, versions
 from catalog.database import transaction
 from catalog.errors import IdempotencyConflict, UnknownRun, UnpublishedInput
 from catalog.identity import organisation_id
-from catalog.payload import jsonb
+from catalog.payload import encoded, jsonb
 from catalog.pins import dataset_ids
 from catalog.records import CheckStatus, Outcome, Publication, Version, VersionDraft
 from catalog.schema import schema_hash
@@ -119,16 +120,16 @@ def _places(outputs: Sequence[tuple[str, str | None]]) -> dict[str, Any]:
 
 
 def _parameters(run_id: UUID | None, drafts: Sequence[VersionDraft], hashes: Sequence[str]) -> dict[str, Any]:
-    reported = events.reports(run_id, drafts)
+    told = encoded(
+        [_row(i, draft, digest) for i, (draft, digest) in enumerate(zip(drafts, hashes, strict=True))]
+    )
     return {
         "organisation": organisation_id(),
         "namespace": events.namespace(),
         "run_id": run_id,
-        "drafts": jsonb(
-            [_row(i, draft, digest) for i, (draft, digest) in enumerate(zip(drafts, hashes, strict=True))]
-        ),
+        "drafts": Jsonb(told, dumps=bytes),
         "schemas": jsonb({digest: draft.columns for draft, digest in zip(drafts, hashes, strict=True)}),
-        "events": jsonb(reported),
+        "events": jsonb(events.reports(run_id, drafts, told)),
     }
 
 
