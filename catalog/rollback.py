@@ -6,12 +6,12 @@ from uuid import UUID
 from psycopg import Cursor
 from sqlalchemy import Engine
 
-from catalog import events, pins, versions
+from catalog import events, versions
 from catalog.database import transaction
 from catalog.errors import RollbackRefused
 from catalog.identity import organisation_id
 from catalog.payload import jsonb
-from catalog.pins import dataset_ids, find, which_partition
+from catalog.pins import dataset_ids, find, named, which_partition
 from catalog.records import Outcome, Publication, Version
 from catalog.sql import statement
 
@@ -43,22 +43,22 @@ def rollback(
     Runs under way that would replace the present version end as superseded. Raises RollbackRefused when there is
     nothing to go back to, or `to_tag` is published already or never was; UnknownVersion, UnknownDataset.
     """
-    named = pins.named(dataset, partition)
+    place = named(dataset, partition)
     with transaction(engine) as cursor:
         dataset_id = dataset_ids(cursor, {dataset})[dataset]
         current = _locked_pointer(cursor, dataset_id, partition)
         if current is None:
             which = which_partition(cursor, dataset_id, partition)
-            raise RollbackRefused(f"{named} has nothing published" + (f". {which}" if which else ""))
+            raise RollbackRefused(f"{place} has nothing published" + (f". {which}" if which else ""))
         if to_tag is None:
-            version = _before(cursor, current, named)
+            version = _before(cursor, current, place)
         else:
             version = find(cursor, dataset_id, dataset, to_tag, partition)
         if version.version_id == current:
-            raise RollbackRefused(f"{named} has version {version.tag} published already")
+            raise RollbackRefused(f"{place} has version {version.tag} published already")
         if version.outcome is not Outcome.PUBLISHED:
             raise RollbackRefused(
-                f"version {version.tag} of {named} is {version.outcome}: it was never published"
+                f"version {version.tag} of {place} is {version.outcome}: it was never published"
             )
         generation = _move(cursor, dataset_id, current, version, by, reason)
     return Publication(version=version, outcome=Outcome.PUBLISHED, generation=generation, reason=reason)
@@ -74,10 +74,10 @@ def _locked_pointer(cursor: Cursor[dict[str, Any]], dataset_id: UUID, partition:
     return row["dataset_version_id"] if row else None
 
 
-def _before(cursor: Cursor[dict[str, Any]], current: UUID, named: str) -> Version:
+def _before(cursor: Cursor[dict[str, Any]], current: UUID, place: str) -> Version:
     row = statement("rollback").execute(cursor, {"current": current}).fetchone()
     if row is None:
-        raise RollbackRefused(f"{named} had no version published before the present one")
+        raise RollbackRefused(f"{place} had no version published before the present one")
     return versions.by_ids(cursor, [row["dataset_version_id"]])[row["dataset_version_id"]]
 
 

@@ -26,10 +26,8 @@ app = typer.Typer()
 DOMAIN = "flights"
 LANDING = "landing/flights"
 ESTATE = "assets/flights_ops"
-CHAIN = (
-    f"{DOMAIN}/raw_flights",
-    f"{DOMAIN}/carrier_monthly",
-)  # from what Autosys delivers to what people read
+# From what Autosys delivers to what people read.
+CHAIN = (f"{DOMAIN}/raw_flights", f"{DOMAIN}/carrier_monthly")
 TIME_FOR_COMPLETIONS = timedelta(minutes=5)
 NEXT = (
     ("see them in Dagster", "headrace up"),

@@ -56,7 +56,7 @@ def masked(frame: DataFrame, hidden: frozenset[str]) -> DataFrame:
     """The frame with MASK for every value of the hidden columns; what is null stays so."""
     from pyspark.sql import functions as F
 
-    from components.discretion import MASK
+    from components.report import MASK
 
     masks = {
         name: F.when(F.col(quoted(name)).isNotNull(), F.lit(MASK)) for name in frame.columns if name in hidden

@@ -69,7 +69,7 @@ def pin(
     if as_json:
         emit(answer)
     else:
-        typer.echo(f"{consumer or 'Everyone'} now reads {named(dataset, partition)} at {version.tag}.")
+        typer.echo(f"{consumer or 'Everyone'} now reads {pins.named(dataset, partition)} at {version.tag}.")
 
 
 @app.command(rich_help_panel=PANEL, epilog=examples("headrace unpin flights/planes"))
@@ -84,12 +84,9 @@ def unpin(
     if as_json:
         emit({"dataset": dataset, "partition": partition, "tag": None, "consumer": consumer, "pinned": False})
     else:
-        typer.echo(f"{consumer or 'Everyone'} now reads what is published of {named(dataset, partition)}.")
-
-
-def named(dataset: str, partition: str | None) -> str:
-    """The dataset, with its partition where it has one."""
-    return dataset if partition is None else f"{dataset} partition {partition}"
+        typer.echo(
+            f"{consumer or 'Everyone'} now reads what is published of {pins.named(dataset, partition)}."
+        )
 
 
 @app.command(
@@ -122,6 +119,7 @@ def rollback(
     from catalog import queries
     from catalog.database import connect
     from catalog.errors import CatalogError
+    from catalog.pins import named
     from catalog.rollback import rollback as roll_back
     from cli.frames import session
     from resources.errors import ResourceError
@@ -185,7 +183,7 @@ def _target(engine: Engine, before: Version, tag: str | None) -> Version:
     """The version to publish: of the tag, or what was published until `before` was."""
     from catalog import queries
     from catalog.errors import RollbackRefused
-    from catalog.pins import choose
+    from catalog.pins import choose, named
     from catalog.records import InputRequest
 
     if tag is not None:
@@ -206,6 +204,8 @@ def _target(engine: Engine, before: Version, tag: str | None) -> Version:
 
 
 def _change(before: Version, after: Version) -> Table:
+    from catalog.pins import named
+
     rows = [
         (
             side,

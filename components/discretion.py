@@ -12,8 +12,6 @@ from contextlib import contextmanager
 
 from catalog.runs import failure_kind
 
-MASK = "•••"
-
 _CLASS = re.compile(r"^([A-Za-z_][\w.]*(?:Error|Exception))(?::|$)", re.M)
 
 

@@ -17,9 +17,9 @@ from catalog.records import (
     Severity,
     Version,
 )
-from components.discretion import MASK
 from components.plan import OutputPlan
 
+MASK = "•••"
 PREVIEW_ROWS = 5
 PREVIEW_CELL = 60  # characters
 PARTITIONS_SHOWN = 5

@@ -16,6 +16,7 @@ from catalog.locks import alone
 from catalog.run_events import RunEvent
 from legacy.completion_names import DEFAULT_NAMES
 from legacy.completions import Completions, read_completions
+from legacy.findings import Finding, Gravity
 from sensors.completion_folder import Claimed, Folder
 from sensors.completion_measures import measured
 from settings import settings
@@ -138,8 +139,6 @@ def _read(folder: Folder, file: Claimed) -> Completions | None:
 
 
 def _unreadable(file: str, why: str) -> Completions:
-    from legacy.findings import Finding, Gravity
-
     return Completions((), (Finding("completion/file", Gravity.ERROR, why, file, 0),))
 
 
