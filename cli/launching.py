@@ -30,6 +30,7 @@ class Ending(StrEnum):
 
     SUCCESS = "SUCCESS"
     FAILED = "FAILED"
+    SUPERSEDED = "SUPERSEDED"  # another run had done the same work by then, and its versions stand
     SKIPPED = "SKIPPED"  # a run that makes one of its inputs failed before
 
 
@@ -180,6 +181,11 @@ def line(run: FinishedRun) -> str:
     """What a person reads when a run has ended."""
     if run.ending is Ending.SUCCESS:
         return f"done     {described(run)} in {span_of(run.seconds)}"
+    if run.ending is Ending.SUPERSEDED:
+        return (
+            f"overtaken {described(run)} after {span_of(run.seconds)}: another run published the same work first, "
+            f"and its versions stand\n         headrace why {run.dagster_run_id}"
+        )
     if run.ending is Ending.SKIPPED:
         return f"skipped  {described(run)}: an input was not made"
     lines = [
@@ -215,13 +221,25 @@ def _executed(run: PlannedRun, instance: dg.DagsterInstance, tell: Callable[[str
     return FinishedRun(
         datasets(run),
         keys(run),
-        Ending.SUCCESS if result.success else Ending.FAILED,
+        _ending(result),
         time.monotonic() - started,
         result.run_id,
         tuple(_reasons(result)),
         tuple(name for name in datasets(run) if name in told),
         () if result.success else tuple(name for name in datasets(run) if name not in told),
     )
+
+
+def _ending(result: dg.ExecuteInProcessResult) -> Ending:
+    """Dagster's word, but for a run that was overtaken, which is the catalog's to know."""
+    from catalog.database import connect
+    from catalog.queries.runs import why
+    from catalog.records import RunState
+
+    if not result.success:
+        return Ending.FAILED
+    overtaken = any(report.state is RunState.SUPERSEDED for report in why(connect(), result.run_id))
+    return Ending.SUPERSEDED if overtaken else Ending.SUCCESS
 
 
 def _told_by(tell: Callable[[str], None]) -> dg.Definitions:

@@ -9,7 +9,7 @@ import typer
 
 from cli.arguments import AsJson, dataset_keys, examples
 from cli.errors import CommandError
-from cli.output import emit, show, table
+from cli.output import emit, row_words, show, table, total
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,10 +67,10 @@ def materialize(
         with launching.progress("loading the declarations"):
             runs = launching.plan(instance, selection, wanted, stale=stale)
         if dry_run:
-            _show_plan(runs, as_json=as_json)
+            _show_plan(runs, stale=stale, as_json=as_json)
             return
         if not runs and not as_json:
-            typer.echo("Everything is up to date.")
+            typer.echo(_nothing(stale=stale))
         finished = launching.execute_all(runs, instance, _ignore if as_json else _tell)
     if as_json:
         emit({"runs": finished})
@@ -136,7 +136,7 @@ def observe(
         for key, versions in counts.items():
             if versions:
                 typer.echo(
-                    f"{key}: {len(versions):,} new, {sum(version.row_count for version in versions):,} rows"
+                    f"{key}: {len(versions):,} new, {row_words(total(version.row_count for version in versions))}"
                 )
         if not observation.new:
             typer.echo("Nothing new has landed.")
@@ -197,7 +197,15 @@ def _partitions(one: str | None, several: str | None) -> tuple[str, str] | None:
     return first, last
 
 
-def _show_plan(runs: Sequence[PlannedRun], *, as_json: bool) -> None:
+def _nothing(*, stale: bool) -> str:
+    return (
+        "Nothing to do: all is up to date, or waits for an input that is not published."
+        if stale
+        else "Nothing to do: no partition of these datasets is complete yet."
+    )
+
+
+def _show_plan(runs: Sequence[PlannedRun], *, stale: bool, as_json: bool) -> None:
     from cli import launching
 
     if as_json:
@@ -212,7 +220,7 @@ def _show_plan(runs: Sequence[PlannedRun], *, as_json: bool) -> None:
         rows = [(number, launching.described(run)) for number, run in enumerate(runs, 1)]
         show(table(["#run", "datasets"], rows))
     else:
-        typer.echo("Everything is up to date.")
+        typer.echo(_nothing(stale=stale))
 
 
 def _tell(run: FinishedRun) -> None:

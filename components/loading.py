@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 from collections.abc import Iterable, Iterator, Sequence
@@ -55,6 +56,8 @@ def load(root: Path, estate: EstateRows = NO_ESTATE) -> Loaded:
             _LOG.warning("%s", problem)
         if loaded.problems and os.environ.get(_VALIDATING):
             raise DeclarationsInvalid("\n".join(str(problem) for problem in loaded.problems))
+        # Definitions live as long as the process, and every full collection would walk through all of them.
+        gc.freeze()
     return loaded
 
 

@@ -3,19 +3,20 @@
 A check is answered at the first of these places that can:
 1. by the footers of the written Parquet files, which bound every column for nothing: `not_null`, ranges, prefixes and
    comparisons hold for all rows when they hold for the bounds, and most data keep them;
-2. by a count of failing rows that Spark makes while it writes (an Observation), one per remaining row check.
+2. by the dictionaries of these files, which hold all values of a text column that has few: lists and patterns;
+3. by a count of failing rows that Spark makes while it writes (an Observation), one per remaining row check.
    A count of zero answers for every partition of a range;
-3. by reading the written, still unpublished files once more, for all checks that are left: those whose bounds
-   prove nothing or whose count is not zero (to tell partitions apart and to show examples), unique keys and
-   custom checks. So a good write is read back only for `unique`, `unique_values_eq` and custom pandera
-   checks.
+4. by reading the written, still unpublished files once more, for all checks that are left: those whose bounds
+   or dictionaries prove nothing or whose count is not zero (to tell partitions apart and to show examples), unique
+   keys and custom checks. So a good write is read back only for `unique`, `unique_values_eq`, custom pandera
+   checks, and lists and patterns of a text column with very many values.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import cached_property, reduce
 from operator import or_
 from typing import TYPE_CHECKING, Any
 
@@ -36,14 +37,20 @@ WHOLE_KINDS = frozenset({"row_count", "unique", "unique_values_eq", "pandera"})
 PARTITION_KIND = "partition"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RowCheck:
-    """A check of single rows: the condition under which a row fails, and the columns that an example may show."""
+    """A check of single rows, and the columns that an example may show."""
 
     check: Check
-    failing: Column
+    types: Mapping[str, str]  # column -> Spark's simple type name
     shown: tuple[str, ...]
     bounded: bool  # the footers of the files may prove it
+    valued: bool  # the dictionaries of the files may
+
+    @cached_property
+    def failing(self) -> Column:
+        """The condition under which a row fails; made when it is asked for, since the JVM makes it piece by piece."""
+        return predicates.failing(self.check, self.types)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,15 +72,19 @@ class Audit:
         return reduce(or_, conditions) if conditions else None
 
     def require_valid(self, frame: DataFrame) -> None:
-        """Raise InvalidCheck naming the check whose condition Spark cannot resolve on the frame."""
-        if not self.rows:
+        """Raise InvalidCheck naming the check whose condition Spark cannot resolve on the frame.
+
+        What bounds may prove has been held against the columns' types before, and leaves Spark nothing to refuse.
+        """
+        asked = [row for row in self.rows if not row.bounded]
+        if not asked:
             return
         from pyspark.errors import AnalysisException, ParseException
 
         try:
-            _ = frame.where(reduce(or_, (row.failing for row in self.rows))).schema
+            _ = frame.where(reduce(or_, (row.failing for row in asked))).schema
         except (AnalysisException, ParseException) as error:
-            for row in self.rows:
+            for row in asked:
                 try:
                     _ = frame.where(row.failing).schema
                 except (AnalysisException, ParseException) as culprit:
@@ -88,12 +99,12 @@ class Audit:
 
         scope: the rows that are written at all; accepted: those of them that are not set aside (both never
         null).
-        footers: the files will have footers, which may spare a count.
+        footers: the files will have footers and dictionaries, which may spare a count.
         """
         return {
             r.check.name: predicates.counted((scope if r.check.quarantine else accepted) & r.failing)
             for r in self.rows
-            if not (footers and r.bounded and not r.check.quarantine)
+            if not (footers and (r.bounded or r.valued) and not r.check.quarantine)
         }
 
     def proven(self, row: RowCheck, observed: Mapping[str, int], footer: Footer | None) -> bool:
@@ -149,7 +160,7 @@ def row_count_result(check: Check, row_count: int) -> CheckResult:
 
 def _row_check(check: Check, types: Mapping[str, str], sensitive: frozenset[str]) -> RowCheck:
     """The check with its condition and examples: of an sql check all columns it uses, of not_null nothing."""
-    failing = predicates.failing(check, types)
+    predicates.validate(check, types)
     used = _columns_of(check) if check.kind == "sql" else () if check.kind == "not_null" else (check.column,)
     lowered = {name.lower() for name in used if name is not None}
     shown = tuple(
@@ -157,7 +168,8 @@ def _row_check(check: Check, types: Mapping[str, str], sensitive: frozenset[str]
         for name, type in types.items()
         if name.lower() in lowered and name not in sensitive and _orderable(type)
     )
-    return RowCheck(check, failing, shown, check.kind in predicates.BOUNDED)
+    valued = check.kind in predicates.VALUED and check.column is not None and types[check.column] == "string"
+    return RowCheck(check, types, shown, check.kind in predicates.BOUNDED, valued)
 
 
 def _columns_of(check: Check) -> tuple[str, ...]:

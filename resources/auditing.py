@@ -8,8 +8,11 @@ from typing import Any
 
 from catalog.records import Check, CheckResult
 from resources import readback
-from resources.audit import Audit, result, row_count_result, unique_columns
+from resources.audit import Audit, RowCheck, result, row_count_result, unique_columns
+from resources.dictionaries import known_values
+from resources.files import files_for
 from resources.footers import Bounds, Footer
+from resources.formats import PARQUET
 from resources.leaves import Leaf, Leaves
 from resources.partitions import PartitionWrite
 
@@ -71,12 +74,25 @@ def _failures(
         rows = [row for row in audit.rows if row.check.quarantine is aside]
         filled = [leaf for leaf in side if leaf.files]
         doubtful = [r for r in rows if not all(audit.proven(r, counts, leaf.footer) for leaf in filled)]
+        doubtful = _beyond_values(leaves, filled, doubtful)
         if not doubtful:
             continue
         read = [leaf for leaf in filled if not all(audit.proven(r, counts, leaf.footer) for r in doubtful)]
         for key, by_check in readback.failures(leaves.frame(read), doubtful).items():
             failed.update({(name, key): answer for name, answer in by_check.items()})
     return failed
+
+
+def _beyond_values(leaves: Leaves, filled: Sequence[Leaf], rows: Sequence[RowCheck]) -> list[RowCheck]:
+    """The row checks that are not shown to hold by the few values that their columns have."""
+    asked = {str(row.check.column) for row in rows if row.valued}
+    if leaves.format != PARQUET or not asked:
+        return list(rows)
+    files = files_for(leaves.root, leaves.session)
+    values = known_values(files, (file for leaf in filled for file in leaf.files), asked)
+    told = [row for row in rows if row.valued and row.check.column in values]
+    kept = [] if readback.none_fails(leaves.session, values, [row.failing for row in told]) else told
+    return [row for row in rows if row not in told or row in kept]
 
 
 def _whole(leaves: Leaves, audit: Audit, check: Check) -> dict[str | None, CheckResult]:

@@ -56,12 +56,10 @@ def failing(check: Check, types: Mapping[str, str]) -> Column:
     """
     from pyspark.sql import functions as F
 
-    if check.kind == "sql":
-        expression = check.parameters.get("expression")
-        if not isinstance(expression, str) or not expression.strip():
-            raise InvalidCheck(f"Check {check.name}: an sql check needs the parameter `expression`.")
-        return ~F.expr(f"({expression}\n)")  # a line of its own, so that a comment at its end closes
     validate(check, types)
+    if check.kind == "sql":
+        # A line of its own, so that a comment at its end closes.
+        return ~F.expr(f"({check.parameters['expression']}\n)")
     value = F.col(quoted(str(check.column)))
     if check.kind == "not_null":
         return value.isNull()
@@ -70,6 +68,11 @@ def failing(check: Check, types: Mapping[str, str]) -> Column:
 
 def validate(check: Check, types: Mapping[str, str]) -> None:
     """Raise InvalidCheck unless the check's column exists, has a fitting type, and its parameters are complete."""
+    if check.kind == "sql":
+        expression = check.parameters.get("expression")
+        if not isinstance(expression, str) or not expression.strip():
+            raise InvalidCheck(f"Check {check.name}: an sql check needs the parameter `expression`.")
+        return
     accepted, required, optional = _SIGNATURES[check.kind]
     if check.column is None or check.column not in types:
         raise InvalidCheck(
@@ -153,6 +156,19 @@ _HOLDS: Mapping[str, Callable[[Any, Any, _Parameters], bool]] = {
     "str_startswith": lambda low, high, p: bool(low.startswith(p["string"]) and high.startswith(p["string"])),
 }
 BOUNDED = frozenset(_HOLDS) | {"not_null"}
+# Lists and patterns, which are mostly about columns with few values.
+VALUED = frozenset(
+    [
+        "isin",
+        "notin",
+        "equal_to",
+        "not_equal_to",
+        "str_matches",
+        "str_contains",
+        "str_startswith",
+        "str_endswith",
+    ]
+)
 
 
 def counted(condition: Column) -> Column:

@@ -9,14 +9,18 @@ import datetime as dt
 import math
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
+from functools import reduce
+from operator import or_
 from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
 
 from resources.audit import RowCheck
 from resources.footers import Bounds, Footer
 from resources.predicates import counted, quoted
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame, Row
+    from pyspark.sql import Column, DataFrame, Row, SparkSession
 
 PARTITION = "__partition"
 
@@ -41,6 +45,23 @@ def failures(frame: DataFrame, rows: Sequence[RowCheck]) -> dict[Key, dict[str, 
         key: {r.check.name: (answer[f"count{n}"], _examples(answer, n, r.shown)) for n, r in enumerate(rows)}
         for key, answer in _per_partition(frame, aggregates).items()
     }
+
+
+def none_fails(session: SparkSession, values: Mapping[str, set[str]], failing: Sequence[Column]) -> bool:
+    """Whether no value of the text columns meets any of the conditions, each of which looks at one of them.
+
+    Spark folds the question into its plan and starts no job for it.
+    """
+    if not failing:
+        return True
+    longest = max(map(len, values.values()))
+    table = pa.table(
+        {
+            name: pa.array([*known, *[None] * (longest - len(known))], pa.string())
+            for name, known in values.items()
+        }
+    )
+    return session.createDataFrame(table).where(reduce(or_, failing)).isEmpty()
 
 
 def duplicates(frame: DataFrame, columns: Sequence[str], shown: Sequence[str]) -> dict[Key, Failures]:

@@ -7,7 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import reduce
 from typing import TYPE_CHECKING
 
-from catalog.external_versions import NOT_REPORTED
 from catalog.records import Column, Version
 from resources.errors import SchemaMismatch, WarehouseUnavailable
 from resources.failures import corrupt, explained
@@ -49,7 +48,7 @@ def require_complete(session: SparkSession, versions: Sequence[Version]) -> None
             sizes = files_for(version.location, session).sizes(version.location)
         except WarehouseUnavailable as error:
             raise corrupt(version, version.location, str(error).partition(". ")[0]) from error
-        if "byte_size" in version.metadata.get(NOT_REPORTED, ()):
+        if version.byte_size is None:
             return  # whoever wrote it did not say how long it is
         if (len(sizes), sum(sizes)) != (version.file_count, version.byte_size):
             raise corrupt(

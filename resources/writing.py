@@ -71,7 +71,8 @@ def write_version(
         raise SchemaMismatch(
             f"{dataset}: the column name {clash[0]!r} is taken for a directory level. Rename the column."
         )
-    frame = df.select(*(quoted(column.name) for column in columns))
+    names = [column.name for column in columns]
+    frame = df if df.columns == names else df.select(*map(quoted, names))
     audit.require_valid(frame)
     observed = _write(frame, root, output, audit, partition)
     leaves = _leaves(session, files, root, output, columns, audit, partition, observed)
@@ -150,8 +151,10 @@ def _write(
         frame = frame.observe(observation, *(count.alias(name) for name, count in counts.items()))
     if partition is not None:
         frame = frame.where(written)
-    kept = [*(quoted(name) for name in names), *directories]
-    writer = frame.select(*kept).write.format(output.format).mode("error")
+    kept = [*names, *directories]
+    if frame.columns != kept:
+        frame = frame.select(*map(quoted, kept))
+    writer = frame.write.format(output.format).mode("error")
     writer = writer.options(**writer_options(output, len(names)))
     (writer.partitionBy(*directories) if directories else writer).save(target)
     return dict(observation.get) if observation is not None else {}
