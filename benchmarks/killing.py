@@ -14,7 +14,7 @@ from typing import Any
 
 from settings import PROJECT_ROOT
 
-_START = datetime(2026, 11, 26, 20, tzinfo=UTC)
+_START = datetime(2026, 6, 1, 20, tzinfo=UTC)
 
 
 def history(events: int, seed: int = 1) -> list[dict[str, Any]]:

@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 from difflib import get_close_matches
+from typing import Any
 
+from psycopg import Cursor
 from sqlalchemy import Engine
 
 from catalog.database import transaction
@@ -12,46 +14,96 @@ from catalog.links import link
 from catalog.payload import jsonb
 from catalog.records import Technology
 from catalog.registry import REGISTRATION_LOCK
-from catalog.scans import external_key
+from catalog.scans import ExternalKey
+from catalog.sql import statement
 
 _NAMED = """
-SELECT process_id, technology, standing, process_key FROM catalog.process
+SELECT process_id, technology, standing, process_key, owners, metadata_json ->> 'box' AS box,
+       metadata_json ? 'adopted_by' AND NOT EXISTS (
+           SELECT FROM catalog.process_text place WHERE place.process_id = process.process_id
+       ) AS is_adopted
+FROM catalog.process
 WHERE organisation_id = %s AND instance = %s AND external_name = %s
+ORDER BY standing = 'UNSCANNED' DESC, technology
 """
 _UNSCANNED = """
-SELECT external_name FROM catalog.process WHERE organisation_id = %s AND standing = 'UNSCANNED' ORDER BY 1
+SELECT external_name, instance FROM catalog.process
+WHERE organisation_id = %s AND standing = 'UNSCANNED' AND external_name IS NOT NULL
+ORDER BY external_name, instance
 """
-_ADOPT = """
-UPDATE catalog.process
-SET standing = 'ACTIVE', process_key = %s, owners = %s, metadata_json = metadata_json || %s, updated_at = now()
-WHERE process_id = %s
+_BOXES = """
+SELECT external_name, coalesce(metadata_json ->> 'type', 'BOX') AS type FROM catalog.process
+WHERE organisation_id = %s AND technology = %s AND instance = %s AND standing <> 'RETIRED' AND process_id <> %s
+ORDER BY external_name
 """
 
 
 def adopt(
-    engine: Engine, name: str, instance: str = "", *, box: str | None, owners: Sequence[str], by: str
+    engine: Engine, name: str, instance: str = "", *, box: str | None, owners: Sequence[str] | None, by: str
 ) -> str:
-    """Make a process that was only heard of an active one; its new key.
+    """Make a process that was only heard of an active one, or say otherwise of one that was adopted; its new key.
 
-    A scan that finds it takes it over; one that does not leaves it. Raises UnknownProcess, and DecisionRefused for a
-    process that is active already, or retired.
+    box, owners: None leaves what was said of it before; an empty one takes that away. A scan that finds the process
+    takes it over; one that does not leaves it. Raises UnknownProcess for a process that nobody has heard of, and for a
+    box that is not there; DecisionRefused for a process that a scan has found.
     """
     with transaction(engine) as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [REGISTRATION_LOCK])
         found = cursor.execute(_NAMED, [organisation_id(), instance, name]).fetchall()
-        unscanned = [row for row in found if row["standing"] == "UNSCANNED"]
+        open_ = [row for row in found if row["standing"] == "UNSCANNED" or row["is_adopted"]]
         if not found:
-            names = [row["external_name"] for row in cursor.execute(_UNSCANNED, [organisation_id()])]
-            near = get_close_matches(name, names, 3)
-            hint = f"did you mean {' or '.join(near)}?" if near else "`headrace legacy unscanned` lists them"
-            raise UnknownProcess(f"nobody has heard of {name}{f' in {instance}' if instance else ''}; {hint}")
-        if not unscanned:
+            raise _unheard_of(cursor, name, instance)
+        if not open_:
             raise DecisionRefused(
                 f"{found[0]['process_key']} is {found[0]['standing'].lower()}: a scan knows it"
             )
-        row = unscanned[0]
-        key = external_key(Technology(row["technology"]), name, instance, box)
-        metadata = {"adopted_by": by, **({"box": box} if box else {})}
-        cursor.execute(_ADOPT, [key, list(owners), jsonb(metadata), row["process_id"]])
+        row = open_[0]
+        box = row["box"] if box is None else box or None
+        if box is not None:
+            _require_box(cursor, row, box, instance)
+        key = ExternalKey.of(row["technology"], name, instance, box)
+        parameters = {
+            "organisation": organisation_id(),
+            "process": row["process_id"],
+            "short_key": key.short,
+            "whole_key": key.whole,
+            "owners": row["owners"] if owners is None else [owner for owner in owners if owner],
+            "metadata": jsonb({"adopted_by": by, **({"box": box} if box else {})}),
+        }
+        adopted = statement("adopt").execute(cursor, parameters).fetchone()
         link(cursor)
-    return key
+    return str(adopted and adopted["process_key"])
+
+
+def _unheard_of(cursor: Cursor[Any], name: str, instance: str) -> UnknownProcess:
+    heard = cursor.execute(_UNSCANNED, [organisation_id()]).fetchall()
+    elsewhere = [row["instance"] for row in heard if row["external_name"] == name]
+    near = get_close_matches(name, [row["external_name"] for row in heard if row["instance"] == instance], 3)
+    if elsewhere:
+        others = " or ".join(f"`--instance {each}`" if each else "no `--instance`" for each in elsewhere)
+        hint = f"it was heard of with {others}"
+    elif near:
+        hint = f"did you mean {' or '.join(near)}?"
+    else:
+        hint = "`headrace legacy unscanned` lists those that were"
+    return UnknownProcess(f"nobody has heard of {name}{_in(instance)}; {hint}")
+
+
+def _require_box(cursor: Cursor[Any], row: dict[str, Any], box: str, instance: str) -> None:
+    """Raise UnknownProcess unless the name is that of a box, or may be: of what was only heard of nobody knows."""
+    if row["technology"] != Technology.AUTOSYS:
+        raise UnknownProcess(f"{row['process_key']} can be in no box; only jobs of Autosys are")
+    parameters = [organisation_id(), row["technology"], instance, row["process_id"]]
+    types = {each["external_name"]: each["type"] for each in cursor.execute(_BOXES, parameters)}
+    if types.get(box) == "BOX":
+        return
+    what = (
+        f"{box} is no box but a {types[box]} job" if box in types else f"there is no box {box}{_in(instance)}"
+    )
+    near = get_close_matches(box, [name for name, type_ in types.items() if type_ == "BOX"], 3)
+    hint = f"did you mean {' or '.join(near)}?" if near else "`headrace legacy processes` lists what is there"
+    raise UnknownProcess(f"{what}; {hint}")
+
+
+def _in(instance: str) -> str:
+    return f" in {instance}" if instance else ""

@@ -11,7 +11,7 @@ from uuid import UUID
 from sqlalchemy import Engine
 
 from catalog.database import transaction
-from catalog.external_versions import NOT_REPORTED
+from catalog.external_versions import NOT_MEASURED
 from catalog.identity import organisation_id
 from catalog.records import Technology
 from catalog.sql import statement
@@ -19,7 +19,10 @@ from catalog.sql import statement
 
 @dataclass(frozen=True, slots=True)
 class ToldVersion:
-    """The version that a completion published. What the report did not say is None."""
+    """The version that a completion published. What the report did not say is None.
+
+    not_measured: why what it asked to be measured was not.
+    """
 
     dataset: str
     partition: str | None
@@ -28,6 +31,7 @@ class ToldVersion:
     row_count: int | None
     byte_size: int | None
     checksum: str | None
+    not_measured: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,12 +116,13 @@ def _announcement(row: Mapping[str, Any]) -> Announcement:
 
 
 def _version(row: Mapping[str, Any]) -> ToldVersion:
-    unknown = set(row["metadata_json"].get(NOT_REPORTED, ()))
-    counts = {name: None if name in unknown else row[name] for name in ("row_count", "byte_size", "checksum")}
     return ToldVersion(
         dataset=row["full_name"],
         partition=row["partition_key"] or None,
         tag=row["version_tag"],
         location=row["path"] or None,
-        **counts,
+        row_count=row["row_count"],
+        byte_size=row["byte_size"],
+        checksum=row["checksum"] or None,
+        not_measured=row["metadata_json"].get(NOT_MEASURED),
     )

@@ -163,10 +163,12 @@ def _declared(cursor: Cursor[Any], datasets: Sequence[str | None]) -> list[str]:
 def _unknown(decision: Decision, known: dict[tuple[str, str], CandidateRow]) -> UnknownCandidate:
     elsewhere = sorted({instance for instance, pattern in known if pattern == decision.pattern})
     if elsewhere:
-        names = ", ".join(name or "the one without a name" for name in elsewhere)
-        return UnknownCandidate(
-            f"{decision.pattern} was found in another instance: {names}; say `--instance`"
-        )
+        if elsewhere == [""]:
+            return UnknownCandidate(
+                f"{decision.pattern} was found without an instance; leave `--instance` out"
+            )
+        names = " or ".join(f"`--instance {name}`" if name else "no `--instance`" for name in elsewhere)
+        return UnknownCandidate(f"{decision.pattern} was found in another instance; say {names}")
     near = get_close_matches(decision.pattern, [pattern for _, pattern in known], 3)
     hint = f"did you mean {' or '.join(near)}?" if near else "`headrace legacy review` lists those that were"
     return UnknownCandidate(f"no scan has found {decision.pattern}; {hint}")

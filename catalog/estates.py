@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
-import psycopg
 from psycopg import Cursor
 from psycopg.rows import tuple_row
 from sqlalchemy import Engine
@@ -17,10 +16,11 @@ from catalog.links import link
 from catalog.payload import encoded, jsonb
 from catalog.records import Technology
 from catalog.registry import REGISTRATION_LOCK
-from catalog.scans import KnownProcess, Place, ScannedProcess, Shift
+from catalog.scans import EstateText, KnownProcess, Place, ScannedProcess
 from catalog.sql import statement
 from settings import settings
 
+_LARGEST_BLOCK = 500  # texts
 _NEWEST = """
 SELECT scan_id FROM catalog.estate_scan WHERE organisation_id = %s ORDER BY scanned_at DESC, scan_id LIMIT 1
 """
@@ -46,8 +46,9 @@ class Scan:
     """What is to be stored of a scan.
 
     since: the newest scan when the catalog was asked. written: processes that are new, changed or back. placed: where
-    others are found now. shifted: stretches of files whose jobs have only moved. retired: processes, by technology and
-    name, that the files no longer have. files, counts: what the scan's row keeps.
+    others are found now. moved: by how many lines the texts of a block have moved. retired: processes, by technology
+    and name, that the files no longer have. objects: what there is beside jobs. files, counts: what the scan's row
+    keeps.
     """
 
     instance: str
@@ -57,8 +58,9 @@ class Scan:
     counts: Mapping[str, int] = field(default_factory=dict)
     written: Sequence[ScannedProcess] = ()
     placed: Sequence[tuple[Technology, str, Place]] = ()
-    shifted: Sequence[Shift] = ()
+    moved: Mapping[int, int] = field(default_factory=dict)
     retired: Sequence[tuple[str, str]] = ()
+    objects: Sequence[EstateText] = ()
 
 
 def known(engine: Engine, instance: str) -> Known:
@@ -95,11 +97,26 @@ def differing(
         }
 
 
-def store(engine: Engine, scan: Scan) -> None:
-    """Store a scan, in one transaction; nothing is deleted, and no id changes.
+def sources(engine: Engine, instance: str) -> list[EstateText]:
+    """What scans of one Autosys instance have found and is there still, by file and line."""
+    parameters = {"organisation": organisation_id(), "instance": instance}
+    with transaction(engine) as cursor:
+        return [EstateText(**row) for row in statement("estate_sources").execute(cursor, parameters)]
 
-    Raises ScanRefused when another scan was stored since this one asked what is known, or when two processes would have
-    the same key.
+
+def named(engine: Engine, names: Iterable[tuple[str, str]]) -> set[tuple[str, str, str]]:
+    """The processes with these technologies and names, of whatever instance, that are not retired; each with it."""
+    technologies, external = (list(each) for each in zip(*names, strict=True))
+    parameters = {"organisation": organisation_id(), "technologies": technologies, "names": external}
+    with transaction(engine) as cursor:
+        rows = statement("estate_named").execute(cursor, parameters).fetchall()
+    return {(row["technology"], row["instance"], row["external_name"]) for row in rows}
+
+
+def store(engine: Engine, scan: Scan) -> None:
+    """Store a scan, in one transaction; no process is deleted, and no id changes.
+
+    Raises ScanRefused when another scan was stored since this one asked what is known.
     """
     parameters = {"organisation": organisation_id()}
     with transaction(engine) as cursor:
@@ -111,35 +128,28 @@ def store(engine: Engine, scan: Scan) -> None:
         cursor.execute(
             _SCAN, [organisation_id(), scan.instance, scan.by, jsonb(scan.files), jsonb(scan.counts)]
         )
-        if scan.shifted:
-            _shift(cursor, scan)
+        if scan.objects:
+            objects = jsonb([each._asdict() for each in scan.objects])
+            of = {**parameters, "instance": scan.instance, "objects": objects}
+            statement("estate_objects").execute(cursor, of)
+        if scan.moved:
+            moves = {"blocks": list(scan.moved), "bys": list(scan.moved.values())}
+            statement("estate_moves").execute(cursor, moves)
         _copy(cursor, scan)
         if scan.written:
-            try:
-                statement("estate_processes").execute(cursor, parameters)
-            except psycopg.errors.UniqueViolation as error:
-                raise ScanRefused(
-                    f"two processes would have the same key ({error.diag.message_detail}); scan them with an"
-                    " `--instance` of their own"
-                ) from error
+            statement("estate_processes").execute(cursor, parameters)
             statement("estate_dependencies").execute(cursor, parameters)
             for part in ("estate_candidates", "estate_old_evidence", "estate_evidence"):
                 statement(part).execute(cursor, parameters)
         if scan.written or scan.placed:
             statement("estate_texts").execute(cursor, parameters)
+            statement("estate_unused_blocks").execute(cursor, parameters)
         if scan.retired:
             technologies, names = zip(*scan.retired, strict=True)
             gone = {"technologies": list(technologies), "names": list(names), "instance": scan.instance}
             statement("estate_retire").execute(cursor, {**parameters, **gone})
         if scan.written or scan.retired:
             link(cursor)
-
-
-def _shift(cursor: Cursor[Any], scan: Scan) -> None:
-    files, firsts, lasts, by = map(list, zip(*scan.shifted, strict=True))
-    parameters = {"organisation": organisation_id(), "instance": scan.instance}
-    stretches = {"files": files, "firsts": firsts, "lasts": lasts, "bys": by}
-    statement("estate_shift").execute(cursor, {**parameters, **stretches})
 
 
 def _copy(cursor: Cursor[Any], scan: Scan) -> None:
@@ -167,22 +177,28 @@ def _process(one: ScannedProcess) -> Sequence[object]:
     metadata = encoded({**one.metadata, "attributes": one.attributes}).decode()
     owners = [_storable(owner) for owner in one.owners]
     return (
-        one.technology.value, one.instance, one.name, one.key, one.description, owners, one.source, metadata,
-        one.digest(),
+        one.technology.value, one.instance, one.name, *map(_storable, one.key), one.description, owners, one.source,
+        metadata, one.digest(),
     )  # fmt: skip
 
 
 def _texts(scan: Scan) -> Iterator[Sequence[object]]:
-    for one in scan.written:
-        yield one.technology.value, one.instance, one.name, *_place(one.place)
-    for technology, name, place in scan.placed:
-        instance = scan.instance if technology is Technology.AUTOSYS else ""
-        yield technology.value, instance, name, *_place(place)
-
-
-def _place(place: Place) -> Sequence[object]:
-    lost = encoded(place.lost).decode() if place.lost else None
-    return place.file, place.line, place.text_line, place.digest, lost
+    """Where processes are, each with the number of its new block: those that stand one below the other share one."""
+    instances = dict.fromkeys(Technology, "") | {Technology.AUTOSYS: scan.instance}
+    texts = [(one.technology, one.name, one.place) for one in scan.written] + list(scan.placed)
+    texts.sort(key=lambda text: (text[2].file, text[2].block or 0, text[2].text_line))
+    together: tuple[str, int | None] | None = None
+    block = size = 0
+    for technology, name, place in texts:
+        size += 1
+        if together != (place.file, place.block) or size > _LARGEST_BLOCK:
+            together, size = (place.file, place.block), 1
+            block += 1
+        lost = encoded(place.lost).decode() if place.lost else None
+        yield (
+            technology.value, instances[technology], name, place.file, place.line, place.text_line, place.digest, lost,
+            block,
+        )  # fmt: skip
 
 
 def _each(

@@ -17,18 +17,15 @@ Name = tuple[str, str, str]  # technology, instance, what the other system calls
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """The catalog's processes by the names that others use. boxes: the box of each, where a scan has told."""
+    """The catalog's processes by the names that others use.
+
+    instances: the scheduler that the catalog knows each under. boxes: the box of each, where a scan has told.
+    """
 
     ids: Mapping[Name, UUID]
     keys: Mapping[Name, str]
+    instances: Mapping[Name, str]
     boxes: Mapping[Name, UUID]
-
-
-def box_of(name: Name, process_key: str) -> str | None:
-    """The box that a process key holds: `AUTOSYS/box/job`, with the instance before the box where there is one."""
-    technology, instance, own = name
-    inner = process_key.removeprefix(f"{technology}/").removeprefix(f"{instance}/").removesuffix(own)
-    return inner.strip("/") or None
 
 
 def event_rows(said: Iterable[RunEvent], named: Named) -> list[dict[str, Any]]:
@@ -39,7 +36,8 @@ def event_rows(said: Iterable[RunEvent], named: Named) -> list[dict[str, Any]]:
 def _row(event: RunEvent, named: Named) -> dict[str, Any]:
     name = (str(event.technology), event.instance, event.process)
     process_id = named.ids[name] if event.process else None
-    run_id = external_run_id(*name, event.run or event.key) if event.process else None
+    own = (name[0], named.instances.get(name, event.instance), name[2])
+    run_id = external_run_id(*own, event.run or event.key) if event.process else None
     box = named.ids[name[0], name[1], event.box] if event.process and event.box else named.boxes.get(name)
     key = named.keys.get(name)
     return {

@@ -20,10 +20,9 @@ from catalog.sql import statement
 from settings import settings
 
 REPORTED = "reported_as"  # in a version's metadata: the key of the event that reported it
-NOT_REPORTED = (
-    "not_reported"  # in a version's metadata: what the report did not say, and is stored as 0 or ''
+NOT_MEASURED = (
+    "not_measured"  # in an output's and its version's metadata: why what it asked for was not measured
 )
-_COUNTS = ("row_count", "byte_size", "checksum")
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +116,6 @@ def _version(
     columns = output.columns or tuple(_column(each) for each in dataset["columns"])
     declared = dataset["metadata_json"]
     location = output.location or _declared_location(declared.get("location"), partition)
-    missing = [name for name in _COUNTS if getattr(output, name) is None]
     row = {
         "version_id": external_version_id(output.dataset, partition, tag),
         "dataset": output.dataset,
@@ -127,8 +125,8 @@ def _version(
         "path": location,
         "format": output.format or dataset["default_format"],
         "schema_hash": schema_hash(columns),
-        "row_count": output.row_count or 0,
-        "byte_size": output.byte_size or 0,
+        "row_count": output.row_count,
+        "byte_size": output.byte_size,
         "file_count": 1 if location else 0,
         "checksum": output.checksum or "",
         "idempotency_key": f"reported/{event['event_key']}/{output.dataset}/{partition}",
@@ -139,7 +137,6 @@ def _version(
             **declared,
             **output.metadata,
             REPORTED: event["event_key"],
-            **({NOT_REPORTED: missing} if missing else {}),
         },
         "produced_at": produced_at,
     }

@@ -3,26 +3,39 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+import psycopg
 from psycopg import Cursor
 from sqlalchemy import Engine
 
 from catalog.database import transaction
-from catalog.external_events import Name, Named, box_of, event_rows
+from catalog.errors import CatalogUnavailable
+from catalog.external_events import Name, Named, event_rows
 from catalog.external_runs import ExternalAttempt, ExternalRun, Said, external_run
-from catalog.external_versions import store_versions
+from catalog.external_versions import NOT_MEASURED, store_versions
 from catalog.identity import organisation_id
 from catalog.payload import jsonb
 from catalog.records import RunState
 from catalog.registry import REGISTRATION_LOCK
 from catalog.run_events import Ending, RunEvent
+from catalog.scans import ExternalKey
 from catalog.sql import statement
 from settings import settings
 
+AT_ONCE = 2000  # events of a transaction
+# What a value may cause that nobody has thought of: its event is left out, and the others go on.
+UNTAKEABLE = (
+    psycopg.DataError,
+    psycopg.IntegrityError,
+    psycopg.errors.ProgramLimitExceeded,
+    ValueError,
+    OverflowError,
+    RecursionError,
+)
 _INGESTION_LOCK = 0x696E67657374  # "ingest"
 
 
@@ -32,8 +45,9 @@ class Ingested:
 
     new: events that were not there before, or there as history only; repeated: the others. runs: how many runs have
     changed. versions: the dataset versions that are new. unscanned: the keys of processes that were never heard of.
+    assumed: schedulers of which nothing was scanned, and whose jobs are taken for those that were scanned without one.
     drafts: the datasets that nobody has declared. computed_here: datasets that were reported, and that Spark computes
-    here; such reports make no versions.
+    here; such reports make no versions. not_measured: outputs that were to be measured and could not be, a line each.
     """
 
     new: int = 0
@@ -41,8 +55,10 @@ class Ingested:
     runs: int = 0
     versions: int = 0
     unscanned: tuple[str, ...] = ()
+    assumed: tuple[str, ...] = ()
     drafts: tuple[str, ...] = ()
     computed_here: tuple[str, ...] = ()
+    not_measured: tuple[str, ...] = ()
 
     def __add__(self, other: Ingested) -> Ingested:
         return Ingested(
@@ -51,8 +67,10 @@ class Ingested:
             self.runs + other.runs,
             self.versions + other.versions,
             self.unscanned + other.unscanned,
+            tuple(sorted({*self.assumed, *other.assumed})),
             self.drafts + other.drafts,
             self.computed_here + other.computed_here,
+            self.not_measured + other.not_measured,
         )
 
 
@@ -94,9 +112,56 @@ def ingest(engine: Engine, events: Sequence[RunEvent]) -> Ingested:
         runs=runs,
         versions=published.new,
         unscanned=unscanned,
+        assumed=tuple(sorted({name[1] for name, own in names.instances.items() if own != name[1]})),
         drafts=published.drafts,
         computed_here=published.computed_here,
+        not_measured=tuple(_not_measured(news)),
     )
+
+
+def ingest_each(engine: Engine, events: Sequence[RunEvent]) -> tuple[Ingested, list[tuple[RunEvent, str]]]:
+    """As `ingest`, AT_ONCE at a time; beside it the events that have a value which the database does not take, and why.
+
+    Where a transaction fails because of a value, its halves are ingested, until the one that is to blame is alone.
+    """
+    if len(events) > AT_ONCE:
+        return _ingest_parts(engine, events, AT_ONCE)
+    try:
+        return ingest(engine, events), []
+    except (CatalogUnavailable, *UNTAKEABLE) as error:
+        # What was too long for an index is an "operational" error to the driver, as a lost connection is.
+        cause = error.__cause__ if isinstance(error, CatalogUnavailable) else error
+        if not isinstance(cause, UNTAKEABLE):
+            raise
+        if len(events) > 1:
+            return _ingest_parts(engine, events, (len(events) + 1) // 2)
+        return Ingested(), [
+            (events[0], f"the catalog does not take it: {str(cause).strip().splitlines()[0]}")
+        ]
+
+
+def derive_again(cursor: Cursor[Any], run_ids: set[UUID]) -> int:
+    """Bring these runs up to date with all that is kept of what was said of them; how many they are."""
+    cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_INGESTION_LOCK])
+    return _runs(cursor, run_ids, set())
+
+
+def _ingest_parts(
+    engine: Engine, events: Sequence[RunEvent], size: int
+) -> tuple[Ingested, list[tuple[RunEvent, str]]]:
+    came_to, refused = Ingested(), list[tuple[RunEvent, str]]()
+    for begin in range(0, len(events), size):
+        ingested, others = ingest_each(engine, events[begin : begin + size])
+        came_to += ingested
+        refused += others
+    return came_to, refused
+
+
+def _not_measured(news: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    for row in news:
+        for output in row["outputs"]:
+            if NOT_MEASURED in output.metadata:
+                yield f"{row['origin']}: {output.dataset} was not measured: {output.metadata[NOT_MEASURED]}"
 
 
 def _processes(cursor: Cursor[Any], events: Iterable[RunEvent]) -> tuple[Named, tuple[str, ...]]:
@@ -104,13 +169,17 @@ def _processes(cursor: Cursor[Any], events: Iterable[RunEvent]) -> tuple[Named, 
     wanted = {(str(event.technology), event.instance, event.process) for event in events if event.process}
     wanted |= {(str(e.technology), e.instance, e.box) for e in events if e.process and e.box}
     found = _find_processes(cursor, wanted)
-    scanned = {name: box_of(name, row["process_key"]) for name, row in found.items()}
-    boxes = {(name[0], name[1], box) for name, box in scanned.items() if box}
-    found |= _find_processes(cursor, boxes - found.keys())
+    boxes = {
+        name: (row["technology"], row["own_instance"], row["box"])
+        for name, row in found.items()
+        if row["box"]
+    }
+    found |= _find_processes(cursor, set(boxes.values()) - found.keys())
     named = Named(
         ids={name: row["process_id"] for name, row in found.items()},
         keys={name: row["process_key"] for name, row in found.items()},
-        boxes={name: found[name[0], name[1], box]["process_id"] for name, box in scanned.items() if box},
+        instances={name: row["own_instance"] for name, row in found.items()},
+        boxes={name: found[box]["process_id"] for name, box in boxes.items()},
     )
     return named, tuple(sorted(row["process_key"] for row in found.values() if row["made"]))
 
@@ -121,9 +190,11 @@ def _find_processes(cursor: Cursor[Any], names: Iterable[Name]) -> dict[Name, di
             "technology": name[0],
             "instance": name[1],
             "external_name": name[2],
-            "process_key": "/".join(part for part in name if part),
+            "short_key": key.short,
+            "whole_key": key.whole,
         }
         for name in sorted(names)
+        for key in (ExternalKey.of(name[0], name[2], name[1]),)
     ]
     if not wanted:
         return {}

@@ -148,7 +148,10 @@ class ProcessRecord:
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A dataset version as stored."""
+    """A dataset version as stored.
+
+    row_count, byte_size: None where another system wrote it and did not say. checksum: '' there.
+    """
 
     version_id: UUID
     dataset: str
@@ -157,8 +160,8 @@ class Version:
     location: str
     format: str
     columns: tuple[Column, ...]
-    row_count: int
-    byte_size: int
+    row_count: int | None
+    byte_size: int | None
     file_count: int
     checksum: str
     schema_hash: str

@@ -9,9 +9,25 @@ from catalog.payload import encoded
 from catalog.records import Technology
 
 
-def external_key(technology: Technology, name: str, instance: str = "", box: str | None = None) -> str:
-    """The process key of what another system runs: `AUTOSYS/<instance>/<box>/<job>`, without what there is not."""
-    return "/".join(part for part in (technology.value, instance, box, name) if part)
+class ExternalKey(NamedTuple):
+    """The keys that a process of another system can have.
+
+    short: `AUTOSYS/<instance>/<box>/<job>` without what there is not. whole: the same with empty places, which no other
+    process can have: `AUTOSYS/PRD//JOB`, where `AUTOSYS/PRD/JOB` is the job of a box PRD already.
+    """
+
+    short: str
+    whole: str
+
+    @classmethod
+    def of(cls, technology: str, name: str, instance: str = "", box: str | None = None) -> "ExternalKey":
+        """The keys of what another system runs; a slash within a name is written %2F."""
+        parts = (technology, _part(instance), _part(box or ""), _part(name))
+        return cls("/".join(part for part in parts if part), "/".join(parts))
+
+
+def _part(name: str) -> str:
+    return name.replace("%", "%25").replace("/", "%2F") if "/" in name or "%" in name else name
 
 
 class Waiting(NamedTuple):
@@ -47,7 +63,8 @@ class Place(NamedTuple):
     """Where a process is defined.
 
     text_line: the first line of the text that alone defines it; digest: that text's; None where there is no such text.
-    lost: what could not be read of it, each a mapping with a line counted from `text_line`.
+    lost: what could not be read of it, each a mapping with a line counted from `text_line`. block: of a text that was
+    elsewhere, the block that it leaves; those that leave one together stay together.
     """
 
     file: str
@@ -55,15 +72,7 @@ class Place(NamedTuple):
     text_line: int
     digest: str | None = None
     lost: Sequence[Mapping[str, Any]] = ()
-
-
-class Shift(NamedTuple):
-    """The texts that begin on these lines of a file (both included) have moved by so many lines."""
-
-    file: str
-    first: int
-    last: int
-    by: int
+    block: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,25 +96,45 @@ class ScannedProcess:
     uses: tuple[Use, ...] = ()
 
     @property
-    def key(self) -> str:
-        """Its key in the catalog."""
-        return external_key(self.technology, self.name, self.instance, self.box)
+    def key(self) -> ExternalKey:
+        """Its key in the catalog: the short one, unless that is another's."""
+        return ExternalKey.of(self.technology, self.name, self.instance, self.box)
 
     @property
     def title(self) -> str:
         """What people call it: a job by its name, other processes by their key."""
-        return self.name if self.technology is Technology.AUTOSYS else self.key
+        return self.name if self.technology is Technology.AUTOSYS else self.key.short
 
     def digest(self) -> str:
         """Equal for two processes exactly when the catalog would store the same of them, their places apart."""
         said = sorted(self.attributes, key=lambda pair: pair[0])
-        return hashlib.sha256(
-            encoded([self.key, self.description, self.owners, said, self.metadata, self.source])
-        ).hexdigest()
+        kept = [
+            self.key.short,
+            self.description,
+            self.owners,
+            said,
+            self.metadata,
+            self.source,
+            self.waits_for,
+        ]
+        return hashlib.sha256(encoded(kept)).hexdigest()
+
+
+class EstateText(NamedTuple):
+    """What alone defines a job, a machine, a calendar, ..., as written, and where it stands; kind: job, machine, ..."""
+
+    kind: str
+    name: str
+    file: str
+    line: int
+    source: str
 
 
 class KnownProcess(NamedTuple):
-    """A process as the catalog knows it; file is None for one that no scan has found."""
+    """A process as the catalog knows it; file is None for one that no scan has found.
+
+    block: the texts of one block move as one; None where the file is.
+    """
 
     technology: str
     name: str
@@ -115,6 +144,7 @@ class KnownProcess(NamedTuple):
     text_line: int | None
     text_digest: str | None
     lost: list[dict[str, Any]] | None
+    block: int | None
 
     @property
     def title(self) -> str:

@@ -120,8 +120,8 @@ class DatasetVersion(Base):
     version_tag: Mapped[str]
     path: Mapped[str]
     format: Mapped[str]
-    row_count: Mapped[int] = mapped_column(BigInteger)
-    byte_size: Mapped[int] = mapped_column(BigInteger)
+    row_count: Mapped[int | None] = mapped_column(BigInteger)
+    byte_size: Mapped[int | None] = mapped_column(BigInteger)
     file_count: Mapped[int]
     checksum: Mapped[str]
     schema_hash: Mapped[str]
@@ -365,17 +365,40 @@ class EstateScan(Base):
     counts: Mapped[Json]
 
 
+class TextBlock(Base):
+    """Texts of a file that stand one below the other, and by how many lines they have moved since."""
+
+    __tablename__ = "text_block"
+    block_id: Mapped[int] = mapped_column(BigInteger, primary_key=True)
+    organisation_id: Mapped[UUID]
+    moved: Mapped[int]
+
+
 class ProcessText(Base):
-    """Where the newest scan found a process, and the digest of the text that defines it."""
+    """Where a scan found a process before its block moved, and the digest of the text that defines it."""
 
     __tablename__ = "process_text"
     process_id: Mapped[UUID] = _key("process.process_id")
     organisation_id: Mapped[UUID]
+    block_id: Mapped[int] = mapped_column(BigInteger, ForeignKey("catalog.text_block.block_id"))
     file: Mapped[str]
     line: Mapped[int]
     text_line: Mapped[int]
     text_digest: Mapped[str | None]
     lost: Mapped[list[Any] | None]
+
+
+class EstateObject(Base):
+    """What a scan found beside jobs, as written: a machine, a resource, a calendar."""
+
+    __tablename__ = "estate_object"
+    organisation_id: Mapped[UUID] = _key("organisation.organisation_id")
+    instance: Mapped[str] = mapped_column(primary_key=True)
+    kind: Mapped[str] = mapped_column(primary_key=True)
+    name: Mapped[str] = mapped_column(primary_key=True)
+    file: Mapped[str]
+    line: Mapped[int]
+    source: Mapped[str]
 
 
 class ProcessDependency(Base):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cli.arguments import AsJson, Dataset, Partition, examples, version_tags
-from cli.output import emit, facts, show, table
+from cli.output import emit, facts, row_words, show, table, total
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine
@@ -113,10 +113,9 @@ def _side(tag: str, versions: Sequence[Version], rows: int) -> dict[str, object]
 def _tell_schema(
     dataset: str, tags: Sequence[str], sides: Sequence[Sequence[Version]], schema: SchemaChange
 ) -> None:
-    rows = [sum(version.row_count for version in versions) for versions in sides]
     before, after = (
-        f"{tag}, {count:,} rows{_partitions(versions)}"
-        for tag, count, versions in zip(tags, rows, sides, strict=True)
+        f"{tag}, {row_words(total(version.row_count for version in versions))}{_partitions(versions)}"
+        for tag, versions in zip(tags, sides, strict=True)
     )
     show(
         facts(

@@ -11,7 +11,7 @@ import typer
 
 from cli.arguments import AsJson, Dataset, Partition, examples
 from cli.frames import tagged
-from cli.output import ago, emit, facts, moment, show, size, span, table
+from cli.output import ago, emit, facts, moment, row_words, show, size, span, table
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -159,7 +159,8 @@ def _matches(row: DatasetRow, domain: str | None, tag: str | None, owner: str | 
 
 def _facts(detail: DatasetDetail, standing: DatasetStatus) -> Table:
     several = f"{standing.partition_count:,} partitions, " if standing.partitions else ""
-    amount = f"{several}{standing.row_count:,} rows, {size(standing.byte_size)}"
+    length = "of unknown size" if standing.byte_size is None else size(standing.byte_size)
+    amount = f"{several}{row_words(standing.row_count)}, {length}"
     newest = f"newest {standing.newest_tag}, {ago(standing.newest_published_at)}"
     return facts(
         [

@@ -23,6 +23,16 @@ EstateFiles = Annotated[
     ),
 ]
 
+OptionalFiles = Annotated[
+    list[Path] | None,
+    typer.Argument(
+        metavar="[FILES]...",
+        exists=True,
+        show_default=False,
+        help="JIL files and calendar exports, or directories of them. [default: what was scanned]",
+    ),
+]
+
 
 def read(paths: Sequence[Path]) -> Estate:
     """The estate in the files, those of a directory by name. Raises CommandError for what cannot be read."""

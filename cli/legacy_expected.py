@@ -11,7 +11,7 @@ import typer
 
 from cli.arguments import AsJson, examples, time_of, zone_of
 from cli.errors import CommandError
-from cli.estates import EstateFiles, read_and_warn
+from cli.estates import OptionalFiles, read_and_warn
 from cli.legacy import PANEL
 from cli.output import emit, facts, moment, show
 
@@ -28,12 +28,12 @@ app = typer.Typer()
     epilog=examples(
         "headrace legacy expected FIN_NIGHT_BOX jobs.jil calendars.txt --zone Europe/London",
         "headrace legacy expected FIN_NIGHT_BOX jobs.jil --after 2026-12-24T18:00",
-        "headrace legacy expected FIN_NIGHT_BOX jobs.jil --runtimes --instance PRD",
+        "headrace legacy expected FIN_NIGHT_BOX --runtimes --instance PRD",
     ),
 )
 def expected(
     job: Annotated[str, typer.Argument(metavar="JOB", help="The job's name.")],
-    files: EstateFiles,
+    files: OptionalFiles = None,
     after: Annotated[
         datetime | None,
         typer.Option(
@@ -58,19 +58,20 @@ def expected(
         ),
     ] = False,
     instance: Annotated[
-        str, typer.Option(metavar="NAME", help="With --runtimes: the instance that was scanned or reported.")
+        str, typer.Option(metavar="NAME", help="The instance in the catalog, where it has more than one.")
     ] = "",
     as_json: AsJson = False,
 ) -> None:
     """Work out when a job is expected to start and to finish next, and why.
 
-    It is taken that what the job waits for succeeds, and that global variables have the values that are asked for.
+    Without files, jobs and calendars are those that scans have brought into the catalog. It is taken that what the job
+    waits for succeeds, and that global variables have the values that are asked for.
     """
     from legacy import Clock, Forecast
 
-    estate = read_and_warn(files)
+    estate = read_and_warn(files) if files else _stored(instance)
     if job not in estate.jobs:
-        raise CommandError(_no_such_job(job, estate))
+        raise CommandError(_no_such_job(job, estate, f"in {'these files' if files else 'the catalog'}"))
     calendars = estate.calendars
     clock = Clock(zone or ZoneInfo("UTC"), calendars.calendars, calendars.cycles)
     forecast = Forecast(
@@ -110,13 +111,22 @@ def _mean_runtimes(instance: str) -> Mapping[str, timedelta]:
     return mean_runtimes(connect(), Technology.AUTOSYS, instance)
 
 
-def _no_such_job(job: str, estate: Estate) -> str:
+def _stored(instance: str) -> Estate:
+    from catalog.database import connect
+    from cli.launching import progress
+    from jobs.stored_estate import stored_estate
+
+    with progress("reading the catalog"):
+        return stored_estate(connect(), instance)
+
+
+def _no_such_job(job: str, estate: Estate, where: str) -> str:
     from difflib import get_close_matches
 
     lower = {name.lower(): name for name in estate.jobs}
     near = [lower[name] for name in get_close_matches(job.lower(), lower, 3)]
     meant = f"; did you mean {' or '.join(near)}?" if near else "; `headrace legacy jobs` lists them"
-    return f"there is no job {job} in these files{meant}"
+    return f"there is no job {job} {where}{meant}"
 
 
 def _expected(job: str, start: Expected, finish: Expected, zone: str | None) -> Table:

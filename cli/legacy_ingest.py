@@ -54,7 +54,8 @@ def ingest(
             metavar="PATHS",
             exists=True,
             show_default=False,
-            help="Completion files, JSON lines, event demon logs, `autorep` reports, or directories of them.",
+            help="Completion files, JSON lines, event demon logs, `autorep` reports, archived runs, or directories of "
+            "them.",
         ),
     ],
     zone: Zone = None,
@@ -66,13 +67,16 @@ def ingest(
 ) -> None:
     """Take in what other systems wrote of their runs; the files stay as they are.
 
-    What a file is shows its content. Taking one in again changes nothing. Reports of `autorep` are history always.
+    What a file is shows its content. Taking one in again changes nothing. Reports of `autorep` and archived runs are
+    history always.
     Exits with 1 when something could not be taken; everything else is.
     """
     from catalog.database import connect
     from cli.estates import files_of
     from cli.launching import progress
     from jobs.ingestion import load
+    from legacy import Gravity
+    from sensors.completion_measures import measured
     from settings import settings
 
     files = [file for path in paths for file in files_of(path)]
@@ -85,6 +89,7 @@ def ingest(
                 instance=instance,
                 historical=historical,
                 tell=tell,
+                measured=measured,
             )
         except OSError as error:
             raise CommandError(f"{error.filename} cannot be read: {error.strerror}") from error
@@ -98,8 +103,10 @@ def ingest(
                 "runs": came_to.runs,
                 "versions": came_to.versions,
                 "unscanned": came_to.unscanned,
+                "assumed": came_to.assumed,
                 "drafts": came_to.drafts,
                 "computed_here": came_to.computed_here,
+                "not_measured": came_to.not_measured,
                 "errors": loaded.errors,
             }
         )
@@ -112,13 +119,15 @@ def ingest(
                     ("runs", f"{came_to.runs:,} new or changed"),
                     ("versions", came_to.versions or None),
                     ("processes that no scan has seen", _some(came_to.unscanned)),
+                    ("taken for the estate scanned without an instance", _some(came_to.assumed)),
                     ("datasets that nobody has declared", _some(came_to.drafts)),
                     ("not taken, because Spark computes it here", _some(came_to.computed_here)),
                 ]
             )
         )
+        _complain(came_to.not_measured, "warning: ")
         _complain(loaded.errors)
-    if loaded.errors:
+    if any(error.gravity is Gravity.ERROR for error in loaded.errors):
         raise typer.Exit(1)
 
 
@@ -198,11 +207,11 @@ def _tell(loaded: Loaded) -> None:
     _complain(loaded.errors)
 
 
-def _complain(errors: Sequence[Finding]) -> None:
-    for error in errors[:LISTED]:
-        typer.echo(str(error), err=True)
-    if len(errors) > LISTED:
-        typer.echo(f"{len(errors) - LISTED:,} more errors; --json has all.", err=True)
+def _complain(said: Sequence[Finding | str], kind: str = "") -> None:
+    for each in said[:LISTED]:
+        typer.echo(f"{kind}{each}", err=True)
+    if len(said) > LISTED:
+        typer.echo(f"{len(said) - LISTED:,} more; --json has all.", err=True)
 
 
 def _some(names: Sequence[str]) -> str | None:

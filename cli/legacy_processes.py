@@ -42,15 +42,20 @@ def unscanned(like: Like = None, as_json: AsJson = False) -> None:
 )
 def adopt(
     job: Annotated[str, typer.Argument(metavar="JOB", help="The job's name, as `unscanned` lists it.")],
-    box: Annotated[str | None, typer.Option(metavar="BOX", help="The box that it is in.")] = None,
+    box: Annotated[
+        str | None, typer.Option(metavar="BOX", help="The box that it is in, '' for none.")
+    ] = None,
     owner: Annotated[list[str] | None, typer.Option(metavar="OWNER", help="Who answers for it.")] = None,
     instance: Instance = "",
 ) -> None:
-    """Take in a job that no file has: it counts as active until a scan finds it, and then as that says."""
+    """Take in a job that no file has: it counts as active until a scan finds it, and then as that says.
+
+    Adopt it again to say otherwise.
+    """
     from catalog.adoption import adopt as take_in
     from catalog.database import connect
 
-    key = take_in(connect(), job, instance, box=box, owners=owner or (), by=getpass.getuser())
+    key = take_in(connect(), job, instance, box=box, owners=owner or None, by=getpass.getuser())
     typer.echo(f"{key} is active.")
 
 

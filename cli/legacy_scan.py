@@ -14,7 +14,7 @@ from cli.legacy import PANEL
 from cli.output import emit, facts, show, table
 
 if TYPE_CHECKING:
-    from jobs.estates import Plan
+    from jobs.scan_plan import Plan
 
 app = typer.Typer()
 SHOWN = 50  # rows of each list
@@ -91,6 +91,7 @@ def tell(plan: Plan) -> None:
                 ("changed", _number(plan.changed)),
                 ("back again", _number(plan.returned)),
                 ("not there any more", _number(plan.removed)),
+                ("kept all the same", _number(plan.kept)),
             ]
         )
     )
@@ -99,6 +100,7 @@ def tell(plan: Plan) -> None:
         ("added", () if first else plan.added),
         ("back again", plan.returned),
         ("not there any more", plan.removed),
+        ("kept all the same, as what could not be read may be theirs", plan.kept),
     ):
         _list(title, names)
     changes = [
@@ -109,9 +111,9 @@ def tell(plan: Plan) -> None:
     if changes:
         show(table(["changed", "attribute", "from", "to"], changes[:SHOWN]))
         _more(len(changes))
-    for error in plan.errors[:SHOWN]:
-        typer.echo(str(error))
-    _more(len(plan.errors))
+    for finding in (*plan.errors, *plan.doubts)[:SHOWN]:
+        typer.echo(str(finding))
+    _more(len(plan.errors) + len(plan.doubts))
     if plan.errors or plan.warnings:
         counts = f"{_several(len(plan.errors), 'error')}, {_several(plan.warnings, 'warning')}"
         typer.echo(f"{counts}; `headrace legacy report` shows all about JIL.")
@@ -152,6 +154,8 @@ def _as_json(plan: Plan) -> dict[str, object]:
         "returned": plan.returned,
         "changed": plan.changed,
         "removed": plan.removed,
+        "kept": plan.kept,
         "errors": plan.errors,
+        "doubts": plan.doubts,
         "warnings": plan.warnings,
     }

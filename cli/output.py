@@ -132,8 +132,21 @@ def span(length: timedelta) -> str:
     return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
 
 
-def size(count: int) -> str:
+def total(counts: Iterable[int | None]) -> int | None:
+    """The sum; None where one of the counts is not known."""
+    known = list(counts)
+    return None if None in known else sum(filter(None, known))
+
+
+def row_words(count: int | None) -> str:
+    """A number of rows in words."""
+    return "an unknown number of rows" if count is None else f"{count:,} rows"
+
+
+def size(count: int | None) -> str:
     """A number of bytes."""
+    if count is None:
+        return "-"
     value = float(count)
     for unit in ("B", "kB", "MB", "GB"):
         if value < 1000:

@@ -17,7 +17,7 @@ from cli.errors import CommandError
 from cli.exporting import FileFormat, refuse_existing
 from cli.exporting import export as write_file
 from cli.frames import chosen, masked, rows, store, tagged
-from cli.output import emit, show, table
+from cli.output import emit, row_words, show, table, total
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -142,13 +142,13 @@ def _show(
     dataset: str, versions: Sequence[Version], frame: DataFrame, hidden: frozenset[str], *, as_json: bool
 ) -> None:
     found = rows(frame)
-    total = sum(version.row_count for version in versions)
+    whole = total(version.row_count for version in versions)
     if as_json:
         emit(
             {
                 "dataset": dataset,
                 "versions": [{"partition": each.partition, "tag": each.tag} for each in versions],
-                "row_count": total,
+                "row_count": whole,
                 "columns": frame.columns,
                 "masked": sorted(hidden.intersection(frame.columns)),
                 "rows": found,
@@ -156,7 +156,7 @@ def _show(
         )
         return
     show(table(frame.columns, [[_cell(row[name]) for name in frame.columns] for row in found]))
-    typer.echo(f"{len(found):,} of {total:,} rows, {described(versions)}")
+    typer.echo(f"{len(found):,} of {row_words(whole)}, {described(versions)}")
 
 
 def _cell(value: object) -> str | None:

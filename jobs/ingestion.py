@@ -12,16 +12,20 @@ from threading import Event
 from pydantic import ValidationError
 from sqlalchemy import Engine
 
-from catalog.ingestion import Ingested, ingest
+from catalog.ingestion import Ingested, ingest_each
+from catalog.records import RunState, Technology
 from catalog.run_events import RunEvent
+from catalog.under_way import under_way
+from legacy.archived_runs import is_list_of_jobs, listed_jobs, read_archived, scheduler_of
 from legacy.autorep import is_report, read_report
 from legacy.completion_names import DEFAULT_NAMES
 from legacy.completions import read_completions
-from legacy.event_demon import DemonLog, LogPosition, read_kept
-from legacy.findings import Finding
+from legacy.demon_files import instance_of
+from legacy.demon_runs import JobState
+from legacy.event_demon import Begun, DemonLog, LogPosition, first_state, read_kept
+from legacy.findings import Finding, Gravity
 from settings import settings
 
-EVENTS_AT_ONCE = 2000
 _LOOKED_AT = 64 * 1024  # bytes by which a file is told
 _DEMON = b"CAUAJM_I_"
 
@@ -43,31 +47,34 @@ def load(
     instance: str | None = None,
     historical: bool = False,
     tell: Callable[[str], None] = lambda _: None,
+    measured: Callable[[Engine, Sequence[RunEvent]], Sequence[RunEvent]] = lambda _, events: events,
 ) -> Loaded:
     """Ingest files as they are, which stay where they are; loading one again changes nothing.
 
-    What each file is shows its content. Logs of one scheduler are read as one, in the order of time. Reports of
-    `autorep` are history in any case.
+    What each file is shows its content. Logs of one scheduler are read as one, in the order of time, and go on with
+    what the catalog knows to be under way at their beginning. Reports of `autorep` and archived runs are history in
+    any case.
 
     Args:
         engine: the catalog.
-        files: completion files, JSON lines, event demon logs, reports of `autorep`.
+        files: completion files, JSON lines, event demon logs, reports of `autorep`, archived runs and the lists of jobs
+            or logs that name their jobs.
         zone: of times that name none: that of the Autosys server.
         instance: the scheduler that logs and reports are of; of a log, the name tells it otherwise.
         historical: start nothing and alarm nobody.
         tell: is called with the progress in words.
+        measured: adds what reports ask to be measured.
 
     Raises OSError for a file that cannot be read.
     """
     loaded = Loaded()
     reached: set[Path] = set()
-    for file, events, errors in _read(files, zone, instance, historical):
+    for file, events, errors in _read(engine, files, zone, instance, historical):
         if file not in reached:
             reached.add(file)
             tell(f"ingesting {file}" + (f" ({len(reached)} of {len(files)})" if len(files) > 1 else ""))
         loaded.errors += errors
-        for begin in range(0, len(events), EVENTS_AT_ONCE):
-            loaded.ingested += ingest(engine, events[begin : begin + EVENTS_AT_ONCE])
+        _ingest(engine, measured(engine, events), loaded)
     loaded.files = len(files)
     return loaded
 
@@ -89,12 +96,15 @@ def follow(
     """
     place = position_of(log)
     place.parent.mkdir(parents=True, exist_ok=True)
-    reader = DemonLog(log, zone, _kept(place), instance=instance)
+    position = _kept(place)
+    if position is None:
+        own = instance_of(log.name) if instance is None else instance
+        position = LogPosition(runs=first_state(log, zone, own, _begun(engine)))
+    reader = DemonLog(log, zone, position, instance=instance)
     while True:
         for piece in reader.read():
             loaded = Loaded(1, errors=piece.errors)
-            for begin in range(0, len(piece.events), EVENTS_AT_ONCE):
-                loaded.ingested += ingest(engine, piece.events[begin : begin + EVENTS_AT_ONCE])
+            _ingest(engine, piece.events, loaded)
             hidden = place.with_suffix(".new")
             hidden.write_text(reader.position.model_dump_json(), encoding="utf-8")
             hidden.replace(place)
@@ -109,6 +119,16 @@ def position_of(log: Path) -> Path:
     return settings().home.resolve() / "followed" / f"{log.name}-{digest}.json"
 
 
+def _ingest(engine: Engine, events: Sequence[RunEvent], loaded: Loaded) -> None:
+    came_to, refused = ingest_each(engine, events)
+    loaded.ingested += came_to
+    for event, why in refused:
+        file, _, line = str(event.origin).rpartition(":")
+        loaded.errors.append(
+            Finding("event/value", Gravity.ERROR, why, file, int(line), event.process or None)
+        )
+
+
 def _kept(place: Path) -> LogPosition | None:
     try:
         return LogPosition.model_validate_json(place.read_bytes())
@@ -118,17 +138,35 @@ def _kept(place: Path) -> LogPosition | None:
         return None  # of another version: the log is read from its beginning, which changes nothing
 
 
+def _begun(engine: Engine) -> Begun:
+    """What the catalog knows to be under way, so that a log goes on with what one before it began."""
+    return lambda instance, at: {
+        each.process: JobState(
+            run=each.run,
+            attempt=each.attempt,
+            began=each.began,
+            machine=each.machine,
+            running=each.state not in (RunState.QUEUED, RunState.HELD),
+        )
+        for each in under_way(engine, Technology.AUTOSYS, instance, at)
+    }
+
+
 def _read(
-    files: Sequence[Path], zone: tzinfo, instance: str | None, historical: bool
+    engine: Engine, files: Sequence[Path], zone: tzinfo, instance: str | None, historical: bool
 ) -> Iterator[tuple[Path, Sequence[RunEvent], Sequence[Finding]]]:
     """Each file with what it says; the logs last, for those of one scheduler are one."""
-    logs = []
+    logs, archives, lists = [], [], []
     for file in files:
         with file.open("rb") as opened:
             beginning = opened.read(_LOOKED_AT)
-        if _DEMON in beginning:
+        if scheduler_of(file.name) is not None:
+            archives.append(file)
+        elif _DEMON in beginning:
             logs.append(file)
-        elif is_report(beginning.decode("utf-8", errors="replace")):
+        elif is_list_of_jobs(text := beginning.decode("utf-8", errors="replace")):
+            lists.append(file)
+        elif is_report(text):
             report = read_report(file.read_bytes(), str(file), zone=zone, instance=instance or "")
             yield file, report.events, report.errors
         else:
@@ -141,5 +179,13 @@ def _read(
                 patterns=(*settings().completion_names, *DEFAULT_NAMES),
             )
             yield file, [replace(event, historical=historical) for event in found.events], found.errors
-    for file, piece in read_kept(logs, zone, instance=instance, historical=historical):
+    for file in archives:
+        own = scheduler_of(file.name) or ""
+        names: dict[int, str] = {}
+        for other in (*lists, *(log for log in logs if instance_of(log.name) == own)):
+            with other.open(encoding="utf-8", errors="replace") as lines:
+                names |= listed_jobs(lines)
+        report = read_archived(file.read_bytes(), str(file), names, instance=instance or own)
+        yield file, report.events, report.errors
+    for file, piece in read_kept(logs, zone, instance=instance, historical=historical, begun=_begun(engine)):
         yield file, piece.events, piece.errors

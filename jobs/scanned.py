@@ -1,27 +1,22 @@
-"""From what files say of processes to what the catalog keeps of them."""
+"""From what JIL says of jobs to what the catalog keeps of them."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
 from catalog.records import Technology
-from catalog.scans import Place, ScannedProcess, Use, Waiting
+from catalog.scans import EstateText, Place, ScannedProcess, Use, Waiting
 from legacy import Finding, Gravity, Job, start_in_words
 from legacy.candidates import candidates_of
 from legacy.conditions import unparse
-from legacy.db2 import Listed
 from legacy.diff import said
 from legacy.jil import Statement, UnwritableError, write
-from legacy.processes import Described
 from legacy.rescan import Piece, Reading
-from legacy.tools import Direction
 
 DOUBTFUL = 0.2  # evidence below is of logs
-_DESCRIBED = 0.95  # a person says so, or the database
 _KEPT = ("application", "group", "machine", "command", "watch_file", "run_calendar", "timezone")
 
 
@@ -63,17 +58,18 @@ def scanned_jobs(reading: Reading, instance: str) -> Iterator[ScannedProcess]:
         )
 
 
-def described_processes(described: Iterable[Described], listed: Iterable[Listed]) -> Iterator[ScannedProcess]:
-    """The processes that people describe, with what listings say of them, and the procedures that are only listed."""
-    listings = {one.procedure: one for one in listed}
-    for one in described:
-        listing = listings.pop(one.description.name, None) if one.technology is Technology.DB2_SP else None
-        yield _with_listing(_described(one), listing)
-    for listing in listings.values():
-        empty = ScannedProcess(
-            Technology.DB2_SP, "", listing.procedure, Place(listing.file, listing.line, listing.line)
-        )
-        yield _with_listing(empty, listing)
+def scanned_objects(reading: Reading) -> Iterator[EstateText]:
+    """What a reading holds beside jobs."""
+    for things in reading.estate.things.values():
+        for thing in things.values():
+            statement = Statement(
+                "insert", thing.kind, thing.name, list(thing.attributes), thing.file, thing.line
+            )
+            yield EstateText(thing.kind, thing.name, thing.file, thing.line, _written([statement]))
+    calendars = reading.estate.calendars
+    for kind, found in (("calendar", calendars.calendars), ("cycle", calendars.cycles)):
+        for name, each in found.items():
+            yield EstateText(kind, name, each.file, each.line, reading.calendars[each.file, each.line])
 
 
 def _metadata(job: Job) -> Mapping[str, Any]:
@@ -96,6 +92,10 @@ def _source(job: Job, piece: Piece | None) -> str:
     statements = [Statement("insert", "job", job.name, list(job.attributes), job.file, job.line)]
     if job.overrides:
         statements.append(Statement("override", "job", job.name, list(job.overrides), job.file, job.line))
+    return _written(statements)
+
+
+def _written(statements: Sequence[Statement]) -> str:
     try:
         return write(statements)
     except UnwritableError:
@@ -155,64 +155,3 @@ def told_again(kept: Mapping[str, Any], file: str, first: int) -> Finding:
         kept["rule"], Gravity(kept["gravity"]), kept["message"], file, kept["line"] + first, kept["subject"],
         kept["attribute"], kept["hint"],
     )  # fmt: skip
-
-
-def _described(one: Described) -> ScannedProcess:
-    said_of_it = one.description
-    kept = {
-        "machine": said_of_it.machine,
-        "database": said_of_it.database,
-        "application": said_of_it.application,
-        "command": said_of_it.command,
-        "schedule": said_of_it.schedule,
-        "condition": ", ".join(said_of_it.after) or None,
-    }
-    uses = [
-        Use(_table_or_path(one, text), direction.value, attribute, text, _DESCRIBED,
-            one.lines.get(attribute, one.line) - one.line)
-        for attribute, direction, texts in (
-            ("reads", Direction.READS, said_of_it.reads),
-            ("writes", Direction.WRITES, said_of_it.writes),
-        )
-        for text in texts
-    ]  # fmt: skip
-    fields = said_of_it.model_dump(exclude_defaults=True)
-    return ScannedProcess(
-        technology=one.technology,
-        instance="",
-        name=said_of_it.name,
-        place=Place(one.file, one.line, one.line),
-        description=said_of_it.description,
-        owners=tuple(said_of_it.owners),
-        attributes=tuple(
-            (name, str(value))
-            for name, given in fields.items()
-            for value in (given if isinstance(given, list) else [given])
-        ),
-        metadata={**said_of_it.metadata, **{name: value for name, value in kept.items() if value}},
-        waits_for=tuple(
-            Waiting(technology, instance, name, "after", f"after {name}")
-            for technology, instance, name in one.after()
-        ),
-        uses=tuple(uses),
-    )
-
-
-def _table_or_path(one: Described, text: str) -> str:
-    is_table = one.technology is Technology.DB2_SP and "/" not in text
-    return f"db2:{text}" if is_table else text
-
-
-def _with_listing(one: ScannedProcess, listing: Listed | None) -> ScannedProcess:
-    if listing is None:
-        return one
-    uses = tuple(
-        Use(f"db2:{each.table}", each.direction.value, "access", f"{each.access} {each.table}", _DESCRIBED)
-        for each in listing.uses
-    )
-    attributes = tuple((each.direction.value, each.table) for each in listing.uses)
-    calls = tuple(("calls", name) for name in listing.calls)
-    metadata = {**one.metadata, **({"calls": listing.calls} if listing.calls else {})}
-    return replace(
-        one, uses=(*one.uses, *uses), attributes=(*one.attributes, *attributes, *calls), metadata=metadata
-    )

@@ -10,6 +10,7 @@ from typing import Any
 
 from catalog.records import RunState, Technology
 from catalog.run_events import RunEvent
+from legacy.clocks import possible
 from legacy.findings import Finding, Gravity
 from legacy.jil.text import decode
 from legacy.reports import key_of
@@ -185,7 +186,7 @@ def _instant(text: str, order: str, zone: tzinfo, fold: int = 0) -> datetime:
     year = parts["y"] + 2000 if parts["y"] < 100 else parts["y"]
     try:
         local = datetime(year, parts["m"], parts["d"], hour, minute, second, tzinfo=zone, fold=fold)
-        return local.astimezone(UTC)
+        return possible(local.astimezone(UTC))
     except (ValueError, OverflowError) as error:
         raise ValueError(f"{text} is no time: {error}") from error
 

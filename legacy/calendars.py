@@ -68,12 +68,13 @@ _FIELD = re.compile(
 )
 _DAY = re.compile(r"(\d{1,4})[/-](\d{1,2})[/-](\d{1,4})(?:\s+(\d{1,2}):(\d\d)(?::(\d\d))?)?")
 _COMMENTS = ("#", "/*")
+_LINE = re.compile(r"[^\n]+")
 _ORDERS = {"mdy": (2, 0, 1), "dmy": (2, 1, 0), "ymd": (0, 1, 2)}
 
 
 def is_export(text: str) -> bool:
     """Whether a text looks like an export: its first line that is neither blank nor a comment begins a record."""
-    lines = map(str.strip, text.split("\n"))
+    lines = (found[0].strip() for found in _LINE.finditer(text))
     first = next((line for line in lines if line and not line.startswith(_COMMENTS)), "")
     return _RECORD.match(first) is not None
 
@@ -118,6 +119,17 @@ def read_calendars(text: str, file: str) -> Calendars:
             fields = {each: tuple(values) for each, values in record.fields.items()}
             _put(calendars, Extended(name, fields, file, start + 1), findings)
     return Calendars(calendars, cycles, tuple(findings))
+
+
+def records(text: str, export: Calendars, file: str) -> dict[tuple[str, int], str]:
+    """The text of each calendar and cycle of an export, by file and line, as it stands there."""
+    lines = text.split("\n")
+    starts = sorted(each.line for each in (*export.calendars.values(), *export.cycles.values()))
+    ends = [*(start - 1 for start in starts), len(lines)][1:]
+    return {
+        (file, start): "\n".join(lines[start - 1 : end]).rstrip() + "\n"
+        for start, end in zip(starts, ends, strict=True)
+    }
 
 
 def merged(parts: Iterable[Calendars]) -> Calendars:

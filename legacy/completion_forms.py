@@ -5,16 +5,17 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from legacy.report_fields import ALIASES
+from legacy.report_fields import ALIASES, is_empty
 
 _PAIR = re.compile(r"\s*(?:export\s+)?([A-Za-z_][\w.-]*)\s*[=:]\s*(.*?)\s*")
 _BLANK = re.compile(r"[\s,]*")
-_DECODER = json.JSONDecoder()
+_TEXT_OR_BRACKET = re.compile(r'"(?:[^"\\\n]|\\.)*"?|[][{},]')
+_CLOSED_BY = {"{": "}", "[": "]"}
 _DELIMITERS = ",;\t|"
 _ABOUT = {"process", "dataset"}
 
@@ -29,11 +30,15 @@ class Form(StrEnum):
 
 
 class Entry(NamedTuple):
-    """The fields of one report as written, or what is wrong with it; line: from 1."""
+    """The fields of one report that are not empty, and what is wrong with it.
+
+    line: from 1. element: its number, from 1, in an array.
+    """
 
     line: int
     fields: dict[str, Any]
     problem: str | None = None
+    element: int | None = None
 
 
 def form_of(text: str) -> Form | None:
@@ -81,9 +86,9 @@ def _json_lines(text: str) -> Iterator[Entry]:
 
 
 def _json(text: str) -> Iterator[Entry]:
-    """One document, an array of documents, or several one after the other."""
+    """One document, an array of documents, or several one after the other; one that is broken costs itself alone."""
     begin = text.find("[") if text.lstrip().startswith("[") else -1
-    end, line, counted = begin + 1, 1, 0
+    end, line, counted, number = begin + 1, 1, 0, 0
     while True:
         start = _BLANK.match(text, end).end()  # type: ignore[union-attr]  # it fits nothing, too
         line, counted = line + text.count("\n", counted, start), start
@@ -94,44 +99,87 @@ def _json(text: str) -> Iterator[Entry]:
         if begin >= 0 and text[start] == "]":
             begin, end = -1, start + 1
             continue
+        number += 1
+        element = number if begin >= 0 else None
         try:
             value, end = _DECODER.raw_decode(text, start)
-        except json.JSONDecodeError as error:
-            rest = "; what follows it is not read" if text[error.pos :].strip() else ""
-            yield Entry(line + text.count("\n", start, error.pos), {}, f"it is no JSON: {error.msg}{rest}")
-            return
-        except (RecursionError, ValueError) as error:  # a number of thousands of digits
-            yield Entry(line, {}, f"it is no JSON that can be read: {error}")
-            return
+        except (RecursionError, ValueError) as error:  # ValueError also of a number of thousands of digits
+            after = _end_of_broken(text, start)
+            rest = (
+                "; what follows it is not read" if after is None and text[_position(error) :].strip() else ""
+            )
+            broken = line + text.count("\n", start, _position(error))
+            yield Entry(broken, {}, f"it is no JSON: {getattr(error, 'msg', error)}{rest}", element)
+            if after is None:
+                return
+            end = after
+            continue
         if isinstance(value, dict):
-            yield Entry(line, {_name(name): item for name, item in value.items()})
+            fields, problem = _fields((f"as {name}", name, item) for name, item in value.items())
+            yield Entry(line, fields, problem, element)
         else:
-            yield Entry(line, {}, f"a report is an object in braces, not {type(value).__name__}")
+            problem = f"a report is an object in braces, not {type(value).__name__}"
+            yield Entry(line, {}, problem, element)
+
+
+def _position(error: Exception) -> int:
+    return error.pos if isinstance(error, json.JSONDecodeError) else 0
+
+
+def _end_of_broken(text: str, start: int) -> int | None:
+    """Where a document that is no JSON ends, by its brackets; None if they do not pair. Strings end with their line."""
+    opened: list[str] = []
+    for piece in _TEXT_OR_BRACKET.finditer(text, start):
+        if piece[0] in _CLOSED_BY:
+            opened.append(_CLOSED_BY[piece[0]])
+        elif piece[0] in ("}", "]"):
+            if not opened:
+                return piece.start() if piece[0] == "]" else piece.end()
+            if opened.pop() != piece[0]:
+                return None
+            if not opened:
+                return piece.end()
+        elif piece[0] == "," and not opened:
+            return piece.start()
+    return None
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON. Raises ValueError where it gives one name two values."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        for name, value in pairs:
+            if found[name] != value:
+                raise ValueError(f"{name} is said twice: {value!r} and {found[name]!r}")
+    return found
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_object)
 
 
 def _pairs(text: str) -> Iterator[Entry]:
     """Lines of key=value; a blank line, or one of dashes, begins the next report."""
-    begun, fields, problem = 0, dict[str, Any](), None
+    begun, said, stray = 0, list[tuple[str, str, Any]](), None
     for number, line in enumerate([*text.split("\n"), ""], 1):
         bare = line.strip()
         if not bare or not bare.strip("-"):
             if begun:
-                yield Entry(begun, fields, problem)
-            begun, fields, problem = 0, {}, None
+                fields, problem = _fields(said)
+                yield Entry(begun, fields, stray or problem)
+            begun, said, stray = 0, [], None
         elif not _is_remark(line):
             begun = begun or number
-            found = _PAIR.fullmatch(line)
-            if found is None:
-                problem = problem or f"line {number} is no key=value: {bare[:80]!r}"
+            if found := _PAIR.fullmatch(line):
+                said.append((f"in line {number}", found[1], _value(found[2])))
             else:
-                fields[_name(found[1])] = _value(found[2])
+                stray = stray or f"line {number} is no key=value: {bare[:80]!r}"
 
 
 def _rows(text: str) -> Iterator[Entry]:
     lines = text.split("\n")
     skipped = next(i for i, line in enumerate(lines) if line.strip() and not _is_remark(line))
     rows = csv.reader(lines[skipped:], delimiter=_delimiter(lines[skipped]))
-    header = [_name(cell) for cell in next(rows)]
+    header = [cell.strip() for cell in next(rows)]
     while True:
         line = skipped + rows.line_num + 1
         try:
@@ -146,7 +194,29 @@ def _rows(text: str) -> Iterator[Entry]:
         if len(row) > len(header):
             yield Entry(line, {}, f"the row has {len(row)} values, and the header {len(header)} names")
             continue
-        yield Entry(line, {name: _value(cell.strip()) for name, cell in zip(header, row, strict=False)})
+        cells = zip(header, row, strict=False)
+        yield Entry(line, *_fields((f"as {name}", name, _value(cell.strip())) for name, cell in cells))
+
+
+def _fields(said: Iterable[tuple[str, str, Any]]) -> tuple[dict[str, Any], str | None]:
+    """What is said by place, name and value, by the fields that the names mean; empty values say nothing.
+
+    Beside them, which of them says two things.
+    """
+    fields: dict[str, Any] = {}
+    places: dict[str, str] = {}
+    problem = None
+    for place, written, value in said:
+        name = _name(written)
+        if is_empty(value):
+            continue
+        if name not in fields:
+            fields[name], places[name] = value, place
+        elif fields[name] != value:
+            problem = problem or (
+                f"{name} is said twice: {str(fields[name])[:80]!r} {places[name]}, {str(value)[:80]!r} {place}"
+            )
+    return fields, problem
 
 
 @lru_cache(4096)

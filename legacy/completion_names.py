@@ -6,11 +6,13 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 
+from legacy.report_fields import ALIASES
+
 DEFAULT_NAMES = (
-    # LOAD_FLIGHTS.done, LOAD_FLIGHTS_20130101.ok, LOAD_FLIGHTS.2013-01-01.failed
-    r"(?P<process>[\w.#-]+?)(?:[._-](?P<date>\d{4}-\d{2}-\d{2}|\d{8}))?\.(?P<status>done|ok|failed)",
+    # LOAD_FLIGHTS.done, LOAD_FLIGHTS_20130101.OK, LOAD_FLIGHTS.2013-01-01.failed
+    r"(?P<process>[\w.#-]+?)(?:[._-](?P<date>\d{4}-\d{2}-\d{2}|\d{8}))?\.(?P<status>(?i:done|ok|failed))",
 )
-_FIELDS = {"date": "business_date"}
+_FIELDS = {**ALIASES, "date": "business_date"}
 
 
 class WrongPattern(ValueError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
@@ -11,7 +12,10 @@ from legacy.completion_forms import Entry, Form, entries, form_of
 from legacy.completion_names import DEFAULT_NAMES, fields_of
 from legacy.findings import Finding
 from legacy.jil.text import decode
-from legacy.reports import Place, event_of, wrong
+from legacy.reports import FIELDS, Place, event_of, wrong
+
+LONGEST_TEXT = 10_000  # characters of a flag's text that are kept
+_BEGINS_JSON = re.compile(r"""\s*(\{\s*(["}]|\Z)|\[\s*([][{]|\Z))""")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +38,7 @@ def read_completions(
     """The events in a completion file: JSON (a document, an array, JSON lines), key=value, CSV, or a bare flag.
 
     A report that is wrong is an error, and the others are read. What the name of the file says by `patterns` stands in
-    for fields that its content lacks.
+    for fields that its content lacks; such a file may hold any text instead, which is kept as `text`.
 
     Args:
         data: the file's bytes, in any encoding.
@@ -46,19 +50,11 @@ def read_completions(
     """
     text, _ = decode(data, file)
     named = fields_of(name, patterns)
-    form = form_of(text)
-    if form is Form.EMPTY:
-        found = [Entry(1, {})] if named else [Entry(1, {}, _nothing(name))]
-    elif form is None:
-        found = [
-            Entry(1, {}, "is neither JSON nor key=value nor CSV with a header that names status and process")
-        ]
-    else:
-        found = list(entries(text, form))
+    found = _entries(text, named is not None, name)
     events: list[RunEvent] = []
     errors: list[Finding] = []
     for entry in found:
-        place = Place(file, entry.line, at, zone)
+        place = Place(file, entry.line, at, zone, entry.element)
         if entry.problem:
             errors.append(wrong(place, entry.problem))
             continue
@@ -69,5 +65,24 @@ def read_completions(
     return Completions(tuple(events), tuple(errors))
 
 
-def _nothing(name: str) -> str:
-    return f"is empty, and no pattern says what the name {name} means (setting completion_names)"
+def _entries(text: str, is_flag: bool, name: str) -> list[Entry]:
+    """The reports in a text. is_flag: the name of the file says what is needed."""
+    form = form_of(text)
+    if form is Form.EMPTY:
+        nothing = f"is empty, and no pattern says what the name {name} means (setting completion_names)"
+        return [Entry(1, {}, None if is_flag else nothing)]
+    found = list(entries(text, form)) if form else []
+    if is_flag and _is_prose(text, form, found):
+        return [Entry(1, {"text": text.strip()[:LONGEST_TEXT]})]
+    if form is None:
+        return [
+            Entry(1, {}, "is neither JSON nor key=value nor CSV with a header that names status and process")
+        ]
+    return found
+
+
+def _is_prose(text: str, form: Form | None, found: Sequence[Entry]) -> bool:
+    """Whether a text has no form or only seems to: `[04:15] begins` is no JSON, `Lines: 842` no part of a report."""
+    if form is Form.JSON:
+        return not _BEGINS_JSON.match(text)
+    return form is not Form.CSV and not any(entry.fields.keys() & FIELDS for entry in found)

@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 
+from legacy.clocks import possible
+
 _TIME = re.compile(r"\[?(\d\d)/(\d\d)/(\d{4}) (\d\d):(\d\d):(\d\d)(?:\.\d+)?\]?")
 _EVENT = re.compile(r"\bCAUAJM_I_40245\s+EVENT:\s*(\S+)\s*(.*)")
 _CONNECTED = re.compile(r"\bCAUAJM_I_10082\s+\[(\S+) connected for (?!KILLJOB\b)(\S+) (\d+)\.(\d+)\.(\d+)\]")
@@ -52,11 +54,10 @@ class Clock:
         self.last = last
 
     def instant(self, local: datetime) -> datetime:
-        """The UTC of a naive local time."""
+        """The UTC of a naive local time. Raises ImpossibleTime, and forgets such a time."""
         first, second = (local.replace(tzinfo=self.zone, fold=fold).astimezone(UTC) for fold in (0, 1))
-        result = first
-        if second > first and self.last is not None and first < self.last - _OUT_OF_ORDER:
-            result = second
+        comes_again = second > first and self.last is not None and first < self.last - _OUT_OF_ORDER
+        result = possible(second if comes_again else first)
         if self.last is None or result > self.last:
             self.last = result
         return result
@@ -73,7 +74,7 @@ def parse(line: str, clock: Clock) -> StatusLine | NumberLine | None:
         month, day, year, hour, minute, second = map(int, time.groups())
         at = clock.instant(datetime(year, month, day, hour, minute, second))  # noqa: DTZ001 - the clock knows the zone
     except (ValueError, OverflowError) as error:
-        raise WrongLine(f"{time[0]} is no time: {error}") from error
+        raise WrongLine(f"{time[0]} is no time of this log: {error}") from error
     if found := _CONNECTED.search(line, time.end()):
         machine, job, joid, run, ntry = found.groups()
         return NumberLine(at, job, machine, int(joid), int(run), int(ntry))

@@ -22,7 +22,7 @@ class JobState(BaseModel):
     """The run of a job that was the last to begin.
 
     run: its number, or the time at which it began where no line tells a number. waiting: what was said before either
-    was known. machine: none is ever told of a box.
+    was known. machine: none is ever told of a box. running: so that what starts next is another run.
     """
 
     run: str | None = None
@@ -32,6 +32,7 @@ class JobState(BaseModel):
     ended: datetime | None = None
     restarts: bool = False
     waiting: list[tuple[datetime, str, str]] = []
+    running: bool = False
 
 
 class DemonState(BaseModel):
@@ -57,6 +58,7 @@ class DemonRuns:
     historical: bool = False
     state: DemonState = field(default_factory=DemonState)
     _clock: Clock = field(init=False)
+    _unbegun: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._clock = Clock(self.zone, self.state.last)
@@ -74,6 +76,9 @@ class DemonRuns:
         word = said.status.upper()
         found = meaning(word)
         job = self.state.jobs.get(said.job)
+        if job is not None and job.running and self._starts(said.job, word):
+            del self.state.jobs[said.job]
+            job = None
         if found is None:
             if job is not None and job.run is None:
                 del self.state.jobs[said.job]  # it did not start after all
@@ -88,10 +93,16 @@ class DemonRuns:
         if found.state in ENDED:
             return self._end(said, found, origin)
         current = self._begin(said) if job is None or job.ended else job
+        current.running = found.state is RunState.RUNNING
         return [
             *self._known(said.job, current, said.at),
             self._event(said.job, current, said, word, found, origin),
         ]
+
+    def taken_unbegun(self) -> list[str]:
+        """The jobs of which an end was read since the last call, and never a beginning."""
+        jobs, self._unbegun = self._unbegun, []
+        return jobs
 
     def forget(self) -> None:
         """Drop what ended long ago."""
@@ -105,6 +116,10 @@ class DemonRuns:
     def interrupted(self) -> None:
         """A part of the log is missing: of what had ended, another run may have begun since."""
         self.state.jobs = {name: job for name, job in self.state.jobs.items() if job.ended is None}
+
+    def _starts(self, name: str, word: str) -> bool:
+        """Whether a status says that a run begins. RUNNING may be said of a job again, and of a box only then."""
+        return word in _BEFORE_A_START or (word == "RUNNING" and name not in self.state.on_machines)
 
     def _begin(self, said: StatusLine | NumberLine) -> JobState:
         """The run that is about to start or under way; a new one after an end, unless that is to be repeated."""
@@ -149,6 +164,7 @@ class DemonRuns:
         if job is None:
             return []
         known = self._known(said.job, job, said.at)
+        job.running = False
         if job.ended is not None:
             job.attempt += 1
             job.restarts = True
@@ -165,14 +181,17 @@ class DemonRuns:
         # `sendevent` leaves no machine, and neither does the end of a box. Without a machine it is by hand only where
         # the job is known to run on one; that its beginning was not read says nothing of who ended it.
         by_hand = found.state is RunState.SUCCESS and not said.machine and said.job in self.state.on_machines
+        reason = None
+        if job is None and not by_hand:
+            self._unbegun.append(said.job)
+            reason = "when it began is not known"
         job = self._begin(said)
         events = self._known(said.job, job, said.at)
         if by_hand:
             found = Meaning(found.state, Ending.FORCED)
-        events.append(
-            self._event(said.job, job, said, word, found, origin, attempt=0 if by_hand else job.attempt)
-        )
-        job.ended = said.at
+        attempt = 0 if by_hand else job.attempt
+        events.append(self._event(said.job, job, said, word, found, origin, attempt=attempt, reason=reason))
+        job.ended, job.running = said.at, False
         return events
 
     def _event(
@@ -183,7 +202,7 @@ class DemonRuns:
         word: str,
         found: Meaning,
         origin: str,
-        **given: Any,  # noqa: ANN401 - run, attempt
+        **given: Any,  # noqa: ANN401 - run, attempt, reason
     ) -> RunEvent:
         fields: dict[str, Any] = {
             "technology": Technology.AUTOSYS,
@@ -200,5 +219,10 @@ class DemonRuns:
         }
         payload = {"job": name, "status": word, "exit_code": said.exit_code, "machine": said.machine}
         return RunEvent(
-            key=key_of(fields), payload=payload, origin=origin, historical=self.historical, **fields
+            key=key_of(fields),
+            payload=payload,
+            origin=origin,
+            historical=self.historical,
+            reason=given.get("reason"),
+            **fields,
         )

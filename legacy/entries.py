@@ -13,6 +13,7 @@ from legacy.findings import Finding, Gravity
 Model = TypeVar("Model", bound=BaseModel)
 _ENTRY = re.compile(r"^- ", re.MULTILINE)
 _MARK = re.compile(r"^(?:---|\.\.\.)[ \t]*$", re.MULTILINE)
+_NO_ENTRY = re.compile(r"^(?!---|\.\.\.|%)[ \t]*[^\s#].*$", re.MULTILINE)
 _HINT = "the entry is lost, the others are kept"
 
 
@@ -35,10 +36,15 @@ def read_entries(
     entries: list[Entry[Model]] = []
     findings: list[Finding] = []
     starts = [match.start() for match in _ENTRY.finditer(text)]
-    if not starts:
+    before = _NO_ENTRY.search(text, 0, starts[0] if starts else len(text))
+    if before is not None:
+        what = f"this belongs to no entry: each begins with `- {names}:` at the start of a line"
+        line = text.count("\n", 0, before.start()) + 1
+        findings.append(Finding("entry/outside", Gravity.ERROR, what, file, line, hint="it is not read"))
+    elif not starts:
         what = f"there is no entry in it: write a list, each entry beginning with `- {names}:`"
-        return [], [Finding("entry/nothing", Gravity.WARNING, what, file, 0)]
-    for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
+        findings.append(Finding("entry/nothing", Gravity.WARNING, what, file, 0))
+    for start, end in zip(starts, [*starts, len(text)][1:], strict=True):
         entry = _entry(
             _MARK.sub("", text[start:end]), file, text.count("\n", 0, start), model, names, findings
         )

@@ -3,29 +3,34 @@
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import datetime, timedelta, tzinfo
 from hashlib import sha256
 from pathlib import Path
 
 from pydantic import BaseModel
 
 from catalog.run_events import RunEvent
+from legacy.demon_files import IDENTIFYING, begins_at, first_bytes, in_order, instance_of, is_copy
 from legacy.demon_lines import WrongLine
-from legacy.demon_runs import DemonRuns, DemonState
+from legacy.demon_runs import DemonRuns, DemonState, JobState
 from legacy.findings import Finding, Gravity
 from legacy.statuses import UnknownStatus
 
 _BLOCK = 1 << 20
-_IDENTIFYING = 4096  # bytes at the beginning of a log that tell it from others
-_LOOKED_AT = 64 * 1024  # bytes in which a log shows its first time
-_TIME = re.compile(rb"^\[?(\d\d)/(\d\d)/(\d{4}) (\d\d):(\d\d):(\d\d).*\n", re.MULTILINE)
-_UNKNOWN = datetime(1, 1, 1)  # noqa: DTZ001 - local, as the times that it is compared with
 _COMPRESSED = {".gz", ".Z", ".bz2", ".xz", ".zst", ".zip"}
 _OUT_OF_ORDER = timedelta(minutes=5)  # the demon's threads write side by side, at midnight too
 _ROTATION = timedelta(days=1)  # a log that begins later than this after another is not the next one
+
+
+# The runs of a scheduler's jobs that were under way at an instant, by job.
+Begun = Callable[[str, datetime], Mapping[str, JobState]]
+
+
+def nothing_begun(_: str, __: datetime) -> Mapping[str, JobState]:
+    """Where nobody knows what was under way."""
+    return {}
 
 
 class LogPosition(BaseModel):
@@ -78,10 +83,10 @@ class DemonLog:
         warning says so when the old file is not. Raises FileNotFoundError for a log that is not there.
         """
         if self.position.identifying and not self._is_same(self.path):
-            beside = [path for path in self._rotated() if not _is_copy(path, self.path)]
-            rotated = _in_order(beside)
+            beside = [path for path in self._rotated() if not is_copy(path, self.path)]
+            rotated = in_order(beside)
             old = next((path for path in rotated if self._is_same(path)), None)
-            begun = b"\n" in _beginning(self.path)
+            begun = b"\n" in first_bytes(self.path)
             if old is not None:
                 yield from self.rest(old, finished=begun)
             if not begun and (old is not None or self.path.exists()):
@@ -122,8 +127,8 @@ class DemonLog:
 
     def _begins_later(self, path: Path) -> bool:
         """Whether a log begins after what was read last."""
-        begins, last = _begins(path), self.position.runs.last
-        return last is None or (begins is not None and _instant(begins, self._zone) >= last - _OUT_OF_ORDER)
+        begins, last = begins_at(path, self._zone), self.position.runs.last
+        return last is None or (begins is not None and begins >= last - _OUT_OF_ORDER)
 
     def _unreadable(self, beside: Sequence[Path]) -> list[Path]:
         """The compressed files that were written after what was read last, and whose content is not there besides."""
@@ -187,11 +192,13 @@ class DemonLog:
                 found.errors.append(
                     Finding("log/line", Gravity.ERROR, str(error), str(path), self.position.line)
                 )
+        if unbegun := self._runs.taken_unbegun():
+            found.errors.append(_unbegun(path, unbegun))
         if data.endswith(b"\n"):
             self.position.line -= 1  # after the last line feed there is no line
         self.position.offset += len(data)
-        if self.position.offset > self.position.identifying < _IDENTIFYING:
-            beginning = os.pread(descriptor, min(_IDENTIFYING, self.position.offset), 0)
+        if self.position.offset > self.position.identifying < IDENTIFYING:
+            beginning = os.pread(descriptor, min(IDENTIFYING, self.position.offset), 0)
             self.position.identifying = len(beginning)
             self.position.fingerprint = sha256(beginning).hexdigest()
         self._runs.forget()
@@ -199,95 +206,59 @@ class DemonLog:
         return found
 
 
+def _unbegun(path: Path, jobs: Sequence[str]) -> Finding:
+    return Finding(
+        "log/beginning",
+        Gravity.WARNING,
+        f"{len(jobs)} ended here and began before: nothing read says when, so that each end is a run of its own: "
+        + ", ".join(jobs[:10])
+        + (" ..." if len(jobs) > 10 else ""),
+        str(path),
+        0,
+        hint="load the log before it first, or together with it",
+    )
+
+
 def read_kept(
-    paths: Sequence[Path], zone: tzinfo, *, instance: str | None = None, historical: bool = False
+    paths: Sequence[Path],
+    zone: tzinfo,
+    *,
+    instance: str | None = None,
+    historical: bool = False,
+    begun: Begun = nothing_begun,
 ) -> Iterator[tuple[Path, LogRead]]:
     """What log files say that lie around, a piece at a time with its file, in the order of time whatever theirs is.
 
     Files of one scheduler are one log: a run that is under way at the end of one goes on in the next. It does not
     where the next begins before the end of the one before it or more than a day after it, for then they are not
-    neighbours. Of files that are copies of each other the longest is read. Raises OSError.
+    neighbours; `begun` then says what was under way. Of files that are copies of each other the longest is read.
+    Raises OSError.
     """
     logs: dict[str, list[Path]] = {}
     for path in paths:
         logs.setdefault(instance_of(path.name) if instance is None else instance, []).append(path)
     for name, files in logs.items():
         state = DemonState()
-        ordered = _in_order(files)
+        ordered = in_order(files)
         for path in ordered:
-            if not _goes_on(path, state.last, zone):
-                state = DemonState(on_machines=state.on_machines)
+            begins = begins_at(path, zone)
+            if begins is None or state.last is None or not _are_neighbours(state.last, begins):
+                state = first_state(path, zone, name, begun, state.on_machines)
             log = DemonLog(path, zone, LogPosition(runs=state), instance=name, historical=historical)
             for piece in log.rest(path, finished=path != ordered[-1]):
                 yield path, piece
             state = log.position.runs
 
 
-def instance_of(name: str) -> str:
-    """The scheduler that a log's name tells: `ACE` in `event_demon.ACE` and `event_demon.ACE.11262026`; else ''."""
-    parts = name.split(".")
-    return (
-        parts[1]
-        if parts[0] == "event_demon" and len(parts) > 1 and parts[1].isalnum() and parts[1] != "log"
-        else ""
-    )
+def first_state(
+    path: Path, zone: tzinfo, instance: str, begun: Begun, on_machines: Collection[str] = ()
+) -> DemonState:
+    """What to know at the first line of a log that follows none: the runs that `begun` says were under way then."""
+    begins = begins_at(path, zone)
+    jobs = dict(begun(instance, begins)) if begins is not None else {}
+    known = {name for name, job in jobs.items() if job.machine}
+    return DemonState(jobs=jobs, on_machines=known.union(on_machines))
 
 
-def _in_order(paths: Iterable[Path]) -> list[Path]:
-    """Logs by the time at which they begin, which their names and dates may not tell; of copies the longest alone."""
-    found: list[tuple[bytes, Path]] = []
-    for path in sorted(paths, key=lambda path: (-_size(path), path.name)):
-        beginning = _beginning(path, _IDENTIFYING)
-        if beginning and not any(_same_lines(beginning, other) for other, _ in found):
-            found.append((beginning, path))
-    return sorted((path for _, path in found), key=lambda path: (_begins(path) or _UNKNOWN, path.name))
-
-
-def _is_copy(one: Path, other: Path) -> bool:
-    return _same_lines(_beginning(one, _IDENTIFYING), _beginning(other, _IDENTIFYING))
-
-
-def _same_lines(one: bytes, other: bytes) -> bool:
-    """Whether one beginning is the other's too: by a line with its time at least, as every log may start alike."""
-    length = min(len(one), len(other))
-    return one[:length] == other[:length] and _TIME.search(one[:length]) is not None
-
-
-def _goes_on(path: Path, last: datetime | None, zone: tzinfo) -> bool:
-    begins = _begins(path)
-    if last is None or begins is None:
-        return False
-    return last - _OUT_OF_ORDER <= _instant(begins, zone) <= last + _ROTATION
-
-
-def _instant(local: datetime, zone: tzinfo) -> datetime:
-    """The UTC of a local time; of one that comes twice the later."""
-    return local.replace(tzinfo=zone, fold=1).astimezone(UTC)
-
-
-def _begins(path: Path) -> datetime | None:
-    """The first local time in a log; None where its beginning shows none."""
-    for found in _TIME.finditer(_beginning(path)):
-        month, day, year, hour, minute, second = map(int, found.groups())
-        try:
-            return datetime(year, month, day, hour, minute, second)  # noqa: DTZ001 - the log names no zone
-        except ValueError:
-            continue  # the line is told as wrong when it is read
-    return None
-
-
-def _beginning(path: Path, count: int = _LOOKED_AT) -> bytes:
-    """The first bytes of a file; none of one that was purged since it was listed."""
-    try:
-        with path.open("rb") as file:
-            return file.read(count)
-    except FileNotFoundError:
-        return b""
-
-
-def _size(path: Path) -> int:
-    """In bytes; 0 of a file that is not there, as the log in the moment of its rotation."""
-    try:
-        return path.stat().st_size
-    except FileNotFoundError:
-        return 0
+def _are_neighbours(last: datetime, begins: datetime) -> bool:
+    return last - _OUT_OF_ORDER <= begins <= last + _ROTATION

@@ -3,9 +3,9 @@
 A file is a list, each entry of which begins with `- name:` at the start of a line.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
@@ -37,7 +37,8 @@ Texts = Annotated[list[str], BeforeValidator(_one_or_several)]
 class Description(BaseModel):
     """One entry as a person writes it.
 
-    after: what it runs after: a name of the same technology, or `autosys/JOB`, `autosys/INSTANCE/JOB`, `shell/NAME`.
+    after: what it runs after: a name of the same technology, or `autosys/JOB`, `autosys/INSTANCE/JOB`, `shell/NAME`,
+    each of which may be of another file.
     reads, writes: files, or tables as SCHEMA.NAME; candidates for datasets.
     """
 
@@ -60,6 +61,18 @@ class Description(BaseModel):
     metadata: dict[str, Any] = {}
 
 
+class After(NamedTuple):
+    """What a process runs after, as its text names it.
+
+    technology: None where the text names none. instance: None for the scheduler whose files are read with it.
+    """
+
+    text: str
+    technology: Technology | None
+    instance: str | None
+    name: str
+
+
 @dataclass(frozen=True, slots=True)
 class Described:
     """A process as described, and where."""
@@ -74,22 +87,36 @@ class Described:
         """What runs it."""
         return _TECHNOLOGIES[self.description.technology]
 
-    def after(self) -> Iterator[tuple[Technology, str, str]]:
-        """What it runs after: technology, instance and name."""
+    def after(self) -> Iterator[After]:
+        """What it runs after."""
         for text in self.description.after:
-            *before, name = text.split("/")
-            technology = _TECHNOLOGIES.get(before[0].lower(), self.technology) if before else self.technology
-            yield technology, before[1] if len(before) > 1 else "", name
+            match text.split("/"):
+                case [name]:
+                    yield After(text, self.technology, "", name)
+                case [technology, name]:
+                    found = _TECHNOLOGIES.get(technology.lower())
+                    yield After(text, found, None if found is Technology.AUTOSYS else "", name)
+                case [technology, instance, name] if technology.lower() == "autosys":
+                    yield After(text, Technology.AUTOSYS, instance, name)
+                case _:
+                    yield After(text, None, "", text)
 
 
 def read_processes(text: str, file: str) -> tuple[tuple[Described, ...], tuple[Finding, ...]]:
     """The processes that a text describes, and what was lost of it, by line and field."""
-    found: dict[tuple[Technology, str], Described] = {}
     entries, findings = read_entries(text, file, Description, "name")
-    for entry in entries:
-        one = Described(entry.value, file, entry.line, entry.lines)
-        first = found.setdefault((one.technology, entry.value.name), one)
+    found, repeated = once_each(Described(entry.value, file, entry.line, entry.lines) for entry in entries)
+    return found, (*findings, *repeated)
+
+
+def once_each(described: Iterable[Described]) -> tuple[tuple[Described, ...], tuple[Finding, ...]]:
+    """The processes without those that are described before, and a finding for each of these."""
+    found: dict[tuple[Technology, str], Described] = {}
+    findings: list[Finding] = []
+    for one in described:
+        name = one.description.name
+        first = found.setdefault((one.technology, name), one)
         if first is not one:
             what = f"described before, at {first.file}:{first.line}; the first counts"
-            findings.append(lost("duplicate", what, file, one.line, entry.value.name, "name"))
+            findings.append(lost("duplicate", what, one.file, one.line, name, "name"))
     return tuple(found.values()), tuple(findings)

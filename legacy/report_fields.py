@@ -29,3 +29,8 @@ ALIASES = {
     "bytes": "byte_size",
     "tag": "version",
 }
+
+
+def is_empty(value: object) -> bool:
+    """Whether a value says nothing: null or blank."""
+    return value is None or (isinstance(value, str) and not value.strip())

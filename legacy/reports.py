@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, tzinfo
@@ -11,26 +10,25 @@ from typing import Annotated, Any, Self
 
 from pydantic import (
     AfterValidator,
-    AwareDatetime,
     BaseModel,
     BeforeValidator,
     ConfigDict,
     Field,
     ValidationError,
-    ValidationInfo,
     model_validator,
 )
 from pydantic_core import to_json
 
 from catalog.records import Column, Technology
 from catalog.run_events import ReportedOutput, RunEvent
+from legacy.clocks import ImpossibleTime, possible
 from legacy.findings import Finding, Gravity
-from legacy.report_fields import ALIASES
+from legacy.report_fields import ALIASES, is_empty
+from legacy.report_values import WRITTEN, Count, Instant, Key, Long, Name, Short, day, single, upper
 from legacy.statuses import meaning
 
-_AUTOSYS_TIME = re.compile(r"(\d\d)/(\d\d)/(\d{4})(?:[ T](\d\d:\d\d(?::\d\d)?))?")
-_PACKED = re.compile(r"\d{8}")
 DEEPEST = 50  # levels of lists and objects in a report
+_OF_A_KEY = ("technology", "instance", "process", "run", "attempt", "state", "partition")
 _OF_AN_OUTPUT = (
     "dataset",
     "version",
@@ -46,12 +44,16 @@ _OF_AN_OUTPUT = (
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a report was read. at: the time that it has when it names none. zone: of times that name none."""
+    """Where a report was read.
+
+    at: the time that it has when it names none. zone: of times that name none. element: its number in an array, from 1.
+    """
 
     file: str
     line: int
     at: datetime
     zone: tzinfo = UTC
+    element: int | None = None
 
     def __str__(self) -> str:
         return _printable(f"{self.file}:{self.line}")
@@ -63,17 +65,21 @@ def event_of(fields: Mapping[str, Any], place: Place) -> tuple[RunEvent | None, 
         payload = _storable(fields)
     except ValueError as error:
         return None, [wrong(place, str(error))]
-    given = {ALIASES.get(name, name): value for name, value in fields.items() if value not in (None, "")}
+    given = {name: value for name, value in fields.items() if not is_empty(value)}
     try:
         report = _Report.model_validate(given, context=place)
     except ValidationError as error:
         return None, list(_findings(error, given, place))
-    return _event(report, payload, place), []
+    try:
+        return _event(report, payload, place), []
+    except ImpossibleTime as error:
+        return None, [wrong(place, f"is missing, and the file's own time will not do: {error}", field="at")]
 
 
 def wrong(place: Place, message: str, *, field: str | None = None, subject: str | None = None) -> Finding:
     """An error about a report; nothing else of its file is lost."""
     rule = "report/field" if field else "report/form"
+    message = f"element {place.element}: {message}" if place.element else message
     return Finding(rule, Gravity.ERROR, _printable(message), place.file, place.line, subject, field)
 
 
@@ -92,61 +98,21 @@ def _storable(value: Any, depth: int = 0) -> Any:  # noqa: ANN401 - JSON
     return [_storable(each, depth + 1) for each in value] if isinstance(value, list) else value
 
 
-def key_of(said: Mapping[str, Any]) -> str:
-    """The key of the event that these of its fields make: the same words about the same run have the same key."""
+def key_of(said: Mapping[str, Any], given: str | None = None) -> str:
+    """The key of the event that these of its fields make: the same words about the same run have the same key.
+
+    given: a key that the reporter gives in place of the words. It is one of his process or dataset, run and status: of
+    another it says nothing.
+    """
+    if given is not None:
+        places = [(output.dataset, output.partition) for output in said["outputs"]]
+        said = {**{name: said[name] for name in _OF_A_KEY}, "outputs": places, "key": given}
     run = f"{said['run']}/{said['attempt']}" if said["run"] is not None else "-"
     digest = sha256(to_json(said)).hexdigest()[:32]
     return f"{said['technology']}/{said['instance']}/{said['process']}/{run}/{said['state']}/{digest}"
 
 
-def _instant(value: object, info: ValidationInfo) -> object:
-    """Autosys' own form, and the zone of the place where there is none."""
-    place: Place = info.context  # type: ignore[assignment]
-    if isinstance(value, str):
-        value = value.strip()
-        if found := _AUTOSYS_TIME.fullmatch(value):
-            month, day, year, time = found.groups()
-            value = f"{year}-{month}-{day}T{time or '00:00:00'}"
-        try:
-            value = datetime.fromisoformat(value)
-        except ValueError:
-            return value
-    if not isinstance(value, datetime):
-        return value
-    instant = value if value.tzinfo else value.replace(tzinfo=place.zone)
-    try:
-        instant.astimezone(UTC)
-    except OverflowError as error:
-        raise ValueError("is not within the years 1 to 9999 of UTC") from error
-    return instant
-
-
-def _day(value: object) -> object:
-    """A date in any of three forms, as YYYY-MM-DD."""
-    text = value.strip() if isinstance(value, str) else value
-    if isinstance(text, str):
-        if found := _AUTOSYS_TIME.fullmatch(text):
-            text = f"{found[3]}-{found[1]}-{found[2]}"
-        elif _PACKED.fullmatch(text):
-            text = f"{text[:4]}-{text[4:6]}-{text[6:]}"
-    return text
-
-
-def _single(value: object) -> object:
-    """Text that a database holds: without NUL and without halves of surrogate pairs."""
-    if isinstance(value, str):
-        value = value.strip()
-        if "\x00" in value:
-            raise ValueError("has a NUL character")
-        try:
-            value.encode()
-        except UnicodeEncodeError as error:
-            raise ValueError("has half of a surrogate pair, which is no character") from error
-    return value
-
-
-def _upper(value: object) -> object:
-    return value.strip().upper() if isinstance(value, str) else value
+_SETTINGS = ConfigDict(extra="allow", coerce_numbers_to_str=True, frozen=True)
 
 
 def _status(word: str) -> str:
@@ -155,63 +121,63 @@ def _status(word: str) -> str:
     return word
 
 
-def _text(longest: int, pattern: str | None = None) -> Any:  # noqa: ANN401 - an annotation
-    return Annotated[str, BeforeValidator(_single), Field(min_length=1, max_length=longest, pattern=pattern)]
-
-
-Name = _text(255, r"^[^/\s]+$")
-Short = _text(500)
-Long = _text(100_000)
-Key = _text(255, r"^[^/\s]+(/[^/\s]+)*$")
-Instant = Annotated[AwareDatetime, BeforeValidator(_instant)]
-Count = Annotated[int, Field(ge=0, lt=2**63)]
-_SETTINGS = ConfigDict(extra="allow", coerce_numbers_to_str=True, frozen=True)
-
-
 class _Column(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True)
 
-    name: Short  # type: ignore[valid-type]
-    type: Short = "string"  # type: ignore[valid-type]
+    name: Short
+    type: Short = "string"
     nullable: bool = True
-    description: Long | None = None  # type: ignore[valid-type]
+    description: Long | None = None
 
 
 class _Output(BaseModel):
     model_config = _SETTINGS
 
-    dataset: Key  # type: ignore[valid-type]
-    version: Short | None = None  # type: ignore[valid-type]
-    location: Long | None = None  # type: ignore[valid-type]
-    format: Short | None = None  # type: ignore[valid-type]
+    dataset: Key
+    version: Short | None = None
+    location: Long | None = None
+    format: Short | None = None
     row_count: Count | None = None
     byte_size: Count | None = None
-    checksum: Short | None = None  # type: ignore[valid-type]
+    checksum: Short | None = None
     columns: tuple[_Column, ...] = Field(default=(), alias="schema")
-    partition: Short | None = None  # type: ignore[valid-type]
+    partition: Short | None = None
     metadata: dict[str, Any] = Field(default_factory=dict)
+
+    @model_validator(mode="before")
+    @classmethod
+    def said(cls, given: object) -> object:
+        """What is not empty, by the names of an output's fields; the first of several names of one counts."""
+        if not isinstance(given, dict):
+            return given
+        fields: dict[str, Any] = {}
+        for name, value in given.items():
+            meant = ALIASES.get(name, name)
+            if not is_empty(value):
+                fields.setdefault(meant if meant in _OF_AN_OUTPUT else name, value)
+        return fields
 
 
 class _Report(BaseModel):
     model_config = _SETTINGS
 
-    process: Name | None = None  # type: ignore[valid-type]
-    technology: Annotated[Technology, BeforeValidator(_upper)] = Technology.AUTOSYS
-    instance: Name | None = None  # type: ignore[valid-type]
-    box: Name | None = None  # type: ignore[valid-type]
-    status: Annotated[str, BeforeValidator(_single), AfterValidator(_status)]
-    run: Short | None = None  # type: ignore[valid-type]
+    process: Name | None = None
+    technology: Annotated[Technology, BeforeValidator(upper)] = Technology.AUTOSYS
+    instance: Name | None = None
+    box: Name | None = None
+    status: Annotated[str, BeforeValidator(single), AfterValidator(_status)]
+    run: Short | None = None
     attempt: Annotated[int, Field(ge=0, lt=2**31)] = 1
     at: Instant | None = None
     started_at: Instant | None = None
     exit_code: Annotated[int, Field(ge=-(2**31), lt=2**31)] | None = None
-    machine: Short | None = None  # type: ignore[valid-type]
-    log: Long | None = None  # type: ignore[valid-type]
-    business_date: Annotated[date, BeforeValidator(_day)] | None = None
-    partition: Short | None = None  # type: ignore[valid-type]
-    reason: Long | None = None  # type: ignore[valid-type]
+    machine: Short | None = None
+    log: Long | None = None
+    business_date: Annotated[date, BeforeValidator(day)] | None = None
+    partition: Short | None = None
+    reason: Long | None = None
     outputs: tuple[_Output, ...] = ()
-    key: Short | None = None  # type: ignore[valid-type]
+    key: Short | None = None
     metadata: dict[str, Any] = Field(default_factory=dict)
 
     @model_validator(mode="before")
@@ -241,6 +207,11 @@ class _Report(BaseModel):
         return self
 
 
+FIELDS = frozenset(
+    _Report.model_fields
+)  # of a report, but for those of the one output that its short form has
+
+
 def _event(report: _Report, fields: Mapping[str, Any], place: Place) -> RunEvent:
     found = meaning(report.status, by_hand=report.attempt == 0)
     assert found is not None  # noqa: S101 - the validator has looked
@@ -252,7 +223,7 @@ def _event(report: _Report, fields: Mapping[str, Any], place: Place) -> RunEvent
         "process": report.process or "",
         "state": found.state,
         "status": report.status,
-        "at": report.at.astimezone(UTC) if report.at else only_start or place.at,
+        "at": report.at.astimezone(UTC) if report.at else only_start or possible(place.at),
         "instance": report.instance or "",
         "box": report.box,
         "run": report.run,
@@ -266,7 +237,7 @@ def _event(report: _Report, fields: Mapping[str, Any], place: Place) -> RunEvent
         "partition": report.partition or day,
         "outputs": tuple(_output(output) for output in report.outputs),
     }
-    return RunEvent(key=report.key or key_of(said), payload=dict(fields), origin=str(place), **said)
+    return RunEvent(key=key_of(said, report.key), payload=dict(fields), origin=str(place), **said)
 
 
 def _output(output: _Output) -> ReportedOutput:
@@ -291,6 +262,9 @@ def _findings(error: ValidationError, given: Mapping[str, Any], place: Place) ->
         message = item["msg"].removeprefix("Value error, ")
         if item["type"] == "missing":
             message = "is missing"
+        elif item["type"].startswith(("date", "timezone")):
+            kind = "date" if item["type"].startswith("date_") else "time"
+            message = f"{str(item['input'])[:80]!r} is no {kind}; one is written {WRITTEN[kind]}"
         elif field and item["type"] != "value_error":
             message = f"{str(item['input'])[:80]!r}: {message[0].lower()}{message[1:]}"
         yield wrong(place, message, field=field, subject=_printable(str(named)) if named else None)

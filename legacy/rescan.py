@@ -8,7 +8,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
-from legacy.calendars import Calendars, is_export, merged, read_calendars
+from legacy.calendars import Calendars, is_export, merged, read_calendars, records
 from legacy.collection import paused
 from legacy.estate import Estate, nothing_in, resolve
 from legacy.findings import Finding
@@ -48,13 +48,15 @@ class Reading:
     """What was read.
 
     estate: of the jobs that were not known before. pieces: by job, for those of them that one stanza alone defines.
-    known: where the stanzas known before are now, file and line by digest.
+    known: where the stanzas known before are now, file and line by digest. calendars: the texts of calendars and
+    cycles, by file and line.
     """
 
     estate: Estate
     pieces: Mapping[str, Piece]
     known: Mapping[str, tuple[str, int]]
     files: tuple[SourceFile, ...]
+    calendars: Mapping[tuple[str, int], str]
 
 
 def read_changed(files: Sequence[Path], known: Mapping[str, str]) -> Reading:
@@ -93,6 +95,7 @@ class _Texts:
 
     jils: list[_Text] = field(default_factory=list)
     calendars: list[Calendars] = field(default_factory=list)
+    records: dict[tuple[str, int], str] = field(default_factory=dict)
     files: list[SourceFile] = field(default_factory=list)
 
     def take(self, path: Path) -> None:
@@ -103,6 +106,7 @@ class _Texts:
         if is_export(text):
             export = read_calendars(text, name)
             self.calendars.append(replace(export, findings=findings + export.findings))
+            self.records |= records(text, export, name)
         else:
             self.jils.append(_Text(name, text, stanzas(text), findings))
 
@@ -121,7 +125,7 @@ class _Texts:
             statements: list[Statement] = []
             findings = list(one.findings)
             for run in _runs(fresh):
-                jil = _shifted(scan(one.text[run[0].start : run[-1].end], one.path), run[0].line - 1)
+                jil = shifted(scan(one.text[run[0].start : run[-1].end], one.path), run[0].line - 1)
                 statements += jil.statements
                 findings += jil.findings
                 for statement, stanza in _alone(jil.statements, run):
@@ -133,7 +137,8 @@ class _Texts:
                 Jil(tuple(statements), nothing_in(one.path, findings) if is_empty else tuple(findings))
             )
         estate = resolve(jils, merged(self.calendars))
-        return Reading(estate, dict(_defining(estate, pieces)), found, tuple(self.files))
+        defining = dict(_defining(estate, pieces))
+        return Reading(estate, defining, found, tuple(self.files), self.records)
 
 
 def _defining(estate: Estate, pieces: Mapping[str, tuple[int, Piece]]) -> Iterator[tuple[str, Piece]]:
@@ -164,7 +169,7 @@ def _alone(statements: Sequence[Statement], run: Sequence[Stanza]) -> Iterator[t
             yield statement, run[number]
 
 
-def _shifted(jil: Jil, by: int) -> Jil:
+def shifted(jil: Jil, by: int) -> Jil:
     """The statements and findings of a part of a file, with its lines counted from the file's beginning."""
     if not by:
         return jil

@@ -23,7 +23,8 @@ def partition_of(definition: Definition | None, stated: str | None, moment: date
     """The key of the partition that a completion is about; None for what is not partitioned.
 
     A completion that states no date is about the last partition that was whole at `moment`, as the run of a schedule is
-    in Dagster.
+    in Dagster; days that the definition leaves out count for nothing. The calendar of a job says when it runs, and not
+    what its runs are about.
 
     Args:
         definition: how the dataset is divided.
@@ -55,6 +56,7 @@ def _last_whole(definition: TimeWindowPartitionsDefinition, moment: datetime) ->
         timezone=definition.timezone,
         cron_schedule=definition.cron_schedule,
         end_offset=definition.end_offset,
+        exclusions=definition.exclusions,
     )
     with partition_loading_context(effective_dt=moment):
         return endless.get_last_partition_key()

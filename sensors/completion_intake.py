@@ -8,12 +8,10 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from time import monotonic
 
-import psycopg
 from sqlalchemy import Engine
 
-from catalog.ingestion import Ingested, ingest
+from catalog.ingestion import UNTAKEABLE, Ingested, ingest_each
 from catalog.locks import alone
-from catalog.run_events import RunEvent
 from legacy.completion_names import DEFAULT_NAMES
 from legacy.completions import Completions, read_completions
 from legacy.findings import Finding, Gravity
@@ -22,7 +20,6 @@ from sensors.completion_measures import measured
 from settings import settings
 
 FILES_AT_ONCE = 1000
-EVENTS_AT_ONCE = 2000
 BYTES_AT_ONCE = 16 * 1024**2
 LARGEST = 64 * 1024**2  # bytes of a file
 PATIENCE = (
@@ -30,10 +27,8 @@ PATIENCE = (
 )
 
 
-# What a value may cause that nobody has thought of: its file is set aside, and the others go on.
-UNTAKEABLE = (ValueError, OverflowError, RecursionError)
 Readings = Sequence[tuple[Claimed, Completions]]
-_UnderWay = tuple[Readings, "Future[tuple[Ingested, dict[str, list[str]]]]"]
+_UnderWay = tuple[Readings, "Future[tuple[Ingested, dict[str, str]]]"]
 
 
 @dataclass(slots=True)
@@ -100,7 +95,8 @@ def _put_away(folder: Folder, under_way: _UnderWay, taken: Taken, held: set[str]
     ingested, refused = stored.result()
     taken.ingested += ingested
     for file, found in readings:
-        problems = [*map(str, found.errors), *refused.get(file.place, ())]
+        problems = [str(error) for error in found.errors]
+        problems += [f"{each.origin}: {refused[each.key]}" for each in found.events if each.key in refused]
         if problems and file.age < PATIENCE:
             taken.waiting += 1
             continue
@@ -142,35 +138,11 @@ def _unreadable(file: str, why: str) -> Completions:
     return Completions((), (Finding("completion/file", Gravity.ERROR, why, file, 0),))
 
 
-def _ingest(engine: Engine, readings: Readings) -> tuple[Ingested, dict[str, list[str]]]:
-    """Ingest the events of the files; by place, what of them the database would not take."""
-    events = [(file, event) for file, found in readings for event in measured(engine, found.events)]
-    refused: dict[str, list[str]] = {}
-    came_to = Ingested()
-    for begin in range(0, len(events), EVENTS_AT_ONCE):
-        came_to += _store(engine, events[begin : begin + EVENTS_AT_ONCE], refused)
-    return came_to, refused
-
-
-def _store(
-    engine: Engine, events: Sequence[tuple[Claimed, RunEvent]], refused: dict[str, list[str]]
-) -> Ingested:
-    """Ingest together; where that fails because of a value, halves, until the one that is to blame is alone."""
-    try:
-        return ingest(engine, [event for _, event in events])
-    except (
-        psycopg.DataError,
-        psycopg.IntegrityError,
-        psycopg.errors.ProgramLimitExceeded,
-        *UNTAKEABLE,
-    ) as error:
-        if len(events) > 1:
-            middle = len(events) // 2
-            return _store(engine, events[:middle], refused) + _store(engine, events[middle:], refused)
-        ((file, event),) = events
-        said = str(error).strip().splitlines()[0]
-        refused.setdefault(file.place, []).append(f"{event.origin}: the catalog does not take it: {said}")
-        return Ingested()
+def _ingest(engine: Engine, readings: Readings) -> tuple[Ingested, dict[str, str]]:
+    """Ingest the events of the files; by key, why the database would not take one."""
+    events = [event for _, found in readings for event in measured(engine, found.events)]
+    came_to, refused = ingest_each(engine, events)
+    return came_to, {event.key: why for event, why in refused}
 
 
 def _batches(folder: Folder, held: set[str]) -> Iterator[list[Claimed]]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from sqlalchemy import Engine
 
 from catalog.errors import UnknownDataset
+from catalog.external_versions import NOT_MEASURED
 from catalog.queries import dataset
 from catalog.records import CheckStatus, DatasetRecord
 from catalog.run_events import ReportedOutput, RunEvent
@@ -20,48 +21,71 @@ from sensors.landed_contents import read
 from sensors.landed_files import Landed
 
 MEASURE = "measure"  # beside the fields of an output: true
-NOT_MEASURED = "not_measured"  # in the metadata: why not
 
 
 def measured(engine: Engine, events: Sequence[RunEvent]) -> list[RunEvent]:
     """The events with the row counts, sizes, checksums and columns of those outputs that ask for them.
 
-    What the report says stays as it says. Outputs whose files are not on this machine, or do not read as their dataset
-    declares, stay as they are.
+    What the report says stays as it says. What cannot be measured is as good as not given, and why is in the output's
+    metadata.
     """
-    return [_measured(engine, event) for event in events]
+    return _asking(events, lambda output: _measured(engine, output))
 
 
-def _measured(engine: Engine, event: RunEvent) -> RunEvent:
-    if not any(MEASURE in output.metadata for output in event.outputs):
-        return event
-    return replace(event, outputs=tuple(_with_measures(engine, output) for output in event.outputs))
+def unmeasured(events: Sequence[RunEvent], why: str) -> list[RunEvent]:
+    """The events where nothing is measured, for this reason."""
+    return _asking(events, lambda output: _not_measured(output, why))
 
 
-def _with_measures(engine: Engine, output: ReportedOutput) -> ReportedOutput:
-    if (
-        str(output.metadata.get(MEASURE)).lower() != "true"
-        or not output.location
-        or not is_local(output.location)
-    ):
-        return output
+def _asking(
+    events: Sequence[RunEvent], measure: Callable[[ReportedOutput], ReportedOutput]
+) -> list[RunEvent]:
+    """The events with those of their outputs changed that ask to be measured."""
+    return [
+        replace(event, outputs=tuple(measure(each) if _asks(each) else each for each in event.outputs))
+        if any(map(_asks, event.outputs))
+        else event
+        for event in events
+    ]
+
+
+def _asks(output: ReportedOutput) -> bool:
+    return str(output.metadata.get(MEASURE)).lower() not in ("none", "false", "no", "0", "")
+
+
+def _not_measured(output: ReportedOutput, why: str) -> ReportedOutput:
+    return replace(output, metadata={**output.metadata, NOT_MEASURED: why})
+
+
+def _measured(engine: Engine, output: ReportedOutput) -> ReportedOutput:
+    if not output.location:
+        return _not_measured(output, "the report names no location")
+    if not is_local(output.location):
+        return _not_measured(output, f"{output.location} is not on this machine")
     try:
         return _read(engine, output)
-    except (ResourceError, OSError) as error:  # what cannot be measured is as good as not given
-        return replace(output, metadata={**output.metadata, NOT_MEASURED: str(error)})
+    except (ResourceError, OSError) as error:
+        return _not_measured(output, str(error))
 
 
 def _read(engine: Engine, output: ReportedOutput) -> ReportedOutput:
     location = f"file://{local_path(str(output.location))}"
     plan = _plan(engine, output)
+    if plan.record.format not in FORMATS:
+        known = ", ".join(sorted(FORMATS))
+        return _not_measured(
+            output, f"files of format {plan.record.format!r} are not read, but those of {known}"
+        )
     files = LocalFiles()
     entries = files.listing(location)
-    if not entries or plan.record.format not in FORMATS:
-        return output
+    if not entries:
+        return _not_measured(output, f"there is no file at {output.location}")
     stored = files.data_files(location)
     size = size_of(stored)
     reading = read(Landed(plan, output.partition, files, location, tuple(entries)), stored)
     said = reading.check.status is not CheckStatus.FAIL
+    if not said:
+        output = _not_measured(output, ": ".join(map(str, reading.check.detail.values())))
     return replace(
         output,
         row_count=reading.row_count if output.row_count is None and said else output.row_count,

@@ -84,6 +84,7 @@ def materialization(said: Announcement) -> dg.AssetMaterialization:
             "version": output.tag,
             "bytes": output.byte_size,
             "checksum": output.checksum,
+            "not measured": output.not_measured,
             **run,
         }
     return dg.AssetMaterialization(

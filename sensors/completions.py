@@ -18,7 +18,7 @@ TIME_FOR_TELLING = timedelta(seconds=15)
 DAEMON_LOOP = (
     5.0  # seconds from one look of Dagster's daemon at its sensors to the next, whatever their intervals are
 )
-_LISTED = 20  # problems of a tick in its log
+_LISTED = 20  # problems of a kind, of a tick, in its log
 
 
 def completions_sensor() -> dg.SensorDefinition:
@@ -68,8 +68,12 @@ def _log(context: dg.SensorEvaluationContext, taken: Taken) -> None:
         context.log.warning(
             f"{len(taken.problems) - _LISTED} more problems; `headrace legacy quarantine` has all"
         )
+    for missing in taken.ingested.not_measured[:_LISTED]:
+        context.log.warning(missing)
     for key in taken.ingested.unscanned:
         context.log.info(f"{key} has reported, and no scan has seen it yet")
+    for scheduler in taken.ingested.assumed:
+        context.log.info(f"jobs of {scheduler} are taken for those that were scanned without an instance")
     for dataset in sorted(set(taken.ingested.computed_here)):
         context.log.warning(
             f"{dataset} was reported as written elsewhere, and Spark computes it here: not taken"

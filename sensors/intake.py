@@ -15,7 +15,6 @@ from uuid import uuid4
 import psycopg
 from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
-from sqlalchemy.exc import TimeoutError as PoolTimeout
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
@@ -25,11 +24,11 @@ from starlette.routing import Route
 from catalog.completed import newest_sequence
 from catalog.database import connect
 from catalog.errors import CatalogError, CatalogUnavailable
-from catalog.ingestion import Ingested, ingest
+from catalog.ingestion import UNTAKEABLE, ingest_each
 from catalog.run_events import RunEvent
 from legacy.completions import read_completions
 from resources.files import is_local, local_path
-from sensors.completion_intake import UNTAKEABLE
+from sensors.completion_measures import unmeasured
 from settings import settings
 
 EVENTS = "/api/v1/events"
@@ -52,20 +51,26 @@ class Rejected:
 
 @dataclass(slots=True)
 class Receipt:
-    """What became of the documents of a body."""
+    """What became of the documents of a body. warnings: what was taken, and not as it was asked for."""
 
     accepted: int = 0
     repeated: int = 0
     rejected: list[Rejected] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
 
     def response(self) -> Response:
-        """202 where anything was taken, also if only for the second time, and 400 where nothing was."""
+        """400 where all was rejected, and else 202: also for what was known, and for an array with nothing in it."""
         rejected = [
             {"line": each.line, "field": each.field, "message": each.message}
             for each in sorted(self.rejected, key=lambda each: each.line)
         ]
-        body = {"accepted": self.accepted, "repeated": self.repeated, "rejected": rejected}
-        return JSONResponse(body, 202 if self.accepted or self.repeated else 400)
+        body = {
+            "accepted": self.accepted,
+            "repeated": self.repeated,
+            "rejected": rejected,
+            "warnings": self.warnings,
+        }
+        return JSONResponse(body, 400 if rejected and not (self.accepted or self.repeated) else 202)
 
 
 class TooLarge(Exception):
@@ -141,33 +146,22 @@ def receive(engine: Callable[[], Engine], body: bytes, source: str) -> Receipt:
     receipt = Receipt(
         rejected=[Rejected(each.line or 1, each.attribute, each.message) for each in read.errors]
     )
-    for start in range(0, len(read.events), BATCH):
+    events = unmeasured(
+        read.events, "no file is read for a report over HTTP; drop it into the completions folder"
+    )
+    for start in range(0, len(events), BATCH):
         try:
-            _store(engine(), read.events[start : start + BATCH], receipt)
-        except (CatalogUnavailable, PoolTimeout) as error:
-            left = read.events[start:]
+            came_to, refused = ingest_each(engine(), events[start : start + BATCH])
+        except (CatalogError, SQLAlchemyError, psycopg.Error) as error:
+            left = events[start:]
             _drop(left, error)
             receipt.accepted += len(left)
             break
-    return receipt
-
-
-def _store(engine: Engine, events: Sequence[RunEvent], receipt: Receipt) -> None:
-    """Store a batch; what the database will not take is rejected, and does not keep the others out."""
-    try:
-        came_to: Ingested = ingest(engine, events)
-    except (CatalogUnavailable, PoolTimeout):
-        raise
-    except (CatalogError, SQLAlchemyError, psycopg.Error, *UNTAKEABLE) as error:
-        if len(events) > 1:
-            for event in events:
-                _store(engine, [event], receipt)
-            return
-        _LOG.exception("%s cannot be stored", events[0].origin)
-        receipt.rejected.append(Rejected(_line(events[0]), None, f"cannot be stored: {error}"))
-    else:
         receipt.accepted += came_to.new
         receipt.repeated += came_to.repeated
+        receipt.warnings += came_to.not_measured
+        receipt.rejected += [Rejected(_line(event), None, why) for event, why in refused]
+    return receipt
 
 
 def _drop(events: Sequence[RunEvent], error: Exception) -> None:

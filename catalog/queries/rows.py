@@ -222,7 +222,7 @@ class RunOutput:
     version: VersionRef
     outcome: Outcome
     reason: str | None
-    row_count: int
+    row_count: int | None
     quarantine_rows: int
     location: str
     checks: tuple[CheckResult, ...]
@@ -255,15 +255,16 @@ class RunReport:
 class DatasetStatus:
     """How a dataset stands.
 
-    newest_tag, row_count, byte_size: of what is published. latest_*: of the version written last, published or not.
+    newest_tag, row_count, byte_size: of what is published; a count is None where that of a version is not known.
+    latest_*: of the version written last, published or not.
     warning: checks of published versions that did not pass; failing: checks that blocked the latest version.
     """
 
     key: str
     partitions: str | None
     partition_count: int
-    row_count: int
-    byte_size: int
+    row_count: int | None
+    byte_size: int | None
     newest_tag: str | None
     newest_published_at: datetime | None
     latest_tag: str | None

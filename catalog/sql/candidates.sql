@@ -12,7 +12,7 @@ LEFT JOIN LATERAL (
     ) AS evidence
     FROM catalog.candidate_evidence evidence
     JOIN catalog.process USING (process_id)
-    LEFT JOIN catalog.process_text place USING (process_id)
+    LEFT JOIN catalog.process_place place USING (process_id)
     WHERE evidence.candidate_id = candidate.candidate_id AND process.standing <> 'RETIRED'
 ) found ON true
 WHERE candidate.organisation_id = %(organisation)s

@@ -29,7 +29,7 @@ SELECT (
         metadata_json - 'attributes', place.file, place.line, waits_for, writes, reads
     ) ORDER BY technology, instance, external_name)
     FROM shown
-    LEFT JOIN catalog.process_text place USING (process_id)
+    LEFT JOIN catalog.process_place place USING (process_id)
     LEFT JOIN waiting USING (process_id)
     LEFT JOIN used USING (process_id)
 ) AS processes, (

@@ -1,8 +1,8 @@
 -- What the catalog knows of an instance's jobs, and of the processes of the systems that have no instances.
 SELECT process.technology, process.external_name, process.standing, place.file, place.line, place.text_line,
-       place.text_digest, place.lost
+       place.text_digest, place.lost, place.block_id
 FROM catalog.process
-LEFT JOIN catalog.process_text place USING (process_id)
+LEFT JOIN catalog.process_place place USING (process_id)
 WHERE process.organisation_id = %(organisation)s
   AND process.external_name IS NOT NULL
   AND (process.technology <> 'AUTOSYS' OR process.instance = %(instance)s)

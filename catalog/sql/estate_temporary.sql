@@ -1,10 +1,10 @@
 CREATE TEMPORARY TABLE scanned_process (
-    technology text, instance text COLLATE "C", external_name text COLLATE "C", process_key text COLLATE "C",
-    description text, owners text[], source text, metadata_json jsonb, declaration_hash text
+    technology text, instance text COLLATE "C", external_name text COLLATE "C", short_key text COLLATE "C",
+    whole_key text COLLATE "C", description text, owners text[], source text, metadata_json jsonb, declaration_hash text
 ) ON COMMIT DROP;
 CREATE TEMPORARY TABLE scanned_text (
     technology text, instance text COLLATE "C", external_name text COLLATE "C", file text, line integer,
-    text_line integer, text_digest text, lost jsonb
+    text_line integer, text_digest text, lost jsonb, block integer
 ) ON COMMIT DROP;
 CREATE TEMPORARY TABLE scanned_dependency (
     technology text, instance text COLLATE "C", external_name text COLLATE "C", upstream_technology text,

@@ -1,23 +1,25 @@
--- The process of each name that another system uses; one that nobody has heard of is kept as UNSCANNED, if
--- `make` says so, and is left out otherwise.
+-- The process of each name that another system uses. A name of a scheduler of which nothing was scanned is that of the
+-- estate that was scanned without one. One that nobody has heard of is kept as UNSCANNED, if `make` says so, and is left
+-- out otherwise.
 WITH named AS MATERIALIZED (
     SELECT * FROM jsonb_to_recordset(%(processes)s) AS item (
-        technology text, instance text, external_name text, process_key text
+        technology text, instance text, external_name text, short_key text, whole_key text
     )
 ), known AS MATERIALIZED (
-    SELECT named.*, process.process_id, process.process_key AS known_key
+    SELECT named.*, process.*
     FROM named
     LEFT JOIN LATERAL (
-        SELECT process_id, stored.process_key
+        SELECT process_id, process_key, stored.instance AS own_instance, metadata_json ->> 'box' AS box
         FROM catalog.process stored
         WHERE stored.organisation_id = %(organisation)s
           AND stored.technology = named.technology
-          AND stored.instance = named.instance
           AND stored.external_name = named.external_name
-        UNION ALL
-        SELECT process_id, stored.process_key
-        FROM catalog.process stored
-        WHERE stored.organisation_id = %(organisation)s AND stored.process_key = named.process_key
+          AND stored.instance IN (named.instance, '')
+          AND (stored.instance = named.instance OR stored.standing <> 'UNSCANNED' AND NOT EXISTS (
+              SELECT FROM catalog.estate_scan
+              WHERE estate_scan.organisation_id = %(organisation)s AND estate_scan.instance = named.instance
+          ))
+        ORDER BY stored.standing = 'UNSCANNED', stored.instance DESC
         LIMIT 1
     ) process ON true
 ), made AS (
@@ -25,14 +27,16 @@ WITH named AS MATERIALIZED (
         organisation_id, process_key, technology, trigger_mode, owners, steps, metadata_json, declaration_hash, instance,
         external_name, standing
     )
-    SELECT %(organisation)s, process_key, technology, 'PROCESS', '{}', '[]', '{}', '', instance, external_name, 'UNSCANNED'
+    SELECT %(organisation)s,
+           catalog.external_key(%(organisation)s, technology, instance, external_name, short_key, whole_key),
+           technology, 'PROCESS', '{}', '[]', '{}', '', instance, external_name, 'UNSCANNED'
     FROM known
     WHERE process_id IS NULL AND %(make)s::boolean
-    ORDER BY process_key
+    ORDER BY short_key
     RETURNING process_id, process_key, technology, instance, external_name
 )
-SELECT technology, instance, external_name, process_id, known_key AS process_key, false AS made
+SELECT technology, instance, external_name, process_id, process_key, own_instance, box, false AS made
 FROM known
 WHERE process_id IS NOT NULL
 UNION ALL
-SELECT technology, instance, external_name, process_id, process_key, true FROM made
+SELECT technology, instance, external_name, process_id, process_key, instance, NULL, true FROM made

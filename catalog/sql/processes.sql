@@ -3,7 +3,7 @@ SELECT process.process_key AS key, technology, instance, external_name AS name, 
        metadata_json ->> 'schedule' AS schedule, metadata_json ->> 'condition' AS condition,
        place.file || ':' || place.line AS place, run.status AS run_state, run.start_ts AS run_at, run.end_ts AS run_ended
 FROM catalog.process
-LEFT JOIN catalog.process_text place USING (process_id)
+LEFT JOIN catalog.process_place place USING (process_id)
 LEFT JOIN LATERAL (
     SELECT status, start_ts, end_ts
     FROM catalog.process_run

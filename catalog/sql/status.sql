@@ -6,8 +6,10 @@ SELECT dataset.full_name AS key, dataset.partitions, published.partition_count, 
 FROM catalog.dataset
 LEFT JOIN catalog.sla USING (dataset_id)
 LEFT JOIN LATERAL (
-    SELECT count(*) AS partition_count, coalesce(sum(version.row_count), 0)::bigint AS row_count,
-           coalesce(sum(version.byte_size), 0)::bigint AS byte_size, max(version.produced_at) AS newest_published_at,
+    SELECT count(*) AS partition_count,
+           CASE WHEN count(*) = count(version.row_count) THEN coalesce(sum(version.row_count), 0)::bigint END AS row_count,
+           CASE WHEN count(*) = count(version.byte_size) THEN coalesce(sum(version.byte_size), 0)::bigint END AS byte_size,
+           max(version.produced_at) AS newest_published_at,
            (array_agg(version.version_tag ORDER BY pointer.moved_at DESC, pointer.partition_key DESC))[1] AS newest_tag
     FROM catalog.published_pointer pointer
     JOIN catalog.dataset_version version USING (dataset_version_id)

@@ -177,6 +177,8 @@ _headrace_run() {
         # 127 of what has been waited for before says that there is nothing to wait for.
         if [ -z "$_headrace_code" ] || [ "$_headrace_waited" -ne 127 ]; then _headrace_code=$_headrace_waited; fi
     done
+    # Of a command that a signal ended, some shells say 256 or 384 and the signal; all others, and callers, 128.
+    if [ "$_headrace_code" -gt 256 ]; then _headrace_code=$((_headrace_code % 128 + 128)); fi
     trap '' HUP INT QUIT TERM USR1 USR2 CONT ALRM # what is left takes seconds, and the exit code is the command's
 
     if [ -n "$_headrace_delivery" ]; then # the start is kept, and goes with the end

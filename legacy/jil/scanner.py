@@ -5,6 +5,8 @@ The ordinary line, `name: value` with nothing special in the value, takes a few 
 """
 
 import re
+from difflib import SequenceMatcher
+from functools import cache
 
 from legacy.collection import paused
 from legacy.findings import Finding, Gravity
@@ -28,6 +30,11 @@ _LEAVES = frozenset(("exit", "quit", "\x04", "^D"))
 _TRAILING = re.compile(r"[\\\s]+\Z")
 _WORDS = re.compile(r"[\w.,=-]+(?: [\w.,=-]+)*", re.ASCII)
 _NAME = re.compile(r"[\w.#@:-]{1,64}", re.ASCII)
+_MEANT = re.compile(
+    r"\s*(?:([a-z]+[_-][a-z]+)\b\s*[:;=]?|([a-z]+ ?[a-z]+)\s*[:;=])\s*\"?([^\s\":]+)",
+    re.IGNORECASE | re.ASCII,
+)
+_ALIKE = 0.85  # insrt_job, insert-job, insertjob and insert_jb are
 
 
 def read(data: bytes, file: str) -> Jil:
@@ -150,6 +157,7 @@ class _Reader:
     def _continue(self, segment: Segment, index: int, text: str) -> None:
         if not segment.raw.strip():
             return
+        self._tell_meant(segment.raw, segment.line)
         if self._continued(index, text) is None:
             if self.current is None or self.current.name or _NOISE.match(text.strip()):
                 self.strays.append(index + 1)
@@ -160,6 +168,8 @@ class _Reader:
 
     def _add(self, segment: Segment) -> None:
         name = segment.name
+        if name is not None and name not in self.known:
+            self._tell_meant(f"{name}: {segment.raw}", segment.line)
         if name is None or self.current is None:
             self.strays.append(segment.line)
             return
@@ -225,6 +235,17 @@ class _Reader:
                 "put an attribute name before it, or take it off",
             )
 
+    def _tell_meant(self, text: str, line: int) -> None:
+        """What was probably meant to insert a job, and does not: the job is lost, and what belongs to it as well."""
+        meant = _MEANT.match(text)
+        if meant is None or not _inserts(meant[1] or meant[2]):
+            return
+        message = f"{meant[0].strip()!r} inserts no job; what belongs to {meant[3]} is lost, or another's"
+        hint = f"write `insert_job: {meant[3]}`"
+        self.findings.append(
+            Finding("jil/no-insert", Gravity.ERROR, message, self.file, line, meant[3], None, hint)
+        )
+
     def _warn(self, rule: str, message: str, line: int, attribute: str | None, hint: str) -> None:
         self._tell(rule, message, line, attribute, hint, Gravity.WARNING)
 
@@ -234,3 +255,10 @@ class _Reader:
         self.findings.append(
             Finding(f"jil/{rule}", gravity, message, self.file, line, subject, attribute, hint)
         )
+
+
+@cache
+def _inserts(word: str) -> bool:
+    """Whether a word is `insert_job` but for a slip of the pen."""
+    spelt = word.lower().replace("-", "_").replace(" ", "_")
+    return SequenceMatcher(None, spelt, "insert_job").ratio() >= _ALIKE

@@ -120,8 +120,8 @@ def test_a_job_that_a_scan_knows_keeps_its_key_and_its_box(engine):
         connection.exec_driver_sql(
             "INSERT INTO catalog.process (organisation_id, process_key, technology, trigger_mode, owners, steps, "
             "metadata_json, declaration_hash, instance, external_name) "
-            "SELECT organisation_id, 'AUTOSYS/PRD/BOX/LOAD', 'AUTOSYS', 'PROCESS', '{}', '[]', '{}', '', 'PRD', 'LOAD' "
-            "FROM catalog.organisation"
+            "SELECT organisation_id, 'AUTOSYS/PRD/BOX/LOAD', 'AUTOSYS', 'PROCESS', '{}', '[]', "
+            "jsonb_build_object('box', 'BOX'), '', 'PRD', 'LOAD' FROM catalog.organisation"
         )
     ingested = ingest(
         engine, [said("LOAD", S.SUCCESS, 5, instance="PRD"), said("BOX", S.RUNNING, 0, instance="PRD")]

@@ -59,6 +59,55 @@ def test_what_cannot_be_taken_is_told_by_line_and_the_rest_is_taken(engine, invo
     assert (said["errors"][0]["line"], said["errors"][0]["attribute"]) == (4, "status")
 
 
+def test_what_reports_ask_for_is_measured_and_what_cannot_be_is_said(engine, invoke, feed, tmp_path):
+    (tmp_path / "raw.csv").write_text("a,b\n1,2\n3,4\n")
+    outputs = [
+        {"dataset": "ops/raw", "version": "1", "location": f"{tmp_path}/raw.csv", "format": "csv", "measure": True},
+        {"dataset": "ops/lost", "version": "1", "location": f"{tmp_path}/lost.csv", "format": "csv", "measure": True},
+    ]  # fmt: skip
+    feed.write_text(json.dumps({**RUN, "status": "SUCCESS", "outputs": outputs}))
+    result = invoke("legacy", "ingest", str(feed))
+    assert result.exit_code == 0, result.output
+    assert (
+        f"warning: {feed}:1: ops/lost was not measured: there is no file at {tmp_path}/lost.csv"
+        in result.stderr
+    )
+    assert {(row[0], row[4]) for row in contents(engine)["versions"]} == {("ops/raw", 2), ("ops/lost", None)}
+
+
+def test_what_a_report_did_not_count_is_unknown_and_not_0(engine, invoke, ask, feed):
+    feed.write_text(
+        json.dumps({**RUN, "status": "SUCCESS", "outputs": [{"dataset": "ops/raw", "version": "1"}]})
+    )
+    ask("legacy", "ingest", str(feed))
+    assert "an unknown number of rows, of unknown size" in invoke("show", "ops/raw").stdout
+    (row,) = [
+        line.split() for line in invoke("versions", "ops/raw").stdout.splitlines() if "PUBLISHED" in line
+    ]
+    assert row[:5] == ["1", "-", "PUBLISHED", "-", "-"]
+    (version,) = ask("versions", "ops/raw")["versions"]
+    assert (version["version"]["row_count"], version["version"]["byte_size"]) == (None, None)
+    assert ask("status")["datasets"][0]["row_count"] is None
+
+
+def test_a_log_whose_beginning_is_missing_is_taken_with_a_warning(engine, invoke, tmp_path):
+    log = tmp_path / "event_demon.ACE"
+    log.write_text(status("01:00:00", "SUCCESS", "LONG", code=0) + "\n")
+    result = invoke("legacy", "ingest", str(log))
+    assert result.exit_code == 0, result.output
+    assert "warning: 1 ended here and began before" in result.stderr
+
+
+def test_a_value_that_the_catalog_does_not_take_costs_itself_alone(engine, invoke, feed):
+    odd = "".join(chr(0x10000 + number**5 % 0x90001) for number in range(500))
+    output = {"dataset": "ops/odd", "version": odd, "partition": odd[::-1]}
+    feed.write_text(feed.read_text() + "\n" + json.dumps({**RUN, "status": "SU", "outputs": [output]}))
+    result = invoke("legacy", "ingest", str(feed), "--json")
+    assert result.exit_code == 1
+    said = json.loads(result.stdout)
+    assert (said["new"], said["errors"][0]["line"], said["errors"][0]["rule"]) == (3, 4, "event/value")
+
+
 def test_history_and_zone_and_instance(engine, ask, tmp_path):
     report = tmp_path / "report.txt"
     report.write_text(

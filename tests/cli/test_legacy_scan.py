@@ -123,7 +123,13 @@ def test_a_job_that_was_only_heard_of_is_adopted(
     said = invoke("legacy", "adopt", "EXTRA", "--box", "BOX", "--owner", "team:ops")
     assert said.stdout == "AUTOSYS/BOX/EXTRA is active.\n"
     assert ask("legacy", "unscanned")["processes"] == []
-    assert "is active: a scan knows it" in invoke("legacy", "adopt", "EXTRA").stderr
+    assert "is active: a scan knows it" in invoke("legacy", "adopt", "LOAD").stderr
+    assert (
+        "there is no box BOXX; did you mean BOX?"
+        in invoke("legacy", "adopt", "EXTRA", "--box", "BOXX").stderr
+    )
+    assert invoke("legacy", "adopt", "EXTRA", "--box", "").stdout == "AUTOSYS/EXTRA is active.\n"
+    assert invoke("legacy", "adopt", "EXTRA", "--box", "BOX").stdout == "AUTOSYS/BOX/EXTRA is active.\n"
     invoke("legacy", "scan", str(estate))  # has it still not
     [extra] = ask("legacy", "processes", "--like", "EXTRA")["processes"]
     assert (extra["standing"], extra["owners"], extra["box"]) == ("ACTIVE", ["team:ops"], "BOX")
@@ -266,3 +272,38 @@ def test_files_in_which_there_is_nothing_are_an_error(
     result = invoke("legacy", "scan", str(file))
     assert result.exit_code == 1
     assert "there is no job and no other process in these files" in " ".join(result.stderr.split())
+
+
+def test_the_next_start_is_told_from_the_catalog_as_from_the_files(engine: Engine, invoke: Invoke) -> None:
+    files = [str(SAMPLES / name) for name in ("night_batch.jil", "forms.jil", "calendars.txt")]
+    words = (
+        "legacy",
+        "expected",
+        "REF_CCY_RATES",
+        "--zone",
+        "Europe/London",
+        "--after",
+        "2026-12-24T23:59:30",
+    )
+    invoke("legacy", "scan", *files, "--instance", "PRD")
+    assert invoke(*words, "--instance", "PRD").stdout == invoke(*words, *files).stdout
+    assert "there is no job REF_CCY_RATES in the catalog" in " ".join(invoke(*words).stderr.split())
+
+
+def test_what_is_kept_and_what_is_doubtful_is_told(engine: Engine, invoke: Invoke, estate: Path) -> None:
+    described = estate.with_name("p.yaml")
+    described.write_text("- name: a.sh\n  technology: shell\n  after: autosys/LAOD\n")
+    said = invoke("legacy", "scan", str(estate), str(described)).stdout
+    assert f"{described}:3: warning: a.sh.after: autosys/LAOD is neither in these files" in said
+    described.write_text("- name: a sh\n  technology: shell\n")
+    said = invoke("legacy", "scan", str(estate), str(described)).stdout
+    assert "kept all the same  1" in said
+    assert "SHELL/a.sh" in said
+
+
+def test_descriptions_are_stored_as_of_no_instance(engine: Engine, invoke: Invoke, tmp_path: Path) -> None:
+    described = tmp_path / "p.yaml"
+    described.write_text("- name: a.sh\n  technology: shell\n  reads: /data/a.csv\n")
+    assert invoke("legacy", "scan", str(described), "--instance", "PRD").stdout.endswith("Stored.\n")
+    refused = invoke("legacy", "confirm", "/data/a.csv", "--as", "fin/a", "--instance", "PRD").stderr
+    assert "/data/a.csv was found without an instance; leave `--instance` out" in " ".join(refused.split())

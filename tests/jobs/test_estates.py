@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -18,7 +20,9 @@ from catalog.records import DatasetRecord, ProcessRecord, Technology
 from catalog.registry import register
 from components.estate import known_estate
 from components.loading import load, records
-from jobs.estates import MostWouldRetire, Plan, scan
+from jobs.estates import MostWouldRetire, scan
+from jobs.scan_plan import Plan
+from jobs.stored_estate import stored_estate
 from legacy import lint, read_estate
 from settings import PROJECT_ROOT
 
@@ -76,7 +80,7 @@ def state(engine: Engine) -> Sequence[Any]:
 def places(engine: Engine) -> list[dict[str, Any]]:
     return rows(
         engine,
-        "SELECT process_key, file, line, text_line, text_digest, lost FROM catalog.process_text "
+        "SELECT process_key, file, line, text_line, text_digest, lost FROM catalog.process_place "
         "JOIN catalog.process USING (process_id) ORDER BY 1",
     )
 
@@ -168,11 +172,11 @@ def test_jobs_that_move_within_the_files_keep_their_new_place(engine: Engine, tm
     }
 
 
-@pytest.mark.parametrize("stretches", [0, 500])
+@pytest.mark.parametrize("largest", [1, 2, 4, 500])
 def test_only_what_stands_below_moves(
-    engine: Engine, tmp_path: Path, stretches: int, monkeypatch: pytest.MonkeyPatch
+    engine: Engine, tmp_path: Path, largest: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("jobs.estates.MOST_STRETCHES", stretches)
+    monkeypatch.setattr("catalog.estates._LARGEST_BLOCK", largest)
     jobs = [f"insert_job: J{number}\nmachine: m\n" for number in range(6)]
     run(engine, tmp_path, "".join(jobs))
     run(engine, tmp_path, "".join(jobs), instance="PRD")  # the same file, and another estate
@@ -189,6 +193,38 @@ def test_only_what_stands_below_moves(
     assert run(engine, tmp_path, "".join(jobs)).counts["changed"] == 0
     found = {each["process_key"]: each["line"] for each in places(engine)}
     assert (found["AUTOSYS/J5"], found["AUTOSYS/J0"], found["AUTOSYS/J2"]) == (1, 10, 6)
+
+
+def test_places_are_right_after_any_changes(
+    engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("catalog.estates._LARGEST_BLOCK", 3)
+    chance = Random(5)  # noqa: S311 - the same at each run
+    jobs = {number: f"insert_job: J{number}\nmachine: m\n" for number in range(15)}
+    order = list(jobs)
+    for round_ in range(25):
+        content = "".join(jobs[number] for number in order)
+        run(engine, tmp_path, content, may_retire_most=True)
+        lines = {
+            found[1]: number
+            for number, line in enumerate(content.split("\n"), 1)
+            if (found := re.match(r"insert_job: (J\d+)", line))
+        }
+        active = {
+            key.rpartition("/")[2] for key, standing in processes(engine).items() if standing == "ACTIVE"
+        }
+        assert active == set(lines)
+        found = {each["process_key"].rpartition("/")[2]: each for each in places(engine)}
+        assert {name: found[name]["line"] for name in active} == lines
+        assert {name: found[name]["text_line"] for name in active} == lines
+        for _ in range(chance.randrange(3)):
+            jobs[chance.choice(order)] += f"max_run_alarm: {round_}\n"
+        if chance.random() < 0.3:
+            order.insert(0, order.pop(chance.randrange(len(order))))
+        if chance.random() < 0.3:
+            number = len(jobs)
+            jobs[number] = f"insert_job: J{number}\nmachine: m\n"
+            order[chance.randrange(len(order))] = number
 
 
 def test_a_removed_job_is_retired_and_comes_back_under_its_id(engine: Engine, tmp_path: Path) -> None:
@@ -460,6 +496,180 @@ def test_a_listing_alone_does_not_undo_a_description(engine: Engine, tmp_path: P
     assert plan.changed == {}
     [error] = plan.errors
     assert "SALES.LOAD is described in" in error.message
+
+
+def scan_as(engine: Engine, tmp_path: Path, instance: str, **files: str) -> Plan:
+    paths = []
+    for name, content in files.items():
+        path = tmp_path / name.replace("_", ".")
+        path.write_text(content)
+        paths.append(path)
+    return scan(engine, paths, instance)
+
+
+def after(engine: Engine, key: str) -> list[tuple[str, str, str]]:
+    found = [each for each in state(engine)[1] if each["process_key"] == key and each["holds"]]
+    return [(each["upstream_technology"], each["upstream_instance"], each["upstream_name"]) for each in found]
+
+
+def test_what_nobody_knows_is_told_where_a_description_names_it(engine: Engine, tmp_path: Path) -> None:
+    text = (
+        "- name: A.LOAD\n  technology: db2_sp\n  after: [autosys/LAOD, autosis/LOAD, B.LOAD, mail.sh]\n"
+        "- name: mail.sh\n  technology: shell\n  after:\n    - db2_sp/A.LOAD\n    - autosys/LOAD\n"
+    )
+    plan = scan_all(engine, tmp_path, a_jil=ESTATE, p_yaml=text)
+    told = f"{tmp_path / 'p.yaml'}:3: %s: A.LOAD.after: %s [entry/after]"
+    assert [str(each) for each in plan.errors] == [
+        told % ("error", "'autosis/LOAD' is no name: write NAME, autosys/JOB, autosys/INSTANCE/JOB, shell/NAME "
+                "(the process is kept without it)")
+    ]  # fmt: skip
+    assert [str(each) for each in plan.doubts] == [
+        told % ("warning", f"{name} is neither in these files nor in the catalog ({hint})")
+        for name, hint in (
+            ("autosys/LAOD", "did you mean autosys/LOAD?"),
+            ("B.LOAD", "is it misspelt, or yet to be scanned?"),
+            ("mail.sh", "did you mean shell/mail.sh?"),
+        )
+    ]
+    assert plan.warnings == 3
+    assert after(engine, "SHELL/mail.sh") == [("AUTOSYS", "", "LOAD"), ("DB2_SP", "", "A.LOAD")]
+    assert len(after(engine, "DB2_SP/A.LOAD")) == 3
+    again = scan_all(engine, tmp_path, p_yaml=text)
+    assert (again.errors, again.doubts) == (plan.errors, plan.doubts)
+
+
+def test_what_the_catalog_knows_is_no_doubt_until_it_is_gone(engine: Engine, tmp_path: Path) -> None:
+    text = "- name: mail.sh\n  technology: shell\n  after: [autosys/LOAD, autosys/PRD/LOAD]\n"
+    scan_as(engine, tmp_path, "PRD", a_jil=ESTATE)
+    [doubt] = scan_all(engine, tmp_path, p_yaml=text).doubts
+    assert doubt.message.startswith("autosys/LOAD is neither")
+    assert doubt.hint == "did you mean autosys/PRD/LOAD?"
+    assert scan_as(engine, tmp_path, "PRD", p_yaml=text).doubts == ()
+    assert set(after(engine, "SHELL/mail.sh")) == {("AUTOSYS", "PRD", "LOAD")}
+    assert len(scan_as(engine, tmp_path, "PRD", a_jil=BOX + WATCH, p_yaml=text).doubts) == 2
+
+
+def test_descriptions_have_no_scheduler(engine: Engine, tmp_path: Path) -> None:
+    assert scan_as(engine, tmp_path, "PRD", p_yaml=DESCRIBED).instance == ""
+    assert scan_as(engine, tmp_path, "PRD", a_jil=ESTATE, p_yaml=DESCRIBED).instance == "PRD"
+    found = rows(engine, "SELECT instance FROM catalog.estate_scan ORDER BY scanned_at")
+    assert [each["instance"] for each in found] == ["", "PRD"]
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        (DESCRIBED.replace("db2_procedure", "db2_procedur"), "DB2_SP/SALES.LOAD"),
+        (DESCRIBED.replace("SALES.LOAD", "SALES LOAD"), "DB2_SP/SALES.LOAD"),
+        (DESCRIBED.replace("  reads: ", "  read: "), "DB2_SP/SALES.LOAD"),
+        (DESCRIBED.replace("- name: mail.sh", "-name: mail.sh"), "SHELL/mail.sh"),
+        (
+            DESCRIBED.replace("mail.sh\n  technology: shell", "SALES.LOAD\n  technology: db2_sp"),
+            "SHELL/mail.sh",
+        ),
+    ],
+)
+def test_an_entry_that_cannot_be_read_retires_nothing(
+    engine: Engine, tmp_path: Path, text: str, name: str
+) -> None:
+    scan_all(engine, tmp_path, a_jil=ESTATE, p_yaml=DESCRIBED)
+    plan = scan_all(engine, tmp_path, a_jil=ESTATE, p_yaml=text)
+    assert plan.errors != ()
+    assert (plan.removed, name in plan.kept) == ((), True)
+    assert set(processes(engine).values()) == {"ACTIVE"}
+    assert scan_all(engine, tmp_path, a_jil=ESTATE, p_yaml=DESCRIBED).counts["changed"] == 0
+
+
+def test_what_two_files_describe_counts_once_and_what_two_list_adds_up(
+    engine: Engine, tmp_path: Path
+) -> None:
+    listing = "procedure,object,access\nSALES.LOAD,SALES.%s,write\n"
+    files = {"p_yaml": DESCRIBED, "q_yaml": DESCRIBED, "d_csv": listing % "A", "e_csv": listing % "B"}
+    plan = scan_all(engine, tmp_path, **files)
+    assert [f"{each.file}:{each.line} {each.rule}" for each in plan.errors] == [
+        f"{tmp_path / 'q.yaml'}:{line} entry/duplicate" for line in (1, 6)
+    ]
+    found = {each["pattern"] for each in state(engine)[2] if each["direction"] == "writes"}
+    assert found == {"db2:SALES.A", "db2:SALES.B"}
+
+
+def test_a_listing_that_cannot_be_read_retires_nothing(engine: Engine, tmp_path: Path) -> None:
+    listing = "procedure,object,access\nS.A,S.T,read\nS.B,S.T,write\nS.C,S.T,read\n"
+    scan_all(engine, tmp_path, d_csv=listing)
+    assert scan_all(engine, tmp_path, d_csv=listing.replace("write", "wriet")).kept == ("DB2_SP/S.B",)
+    plan = scan_all(engine, tmp_path, d_csv=listing.replace("S.B,S.T,write\n", ""))
+    assert (plan.removed, plan.kept) == (("DB2_SP/S.B",), ())
+
+
+@pytest.mark.parametrize(
+    "slip",
+    [
+        "insrt_job: LOAD",
+        "insert_job LOAD",
+        "insert-job: LOAD",
+        "insertjob:LOAD",
+        "insert_job: ",
+        "insert_job: LO\\AD",
+    ],
+)
+def test_a_job_that_cannot_be_read_is_not_retired(engine: Engine, tmp_path: Path, slip: str) -> None:
+    run(engine, tmp_path, ESTATE)
+    for _ in range(2):  # and so it is when its text is known
+        plan = run(engine, tmp_path, ESTATE.replace("insert_job: LOAD", slip))
+        assert [each.gravity for each in plan.errors] == ["ERROR"]
+        assert (plan.removed, plan.kept) == ((), ("LOAD",))
+        assert processes(engine)["AUTOSYS/BOX/LOAD"] == "ACTIVE"
+    plan = run(engine, tmp_path, BOX + WATCH)
+    assert (plan.removed, plan.kept) == (("LOAD",), ())
+
+
+def test_what_goes_with_a_slip_elsewhere_is_retired(engine: Engine, tmp_path: Path) -> None:
+    run(engine, tmp_path, ESTATE)
+    plan = run(engine, tmp_path, BOX + LOAD + "insrt_job: OTHER\nmachine: m\n")
+    assert (plan.removed, plan.kept) == (("WATCH",), ())
+
+
+MACHINES = (
+    "insert_machine: m1\ntype: a\nnode_name: m1.example\n\ninsert_resource: TAPES\nres_type: R\namount: 2\n"
+    "insert_glob: DAY\nvalue: 1\n"
+)
+CALENDARS = (
+    "calendar: OPEN\n02/01/2027 00:00\n13/01/2027\n\ncalendar: SHUT\ndescription: feasts\n03/01/2027\n"
+)
+
+
+def objects(engine: Engine) -> dict[tuple[str, str], str]:
+    found = rows(engine, "SELECT instance, kind, name, source FROM catalog.estate_object")
+    assert len({each["instance"] for each in found}) <= 1
+    return {(each["kind"], each["name"]): each["source"] for each in found}
+
+
+def test_what_there_is_beside_jobs_is_kept_as_written(engine: Engine, tmp_path: Path) -> None:
+    run(engine, tmp_path, ESTATE, MACHINES, CALENDARS, instance="PRD")
+    found = objects(engine)
+    assert set(found) == {
+        ("machine", "m1"), ("resource", "TAPES"), ("glob", "DAY"), ("calendar", "OPEN"), ("calendar", "SHUT"),
+    }  # fmt: skip
+    assert "insert_machine: m1\ntype: a\nnode_name: m1.example\n" in found["machine", "m1"]
+    assert found["calendar", "OPEN"] == "calendar: OPEN\n02/01/2027 00:00\n13/01/2027\n"
+    run(engine, tmp_path, ESTATE, MACHINES.replace("TAPES", "DISKS"), instance="PRD")
+    assert set(objects(engine)) == set(found) - {("resource", "TAPES")} | {("resource", "DISKS")}
+
+
+def test_the_stored_estate_is_the_one_that_was_read(engine: Engine, tmp_path: Path) -> None:
+    clock = "insert_job: TICK\nmachine: m1\ndate_conditions: 1\nrun_calendar: OPEN\nstart_times: 10:00\n"
+    run(engine, tmp_path, ESTATE + clock + "insert_job: GONE\nmachine: m\n", MACHINES, CALENDARS)
+    run(engine, tmp_path, "# moved\n" + ESTATE + clock, MACHINES, CALENDARS)
+    read = read_estate([tmp_path / name for name in ("0.jil", "1.jil", "2.jil")])
+    kept = stored_estate(engine, "")
+    assert kept.jobs == read.jobs
+    assert kept.things == read.things
+    assert (kept.calendars.calendars, kept.calendars.cycles) == (
+        read.calendars.calendars,
+        read.calendars.cycles,
+    )
+    assert kept.waits_for == read.waits_for
+    assert stored_estate(engine, "PRD").jobs == {}
 
 
 def test_the_estate_of_the_demo_is_in_order_and_delivers_the_feed(engine: Engine) -> None:

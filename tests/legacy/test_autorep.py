@@ -29,6 +29,18 @@ def short(report):
     ]
 
 
+def test_a_row_of_a_time_that_is_yet_to_come_costs_itself_alone():
+    found = read(
+        HEADER
+        + """\
+LOAD                         03/04/2026 22:03:41  03/04/2099 22:31:09  SU    711/1    0
+CHECK                        03/04/2026 22:31:10  03/04/2026 22:31:11  SU    711/1    0
+"""
+    )
+    assert [event.process for event in found.events] == ["CHECK"]
+    assert "LOAD: 03/04/2099 22:31:09 is no time: 2099-03-04 22:31:09Z is yet to come" in str(found.errors[0])
+
+
 def test_the_last_run_of_each_job():
     found = read(
         HEADER

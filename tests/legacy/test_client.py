@@ -23,7 +23,7 @@ import pytest
 
 from legacy.client import write
 
-SHELLS = [shell for shell in ("dash", "bash", "busybox") if shutil.which(shell)]
+SHELLS = [shell for shell in ("dash", "bash", "busybox", "ksh", "mksh") if shutil.which(shell)]
 PYTHONS = [
     found
     for found in (sys.executable, *map(str, sorted(Path.home().glob(".pyenv/versions/3.6*/bin/python"))))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
+import re
+from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -99,7 +100,70 @@ def test_the_same_words_have_the_same_key_wherever_they_stand():
     )
     assert other.events[1].key == one.key
     assert only(json.dumps({**FULL, "exit_code": 1})).key != one.key
-    assert only(json.dumps({**FULL, "key": "mine"})).key == "mine"
+
+
+def test_a_key_of_ones_own_is_one_of_a_process_run_and_status():
+    keys = {
+        only(json.dumps({"key": "night-7", "status": "SU", **about})).key
+        for about in (
+            {"process": "A"},
+            {"process": "B"},
+            {"process": "A", "instance": "PRD"},
+            {"process": "A", "technology": "SHELL"},
+            {"process": "A", "run": 7},
+            {"process": "A", "status": "RUNNING"},
+            {"dataset": "ops/a"},
+            {"dataset": "ops/b"},
+            {"dataset": "ops/b", "partition": "2013-01-01"},
+        )
+    }
+    assert len(keys) == 9
+    again = {"key": "night-7", "status": "SU", "process": "A", "exit_code": 0, "at": "2026-11-28T04:00:00Z"}
+    assert only(json.dumps(again)).key in keys
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ('{"job": "A", "status": "SU", "at": "2026-11-28T03:00:00Z", "end_time": ""}', "feed.json"),
+        ('{"job": "A", "status": "SU", "end_time": null, "at": "2026-11-28T03:00:00Z", "time": " "}', "feed.json"),
+        ("job=A\nstatus=SU\nat=2026-11-28T03:00:00Z\nend_time=\n", "feed.txt"),
+        ("job,status,at,end_time\nA,SU,2026-11-28T03:00:00Z,\n", "feed.csv"),
+        ("status=\nat=2026-11-28T03:00:00Z\n", "A.ok"),
+    ],
+)  # fmt: skip
+def test_an_empty_value_takes_no_others_place(text, name):
+    event = only(text, name)
+    assert (event.process, event.state, event.at) == ("A", RunState.SUCCESS, AT.replace(hour=3, minute=0))
+
+
+def test_an_output_has_other_names_for_its_fields_and_may_leave_them_empty():
+    given = {
+        "dataset": "ops/a",
+        "path": "/data/a.csv",
+        "location": "",
+        "rows": 5,
+        "version": None,
+        "time": "late",
+    }
+    (output,) = only(json.dumps({"process": "A", "status": "SU", "outputs": [given]})).outputs
+    assert (output.location, output.row_count, output.tag) == ("/data/a.csv", 5, None)
+    assert output.metadata == {"time": "late"}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("job=A\nSTATUS=SU\nrun=1\nSTATUS=FA\n", "status is said twice: 'SU' in line 2, 'FA' in line 4"),
+        ("job,status,state\nA,SU,FA\n", "status is said twice: 'SU' as status, 'FA' as state"),
+        ('{"job": "A", "status": "SU", "state": "FA"}', "status is said twice: 'SU' as status, 'FA' as state"),
+        ('{"job": "A", "status": "SU", "status": "FA"}', "status is said twice: 'SU' and 'FA'"),
+    ],
+)  # fmt: skip
+def test_what_is_said_twice_and_differently_is_wrong(text, said):
+    assert said in " ".join(errors(text))
+    assert read(text).events == ()
+    assert only(text.replace("FA", "SU")).state is RunState.SUCCESS
 
 
 def test_the_short_form_registers_a_dataset():
@@ -174,6 +238,25 @@ def test_flags_say_it_by_their_name_alone():
     assert (event.box, event.process, event.run, event.state) == ("NIGHT", "LOAD", "7", RunState.SUCCESS)
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["842 rows\n", "Sat Nov 28 04:15", "[04:15:00] begins\n[04:16:00] ends", "Lines: 842\nall well", "{log}"],
+)  # fmt: skip
+@pytest.mark.parametrize("ending", ["done", "DONE", "Ok"])
+def test_a_flag_may_hold_any_text(text, ending):
+    event = only(text, f"LOAD_FLIGHTS_20130101.{ending}")
+    assert (event.process, event.state, event.partition) == ("LOAD_FLIGHTS", RunState.SUCCESS, "2013-01-01")
+    assert event.payload["text"] == text.strip()
+
+
+@pytest.mark.parametrize(
+    "text", ['{"status": "FAILURE", "ru', "status=FAILURE\nwhat", '[{"status": "FA"', "status=\xb7"]
+)
+def test_a_report_that_is_broken_is_no_text_of_a_flag(text):
+    assert read(text, "LOAD.done").events == ()
+    assert errors(text, "LOAD.done")
+
+
 def test_what_is_in_a_flag_wins_over_its_name():
     event = only("status=FAILURE\nrun=3\n", "LOAD_20130101.done")
     assert (event.process, event.state, event.run, event.partition) == (
@@ -227,6 +310,84 @@ def test_a_wrong_report_costs_itself_alone():
     found = read("job=A\nstatus=SU\n\njob=B\nwhat\n\njob=C\nstatus=SU\n", "feed.txt")
     assert [event.process for event in found.events] == ["A", "C"]
     assert [error.line for error in found.errors] == [4]
+
+
+def test_a_broken_element_of_an_array_costs_itself_alone_and_is_told_by_its_number():
+    broken = [
+        '{"process": "X", "status": SU}',
+        '{"process": "X", "status": "SU",}',
+        '{"process": "X", "outputs": [{"dataset": "a" "b"}, {}], "metadata": {"x": "}]"}, "status"}',
+        '{\n"process": "X,\n"status": "SU"\n}',
+        "X, SU",
+    ]
+    good = [f'{{"process": "{name}", "status": "SU"}}' for name in "ABCDEF"]
+    elements = [each for pair in zip(good, [*broken, ""], strict=True) for each in pair if each]
+    for text in (f"[{', '.join(elements)}]", f"[\n{', '.join(elements)}\n]\n", "\n\n".join(elements)):
+        assert [event.process for event in read(text).events] == list("ABCDEF")
+        assert len(errors(text)) > len(broken)
+    assert [error[: error.index(" is ")] for error in errors(f"[{', '.join(elements)}]")][:4] == [
+        *(f"drop/feed.json:1: error: element {number}: it" for number in (2, 4, 6)),
+        "drop/feed.json:2: error: element 8: it",
+    ]
+    found = errors('[{"process": "A", "status": "SU"}, {"process": "B", "status": "?"}]')
+    assert found[0].startswith("drop/feed.json:1: error: B.status: element 2: there is no status")
+
+
+@pytest.mark.parametrize("cut", ['{"process": "B", "status": "SU", ', '{"a": [1, }, ', '{"process": "B'])
+def test_what_cannot_be_told_from_a_broken_element_is_not_guessed(cut):
+    inner = (
+        '{"process": "C", "outputs": [{"process": "D", "status": "SU"}, {"process": "E", "status": "SU"}]}'
+    )
+    found = read(f'[{{"process": "A", "status": "SU"}}, {cut}{inner}]')
+    assert [event.process for event in found.events] == ["A"]
+    assert "what follows it is not read" in str(found.errors[0])
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("at", "2027-11-28T04:15:00Z"), ("started_at", "2099-01-01T00:00:00Z"), ("end_time", 4_000_000_000)],
+)
+def test_a_time_that_is_yet_to_come_is_refused_with_both_times(field, value):
+    (error,) = errors(json.dumps({"process": "A", "status": "SU", field: value}))
+    named = "at" if field == "end_time" else field
+    assert re.search(
+        rf"A.{named}: \d{{4}}-.*Z is yet to come, as it is \d{{4}}-.*Z now: are the clock and", error
+    )
+
+
+@pytest.mark.parametrize("value", ["1970-01-01T00:00:00Z", "0001-01-01T00:00:00Z", 0, 20261128])
+def test_a_time_of_a_clock_that_was_never_set_is_refused(value):
+    (error,) = errors(json.dumps({"process": "A", "status": "SU", "at": value}))
+    assert "is before 1990: was the clock of the sender set? [report/field]" in error
+
+
+def test_a_clock_may_be_some_minutes_ahead():
+    soon = datetime.now(UTC).replace(microsecond=0) + timedelta(minutes=10)
+    assert only(json.dumps({"process": "A", "status": "SU", "at": soon.isoformat()})).at == soon
+
+
+def test_the_time_of_a_file_is_looked_at_where_it_stands_for_one_that_is_missing():
+    later = datetime.now(UTC) + timedelta(days=365)
+    (error,) = read("", "LOAD.done", at=later).errors
+    assert error.attribute == "at"
+    assert "is missing, and the file's own time will not do" in error.message
+    assert only("at=2026-11-28T04:15:00Z", "LOAD.done", at=later).at == AT
+
+
+def test_a_date_may_be_a_number():
+    assert only('{"process": "A", "status": "SU", "business_date": 20130131}').partition == "2013-01-31"
+
+
+@pytest.mark.parametrize("value", ["31.01.2013", "2013-13-01", "20131301", 20131301, 5, True, "yesterday"])
+def test_the_forms_of_a_date_are_said(value):
+    (error,) = errors(json.dumps({"process": "A", "status": "SU", "business_date": value}))
+    assert "business_date: " in error
+    assert "is no date; one is written 2013-01-31, 20130131 or 01/31/2013" in error
+
+
+def test_the_forms_of_a_time_are_said():
+    (error,) = errors('{"process": "A", "status": "SU", "at": "28.11.2026 04:15"}')
+    assert "A.at: '28.11.2026 04:15' is no time; one is written 2026-11-28T04:15:00Z or, as Autosys" in error
 
 
 def test_a_cut_off_first_line_of_many_costs_itself_alone():

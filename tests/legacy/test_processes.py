@@ -2,6 +2,7 @@
 
 from catalog.records import Technology
 from legacy.db2 import read_listing
+from legacy.findings import Gravity
 from legacy.processes import read_processes
 from legacy.tools import Direction
 
@@ -15,7 +16,7 @@ GOOD = """\
   writes: [SALES.DAILY, /data/out/daily.csv]
 - name: nightly.sh
   technology: Shell
-  after: [SALES.LOAD, autosys/PRD/NIGHT_JOB, autosys/OTHER, db2_sp/SALES.LOAD]
+  after: [SALES.LOAD, autosys/PRD/NIGHT_JOB, autosys/OTHER, db2_sp/SALES.LOAD, autosis/OTHER, shell/PRD/x]
 """
 
 
@@ -26,10 +27,12 @@ def test_processes_are_read_with_what_they_run_after():
     assert load.description.reads == ["SALES.ORDERS"]
     assert nightly.technology is Technology.SHELL
     assert list(nightly.after()) == [
-        (Technology.SHELL, "", "SALES.LOAD"),
-        (Technology.AUTOSYS, "PRD", "NIGHT_JOB"),
-        (Technology.AUTOSYS, "", "OTHER"),
-        (Technology.DB2_SP, "", "SALES.LOAD"),
+        ("SALES.LOAD", Technology.SHELL, "", "SALES.LOAD"),
+        ("autosys/PRD/NIGHT_JOB", Technology.AUTOSYS, "PRD", "NIGHT_JOB"),
+        ("autosys/OTHER", Technology.AUTOSYS, None, "OTHER"),
+        ("db2_sp/SALES.LOAD", Technology.DB2_SP, "", "SALES.LOAD"),
+        ("autosis/OTHER", None, "", "OTHER"),
+        ("shell/PRD/x", None, "", "shell/PRD/x"),
     ]
 
 
@@ -63,9 +66,19 @@ def test_a_wrong_entry_is_lost_by_line_and_field_and_the_others_stay():
 
 
 def test_a_text_without_entries_is_one_finding():
-    assert [str(each) for each in read_processes("processes:\n  - name: a\n", "p.yaml")[1]] == [
+    assert [str(each) for each in read_processes("# none yet\n---\n", "p.yaml")[1]] == [
         "p.yaml: warning: there is no entry in it: write a list, each entry beginning with `- name:` [entry/nothing]"
     ]
+
+
+def test_what_stands_before_the_entries_is_not_lost_without_a_word():
+    for text, line in (
+        ("processes:\n  - name: a\n", 1),
+        ("# x\n\n-name: a\n  technology: shell\n" + GOOD, 3),
+    ):
+        found, [finding] = read_processes(text, "p.yaml")
+        assert len(found) in (0, 2)
+        assert (finding.rule, finding.gravity, finding.line) == ("entry/outside", Gravity.ERROR, line)
 
 
 def test_a_listing_gives_each_procedure_its_tables():

@@ -61,6 +61,19 @@ def test_without_a_date_it_is_the_last_whole_partition(
     assert partition_of(definition, None, MOMENT) == key
 
 
+BUSINESS_DAYS = dg.DailyPartitionsDefinition(
+    start_date="2013-01-01", exclusions=["0 0 * * 6,0", datetime(2026, 11, 26, tzinfo=UTC)]
+)
+
+
+@pytest.mark.parametrize(
+    ("day", "key"),
+    [(27, "2026-11-25"), (28, "2026-11-27"), (29, "2026-11-27"), (30, "2026-11-27")],
+)
+def test_without_a_date_on_a_day_that_is_left_out_it_is_the_last_before(day: int, key: str) -> None:
+    assert partition_of(BUSINESS_DAYS, None, datetime(2026, 11, day, 4, 15, tzinfo=UTC)) == key
+
+
 @pytest.mark.parametrize(
     ("definition", "stated", "why"),
     [

@@ -138,7 +138,7 @@ def test_what_the_database_refuses_costs_its_own_file_only(engine, folder, monke
                 connection.connection.driver_connection.execute("SELECT 'x'::int")
         return ingest(engine, events)
 
-    monkeypatch.setattr(completion_intake, "ingest", refuse)
+    monkeypatch.setattr("catalog.ingestion.ingest", refuse)
     for number in range(5):
         drop(folder, f"{number}.json", document(run=str(number)))
     drop(folder, "bad.json", document("BAD"))
@@ -150,6 +150,8 @@ def test_what_the_database_refuses_costs_its_own_file_only(engine, folder, monke
 
 HIGH_DATE = "process,status,run,end_time\nDB2A,SU,1,9999-12-31 23:59:59\n"
 DEEP = '{"dataset": "m/deep", "status": "SUCCESS", "foo": ' + "[" * 900 + "]" * 900 + "}"
+
+LONG = "".join(chr(0x10000 + number**5 % 0x90001) for number in range(500))  # more than an index holds, twice
 
 
 @pytest.mark.parametrize(
@@ -164,6 +166,12 @@ DEEP = '{"dataset": "m/deep", "status": "SUCCESS", "foo": ' + "[" * 900 + "]" * 
             "gone.json",
             document("ODD", outputs=[{"dataset": "m/one", "location": "/nowhere/at/all", "measure": True}]),
             True,
+        ),
+        ("future.json", document("ODD", minutes=10**6), False),
+        (
+            "long.json",
+            document("ODD", outputs=[{"dataset": "m/one", "version": LONG, "partition": LONG[::-1]}]),
+            False,
         ),
     ],
 )
@@ -243,6 +251,64 @@ def test_any_fsspec_uri_will_do(engine):
     folder.retry("bad.json")
     assert files.exists("/drop/bad.json")
     files.rm("/drop", recursive=True)
+
+
+@pytest.mark.parametrize(
+    ("output", "why"),
+    [
+        ({}, "the report names no location"),
+        ({"location": "s3://b/c"}, "s3://b/c is not on this machine"),
+        ({"location": "/nowhere/at/all", "format": "csv"}, "there is no file at /nowhere/at/all"),
+        ({"location": "/nowhere/at/all", "format": "vsam"}, "files of format 'vsam' are not read, but those of csv, "),
+        ({"location": "{broken}", "format": "parquet"}, "broken.parquet: it is no parquet"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_measured_is_said_in_the_log_and_to_dagster(
+    engine, folder, instance, tmp_path, output, why
+):
+    broken = tmp_path / "broken.parquet"
+    broken.write_bytes(b"no parquet")
+    output = {name: value.replace("{broken}", str(broken)) for name, value in output.items()}
+    drop(folder, "load.json", document(outputs=[{"dataset": "ops/raw", "measure": "yes", **output}]))
+    with dg.build_sensor_context(instance=instance) as context:
+        warnings = []
+        context.log.warning = warnings.append
+        completions_sensor()(context)
+    (warning,) = warnings
+    assert warning.startswith(f"{folder.location}/load.json:1: ops/raw was not measured: ")
+    assert why in warning
+    raw = instance.get_latest_materialization_event(dg.AssetKey(["ops", "raw"])).asset_materialization
+    assert why in raw.metadata["not measured"].value
+    assert "dagster/row_count" not in raw.metadata
+
+
+def test_the_same_key_of_two_jobs_and_of_two_datasets_is_of_each(engine, folder):
+    drop(folder, "1.json", document("LOAD", key="night"))
+    drop(folder, "2.json", document("CHECK", key="night"))
+    drop(folder, "3.json", '{"dataset": "ops/a", "status": "SU", "version": "1", "key": "night"}')
+    drop(folder, "4.json", '{"dataset": "ops/b", "status": "SU", "version": "1", "key": "night"}')
+    taken = take_in(engine, folder, WITHIN)
+    assert (taken.ingested.new, taken.ingested.repeated, taken.ingested.versions) == (4, 0, 2)
+    drop(folder, "5.json", document("LOAD", key="night", exit_code=0))
+    assert take_in(engine, folder, WITHIN).ingested.repeated == 1
+
+
+def test_a_broken_element_leaves_the_others_and_puts_the_file_into_quarantine(engine, folder):
+    text = f'[{document()}, {{"process": "B", "status": SU}}, {document(run="2")}]'
+    drop(folder, "feed.json", text)
+    assert take_in(engine, folder, WITHIN).ingested.new == 2
+    (bad,) = folder.quarantined()
+    assert "element 2: it is no JSON" in bad.reason
+    assert Path(bad.place).read_text() == text
+
+
+def test_a_report_from_the_future_blocks_no_later_one(engine, folder):
+    drop(folder, "1.json", document(minutes=10**6, outputs=[{"dataset": "ops/raw", "version": "future"}]))
+    drop(folder, "2.json", document(run="2", outputs=[{"dataset": "ops/raw", "version": "right"}]))
+    taken = take_in(engine, folder, WITHIN)
+    assert (taken.files, len(taken.problems)) == (1, 1)
+    assert "LOAD.at: 2028-10-21 08:35:00Z is yet to come, as it is 20" in folder.quarantined()[0].reason
+    assert queries.published(engine, ["ops/raw"])[0].version.tag == "right"
 
 
 def test_dagster_is_told_once_of_the_job_and_of_its_outputs(engine, instance):

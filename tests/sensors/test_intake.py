@@ -24,6 +24,7 @@ from sqlalchemy import Engine
 
 from catalog.database import transaction
 from catalog.errors import CatalogUnavailable
+from catalog.ingestion import ingest
 from cli.intake import is_up
 from cli.intake import server as intake_server
 from legacy.client import write
@@ -92,8 +93,8 @@ def events(engine: Engine) -> list[dict[str, Any]]:
     ids=["document", "array", "line", "pretty", "windows"],
 )
 def test_a_document_is_an_event(served: Served, engine: Engine, body: str) -> None:
-    assert served.post(body.encode()) == (202, {"accepted": 1, "repeated": 0, "rejected": []})
-    assert served.post(body.encode()) == (202, {"accepted": 0, "repeated": 1, "rejected": []})
+    assert served.post(body.encode()) == (202, {"accepted": 1, "repeated": 0, "rejected": [], "warnings": []})
+    assert served.post(body.encode()) == (202, {"accepted": 0, "repeated": 1, "rejected": [], "warnings": []})
     [event] = events(engine)
     assert (event["process_key"], event["run"], event["state"]) == ("AUTOSYS/LOAD", "7", "SUCCESS")
 
@@ -125,6 +126,26 @@ def test_what_cannot_be_read_is_400(served: Served, engine: Engine, body: bytes)
     assert answer["accepted"] == 0
     assert answer["rejected"]
     assert events(engine) == []
+
+
+def test_an_array_with_nothing_in_it_is_taken(served: Served) -> None:
+    assert served.post("[]") == (202, {"accepted": 0, "repeated": 0, "rejected": [], "warnings": []})
+
+
+def test_a_wrong_element_of_an_array_is_told_by_its_number(served: Served, engine: Engine) -> None:
+    good = json.dumps(DOCUMENT)
+    status, answer = served.post(f'[{good}, {{"process": "B" "x"}}, {{"process": "C", "status": "?"}}]')
+    assert (status, answer["accepted"]) == (202, 1)
+    assert [each["message"].partition(":")[0] for each in answer["rejected"]] == ["element 2", "element 3"]
+
+
+def test_that_nothing_is_measured_here_is_said(served: Served, engine: Engine, tmp_path: Path) -> None:
+    (tmp_path / "raw.csv").write_text("a\n1\n")
+    document = {"dataset": "ops/raw", "status": "SU", "location": str(tmp_path / "raw.csv"), "measure": True}
+    status, answer = served.post(json.dumps(document))
+    assert (status, answer["accepted"]) == (202, 1)
+    [warning] = answer["warnings"]
+    assert "ops/raw was not measured: no file is read for a report over HTTP" in warning
 
 
 @pytest.mark.parametrize("odd", ['"at": "9999-12-31T23:59:59-05:00"', f'"foo": {"[" * 900}{"]" * 900}'])
@@ -204,18 +225,19 @@ def test_what_nobody_can_keep_is_503(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_a_document_that_the_database_refuses_keeps_no_other_out(
     served: Served, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = intake.ingest
+    real = ingest
 
     def refusing(engine: Engine, found: Any) -> Any:
         if any(event.process == "POISON" for event in found):
             raise psycopg.DataError("invalid byte")
         return real(engine, found)
 
-    monkeypatch.setattr(intake, "ingest", refusing)
+    monkeypatch.setattr("catalog.ingestion.ingest", refusing)
     lines = [json.dumps({"process": name, "status": "SU"}) for name in ("A", "POISON", "B")]
     status, answer = served.post("\n".join(lines))
     assert (status, answer["accepted"]) == (202, 2)
-    assert answer["rejected"] == [{"line": 2, "field": None, "message": "cannot be stored: invalid byte"}]
+    message = "the catalog does not take it: invalid byte"
+    assert answer["rejected"] == [{"line": 2, "field": None, "message": message}]
 
 
 def test_many_at_once_are_each_taken_once(served: Served, engine: Engine) -> None:

@@ -83,4 +83,3 @@ def test_what_a_report_asks_for_is_measured(engine, landing, declared):
     (row,) = queries.published(engine, ["ops/orders"])
     assert (row.version.row_count, row.version.byte_size) == (2, len(LINES))
     assert row.version.checksum
-    assert "not_reported" not in row.version.metadata

@@ -7,6 +7,19 @@ ALTER TABLE catalog.process
 CREATE UNIQUE INDEX process_external ON catalog.process (organisation_id, technology, instance, external_name)
     WHERE external_name IS NOT NULL;
 
+-- The key of a process of another system: the short one, unless that is another's; then the whole one, and for good.
+CREATE FUNCTION catalog.external_key(
+    of_organisation uuid, of_technology text, of_instance text, of_name text, short_key text, whole_key text
+) RETURNS text LANGUAGE sql STABLE AS $$
+    SELECT CASE WHEN EXISTS (
+        SELECT FROM catalog.process
+        WHERE organisation_id = of_organisation
+          AND process_key IN (short_key, whole_key)
+          AND (process_key = whole_key
+               OR (technology, instance, external_name) IS DISTINCT FROM (of_technology, of_instance, of_name))
+    ) THEN whole_key ELSE short_key END
+$$;
+
 -- One reading of an estate's files that was stored. files: path, digest and size of each. counts: what it came to.
 CREATE TABLE catalog.estate_scan (
     scan_id         uuid PRIMARY KEY DEFAULT gen_random_uuid(),
@@ -19,18 +32,32 @@ CREATE TABLE catalog.estate_scan (
 );
 CREATE INDEX estate_scan_newest ON catalog.estate_scan (organisation_id, instance, scanned_at DESC);
 
+-- Texts of a file that stand one below the other, so that what is inserted above them moves them as one.
+CREATE TABLE catalog.text_block (
+    block_id        bigint PRIMARY KEY,
+    organisation_id uuid NOT NULL,
+    moved           integer NOT NULL DEFAULT 0
+) WITH (fillfactor = 70);
+
 -- Where the newest scan found a process. text_digest: of the piece of text that alone defines it, by which a later scan
 -- knows that nothing has changed; null where statements elsewhere changed it. text_line: where that piece begins.
--- lost: what could not be read of it, as lines after that.
+-- lost: what could not be read of it, as lines after that. All lines are as they were before the block moved.
 CREATE TABLE catalog.process_text (
     process_id      uuid PRIMARY KEY REFERENCES catalog.process,
     organisation_id uuid NOT NULL,
+    block_id        bigint NOT NULL REFERENCES catalog.text_block,
     file            text NOT NULL,
     line            integer NOT NULL,
     text_line       integer NOT NULL,
     text_digest     text COLLATE "C",
     lost            jsonb
-) WITH (fillfactor = 70);
+);
+CREATE INDEX process_text_block ON catalog.process_text (block_id);
+CREATE VIEW catalog.process_place AS
+SELECT process_id, text.organisation_id, block_id, file, line + moved AS line, text_line + moved AS text_line, text_digest,
+       lost
+FROM catalog.process_text text
+JOIN catalog.text_block USING (block_id);
 
 -- A process waits for another. The other is kept by its name, since it may be one that no scan has seen. orders: the one
 -- runs after the other; false for conditions that keep two apart, or that end a box. A dependency that ended keeps its row.
@@ -52,6 +79,18 @@ CREATE UNIQUE INDEX process_dependency_current ON catalog.process_dependency (
 ) WHERE valid_to IS NULL;
 CREATE INDEX process_dependency_upstream
     ON catalog.process_dependency (organisation_id, upstream_technology, upstream_instance, upstream_name);
+
+-- What the newest scan found beside jobs: machines, resources, global variables, calendars, whatever there was, as written.
+CREATE TABLE catalog.estate_object (
+    organisation_id uuid NOT NULL REFERENCES catalog.organisation,
+    instance        text COLLATE "C" NOT NULL,
+    kind            text COLLATE "C" NOT NULL,
+    name            text COLLATE "C" NOT NULL,
+    file            text NOT NULL,
+    line            integer NOT NULL,
+    source          text NOT NULL,
+    PRIMARY KEY (organisation_id, instance, kind, name)
+);
 
 -- Files or tables that processes seem to use, and what a person decided about them. dataset_id: what a confirmed one is.
 CREATE TABLE catalog.dataset_candidate (

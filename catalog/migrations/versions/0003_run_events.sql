@@ -3,6 +3,9 @@ ALTER TABLE catalog.run_attempt
     ADD COLUMN ending    text CHECK (ending IN ('GENUINE', 'FORCED', 'BYPASSED')),
     ADD COLUMN exit_code integer;
 
+-- What another system wrote it need not have counted.
+ALTER TABLE catalog.dataset_version ALTER COLUMN row_count DROP NOT NULL, ALTER COLUMN byte_size DROP NOT NULL;
+
 -- The box that a run of another system belongs to: its run that was the last to start is the parent.
 ALTER TABLE catalog.process_run ADD COLUMN parent_process_id uuid;
 CREATE INDEX process_run_box ON catalog.process_run (parent_process_id, start_ts) WHERE parent_process_id IS NOT NULL;

@@ -1,0 +1,77 @@
+"""The files of event demons' logs: whose each is, when it begins, which are copies, and in which order they come."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from datetime import UTC, datetime, tzinfo
+from pathlib import Path
+
+IDENTIFYING = 4096  # bytes at the beginning of a log that tell it from others
+_LOOKED_AT = 64 * 1024  # bytes in which a log shows its first time
+_TIME = re.compile(rb"^\[?(\d\d)/(\d\d)/(\d{4}) (\d\d):(\d\d):(\d\d).*\n", re.MULTILINE)
+_UNKNOWN = datetime(1, 1, 1)  # noqa: DTZ001 - local, as the times that it is compared with
+
+
+def instance_of(name: str) -> str:
+    """The scheduler that a log's name tells: `ACE` in `event_demon.ACE` and `event_demon.ACE.11262026`; else ''."""
+    parts = name.split(".")
+    return (
+        parts[1]
+        if parts[0] == "event_demon" and len(parts) > 1 and parts[1].isalnum() and parts[1] != "log"
+        else ""
+    )
+
+
+def in_order(paths: Iterable[Path]) -> list[Path]:
+    """Logs by the time at which they begin, which their names and dates may not tell; of copies the longest alone."""
+    found: list[tuple[bytes, Path]] = []
+    for path in sorted(paths, key=lambda path: (-_size(path), path.name)):
+        bytes_ = first_bytes(path, IDENTIFYING)
+        if bytes_ and not any(_same_lines(bytes_, other) for other, _ in found):
+            found.append((bytes_, path))
+    return sorted((path for _, path in found), key=lambda path: (_first_time(path) or _UNKNOWN, path.name))
+
+
+def is_copy(one: Path, other: Path) -> bool:
+    """Whether two logs are the same, or one of them an earlier copy of the other."""
+    return _same_lines(first_bytes(one, IDENTIFYING), first_bytes(other, IDENTIFYING))
+
+
+def _same_lines(one: bytes, other: bytes) -> bool:
+    """Whether one beginning is the other's too: by a line with its time at least, as every log may start alike."""
+    length = min(len(one), len(other))
+    return one[:length] == other[:length] and _TIME.search(one[:length]) is not None
+
+
+def begins_at(path: Path, zone: tzinfo) -> datetime | None:
+    """The UTC of the first time in a log; of one that comes twice the later. None where its beginning shows none."""
+    local = _first_time(path)
+    return local and local.replace(tzinfo=zone, fold=1).astimezone(UTC)
+
+
+def _first_time(path: Path) -> datetime | None:
+    for found in _TIME.finditer(first_bytes(path)):
+        month, day, year, hour, minute, second = map(int, found.groups())
+        try:
+            return datetime(year, month, day, hour, minute, second)  # noqa: DTZ001 - the log names no zone
+        except ValueError:
+            continue  # the line is told as wrong when it is read
+    return None
+
+
+def first_bytes(path: Path, count: int = _LOOKED_AT) -> bytes:
+    """The first bytes of a file; none of one that was purged since it was listed."""
+    try:
+        with path.open("rb") as file:
+            return file.read(count)
+    except FileNotFoundError:
+        return b""
+
+
+def _size(path: Path) -> int:
+    """In bytes; 0 of a file that is not there, as the log in the moment of its rotation."""
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
