@@ -233,12 +233,17 @@ def _executed(run: PlannedRun, instance: dg.DagsterInstance, tell: Callable[[str
 def _ending(result: dg.ExecuteInProcessResult) -> Ending:
     """Dagster's word, but for a run that was overtaken, which is the catalog's to know."""
     from catalog.database import connect
+    from catalog.errors import UnknownRun
     from catalog.queries.runs import why
     from catalog.records import RunState
 
     if not result.success:
         return Ending.FAILED
-    overtaken = any(report.state is RunState.SUPERSEDED for report in why(connect(), result.run_id))
+    try:
+        reports = why(connect(), result.run_id)
+    except UnknownRun:  # of assets that are not Headrace's
+        return Ending.SUCCESS
+    overtaken = any(report.state is RunState.SUPERSEDED for report in reports)
     return Ending.SUPERSEDED if overtaken else Ending.SUCCESS
 
 
