@@ -19,7 +19,8 @@ _PAGE = 1 << 16  # bytes read at once, so that the pages behind the dictionary s
 
 def known_values(files: Files, stored: Iterable[StoredFile], columns: Iterable[str]) -> dict[str, set[str]]:
     """The distinct values but null of those of the top-level text columns that are small or all in dictionaries."""
-    values: dict[str, set[str]] = {name: set() for name in columns}
+    # A name with a dot in it and a field within a column are called the same in a file.
+    values: dict[str, set[str]] = {name: set() for name in columns if "." not in name}
     for file in stored:
         if not values:
             break

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -12,6 +13,9 @@ import pyarrow.parquet as pq
 
 from resources.errors import WarehouseUnavailable
 from resources.files import Files, StoredFile
+
+# Spark's mark of files whose days before 1582 are those of the Julian calendar (datetimeRebaseModeInWrite=LEGACY).
+_LEGACY_CALENDAR = b"org.apache.spark.legacyDateTime"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,15 +71,18 @@ def _metadata(files: Files, file: StoredFile) -> pq.FileMetaData:
 def _footer(metadata: pq.FileMetaData, wanted: frozenset[str]) -> Footer:
     places = {metadata.schema.column(i).path: i for i in range(metadata.num_columns)}
     groups = [metadata.row_group(g) for g in range(metadata.num_row_groups)]
-    return Footer(
-        metadata.num_rows,
-        {
-            name: _merged([_bounds(group.column(places[name]), group.num_rows) for group in groups])
-            if name in places
-            else Bounds(metadata.num_rows, None)
-            for name in wanted
-        },
-    )
+    old_days = _LEGACY_CALENDAR in (metadata.metadata or {})
+
+    def bounds(name: str) -> Bounds:
+        # A name with a dot in it and a field within a column are called the same in a footer.
+        if name not in places or "." in name:
+            return Bounds(metadata.num_rows, None)
+        merged = _merged([_bounds(group.column(places[name]), group.num_rows) for group in groups])
+        if old_days and isinstance(merged.minimum, dt.date):
+            return Bounds(merged.row_count, merged.null_count)
+        return merged
+
+    return Footer(metadata.num_rows, {name: bounds(name) for name in wanted})
 
 
 def _bounds(chunk: pq.ColumnChunkMetaData, row_count: int) -> Bounds:

@@ -46,6 +46,7 @@ _SIGNATURES: Mapping[str, tuple[tuple[str, ...], frozenset[str], frozenset[str]]
     "not_null": ((), frozenset(), frozenset()),
 }
 KINDS = frozenset(_SIGNATURES) | {"sql"}
+_WHOLE_VALUES = frozenset(["equal_to", "not_equal_to", "isin", "notin"])
 
 
 def failing(check: Check, types: Mapping[str, str]) -> Column:
@@ -94,6 +95,16 @@ def validate(check: Check, types: Mapping[str, str]) -> None:
         raise InvalidCheck(
             f"Check {check.name}: {check.kind} takes the parameters {expected}; got {sorted(given)}."
         )
+    if base in _TEXT and check.kind in _WHOLE_VALUES:
+        for name in given:
+            value = check.parameters[name]
+            values = value if isinstance(value, list | tuple | set | frozenset) else [value]
+            wrong_kind = [item for item in values if not isinstance(item, str) and item is not None]
+            if wrong_kind:
+                raise InvalidCheck(
+                    f"Check {check.name}: `{name}` must be text as {check.column} is {types[check.column]}; got "
+                    f"{wrong_kind[0]!r}. Put it into quotes: YAML reads NO, on and 1 as something else."
+                )
     if base in (*_NUMBERS, *_TIMES):
         for name in given - {"include_min", "include_max"}:
             value = check.parameters[name]
@@ -107,13 +118,16 @@ def validate(check: Check, types: Mapping[str, str]) -> None:
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, int | float | Decimal)
+    return isinstance(value, int | float | Decimal) and not isinstance(value, bool)
 
 
 def _is_time(value: object) -> bool:
-    return isinstance(value, dt.date) or (
-        isinstance(value, str) and re.match(r"\s*[+-]?\d{4}", value) is not None
-    )
+    """A date or time of Python's, or text that Spark reads as one: of a full date also that there is such a day."""
+    if not isinstance(value, str):
+        return isinstance(value, dt.date)
+    found = re.fullmatch(r"\s*[+-]?\d{4,7}(-\d{1,2}(-\d{1,2}([T ].*)?)?)?\s*", value)
+    day = re.match(r"\s*(\d{4}-\d{2}-\d{2})", value)
+    return found is not None and (day is None or _date(day[1]) is not None)
 
 
 def proven(check: Check, type: str, bounds: Bounds) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from functools import reduce
 from operator import or_
@@ -26,6 +26,12 @@ PARTITION = "__partition"
 
 _EPOCH = dt.datetime.fromtimestamp(0, dt.UTC)
 _ISO = "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"
+
+# What counts from an epoch, and the value of such a count.
+_COUNTED: Mapping[str, Callable[[int], dt.date]] = {
+    "timestamp": lambda micros: _EPOCH + dt.timedelta(microseconds=micros),
+    "date": lambda days: _EPOCH.date() + dt.timedelta(days=days),
+}
 
 Key = str | None
 Failures = tuple[int, list[Any]]  # how many rows fail, and examples
@@ -92,9 +98,11 @@ def summary_aggregates(columns: Mapping[str, str], scope: Column) -> dict[str, C
         value = F.col(quoted(name))
         aggregates[f"nulls{number}"] = counted(scope & value.isNull())
         if _bounded(type):
-            # As microseconds, since PySpark would hand a timestamp over in the zone of this process, without
-            # saying so.
-            exact = F.unix_micros(value) if type == "timestamp" else value
+            # As numbers: PySpark would hand a timestamp over in the zone of this process, without saying so, and has
+            # no date after the year 9999.
+            exact = value
+            if type in _COUNTED:
+                exact = F.unix_micros(value) if type == "timestamp" else F.unix_date(value)
             aggregates[f"low{number}"] = F.min(F.when(scope, exact))
             aggregates[f"high{number}"] = F.max(F.when(scope, exact))
     return aggregates
@@ -108,8 +116,11 @@ def footer_of(answer: Mapping[str, Any], columns: Mapping[str, str]) -> Footer:
         low, high = answer.get(f"low{number}"), answer.get(f"high{number}")
         if isinstance(high, float) and math.isnan(high):  # Spark puts NaN above every number
             low = high = None
-        if type == "timestamp" and low is not None and high is not None:
-            low, high = _EPOCH + dt.timedelta(microseconds=low), _EPOCH + dt.timedelta(microseconds=high)
+        if type in _COUNTED and low is not None and high is not None:
+            try:
+                low, high = (_COUNTED[type](end) for end in (low, high))
+            except OverflowError:  # a year that Python has no value for
+                low = high = None
         bounds[name] = Bounds(rows, int(answer[f"nulls{number}"]), low, high)
     return Footer(rows, bounds)
 
@@ -169,15 +180,17 @@ def _bounded(type: str) -> bool:
 
 
 def _shown(frame: DataFrame, columns: Sequence[str]) -> Column:
-    """The columns to show, timestamps as text in UTC."""
+    """The columns to show; timestamps as text in UTC, dates as text, since Python has none after the year 9999."""
     from pyspark.sql import functions as F
-    from pyspark.sql.types import TimestampType
+    from pyspark.sql.types import DateType, TimestampType
 
-    return F.struct(
-        *(
-            F.date_format(quoted(name), _ISO).alias(name)
-            if isinstance(frame.schema[name].dataType, TimestampType)
-            else F.col(quoted(name))
-            for name in columns
-        )
-    )
+    def shown(name: str) -> Column:
+        match frame.schema[name].dataType:
+            case TimestampType():
+                return F.date_format(quoted(name), _ISO).alias(name)
+            case DateType():
+                return F.col(quoted(name)).cast("string").alias(name)
+            case _:
+                return F.col(quoted(name))
+
+    return F.struct(*map(shown, columns))

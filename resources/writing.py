@@ -18,7 +18,7 @@ from resources.formats import PARQUET, OutputFormat, reader_options, writer_opti
 from resources.leaves import ACCEPTED, QUARANTINED, ROWS, Leaf, Leaves
 from resources.partitions import COLUMN, PartitionWrite, directory
 from resources.predicates import counted, quoted
-from resources.readback import footer_of, jsonable, summary_aggregates
+from resources.readback import PARTITION, footer_of, jsonable, summary_aggregates
 from resources.sizes import size_of
 
 if TYPE_CHECKING:
@@ -65,11 +65,12 @@ def write_version(
     """Write the frame below `root`; see VersionStore.write."""
     columns = conformed(df, declared, dataset)
     audit = plan(checks, columns)
-    reserved = {COLUMN if partition else "", ROWS if audit.quarantined is not None else ""}
+    reserved = {PARTITION, COLUMN if partition else "", ROWS if audit.quarantined is not None else ""}
     clash = [column.name for column in columns if column.name.lower() in reserved]
     if clash:
         raise SchemaMismatch(
-            f"{dataset}: the column name {clash[0]!r} is taken for a directory level. Rename the column."
+            f"{dataset}: the column name {clash[0]!r} is taken for a directory level, or for the audit. Rename the "
+            "column."
         )
     names = [column.name for column in columns]
     frame = df if df.columns == names else df.select(*map(quoted, names))
@@ -140,8 +141,11 @@ def _write(
     quarantined = audit.quarantined
     accepted = written if quarantined is None else written & ~quarantined
     footers = output.format == PARQUET
-    counts |= {f"check:{name}": count for name, count in audit.counts(written, accepted, footers).items()}
-    if not footers and not directories:
+    # What options such as a word for null write may read back as something else: then the files themselves are asked.
+    faithful = footers or not output.options
+    if faithful:
+        counts |= {f"check:{name}": count for name, count in audit.counts(written, accepted, footers).items()}
+    if not footers and faithful and not directories:
         counts |= summary_aggregates(audit.types, accepted)
     if quarantined is not None:
         frame = frame.withColumn(ROWS, F.when(quarantined, F.lit("quarantined")).otherwise(F.lit("accepted")))
