@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest --numprocesses logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help demo up down clean test test-fast lint docs bench lock install preflight browser
+.PHONY: help demo up down clean test test-fast lint docs bench neo4j lock install preflight browser
 
 help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -38,11 +38,15 @@ lint: install ## Style, formatting, types, and doors between rooms
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 
-docs: install ## Write docs/cli.md from the commands
+docs: install ## Write docs/cli.md from the commands, and the API's client from its document
 	@$(BIN)/python -m cli.reference
+	@$(BIN)/python -m catalog.api.client_writing
 
 bench: install ## Measure every claim about performance again
 	@$(BIN)/python -m benchmarks
+
+neo4j: ## Bring a Neo4j for the tests of the graph's copy (Maven)
+	@mvn -q -B -f tests/catalog/model/neo4j/pom.xml dependency:copy-dependencies -DoutputDirectory=$(CURDIR)/$(VENV)/neo4j
 
 lock: install ## Resolve pyproject.toml anew into requirements.lock
 	@$(BIN)/uv pip compile pyproject.toml --group dev --universal --generate-hashes --upgrade --quiet \

@@ -4,6 +4,7 @@ import dagster as dg
 
 from components.estate import known_estate
 from components.loading import load
+from jobs.archiving import catalog_retention, catalog_retention_nightly
 from jobs.flights import flights_daily, flights_every_morning
 from resources.spark import SparkResource
 from sensors import sensors
@@ -15,8 +16,8 @@ defs = dg.Definitions.merge(
     loaded.definitions,
     dg.Definitions(
         resources={"spark": SparkResource()},
-        jobs=[flights_daily],
-        schedules=[flights_every_morning],
+        jobs=[flights_daily, catalog_retention],
+        schedules=[flights_every_morning, catalog_retention_nightly],
         sensors=sensors(loaded.plans),
         # One process for a run: its datasets share one Spark session.
         executor=dg.in_process_executor,

@@ -1,7 +1,8 @@
 """What an operator may set: where state lives, which database, which warehouse, which Spark.
 
 Read from `headrace.toml` beside this file and from HEADRACE_* environment variables (which win), for example
-HEADRACE_DATABASE_URL or HEADRACE_SPARK__MASTER. Every room reads its settings here and nowhere else.
+HEADRACE_DATABASE_URL or HEADRACE_SPARK__MASTER; an empty one counts as not set. Every room reads its settings here and
+nowhere else.
 """
 
 import json
@@ -24,6 +25,8 @@ PROJECT_ROOT = Path(__file__).resolve().parent
 
 _JSON_VARIABLES = {
     "HEADRACE_SPARK": """object: write it as in HEADRACE_SPARK='{"master": "local[2]"}'""",
+    "HEADRACE_ACCESS": """object: write it as in HEADRACE_ACCESS='{"issuer": "https://login.example.com"}'""",
+    "HEADRACE_NEO4J": """object: write it as in HEADRACE_NEO4J='{"uri": "bolt://graph.example.com:7687"}'""",
     "HEADRACE_SPARK__CONF": """object: write it as in HEADRACE_SPARK__CONF='{"spark.sql.shuffle.partitions": "8"}'""",
     "HEADRACE_COMPLETION_NAMES": r"""list: write it as in HEADRACE_COMPLETION_NAMES='["(?P<process>\\w+)[.]end"]'""",
 }
@@ -43,6 +46,34 @@ class SparkSettings(BaseModel):
     conf: dict[str, str] = Field(default_factory=dict)
 
 
+class AccessSettings(BaseModel):
+    """Who says who a user is: an OpenID Connect issuer (https), the audience of its tokens, and where its keys are.
+
+    Without `jwks`, the issuer's discovery document says where. Without an issuer no user's token is taken, except on a
+    machine that is not in production, where Headrace issues them itself.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    issuer: str | None = None
+    audience: str = "headrace"
+    jwks: str | None = None
+
+
+class Neo4jSettings(BaseModel):
+    """The Neo4j that has a copy of the lineage graph (bolt://host:7687, or neo4j://); without `uri` there is none.
+
+    database: one of that server's; None is its default.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    uri: str | None = None
+    user: str = "neo4j"
+    password: SecretStr = SecretStr("")
+    database: str | None = None
+
+
 class Settings(BaseSettings):
     """The settings of one deployment.
 
@@ -53,12 +84,19 @@ class Settings(BaseSettings):
     completion_names: regular expressions that say what the names of such files mean, by named groups (process, run,
     date, ...), tried before the built-in one. completions_zone: the zone of times in them that name none.
     completions_interval: seconds between two looks.
+    archive: the folder, or any fsspec URI, where runs and events go that are older than 90 days; None means
+    `home`/archive. Each database has its own.
+    requests_per_second: how often one caller may ask the catalog's API.
+    api_url, api_token: where commands that ask the catalog's API find it, and what they say who they are with.
     intake_token: what has to be sent along with events over HTTP; None takes them from whoever reaches the port.
+    lineage_database_url: a database with a copy of the OL_* tables (postgresql://, db2:// or teradatasql://).
+    production: whether this deployment takes no tokens but those of its issuer; None means: if it has a database_url.
     """
 
     model_config = SettingsConfigDict(
         env_prefix="HEADRACE_",
         env_nested_delimiter="__",
+        env_ignore_empty=True,
         toml_file=PROJECT_ROOT / "headrace.toml",
         extra="forbid",
     )
@@ -71,8 +109,16 @@ class Settings(BaseSettings):
     completion_names: tuple[str, ...] = ()
     completions_zone: ZoneInfo = ZoneInfo("UTC")
     completions_interval: int = Field(default=5, ge=1)
+    archive: str | None = None
+    requests_per_second: int = Field(default=1000, ge=1)
+    api_url: str = "http://127.0.0.1:3200"
+    api_token: SecretStr | None = None
     intake_token: SecretStr | None = None
+    production: bool | None = None
+    access: AccessSettings = AccessSettings()
     spark: SparkSettings = SparkSettings()
+    lineage_database_url: SecretStr | None = None
+    neo4j: Neo4jSettings = Neo4jSettings()
 
     @property
     def warehouse_uri(self) -> str:
@@ -83,6 +129,16 @@ class Settings(BaseSettings):
     def completions_location(self) -> str:
         """Where completion files are dropped: a path of this machine, or a URI."""
         return (self.completions or str(self.home.resolve() / "completions")).rstrip("/")
+
+    @property
+    def archive_location(self) -> str:
+        """Where old runs and events are kept: a path of this machine, or a URI."""
+        return (self.archive or str(self.home.resolve() / "archive")).rstrip("/")
+
+    @property
+    def is_production(self) -> bool:
+        """Whether this deployment takes no tokens but those of its issuer."""
+        return self.database_url is not None if self.production is None else self.production
 
     @classmethod
     def settings_customise_sources(

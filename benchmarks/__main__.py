@@ -5,7 +5,18 @@ from __future__ import annotations
 import subprocess
 import sys
 
-NAMES = ("publish", "loading", "backfill", "materialization", "estate", "ingestion", "demo")
+NAMES = (
+    "publish",
+    "loading",
+    "backfill",
+    "materialization",
+    "estate",
+    "ingestion",
+    "retention",
+    "graph",
+    "reporting",
+    "demo",
+)
 
 
 def main(names: list[str]) -> int:

@@ -16,7 +16,8 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.pool import PoolProxiedConnection
 
 from catalog import embedded
-from catalog.errors import CatalogError, CatalogUnavailable, SchemaOutdated
+from catalog.acting import acting, keep_to_caller
+from catalog.errors import CatalogError, CatalogUnavailable, Forbidden, SchemaOutdated
 from catalog.migrations import HEAD
 from settings import settings
 
@@ -78,6 +79,7 @@ def engine_for(url: str, *, pool_size: int = 8) -> Engine:
     }
     engine = sa.create_engine(parsed.update_query_dict(missing), pool_size=pool_size, max_overflow=pool_size)
     sa.event.listen(engine, "connect", _prepare_session)
+    sa.event.listen(engine, "begin", _keep_to_caller)
     sa.event.listen(engine, "checkin", _note_use)
     sa.event.listen(engine, "checkout", _test_idle)
     return engine
@@ -119,6 +121,7 @@ def migrate(engine: Engine) -> None:
                 f"the catalog at {_place(engine)} is at revision {revision(engine)}, which this version of Headrace "
                 f"does not know (it knows up to {HEAD}). Update Headrace, or point HEADRACE_DATABASE_URL elsewhere."
             ) from error
+        connection.execute(sa.text("SELECT catalog.protect()"))  # also what the last revisions made
         connection.commit()
 
 
@@ -140,6 +143,7 @@ def transaction(engine: Engine) -> Iterator[psycopg.Cursor[dict[str, Any]]]:
         connection = pooled.driver_connection
         assert isinstance(connection, psycopg.Connection)  # noqa: S101 - engine_for chose the driver
         try:
+            keep_to_caller(connection)
             with connection.cursor(row_factory=dict_row) as cursor:
                 yield cursor
             connection.commit()
@@ -153,13 +157,31 @@ def transaction(engine: Engine) -> Iterator[psycopg.Cursor[dict[str, Any]]]:
 
 @contextmanager
 def translated(engine: Engine) -> Iterator[None]:
-    """What the database driver says of a lost or full database, said as CatalogUnavailable."""
+    """What the database driver says of a lost or full database, said as CatalogUnavailable.
+
+    What row-level security refuses a caller is Forbidden.
+    """
     try:
         yield
+    except (psycopg.errors.InsufficientPrivilege, sa.exc.ProgrammingError) as error:
+        caller = acting()
+        if caller is None or not isinstance(
+            getattr(error, "orig", error), psycopg.errors.InsufficientPrivilege
+        ):
+            raise
+        raise Forbidden(
+            f"{caller.subject} may not read or change that in organisation {caller.organisation}"
+        ) from error
     except psycopg.OperationalError as error:
         raise _readable(engine, error) from error
     except sa.exc.OperationalError as error:
         raise _readable(engine, error.orig) from error
+
+
+def _keep_to_caller(connection: Connection) -> None:
+    driver = connection.connection.dbapi_connection
+    assert isinstance(driver, psycopg.Connection)  # noqa: S101 - engine_for chose the driver
+    keep_to_caller(driver)
 
 
 def _note_use(_: object, record: PoolProxiedConnection) -> None:

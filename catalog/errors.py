@@ -23,6 +23,12 @@ class SchemaOutdated(CatalogError):
     """The database's schema is not the one that this code was written for."""
 
 
+class Forbidden(CatalogError):
+    """The caller is known, and may not. Over HTTP: 403."""
+
+    failure_kind = "ACCESS"
+
+
 class UnknownDataset(CatalogError):
     """A dataset key that was never registered."""
 

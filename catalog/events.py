@@ -8,10 +8,9 @@ from uuid import UUID
 
 from psycopg import Cursor
 
-from catalog.identity import organisation_id
+from catalog.identity import organisation, organisation_id
 from catalog.payload import encoded, jsonb
 from catalog.records import Column, RunState, VersionDraft
-from settings import settings
 
 PRODUCER = "https://github.com/headrace/headrace"
 _SPEC = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs"
@@ -40,7 +39,7 @@ ON CONFLICT (event_time, content_hash, organisation_id) DO NOTHING
 
 def namespace() -> str:
     """The OpenLineage namespace of this organisation's jobs and datasets."""
-    return f"headrace://{settings().organisation}"
+    return f"headrace://{organisation()}"
 
 
 def run_event(

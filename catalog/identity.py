@@ -4,15 +4,28 @@ import hashlib
 from functools import cache
 from uuid import UUID, uuid5
 
+from catalog.acting import acting
 from settings import settings
 
 _NAMESPACE = UUID("5d0c8a54-6f2e-5b0f-9a53-8f0c1d7a4e21")
 
 
-@cache
 def organisation_id() -> UUID:
-    """The id of the organisation that the settings name."""
-    return uuid5(_NAMESPACE, f"organisation/{settings().organisation}")
+    """The id of the caller's organisation, and without a caller of the one that the settings name."""
+    caller = acting()
+    return caller.organisation_id if caller else organisation_named(settings().organisation)
+
+
+def organisation() -> str:
+    """The name of that organisation."""
+    caller = acting()
+    return caller.organisation if caller else settings().organisation
+
+
+@cache
+def organisation_named(name: str) -> UUID:
+    """The id of the organisation of this name, whether there is one or not."""
+    return uuid5(_NAMESPACE, f"organisation/{name}")
 
 
 def run_id(root_dagster_run_id: str, process_key: str) -> UUID:

@@ -3,12 +3,13 @@
 `''` as partition_key means: not partitioned. Constraints that only the server needs are in the migrations.
 """
 
-from datetime import datetime
+from datetime import date, datetime
+from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
 from sqlalchemy import ARRAY, BigInteger, DateTime, ForeignKey, ForeignKeyConstraint, MetaData, Text
-from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.dialects.postgresql import JSONB, TSVECTOR
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 Json = dict[str, Any]
@@ -92,6 +93,8 @@ class Process(Base):
     instance: Mapped[str]
     external_name: Mapped[str | None]
     standing: Mapped[str]
+    job_namespace: Mapped[str | None]
+    job_name: Mapped[str | None]
 
 
 class DatasetSchema(Base):
@@ -265,6 +268,8 @@ class RunEvent(Base):
     payload_json: Mapped[Json]
     historical: Mapped[bool]
     received_at: Mapped[datetime]
+    intake: Mapped[str | None]
+    reported_by: Mapped[str | None]
 
 
 class Outbox(Base):
@@ -276,6 +281,29 @@ class Outbox(Base):
     topic: Mapped[str]
     payload_json: Mapped[Json]
     created_at: Mapped[datetime]
+    transaction_id: Mapped[int] = mapped_column(BigInteger)
+
+
+class OutboxReader(Base):
+    """How far somebody has read the outbox."""
+
+    __tablename__ = "outbox_reader"
+    organisation_id: Mapped[UUID] = _key("organisation.organisation_id")
+    reader: Mapped[str] = mapped_column(primary_key=True)
+    transaction_id: Mapped[int] = mapped_column(BigInteger)
+    outbox_id: Mapped[int] = mapped_column(BigInteger)
+    read_at: Mapped[datetime]
+
+
+class OpenlineageModelVersion(Base):
+    """Which version of the OL_* model the views are."""
+
+    __tablename__ = "openlineage_model_version"
+    version_id: Mapped[int] = mapped_column(primary_key=True)
+    openlineage_spec_version: Mapped[str]
+    schema_version: Mapped[str]
+    applied_at: Mapped[datetime]
+    description: Mapped[str]
 
 
 class Sla(Base):
@@ -333,6 +361,8 @@ class DatasetRegistration(Base):
     status: Mapped[str]
     reviewer: Mapped[str | None]
     review_comment: Mapped[str | None]
+    requested: Mapped[Json]
+    reviewed_at: Mapped[datetime | None]
 
 
 class DatasetPin(Base):
@@ -476,12 +506,13 @@ class ReportedEvent(Base):
 
 
 class Announcement(Base):
-    """What Dagster has been told, or is yet to be told, of an external process or dataset: the newest only."""
+    """A completion of an external process, or a version of a dataset, that Dagster is yet to be told of."""
 
     __tablename__ = "announcement"
     organisation_id: Mapped[UUID] = _key("organisation.organisation_id")
-    subject_id: Mapped[UUID] = _key()
-    partition_key: Mapped[str] = mapped_column(primary_key=True)
+    completion_id: Mapped[UUID] = _key()
+    subject_id: Mapped[UUID]
+    partition_key: Mapped[str]
     subject_type: Mapped[str]
     event_key: Mapped[str]
     at: Mapped[datetime]
@@ -489,3 +520,302 @@ class Announcement(Base):
     version_id: Mapped[UUID | None] = _to("dataset_version.dataset_version_id")
     state: Mapped[str]
     changed_at: Mapped[datetime]
+
+
+class AccessGrant(Base):
+    """A role of a subject in a domain (`*`: in every one), until it is revoked."""
+
+    __tablename__ = "access_grant"
+    grant_id: Mapped[UUID] = _key()
+    organisation_id: Mapped[UUID] = _to("organisation.organisation_id")
+    subject: Mapped[str]
+    role: Mapped[str]
+    domain: Mapped[str]
+    granted_by: Mapped[str]
+    granted_at: Mapped[datetime]
+    revoked_by: Mapped[str | None]
+    revoked_at: Mapped[datetime | None]
+
+
+class ServiceToken(Base):
+    """A program's token; of its secret only the digest is kept."""
+
+    __tablename__ = "service_token"
+    token_id: Mapped[UUID] = _key()
+    organisation_id: Mapped[UUID] = _to("organisation.organisation_id")
+    name: Mapped[str]
+    domain: Mapped[str]
+    permissions: Mapped[list[str]]
+    secret_digest: Mapped[bytes]
+    issued_by: Mapped[str]
+    issued_at: Mapped[datetime]
+    expires_at: Mapped[datetime]
+    last_used_at: Mapped[datetime | None]
+    revoked_by: Mapped[str | None]
+    revoked_at: Mapped[datetime | None]
+
+
+class TaskToken(Base):
+    """What one run may say of itself; outputs and inputs are keys of datasets."""
+
+    __tablename__ = "task_token"
+    token_id: Mapped[UUID] = _key()
+    organisation_id: Mapped[UUID] = _to("organisation.organisation_id")
+    run_id: Mapped[UUID]
+    outputs: Mapped[list[str]]
+    inputs: Mapped[list[str]]
+    secret_digest: Mapped[bytes]
+    issued_by: Mapped[str]
+    issued_at: Mapped[datetime]
+    expires_at: Mapped[datetime]
+
+
+class AuditEntry(Base):
+    """Who changed, or who read what is sensitive; never changed."""
+
+    __tablename__ = "audit_entry"
+    audit_id: Mapped[int] = mapped_column(BigInteger, primary_key=True)
+    organisation_id: Mapped[UUID] = _to("organisation.organisation_id")
+    at: Mapped[datetime]
+    subject: Mapped[str]
+    action: Mapped[str]
+    object_type: Mapped[str]
+    object: Mapped[str]
+    detail: Mapped[Json]
+    request_id: Mapped[str | None]
+
+
+class DatasetName(Base):
+    """A name that somebody has for a dataset: the spec's namespace and name. name_id is computed from it."""
+
+    __tablename__ = "dataset_name"
+    organisation_id: Mapped[UUID] = _key("organisation.organisation_id")
+    namespace: Mapped[str] = mapped_column(primary_key=True)
+    name: Mapped[str] = mapped_column(primary_key=True)
+    name_id: Mapped[UUID] = mapped_column(unique=True)
+    dataset_id: Mapped[UUID] = _to("dataset.dataset_id")
+    reported: Mapped[bool]
+    renamed: Mapped[bool]
+    preferred: Mapped[bool]
+    kind: Mapped[str | None]
+    created_at: Mapped[datetime]
+
+
+class DatasetNameChange(Base):
+    """What a person decided about names: an alias, a merge, a new name."""
+
+    __tablename__ = "dataset_name_change"
+    change_id: Mapped[int] = mapped_column(BigInteger, primary_key=True)
+    organisation_id: Mapped[UUID] = _to("organisation.organisation_id")
+    kind: Mapped[str]
+    namespace: Mapped[str]
+    name: Mapped[str]
+    into_namespace: Mapped[str]
+    into_name: Mapped[str]
+    former_id: Mapped[UUID | None]
+    changed_by: Mapped[str]
+    reason: Mapped[str]
+    changed_at: Mapped[datetime]
+
+
+class OpenlineageRun(Base):
+    """All that the OpenLineage events of a run say together. native: the run is known here from elsewhere."""
+
+    __tablename__ = "openlineage_run"
+    organisation_id: Mapped[UUID] = _key("organisation.organisation_id")
+    run_id: Mapped[UUID] = _key()
+    reported_run_id: Mapped[UUID]
+    process_id: Mapped[UUID] = _to("process.process_id")
+    document: Mapped[Json]
+    native: Mapped[bool]
+    first_at: Mapped[datetime]
+    last_at: Mapped[datetime]
+
+
+class RunDataset(Base):
+    """A run read or wrote a dataset, under the name that it gave."""
+
+    __tablename__ = "run_dataset"
+    organisation_id: Mapped[UUID] = _key()
+    run_id: Mapped[UUID] = _key()
+    name_id: Mapped[UUID] = _key("dataset_name.name_id")
+    role: Mapped[str] = mapped_column(primary_key=True)
+    version: Mapped[str | None]
+    partition_key: Mapped[str]
+    facets: Mapped[Json]
+    at: Mapped[datetime]
+
+
+class Facet(Base):
+    """The newest facet of a name that a dataset (by name_id) or a process has."""
+
+    __tablename__ = "facet"
+    subject_type: Mapped[str] = mapped_column(primary_key=True)
+    subject_id: Mapped[UUID] = _key()
+    name: Mapped[str] = mapped_column(primary_key=True)
+    organisation_id: Mapped[UUID] = _to("organisation.organisation_id")
+    at: Mapped[datetime]
+    digest: Mapped[str]
+    content: Mapped[Json]
+    modelled: Mapped[bool]
+    deleted: Mapped[bool]
+
+
+class ColumnLineageSaid(Base):
+    """Who says where the columns of a dataset come from, and when last."""
+
+    __tablename__ = "column_lineage_said"
+    target_name_id: Mapped[UUID] = _key("dataset_name.name_id")
+    said_by: Mapped[UUID] = _key()
+    via: Mapped[str] = mapped_column(primary_key=True)
+    organisation_id: Mapped[UUID] = _to("organisation.organisation_id")
+    process_id: Mapped[UUID | None] = _to("process.process_id")
+    last_at: Mapped[datetime]
+
+
+class ColumnLineage(Base):
+    """A column is made from another; the empty field stands for a dataset as a whole."""
+
+    __tablename__ = "column_lineage"
+    column_lineage_id: Mapped[UUID] = _key()
+    organisation_id: Mapped[UUID] = _to("organisation.organisation_id")
+    said_by: Mapped[UUID]
+    process_id: Mapped[UUID | None] = _to("process.process_id")
+    target_name_id: Mapped[UUID] = _to("dataset_name.name_id")
+    target_field: Mapped[str]
+    source_name_id: Mapped[UUID] = _to("dataset_name.name_id")
+    source_field: Mapped[str]
+    via: Mapped[str]
+    transformation_type: Mapped[str]
+    transformation_subtype: Mapped[str]
+    transformation_description: Mapped[str]
+    masking: Mapped[bool]
+    run_id: Mapped[UUID | None]
+    first_at: Mapped[datetime]
+    last_at: Mapped[datetime]
+
+
+class DatasetAssertion(Base):
+    """The result of a test of a dataset that a run reports."""
+
+    __tablename__ = "dataset_assertion"
+    organisation_id: Mapped[UUID] = _key("organisation.organisation_id")
+    run_id: Mapped[UUID] = _key()
+    name_id: Mapped[UUID] = _key("dataset_name.name_id")
+    assertion_key: Mapped[str] = mapped_column(primary_key=True)
+    assertion: Mapped[str]
+    column_name: Mapped[str | None]
+    success: Mapped[bool]
+    severity: Mapped[str | None]
+    detail: Mapped[Json]
+    at: Mapped[datetime]
+
+
+class DatasetMetrics(Base):
+    """What a run measured of a dataset."""
+
+    __tablename__ = "dataset_metrics"
+    organisation_id: Mapped[UUID] = _key("organisation.organisation_id")
+    run_id: Mapped[UUID] = _key()
+    name_id: Mapped[UUID] = _key("dataset_name.name_id")
+    row_count: Mapped[Decimal | None]
+    byte_size: Mapped[Decimal | None]
+    file_count: Mapped[Decimal | None]
+    last_updated: Mapped[datetime | None]
+    columns: Mapped[Json]
+    at: Mapped[datetime]
+    digest: Mapped[str]
+
+
+class ArchiveFile(Base):
+    """A Parquet file of the archive; only what is KEPT is read."""
+
+    __tablename__ = "archive_file"
+    file_id: Mapped[UUID] = _key()
+    organisation_id: Mapped[UUID] = _to("organisation.organisation_id")
+    kind: Mapped[str]
+    month: Mapped[date]
+    location: Mapped[str]
+    state: Mapped[str]
+    first_ts: Mapped[datetime | None]
+    last_ts: Mapped[datetime | None]
+    row_count: Mapped[int | None] = mapped_column(BigInteger)
+    byte_size: Mapped[int | None] = mapped_column(BigInteger)
+    written_at: Mapped[datetime]
+
+
+class ArchivedRun(Base):
+    """Which process an archived run that made versions is of."""
+
+    __tablename__ = "archived_run"
+    run_id: Mapped[UUID] = _key()
+    organisation_id: Mapped[UUID]
+    process_id: Mapped[UUID] = _to("process.process_id")
+    start_ts: Mapped[datetime]
+
+
+class RunDay(Base):
+    """Sums over archived runs by process, day and state; the view run_daily adds those that are not archived."""
+
+    __tablename__ = "run_day"
+    process_id: Mapped[UUID] = _key("process.process_id")
+    day: Mapped[date] = mapped_column(primary_key=True)
+    state: Mapped[str] = mapped_column(primary_key=True)
+    organisation_id: Mapped[UUID]
+    runs: Mapped[int] = mapped_column(BigInteger)
+    attempts: Mapped[int] = mapped_column(BigInteger)
+    timed: Mapped[int] = mapped_column(BigInteger)
+    seconds: Mapped[float]
+    longest: Mapped[float | None]
+
+
+class EventDay(Base):
+    """Counts of archived events by day and type; the view event_daily adds those that are not archived."""
+
+    __tablename__ = "event_day"
+    organisation_id: Mapped[UUID] = _key()
+    day: Mapped[date] = mapped_column(primary_key=True)
+    event_type: Mapped[str] = mapped_column(primary_key=True)
+    events: Mapped[int] = mapped_column(BigInteger)
+
+
+class DatasetSearch(Base):
+    """What a dataset is found by: its key, and its words with where they stand."""
+
+    __tablename__ = "dataset_search"
+    dataset_id: Mapped[UUID] = mapped_column(
+        ForeignKey("catalog.dataset.dataset_id", ondelete="CASCADE"), primary_key=True
+    )
+    organisation_id: Mapped[UUID]
+    full_name: Mapped[str]
+    words: Mapped[str] = mapped_column(TSVECTOR)
+
+
+class SearchWord(Base):
+    """A word that datasets of an organisation have, or had."""
+
+    __tablename__ = "search_word"
+    organisation_id: Mapped[UUID] = _key()
+    word: Mapped[str] = mapped_column(primary_key=True)
+
+
+class SearchKey(Base):
+    """By what a word is found that is typed wrongly."""
+
+    __tablename__ = "search_key"
+    organisation_id: Mapped[UUID] = _key()
+    key: Mapped[str] = mapped_column(primary_key=True)
+    word: Mapped[str] = mapped_column(primary_key=True)
+
+
+class AnsweredRequest(Base):
+    """What a request with an Idempotency-Key was answered."""
+
+    __tablename__ = "answered_request"
+    organisation_id: Mapped[UUID] = _key("organisation.organisation_id")
+    subject: Mapped[str] = mapped_column(primary_key=True)
+    idempotency_key: Mapped[str] = mapped_column(primary_key=True)
+    request_hash: Mapped[str]
+    status: Mapped[int]
+    answer: Mapped[Json]
+    answered_at: Mapped[datetime]

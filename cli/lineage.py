@@ -31,7 +31,7 @@ class Graph:
 
 
 @app.command(
-    rich_help_panel="Datasets",
+    "show",
     epilog=examples(
         "headrace lineage flights/daily_delays",
         "headrace lineage flights/planes --down --depth 5",

@@ -7,6 +7,10 @@ from typing import Annotated
 import typer
 
 from cli import (
+    access,
+    catalog,
+    catalog_archive,
+    catalog_names,
     comparing,
     datasets,
     demo,
@@ -20,13 +24,16 @@ from cli import (
     legacy_review,
     legacy_scan,
     legacy_triggers,
-    lineage,
+    lineage_elsewhere,
     machine,
     manifests,
     pointers,
     reading,
     retention,
     runs,
+    serve,
+    served,
+    setup_lineage,
     status,
 )
 from cli.arguments import examples
@@ -46,7 +53,7 @@ app = typer.Typer(
 for group in (
     demo,
     datasets,
-    lineage,
+    setup_lineage,
     status,
     reading,
     comparing,
@@ -55,6 +62,8 @@ for group in (
     runs,
     machine,
     intake,
+    serve,
+    served,
     retention,
 ):
     app.add_typer(group.app)
@@ -75,6 +84,29 @@ app.add_typer(
     name="legacy",
     rich_help_panel=legacy.PANEL,
     help="An Autosys estate as its JIL files and calendar exports describe it.",
+)
+
+app.add_typer(
+    lineage_elsewhere.app,
+    name="lineage",
+    rich_help_panel="Datasets",
+    help="What datasets are made from and what is made from them: `headrace lineage DATASET` shows it.",
+)
+
+app.add_typer(
+    access.app,
+    name="access",
+    rich_help_panel=access.PANEL,
+    help="Who may see and change what: roles of users, tokens of services, the audit trail.",
+)
+
+for part in (catalog_archive, catalog_names):
+    catalog.app.add_typer(part.app)
+app.add_typer(
+    catalog.app,
+    name="catalog",
+    rich_help_panel=catalog.PANEL,
+    help="The catalog's own records: the names of datasets, the archive of old runs and events.",
 )
 
 

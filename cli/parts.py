@@ -16,7 +16,7 @@ from typing import Any
 import yaml
 from sqlalchemy.exc import SQLAlchemyError
 
-from cli import intake, processes, webserver
+from cli import intake, processes, serve, webserver
 from cli.processes import Service
 from cli.session import ServiceError
 from settings import PROJECT_ROOT
@@ -24,16 +24,16 @@ from settings import PROJECT_ROOT
 START_SECONDS = 300
 RUNS_END_SECONDS = 30
 PART_ENDS_SECONDS = 15
-STOPPED_SECONDS = RUNS_END_SECONDS + 5 * PART_ENDS_SECONDS
+STOPPED_SECONDS = RUNS_END_SECONDS + 6 * PART_ENDS_SECONDS
 
 Say = Callable[[str], None]
 
 
 @contextmanager
 def running(
-    home: Path, workspace: Path, port: int, intake_port: int, stop_wanted: Event, say: Say
+    home: Path, workspace: Path, port: int, intake_port: int, api_port: int, stop_wanted: Event, say: Say
 ) -> Iterator[Sequence[Service]]:
-    """Code server, webserver, daemon and intake, up and healthy inside the `with`, all gone after it.
+    """Code server, webserver, daemon, intake and catalog API, up and healthy inside the `with`, all gone after it.
 
     workspace: the file whose python_modules are served, each by one code server for webserver and daemon alike:
     half the work at the start, and one truth after a reload. Once `stop_wanted` is set, the start is cut short and
@@ -42,7 +42,7 @@ def running(
     services: list[Service] = []
     sockets = Path(tempfile.mkdtemp(prefix=_sockets_prefix(home).name, dir=_sockets_prefix(home).parent))
     try:
-        for step in _steps(services, home, workspace, sockets, port, intake_port):
+        for step in _steps(services, home, workspace, sockets, port, intake_port, api_port):
             _wait(step, services, home, stop_wanted)
         yield services
     finally:
@@ -74,7 +74,13 @@ def remove_sockets(home: Path) -> None:
 
 
 def _steps(
-    services: list[Service], home: Path, workspace: Path, sockets: Path, port: int, intake_port: int
+    services: list[Service],
+    home: Path,
+    workspace: Path,
+    sockets: Path,
+    port: int,
+    intake_port: int,
+    api_port: int,
 ) -> Iterator[tuple[str, Callable[[], bool]]]:
     """Start one part after another; yields, before the next, what has to be true and how to see it."""
 
@@ -114,8 +120,10 @@ def _steps(
     start("webserver", "dagster_webserver", *_webserver_options(port), "--workspace", str(served))
     start("daemon", "dagster._daemon", "run", "--workspace", str(served))
     start("intake", *intake.server(intake_port), folder=PROJECT_ROOT)
+    start("catalog", *serve.server(api_port), folder=PROJECT_ROOT)
     yield "webserver, daemon and code location", lambda: not webserver.health(port).waiting_for
     yield "the intake", lambda: intake.is_up(intake_port)
+    yield "the catalog's API", lambda: serve.is_up(api_port)
 
 
 def _webserver_options(port: int) -> list[str]:

@@ -13,7 +13,7 @@ from types import FrameType
 import sqlalchemy as sa
 
 from catalog import database, embedded
-from cli import intake, parts, processes, session, webserver
+from cli import intake, parts, processes, serve, session, webserver
 from cli.environment import environment
 from cli.preflight import preflight
 from cli.session import AlreadyRunning, ServiceError, Session
@@ -41,16 +41,15 @@ def up(
     with session.alone(home), _signalled() as stop_wanted:
         processes.sweep(home)  # what an `up` that was killed has left
         port = _port(port)
-        intake_port = webserver.free_port(None, first=intake.FIRST_PORT)
-        if intake_port is None:
-            raise ServiceError("the ports from 3100 to 3199, for the intake, are all taken. Free one.")
+        intake_port = _free_port("the intake", intake.FIRST_PORT)
+        api_port = _free_port("the catalog's API", serve.FIRST_PORT)
         url = f"http://{webserver.HOST}:{port}"
         session.tell(home, Session(os.getpid(), url))
         say("Starting Headrace; Ctrl-C stops it.")
         os.environ.update(environment())
-        with parts.running(home, workspace, port, intake_port, stop_wanted, say) as services:
+        with parts.running(home, workspace, port, intake_port, api_port, stop_wanted, say) as services:
             if not stop_wanted.is_set():
-                say(_welcome(home, url, intake_port, webserver.health(port).load_errors))
+                say(_welcome(home, url, intake_port, api_port, webserver.health(port).load_errors))
             while not stop_wanted.wait(0.5):
                 parts.check_alive(services)
             say("Stopping Headrace.")
@@ -128,13 +127,21 @@ def _port(wanted: int | None) -> int:
     return port
 
 
-def _welcome(home: Path, url: str, intake_port: int, load_errors: dict[str, str]) -> str:
+def _free_port(what: str, first: int) -> int:
+    port = webserver.free_port(None, first=first)
+    if port is None:
+        raise ServiceError(f"the ports from {first} to {first + 99}, for {what}, are all taken. Free one.")
+    return port
+
+
+def _welcome(home: Path, url: str, intake_port: int, api_port: int, load_errors: dict[str, str]) -> str:
     database_place = "set by database_url" if settings().database_url else f"embedded, {home / 'postgres'}"
     lines = [
         "",
         "  Headrace is up",
         f"    Dagster UI   {url}",
         f"    intake       http://{webserver.HOST}:{intake_port}",
+        f"    catalog      http://{webserver.HOST}:{api_port}/api/v1/docs",
         f"    database     {database_place}",
         f"    warehouse    {settings().warehouse_uri}",
         f"    logs         {home / 'logs'}",

@@ -63,17 +63,24 @@ def lineage(
         nodes = statement("lineage").execute(cursor, walk).fetchall()
         walk["ids"] = [node["dataset_id"] for node in nodes]
         edges = statement("lineage_edges").execute(cursor, walk).fetchall()
-    hidden = _hidden((edge["near"], edge["far"]) for edge in edges)
+    hidden = Counter({edge["near"]: edge["edges"] for edge in edges if edge["far"] is None})
+    names = {str(node["dataset_id"]): node["full_name"] for node in nodes}
+    shown = sorted(
+        (names[edge["near"]], names[edge["far"]], edge["process_key"] or "")
+        for edge in edges
+        if edge["far"] is not None
+    )
     return Lineage(
         key=key,
         direction=direction,
         nodes=tuple(
-            LineageNode(node["full_name"], node["depth"], hidden[node["full_name"]]) for node in nodes
+            LineageNode(node["full_name"], node["depth"], hidden[str(node["dataset_id"])]) for node in nodes
         ),
         edges=tuple(
-            LineageEdge(*_oriented(direction, edge["near"], edge["far"]), process=edge["process_key"])
-            for edge in edges
-            if edge["far"] is not None
+            LineageEdge(far, near, process or None)
+            if direction is Direction.UP
+            else LineageEdge(near, far, process or None)
+            for near, far, process in shown
         ),
         truncated=bool(hidden),
     )

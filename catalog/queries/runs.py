@@ -1,5 +1,6 @@
 """Runs: what one did, and why it ended as it did."""
 
+from collections.abc import Mapping, Sequence, Set
 from typing import Any
 from uuid import UUID
 
@@ -28,11 +29,49 @@ ORDER BY run_id, attempt
 def why(engine: Engine, run: str | UUID) -> tuple[RunReport, ...]:
     """The run with this id, or all runs of this Dagster run, or of the one that a prefix of an id fits.
 
-    Raises UnknownRun when nothing fits, or more than one id.
+    Looks among the archived ones where none other fits. Raises UnknownRun when nothing fits, or more than one id.
     """
+    prefix = str(run).strip().lower()
     with transaction(engine) as cursor:
-        run_ids = _find(cursor, str(run).strip().lower())
-        return _reports(cursor, run_ids)
+        run_ids = _find(cursor, prefix)
+        if run_ids:
+            return _reports(cursor, run_ids)
+    # Here, since it imports this module, and Parquet's reader, which takes its time.
+    from catalog.retention.explained import why_archived
+
+    archived = why_archived(engine, prefix)
+    _refuse_several(prefix, {report.root_dagster_run_id or str(report.run_id) for report in archived})
+    if not archived:
+        raise UnknownRun(f"no run, and no Dagster run known to the catalog, begins with {prefix}")
+    return archived
+
+
+def assembled(
+    runs: Sequence[Mapping[str, Any]],
+    attempts: Sequence[dict[str, Any]],
+    inputs: Sequence[dict[str, Any]],
+    outputs: Sequence[dict[str, Any]],
+) -> tuple[RunReport, ...]:
+    """Reports of these runs, in their order: of rows as the statements `run_reports`, `run_inputs` and so on give."""
+    return tuple(
+        RunReport(
+            run_id=run["run_id"],
+            process_key=run["process_key"],
+            technology=run["technology"],
+            state=RunState(run["state"]),
+            started_at=run["start_ts"],
+            ended_at=run["end_ts"],
+            partitions=tuple(run["partitions"]),
+            root_dagster_run_id=run["root_dagster_run_id"],
+            attempts=tuple(_attempt(row) for row in attempts if row["run_id"] == run["run_id"]),
+            inputs=tuple(_input(row) for row in inputs if row["run_id"] == run["run_id"]),
+            outputs=tuple(_output(row) for row in outputs if row["run_id"] == run["run_id"]),
+            parent_run_id=run["parent_run_id"],
+            external_run=run["external_run"],
+            historical=run["historical"],
+        )
+        for run in runs
+    )
 
 
 def _find(cursor: Cursor[Any], prefix: str) -> list[UUID]:
@@ -53,12 +92,14 @@ def _find(cursor: Cursor[Any], prefix: str) -> list[UUID]:
     exact = {each for each in ids if each[1] == prefix}
     if exact:
         ids = exact
-    if not ids:
-        raise UnknownRun(f"no run, and no Dagster run known to the catalog, begins with {prefix}")
-    if len({id_ for _, id_ in ids}) > 1:
-        listed = ", ".join(sorted(f"{id_}" for _, id_ in ids)[:5])
-        raise UnknownRun(f"{prefix} fits {len(ids)} runs: {listed}{' ...' if len(ids) > 5 else ''}")
+    _refuse_several(prefix, {id_ for _, id_ in ids})
     return list(dict.fromkeys(row["run_id"] for row in candidates if (row["kind"], row["id"]) in ids))
+
+
+def _refuse_several(prefix: str, ids: Set[str]) -> None:
+    if len(ids) > 1:
+        listed = ", ".join(sorted(ids)[:5])
+        raise UnknownRun(f"{prefix} fits {len(ids)} runs: {listed}{' ...' if len(ids) > 5 else ''}")
 
 
 def _reports(cursor: Cursor[Any], run_ids: list[UUID]) -> tuple[RunReport, ...]:
@@ -67,25 +108,7 @@ def _reports(cursor: Cursor[Any], run_ids: list[UUID]) -> tuple[RunReport, ...]:
     attempts = cursor.execute(_ATTEMPTS, [run_ids]).fetchall()
     inputs = statement("run_inputs").execute(cursor, wanted).fetchall()
     outputs = statement("run_outputs").execute(cursor, wanted).fetchall()
-    return tuple(
-        RunReport(
-            run_id=run["run_id"],
-            process_key=run["process_key"],
-            technology=run["technology"],
-            state=RunState(run["state"]),
-            started_at=run["start_ts"],
-            ended_at=run["end_ts"],
-            partitions=tuple(run["partitions"]),
-            root_dagster_run_id=run["root_dagster_run_id"],
-            attempts=tuple(_attempt(row) for row in attempts if row["run_id"] == run["run_id"]),
-            inputs=tuple(_input(row) for row in inputs if row["run_id"] == run["run_id"]),
-            outputs=tuple(_output(row) for row in outputs if row["run_id"] == run["run_id"]),
-            parent_run_id=run["parent_run_id"],
-            external_run=run["external_run"],
-            historical=run["historical"],
-        )
-        for run in runs
-    )
+    return assembled(runs, attempts, inputs, outputs)
 
 
 def _attempt(row: dict[str, Any]) -> AttemptRow:

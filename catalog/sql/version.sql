@@ -19,6 +19,6 @@ SELECT version.dataset_version_id, version.reason, version.quarantine_path, vers
        (SELECT count(*) FROM catalog.version_input used
         WHERE used.input_version_id = version.dataset_version_id) AS used_by
 FROM catalog.dataset_version version
-LEFT JOIN catalog.process_run run ON run.run_id = version.produced_by_run_id
+LEFT JOIN catalog.run_process run ON run.run_id = version.produced_by_run_id
 LEFT JOIN catalog.process USING (process_id)
 WHERE version.dataset_version_id = %(version_id)s

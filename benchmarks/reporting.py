@@ -1,0 +1,269 @@
+"""What it takes to report OpenLineage events over HTTP, in batches and one by one, with a million runs stored before.
+
+`headrace serve`, PostgreSQL with its durable defaults, and the clients that send, all on this machine. Then the same
+while the database is restarted: no event may be lost, and none be there twice.
+Run: python -m benchmarks.reporting [--json]
+"""
+
+import concurrent.futures
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Annotated, Any
+from uuid import uuid4
+
+import httpx
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from catalog import database, embedded
+from catalog.access.callers import Permission
+from catalog.access.tokens import issue_service_token
+from catalog.identity import organisation_id
+from cli import serve, webserver
+from settings import PROJECT_ROOT, settings
+
+JOBS = 2000
+BATCH = 200  # events of a body
+SENDERS = 8  # that report one by one
+_RUNS = """
+WITH made AS (
+    INSERT INTO catalog.process (
+        organisation_id, process_key, technology, trigger_mode, owners, steps, metadata_json, declaration_hash
+    )
+    VALUES (%(organisation)s, 'benchmark/before', 'EXTERNAL', 'PROCESS', '{}', '[]', '{}', '')
+    RETURNING process_id
+)
+INSERT INTO catalog.process_run (run_id, start_ts, end_ts, organisation_id, process_id, status, attempt, partitions)
+SELECT gen_random_uuid(), now() - number * interval '3 seconds', now() - number * interval '3 seconds',
+       %(organisation)s, process_id, 'SUCCESS', 1, '{}'
+FROM made, generate_series(1, %(runs)s) AS number
+"""
+
+
+def main(
+    runs: Annotated[int, typer.Option(help="Runs that are stored before.")] = 1_000_000,
+    seconds: Annotated[int, typer.Option(help="How long to report, each way.")] = 20,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Measure, and print events a second and milliseconds."""
+    with _service(runs) as (client, home):
+        report: dict[str, Any] = {"cpus": os.cpu_count(), "runs_before": runs}
+        report["new_datasets_and_jobs"] = _first(client)
+        report["batches"] = _batches(client, seconds)
+        for rate in (100, 300, 0):
+            report[f"one by one, {rate or 'as many as go'} a second"] = _singly(client, seconds, rate)
+        report["restart"] = _restart(client, home)
+    if as_json:
+        typer.echo(json.dumps(report, indent=2))
+    else:
+        _show(report)
+
+
+def _first(client: httpx.Client) -> dict[str, float]:
+    """Every job once, so that what follows is of jobs and datasets that are known."""
+    began = time.perf_counter()
+    for begin in range(0, JOBS, BATCH // 2):
+        body = [event for number in range(begin, begin + BATCH // 2) for event in _run(number)]
+        answer = client.post("/api/v1/lineage/batch", json=body)
+        assert answer.status_code == 200, answer.text
+    return {"events_per_second": round(2 * JOBS / (time.perf_counter() - began))}
+
+
+def _batches(client: httpx.Client, seconds: int) -> dict[str, float]:
+    """Two senders, so that one body is on its way while another is stored."""
+    end = time.perf_counter() + seconds
+
+    def send() -> list[float]:
+        taken = []
+        while time.perf_counter() < end:
+            body = [event for _ in range(BATCH // 2) for event in _run()]
+            began = time.perf_counter()
+            answer = client.post("/api/v1/lineage/batch", json=body)
+            taken.append(time.perf_counter() - began)
+            assert answer.status_code == 200, answer.text
+            assert answer.json()["status"] == "success", answer.text
+        return taken
+
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        began = time.perf_counter()
+        taken = [each for future in [pool.submit(send) for _ in range(2)] for each in future.result()]
+        length = time.perf_counter() - began
+    return {"events_per_second": round(len(taken) * BATCH / length), **_cuts(taken)}
+
+
+def _singly(client: httpx.Client, seconds: int, rate: int) -> dict[str, float]:
+    """rate: events a second of all senders together; 0: as many as go."""
+    end = time.perf_counter() + seconds
+    pause = SENDERS / rate if rate else 0
+
+    def send(number: int) -> list[float]:
+        taken = []
+        due = time.perf_counter() + pause * number / SENDERS
+        while time.perf_counter() < end:
+            for event in _run():
+                time.sleep(max(0.0, due - time.perf_counter()))
+                # From when it was due, so that waiting for the one before counts.
+                began = due if rate else time.perf_counter()
+                due += pause
+                answer = client.post("/api/v1/lineage", json=event)
+                taken.append(time.perf_counter() - began)
+                assert answer.status_code == 200, answer.text
+        return taken
+
+    with concurrent.futures.ThreadPoolExecutor(SENDERS) as pool:
+        began = time.perf_counter()
+        taken = [
+            each for future in [pool.submit(send, n) for n in range(SENDERS)] for each in future.result()
+        ]
+        length = time.perf_counter() - began
+    return {"events_per_second": round(len(taken) / length), **_cuts(taken)}
+
+
+def _restart(client: httpx.Client, home: Path) -> dict[str, int | bool]:
+    """Clients that repeat what was answered with 503, while PostgreSQL stops and starts again."""
+    runs = [_run() for _ in range(2000)]
+    tries: list[int] = []
+
+    def send(part: Sequence[list[dict[str, Any]]]) -> None:
+        for run in part:
+            for event in run:
+                times = 1
+                while (answer := client.post("/api/v1/lineage", json=event)).status_code != 200:
+                    assert answer.status_code == 503, answer.text
+                    assert "retry-after" in answer.headers
+                    time.sleep(0.2)
+                    times += 1
+                tries.append(times)
+
+    with concurrent.futures.ThreadPoolExecutor(SENDERS) as pool:
+        sending = [pool.submit(send, runs[n::SENDERS]) for n in range(SENDERS)]
+        time.sleep(2)
+        embedded.stop(home)
+        time.sleep(2)
+        embedded.start(home)
+        for future in sending:
+            future.result()
+    ids = [run[0]["run"]["runId"] for run in runs]
+    with database.transaction(database.connect()) as cursor:
+        found = cursor.execute(
+            "SELECT count(*) AS events, count(DISTINCT run_id) AS runs FROM catalog.run_event "
+            "WHERE run_id = ANY (%s::uuid[])",
+            [ids],
+        ).fetchone()
+    return {
+        "sent": len(tries),
+        "sent_again": sum(times > 1 for times in tries),
+        "events": (found or {})["events"],
+        "runs": (found or {})["runs"],
+        "nothing_lost_or_doubled": found == {"events": len(tries), "runs": len(runs)},
+    }
+
+
+def _run(job: int | None = None) -> list[dict[str, Any]]:
+    """A START and a COMPLETE of one of JOBS jobs (any, unless given), which reads two datasets and writes one."""
+    run, number = str(uuid4()), uuid4().int % JOBS if job is None else job
+    now = datetime.now(UTC)
+    common = {
+        "run": {"runId": run},
+        "job": {"namespace": "benchmark", "name": f"job_{number}"},
+        "inputs": [_dataset(f"input_{number}"), _dataset(f"output_{(number + 1) % JOBS}")],
+        "producer": "https://example.com/benchmark",
+        "schemaURL": "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent",
+    }
+    return [
+        {
+            **common,
+            "eventType": "START",
+            "eventTime": (now - timedelta(seconds=1)).isoformat(),
+            "outputs": [],
+        },
+        {
+            **common,
+            "eventType": "COMPLETE",
+            "eventTime": now.isoformat(),
+            "outputs": [_dataset(f"output_{number}")],
+        },
+    ]
+
+
+def _dataset(name: str) -> dict[str, Any]:
+    fields = [{"name": f"column_{number}", "type": "string"} for number in range(10)]
+    schema = {
+        "_producer": "https://example.com/benchmark",
+        "_schemaURL": "https://openlineage.io/spec/facets/1-1-1/SchemaDatasetFacet.json#/$defs/SchemaDatasetFacet",
+        "fields": fields,
+    }
+    return {"namespace": "benchmark", "name": name, "facets": {"schema": schema}}
+
+
+@contextmanager
+def _service(runs: int) -> Iterator[tuple[httpx.Client, Path]]:
+    """A service on a catalog of its own, and a client that may report to it."""
+    with tempfile.TemporaryDirectory(prefix="headrace-reporting-") as folder:
+        home = Path(folder)
+        os.environ["HEADRACE_HOME"] = str(home)
+        os.environ["HEADRACE_DATABASE_URL"] = embedded.start(home)
+        os.environ["HEADRACE_REQUESTS_PER_SECOND"] = "100000"
+        settings.cache_clear()
+        database.disconnect()
+        engine = database.connect()
+        token = issue_service_token(engine, "benchmark", [Permission.REPORT], by="benchmark")
+        with database.transaction(engine) as cursor:
+            cursor.execute("SELECT catalog.make_partitions(now() - interval '2 months', 4)")
+            cursor.execute(_RUNS, {"organisation": organisation_id(), "runs": runs})
+        port = webserver.free_port(None, first=serve.FIRST_PORT) or 0
+        log = (home / "serve.log").open("wb")
+        process = subprocess.Popen(
+            [sys.executable, "-m", *serve.server(port)], cwd=PROJECT_ROOT, stdout=log, stderr=log
+        )
+        try:
+            while not serve.is_up(port):
+                assert process.poll() is None, (home / "serve.log").read_text()
+                time.sleep(0.2)
+            limits = httpx.Limits(max_connections=SENDERS * 2)
+            with httpx.Client(
+                base_url=f"http://127.0.0.1:{port}",
+                headers={"Authorization": f"Bearer {token}"},
+                timeout=60,
+                limits=limits,
+            ) as client:
+                yield client, home
+        finally:
+            process.terminate()
+            process.wait()
+            log.close()
+            database.disconnect()
+            embedded.stop(home)
+
+
+def _cuts(taken: list[float]) -> dict[str, float]:
+    cuts = statistics.quantiles(taken, n=100)
+    return {f"p{part}_ms": round(cuts[part - 1] * 1000, 1) for part in (50, 95, 99)}
+
+
+def _show(report: dict[str, Any]) -> None:
+    table = Table("how", "events a second", "p50 ms", "p95 ms", "p99 ms")
+    for name, taken in report.items():
+        if isinstance(taken, dict) and "p50_ms" in taken:
+            table.add_row(
+                name, *(str(taken[key]) for key in ("events_per_second", "p50_ms", "p95_ms", "p99_ms"))
+            )
+    console = Console(width=120)
+    console.print(table)
+    console.print(
+        f"{report['cpus']} CPUs, {report['runs_before']:,} runs before; restart: {report['restart']}"
+    )
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,201 @@
+"""Which events a caller may report: of which runs, as writing which datasets.
+
+Who reports for a whole organisation is asked nothing. A caller with some domains only reports outputs of these; the
+token of a run only that run and its child runs, and only the outputs that it was issued for.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Engine
+
+from catalog.access.callers import Caller, Capability, Permission, Scope
+from catalog.database import transaction
+from catalog.openlineage.places import key_of, own_namespace, place
+from catalog.openlineage.values import Name
+from catalog.sql import statement
+
+Names = frozenset[Name]
+_GOVERNING = frozenset({"ownership", "tags", "lifecycleStateChange"})  # facets of OpenLineage
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What matters of an event.
+
+    parents: the runs that it names above its own. written: what it says was written, or is like this. governed: what it
+    only reads, and says owners or tags of, or that it was renamed or dropped. also: other names that it gives to
+    datasets, which would become one with those. job: what ran.
+    """
+
+    run_id: UUID | None
+    parents: frozenset[UUID]
+    written: Names
+    governed: Names = frozenset()
+    also: Names = frozenset()
+    job: Name | None = None
+
+
+def refusals(engine: Engine, caller: Caller, reports: Sequence[Report]) -> list[str | None]:
+    """Why each of the reports is not the caller's to make; None for one that is.
+
+    Raises Forbidden when the caller may not report at all.
+    """
+    caller.require(Permission.REPORT)
+    scope = caller.scope(Permission.REPORT)
+    if caller.capability is None and (scope is None or scope.domains is None):
+        return [None] * len(reports)
+    names = frozenset[Name]().union(*(report.written | report.governed | report.also for report in reports))
+    keys = _keys(engine, caller, names)
+    if caller.capability is None:
+        assert scope is not None  # noqa: S101 - `require` was asked before
+        return [
+            _outside(report, scope, keys, "the domains of this token") or _of_our_job(caller, report, scope)
+            for report in reports
+        ]
+    children = _children(engine, caller.capability, reports)
+    outputs = Scope(frozenset(), caller.capability.outputs)
+    return [
+        _of_another_run(report, caller.capability, children)
+        or _outside(report, outputs, keys, "the outputs that this token was issued for")
+        or _of_our_job(caller, report, outputs)
+        for report in reports
+    ]
+
+
+def report_of(event: object) -> Report:
+    """What matters of an OpenLineage event as it came, well-formed or not; what is no event reports nothing."""
+    if not isinstance(event, Mapping):
+        return Report(None, frozenset(), frozenset())
+    parent = _at(event, "run", "facets", "parent")
+    datasets = [*_list(event.get("outputs")), event.get("dataset")]
+    inputs = _list(event.get("inputs"))
+    return Report(
+        run_id=_uuid(_at(event, "run", "runId")),
+        parents=frozenset(
+            filter(None, (_uuid(_at(parent, "run", "runId")), _uuid(_at(parent, "root", "run", "runId"))))
+        ),
+        written=frozenset(filter(None, map(_name, [*datasets, *_explained(event)]))),
+        governed=frozenset(filter(None, map(_name, filter(_is_governed, inputs)))),
+        also=frozenset(_other_names([*datasets, *inputs])),
+        job=_name(event.get("job")),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Key:
+    """The key of the dataset that a name means; known: whether there is such a dataset."""
+
+    key: str
+    known: bool
+
+
+def _outside(report: Report, scope: Scope, keys: Mapping[Name, _Key], what: str) -> str | None:
+    for name in sorted(report.written):
+        if not scope.covers(keys[name].key):
+            return f"the output {keys[name].key} is not among {what}"
+    for name in sorted(report.governed):
+        if not scope.covers(keys[name].key):
+            return f"{keys[name].key} is not among {what}, whose owners, tags and names may be told"
+    for name in sorted(report.also):
+        if keys[name].known and not scope.covers(keys[name].key):
+            return f"{keys[name].key} is not among {what}, and so may not become one with another dataset"
+    return None
+
+
+def _keys(engine: Engine, caller: Caller, names: Iterable[Name]) -> dict[Name, _Key]:
+    """The dataset that each name means: a path below the warehouse the dataset whose version is there, another name the
+    dataset that is known by it, and one that nobody knows yet the dataset that would be made for it."""
+    own = own_namespace(caller.organisation)
+    meant = {name: place(name, own).name for name in names}
+    wanted = sorted(set(meant.values()))
+    parameters = {
+        "organisation": caller.organisation_id,
+        "namespaces": [name.namespace for name in wanted],
+        "names": [name.name for name in wanted],
+        "own": own,
+    }
+    with transaction(engine) as cursor:
+        rows = statement("keys_of_names").execute(cursor, parameters).fetchall()
+    stored = {Name(row["namespace"], row["name"]): row["full_name"] for row in rows}
+    return {
+        name: _Key(stored.get(meaning, key_of(meaning, own)), meaning in stored)
+        for name, meaning in meant.items()
+    }
+
+
+def _of_our_job(caller: Caller, report: Report, scope: Scope) -> str | None:
+    """The catalog's own processes are called as the first dataset that they write."""
+    job = report.job
+    if job is None or job.namespace != own_namespace(caller.organisation) or scope.covers(job.name):
+        return None
+    return f"the job {job.name} is one of the catalog's own, and not this token's"
+
+
+def _of_another_run(report: Report, capability: Capability, children: Mapping[UUID, bool]) -> str | None:
+    """Unless it is the run of the token, or one below it: a new one, or one that is known to be."""
+    if report.run_id is None:
+        return f"this token reports the run {capability.run_id}, and the event names no run"
+    if report.run_id == capability.run_id:
+        return None
+    if children.get(report.run_id, capability.run_id in report.parents):
+        return None
+    return (
+        f"this token reports the run {capability.run_id} and its child runs; {report.run_id} is none of them"
+    )
+
+
+def _children(engine: Engine, capability: Capability, reports: Iterable[Report]) -> dict[UUID, bool]:
+    """Of the runs that are known already: whether they are below the run of the token."""
+    runs = {report.run_id for report in reports if report.run_id not in (None, capability.run_id)}
+    if not runs:
+        return {}
+    with transaction(engine) as cursor:
+        found = statement("runs_below").execute(cursor, {"runs": list(runs), "run_id": capability.run_id})
+        return {row["run_id"]: row["below"] for row in found}
+
+
+def _explained(event: object) -> list[Any]:
+    """The datasets of which the job says where they come from."""
+    entries = _list(_at(event, "job", "facets", "lineage", "entries"))
+    return [entry for entry in entries if _at(entry, "type") == "DATASET"]
+
+
+def _is_governed(dataset: object) -> bool:
+    facets = _at(dataset, "facets")
+    return isinstance(facets, Mapping) and not _GOVERNING.isdisjoint(facets)
+
+
+def _other_names(datasets: Iterable[object]) -> Iterator[Name]:
+    """Those by symlink, and that which a renamed one had before."""
+    for dataset in datasets:
+        for each in (
+            *_list(_at(dataset, "facets", "symlinks", "identifiers")),
+            _at(dataset, "facets", "lifecycleStateChange", "previousIdentifier"),
+        ):
+            if name := _name(each):
+                yield name
+
+
+def _at(value: object, *path: str) -> Any:  # noqa: ANN401 - JSON
+    for step in path:
+        value = value.get(step) if isinstance(value, Mapping) else None
+    return value
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _name(value: object) -> Name | None:
+    namespace, name = _at(value, "namespace"), _at(value, "name")
+    return Name(namespace, name) if isinstance(namespace, str) and isinstance(name, str) else None
+
+
+def _uuid(value: object) -> UUID | None:
+    try:
+        return UUID(value) if isinstance(value, str) else None
+    except ValueError:
+        return None

@@ -1,0 +1,78 @@
+"""The catalog as a service: one application, made of its routes and of what stands before all of them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+
+import anyio.to_thread
+from fastapi import FastAPI
+from sqlalchemy import Engine
+
+from catalog.api import (
+    auditing,
+    datasets,
+    document,
+    health,
+    lineages,
+    problems,
+    processes,
+    registering,
+    reporting,
+    searching,
+    security,
+)
+from catalog.api.bodies import Bodies
+from catalog.api.coalescing import Coalescing
+from catalog.api.etags import ETags
+from catalog.api.limits import Limits
+from catalog.api.observing import Metrics, Observing
+from settings import settings
+
+_THREADS = 14  # that ask the database at once: a little fewer than the engine has connections
+
+
+def create_app(engine: Engine) -> FastAPI:
+    """The ASGI application over the catalog of the engine.
+
+    Raises CatalogUnavailable when the database cannot be reached, or cannot keep callers to their rows.
+    """
+    app = routed()
+    metrics = Metrics()
+    app.state.engine = engine
+    app.state.metrics = metrics
+    app.state.coalescing = Coalescing(engine)
+    app.add_middleware(ETags)
+    app.add_middleware(Bodies)
+    app.add_middleware(Limits, rate=settings().requests_per_second)
+    app.add_middleware(Observing, metrics=metrics)
+    problems.install(app)
+    security.install(app, engine)
+    return app
+
+
+def routed() -> FastAPI:
+    """The routes and their document, without a catalog behind them."""
+    app = FastAPI(
+        title="Headrace catalog",
+        version=version("headrace"),
+        description="Datasets, their versions and how they came to be; events of any OpenLineage producer are taken.",
+        openapi_url="/api/v1/openapi.json",
+        docs_url="/api/v1/docs",
+        redoc_url=None,
+        swagger_ui_oauth2_redirect_url=None,
+        lifespan=_lifespan,
+        generate_unique_id_function=lambda route: route.name,
+    )
+    # Where two addresses fit, the first is taken: a dataset's key may go on as long as it likes.
+    for module in (health, auditing, searching, registering, reporting, lineages, processes, datasets):
+        app.include_router(module.router)
+    document.install(app)
+    return app
+
+
+@asynccontextmanager
+async def _lifespan(_: FastAPI) -> AsyncIterator[None]:
+    anyio.to_thread.current_default_thread_limiter().total_tokens = _THREADS
+    yield

@@ -1,0 +1,142 @@
+"""Bodies before anybody reads them: whole, unpacked, no larger than may be; and addresses without NUL characters."""
+
+from __future__ import annotations
+
+import asyncio
+import zlib
+from http import HTTPStatus
+from urllib.parse import parse_qsl
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from catalog.api.problems import Refused, answer
+
+LARGEST = 16 * 1024 * 1024  # bytes of a body, unpacked
+_SECONDS = 60  # in which a body has to be here
+_GZIP = 16 + zlib.MAX_WBITS
+
+
+class Bodies:
+    """ASGI middleware: answers 400, 408, 413 or 415 itself, and hands on what is whole and plain."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Hand the request on as whole and plain, or refuse it."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        try:
+            _refuse_nul(scope)
+            body = None if scope["method"] in ("GET", "HEAD", "OPTIONS") else await _body(scope, receive)
+        except Refused as error:
+            refusal = answer(scope, error.status, str(error), errors=error.errors, headers=error.headers)
+            await refusal(scope, receive, send)
+            return
+        if body is None:
+            await self.app(scope, receive, send)
+            return
+        _tell_length(scope, len(body))
+        await self.app(scope, _handing(body, receive), send)
+
+
+async def _body(scope: Scope, receive: Receive) -> bytes:
+    """The body, unpacked. Raises Refused before more of it is read than may be."""
+    headers = Headers(scope=scope)
+    announced = headers.get("content-length", "")
+    if announced.isdecimal() and int(announced) > LARGEST:
+        raise _too_large()
+    encoding = headers.get("content-encoding", "identity").strip().lower()
+    if encoding not in ("identity", "gzip", "x-gzip"):
+        raise Refused(
+            HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+            f"Content-Encoding {encoding} is not read here; send gzip, or the body as it is",
+            field="header.content-encoding",
+            headers={"Accept-Encoding": "gzip"},
+        )
+    try:
+        async with asyncio.timeout(_SECONDS):
+            packed = await _received(receive)
+    except TimeoutError as error:
+        raise Refused(HTTPStatus.REQUEST_TIMEOUT, f"the body was not here within {_SECONDS} s") from error
+    if encoding == "identity":
+        return packed
+    try:
+        return unpacked(packed)
+    except zlib.error as error:
+        raise Refused(HTTPStatus.BAD_REQUEST, f"the body is no gzip: {error}", field="body") from error
+
+
+async def _received(receive: Receive) -> bytes:
+    body = bytearray()
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise Refused(HTTPStatus.BAD_REQUEST, "the body ended before it was whole")
+        body += message.get("body", b"")
+        if len(body) > LARGEST:
+            raise _too_large()
+        if not message.get("more_body", False):
+            return bytes(body)
+
+
+def unpacked(packed: bytes) -> bytes:
+    """What gzip has packed, in one or several members. Raises Refused (413) as soon as it is too large, zlib.error."""
+    body = bytearray()
+    while packed:
+        member = zlib.decompressobj(_GZIP)
+        body += member.decompress(packed, LARGEST - len(body) + 1)
+        if len(body) > LARGEST:
+            raise _too_large()
+        if not member.eof:
+            raise zlib.error("it ends too early")
+        packed = member.unused_data
+    return bytes(body)
+
+
+def _too_large() -> Refused:
+    return Refused(
+        HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+        f"the body has more than {LARGEST:,} bytes: send fewer events at a time",
+        field="body",
+    )
+
+
+def _refuse_nul(scope: Scope) -> None:
+    """PostgreSQL's text has no NUL, so that nothing that is stored can be meant by one."""
+    if "\x00" in scope["path"]:
+        raise Refused(HTTPStatus.BAD_REQUEST, "the address contains a NUL character", field="path")
+    if b"%00" in scope["query_string"] or b"\x00" in scope["query_string"]:
+        named = [
+            name
+            for name, value in parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+            if "\x00" in name or "\x00" in value
+        ]
+        field = f"query.{named[0]}".replace("\x00", "") if named else "query"
+        raise Refused(HTTPStatus.BAD_REQUEST, "the value contains a NUL character", field=field)
+
+
+def _tell_length(scope: Scope, length: int) -> None:
+    """Have the request's headers say what the body is now, as if it had come without packing."""
+    headers = MutableHeaders(raw=list(scope["headers"]))
+    for name in ("content-encoding", "transfer-encoding"):
+        del headers[name]
+    headers["content-length"] = str(length)
+    # The very scope is changed, since routing writes into it what the access log reads.
+    scope["headers"] = headers.raw
+
+
+def _handing(body: bytes, receive: Receive) -> Receive:
+    """Gives the body once, and after it what the client does next."""
+    given = False
+
+    async def hand() -> Message:
+        nonlocal given
+        if given:
+            return await receive()
+        given = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return hand

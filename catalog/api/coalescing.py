@@ -1,0 +1,116 @@
+"""Events of requests that are under way at the same time, stored together: a transaction costs more than an event."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Sequence
+from contextvars import Context
+from dataclasses import dataclass, field, replace
+
+from sqlalchemy import Engine
+from starlette.concurrency import run_in_threadpool
+
+from catalog.acting import Acting, acting, acting_for
+from catalog.errors import CatalogUnavailable
+from catalog.openlineage import Outcome, ingest
+
+AT_ONCE = 1000  # events of a transaction
+
+
+@dataclass(slots=True)
+class _Waiting:
+    """The events of one request, and what tells it of their outcomes."""
+
+    events: Sequence[object]
+    told: asyncio.Future[list[Outcome]]
+
+
+@dataclass(slots=True)
+class _Queue:
+    """What waits to be stored for one caller, and whoever is at it."""
+
+    waiting: deque[_Waiting] = field(default_factory=deque)
+    work: asyncio.Task[None] | None = None
+
+
+class Coalescing:
+    """Stores events for callers. While a transaction of a caller is under way, what he sends waits for the next one."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self._queues: dict[Acting, _Queue] = {}
+
+    async def store(self, events: Sequence[object]) -> list[Outcome]:
+        """Store the events for the caller of this request; an outcome each, in order.
+
+        Raises CatalogUnavailable: what is stored already is known when it is sent again.
+        """
+        caller = acting()
+        assert caller is not None  # noqa: S101 - the route requires one
+        outcomes: list[Outcome] = []
+        for begin in range(0, len(events), AT_ONCE):
+            part = await self._wait(replace(caller, request_id=""), events[begin : begin + AT_ONCE])
+            outcomes += [replace(each, index=begin + each.index) for each in part]
+        return outcomes
+
+    async def _wait(self, caller: Acting, events: Sequence[object]) -> list[Outcome]:
+        waiting = _Waiting(events, asyncio.get_running_loop().create_future())
+        queue = self._queues.setdefault(caller, _Queue())
+        queue.waiting.append(waiting)
+        if queue.work is None:
+            # A context of its own: the work outlives the request that happens to begin it.
+            queue.work = asyncio.create_task(self._work(caller, queue), context=Context())
+        return await waiting.told
+
+    async def _work(self, caller: Acting, queue: _Queue) -> None:
+        try:
+            while queue.waiting:
+                await self._store(caller, _taken(queue.waiting))
+        finally:
+            del self._queues[caller]
+
+    async def _store(self, caller: Acting, together: list[_Waiting]) -> None:
+        try:
+            outcomes = await run_in_threadpool(
+                _ingest, self.engine, caller, [event for each in together for event in each.events]
+            )
+        except CatalogUnavailable as error:
+            for each in together:
+                _tell(each, error)
+        except Exception as error:  # whatever one of them caused must not befall the others
+            if len(together) == 1:
+                _tell(together[0], error)
+                return
+            for each in together:
+                await self._store(caller, [each])
+        else:
+            begin = 0
+            for each in together:
+                part = outcomes[begin : begin + len(each.events)]
+                _tell(each, [replace(outcome, index=outcome.index - begin) for outcome in part])
+                begin += len(each.events)
+
+
+def _ingest(engine: Engine, caller: Acting, events: Sequence[object]) -> list[Outcome]:
+    with acting_for(caller):
+        return ingest(engine, caller.organisation_id, events)
+
+
+def _taken(waiting: deque[_Waiting]) -> list[_Waiting]:
+    """The first of those that wait, as many as a transaction takes."""
+    taken = [waiting.popleft()]
+    count = len(taken[0].events)
+    while waiting and count + len(waiting[0].events) <= AT_ONCE:
+        count += len(waiting[0].events)
+        taken.append(waiting.popleft())
+    return taken
+
+
+def _tell(waiting: _Waiting, result: list[Outcome] | Exception) -> None:
+    if waiting.told.done():  # the client has left
+        return
+    if isinstance(result, Exception):
+        waiting.told.set_exception(result)
+    else:
+        waiting.told.set_result(result)

@@ -1,0 +1,138 @@
+"""Routes that tell of processes and their runs, and of how datasets stand against their SLAs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Literal
+from uuid import UUID
+
+from fastapi import APIRouter, Path, Query
+from starlette.responses import Response
+
+from catalog import queries
+from catalog.api.pages import Cursor, Limit, Page, cursor_of, place_of
+from catalog.api.showing import shown
+from catalog.api.subjects import Database, Process, Reader
+from catalog.freshness import FreshnessState
+from catalog.openlineage.asking import FacetRow, RunDataset, facets, run_datasets
+from catalog.queries.process_detail import (
+    ProcessDetail,
+    ProcessSummary,
+    RunRow,
+    process,
+    process_page,
+    process_runs,
+)
+from catalog.queries.rows import RunReport
+from catalog.queries.slas import SlaStanding, sla_standings
+from catalog.records import RunState, Technology
+
+router = APIRouter(prefix="/api/v1")
+_NEWEST = 5  # runs that a process is shown with
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessAnswer:
+    """A process, its newest runs, and its OpenLineage facets."""
+
+    process: ProcessDetail
+    newest_runs: list[RunRow]
+    facets: dict[str, FacetRow]
+
+
+@dataclass(frozen=True, slots=True)
+class RunAnswer:
+    """A run with its attempts and versions; and what OpenLineage events said of it: facets, and datasets with use."""
+
+    run: RunReport
+    facets: dict[str, FacetRow]
+    datasets: list[RunDataset]
+
+
+@router.get("/process", summary="List processes", tags=["processes"], response_model=Page[ProcessSummary])
+def list_processes(
+    engine: Database,
+    caller: Reader,
+    technology: Annotated[Technology | None, Query(description="Only those that this runs.")] = None,
+    standing: Annotated[
+        Literal["ACTIVE", "UNSCANNED", "RETIRED"] | None, Query(description="Only those that stand so.")
+    ] = None,
+    cursor: Cursor = None,
+    limit: Limit = 100,
+) -> Response:
+    """Processes of every kind in the order of their keys."""
+    (after,) = place_of(cursor, tuple[str]) if cursor else ("",)
+    rows = process_page(engine, technology=technology, standing=standing, after=after, limit=limit + 1)
+    following = cursor_of(rows[limit - 1].key) if len(rows) > limit else None
+    return shown(engine, caller, Page(items=rows[:limit], next=following))
+
+
+@router.get(
+    "/process/{process:path}/runs",
+    summary="List a process's runs",
+    tags=["processes"],
+    response_model=Page[RunRow],
+)
+def list_runs(
+    engine: Database,
+    caller: Reader,
+    process: Process,
+    state: Annotated[RunState | None, Query(description="Only those in this state.")] = None,
+    cursor: Cursor = None,
+    limit: Limit = 50,
+) -> Response:
+    """The newest first."""
+    before = place_of(cursor, tuple[datetime, UUID]) if cursor else None
+    rows = process_runs(engine, process, state=state, before=before, limit=limit + 1)
+    last = rows[limit - 1] if len(rows) > limit else None
+    following = cursor_of(last.started_at, last.run_id) if last else None
+    return shown(engine, caller, Page(items=rows[:limit], next=following))
+
+
+@router.get(
+    "/process/{process:path}", summary="Show a process", tags=["processes"], response_model=ProcessAnswer
+)
+def show_process(engine: Database, caller: Reader, process_id: Process) -> Response:
+    """What it reads and writes, its code, its newest runs, and its OpenLineage facets."""
+    answer = ProcessAnswer(
+        process=process(engine, process_id),
+        newest_runs=process_runs(engine, process_id, limit=_NEWEST),
+        facets=facets(engine, "PROCESS", process_id),
+    )
+    return shown(engine, caller, answer)
+
+
+@router.get("/run/{run_id}", summary="Show a run", tags=["processes"], response_model=RunAnswer)
+def show_run(
+    engine: Database, caller: Reader, run_id: Annotated[UUID, Path(description="The run's id.")]
+) -> Response:
+    """What it read and wrote, its attempts, why each ended as it did, and where its log is."""
+    answer = RunAnswer(
+        run=queries.why(engine, run_id)[0],
+        facets=facets(engine, "RUN", run_id),
+        datasets=run_datasets(engine, run_id),
+    )
+    return shown(engine, caller, answer)
+
+
+@router.get(
+    "/sla/status",
+    summary="List how datasets stand against their SLAs",
+    tags=["slas"],
+    response_model=Page[SlaStanding],
+)
+def list_sla_standings(
+    engine: Database,
+    caller: Reader,
+    state: Annotated[
+        list[FreshnessState] | None, Query(description="Only those that stand so; `LATE` for violations.")
+    ] = None,
+    cursor: Cursor = None,
+    limit: Limit = 100,
+) -> Response:
+    """Datasets that have an SLA, in the order of their keys; a deadline is when it turns LATE, or has turned so."""
+    (after,) = place_of(cursor, tuple[str]) if cursor else ("",)
+    rows = sla_standings(engine, state or (), after=after, limit=limit + 1)
+    following = cursor_of(rows[limit - 1].key) if len(rows) > limit else None
+    return shown(engine, caller, Page(items=rows[:limit], next=following))

@@ -1,0 +1,191 @@
+"""Routes that take events: OpenLineage's own two, and the adapters' shorter form."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from http import HTTPStatus
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from fastapi import APIRouter, Depends, Request
+from pydantic import BaseModel, Field
+from starlette.concurrency import run_in_threadpool
+
+from catalog.access.callers import Caller, Permission
+from catalog.access.reports import refusals, report_of
+from catalog.api.adapters import AdapterEvent, openlineage_events
+from catalog.api.coalescing import Coalescing
+from catalog.api.observing import Metrics
+from catalog.api.problems import Refused
+from catalog.api.security import requires
+from catalog.openlineage import Outcome, Result
+
+router = APIRouter(prefix="/api/v1", tags=["events"])
+REPORT = requires(Permission.REPORT)
+Reporter = Annotated[Caller, Depends(REPORT)]
+MOST = 10_000  # events of a batch
+_EVENT = [{"$ref": f"#/components/schemas/{name}"} for name in ("RunEvent", "DatasetEvent", "JobEvent")]
+
+
+def _body(schema: dict[str, Any]) -> dict[str, Any]:
+    return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
+
+
+class Taken(BaseModel):
+    """What became of an event. run_id: the run that it is of, if it is of one."""
+
+    result: Result
+    run_id: UUID | None
+
+
+class BatchSummary(BaseModel):
+    """How many events there were, and what became of them."""
+
+    received: int
+    successful: int
+    failed: int
+    retriable: int
+    non_retriable: int
+
+
+class FailedEvent(BaseModel):
+    """An event of a batch that is not stored. field: the place that is to blame, from the event on."""
+
+    index: int = Field(description="Its place in the batch, from 0.")
+    reason: str
+    retriable: bool = Field(description="Sent again as it is, it may be taken.")
+    field: str | None = None
+
+
+class BatchAnswer(BaseModel):
+    """What became of a batch, as the OpenLineage spec has it."""
+
+    status: Literal["success", "partial_success"]
+    summary: BatchSummary
+    failed_events: list[FailedEvent]
+
+
+@router.post(
+    "/lineage",
+    summary="Report an OpenLineage event",
+    operation_id="postRunEvent",
+    response_model=Taken,
+    openapi_extra=_body({"oneOf": _EVENT}),
+)
+async def report_event(request: Request, caller: Reporter) -> Taken:
+    """A RunEvent, DatasetEvent or JobEvent; gzip too. One that is known changes nothing, and is answered the same."""
+    event = await _decoded(request)
+    [outcome] = await _stored(request, caller, [event])
+    return _taken(outcome)
+
+
+@router.post(
+    "/lineage/batch",
+    summary="Report OpenLineage events",
+    operation_id="postEventBatch",
+    response_model=BatchAnswer,
+    openapi_extra=_body({"type": "array", "items": {"oneOf": _EVENT}, "maxItems": MOST}),
+)
+async def report_batch(request: Request, caller: Reporter) -> BatchAnswer:
+    """The good ones are stored whatever the others are; those that are not are told by index, with the reason."""
+    events = await _decoded(request)
+    if not isinstance(events, list):
+        raise Refused(HTTPStatus.UNPROCESSABLE_ENTITY, "a batch is a JSON array of events", field="body")
+    if len(events) > MOST:
+        raise Refused(
+            HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a batch has {MOST:,} events at most", field="body"
+        )
+    outcomes = await _stored(request, caller, events)
+    failed = [each for each in outcomes if each.result is Result.REFUSED]
+    retriable = sum(each.retriable for each in failed)
+    return BatchAnswer(
+        status="partial_success" if failed else "success",
+        summary=BatchSummary(
+            received=len(events),
+            successful=len(events) - len(failed),
+            failed=len(failed),
+            retriable=retriable,
+            non_retriable=len(failed) - retriable,
+        ),
+        failed_events=[
+            FailedEvent(
+                index=each.index,
+                reason=_reason(each),
+                retriable=each.retriable,
+                field=each.field or None,
+            )
+            for each in failed
+        ],
+    )
+
+
+@router.post("/run_event", summary="Report a run as an adapter", response_model=Taken)
+async def report_run(request: Request, caller: Reporter, event: AdapterEvent) -> Taken:
+    """The adapters' form of a run event: times within `run`, plain values for facets, no producer and no schemaURL."""
+    outcomes = await _stored(request, caller, openlineage_events(event))
+    refused = [each for each in outcomes if each.result is Result.REFUSED]
+    return _taken(refused[0] if refused else outcomes[-1])
+
+
+async def _stored(request: Request, caller: Caller, events: Sequence[object]) -> list[Outcome]:
+    """What became of each event, in order; what the caller may not report is refused and not stored."""
+    coalescing: Coalescing = request.app.state.coalescing
+    metrics: Metrics = request.app.state.metrics
+    forbidden = await run_in_threadpool(_forbidden, coalescing, caller, events)
+    allowed = [index for index in range(len(events)) if forbidden[index] is None]
+    stored = await coalescing.store([events[index] for index in allowed]) if allowed else []
+    outcomes = [
+        Outcome(index, Result.REFUSED, reason) for index, reason in enumerate(forbidden) if reason is not None
+    ]
+    outcomes += [replace(outcome, index=index) for index, outcome in zip(allowed, stored, strict=True)]
+    for result, count in Counter(each.result for each in outcomes).items():
+        metrics.events.labels(result.lower()).inc(count)
+    return sorted(outcomes, key=lambda each: each.index)
+
+
+def _forbidden(coalescing: Coalescing, caller: Caller, events: Sequence[object]) -> list[str | None]:
+    reasons = refusals(coalescing.engine, caller, [report_of(event) for event in events])
+    if len(events) == 1 and reasons[0] is not None:
+        raise Refused(HTTPStatus.FORBIDDEN, reasons[0])
+    return reasons
+
+
+def _taken(outcome: Outcome) -> Taken:
+    """Raises Refused for an event that was not taken."""
+    if outcome.result is Result.REFUSED:
+        status = HTTPStatus.SERVICE_UNAVAILABLE if outcome.retriable else HTTPStatus.UNPROCESSABLE_ENTITY
+        raise Refused(status, _reason(outcome), field=f"body.{outcome.field}" if outcome.field else "body")
+    return Taken(result=outcome.result, run_id=outcome.run_id)
+
+
+def _reason(outcome: Outcome) -> str:
+    return f"{outcome.field}: {outcome.reason}" if outcome.field else str(outcome.reason)
+
+
+async def _decoded(request: Request) -> Any:  # noqa: ANN401 - JSON
+    """The body as JSON. Raises Refused saying where it is none."""
+    kind = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
+    if kind != "application/json" and not kind.endswith("+json"):
+        raise Refused(
+            HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+            "events are sent as application/json",
+            field="header.content-type",
+        )
+    body = await request.body()
+    try:
+        return await run_in_threadpool(json.loads, body)
+    except json.JSONDecodeError as error:
+        said = f"the body is no JSON: {error.msg} at line {error.lineno} column {error.colno}"
+        raise Refused(HTTPStatus.BAD_REQUEST, said, field="body") from error
+    except UnicodeDecodeError as error:
+        raise Refused(
+            HTTPStatus.BAD_REQUEST, f"the body is no UTF-8: {error.reason}", field="body"
+        ) from error
+    except ValueError as error:  # a number of more digits than Python reads
+        raise Refused(HTTPStatus.BAD_REQUEST, f"the body cannot be read: {error}", field="body") from error
+    except RecursionError as error:
+        said = "the body is nested too deeply"
+        raise Refused(HTTPStatus.BAD_REQUEST, said, field="body") from error

@@ -1,0 +1,219 @@
+"""Ingesting OpenLineage events: what is good of a batch is kept and projected, in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from psycopg import Cursor
+from psycopg.types.json import Jsonb
+from sqlalchemy import Engine
+
+from catalog.acting import signing
+from catalog.database import transaction
+from catalog.errors import CatalogError
+from catalog.identity import organisation_id as configured_organisation
+from catalog.ingestion import UNTAKEABLE
+from catalog.openlineage import columns, facets, jobs, naming, quality, runs, versions
+from catalog.openlineage.documents import Document, Ids, document_of, merged, sources, stamped
+from catalog.openlineage.limits import InvalidEvent
+from catalog.openlineage.mentioning import jobs_of, mention
+from catalog.openlineage.outlines import Edge, explicit
+from catalog.openlineage.places import own_namespace, placer
+from catalog.openlineage.reading import parse
+from catalog.openlineage.values import AnyEvent, DatasetEvent, JobEvent, Name, Outcome, Result, RunEvent
+from catalog.payload import encoded
+from catalog.sql import statement
+from settings import settings
+
+AT_ONCE = 500  # events of a transaction
+_LOCK = "openlineage"
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """The organisation that events are for, and the namespace of what it knows by keys of its own."""
+
+    organisation: UUID
+    namespace: str
+
+
+def ingest(
+    engine: Engine, organisation_id: UUID, events: Sequence[object], *, received_at: datetime | None = None
+) -> list[Outcome]:
+    """Keep the events (decoded JSON) and bring the catalog up to date; one Outcome an event, in order.
+
+    What the spec does not allow is refused by index, and the others are stored, up to 500 in one transaction. An event
+    whose content is there already changes nothing. The order of events does not matter. Whether the caller may report
+    them is asked before: what they come to may concern rows that he does not see.
+
+    Raises CatalogUnavailable when the database is lost: all may then be sent again, and what was stored is not doubled.
+    """
+    outcomes: list[Outcome] = []
+    good: list[tuple[int, AnyEvent]] = []
+    for index, body in enumerate(events):
+        try:
+            good.append((index, parse(body, received_at=received_at)))
+        except InvalidEvent as error:
+            outcomes.append(Outcome(index, Result.REFUSED, error.reason, error.field))
+    with signing():
+        for begin in range(0, len(good), AT_ONCE):
+            outcomes += _store_all(engine, organisation_id, good[begin : begin + AT_ONCE])
+    return sorted(outcomes, key=lambda outcome: outcome.index)
+
+
+def owner_of(cursor: Cursor[Any], organisation_id: UUID) -> Owner:
+    """The organisation; that of the settings is made when it is not there. Raises CatalogError for an unknown one."""
+    if organisation_id == configured_organisation():
+        cursor.execute(
+            "INSERT INTO catalog.organisation (organisation_id, name) VALUES (%s, %s) ON CONFLICT DO NOTHING",
+            [organisation_id, settings().organisation],
+        )
+    row = cursor.execute(
+        "SELECT name FROM catalog.organisation WHERE organisation_id = %s", [organisation_id]
+    ).fetchone()
+    if row is None:
+        raise CatalogError(
+            f"there is no organisation {organisation_id}: create it before events are sent for it"
+        )
+    return Owner(organisation_id, own_namespace(row["name"]))
+
+
+def lock(cursor: Cursor[Any], organisation_id: UUID) -> None:
+    """One at a time of an organisation: what a name or a run comes to is read, decided and written under this lock."""
+    cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"{_LOCK}/{organisation_id}"])
+
+
+def project(cursor: Cursor[Any], owner: Owner, events: Sequence[AnyEvent]) -> dict[Name, UUID]:
+    """Bring the catalog to what it comes to with these events. Returns the processes of their jobs."""
+    placed = placer(owner.namespace)
+    named = naming.resolve(cursor, owner.organisation, owner.namespace, mention(events, placed))
+    processes = jobs.resolve(cursor, owner.organisation, owner.namespace, jobs_of(events))
+    ids = Ids(placed, named.name_ids, processes)
+    facets.store(
+        cursor,
+        owner.organisation,
+        facets.facet_rows(events, ids),
+        facets.schema_rows(events, ids),
+        {*named.merged.values()},
+    )
+    said: dict[runs.Key, Document] = {}
+    told_by_jobs: set[UUID] = set()
+    for event in events:
+        if isinstance(event, DatasetEvent):
+            continue
+        document = document_of(event, ids, owner.namespace)
+        process = processes[event.job.name]
+        subject = event.run_id if isinstance(event, RunEvent) else process
+        if isinstance(event, JobEvent):
+            told_by_jobs.add(process)
+        key = (subject, process)
+        said[key] = merged(said[key], document) if key in said else document
+    if said:
+        stored = runs.store(cursor, owner.organisation, said, frozenset(told_by_jobs))
+        versions.store(cursor, owner.organisation, stored.runs, stored.former)
+    runs.store_edges(cursor, owner.organisation, _told_by_datasets(events, ids))
+    columns.store(
+        cursor, owner.organisation, [each for event in events for each in columns.sayings(event, ids)]
+    )
+    quality.store(cursor, owner.organisation, events, ids)
+    return processes
+
+
+def _store_all(
+    engine: Engine, organisation_id: UUID, events: Sequence[tuple[int, AnyEvent]]
+) -> list[Outcome]:
+    """Store all, or where PostgreSQL refuses one that nobody has thought of, all but that one."""
+    try:
+        return _store(engine, organisation_id, events)
+    except UNTAKEABLE as error:
+        if len(events) == 1:
+            said = str(error).strip().splitlines()[0]
+            return [Outcome(events[0][0], Result.REFUSED, f"the catalog does not take it: {said}", "")]
+        middle = len(events) // 2
+        return _store_all(engine, organisation_id, events[:middle]) + _store_all(
+            engine, organisation_id, events[middle:]
+        )
+
+
+def _store(engine: Engine, organisation_id: UUID, events: Sequence[tuple[int, AnyEvent]]) -> list[Outcome]:
+    with transaction(engine) as cursor:
+        owner = owner_of(cursor, organisation_id)
+        lock(cursor, organisation_id)
+        fresh = _fresh(cursor, organisation_id, [event for _, event in events])
+        if fresh:
+            processes = project(cursor, owner, list(fresh.values()))
+            _keep(cursor, owner, list(fresh.values()), processes)
+    outcomes = []
+    for index, event in events:
+        run_id = event.run_id if isinstance(event, RunEvent) else None
+        is_first = fresh.pop(event.digest, None) is not None
+        outcomes.append(Outcome(index, Result.STORED if is_first else Result.REPEATED, run_id=run_id))
+    return outcomes
+
+
+def _fresh(cursor: Cursor[Any], organisation_id: UUID, events: Sequence[AnyEvent]) -> dict[str, AnyEvent]:
+    """The events of which nothing like it is kept, by digest."""
+    known = {
+        row["content_hash"]
+        for row in cursor.execute(
+            "SELECT content_hash FROM unnest(%s::timestamptz[], %s::text[]) AS given (event_time, content_hash) "
+            "JOIN catalog.run_event USING (event_time, content_hash) WHERE organisation_id = %s",
+            [[event.at for event in events], [event.digest for event in events], organisation_id],
+        )
+    }
+    return {event.digest: event for event in events if event.digest not in known}
+
+
+def _keep(
+    cursor: Cursor[Any], owner: Owner, events: Sequence[AnyEvent], processes: Mapping[Name, UUID]
+) -> None:
+    """Keep the events as received."""
+    rows = [
+        encoded(
+            {
+                "event_time": event.at,
+                "content_hash": event.digest,
+                "run_id": event.run_id if isinstance(event, RunEvent) else None,
+                "process_id": None if isinstance(event, DatasetEvent) else processes[event.job.name],
+                "event_type": _type(event),
+            }
+        )
+        for event in events
+    ]
+    # The event itself is JSON already: to decode it only to encode it again would cost as much as all the rest.
+    whole = [
+        row[:-1] + b',"payload":' + event.encoded + b"}" for row, event in zip(rows, events, strict=True)
+    ]
+    statement("openlineage_events").execute(
+        cursor,
+        {
+            "organisation": owner.organisation,
+            "events": Jsonb(b"[" + b",".join(whole) + b"]", dumps=bytes),
+        },
+    )
+
+
+def _type(event: AnyEvent) -> str:
+    if isinstance(event, RunEvent):
+        return event.event_type.value if event.event_type else "OTHER"
+    return "DATASET" if isinstance(event, DatasetEvent) else "JOB"
+
+
+def _told_by_datasets(events: Sequence[AnyEvent], ids: Ids) -> dict[Edge, str]:
+    """The edges that dataset events explain, which are owed to no job."""
+    found: dict[Edge, str] = {}
+    for event in events:
+        if not isinstance(event, DatasetEvent):
+            continue
+        facet = event.dataset.facets.get("lineage")
+        if facet is None or facet.deleted or not facet.modelled:
+            continue
+        target = ids.dataset(event.dataset.name)
+        for edge in explicit("DATASET", target, sources(facet.content, ids, None), ""):
+            at = stamped(event.at)
+            found[edge] = min(found.get(edge, at), at)
+    return found

@@ -1,0 +1,164 @@
+"""The runs that events tell of: their documents, and the rows of runs, attempts, used datasets and edges."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+from uuid import UUID, uuid5
+
+from psycopg import Cursor
+
+from catalog.openlineage.documents import Document, merged
+from catalog.openlineage.outlines import Edge, edges, run_row, uses
+from catalog.payload import jsonb
+from catalog.sql import statement
+
+Key = tuple[UUID, UUID]  # a run's id as reported, which is unique within its job, and the process
+_MOST_DOCUMENTS = 1000  # of a process, that are asked whether they still show an edge
+_DOCUMENTS = """
+SELECT run_id, reported_run_id, process_id, document, native
+FROM catalog.openlineage_run
+WHERE organisation_id = %s AND reported_run_id = ANY (%s)
+"""
+# A run that is known here, and not from such events, tells of itself.
+_NATIVES = "SELECT run_id FROM catalog.process_run WHERE run_id = ANY (%s)"
+_OTHERS = """
+SELECT document FROM catalog.openlineage_run WHERE process_id = ANY (%s) ORDER BY last_at DESC LIMIT %s
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """The documents of the runs that no one here made, as they are now; the ids that some of them had before."""
+
+    runs: Mapping[UUID, Document]
+    former: frozenset[UUID]
+
+
+def store(
+    cursor: Cursor[Any], organisation: UUID, said: Mapping[Key, Document], jobs: frozenset[UUID]
+) -> Stored:
+    """Merge what was said into what is known, and bring the rows to what it comes to.
+
+    said: the documents by run and process; of what jobs say of themselves by process twice (these are in `jobs`).
+    """
+    known: dict[Key, dict[str, Any]] = {
+        (row["reported_run_id"], row["process_id"]): row
+        for row in cursor.execute(_DOCUMENTS, [organisation, list({run for run, _ in said})])
+    }
+    heard = {run for run, _ in known}
+    unheard = list({run for run, _ in said} - heard - jobs)
+    native = {run for (run, _), row in known.items() if row["native"]}
+    native |= {row["run_id"] for row in cursor.execute(_NATIVES, [unheard])} if unheard else set()
+    before = {key: row["document"] for key, row in known.items()}
+    after = before | {
+        key: merged(before[key], document) if key in before else document for key, document in said.items()
+    }
+    ids = _ids(after)
+    moved = {key for key, row in known.items() if row["run_id"] != ids[key]}
+    former = frozenset(known[key]["run_id"] for key in moved)
+    if former:
+        statement("openlineage_forget").execute(cursor, {"organisation": organisation, "runs": list(former)})
+    written = {key: after[key] for key in sorted(said.keys() | moved)}
+    statement("openlineage_documents").execute(
+        cursor,
+        {
+            "organisation": organisation,
+            "documents": jsonb(
+                [
+                    {
+                        "run_id": ids[key],
+                        "reported_run_id": key[0],
+                        "process_id": key[1],
+                        "document": document,
+                        "native": key[0] in native,
+                        "first_at": document["first"],
+                        "last_at": document["last"],
+                    }
+                    for key, document in written.items()
+                ]
+            ),
+        },
+    )
+    foreign = {key: document for key, document in written.items() if key[0] not in native}
+    runs = {ids[key]: document for key, document in foreign.items() if key[0] not in jobs}
+    used = [
+        row for key, document in written.items() if key[0] not in jobs for row in uses(ids[key], document)
+    ]
+    statement("openlineage_runs").execute(
+        cursor,
+        {
+            "organisation": organisation,
+            "known": [ids[key] for key in foreign if key in known],
+            "runs": jsonb([asdict(run_row(run_id, document)) for run_id, document in runs.items()]),
+            "uses": jsonb(used),
+        },
+    )
+    _store_edges(cursor, organisation, before, foreign)
+    return Stored(runs, former)
+
+
+def _ids(documents: Mapping[Key, Document]) -> dict[Key, UUID]:
+    """The ids of runs. Of jobs that share a run's id the first to be heard of has it."""
+    first: dict[UUID, Key] = {}
+    for key in sorted(documents, key=lambda key: (documents[key]["first"], key)):
+        first.setdefault(key[0], key)
+    return {key: key[0] if first[key[0]] == key else uuid5(key[0], str(key[1])) for key in documents}
+
+
+def store_edges(cursor: Cursor[Any], organisation: UUID, found: Mapping[Edge, str]) -> None:
+    """Add the edges, or let them begin earlier."""
+    if found:
+        statement("openlineage_edges").execute(
+            cursor, {"organisation": organisation, "edges": jsonb(_edge_rows(found))}
+        )
+
+
+def _store_edges(
+    cursor: Cursor[Any], organisation: UUID, before: Mapping[Key, Document], after: Mapping[Key, Document]
+) -> None:
+    found: dict[Edge, str] = {}
+    no_longer: set[Edge] = set()
+    processes: set[str] = set()
+    for key, document in after.items():
+        shown = edges(document)
+        for edge, at in shown.items():
+            found[edge] = min(found.get(edge, at), at)
+        old = before.get(key)
+        if old is not None and (gone := edges(old).keys() - shown.keys()):
+            no_longer |= gone
+            processes.add(document["job"])
+    if no_longer:
+        _end(cursor, no_longer, processes)
+    store_edges(cursor, organisation, found)
+
+
+def _end(cursor: Cursor[Any], no_longer: Iterable[Edge], processes: Iterable[str]) -> None:
+    """Take away edges that a run turned out not to show, unless other runs of the process do."""
+    documents = cursor.execute(_OTHERS, [[UUID(each) for each in processes], _MOST_DOCUMENTS]).fetchall()
+    if len(documents) == _MOST_DOCUMENTS:
+        return
+    still: dict[Edge, str] = {}
+    for row in documents:
+        for edge, at in edges(row["document"]).items():
+            still[edge] = min(still.get(edge, at), at)
+    statement("openlineage_edges_end").execute(
+        cursor,
+        {"gone": jsonb(_edge_rows(dict.fromkeys(no_longer, None))), "still": jsonb(_edge_rows(still))},
+    )
+
+
+def _edge_rows(found: Mapping[Edge, str | None]) -> list[dict[str, Any]]:
+    return [
+        {
+            "source_type": edge.source_type,
+            "source": edge.source,
+            "target_type": edge.target_type,
+            "target": edge.target,
+            "edge_role": edge.role,
+            "process_id": edge.by or None,
+            "at": at,
+        }
+        for edge, at in sorted(found.items(), key=lambda each: each[0])
+    ]

@@ -1,0 +1,63 @@
+"""Versions of a dataset page by page: all of them from the newest, and the published ones by partition."""
+
+from datetime import datetime
+from uuid import UUID
+
+from sqlalchemy import Engine
+
+from catalog.database import transaction
+from catalog.queries.rows import PublishedRow, VersionRow
+from catalog.sql import statement
+from catalog.versions import by_ids
+
+
+def version_page(
+    engine: Engine,
+    dataset_id: UUID,
+    partition: str | None = None,
+    *,
+    before: tuple[datetime, UUID] | None = None,
+    limit: int = 50,
+) -> list[VersionRow]:
+    """The newest versions (of all partitions, or one) that come after (time, version id), blocked ones too."""
+    parameters = {
+        "dataset_id": dataset_id,
+        "partition": partition,
+        "before_at": before and before[0],
+        "after_id": before and before[1],
+        "limit": limit,
+    }
+    with transaction(engine) as cursor:
+        rows = statement("version_page").execute(cursor, parameters).fetchall()
+        found = by_ids(cursor, [row["dataset_version_id"] for row in rows])
+    return [
+        VersionRow(
+            version=found[row["dataset_version_id"]],
+            published=row["published"],
+            reason=row["reason"],
+            failing=tuple(row["failing"]),
+            warning=tuple(row["warning"]),
+            quarantine_rows=row["quarantine_rows"],
+        )
+        for row in rows
+    ]
+
+
+def published_page(
+    engine: Engine, dataset_id: UUID, *, after: str | None = None, limit: int = 100
+) -> list[PublishedRow]:
+    """What readers of each partition get, in the order of partition keys, those after the key `after`."""
+    parameters = {"dataset_id": dataset_id, "after": after, "limit": limit}
+    with transaction(engine) as cursor:
+        rows = statement("published_page").execute(cursor, parameters).fetchall()
+        found = by_ids(cursor, [row["dataset_version_id"] for row in rows])
+    return [
+        PublishedRow(
+            dataset=row["dataset"],
+            partition=row["partition_key"] or None,
+            version=found[row["dataset_version_id"]],
+            generation=row["generation"],
+            published_at=row["moved_at"],
+        )
+        for row in rows
+    ]

@@ -1,0 +1,22 @@
+"""How long things stay: 90 days in the tables, then in the archive's Parquet files, and their daily sums for ever."""
+
+from catalog.retention.archiving import HOT, Archived, Cold, archive, cold
+from catalog.retention.files import ArchiveUnavailable
+from catalog.retention.past import PastEvent, PastRun, archived_events, events, runs
+from catalog.retention.registry import ArchivingElsewhere, Kind
+
+__all__ = [
+    "HOT",
+    "ArchiveUnavailable",
+    "Archived",
+    "ArchivingElsewhere",
+    "Cold",
+    "Kind",
+    "PastEvent",
+    "PastRun",
+    "archive",
+    "archived_events",
+    "cold",
+    "events",
+    "runs",
+]

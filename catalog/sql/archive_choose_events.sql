@@ -1,0 +1,10 @@
+-- Events to archive now, at most so many, the earliest first. Who is at one is left alone.
+INSERT INTO pg_temp.chosen_event (event_time, content_hash, organisation_id)
+SELECT event_time, content_hash, organisation_id
+FROM catalog.run_event
+WHERE organisation_id = %(organisation)s
+  AND event_time >= %(first)s
+  AND event_time < least(%(last)s::timestamptz, %(before)s::timestamptz)
+ORDER BY event_time, content_hash
+LIMIT %(most)s
+FOR UPDATE SKIP LOCKED

@@ -1,0 +1,18 @@
+-- Runs of other systems of which something was said when they were old enough to have been archived before: in the words of
+-- their system, or in OpenLineage's.
+SELECT run.run_id
+FROM catalog.process_run run
+WHERE run.organisation_id = %(organisation)s
+  AND run.start_ts < %(before)s
+  AND (
+      EXISTS (
+          SELECT FROM catalog.reported_event event
+          WHERE event.run_id = run.run_id AND event.received_at > run.start_ts + %(age)s
+      )
+      OR EXISTS (
+          SELECT FROM catalog.run_event event
+          WHERE event.run_id = run.run_id
+            AND event.intake = 'OPENLINEAGE'
+            AND event.received_at > run.start_ts + %(age)s
+      )
+  )

@@ -1,0 +1,22 @@
+-- What was said of both, by a declaration or a person: the other's holds.
+WITH sla AS (
+    DELETE FROM catalog.sla
+    WHERE dataset_id = %(old)s AND EXISTS (SELECT FROM catalog.sla other WHERE other.dataset_id = %(into)s)
+), def AS (
+    DELETE FROM catalog.quality_check_def def
+    WHERE dataset_id = %(old)s
+      AND EXISTS (
+          SELECT FROM catalog.quality_check_def other WHERE other.dataset_id = %(into)s AND other.name = def.name)
+)
+UPDATE catalog.dataset_pin pin SET unpinned_at = now(), unpinned_by = 'merge'
+WHERE unpinned_at IS NULL
+  AND (dataset_id = %(old)s OR consumer_id = %(old)s)
+  AND EXISTS (
+      SELECT FROM catalog.dataset_pin other
+      WHERE other.pin_id <> pin.pin_id
+        AND other.unpinned_at IS NULL
+        AND other.partition_key = pin.partition_key
+        AND other.dataset_id = CASE pin.dataset_id WHEN %(old)s THEN %(into)s::uuid ELSE pin.dataset_id END
+        AND other.consumer_id IS NOT DISTINCT FROM
+            CASE pin.consumer_id WHEN %(old)s THEN %(into)s::uuid ELSE pin.consumer_id END
+  )

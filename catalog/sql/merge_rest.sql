@@ -1,0 +1,17 @@
+WITH sla AS (
+    UPDATE catalog.sla SET dataset_id = %(into)s WHERE dataset_id = %(old)s
+), def AS (
+    UPDATE catalog.quality_check_def SET dataset_id = %(into)s WHERE dataset_id = %(old)s
+), pin AS (
+    UPDATE catalog.dataset_pin
+    SET dataset_id = CASE dataset_id WHEN %(old)s THEN %(into)s::uuid ELSE dataset_id END,
+        consumer_id = CASE consumer_id WHEN %(old)s THEN %(into)s::uuid ELSE consumer_id END
+    WHERE dataset_id = %(old)s OR consumer_id = %(old)s
+), registration AS (
+    UPDATE catalog.dataset_registration SET dataset_id = %(into)s WHERE dataset_id = %(old)s
+), candidate AS (
+    UPDATE catalog.dataset_candidate SET dataset_id = %(into)s WHERE dataset_id = %(old)s
+), told AS (
+    UPDATE catalog.announcement SET subject_id = %(into)s WHERE subject_id = %(old)s
+)
+UPDATE catalog.dataset_name SET dataset_id = %(into)s WHERE dataset_id = %(old)s

@@ -1,0 +1,9 @@
+INSERT INTO catalog.run_event (
+    event_time, organisation_id, run_id, process_key, event_type, payload_json, content_hash, intake
+)
+SELECT event_time, %(organisation)s, item.run_id, process_key, event_type, payload, content_hash, 'OPENLINEAGE'
+FROM jsonb_to_recordset(%(events)s) AS item (
+    event_time timestamptz, content_hash text, run_id uuid, process_id uuid, event_type text, payload jsonb
+)
+LEFT JOIN catalog.process USING (process_id)
+ON CONFLICT DO NOTHING

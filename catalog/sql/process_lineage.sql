@@ -1,0 +1,39 @@
+-- As lineage.sql, over datasets and the processes between them; each edge is a step.
+WITH RECURSIVE walk AS (
+    SELECT ARRAY[%(start)s::uuid] AS frontier, ARRAY[%(start)s::uuid] AS seen, 0 AS depth
+    UNION ALL
+    SELECT next.ids, walk.seen || next.ids, walk.depth + 1
+    FROM walk
+    CROSS JOIN LATERAL (
+        SELECT array_agg(id) AS ids
+        FROM (
+            SELECT id
+            FROM (
+                SELECT edge.target_id AS id
+                FROM catalog.lineage_edge edge
+                WHERE NOT %(up)s::boolean
+                  AND edge.source_id = ANY (walk.frontier)
+                  AND edge.edge_role IN ('CONSUMES', 'PRODUCES')
+                  AND edge.valid_from <= %(at)s AND (edge.valid_to IS NULL OR edge.valid_to > %(at)s)
+                UNION ALL
+                SELECT edge.source_id
+                FROM catalog.lineage_edge edge
+                WHERE %(up)s::boolean
+                  AND edge.target_id = ANY (walk.frontier)
+                  AND edge.edge_role IN ('CONSUMES', 'PRODUCES')
+                  AND edge.valid_from <= %(at)s AND (edge.valid_to IS NULL OR edge.valid_to > %(at)s)
+            ) reached
+            EXCEPT
+            SELECT unnest(walk.seen)
+            LIMIT greatest(%(nodes)s - cardinality(walk.seen), 0)
+        ) fresh
+    ) next
+    WHERE walk.depth < %(depth)s AND next.ids IS NOT NULL
+)
+SELECT node.id, node.depth, coalesce(dataset.full_name, process.process_key) AS key,
+       CASE WHEN dataset.dataset_id IS NULL THEN 'PROCESS' ELSE 'DATASET' END AS kind
+FROM (SELECT unnest(frontier) AS id, depth FROM walk) node
+LEFT JOIN catalog.dataset ON dataset.dataset_id = node.id
+LEFT JOIN catalog.process ON process.process_id = node.id
+WHERE dataset.dataset_id IS NOT NULL OR process.process_id IS NOT NULL
+ORDER BY node.depth, kind, key

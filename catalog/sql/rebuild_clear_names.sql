@@ -1,0 +1,1 @@
+DELETE FROM catalog.dataset_name WHERE organisation_id = %(organisation)s

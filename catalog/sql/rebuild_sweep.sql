@@ -1,0 +1,16 @@
+-- Datasets that were made for a name, and that nobody has a name for or says anything of any more.
+DELETE FROM catalog.dataset
+WHERE organisation_id = %(organisation)s
+  AND declaration_hash = ''
+  AND status = 'DRAFT'
+  AND position('#' IN full_name) > 0
+  AND NOT EXISTS (SELECT FROM catalog.dataset_name named WHERE named.dataset_id = dataset.dataset_id)
+  AND NOT EXISTS (SELECT FROM catalog.dataset_version version WHERE version.dataset_id = dataset.dataset_id)
+  AND NOT EXISTS (SELECT FROM catalog.dataset_schema known WHERE known.dataset_id = dataset.dataset_id)
+  AND NOT EXISTS (SELECT FROM catalog.published_pointer pointer WHERE pointer.dataset_id = dataset.dataset_id)
+  AND NOT EXISTS (SELECT FROM catalog.pointer_move move WHERE move.dataset_id = dataset.dataset_id)
+  AND NOT EXISTS (SELECT FROM catalog.dataset_registration asked WHERE asked.dataset_id = dataset.dataset_id)
+  AND NOT EXISTS (SELECT FROM catalog.dataset_candidate candidate WHERE candidate.dataset_id = dataset.dataset_id)
+  AND NOT EXISTS (SELECT FROM catalog.dataset_pin pin WHERE dataset.dataset_id IN (pin.dataset_id, pin.consumer_id))
+  AND NOT EXISTS (SELECT FROM catalog.sla WHERE sla.dataset_id = dataset.dataset_id)
+  AND NOT EXISTS (SELECT FROM catalog.quality_check_def def WHERE def.dataset_id = dataset.dataset_id)

@@ -1,0 +1,7 @@
+-- A statement of its own after registration_draft.sql: row-level security looks for the dataset as it was before this one.
+INSERT INTO catalog.dataset_registration (organisation_id, dataset_id, submitted_by, requested)
+SELECT %(organisation)s, dataset_id, %(by)s, %(requested)s
+FROM catalog.dataset
+WHERE organisation_id = %(organisation)s AND full_name = %(requested)s ->> 'key'
+ON CONFLICT (dataset_id) WHERE status = 'PENDING' DO NOTHING
+RETURNING reg_id

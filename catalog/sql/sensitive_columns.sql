@@ -1,0 +1,22 @@
+-- catalog.schema.SENSITIVE has the same tags.
+SELECT full_name, ARRAY(
+    SELECT item ->> 'name'
+    FROM jsonb_array_elements(dataset.columns) AS item
+    WHERE EXISTS (
+        SELECT FROM jsonb_array_elements_text(CASE jsonb_typeof(item -> 'tags') WHEN 'array' THEN item -> 'tags' ELSE '[]' END)
+            AS tag
+        WHERE lower(tag) IN ('pii', 'sensitive')
+    )
+    UNION
+    SELECT column_name
+    FROM catalog.dataset_schema stored
+    WHERE stored.dataset_id = dataset.dataset_id
+      AND EXISTS (
+        SELECT FROM jsonb_array_elements_text(
+            CASE jsonb_typeof(column_metadata -> 'tags') WHEN 'array' THEN column_metadata -> 'tags' ELSE '[]' END
+        ) AS tag
+        WHERE lower(tag) IN ('pii', 'sensitive')
+    )
+) AS columns
+FROM catalog.dataset
+WHERE organisation_id = %(organisation)s AND full_name = ANY (%(datasets)s)

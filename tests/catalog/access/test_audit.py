@@ -1,0 +1,110 @@
+"""The audit trail: complete, signed, and never changed."""
+
+import psycopg
+import pytest
+
+from catalog.access import grants, tokens
+from catalog.access.audit import entries
+from catalog.access.callers import Permission, Role
+from catalog.acting import acting_for
+from catalog.database import transaction
+from catalog.errors import Forbidden
+from catalog.identity import organisation_named
+from catalog.records import DatasetRecord
+from catalog.registry import register
+from tests.catalog.access.conftest import acting_of
+
+
+def test_grants_and_tokens_are_noted_with_who_gave_them(engine):
+    grants.grant(engine, "alice", Role.DATA_OWNER, domain="mart", by="operator:root")
+    grants.revoke(engine, "alice", Role.DATA_OWNER, domain="mart", by="operator:eve")
+    tokens.issue_service_token(engine, "airflow", [Permission.REPORT], by="operator:root")
+    tokens.revoke_service_token(engine, "airflow", by="operator:eve")
+    found = [(entry.subject, entry.action, entry.object_type, entry.object) for entry in entries(engine)]
+    assert found == [
+        ("operator:eve", "CHANGED", "SERVICE_TOKEN", "airflow"),
+        ("operator:root", "CHANGED", "SERVICE_TOKEN", "airflow"),
+        ("operator:eve", "CHANGED", "ACCESS_GRANT", "user:alice"),
+        ("operator:root", "CHANGED", "ACCESS_GRANT", "user:alice"),
+    ]
+    newest, _, revoked, granted = entries(engine)
+    assert granted.detail["role"] == "DATA_OWNER"
+    assert set(revoked.detail) == {"revoked_at", "revoked_by"}
+    assert revoked.detail["revoked_by"] == [None, "operator:eve"]
+    assert "secret_digest" not in str([entry.detail for entry in entries(engine)])
+    assert newest.audit_id > granted.audit_id
+
+
+def test_using_a_token_is_no_change(engine):
+    from catalog.access.authentication import caller_of
+
+    token = tokens.issue_service_token(engine, "airflow", [Permission.REPORT], by="test")
+    caller_of(engine, None, token)
+    assert len(entries(engine)) == 1
+
+
+def test_a_change_of_owners_is_noted_whoever_makes_it(catalog):
+    register(catalog, [DatasetRecord("mart/report", "csv", owners=("ann",))], [])
+    with acting_for(acting_of("default", "user:eve", request_id="r-1")):
+        register(catalog, [DatasetRecord("mart/report", "csv", owners=("eve",), description="x")], [])
+    newest, older = entries(catalog, object_name="mart/report")
+    assert (newest.subject, newest.request_id) == ("user:eve", "r-1")
+    assert newest.detail["owners"] == [["ann"], ["eve"]]
+    assert older.subject.startswith("database:")
+
+
+def test_registering_the_same_again_is_no_change(catalog):
+    for _ in range(2):
+        register(catalog, [DatasetRecord("mart/report", "csv", owners=("ann",))], [])
+    assert len(entries(catalog, object_name="mart/report")) == 1
+
+
+def test_a_registration_and_its_review_are_noted(two):
+    with acting_for(acting_of("default", "user:ann")), transaction(two) as cursor:
+        cursor.execute(
+            "INSERT INTO catalog.dataset_registration (organisation_id, dataset_id, submitted_by) "
+            "SELECT organisation_id, dataset_id, 'user:ann' FROM catalog.dataset WHERE full_name = 'mart/report'"
+        )
+    with acting_for(acting_of("default", "user:bob")), transaction(two) as cursor:
+        cursor.execute("UPDATE catalog.dataset_registration SET status = 'APPROVED', reviewer = 'user:bob'")
+        cursor.execute("UPDATE catalog.dataset_registration SET status = 'APPROVED'")  # which changes nothing
+    found = [entry for entry in entries(two) if entry.object_type == "DATASET_REGISTRATION"]
+    assert [entry.subject for entry in found] == ["user:bob", "user:ann"]
+    assert found[0].detail["status"] == ["PENDING", "APPROVED"]
+
+
+@pytest.mark.parametrize(
+    "change", ["UPDATE catalog.audit_entry SET subject = 'x'", "DELETE FROM catalog.audit_entry"]
+)
+def test_nobody_changes_the_trail(engine, change):
+    grants.grant(engine, "alice", Role.DATA_OWNER, by="test")
+    with pytest.raises(psycopg.errors.InsufficientPrivilege), transaction(engine) as cursor:
+        cursor.execute(change)
+    with acting_for(acting_of("default")), pytest.raises(Forbidden), transaction(engine) as cursor:
+        cursor.execute(change)
+    with pytest.raises(psycopg.errors.InsufficientPrivilege), transaction(engine) as cursor:
+        cursor.execute("TRUNCATE catalog.audit_entry")
+
+
+@pytest.mark.parametrize("column", ["subject", "at"])
+def test_no_caller_signs_as_another_or_for_another_time(two, column):
+    value = "now()" if column == "at" else "'user:bob'"
+    with acting_for(acting_of("default")), pytest.raises(Forbidden), transaction(two) as cursor:
+        cursor.execute(
+            f"INSERT INTO catalog.audit_entry (organisation_id, action, object_type, object, detail, {column}) "  # noqa: S608
+            f"VALUES (%s, 'READ', 'x', 'x', '{{}}', {value})",
+            [organisation_named("default")],
+        )
+
+
+def test_the_trail_is_read_by_organisation_subject_and_page(two):
+    for number in range(3):
+        grants.grant(two, f"u{number}", Role.DATA_CONSUMER, organisation="acme", by=f"operator:{number}")
+    found = entries(two, organisation="acme", limit=2)
+    assert [entry.object for entry in found] == ["user:u2", "user:u1"]
+    older = entries(two, organisation="acme", before=found[-1].audit_id)
+    assert older[0].object == "user:u0"
+    assert [entry.subject for entry in entries(two, organisation="acme", subject="operator:1")] == [
+        "operator:1"
+    ]
+    assert all(entry.object != "user:u0" for entry in entries(two))

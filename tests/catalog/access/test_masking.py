@@ -1,0 +1,284 @@
+"""What answers hide from whom."""
+
+import copy
+from uuid import uuid4
+
+import pytest
+
+from catalog import queries
+from catalog.access.audit import entries
+from catalog.access.callers import Permission, Role
+from catalog.access.masking import MASK, masked
+from catalog.access.redaction import redacted
+from catalog.acting import acting_for
+from catalog.database import transaction
+from catalog.publishing import publish
+from catalog.queries import to_json
+from catalog.records import Check, CheckResult, CheckStatus, DatasetRecord, ProcessRecord, Technology
+from catalog.registry import register
+from tests.catalog.access.conftest import SECRETS, SQL, STATISTICS, acting_of, caller, service
+
+CONSUMER = caller(Role.DATA_CONSUMER)
+LOCATION = "file:/warehouse/crm/people/v9"
+
+
+@pytest.fixture
+def people(two, draft):
+    """crm/people with a process and a check over its sensitive column."""
+    register(
+        two,
+        [
+            DatasetRecord(
+                "crm/people",
+                "parquet",
+                columns=SECRETS,
+                checks=(
+                    Check("known", "isin", "email", {"allowed": ["ann@example.com"]}),
+                    Check("sane", "in_range", "amount", {"min_value": 0}),
+                ),
+            )
+        ],
+        [ProcessRecord("crm/people", Technology.SPARK, outputs=("crm/people",), source=SQL)],
+    )
+    checks = [CheckResult("known", CheckStatus.WARN, 1, {"example": "bob@example.com"})]
+    publish(
+        two,
+        None,
+        [
+            draft(
+                "crm/people",
+                generation=1,
+                tag="v9",
+                columns=SECRETS,
+                statistics=STATISTICS,
+                checks=tuple(checks),
+            )
+        ],
+    )
+    return two
+
+
+def seen(engine, by, document, about=None):
+    with acting_for(acting_of(by.organisation)):
+        return masked(engine, by, document, about)
+
+
+def test_a_consumer_sees_no_values_of_sensitive_columns(people):
+    document = to_json(queries.version(people, "crm/people"))
+    before = copy.deepcopy(document)
+    shown = seen(people, CONSUMER, document)
+    assert document == before
+    assert shown["version"]["location"] == MASK
+    assert shown["statistics"] == {
+        "email": {"null_count": 0, "min": MASK, "max": MASK},
+        "amount": {"null_count": 1, "min": 0.5, "max": 9.5},
+    }
+    assert "ann@example" not in str(shown)
+    assert "bob@example" not in str(shown)
+    assert shown["version"]["columns"] == document["version"]["columns"]
+    assert shown["version"]["row_count"] == document["version"]["row_count"]
+
+
+@pytest.mark.parametrize("role", [Role.DATA_OWNER, Role.DATA_STEWARD, Role.PLATFORM_ADMIN])
+def test_who_may_sees_all_and_that_is_noted(people, role):
+    document = to_json(queries.version(people, "crm/people"))
+    assert seen(people, caller(role), document) == document
+    [entry] = [entry for entry in entries(people) if entry.action == "READ"]
+    assert (entry.subject, entry.object) == ("user:test", "crm/people")
+    assert set(entry.detail["kinds"]) >= {"LOCATION", "STATISTICS", "CHECK"}
+
+
+def test_an_owner_of_another_domain_is_as_a_consumer_here(people):
+    document = to_json(queries.version(people, "crm/people"))
+    owner = caller(Role.DATA_OWNER, Role.DATA_CONSUMER, domain="mart")
+    assert seen(people, owner, document) == seen(people, CONSUMER, document)
+    assert [entry for entry in entries(people) if entry.action == "READ"] == []
+
+
+def test_what_is_not_sensitive_is_shown_and_not_noted(people):
+    document = to_json(queries.versions(people, "mart/delays"))
+    assert seen(people, CONSUMER, document) == document
+    assert seen(people, caller(Role.DATA_OWNER), document) == document
+    assert [entry for entry in entries(people) if entry.action == "READ"] == []
+
+
+def test_what_a_check_compares_with_is_hidden_where_its_column_is_sensitive(people):
+    shown = seen(people, CONSUMER, to_json(queries.dataset(people, "crm/people")))
+    parameters = {check["name"]: check["parameters"] for check in shown["checks"]}
+    assert parameters == {"known": MASK, "sane": {"min_value": 0}}
+
+
+def test_sql_is_for_those_who_may_read_what_is_sensitive(people):
+    document = {"process_key": "crm/people", "source": SQL, "technology": "SPARK"}
+    assert seen(people, CONSUMER, document)["source"] == MASK
+    assert seen(people, caller(Role.DATA_OWNER, domain="crm"), document)["source"] == SQL
+    assert seen(people, caller(Role.DATA_OWNER, domain="mart"), document)["source"] == MASK
+
+
+def test_where_an_edge_begins_is_no_source_text(people):
+    document = to_json(queries.lineage(people, "mart/report", queries.Direction.UP))
+    assert document["edges"]
+    assert seen(people, CONSUMER, document) == document
+
+
+def test_the_columns_of_older_schemas_stay_sensitive(people, draft):
+    plain = tuple(column.__class__(column.name, column.type) for column in SECRETS)
+    register(people, [DatasetRecord("crm/people", "parquet", columns=plain)], [])
+    document = to_json(queries.version(people, "crm/people"))
+    assert seen(people, CONSUMER, document)["version"]["location"] == MASK
+
+
+def test_what_is_not_known_is_hidden(people):
+    for document in (
+        {"dataset": "no/such", "location": LOCATION},
+        {"location": LOCATION},
+        {"items": [{"location": LOCATION}]},
+    ):
+        assert LOCATION not in str(seen(people, CONSUMER, document))
+        assert LOCATION not in str(seen(people, caller(Role.DATA_OWNER, domain="mart"), document))
+        assert LOCATION in str(seen(people, caller(Role.DATA_OWNER), document))
+
+
+def test_who_asks_for_one_dataset_is_shown_what_it_is_about(people):
+    document = {"rows": [{"location": LOCATION}]}
+    assert seen(people, CONSUMER, document, "mart/delays") == document
+    assert seen(people, CONSUMER, document, "crm/people") == {"rows": [{"location": MASK}]}
+
+
+def test_events_are_masked_by_their_facets(people):
+    event = {
+        "eventType": "COMPLETE",
+        "run": {
+            "runId": str(uuid4()),
+            "facets": {
+                "errorMessage": {
+                    "message": "no such user ann@example.com",
+                    "programmingLanguage": "PYTHON",
+                    "stackTrace": "at ann@example.com",
+                }
+            },
+        },
+        "job": {
+            "namespace": "airflow",
+            "name": "load",
+            "facets": {"sql": {"query": SQL}, "sourceCode": {"language": "python", "sourceCode": SQL}},
+        },
+        "inputs": [],
+        "outputs": [
+            {
+                "namespace": "headrace://default",
+                "name": "crm/people",
+                "facets": {
+                    "dataSource": {"name": "lake", "uri": LOCATION},
+                    "dataQualityAssertions": {
+                        "assertions": [
+                            {
+                                "assertion": "isin",
+                                "success": False,
+                                "column": "email",
+                                "actual": "bob@example.com",
+                            },
+                            {"assertion": "max", "success": True, "column": "amount", "expected": "9"},
+                        ]
+                    },
+                },
+                "inputFacets": {
+                    "dataQualityMetrics": {
+                        "rowCount": 2,
+                        "columnMetrics": {
+                            "email": {
+                                "nullCount": 0,
+                                "min": "ann@example.com",
+                                "quantiles": {"0.5": "x@example.com"},
+                            },
+                            "amount": {"min": 1},
+                        },
+                    }
+                },
+            }
+        ],
+    }
+    shown = seen(people, CONSUMER, {"payload": event})["payload"]
+    assert "example.com" not in str(shown)
+    assert LOCATION not in str(shown)
+    [output] = shown["outputs"]
+    assert output["inputFacets"]["dataQualityMetrics"]["columnMetrics"] == {
+        "email": {"nullCount": 0, "min": MASK, "quantiles": MASK},
+        "amount": {"min": 1},
+    }
+    assert output["facets"]["dataQualityAssertions"]["assertions"][1]["expected"] == "9"
+    assert shown["job"]["facets"]["sourceCode"] == {"language": "python", "sourceCode": MASK}
+    assert seen(people, caller(Role.PLATFORM_ADMIN), {"payload": event})["payload"] == event
+
+
+def test_a_password_is_shown_to_nobody(people):
+    document = {"dataset": "mart/delays", "location": "jdbc:postgresql://bob:hunter2@db/x?password=hunter3"}
+    for by in (CONSUMER, caller(Role.PLATFORM_ADMIN)):
+        shown = seen(people, by, document)["location"]
+        assert "hunter" not in shown
+        assert shown.startswith("jdbc:postgresql://bob:")
+
+
+def test_a_run_sees_where_its_own_datasets_are(people):
+    from catalog.access.authentication import caller_of
+    from catalog.access.tokens import issue_task_token
+
+    task = caller_of(people, None, issue_task_token(people, uuid4(), ["crm/people"], by="test"))
+    document = {"dataset": "crm/people", "location": LOCATION}
+    assert seen(people, task, document) == document
+    assert seen(people, task, {"dataset": "mart/x", "location": LOCATION})["location"] == MASK
+
+
+def test_a_service_sees_what_it_was_permitted(people):
+    document = {"dataset": "crm/people", "location": LOCATION}
+    assert seen(people, service(Permission.READ), document)["location"] == MASK
+    assert seen(people, service(Permission.READ, Permission.READ_SENSITIVE), document) == document
+
+
+@pytest.mark.parametrize(
+    ("text", "hidden"),
+    [
+        ("GET /x Authorization: Bearer hrs_" + "0" * 32 + "_c2VjcmV0LXNlY3JldA", "c2VjcmV0"),
+        ("token hrt_" + "a" * 32 + "_abc-DEF_ghi was sent", "abc-DEF_ghi"),
+        ("postgresql://u:p%40ss@h/db", "p%40ss"),
+        ("s3a://AKIA:sEcReT@bucket/x", "sEcReT"),
+        ("fs.azure.account_key=abc123; x", "abc123"),
+        ('"password": "abc 123"', "abc"),
+        ("eyJhbGciOiJub25lIn0.eyJzdWIiOiJhIn0.c2ln", "eyJzdWIiOiJhIn0"),
+    ],
+)
+def test_secrets_in_a_text_are_hidden(text, hidden):
+    assert hidden in text
+    assert hidden not in redacted(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT 1 FROM a JOIN b ON a.token = b.token",
+        "s3://bucket/key",
+        "a token of the past",
+        "see hrs_ and hrt_",
+        "http://h:8080/x@y",
+    ],
+)
+def test_a_text_without_secrets_is_left_alone(text):
+    assert redacted(text) == text
+
+
+def test_masking_asks_the_database_once(people, monkeypatch):
+    asked = []
+    real = transaction
+
+    def counted(engine):
+        asked.append(1)
+        return real(engine)
+
+    monkeypatch.setattr("catalog.access.masking.transaction", counted)
+    page = {
+        "items": [{"dataset": key, "location": "x"} for key in ("crm/people", "mart/delays", "raw/flights")]
+        * 50
+    }
+    shown = seen(people, CONSUMER, page)
+    assert [item["location"] for item in shown["items"][:3]] == [MASK, "x", "x"]
+    assert len(asked) == 1

@@ -1,0 +1,204 @@
+"""Events over HTTP: singly, in batches, packed, in the adapters' form, and by OpenLineage's own client."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+import time
+from collections.abc import Iterator
+from uuid import UUID, uuid4
+
+import pytest
+from fastapi import FastAPI
+from openlineage.client import OpenLineageClient
+from openlineage.client.event_v2 import InputDataset, Job, OutputDataset, Run, RunEvent, RunState
+from openlineage.client.facet_v2 import schema_dataset
+from openlineage.client.transport.http import ApiKeyTokenProvider, HttpConfig, HttpTransport
+from sqlalchemy import Engine
+from starlette.testclient import TestClient
+
+from catalog.access.callers import Permission
+from catalog.access.tokens import issue_service_token, issue_task_token
+from catalog.acting import Acting, act
+from catalog.api.coalescing import Coalescing
+from catalog.database import transaction
+from catalog.identity import organisation_id
+from catalog.openlineage import Outcome, Result
+from settings import settings
+from tests.catalog.api.conftest import Ask, run_event
+from tests.catalog.api.serving import served
+
+
+def count(engine: Engine, table: str) -> int:
+    with transaction(engine) as cursor:
+        row = cursor.execute(f"SELECT count(*) AS rows FROM catalog.{table}").fetchone()  # noqa: S608
+    return int((row or {})["rows"])
+
+
+def test_takes_an_event_once(reporter: TestClient, catalog: Engine) -> None:
+    event = run_event()
+    first = reporter.post("/api/v1/lineage", json=event)
+    assert first.status_code == 200, first.text
+    assert first.json() == {"result": "STORED", "run_id": event["run"]["runId"]}
+    again = reporter.post("/api/v1/lineage", json=event)
+    assert (again.status_code, again.json()["result"]) == (200, "REPEATED")
+    run = reporter.get(f"/api/v1/run/{event['run']['runId']}").json()
+    assert run["run"]["state"] == "SUCCESS"
+    found = reporter.get("/api/v1/dataset/named", params={"namespace": "db", "name": "out"})
+    assert found.status_code == 200, found.text
+
+
+def test_takes_what_is_packed(reporter: TestClient) -> None:
+    packed = gzip.compress(json.dumps(run_event()).encode())
+    headers = {"Content-Encoding": "gzip", "Content-Type": "application/json"}
+    assert reporter.post("/api/v1/lineage", content=packed, headers=headers).json()["result"] == "STORED"
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"run": {"runId": "no uuid"}}, "body.run.runId"),
+        ({"eventTime": "yesterday"}, "body.eventTime"),
+        ({"eventTime": "2999-01-01T00:00:00Z"}, "body.eventTime"),
+        ({"eventType": "WHAT"}, "body.eventType"),
+        ({"job": {"namespace": "etl", "name": "a\x00b"}}, "body.job.name"),
+        ({"inputs": [{"namespace": "db"}]}, "body.inputs[0].name"),
+        ({"inputs": {}}, "body.inputs"),
+        ({"schemaURL": "https://openlineage.io/spec/9-0-0/OpenLineage.json"}, "body.schemaURL"),
+    ],
+)
+def test_names_the_field_that_is_wrong(reporter: TestClient, change: dict, field: str) -> None:
+    answer = reporter.post("/api/v1/lineage", json=run_event() | change)
+    assert answer.status_code == 422, answer.text
+    assert answer.json()["errors"][0]["field"] == field
+
+
+def test_stores_the_good_part_of_a_batch(reporter: TestClient, catalog: Engine) -> None:
+    good = [run_event() for _ in range(3)]
+    batch = [good[0], {"eventType": "START"}, good[1], "no event", good[2]]
+    answer = reporter.post("/api/v1/lineage/batch", json=batch)
+    assert answer.status_code == 200, answer.text
+    body = answer.json()
+    assert body["status"] == "partial_success"
+    assert body["summary"] == {
+        "received": 5,
+        "successful": 3,
+        "failed": 2,
+        "retriable": 0,
+        "non_retriable": 2,
+    }
+    assert [each["index"] for each in body["failed_events"]] == [1, 3]
+    assert all(each["reason"] for each in body["failed_events"])
+    whole = reporter.post("/api/v1/lineage/batch", json=good).json()
+    assert (whole["status"], whole["failed_events"]) == ("success", [])
+    assert reporter.post("/api/v1/lineage/batch", json=[]).json()["summary"]["received"] == 0
+    assert reporter.post("/api/v1/lineage/batch", json=good[0]).status_code == 422
+    for event in good:
+        assert reporter.get(f"/api/v1/run/{event['run']['runId']}").status_code == 200
+
+
+def test_keeps_a_run_to_itself(ask: Ask, app: FastAPI, catalog: Engine) -> None:
+    run = uuid4()
+    client = ask(Permission.REPORT)
+    client.headers["Authorization"] = f"Bearer {issue_task_token(catalog, run, ['db#out'], by='test')}"
+    assert client.post("/api/v1/lineage", json=run_event(run=str(run))).status_code == 200
+    assert client.post("/api/v1/lineage", json=run_event()).status_code == 403
+    stretched = run_event("RUNNING", run=str(run), outputs=("out", "more"))
+    batch = client.post("/api/v1/lineage/batch", json=[stretched, run_event("OTHER", run=str(run))]).json()
+    assert [each["index"] for each in batch["failed_events"]] == [0]
+
+
+def test_takes_the_adapters_form(reporter: TestClient, catalog: Engine) -> None:
+    run = str(uuid4())
+    event = {
+        "eventType": "COMPLETE",
+        "run": {"runId": run, "startTime": "2026-09-08T08:02:00Z", "endTime": "2026-09-08T08:07:00Z"},
+        "job": {"namespace": "AUTOSYS", "name": "BOX/JobA"},
+        "inputs": [{"namespace": "DB2", "name": "SCHEMA.TABLE_A", "facets": {"version": "2026-09-08T07:30"}}],
+        "outputs": [
+            {"namespace": "S3", "name": "credit-out", "facets": {"rows": 12345, "path": "s3://b/credit"}}
+        ],
+    }
+    answer = reporter.post("/api/v1/run_event", json=event)
+    assert answer.status_code == 200, answer.text
+    assert answer.json() == {"result": "STORED", "run_id": run}
+    assert reporter.post("/api/v1/run_event", json=event).json()["result"] == "REPEATED"
+    told = reporter.get(f"/api/v1/run/{run}").json()["run"]
+    assert (told["state"], told["started_at"], told["ended_at"]) == (
+        "SUCCESS",
+        "2026-09-08T08:02:00Z",
+        "2026-09-08T08:07:00Z",
+    )
+    for wrong, field in (
+        ({"run": {"runId": "1234"}}, "body.run.runId"),
+        ({"run": {"runId": run}}, "body.run.endTime"),
+        ({"job": {"namespace": "", "name": "x"}}, "body.job.namespace"),
+        ({"eventType": "DONE"}, "body.eventType"),
+    ):
+        refused = reporter.post("/api/v1/run_event", json=event | wrong)
+        assert (refused.status_code, refused.json()["errors"][0]["field"]) == (422, field)
+
+
+def test_stores_together_what_comes_together(catalog: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    batches: list[list[object]] = []
+
+    def slow(_: Engine, organisation: UUID, events: list[object]) -> list[Outcome]:
+        assert organisation == organisation_id()
+        batches.append(list(events))
+        time.sleep(0.05)
+        if "poison" in events:
+            raise ArithmeticError("poison")
+        return [Outcome(index, Result.STORED, reason=str(event)) for index, event in enumerate(events)]
+
+    monkeypatch.setattr("catalog.api.coalescing.ingest", slow)
+
+    async def send() -> list[object]:
+        act(Acting(organisation_id(), settings().organisation, "service:test"))
+        coalescing = Coalescing(catalog)
+        each = [coalescing.store([name]) for name in ("a", "b", "poison", "c")]
+        return await asyncio.gather(*each, return_exceptions=True)
+
+    a, b, poison, c = asyncio.run(send())
+    assert [outcome[0].reason for outcome in (a, b, c)] == ["a", "b", "c"]
+    assert [outcome[0].index for outcome in (a, b, c)] == [0, 0, 0]
+    assert isinstance(poison, ArithmeticError)
+    assert batches == [["a", "b", "poison", "c"], ["a"], ["b"], ["poison"], ["c"]]
+
+
+@pytest.fixture
+def address(app: FastAPI) -> Iterator[str]:
+    """Where a real server serves the application."""
+    with served(app) as address:
+        yield address
+
+
+def test_takes_what_openlineages_own_client_sends(address: str, catalog: Engine, reader: TestClient) -> None:
+    token = issue_service_token(catalog, "client", [Permission.REPORT], by="test")
+    client = OpenLineageClient(
+        transport=HttpTransport(HttpConfig(url=address, auth=ApiKeyTokenProvider({"api_key": token})))
+    )
+    run = str(uuid4())
+    columns = [schema_dataset.SchemaDatasetFacetFields("id", "bigint")]
+    for state in (RunState.COMPLETE, RunState.START):
+        client.emit(
+            RunEvent(
+                eventType=state,
+                eventTime="2026-11-01T00:00:00Z" if state is RunState.START else "2026-11-01T01:00:00Z",
+                run=Run(runId=run),
+                job=Job(namespace="etl", name="load"),
+                producer="https://example.com/producer",
+                inputs=[InputDataset(namespace="db", name="source")],
+                outputs=[
+                    OutputDataset(
+                        namespace="db",
+                        name="target",
+                        facets={"schema": schema_dataset.SchemaDatasetFacet(columns)},
+                    )
+                ],
+            )
+        )
+    told = reader.get(f"/api/v1/run/{run}").json()["run"]
+    assert (told["state"], told["started_at"]) == ("SUCCESS", "2026-11-01T00:00:00Z")
+    target = reader.get("/api/v1/dataset/named", params={"namespace": "db", "name": "target"}).json()
+    assert target["dataset"]["columns"][0]["name"] == "id"

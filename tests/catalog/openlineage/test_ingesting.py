@@ -1,0 +1,263 @@
+"""Ingesting batches: the good part stored, the bad part by index; runs, facets, quality, organisations."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from itertools import permutations
+from uuid import UUID, uuid4
+
+import pytest
+import sqlalchemy as sa
+
+from catalog import openlineage, queries
+from catalog.errors import CatalogError
+from catalog.identity import organisation_id
+from catalog.openlineage import Result, asking, ingesting
+from catalog.records import RunState
+from tests.catalog.openlineage.said import (
+    START,
+    contents,
+    dataset,
+    dataset_event,
+    edges,
+    facet,
+    ingest,
+    run_event,
+    tell,
+    uuid,
+)
+
+
+def report(engine, run=1):
+    (found,) = queries.why(engine, UUID(uuid(run)))
+    return found
+
+
+def located(engine, name):
+    return asking.locate(engine, organisation_id(), "db", name)
+
+
+def test_the_good_part_of_a_batch_is_stored_and_the_bad_part_told_by_index(engine):
+    good, other = run_event(), run_event(run=2)
+    bad = {**run_event(run=3), "run": {"runId": "x"}}
+    outcomes = ingest(engine, good, bad, 5, other, good)
+    assert [(each.index, each.result, each.field) for each in outcomes] == [
+        (0, Result.STORED, None),
+        (1, Result.REFUSED, "run.runId"),
+        (2, Result.REFUSED, ""),
+        (3, Result.STORED, None),
+        (4, Result.REPEATED, None),
+    ]
+    assert len(contents(engine)["runs"]) == 2
+
+
+def test_what_nobody_has_thought_of_costs_no_more_than_itself(engine, monkeypatch):
+    project = ingesting.project
+
+    def refusing(cursor, owner, events):
+        if any(isinstance(event, openlineage.RunEvent) and event.job.name.name == "bad" for event in events):
+            cursor.execute("SELECT repeat('9', 5)::smallint")
+        return project(cursor, owner, events)
+
+    monkeypatch.setattr(ingesting, "project", refusing)
+    events = [run_event(run=run, job="bad" if run == 3 else "good") for run in range(6)]
+    outcomes = ingest(engine, *events)
+    assert [each.index for each in outcomes if each.result is Result.REFUSED] == [3]
+    assert (
+        outcomes[3].reason == 'the catalog does not take it: value "99999" is out of range for type smallint'
+    )
+    assert len(contents(engine)["runs"]) == 5
+
+
+@pytest.mark.parametrize(
+    ("kinds", "state"),
+    [
+        (["START"], RunState.RUNNING),
+        ([None], RunState.RUNNING),
+        (["START", "RUNNING", "COMPLETE"], RunState.SUCCESS),
+        (["COMPLETE", "RUNNING", "OTHER"], RunState.SUCCESS),
+        (["START", "FAIL"], RunState.FAILED),
+        (["START", "ABORT"], RunState.TERMINATED),
+        (["FAIL", "COMPLETE"], RunState.SUCCESS),
+    ],
+)
+def test_a_run_is_in_the_state_that_its_events_come_to_in_any_order(engine, kinds, state):
+    events = [run_event(kind, minutes=minutes) for minutes, kind in enumerate(kinds)]
+    for event in reversed(events):
+        tell(engine, event)
+    found = report(engine)
+    assert (found.state, found.started_at) == (state, START)
+    assert len(found.attempts) == 1
+
+
+def test_why_a_run_failed_and_whose_it_was(engine):
+    parent = facet(run={"runId": uuid("dag")}, job={"namespace": "airflow", "name": "dag"})
+    error = facet(message="no such table", programmingLanguage="SQL")
+    tell(engine, run_event("START", run_facets={"parent": parent}))
+    tell(engine, run_event("FAIL", run_facets={"errorMessage": error}, minutes=4))
+    found = report(engine)
+    assert (found.attempts[0].reason, found.parent_run_id) == ("no such table", UUID(uuid("dag")))
+    assert found.ended_at == START + timedelta(minutes=4)
+    assert "airflow#dag" in {row[1] for row in contents(engine)["processes"]}
+
+
+def test_facets_show_on_datasets_and_processes_the_newest_of_each(engine):
+    described = dataset(
+        "x",
+        schema=facet(fields=[{"name": "id", "type": "bigint"}, {"name": "name", "type": "string"}]),
+        ownership=facet(owners=[{"name": "team:air", "type": "OWNER"}]),
+        tags=facet(tags=[{"key": "tier", "value": "gold"}, {"key": "pii", "value": "true", "field": "name"}]),
+        documentation=facet(description="Planes"),
+        storage=facet(storageLayer="delta", fileFormat="parquet"),
+        mine_own=facet(a=1),
+    )
+    job = {
+        "sql": facet(query="SELECT 1"),
+        "sourceCodeLocation": facet(type="git", url="https://example.com/r", version="abc"),
+        "ownership": facet(owners=[{"name": "team:air"}]),
+    }
+    tell(engine, run_event(outputs=[described], job_facets=job, minutes=5))
+    tell(engine, run_event("START", outputs=[dataset("x", documentation=facet(description="old"))]))
+    found = queries.dataset(engine, "db#x")
+    assert (found.description, found.owners, found.tags, found.format) == (
+        "Planes",
+        ("team:air",),
+        {"tier": "gold"},
+        "parquet",
+    )
+    assert [(column.name, column.type, column.tags) for column in found.columns] == [
+        ("id", "bigint", ()),
+        ("name", "string", ("pii",)),
+    ]
+    assert asking.facets(engine, "DATASET", found.dataset_id)["mine_own"].content == facet(a=1)
+    (process,) = contents(engine)["processes"]
+    assert process[5:8] == (["team:air"], "SELECT 1", "abc")
+    tell(engine, dataset_event(dataset("x", documentation=facet(_deleted=True)), minutes=6))
+    assert queries.dataset(engine, "db#x").description is None
+
+
+def test_all_facets_of_a_run_are_there(engine):
+    tell(
+        engine,
+        run_event(
+            "START",
+            run_facets={"mine": facet(a=1), "nominalTime": facet(nominalStartTime="2026-03-01T00:00:00Z")},
+        ),
+        run_event("COMPLETE", run_facets={"mine": facet(a=2)}, minutes=1),
+    )
+    found = asking.facets(engine, "RUN", UUID(uuid(1)))
+    assert found["mine"].content == facet(a=2)
+    assert found["nominalTime"].content["nominalStartTime"] == "2026-03-01T00:00:00Z"
+
+
+def test_versions_are_those_of_completed_runs_and_the_last_one_is_published(engine):
+    counted = {"outputFacets": {"outputStatistics": facet(rowCount=7, size=70, fileCount=2)}}
+    named = dataset("x", use=counted, version=facet(datasetVersion="snap-2"))
+    tell(engine, run_event(run=2, outputs=[named], minutes=10))
+    tell(
+        engine,
+        run_event(run=1, outputs=["x"], minutes=5),
+        run_event("FAIL", run=3, outputs=["x"], minutes=20),
+    )
+    found = queries.versions(engine, "db#x")
+    assert [(each.version.tag, each.version.row_count, each.published) for each in found] == [
+        ("snap-2", 7, True),
+        (found[1].version.tag, None, False),
+    ]
+    moves = contents(engine)["moves"]
+    assert [(row[1], row[2]) for row in moves] == [(1, found[1].version.tag), (2, "snap-2")]
+
+
+def test_an_output_that_is_dropped_has_no_new_version(engine):
+    tell(engine, run_event(outputs=[dataset("x", lifecycleStateChange=facet(lifecycleStateChange="DROP"))]))
+    assert queries.versions(engine, "db#x") == []
+
+
+def test_which_version_was_read_is_known_even_when_it_is_told_later(engine):
+    read = dataset("a", version=facet(datasetVersion="7"))
+    tell(engine, run_event(run=2, job="next", inputs=[read], outputs=["x"], minutes=10))
+    tell(engine, run_event(run=1, outputs=[dataset("a", version=facet(datasetVersion="7"))]))
+    (version,) = queries.versions(engine, "db#x")
+    detail = queries.version(engine, "db#x", version.version.tag)
+    assert [(each.dataset, each.tag) for each in detail.inputs] == [("db#a", "7")]
+
+
+def test_tests_and_measures_are_kept_the_later_of_what_a_run_says(engine):
+    def tested(success, minutes):
+        assertions = facet(
+            assertions=[{"assertion": "not_null", "column": "id", "success": success, "severity": "warn"}]
+        )
+        metrics = facet(rowCount=10 + minutes, bytes=5, columnMetrics={"id": {"nullCount": 0}})
+        use = {"inputFacets": {"dataQualityAssertions": assertions, "dataQualityMetrics": metrics}}
+        return run_event("RUNNING", inputs=[dataset("a", use=use)], minutes=minutes)
+
+    tell(engine, tested(False, 3))
+    tell(engine, tested(True, 1))
+    found = asking.quality(engine, located(engine, "a"))
+    assert [(each.assertion, each.column, each.success, each.severity) for each in found.assertions] == [
+        ("not_null", "id", False, "warn")
+    ]
+    assert [(each.row_count, each.byte_size, each.columns) for each in found.metrics] == [
+        (13, 5, {"id": {"nullCount": 0}})
+    ]
+
+
+@pytest.mark.parametrize("order", list(permutations(range(4))))
+def test_a_run_of_several_jobs_is_one_of_each(engine, order):
+    """As Dagster's: all assets of a run report the run's id."""
+    events = [
+        run_event("START", job="raw"),
+        run_event(job="raw", outputs=["raw"], minutes=1),
+        run_event(job="mart", inputs=["raw"], outputs=["mart"], minutes=2),
+        run_event("FAIL", job="other", inputs=["mart"], outputs=["other"], minutes=3),
+    ]
+    for index in order:
+        tell(engine, events[index])
+    assert edges(engine) == {("db#raw", "db#mart"), ("db#mart", "db#other")}
+    found = contents(engine)
+    assert {(row[1], row[4], str(row[0]) == uuid(1)) for row in found["runs"]} == {
+        ("airflow#raw", "SUCCESS", True),
+        ("airflow#mart", "SUCCESS", False),
+        ("airflow#other", "FAILED", False),
+    }
+    runs = {row[1]: row[0] for row in found["runs"]}
+    made = {row[1]: row[9] for row in found["versions"]}
+    assert made == {"db#raw": runs["airflow#raw"], "db#mart": runs["airflow#mart"]}
+    assert len(found["attempts"]) == len(found["documents"]) == 3
+
+
+def test_organisations_have_catalogs_of_their_own(engine):
+    other = uuid4()
+    with engine.begin() as connection:
+        connection.execute(
+            sa.text("INSERT INTO catalog.organisation (organisation_id, name) VALUES (:id, 'other')"),
+            {"id": other},
+        )
+    tell(engine, run_event(outputs=["x"]))
+    openlineage.ingest(engine, other, [run_event("FAIL", outputs=["x"])])
+    assert asking.locate(engine, other, "db", "x") not in {None, located(engine, "x")}
+    assert report(engine).state is RunState.SUCCESS
+    with pytest.raises(CatalogError, match="there is no organisation"):
+        openlineage.ingest(engine, uuid4(), [run_event()])
+
+
+def test_many_may_report_at_once(engine):
+    link = facet(identifiers=[{"namespace": "hive", "name": "t", "type": "TABLE"}])
+    events = [
+        run_event(
+            kind,
+            run=number,
+            job=f"job{number % 3}",
+            outputs=[dataset(f"x{number % 2}", symlinks=link)],
+            minutes=m,
+        )
+        for number in range(12)
+        for m, kind in enumerate(["START", "COMPLETE"])
+    ]
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(lambda event: tell(engine, event), [*events, *events]))
+    found = contents(engine)
+    assert len(found["raw"]) == len(events)
+    assert len(found["datasets"]) == 1
+    assert {row[4] for row in found["runs"]} == {"SUCCESS"}

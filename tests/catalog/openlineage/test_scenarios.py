@@ -1,0 +1,89 @@
+"""Recorded events of real producers: the same catalog in whatever order they come, and again from the events kept."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from catalog import queries
+from catalog.openlineage import Result, rebuild
+from catalog.queries.rows import Direction
+from tests.catalog.openlineage.said import SCENARIOS, contents, edges, ingest, recorded, tell, wipe
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_every_order_gives_the_same_catalog_and_so_does_rebuilding(engine, scenario):
+    events = recorded(scenario)
+    by_time = sorted(events, key=lambda event: event["eventTime"])
+    shuffled = random.Random(7).sample(events, len(events))  # noqa: S311
+    tell(engine, *by_time)
+    orderly = contents(engine)
+    for each in ([*events], shuffled, [*by_time, *events], list(reversed(by_time))):
+        wipe(engine)
+        for event in each:
+            tell(engine, event)
+        assert contents(engine) == orderly
+    tell(engine, *shuffled)
+    assert contents(engine) == orderly
+    assert rebuild(engine).events == len(events)
+    assert contents(engine) == orderly
+
+
+def test_what_is_said_again_is_repeated(engine):
+    events = recorded("CLL")
+    assert {each.result for each in ingest(engine, *events)} == {Result.STORED}
+    assert {each.result for each in ingest(engine, *events)} == {Result.REPEATED}
+
+
+def test_sparks_create_table_as_select(engine):
+    tell(engine, *recorded("CLL"))
+    target = "file#/tmp/cll_test/tbl1"
+    assert edges(engine) == {(f"file#/tmp/cll_test/cll_source{number}", target) for number in (1, 2)}
+    found = queries.dataset(engine, target)
+    assert [column.name for column in found.columns] == ["ident", "trans", "agg"]
+    (version,) = queries.versions(engine, target)
+    assert version.published
+    assert version.version.run_id is not None
+    (run,) = queries.why(engine, version.version.run_id)
+    assert (run.state.value, str(run.parent_run_id)) == ("SUCCESS", "019127de-fd25-7707-bfa4-3ec02693a531")
+
+
+def test_airflows_chain_of_tables_and_files(engine):
+    tell(engine, *recorded("airflow"))
+    found = queries.lineage(engine, "gs://mock-bucket#result.csv", Direction.UP, depth=5)
+    assert {node.key for node in found.nodes} == {
+        "gs://mock-bucket#result.csv",
+        "bigquery#mock-project.test.upload_cp",
+        "bigquery#mock-project.test.upload",
+        "gs://mock-bucket#copied.csv",
+        "gs://mock-bucket#test.csv",
+    }
+
+
+def test_the_assets_of_a_dagster_run_are_told_apart_though_they_share_its_id(engine):
+    tell(engine, *recorded("dagster"))
+    assert edges(engine) == set()
+    states = {row[1]: row[4] for row in contents(engine)["runs"]}
+    assert states == {
+        "dagster_ns#raw": "SUCCESS",
+        "dagster_ns#mart": "SUCCESS",
+        "dagster_ns#mart__checks": "SUCCESS",
+        "dagster_ns#broken": "FAILED",
+    }
+
+
+def test_dbts_models_and_tests(engine):
+    tell(engine, *recorded("dbt"))
+    clean, totals = "duckdb://shop.duckdb#shop.main.clean", "duckdb://shop.duckdb#shop.main.totals"
+    assert (clean, totals) in edges(engine)
+    tests = {(row[2], row[3], row[4]) for row in contents(engine)["assertions"]}
+    assert tests == {
+        ("unique", "id", True),
+        ("not_null", "id", True),
+        ("not_null", "total", True),
+        ("accepted_values", "total", False),
+    }
+    parents = {row[1]: row[5] is not None for row in contents(engine)["runs"]}
+    assert parents.pop("dbt#dbt-run-shop") is False
+    assert set(parents.values()) == {True}
