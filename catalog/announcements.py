@@ -1,4 +1,4 @@
-"""What Dagster is yet to be told: the newest genuine completion of each external process, and of each dataset."""
+"""What Dagster is yet to be told: the genuine completions of external processes, and of datasets."""
 
 from __future__ import annotations
 
@@ -38,15 +38,14 @@ class ToldVersion:
 class Announcement:
     """A completion to tell of: of a process, or, where `version` is given, of a dataset.
 
-    begun: somebody began to tell of it, and did not say that he had. process: its name in the other system. scanned: a
-    scan has seen the process. business_date: the partition or business date that the run names.
+    late: something newer has been told already. process: its name in the other system. scanned: a scan has seen the
+    process. business_date: the partition or business date that the run names.
     """
 
-    subject_id: UUID
-    partition_key: str
+    completion_id: UUID
     event_key: str
     version_id: UUID | None
-    begun: bool
+    late: bool
     at: datetime
     technology: Technology | None
     instance: str
@@ -65,7 +64,7 @@ class Announcement:
     version: ToldVersion | None
 
 
-def begin_to_tell(engine: Engine, limit: int) -> list[Announcement]:
+def to_tell(engine: Engine, limit: int) -> list[Announcement]:
     """Up to so many completions to tell of, the earliest first; they stay until `told`. One teller at a time."""
     with transaction(engine) as cursor:
         rows = statement("announcements_begin").execute(
@@ -81,21 +80,17 @@ def told(engine: Engine, announcements: Sequence[Announcement]) -> None:
             cursor,
             {
                 "organisation": organisation_id(),
-                "subjects": [each.subject_id for each in announcements],
-                "partitions": [each.partition_key for each in announcements],
-                "runs": [each.run_id for each in announcements],
-                "versions": [each.version_id for each in announcements],
+                "completions": [each.completion_id for each in announcements],
             },
         )
 
 
 def _announcement(row: Mapping[str, Any]) -> Announcement:
     return Announcement(
-        subject_id=row["subject_id"],
-        partition_key=row["partition_key"],
+        completion_id=row["completion_id"],
         event_key=row["event_key"],
         version_id=row["version_id"],
-        begun=row["begun"],
+        late=row["late"],
         at=row["at"],
         technology=Technology(row["technology"]) if row["technology"] else None,
         instance=row["instance"] or "",

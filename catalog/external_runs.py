@@ -17,6 +17,7 @@ _T = TypeVar("_T")
 # An end outdoes what is under way, whatever the clocks of two machines say.
 _RANK = {RunState.QUEUED: 0, RunState.HELD: 1, RunState.RUNNING: 2}
 _ENDED = 3
+_STARTING = {"STARTING", "ST", "3"}  # Autosys' words for it, of which all else that is queued waits
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,7 @@ class Said:
     run: str | None
     attempt: int
     state: RunState
+    status: str
     ending: Ending | None
     at: datetime
     started_at: datetime | None
@@ -48,6 +50,13 @@ class Said:
     def rank(self) -> int:
         """How far along a run is that this is said of."""
         return _RANK.get(self.state, _ENDED)
+
+    @property
+    def tells_start(self) -> bool:
+        """Whether the attempt had begun by then, and neither waited nor ended."""
+        return (
+            self.started_at is not None or self.state is RunState.RUNNING or self.status.upper() in _STARTING
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +101,8 @@ def external_run(said: Sequence[Said]) -> ExternalRun:
     grouped: defaultdict[int, list[Said]] = defaultdict(list)
     for each in sorted(said, key=lambda each: (each.at, each.rank, each.event_key)):
         grouped[each.attempt].append(each)
+    if max(grouped) == 1:
+        grouped.update(enumerate(_tries(grouped[1]), 1))
     attempts = tuple(_attempt(number, grouped[number]) for number in sorted(grouped))
     deciding = attempts[-1]
     if attempts[0].number == 0 and attempts[0].last_at > deciding.last_at:
@@ -115,16 +126,35 @@ def external_run(said: Sequence[Said]) -> ExternalRun:
     )
 
 
+def _tries(said: Sequence[Said]) -> list[list[Said]]:
+    """The attempts of a run of which nobody counts them: a start after an end is the next one's.
+
+    said: in the order of their times.
+    """
+    tries: list[list[Said]] = [[]]
+    for each in said:
+        start = each.started_at or (each.at if each.state is RunState.RUNNING else None)
+        first_end = next((before.at for before in tries[-1] if before.rank == _ENDED), None)
+        if start is not None and first_end is not None and start > first_end:
+            tries.append([])
+        tries[-1].append(each)
+    return tries
+
+
 def _attempt(number: int, said: Sequence[Said]) -> ExternalAttempt:
     """said: in the order of their times."""
     ends = [each for each in said if each.rank == _ENDED]
     deciding = ends[-1] if ends else said[-1]
     ended = bool(ends) or deciding.run is None
+    # Of a success whose start nobody told, the wait tells nothing of how long it ran.
+    begun = [each for each in said if each.tells_start] or (
+        [deciding] if deciding.state is RunState.SUCCESS else said
+    )
     return ExternalAttempt(
         number=number,
         state=deciding.state,
         ending=deciding.ending,
-        start_ts=min(min(each.started_at or each.at, each.at) for each in said),
+        start_ts=min(min(each.started_at or each.at, each.at) for each in begun),
         end_ts=deciding.at if ended else None,
         exit_code=_last(ends, lambda each: each.exit_code),
         host=_last(said, lambda each: each.machine),

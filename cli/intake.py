@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from socket import socket
 from typing import Annotated
 
 import typer
@@ -41,8 +43,21 @@ def intake(
         raise CommandError(f"port {port} of {host} cannot be listened on. Name a free one with --port.")
     if host not in ("127.0.0.1", "localhost", "::1") and settings().intake_token is None:
         typer.echo(f"Whoever reaches {host}:{port} may report: HEADRACE_INTAKE_TOKEN is not set.", err=True)
-    typer.echo(f"Taking reports at http://{host}:{port}; Ctrl-C stops it.", err=True)
-    uvicorn.run(APPLICATION, factory=True, host=host, port=port, log_level="warning", access_log=False)
+
+    class Server(uvicorn.Server):
+        async def startup(self, sockets: list[socket] | None = None) -> None:
+            await super().startup(sockets)
+            if self.started:
+                typer.echo(f"Taking reports at http://{host}:{port}; Ctrl-C stops it.", err=True)
+
+    settled = uvicorn.Config(
+        APPLICATION, factory=True, host=host, port=port, log_level="warning", access_log=False
+    )
+    here = Server(settled)
+    with suppress(KeyboardInterrupt):  # uvicorn has shut down, and raises it again
+        here.run()
+    if not here.started:
+        raise CommandError(f"port {port} of {host} could not be listened on; what is wrong is said above.")
 
 
 def server(port: int) -> list[str]:

@@ -75,11 +75,13 @@ def read_report(
     events: list[RunEvent] = []
     for job in _jobs(text, file, errors):
         try:
+            warning = _leave_out_earlier(job, file, order, zone)
             said = list(_events(job, file, order, zone, instance))
         except (ValueError, UnknownStatus) as error:
             errors.append(Finding("report/row", Gravity.ERROR, str(error), file, job.line, job.name))
             continue
         events += [replace(event, historical=historical) for event in said]
+        errors += warning
     return Report(tuple(events), tuple(errors))
 
 
@@ -113,6 +115,36 @@ def _jobs(text: str, file: str, errors: list[Finding]) -> Iterator[_Job]:
             errors.append(Finding("report/row", Gravity.ERROR, message, file, number))
     if job is not None:
         yield job
+
+
+def _leave_out_earlier(job: _Job, file: str, order: str, zone: tzinfo) -> list[Finding]:
+    """Take away the details of runs before that of the row, with a warning.
+
+    Those from the row's start on are its own, and before it those of the attempts that led to it, each of which ended
+    once.
+    """
+    if job.row["start"] == "-----":
+        return []
+    start = _instant(job.row["start"], order, zone)
+    times = [_instant(detail["time"], order, zone) for _, detail, _ in job.details]
+    first = next((number for number, time in enumerate(times) if time >= start), len(times))
+    attempt = int(job.row["ntry"] or 1) or 1
+    while first:
+        detail = job.details[first - 1][1]
+        ntry = int(detail["ntry"])
+        found = meaning(detail["status"]) if detail["status"] not in _EVENTS else None
+        if found is not None and found.ending is not None:
+            if not 0 < ntry < attempt:
+                break
+            attempt = ntry
+        elif ntry > attempt:
+            break
+        first -= 1
+    earlier, job.details = job.details[:first], job.details[first:]
+    if not earlier:
+        return []
+    message = f"{len(earlier)} details are of runs before the one that began at {job.row['start']}, and are left out"
+    return [Finding("report/details", Gravity.WARNING, message, file, earlier[0][0], job.name)]
 
 
 def _events(job: _Job, file: str, order: str, zone: tzinfo, instance: str) -> Iterator[RunEvent]:

@@ -11,6 +11,7 @@ from legacy.clocks import possible
 _TIME = re.compile(r"\[?(\d\d)/(\d\d)/(\d{4}) (\d\d):(\d\d):(\d\d)(?:\.\d+)?\]?")
 _EVENT = re.compile(r"\bCAUAJM_I_40245\s+EVENT:\s*(\S+)\s*(.*)")
 _CONNECTED = re.compile(r"\bCAUAJM_I_10082\s+\[(\S+) connected for (?!KILLJOB\b)(\S+) (\d+)\.(\d+)\.(\d+)\]")
+_IDLE = re.compile(r"(?:JOB_)?(ON|OFF)_(ICE|NOEXEC)")
 _LABEL = re.compile(r"\b(STATUS|ALARM|JOB|MACHINE|EXITCODE|GLOBAL):[ \t]*")
 _OUT_OF_ORDER = timedelta(minutes=5)  # lines of two threads of the demon may change places
 
@@ -38,6 +39,17 @@ class NumberLine:
     ntry: int
 
 
+@dataclass(frozen=True, slots=True)
+class IdleLine:
+    """A job was put on ice or on noexec, or was taken off. It may say so of a job that has long been there."""
+
+    at: datetime
+    job: str
+    on: bool
+    ice: bool
+    machine: None = None
+
+
 class WrongLine(ValueError):
     """A line about a job that cannot be read; the message says which part of it."""
 
@@ -63,7 +75,7 @@ class Clock:
         return result
 
 
-def parse(line: str, clock: Clock) -> StatusLine | NumberLine | None:
+def parse(line: str, clock: Clock) -> StatusLine | NumberLine | IdleLine | None:
     """What a line says of a job; None for a line about something else. Raises WrongLine."""
     time = _TIME.match(line)
     if time is None:
@@ -79,9 +91,15 @@ def parse(line: str, clock: Clock) -> StatusLine | NumberLine | None:
         machine, job, joid, run, ntry = found.groups()
         return NumberLine(at, job, machine, int(joid), int(run), int(ntry))
     event = _EVENT.search(line, time.end())
-    if event is None or event[1] != "CHANGE_STATUS":
+    if event is None:
         return None
     labels = _labels(event[2])
+    if event[1] == "BYPASS" and labels.get("JOB"):
+        return IdleLine(at, labels["JOB"], on=True, ice=False)
+    if (idle := _IDLE.fullmatch(event[1])) and labels.get("JOB"):
+        return IdleLine(at, labels["JOB"], on=idle[1] == "ON", ice=idle[2] == "ICE")
+    if event[1] != "CHANGE_STATUS":
+        return None
     if not labels.get("JOB") or not labels.get("STATUS"):
         raise WrongLine(f"{'JOB' if labels.get('STATUS') else 'STATUS'} is missing")
     code = labels.get("EXITCODE")

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from catalog.records import RunState, Technology
 from catalog.run_events import Ending, RunEvent
-from legacy.demon_lines import Clock, NumberLine, StatusLine, parse
+from legacy.demon_lines import Clock, IdleLine, NumberLine, StatusLine, parse
 from legacy.reports import key_of
 from legacy.statuses import ENDED, Meaning, meaning
 
@@ -22,7 +22,8 @@ class JobState(BaseModel):
     """The run of a job that was the last to begin.
 
     run: its number, or the time at which it began where no line tells a number. waiting: what was said before either
-    was known. machine: none is ever told of a box. running: so that what starts next is another run.
+    was known. machine: none is ever told of a box. running: so that what starts next is another run. idle: it began on
+    noexec.
     """
 
     run: str | None = None
@@ -33,17 +34,25 @@ class JobState(BaseModel):
     restarts: bool = False
     waiting: list[tuple[datetime, str, str]] = []
     running: bool = False
+    idle: bool = False
 
 
 class DemonState(BaseModel):
     """What has to be kept to go on reading a log where one stopped.
 
-    on_machines: the jobs that a machine was ever told of, which are therefore no boxes.
+    on_machines: the jobs that a machine was ever told of, which are therefore no boxes. on_ice, on_noexec: the jobs of
+    which that was said last.
     """
 
     last: datetime | None = None
     jobs: dict[str, JobState] = {}
     on_machines: set[str] = set()
+    on_ice: set[str] = set()
+    on_noexec: set[str] = set()
+
+    def lasting(self) -> DemonState:
+        """What is still known of the jobs where a part of the log is missing."""
+        return DemonState(on_machines=self.on_machines, on_ice=self.on_ice, on_noexec=self.on_noexec)
 
 
 @dataclass(slots=True)
@@ -71,29 +80,57 @@ class DemonRuns:
             return []
         if said.machine:
             self.state.on_machines.add(said.job)
+        if isinstance(said, IdleLine):
+            self._put(said.job, on=said.on, ice=said.ice)
+            return []
         if isinstance(said, NumberLine):
-            return self._numbered(said, origin)
+            return self._numbered(said)
         word = said.status.upper()
         found = meaning(word)
         job = self.state.jobs.get(said.job)
         if job is not None and job.running and self._starts(said.job, word):
             del self.state.jobs[said.job]
+            return [*self._known(said.job, job, said.at), *self._changed(said, word, found, origin)]
+        return self._changed(said, word, found, origin)
+
+    def settled(self, until: datetime) -> list[RunEvent]:
+        """The jobs that were said to run by then, and whose number has not come: it will not come any more."""
+        events = []
+        for name, job in self.state.jobs.items():
+            if job.running and job.waiting and job.waiting[-1][0] <= until:
+                events += self._known(name, job, job.waiting[-1][0])
+        return events
+
+    def _changed(self, said: StatusLine, word: str, found: Meaning | None, origin: str) -> list[RunEvent]:
+        job = self.state.jobs.get(said.job)
+        if job is not None and self._did_not_start(job, word, found):
+            del self.state.jobs[said.job]
             job = None
         if found is None:
-            if job is not None and job.run is None:
-                del self.state.jobs[said.job]  # it did not start after all
+            self.state.on_ice.discard(said.job)
             return []
+        if found.state is RunState.SKIPPED:
+            self._put(said.job, on=True, ice=word == "ON_ICE")
         if found.state is RunState.SKIPPED or word == "ON_HOLD":
             return [self._event(said.job, JobState(), said, word, found, origin, run=None)]
         if word == "RESTART":
             return self._restart(said, found, origin)
-        if word in _BEFORE_A_START:
-            self._begin(said).waiting.append((said.at, word, origin))
-            return []
         if found.state in ENDED:
             return self._end(said, found, origin)
-        current = self._begin(said) if job is None or job.ended else job
-        current.running = found.state is RunState.RUNNING
+        self.state.on_ice.discard(said.job)
+        if word in _BEFORE_A_START:
+            if word == "STARTING" and said.machine:
+                self.state.on_noexec.discard(said.job)
+            self._begin(said).waiting.append((said.at, word, origin))
+            return []
+        current = self._begin(said) if job is None or (job.ended and not job.running) else job
+        if not current.running:
+            current.running = found.state is RunState.RUNNING
+            current.idle = said.job in self.state.on_noexec
+        if current.run is None and current.running and said.job in self.state.on_machines:
+            current.machine = said.machine or current.machine
+            current.waiting.append((said.at, word, origin))  # the line with its number may come after it
+            return []
         return [
             *self._known(said.job, current, said.at),
             self._event(said.job, current, said, word, found, origin),
@@ -121,6 +158,19 @@ class DemonRuns:
         """Whether a status says that a run begins. RUNNING may be said of a job again, and of a box only then."""
         return word in _BEFORE_A_START or (word == "RUNNING" and name not in self.state.on_machines)
 
+    def _put(self, name: str, *, on: bool, ice: bool) -> None:
+        """On ice, on noexec, or off again."""
+        jobs = self.state.on_ice if ice else self.state.on_noexec
+        (jobs.add if on else jobs.discard)(name)
+
+    def _did_not_start(self, job: JobState, word: str, found: Meaning | None) -> bool:
+        """Whether what waited in the last run of a box, or was to be repeated there, is over without a start."""
+        if word == "ACTIVATED" and job.restarts:
+            return True
+        waits = job.run is None and not job.running
+        idles = found is None or found.state is RunState.SKIPPED or word in ("ON_HOLD", "ACTIVATED")
+        return waits and idles
+
     def _begin(self, said: StatusLine | NumberLine) -> JobState:
         """The run that is about to start or under way; a new one after an end, unless that is to be repeated."""
         job = self.state.jobs.get(said.job)
@@ -132,17 +182,16 @@ class DemonRuns:
             job.machine = said.machine
         return job
 
-    def _numbered(self, said: NumberLine, origin: str) -> list[RunEvent]:
+    def _numbered(self, said: NumberLine) -> list[RunEvent]:
+        self.state.on_ice.discard(said.job)
+        self.state.on_noexec.discard(said.job)
         job = self._begin(said)
+        if job.run is not None and job.run != str(said.run) and not job.run.startswith("@"):
+            job = JobState(began=said.at, machine=said.machine, waiting=job.waiting)
+            self.state.jobs[said.job] = job
         job.attempt = max(said.ntry, 1)
-        if job.run is None:
-            job.run = str(said.run)
-            return self._known(said.job, job, said.at)
-        if job.run != str(said.run) and not job.run.startswith("@"):
-            job = self.state.jobs[said.job] = JobState(
-                run=str(said.run), attempt=max(said.ntry, 1), began=said.at, machine=said.machine
-            )
-        return []
+        job.run = job.run or str(said.run)
+        return self._known(said.job, job, said.at)
 
     def _known(self, name: str, job: JobState, at: datetime) -> list[RunEvent]:
         """What waited for the run to have a number. A run without one is known by the time at which it began."""
@@ -173,25 +222,36 @@ class DemonRuns:
     def _end(self, said: StatusLine, found: Meaning, origin: str) -> list[RunEvent]:
         job = self.state.jobs.get(said.job)
         word = said.status.upper()
-        if job is not None and job.ended and not job.restarts:
+        alone = found.state is RunState.SUCCESS and not said.machine
+        if job is not None and job.running and not job.ended:
+            idle = alone and job.idle
+        else:
+            idle = alone and (said.job in self.state.on_ice or said.job in self.state.on_noexec)
+        over = job is not None and job.ended is not None and not job.restarts and not idle
+        if job is not None and over and not said.machine:
             # It had ended: an operator says otherwise.
             return [
                 self._event(said.job, job, said, word, Meaning(found.state, Ending.FORCED), origin, attempt=0)
             ]
         # `sendevent` leaves no machine, and neither does the end of a box. Without a machine it is by hand only where
         # the job is known to run on one; that its beginning was not read says nothing of who ended it.
-        by_hand = found.state is RunState.SUCCESS and not said.machine and said.job in self.state.on_machines
+        by_hand = alone and not idle and said.job in self.state.on_machines
         reason = None
-        if job is None and not by_hand:
+        if job is None and not by_hand and not idle:
             self._unbegun.append(said.job)
             reason = "when it began is not known"
-        job = self._begin(said)
+        if job is None or not over:
+            job = self._begin(said)
         events = self._known(said.job, job, said.at)
         if by_hand:
             found = Meaning(found.state, Ending.FORCED)
+        elif idle:
+            found = Meaning(RunState.SKIPPED, Ending.BYPASSED)
         attempt = 0 if by_hand else job.attempt
         events.append(self._event(said.job, job, said, word, found, origin, attempt=attempt, reason=reason))
-        job.ended, job.running = said.at, False
+        job.ended = said.at
+        if said.machine or said.job not in self.state.on_machines:
+            job.running = False  # else its machine has yet to say how it ended
         return events
 
     def _event(

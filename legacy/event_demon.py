@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 from hashlib import sha256
 from pathlib import Path
 
@@ -21,6 +21,9 @@ from legacy.statuses import UnknownStatus
 _BLOCK = 1 << 20
 _COMPRESSED = {".gz", ".Z", ".bz2", ".xz", ".zst", ".zip"}
 _OUT_OF_ORDER = timedelta(minutes=5)  # the demon's threads write side by side, at midnight too
+_NUMBERED = timedelta(
+    seconds=30
+)  # after which the number of a run that was said to run does not come any more
 _ROTATION = timedelta(days=1)  # a log that begins later than this after another is not the next one
 
 
@@ -117,6 +120,8 @@ class DemonLog:
                     yield self._lines(whole + newline, path, file.fileno())
             if finished and left:
                 yield self._lines(left, path, file.fileno())
+        if settled := self._runs.settled(datetime.now(UTC) - _NUMBERED):
+            yield LogRead(settled)
 
     def _rotated(self) -> Iterator[Path]:
         """The files beside the log that have its name and something more, which is not another scheduler's name."""
@@ -243,7 +248,7 @@ def read_kept(
         for path in ordered:
             begins = begins_at(path, zone)
             if begins is None or state.last is None or not _are_neighbours(state.last, begins):
-                state = first_state(path, zone, name, begun, state.on_machines)
+                state = first_state(path, zone, name, begun, state)
             log = DemonLog(path, zone, LogPosition(runs=state), instance=name, historical=historical)
             for piece in log.rest(path, finished=path != ordered[-1]):
                 yield path, piece
@@ -251,13 +256,14 @@ def read_kept(
 
 
 def first_state(
-    path: Path, zone: tzinfo, instance: str, begun: Begun, on_machines: Collection[str] = ()
+    path: Path, zone: tzinfo, instance: str, begun: Begun, before: DemonState | None = None
 ) -> DemonState:
     """What to know at the first line of a log that follows none: the runs that `begun` says were under way then."""
     begins = begins_at(path, zone)
     jobs = dict(begun(instance, begins)) if begins is not None else {}
     known = {name for name, job in jobs.items() if job.machine}
-    return DemonState(jobs=jobs, on_machines=known.union(on_machines))
+    state = before.lasting() if before is not None else DemonState()
+    return state.model_copy(update={"jobs": jobs, "on_machines": known | state.on_machines})
 
 
 def _are_neighbours(last: datetime, begins: datetime) -> bool:

@@ -201,6 +201,8 @@ class _Report(BaseModel):
             raise ValueError("names neither a process nor a dataset")
         if self.technology is Technology.SPARK:
             raise ValueError("Spark's runs are recorded by Headrace itself, and reported by nobody else")
+        if self.at and self.started_at and self.started_at > self.at:
+            raise ValueError(f"started_at, {self.started_at}, is later than at, {self.at}")
         places = [(output.dataset, output.partition) for output in self.outputs]
         if len(set(places)) != len(places):
             raise ValueError("names the same dataset and partition twice among its outputs")

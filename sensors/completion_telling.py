@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from datetime import timedelta
 from time import monotonic
 
@@ -10,7 +10,7 @@ import dagster as dg
 from dagster._core.definitions.data_version import DATA_VERSION_TAG
 from sqlalchemy import Engine
 
-from catalog.announcements import Announcement, begin_to_tell, told
+from catalog.announcements import Announcement, to_tell, told
 from catalog.locks import alone
 from components.estate_keys import asset_key
 
@@ -26,15 +26,15 @@ def tell_completions(
 ) -> int:
     """Tell Dagster of the genuine completions that it does not know of, for as long as `within` says; how many.
 
-    Of several completions of one process, or of one dataset and partition, the newest is told. Where a teller
-    died, Dagster's own record says whether it knows. shown: the assets that there are; a process that was scanned and
-    is none of them, because its box stands for it, is not told of.
+    Each run, and each version, is told once, the earliest of what waits first; Dagster's own record says what it knows.
+    One that comes late is told after what is newer, and marked. shown: the assets that there are; a process that was
+    scanned and is none of them, because its box stands for it, is not told of.
     """
     deadline = monotonic() + within.total_seconds()
     count = 0
     with alone(engine, "telling of completions") as mine:
         while mine and monotonic() < deadline:
-            waiting = begin_to_tell(engine, _AT_ONCE)
+            waiting = to_tell(engine, _AT_ONCE)
             if not waiting:
                 break
             done: list[Announcement] = []
@@ -54,7 +54,7 @@ def tell_completions(
 
 def materialization(said: Announcement) -> dg.AssetMaterialization:
     """What Dagster is told of a completion."""
-    run: dict[str, dg.MetadataValue | str | int | float | None] = {
+    run: dict[str, dg.MetadataValue | str | int | float | bool | None] = {
         "process": said.process_key,
         "run": str(said.run_id) if said.run_id else None,
         "run number": said.run,
@@ -66,12 +66,13 @@ def materialization(said: Announcement) -> dg.AssetMaterialization:
         "log": said.log_location,
         "business date": said.business_date,
         "ended": dg.MetadataValue.timestamp(said.at),
+        "late": True if said.late else None,
     }
     if said.version is None:
         assert said.technology is not None  # noqa: S101 - a process has one
         key = asset_key(said.technology, said.process or "", said.instance)
         partition, words = None, f"{said.process} ended."
-        version, about = f"{said.run or said.event_key}/{said.attempt}", run
+        version, about = said.run or said.event_key, run
     else:
         output = said.version
         key, partition = dg.AssetKey.from_user_string(output.dataset), output.partition
@@ -90,7 +91,7 @@ def materialization(said: Announcement) -> dg.AssetMaterialization:
     return dg.AssetMaterialization(
         asset_key=key,
         partition=partition,
-        description=words,
+        description=f"{words} This comes late: something newer was told before." if said.late else words,
         metadata={name: value for name, value in about.items() if value is not None},
         tags={DATA_VERSION_TAG: version, COMPLETION_TAG: str(said.version_id or said.run_id)},
     )
@@ -102,16 +103,26 @@ def _is_news(
     event: dg.AssetMaterialization,
     shown: Collection[dg.AssetKey] | None,
 ) -> bool:
-    """Whether the completion is of something that is shown, and not one that a teller who died has told."""
+    """Whether the completion is of something that is shown, and Dagster does not know of it."""
     if shown is not None and said.version is None and said.scanned and event.asset_key not in shown:
         return False
-    return not (said.begun and _knows(instance, event))
+    return not _knows(instance, event)
 
 
 def _knows(instance: dg.DagsterInstance, event: dg.AssetMaterialization) -> bool:
-    """Whether this very completion is the newest that Dagster knows of its asset and partition."""
-    partitions: Sequence[str] | None = [event.partition] if event.partition else None
+    """Whether this very completion is one that Dagster knows of its asset and partition."""
+    tags = event.tags or {}
+    version = {DATA_VERSION_TAG: tags[DATA_VERSION_TAG]}  # the only tag that Dagster finds events by
+    if not instance.event_log_storage.get_event_tags_for_asset(event.asset_key, filter_tags=version):
+        return False
+    partitions = [event.partition] if event.partition else None
     records = dg.AssetRecordsFilter(asset_key=event.asset_key, asset_partitions=partitions)
-    newest = instance.fetch_materializations(records, limit=1).records
-    known = newest[0].asset_materialization if newest else None
-    return known is not None and (known.tags or {}).get(COMPLETION_TAG) == (event.tags or {})[COMPLETION_TAG]
+    cursor, more = None, True
+    while more:
+        found = instance.fetch_materializations(records, limit=_AT_ONCE, cursor=cursor)
+        for record in found.records:
+            known = record.asset_materialization
+            if known is not None and (known.tags or {}).get(COMPLETION_TAG) == tags[COMPLETION_TAG]:
+                return True
+        cursor, more = found.cursor, found.has_more
+    return False

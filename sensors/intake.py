@@ -25,6 +25,7 @@ from catalog.completed import newest_sequence
 from catalog.database import connect
 from catalog.errors import CatalogError, CatalogUnavailable
 from catalog.ingestion import UNTAKEABLE, ingest_each
+from catalog.records import RunState
 from catalog.run_events import RunEvent
 from legacy.completions import read_completions
 from resources.files import is_local, local_path
@@ -149,6 +150,11 @@ def receive(engine: Callable[[], Engine], body: bytes, source: str) -> Receipt:
     events = unmeasured(
         read.events, "no file is read for a report over HTTP; drop it into the completions folder"
     )
+    receipt.warnings += [
+        f"{event.origin}: {event.process} is said to be a {event.status} with exit_code {event.exit_code}"
+        for event in events
+        if event.state is RunState.SUCCESS and event.exit_code and "max_exit_success" not in event.payload
+    ]
     for start in range(0, len(events), BATCH):
         try:
             came_to, refused = ingest_each(engine(), events[start : start + BATCH])

@@ -1,31 +1,56 @@
--- The completions that Dagster has yet to be told of, the earliest first; `begun` are those of which a process began to
--- tell and died, or of which it did not say that it had.
-WITH chosen AS MATERIALIZED (
-    SELECT organisation_id, subject_id, partition_key, state = 'TELLING' AS begun
+-- The completions that Dagster has yet to be told of, the earliest first. One is late when it has been told already of a
+-- run of the same process that began after this one had ended, or of the version that readers get instead.
+WITH waiting AS MATERIALIZED (
+    SELECT *
     FROM catalog.announcement
     WHERE organisation_id = %(organisation)s AND state <> 'TOLD'
     ORDER BY at, event_key
     LIMIT %(limit)s
-    FOR UPDATE
-), marked AS (
-    UPDATE catalog.announcement told SET state = 'TELLING', changed_at = now()
-    FROM chosen
-    WHERE told.organisation_id = chosen.organisation_id
-      AND told.subject_id = chosen.subject_id
-      AND told.partition_key = chosen.partition_key
-    RETURNING told.*, chosen.begun
 )
-SELECT marked.subject_type, marked.subject_id, marked.partition_key, marked.event_key, marked.version_id, marked.begun, marked.at,
+SELECT waiting.completion_id, waiting.version_id, waiting.event_key, waiting.at,
+       CASE waiting.subject_type WHEN 'PROCESS' THEN EXISTS (
+           SELECT
+           FROM catalog.process_run newer
+           JOIN catalog.run_attempt ended ON ended.run_id = newer.run_id AND ended.attempt = newer.attempt
+           WHERE newer.process_id = waiting.subject_id
+             AND newer.start_ts > waiting.at
+             AND newer.status = 'SUCCESS'
+             AND ended.ending = 'GENUINE'
+             AND NOT newer.historical
+             AND NOT EXISTS (
+                 SELECT FROM catalog.announcement other
+                 WHERE other.organisation_id = waiting.organisation_id AND other.completion_id = newer.run_id
+             )
+       ) ELSE EXISTS (
+           SELECT
+           FROM catalog.published_pointer pointer
+           JOIN catalog.dataset_version newer ON newer.dataset_version_id = pointer.dataset_version_id
+           WHERE pointer.dataset_id = waiting.subject_id
+             AND pointer.partition_key = waiting.partition_key
+             AND newer.produced_at > version.produced_at
+             AND NOT EXISTS (
+                 SELECT FROM catalog.announcement other
+                 WHERE other.organisation_id = waiting.organisation_id
+                   AND other.completion_id = newer.dataset_version_id
+             )
+       ) END AS late,
        subject.technology, subject.instance, coalesce(subject.external_name, subject.process_key) AS external_name,
-       subject.standing, dataset.full_name, version.version_tag, version.path, version.row_count, version.byte_size,
-       version.checksum, version.metadata_json, process.process_key, event.run_id, event.run, event.attempt, event.status,
-       coalesce(attempt.start_ts, event.started_at) AS started_at, event.exit_code, event.machine, event.log_location,
-       event.partition_key AS business_date
-FROM marked
+       subject.standing, dataset.full_name, version.partition_key, version.version_tag, version.path, version.row_count,
+       version.byte_size, version.checksum, version.metadata_json, process.process_key, event.run_id, event.run,
+       coalesce(attempt.attempt, event.attempt) AS attempt, event.status,
+       coalesce(attempt.start_ts, event.started_at) AS started_at, event.exit_code,
+       event.machine, event.log_location, event.partition_key AS business_date
+FROM waiting
 JOIN catalog.reported_event event USING (organisation_id, event_key)
-LEFT JOIN catalog.run_attempt attempt ON attempt.run_id = event.run_id AND attempt.attempt = event.attempt
+LEFT JOIN LATERAL (
+    SELECT *
+    FROM catalog.run_attempt
+    WHERE run_id = event.run_id AND (end_ts = event.at OR run_attempt.attempt = event.attempt)
+    ORDER BY end_ts = event.at DESC NULLS LAST, run_attempt.attempt DESC
+    LIMIT 1
+) attempt ON true
 LEFT JOIN catalog.process ON process.process_id = event.process_id
-LEFT JOIN catalog.process subject ON subject.process_id = marked.subject_id
-LEFT JOIN catalog.dataset ON dataset.dataset_id = marked.subject_id
-LEFT JOIN catalog.dataset_version version ON version.dataset_version_id = marked.version_id
-ORDER BY marked.at, marked.event_key
+LEFT JOIN catalog.process subject ON subject.process_id = waiting.subject_id
+LEFT JOIN catalog.dataset ON dataset.dataset_id = waiting.subject_id
+LEFT JOIN catalog.dataset_version version ON version.dataset_version_id = waiting.version_id
+ORDER BY waiting.at, waiting.event_key

@@ -1,11 +1,20 @@
+-- The attempts of runs, as all events of each come to; of one whose attempts were counted anew, fewer may be left.
+WITH item AS MATERIALIZED (
+    SELECT *
+    FROM jsonb_to_recordset(%(attempts)s) AS item (
+        run_id uuid, number int, run_start_ts timestamptz, state text, ending text, start_ts timestamptz,
+        end_ts timestamptz, exit_code int, reason text, log_location text, host text
+    )
+), gone AS (
+    DELETE FROM catalog.run_attempt known
+    USING (SELECT run_id, max(number) AS last FROM item GROUP BY run_id) counted
+    WHERE known.run_id = counted.run_id AND known.attempt > counted.last
+)
 INSERT INTO catalog.run_attempt (
     run_id, attempt, organisation_id, run_start_ts, state, ending, start_ts, end_ts, exit_code, reason, log_location, host
 )
 SELECT run_id, number, %(organisation)s, run_start_ts, state, ending, start_ts, end_ts, exit_code, reason, log_location, host
-FROM jsonb_to_recordset(%(attempts)s) AS item (
-    run_id uuid, number int, run_start_ts timestamptz, state text, ending text, start_ts timestamptz, end_ts timestamptz,
-    exit_code int, reason text, log_location text, host text
-)
+FROM item
 ON CONFLICT (run_id, attempt) DO UPDATE SET
     run_start_ts = excluded.run_start_ts,
     state = excluded.state,

@@ -97,7 +97,7 @@ _headrace_process() {
     _headrace_status=$2
     shift 2
     if [ "$_headrace_name" = "${AUTO_JOB_NAME-}" ]; then
-        set -- technology=AUTOSYS "instance=${AUTOSERV-}" "run=${AUTORUN-}" "attempt=${AUTO_NTRY-}" "$@"
+        set -- technology=AUTOSYS "instance=${AUTOSERV-}" "run=${AUTORUN-}" "$@"
     fi
     _headrace_report "process=$_headrace_name" "status=$_headrace_status" "$@"
 }
@@ -141,8 +141,7 @@ _headrace_run() {
     _headrace_clock=$(date +%s)
     set -- "machine=$(uname -n)" "log=$_headrace_log" "started_at=$_headrace_started" "$@"
     if [ -n "${AUTO_JOB_NAME-}" ]; then
-        set -- "process=$AUTO_JOB_NAME" technology=AUTOSYS "instance=${AUTOSERV-}" "run=${AUTORUN:-$_headrace_id}" \
-            "attempt=${AUTO_NTRY-}" "$@"
+        set -- "process=$AUTO_JOB_NAME" technology=AUTOSYS "instance=${AUTOSERV-}" "run=${AUTORUN:-$_headrace_id}" "$@"
     else
         set -- "process=${_headrace_program##*/}" technology=SHELL "run=$_headrace_id" "$@"
     fi

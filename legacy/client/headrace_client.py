@@ -195,10 +195,10 @@ def _autosys() -> Document:
     if not job:
         return {}
     found: Document = {"process": job, "technology": "AUTOSYS"}
-    for name, variable in (("instance", "AUTOSERV"), ("run", "AUTORUN"), ("attempt", "AUTO_NTRY")):
+    for name, variable in (("instance", "AUTOSERV"), ("run", "AUTORUN")):
         value = os.environ.get(variable)
         if value:
-            found[name] = _number(value) if name in NUMBERS else value
+            found[name] = value
     return found
 
 

@@ -58,7 +58,10 @@ class _Reader:
 
     def __init__(self, lines: list[str], file: str) -> None:
         self.lines = lines
-        self.source = Source(lines, self._warn)
+        self.source = Source(lines, lambda *doubt: self.doubts.append(doubt))
+        self.doubts: list[
+            tuple[str, str, int, str | None, str]
+        ] = []  # of a line of which it is not known yet whose it is
         self.file = file
         self.statements: list[Statement] = []
         self.findings: list[Finding] = []
@@ -127,6 +130,7 @@ class _Reader:
                 self.attributes.append(Attribute("owner", read_value(soft[1]), index + 1, True))
             return index + 1
         text, index = self.source.after_comments(index)
+        self._tell_doubts()
         if text.lstrip().startswith("jil>"):
             text = _PROMPT.sub("", text, count=1)
         if not text.strip() or text.strip() in _LEAVES:
@@ -140,7 +144,13 @@ class _Reader:
                 self._begin(segment.name, *statement, segment.raw, segment.line)
             else:
                 self._add(segment)
+        self._tell_doubts()
         return end
+
+    def _tell_doubts(self) -> None:
+        for doubt in self.doubts:
+            self._warn(*doubt)
+        self.doubts.clear()
 
     def _continued(self, index: int, text: str) -> str | None:
         """The attribute whose value a line without a name would continue."""

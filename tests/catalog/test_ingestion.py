@@ -71,6 +71,24 @@ def test_an_end_before_its_start_is_one_run(engine):
     )
 
 
+@pytest.mark.parametrize("status", ["STARTING", "ST", "RUNNING"])
+def test_a_run_begins_when_it_starts_and_not_when_it_waits(engine, status):
+    state = S.RUNNING if status == "RUNNING" else S.QUEUED
+    starts = replace(said("LOAD", state, 7, key="starts"), status=status)
+    waits = [said("LOAD", S.QUEUED, 1), said("LOAD", S.QUEUED, 6)]
+    ingest(engine, waits)
+    assert report(engine, "LOAD").started_at == at(1)
+    ingest(engine, [starts, said("LOAD", S.SUCCESS, 10)])
+    found = report(engine, "LOAD")
+    assert (found.started_at, found.attempts[0].started_at, found.ended_at) == (at(7), at(7), at(10))
+
+
+def test_a_success_of_which_only_the_wait_is_known_took_no_time(engine):
+    ingest(engine, [said("LOAD", S.QUEUED, 1), said("LOAD", S.SUCCESS, 10)])
+    (attempt,) = report(engine, "LOAD").attempts
+    assert (attempt.started_at, attempt.ended_at) == (at(10), at(10))
+
+
 def test_retries_are_attempts_of_one_run(engine):
     ingest(
         engine,
@@ -82,6 +100,23 @@ def test_retries_are_attempts_of_one_run(engine):
     )
     assert attempts(engine, "LOAD") == [(1, S.FAILED, Ending.GENUINE, 3), (2, S.SUCCESS, Ending.GENUINE, 0)]
     assert report(engine, "LOAD").state is S.SUCCESS
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_start_after_an_end_is_the_next_attempt_where_nobody_counts_them(engine, order):
+    first = [
+        said("LOAD", S.RUNNING, 0, started_at=at(0)),
+        said("LOAD", S.FAILED, 5, started_at=at(0), exit_code=1),
+    ]
+    again = said("LOAD", S.RUNNING, 8)
+    for event in [*first, again][::order]:
+        ingest(engine, [event])
+    assert report(engine, "LOAD").state is S.RUNNING
+    assert attempts(engine, "LOAD") == [(1, S.FAILED, Ending.GENUINE, 1), (2, S.RUNNING, None, None)]
+    ingest(engine, [said("LOAD", S.SUCCESS, 9, started_at=at(8), exit_code=0)])
+    found = report(engine, "LOAD")
+    assert (found.state, found.attempts[1].started_at) == (S.SUCCESS, at(8))
+    assert [each[:2] for each in attempts(engine, "LOAD")] == [(1, S.FAILED), (2, S.SUCCESS)]
 
 
 def test_a_status_set_by_hand_after_the_end_has_the_last_word_and_one_before_it_has_not(engine):
@@ -212,10 +247,10 @@ def test_history_is_recorded_and_announced_to_nobody_until_it_is_said_live(engin
     assert contents(engine) == live
 
 
-def test_of_a_backlog_the_newest_is_announced(engine):
+def test_of_a_backlog_each_run_is_announced(engine):
     for minutes in (3, 9, 0, 4, 8):
         ingest(engine, [said("LOAD", S.SUCCESS, minutes, str(minutes))])
-    assert [row[3] for row in contents(engine)["to tell"]] == [at(9)]
+    assert [row[3] for row in contents(engine)["to tell"]] == [at(0), at(3), at(4), at(8), at(9)]
 
 
 def test_a_dataset_may_be_registered_without_a_process(engine):

@@ -168,7 +168,11 @@ def test_mean_run_times_tell_when_a_job_finishes(engine: Engine, ask: Ask, tmp_p
     assert ask(*words)["finish"] is None
     now = datetime.now(UTC)
     for run, minutes in (("1", 10), ("2", 20)):
-        for state, at in ((RunState.RUNNING, now - timedelta(minutes=minutes)), (RunState.SUCCESS, now)):
+        for state, at in (
+            (RunState.QUEUED, now - timedelta(minutes=50)),  # in its box, waiting for others
+            (RunState.RUNNING, now - timedelta(minutes=minutes)),
+            (RunState.SUCCESS, now),
+        ):
             ending = Ending.GENUINE if state is RunState.SUCCESS else None
             ingest(
                 engine,

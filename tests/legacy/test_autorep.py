@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from catalog.records import RunState
 from catalog.run_events import Ending
 from legacy.autorep import is_report, read_report
+from legacy.findings import Gravity
 
 S = RunState
 HEADER = """\
@@ -119,6 +120,62 @@ test_fail                    03/04/2026 11:41:10  03/04/2026 11:41:12  FA    200
         (2, S.FAILED, Ending.GENUINE, 101, None, None),
         (0, S.SUCCESS, Ending.FORCED, None, None, None),
     ]
+
+
+EARLIER = """\
+  STARTING        03/04/2026 09:59:58    1  PD  03/04/2026 09:59:58   m1
+  RUNNING         03/04/2026 09:59:59    1  PD  03/04/2026 09:59:59   m1
+  FAILURE         03/04/2026 10:00:10    1  PD  03/04/2026 10:00:10   m1
+"""
+
+
+def test_details_of_an_earlier_run_are_left_out_with_a_warning():
+    found = read(
+        HEADER
+        + "LOAD                         03/04/2026 11:27:32  03/04/2026 11:27:33  SU    197/1    0\n"
+        + EARLIER
+        + """\
+  STARTING        03/04/2026 11:27:31    1  PD  03/04/2026 11:27:31   m1
+  RUNNING         03/04/2026 11:27:32    1  PD  03/04/2026 11:27:32   m1
+  SUCCESS         03/04/2026 11:27:33    1  PD  03/04/2026 11:27:33   m1
+"""
+    )
+    assert [event.status for event in found.events] == ["STARTING", "RUNNING", "SUCCESS"]
+    (warning,) = found.errors
+    assert (warning.gravity, warning.line, warning.subject) == (Gravity.WARNING, 4, "LOAD")
+    assert "3 details are of runs before the one that began at 03/04/2026 11:27:32" in warning.message
+
+
+def test_details_of_the_attempts_before_the_last_start_are_of_its_run():
+    found = read(
+        HEADER
+        + "LOAD                         03/04/2026 11:30:00  03/04/2026 11:30:03  SU    197/2    0\n"
+        + EARLIER
+        + EARLIER.replace(" 09:", " 11:").replace(" 10:00:10", " 11:59:00").replace(" 11:5", " 11:2")
+        + """\
+  RESTART         03/04/2026 11:29:30    1  PD  03/04/2026 11:29:30
+  RUNNING         03/04/2026 11:30:00    2  PD  03/04/2026 11:30:00   m1
+  SUCCESS         03/04/2026 11:30:03    2  PD  03/04/2026 11:30:03   m1
+"""
+    )
+    assert [(event.status, event.attempt) for event in found.events] == [
+        ("STARTING", 1),
+        ("RUNNING", 1),
+        ("FAILURE", 1),
+        ("RESTART", 1),
+        ("RUNNING", 2),
+        ("SUCCESS", 2),
+    ]
+    assert len(found.errors) == 1
+
+
+def test_where_all_details_are_of_earlier_runs_the_row_tells():
+    found = read(
+        HEADER
+        + "LOAD                         03/04/2026 11:27:31  -----                RU    197/1\n"
+        + EARLIER
+    )
+    assert [(event.run, event.state) for event in found.events] == [("197", S.RUNNING)]
 
 
 def test_dates_in_another_order_are_seen_by_those_that_fit_no_other():

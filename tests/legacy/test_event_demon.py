@@ -38,7 +38,8 @@ def connected(time, job, number, machine="hostA", day="03/04/2026"):
 
 def told(*lines, zone=UTC):
     runs = DemonRuns(zone, "ACE")
-    return [event for number, line in enumerate(lines, 1) for event in runs.read(line, f"log:{number}")]
+    events = [event for number, line in enumerate(lines, 1) for event in runs.read(line, f"log:{number}")]
+    return [*events, *runs.settled(datetime.now(UTC))]
 
 
 def short(events):
@@ -148,6 +149,156 @@ def test_what_an_operator_says_is_forced():
         S.SUCCESS,
         Ending.FORCED,
     )
+
+
+def idle(time, event, job):
+    return f"[03/04/2026 {time}]      CAUAJM_I_40245 EVENT: {event:<16} JOB: {job}"
+
+
+RAN = [
+    status("02:00:02", "STARTING", "LOAD"),
+    connected("02:00:03", "LOAD", "12.100.1"),
+    status("02:00:03", "RUNNING", "LOAD"),
+    status("02:00:09", "SUCCESS", "LOAD", code=0),
+]
+
+
+@pytest.mark.parametrize(
+    "put",
+    [
+        [status("03:00:00", "ON_NOEXEC", "LOAD", None)],
+        [status("03:00:00", "ON_ICE", "LOAD", None)],
+        [idle("03:00:00", "JOB_ON_NOEXEC", "LOAD")],
+        [idle("03:00:00", "JOB_ON_ICE", "LOAD")],
+        [idle("03:00:00", "BYPASS", "LOAD")],
+        [status("03:00:00", "ACTIVATED", "LOAD", None), status("03:00:01", "ON_NOEXEC", "LOAD", None)],
+        [status("03:00:00", "ON_NOEXEC", "LOAD", None), status("03:00:01", "ACTIVATED", "LOAD", None)],
+    ],
+)
+@pytest.mark.parametrize("before", [[], RAN])
+def test_a_success_on_ice_or_on_noexec_is_a_bypassed_run_of_its_own(before, put):
+    events = told(*before, *put, status("03:10:01", "SUCCESS", "LOAD", None))
+    (*_, success) = [event for event in events if event.status == "SUCCESS"]
+    assert success.run in {"@2026-03-04T03:10:01Z", "@2026-03-04T03:00:00Z", "@2026-03-04T03:00:01Z"}
+    assert short([success])[0][2:] == (1, S.SKIPPED, Ending.BYPASSED)
+    assert not [e for e in events if e.attempt == 0]
+
+
+def test_a_box_on_noexec_is_bypassed_each_time_it_runs_until_it_is_taken_off():
+    lines = [status("05:00:00", "ON_NOEXEC", "BOX", None)]
+    for hour in ("06", "07"):
+        lines += [
+            status(f"{hour}:30:00", "RUNNING", "BOX", None),
+            status(f"{hour}:31:00", "SUCCESS", "BOX", None),
+        ]
+    lines += [
+        idle("08:00:00", "JOB_OFF_NOEXEC", "BOX"),
+        status("08:30:00", "RUNNING", "BOX", None),
+        status("08:31:00", "ON_NOEXEC", "BOX", None),  # it runs already
+        status("08:40:00", "SUCCESS", "BOX", None),
+    ]
+    assert [(e.run, e.state, e.ending) for e in told(*lines) if e.status == "SUCCESS"] == [
+        ("@2026-03-04T06:30:00Z", S.SKIPPED, Ending.BYPASSED),
+        ("@2026-03-04T07:30:00Z", S.SKIPPED, Ending.BYPASSED),
+        ("@2026-03-04T08:30:00Z", S.SUCCESS, Ending.GENUINE),
+    ]
+
+
+@pytest.mark.parametrize("off", ["JOB_OFF_ICE", "JOB_OFF_NOEXEC"])
+def test_what_was_taken_off_ice_or_noexec_counts_again(off):
+    on = idle("01:00:00", off.replace("OFF", "ON"), "LOAD")
+    end = status("02:00:00", "SUCCESS", "LOAD", None)
+    assert [e.ending for e in told(on, end)] == [Ending.BYPASSED]
+    assert [e.ending for e in told(on, idle("01:30:00", off, "LOAD"), end)] == [Ending.GENUINE]
+    assert told(on, *RAN)[-1].ending is Ending.GENUINE  # a machine ran it
+    again = told(on, *RAN, status("03:00:00", "SUCCESS", "LOAD", None))[-1]
+    assert (again.run, again.ending) == ("100", Ending.FORCED)
+
+
+def test_what_started_after_ice_is_not_on_ice_any_more():
+    on = status("01:00:00", "ON_ICE", "BOX", None)
+    events = told(on, status("02:00:00", "RUNNING", "BOX", None), status("02:10:00", "SUCCESS", "BOX", None))
+    assert events[-1].ending is Ending.GENUINE
+
+
+def test_that_a_job_is_on_noexec_is_kept_over_gaps_and_days(tmp_path):
+    first, later = tmp_path / "event_demon.X.1", tmp_path / "event_demon.X.2"
+    first.write_text(status("01:00:00", "ON_NOEXEC", "BOX", None) + "\n")
+    later.write_text(status("01:00:00", "SUCCESS", "BOX", None, day="03/09/2026") + "\n")
+    assert kept(first, later)[-1].ending is Ending.BYPASSED
+
+
+@pytest.mark.parametrize("said", ["SUCCESS", "FAILURE"])
+def test_the_end_that_a_machine_tells_is_genuine_whatever_an_operator_said_before(said):
+    events = told(
+        *RAN[:3],
+        status("02:00:10", said, "LOAD", None),
+        status("02:00:12", "RUNNING", "LOAD"),  # the machine says it again
+        status("02:00:20", "SUCCESS", "LOAD", code=0),
+        status("02:30:00", "SUCCESS", "LOAD", None),
+    )
+    assert {event.run for event in events} == {"100"}
+    assert short(events)[-2:] == [
+        ("LOAD", "100", 1, S.SUCCESS, Ending.GENUINE),
+        ("LOAD", "100", 0, S.SUCCESS, Ending.FORCED),
+    ]
+    assert events[-2].exit_code == 0
+
+
+def test_what_starts_after_an_operators_end_is_another_run():
+    forced = status("02:00:10", "SUCCESS", "LOAD", None)
+    again = [status("02:10:00", "STARTING", "LOAD"), connected("02:10:01", "LOAD", "12.101.1")]
+    end = status("02:20:00", "SUCCESS", "LOAD", code=0)
+    assert short(told(*RAN[:3], forced, *again, end))[-1] == ("LOAD", "101", 1, S.SUCCESS, Ending.GENUINE)
+
+
+def test_the_number_that_comes_after_running_is_the_runs():
+    starting, number, running, end = RAN
+    for lines in ((starting, running, number, end), (running, number, end), (number, starting, running, end)):
+        events = told(*lines)
+        assert {event.run for event in events} == {"100"}
+        assert len(events) == sum("CHANGE_STATUS" in line for line in lines)
+    never = told(
+        starting, running, status("03:00:00", "STARTING", "LOAD"), connected("03:00:01", "LOAD", "1.2.1")
+    )
+    assert [e.run for e in never] == ["@2026-03-04T02:00:02Z", "@2026-03-04T02:00:02Z", "2"]
+
+
+def test_a_number_may_come_with_the_next_piece_of_a_log(log):
+    now = datetime.now(UTC)
+    time, day = f"{now:%H:%M:%S}", f"{now:%m/%d/%Y}"
+    log.write_text(status(time, "RUNNING", "LOAD", day=day) + "\n")
+    events, position = read_on(log)
+    assert events == []
+    with log.open("a") as more:
+        more.write(connected(time, "LOAD", "12.100.1", day=day) + "\n")
+    (event,), _ = read_on(log, position)
+    assert (event.run, event.state) == ("100", S.RUNNING)
+
+
+def test_what_was_activated_and_did_not_run_is_no_part_of_the_next_run():
+    events = told(
+        status("01:00:00", "ACTIVATED", "LOAD", None),
+        status("01:00:00", "QUE_WAIT", "LOAD", None),
+        status("02:00:00", "ACTIVATED", "LOAD", None),
+        *RAN,
+    )
+    assert events[0].at == datetime(2026, 3, 4, 2, tzinfo=UTC)
+    for word in ("ON_HOLD", "ON_ICE", "ON_NOEXEC"):
+        events = told(
+            status("01:00:00", "ACTIVATED", "LOAD", None), status("01:10:00", word, "LOAD", None), *RAN
+        )
+        assert [e.status for e in events] == [word, "STARTING", "RUNNING", "SUCCESS"]
+
+
+def test_what_was_to_restart_is_over_when_the_box_runs_anew():
+    failed = [
+        *RAN[:3],
+        status("02:00:09", "FAILURE", "LOAD", code=1),
+        status("02:00:10", "RESTART", "LOAD", None),
+    ]
+    again = [status("03:00:00", "ACTIVATED", "LOAD", None), status("03:00:01", "RUNNING", "LOAD")]
+    assert [(e.run, e.attempt) for e in told(*failed, *again)[-1:]] == [("@2026-03-04T03:00:00Z", 1)]
 
 
 @pytest.mark.parametrize("code", [0, None])
@@ -486,8 +637,8 @@ def test_a_line_that_cannot_be_read_costs_itself_alone(log):
         status("25:00:00", "SUCCESS", "A") + "\n" + status("01:00:00", "NONSENSE", "B") + "\n"
         + status("01:00:00", "RUNNING", "C") + "\n"
     )  # fmt: skip
-    (piece,) = DemonLog(log, UTC).read()
-    assert [event.process for event in piece.events] == ["C"]
+    piece, running = DemonLog(log, UTC).read()
+    assert [event.process for event in running.events] == ["C"]
     assert [(error.line, error.file) for error in piece.errors] == [(1, str(log)), (2, str(log))]
     assert "hour must be in 0..23" in piece.errors[0].message
 

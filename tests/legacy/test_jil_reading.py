@@ -301,3 +301,12 @@ def test_override_with_delete_and_other_words_after_a_name():
     assert one("override_job: X delete\n").rest == "delete"
     assert rules("override_job: X delete\n") == []
     assert rules("insert_job: X stuff\n") == ["jil/after-name"]
+
+
+def test_a_doubt_about_the_line_that_inserts_a_job_is_about_that_job():
+    jil = scan(
+        'insert_job: GOOD job_type: CMD\ncommand: /x\n\ninsert_job: BAD machine: m command: "echo hello\n',
+        "q.jil",
+    )
+    (found,) = [each for each in jil.findings if each.rule == "jil/open-quote"]
+    assert (found.subject, found.attribute) == ("BAD", "command")

@@ -14,7 +14,7 @@ import fsspec
 import pytest
 
 from catalog import queries
-from catalog.announcements import begin_to_tell
+from catalog.announcements import to_tell
 from catalog.ingestion import ingest
 from catalog.queries.processes import processes
 from catalog.records import RunState
@@ -24,7 +24,7 @@ from sensors.completion_intake import take_in
 from sensors.completion_telling import materialization, tell_completions
 from sensors.completions import completions_sensor
 from settings import settings
-from tests.catalog.said import at, contents, output, said
+from tests.catalog.said import at, contents, output, said, wipe
 
 WITHIN = timedelta(seconds=20)
 LOAD = dg.AssetKey(["autosys", "LOAD"])
@@ -332,13 +332,45 @@ def test_dagster_is_told_once_of_the_job_and_of_its_outputs(engine, instance):
     assert "bytes" not in raw.metadata
 
 
-def test_of_a_backlog_the_newest_of_each_asset_is_told_and_a_late_one_never(engine, instance):
-    ingest(engine, [said("LOAD", RunState.SUCCESS, run, str(run)) for run in range(2, 6)])
-    assert tell_completions(engine, instance, WITHIN) == 1
-    ingest(engine, [said("LOAD", RunState.SUCCESS, 1, "1")])
+def told_of(instance, key):
+    """The materializations of an asset, in the order in which Dagster was told."""
+    records = dg.AssetRecordsFilter(asset_key=key)
+    found = instance.fetch_materializations(records, limit=100, ascending=True).records
+    return [record.asset_materialization for record in found]
+
+
+def test_each_run_is_told_once_the_earliest_first_and_a_late_one_is_marked(engine, instance):
+    reports = [
+        said(
+            "LOAD",
+            RunState.SUCCESS,
+            run,
+            str(run),
+            partition=f"2026-11-2{run}",
+            outputs=(output(tag=str(run)),),
+        )
+        for run in range(1, 6)
+    ]
+    ingest(engine, [reports[4], *reports[1:4]])
+    assert tell_completions(engine, instance, WITHIN) == 8
+    ingest(engine, [reports[0]])
+    assert tell_completions(engine, instance, WITHIN) == 2
+    ingest(engine, reports)
     assert tell_completions(engine, instance, WITHIN) == 0
-    newest = instance.get_latest_materialization_event(LOAD).asset_materialization
-    assert newest.metadata["run number"].value == "5"
+    for key in (LOAD, dg.AssetKey(["ops", "raw"])):
+        facts = [told.metadata for told in told_of(instance, key)]
+        assert [each["run number"].value for each in facts] == ["2", "3", "4", "5", "1"]
+        assert [each["late"].value if "late" in each else False for each in facts] == [False] * 4 + [True]
+        assert facts[-1]["business date"].value == "2026-11-21"
+
+
+def test_what_is_in_dagsters_record_is_not_told_again_when_the_catalog_has_forgotten_it(engine, instance):
+    reports = [said("LOAD", RunState.SUCCESS, run, str(run), outputs=(output(),)) for run in (1, 2)]
+    ingest(engine, reports)
+    assert tell_completions(engine, instance, WITHIN) == 4
+    wipe(engine)
+    ingest(engine, reports)
+    assert tell_completions(engine, instance, WITHIN) == 0
 
 
 def test_a_run_that_several_report_is_told_once(engine, instance):
@@ -354,7 +386,7 @@ def test_a_run_that_several_report_is_told_once(engine, instance):
 @pytest.mark.parametrize("died_after_telling", [True, False])
 def test_a_teller_that_died_is_made_up_for_once(engine, instance, died_after_telling):
     ingest(engine, [said("LOAD", RunState.SUCCESS, 5)])
-    (begun,) = begin_to_tell(engine, 10)
+    (begun,) = to_tell(engine, 10)
     if died_after_telling:
         instance.report_runless_asset_event(materialization(begun))
     tell_completions(engine, instance, WITHIN)

@@ -387,3 +387,21 @@ def test_an_intake_that_is_killed_again_and_again_loses_and_doubles_nothing(
     found = [(event["process_key"], event["run"]) for event in events(engine)]
     assert sorted(found) == sorted(reported)
     assert not (tmp_path / "spool" / "refused").exists()
+
+
+def test_an_end_that_does_not_fit_its_exit_code_is_a_warning_and_one_before_its_start_an_error(engine):
+    end = {"process": "LOAD", "status": "SUCCESS", "run": "1", "at": "2026-11-26T05:00:00Z", "exit_code": 5}
+    receipt = intake.receive(lambda: engine, json.dumps(end).encode(), "test")
+    assert (receipt.accepted, receipt.warnings) == (
+        1,
+        ["test:1: LOAD is said to be a SUCCESS with exit_code 5"],
+    )
+    later = {**end, "started_at": "2026-11-26T06:00:00Z"}
+    receipt = intake.receive(lambda: engine, json.dumps(later).encode(), "test")
+    assert "is later than at" in receipt.rejected[0].message
+
+
+def test_an_empty_token_is_none(monkeypatch):
+    monkeypatch.setenv("HEADRACE_INTAKE_TOKEN", "")
+    settings.cache_clear()
+    assert settings().intake_token is None
