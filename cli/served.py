@@ -14,9 +14,8 @@ from cli.errors import CommandError
 from cli.output import emit, facts, show, table
 
 if TYPE_CHECKING:
-    from catalog.client.calls import Registration
-
     from catalog.client import Catalog
+    from catalog.client.calls import Registration
 
 app = typer.Typer()
 PANEL = "Catalog"
