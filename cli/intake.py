@@ -70,13 +70,6 @@ def server(port: int) -> list[str]:
 
 def is_up(port: int) -> bool:
     """Whether the intake on this machine answers, and can store what it gets."""
-    import http.client
+    from cli import webserver
 
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
-    try:
-        connection.request("GET", HEALTH)
-        return connection.getresponse().status == 200
-    except (OSError, http.client.HTTPException):
-        return False
-    finally:
-        connection.close()
+    return webserver.answers(port, HEALTH)

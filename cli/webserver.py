@@ -1,4 +1,4 @@
-"""What Dagster's webserver says about itself, its daemon and the code it serves."""
+"""What the servers of this machine say about themselves: Dagster's webserver, its daemon and code, and our own."""
 
 import http.client
 import json
@@ -62,6 +62,19 @@ def free_port(wanted: int | None, *, first: int | None = None, host: str = HOST)
         return wanted if _is_free(wanted, host) else None
     first = FIRST_PORT if first is None else first
     return next((port for port in range(first, first + 100) if _is_free(port, host)), None)
+
+
+def answers(port: int, path: str) -> bool:
+    """Whether a server on this machine answers a GET of the path with 200."""
+    # http.client, as urllib would send this through a proxy that the environment names.
+    connection = http.client.HTTPConnection(HOST, port, timeout=5)
+    try:
+        connection.request("GET", path)
+        return connection.getresponse().status == 200
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()
 
 
 def _is_free(port: int, host: str) -> bool:

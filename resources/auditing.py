@@ -91,8 +91,9 @@ def _beyond_values(leaves: Leaves, filled: Sequence[Leaf], rows: Sequence[RowChe
     files = files_for(leaves.root, leaves.session)
     values = known_values(files, (file for leaf in filled for file in leaf.files), asked)
     told = [row for row in rows if row.valued and row.check.column in values]
-    kept = [] if readback.none_fails(leaves.session, values, [row.failing for row in told]) else told
-    return [row for row in rows if row not in told or row in kept]
+    if not readback.none_fails(leaves.session, values, [row.failing for row in told]):
+        return list(rows)
+    return [row for row in rows if row not in told]
 
 
 def _whole(leaves: Leaves, audit: Audit, check: Check) -> dict[str | None, CheckResult]:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 import pyarrow.parquet as pq
 
 from resources.files import Files, StoredFile
+from resources.footers import top_level
 
 _MOST = 100_000  # values of one column; beyond that Spark is the better one to ask
 _SMALL = 1 << 20  # bytes of a column's chunk that is read whole
@@ -19,27 +20,25 @@ _PAGE = 1 << 16  # bytes read at once, so that the pages behind the dictionary s
 
 def known_values(files: Files, stored: Iterable[StoredFile], columns: Iterable[str]) -> dict[str, set[str]]:
     """The distinct values but null of those of the top-level text columns that are small or all in dictionaries."""
-    # A name with a dot in it and a field within a column are called the same in a file.
-    values: dict[str, set[str]] = {name: set() for name in columns if "." not in name}
+    values: dict[str, set[str]] = {name: set() for name in columns}
     for file in stored:
         if not values:
             break
         with files.open(file.path) as source:
             parquet = pq.ParquetFile(source, read_dictionary=sorted(values), buffer_size=_PAGE)
+            places = top_level(parquet.metadata)
             for name in sorted(values):
-                found = _values(parquet, name)
-                if found is None or len(values[name].union(found)) > _MOST:
+                found = _values(parquet, name, places[name]) if name in places else None
+                values[name] |= found or set()
+                if found is None or len(values[name]) > _MOST:
                     del values[name]
-                else:
-                    values[name].update(found)
     return values
 
 
-def _values(parquet: pq.ParquetFile, name: str) -> set[str] | None:
-    places = {parquet.metadata.schema.column(i).path: i for i in range(parquet.metadata.num_columns)}
+def _values(parquet: pq.ParquetFile, name: str, place: int) -> set[str] | None:
     values: set[str] = set()
     for group in range(parquet.num_row_groups):
-        chunk = parquet.metadata.row_group(group).column(places[name])
+        chunk = parquet.metadata.row_group(group).column(place)
         if chunk.is_stats_set and chunk.statistics.null_count == chunk.num_values:
             continue
         if _all_in_dictionary(chunk.encodings):

@@ -58,6 +58,15 @@ def read_footers(files: Files, stored: Iterable[StoredFile], columns: Iterable[s
     )
 
 
+def top_level(metadata: pq.FileMetaData) -> dict[str, int]:
+    """Where in a file its columns are, by name; nested ones are left out.
+
+    So is a name with a dot in it, since a footer calls a field within a column the same.
+    """
+    paths = (metadata.schema.column(place).path for place in range(metadata.num_columns))
+    return {path: place for place, path in enumerate(paths) if "." not in path}
+
+
 def _metadata(files: Files, file: StoredFile) -> pq.FileMetaData:
     with files.open(file.path) as source:
         try:
@@ -69,13 +78,12 @@ def _metadata(files: Files, file: StoredFile) -> pq.FileMetaData:
 
 
 def _footer(metadata: pq.FileMetaData, wanted: frozenset[str]) -> Footer:
-    places = {metadata.schema.column(i).path: i for i in range(metadata.num_columns)}
+    places = top_level(metadata)
     groups = [metadata.row_group(g) for g in range(metadata.num_row_groups)]
     old_days = _LEGACY_CALENDAR in (metadata.metadata or {})
 
     def bounds(name: str) -> Bounds:
-        # A name with a dot in it and a field within a column are called the same in a footer.
-        if name not in places or "." in name:
+        if name not in places:
             return Bounds(metadata.num_rows, None)
         merged = _merged([_bounds(group.column(places[name]), group.num_rows) for group in groups])
         if old_days and isinstance(merged.minimum, dt.date):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -52,12 +52,10 @@ _WHOLE_VALUES = frozenset(["equal_to", "not_equal_to", "isin", "notin"])
 def failing(check: Check, types: Mapping[str, str]) -> Column:
     """The condition that is true for a row that fails the check; false or null for one that passes.
 
-    types: the frame's columns with Spark's simple type names. Raises InvalidCheck when the check does not fit
-    them.
+    types: the frame's columns with Spark's simple type names, which `validate` has found the check to fit.
     """
     from pyspark.sql import functions as F
 
-    validate(check, types)
     if check.kind == "sql":
         # A line of its own, so that a comment at its end closes.
         return ~F.expr(f"({check.parameters['expression']}\n)")
@@ -97,8 +95,7 @@ def validate(check: Check, types: Mapping[str, str]) -> None:
         )
     if base in _TEXT and check.kind in _WHOLE_VALUES:
         for name in given:
-            value = check.parameters[name]
-            values = value if isinstance(value, list | tuple | set | frozenset) else [value]
+            values = _items(check.parameters[name])
             wrong_kind = [item for item in values if not isinstance(item, str) and item is not None]
             if wrong_kind:
                 raise InvalidCheck(
@@ -108,13 +105,17 @@ def validate(check: Check, types: Mapping[str, str]) -> None:
     if base in (*_NUMBERS, *_TIMES):
         for name in given - {"include_min", "include_max"}:
             value = check.parameters[name]
-            values = value if isinstance(value, list | tuple | set | frozenset) else [value]
-            if not all(_is_number(item) if base in _NUMBERS else _is_time(item) for item in values):
+            if not all(_is_number(item) if base in _NUMBERS else _is_time(item) for item in _items(value)):
                 kind = "a number" if base in _NUMBERS else "a date or time, such as 2026-11-28"
                 raise InvalidCheck(
                     f"Check {check.name}: `{name}` must be {kind} as {check.column} is {types[check.column]}; "
                     f"got {value!r}."
                 )
+
+
+def _items(value: Any) -> Collection[Any]:  # noqa: ANN401 - a check's parameter is any value
+    """The values of a list, or the one that it is."""
+    return value if isinstance(value, list | tuple | set | frozenset) else [value]
 
 
 def _is_number(value: object) -> bool:

@@ -7,6 +7,7 @@ from sqlalchemy import Engine
 
 from catalog.database import transaction
 from catalog.queries.rows import PublishedRow, VersionRow
+from catalog.queries.versions import published_row, version_row
 from catalog.sql import statement
 from catalog.versions import by_ids
 
@@ -30,17 +31,7 @@ def version_page(
     with transaction(engine) as cursor:
         rows = statement("version_page").execute(cursor, parameters).fetchall()
         found = by_ids(cursor, [row["dataset_version_id"] for row in rows])
-    return [
-        VersionRow(
-            version=found[row["dataset_version_id"]],
-            published=row["published"],
-            reason=row["reason"],
-            failing=tuple(row["failing"]),
-            warning=tuple(row["warning"]),
-            quarantine_rows=row["quarantine_rows"],
-        )
-        for row in rows
-    ]
+    return [version_row(row, found) for row in rows]
 
 
 def published_page(
@@ -51,13 +42,4 @@ def published_page(
     with transaction(engine) as cursor:
         rows = statement("published_page").execute(cursor, parameters).fetchall()
         found = by_ids(cursor, [row["dataset_version_id"] for row in rows])
-    return [
-        PublishedRow(
-            dataset=row["dataset"],
-            partition=row["partition_key"] or None,
-            version=found[row["dataset_version_id"]],
-            generation=row["generation"],
-            published_at=row["moved_at"],
-        )
-        for row in rows
-    ]
+    return [published_row(row, found) for row in rows]

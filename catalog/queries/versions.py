@@ -13,7 +13,7 @@ from catalog.errors import UnknownVersion
 from catalog.identity import organisation_id
 from catalog.pins import dataset_ids, find, named, which_partition
 from catalog.queries.rows import PublishedRow, VersionDetail, VersionRef, VersionRow
-from catalog.records import CheckResult, CheckStatus
+from catalog.records import CheckResult, CheckStatus, Version
 from catalog.sql import statement
 from catalog.versions import by_ids
 
@@ -44,17 +44,7 @@ def versions(
             .fetchall()
         )
         found = by_ids(cursor, [row["dataset_version_id"] for row in rows])
-    return [
-        VersionRow(
-            version=found[row["dataset_version_id"]],
-            published=row["published"],
-            reason=row["reason"],
-            failing=tuple(row["failing"]),
-            warning=tuple(row["warning"]),
-            quarantine_rows=row["quarantine_rows"],
-        )
-        for row in rows
-    ]
+    return [version_row(row, found) for row in rows]
 
 
 def version(engine: Engine, key: str, tag: str | None = None, partition: str | None = None) -> VersionDetail:
@@ -107,16 +97,30 @@ def published_rows(
         .fetchall()
     )
     found = by_ids(cursor, [row["dataset_version_id"] for row in rows])
-    return [
-        PublishedRow(
-            dataset=row["dataset"],
-            partition=row["partition_key"] or None,
-            version=found[row["dataset_version_id"]],
-            generation=row["generation"],
-            published_at=row["moved_at"],
-        )
-        for row in rows
-    ]
+    return [published_row(row, found) for row in rows]
+
+
+def version_row(row: Mapping[str, Any], found: Mapping[UUID, Version]) -> VersionRow:
+    """What a row of versions.sql or version_page.sql says, of one of the versions found."""
+    return VersionRow(
+        version=found[row["dataset_version_id"]],
+        published=row["published"],
+        reason=row["reason"],
+        failing=tuple(row["failing"]),
+        warning=tuple(row["warning"]),
+        quarantine_rows=row["quarantine_rows"],
+    )
+
+
+def published_row(row: Mapping[str, Any], found: Mapping[UUID, Version]) -> PublishedRow:
+    """What a row of published.sql or published_page.sql says, of one of the versions found."""
+    return PublishedRow(
+        dataset=row["dataset"],
+        partition=row["partition_key"] or None,
+        version=found[row["dataset_version_id"]],
+        generation=row["generation"],
+        published_at=row["moved_at"],
+    )
 
 
 def check_result(stored: Mapping[str, Any]) -> CheckResult:
