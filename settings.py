@@ -90,6 +90,8 @@ class Settings(BaseSettings):
     api_url, api_token: where commands that ask the catalog's API find it, and what they say who they are with.
     intake_token: what has to be sent along with events over HTTP; None takes them from whoever reaches the port.
     lineage_database_url: a database with a copy of the OL_* tables (postgresql://, db2:// or teradatasql://).
+    alert_secret: what the links in alerts are signed with, 32 characters or more, the same on every machine; None means
+    a key in `home`, and in production that alerts carry no such links.
     production: whether this deployment takes no tokens but those of its issuer; None means: if it has a database_url.
     """
 
@@ -114,6 +116,7 @@ class Settings(BaseSettings):
     api_url: str = "http://127.0.0.1:3200"
     api_token: SecretStr | None = None
     intake_token: SecretStr | None = None
+    alert_secret: SecretStr | None = Field(default=None, min_length=32)
     production: bool | None = None
     access: AccessSettings = AccessSettings()
     spark: SparkSettings = SparkSettings()

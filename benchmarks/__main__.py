@@ -14,6 +14,10 @@ NAMES = (
     "ingestion",
     "retention",
     "graph",
+    "sla",
+    "sla_calibration",
+    "column_lineage",
+    "alerts",
     "reporting",
     "demo",
 )

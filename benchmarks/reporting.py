@@ -34,7 +34,7 @@ from settings import PROJECT_ROOT, settings
 
 JOBS = 2000
 BATCH = 200  # events of a body
-SENDERS = 8  # that report one by one
+SENDERS = 32  # that report one by one, each waiting for its answer
 _RUNS = """
 WITH made AS (
     INSERT INTO catalog.process (

@@ -92,8 +92,9 @@ def known_names(engine: Engine, names: Collection[str]) -> set[str]:
     """Those of the names that a process elsewhere has, as its name or its key."""
     with transaction(engine) as cursor:
         rows = cursor.execute(
-            "SELECT process_key, external_name FROM catalog.process WHERE organisation_id = %s"
-            " AND external_name IS NOT NULL AND (external_name = ANY (%s) OR process_key = ANY (%s))",
-            [organisation_id(), list(names), list(names)],
+            "SELECT process_key, coalesce(external_name, job_name) AS name FROM catalog.process"
+            " WHERE organisation_id = %(organisation)s AND (external_name IS NOT NULL OR job_name IS NOT NULL)"
+            " AND (external_name = ANY (%(names)s) OR job_name = ANY (%(names)s) OR process_key = ANY (%(names)s))",
+            {"organisation": organisation_id(), "names": list(names)},
         ).fetchall()
-    return {name for row in rows for name in (row["process_key"], row["external_name"])} & set(names)
+    return {name for row in rows for name in (row["process_key"], row["name"])} & set(names)

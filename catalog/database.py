@@ -59,7 +59,7 @@ def dagster_url() -> str:
     return configured or embedded.dagster_url(settings().home)
 
 
-def engine_for(url: str, *, pool_size: int = 8) -> Engine:
+def engine_for(url: str, *, pool_size: int = 16) -> Engine:
     """A new engine on any PostgreSQL URL; nothing is connected yet. Raises CatalogUnavailable for another URL."""
     try:
         parsed = make_url(url)
@@ -77,7 +77,10 @@ def engine_for(url: str, *, pool_size: int = 8) -> Engine:
         for name, value in {"connect_timeout": "10", **_KEEPALIVE}.items()
         if name not in parsed.query
     }
-    engine = sa.create_engine(parsed.update_query_dict(missing), pool_size=pool_size, max_overflow=pool_size)
+    # A new connection has to plan its statements anew: none is closed after its use, and the last used is taken first.
+    engine = sa.create_engine(
+        parsed.update_query_dict(missing), pool_size=pool_size, max_overflow=0, pool_use_lifo=True
+    )
     sa.event.listen(engine, "connect", _prepare_session)
     sa.event.listen(engine, "begin", _keep_to_caller)
     sa.event.listen(engine, "checkin", _note_use)

@@ -57,6 +57,14 @@ class UnknownRun(CatalogError):
     """A run id (or a prefix of one) that fits no run, or more than one."""
 
 
+class UnknownSla(CatalogError):
+    """Nothing is promised of a dataset or process."""
+
+
+class UnknownAlert(CatalogError):
+    """An alert's id (or a prefix of one) that fits no alert, or more than one."""
+
+
 class MissingVersion(CatalogError):
     """An input has no version to read."""
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from typing import Any
 from uuid import UUID
 
@@ -47,8 +48,8 @@ class Scan:
 
     since: the newest scan when the catalog was asked. written: processes that are new, changed or back. placed: where
     others are found now. moved: by how many lines the texts of a block have moved. retired: processes, by technology
-    and name, that the files no longer have. objects: what there is beside jobs. files, counts: what the scan's row
-    keeps.
+    and name, that the files no longer have. objects: what there is beside jobs. calendars: the days of each that was
+    read. files, counts: what the scan's row keeps.
     """
 
     instance: str
@@ -61,6 +62,7 @@ class Scan:
     moved: Mapping[int, int] = field(default_factory=dict)
     retired: Sequence[tuple[str, str]] = ()
     objects: Sequence[EstateText] = ()
+    calendars: Mapping[str, Sequence[date]] = field(default_factory=dict)
 
 
 def known(engine: Engine, instance: str) -> Known:
@@ -150,6 +152,11 @@ def store(engine: Engine, scan: Scan) -> None:
             statement("estate_retire").execute(cursor, {**parameters, **gone})
         if scan.written or scan.retired:
             link(cursor)
+            statement("sla_scanned").execute(cursor, parameters)
+        if scan.calendars:
+            days = jsonb([{"name": name, "days": days} for name, days in scan.calendars.items()])
+            of = {**parameters, "instance": scan.instance, "calendars": days}
+            statement("sla_calendars").execute(cursor, of)
 
 
 def _copy(cursor: Cursor[Any], scan: Scan) -> None:

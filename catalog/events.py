@@ -1,6 +1,7 @@
 """Raw events in OpenLineage's shape (core spec 2-0-2): built here from what a run reports, and kept as they are."""
 
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -8,12 +9,14 @@ from uuid import UUID
 
 from psycopg import Cursor
 
+from catalog import column_lineage
 from catalog.identity import organisation, organisation_id
 from catalog.payload import encoded, jsonb
 from catalog.records import Column, RunState, VersionDraft
 
 PRODUCER = "https://github.com/headrace/headrace"
 _SPEC = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs"
+_KEY = re.compile(r"[^/:]+/[^/:]+")
 _FACET = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/BaseFacet"
 
 EVENT_TYPES = {
@@ -125,6 +128,7 @@ def outputs_of(drafts: Sequence[VersionDraft]) -> list[dict[str, Any]]:
             {
                 "schema": facet(fields=_fields(group[0].columns)),
                 "version": facet(datasetVersion=group[0].tag),
+                **_column_lineage(group[0]),
                 "headrace_versions": facet(
                     versions=[_version(draft, schema=draft.columns != group[0].columns) for draft in group]
                 ),
@@ -147,6 +151,20 @@ def store(
 
 def _digest(event: Mapping[str, Any]) -> str:
     return hashlib.sha256(encoded(event)).hexdigest()
+
+
+def _column_lineage(draft: VersionDraft) -> dict[str, Any]:
+    return {} if draft.lineage is None else {"columnLineage": column_lineage.facet(draft.lineage, _named)}
+
+
+def _named(key: str) -> tuple[str, str]:
+    """What OpenLineage calls a dataset of ours; and what a transform reads past its inputs: a path, or a table."""
+    if "#" in key:
+        of, _, name = key.partition("#")
+        return of.replace("%23", "#"), name
+    if _KEY.fullmatch(key):
+        return namespace(), key
+    return ("file", key) if "/" in key else ("spark", key)
 
 
 def _fields(columns: Sequence[Column]) -> list[dict[str, Any]]:

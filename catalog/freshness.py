@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 _MINUTE = timedelta(minutes=1)
 # Longer than any clock change: within the hour that a night has twice, cronsim may answer from its other half.
 _CLOCK_CHANGE = timedelta(hours=3)
-_MACROS = {
+MACROS = {
     "@hourly": "0 * * * *",
     "@daily": "0 0 * * *",
     "@midnight": "0 0 * * *",
@@ -78,7 +78,7 @@ def deadlines(cron: str, timezone: str, now: datetime) -> tuple[datetime, dateti
 
     A time that the night of a clock change leaves out counts right after the gap; one that it has twice counts once.
     """
-    expression = _MACROS.get(cron.strip().lower(), cron)
+    expression = MACROS.get(cron.strip().lower(), cron)
     zone = ZoneInfo(timezone)
     forwards = CronSim(expression, now.astimezone(zone))
     backwards = CronSim(expression, (now + _CLOCK_CHANGE).astimezone(zone), reverse=True)

@@ -17,9 +17,9 @@ from catalog.errors import CatalogUnavailable
 from catalog.external_events import Name, Named, event_rows
 from catalog.external_runs import ExternalAttempt, ExternalRun, Said, external_run
 from catalog.external_versions import NOT_MEASURED, store_versions
-from catalog.identity import organisation_id
+from catalog.identity import external_run_id, organisation_id
 from catalog.payload import jsonb
-from catalog.records import RunState
+from catalog.records import RunState, Technology
 from catalog.registry import REGISTRATION_LOCK
 from catalog.run_events import Ending, RunEvent
 from catalog.scans import ExternalKey
@@ -91,7 +91,7 @@ def ingest(engine: Engine, events: Sequence[RunEvent]) -> Ingested:
     if not unique:
         return Ingested()
     with transaction(engine) as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_INGESTION_LOCK])
+        lock(cursor)
         cursor.execute(
             "INSERT INTO catalog.organisation (organisation_id, name) VALUES (%s, %s) ON CONFLICT DO NOTHING",
             [organisation_id(), settings().organisation],
@@ -140,9 +140,38 @@ def ingest_each(engine: Engine, events: Sequence[RunEvent]) -> tuple[Ingested, l
         ]
 
 
+def lock(cursor: Cursor[Any]) -> None:
+    """Until the transaction ends nobody else adds to `reported_event`: its sequence is the order of being visible."""
+    cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_INGESTION_LOCK])
+
+
+def run_ids(engine: Engine, events: Sequence[RunEvent]) -> list[UUID | None]:
+    """The run that each event is of once it is ingested; None for what is said of a dataset alone."""
+    names = {(str(event.technology), event.instance, event.process) for event in events if event.process}
+    own = _own_instances(engine, names)
+    return [
+        external_run_id(name[0], own[name], name[2], event.run or event.key) if event.process else None
+        for event in events
+        for name in [(str(event.technology), event.instance, event.process)]
+    ]
+
+
+def run_id_of(engine: Engine, technology: Technology, instance: str, process: str, run: str) -> UUID:
+    """The run that another system knows as `run` of its process, whether it has been heard of or not."""
+    name = (str(technology), instance, process)
+    return external_run_id(name[0], _own_instances(engine, {name})[name], process, run)
+
+
+def _own_instances(engine: Engine, names: set[Name]) -> dict[Name, str]:
+    """The scheduler that the catalog knows each process under."""
+    with transaction(engine) as cursor:
+        found = _find_processes(cursor, names, make=False)
+    return {name: found[name]["own_instance"] if name in found else name[1] for name in names}
+
+
 def derive_again(cursor: Cursor[Any], run_ids: set[UUID]) -> int:
     """Bring these runs up to date with all that is kept of what was said of them; how many they are."""
-    cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_INGESTION_LOCK])
+    lock(cursor)
     return _runs(cursor, run_ids, set())
 
 
@@ -184,7 +213,9 @@ def _processes(cursor: Cursor[Any], events: Iterable[RunEvent]) -> tuple[Named, 
     return named, tuple(sorted(row["process_key"] for row in found.values() if row["made"]))
 
 
-def _find_processes(cursor: Cursor[Any], names: Iterable[Name]) -> dict[Name, dict[str, Any]]:
+def _find_processes(
+    cursor: Cursor[Any], names: Iterable[Name], *, make: bool = True
+) -> dict[Name, dict[str, Any]]:
     wanted = [
         {
             "technology": name[0],
@@ -200,7 +231,7 @@ def _find_processes(cursor: Cursor[Any], names: Iterable[Name]) -> dict[Name, di
         return {}
     parameters = {"organisation": organisation_id(), "processes": jsonb(wanted), "make": False}
     found = statement("ingest_processes").execute(cursor, parameters).fetchall()
-    if len(found) < len(wanted):
+    if make and len(found) < len(wanted):
         # A scan or a declaration may be about to register the very same.
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [REGISTRATION_LOCK])
         found = statement("ingest_processes").execute(cursor, {**parameters, "make": True}).fetchall()

@@ -15,6 +15,7 @@ from catalog.errors import IdempotencyConflict, UnknownRun, UnpublishedInput
 from catalog.identity import organisation_id
 from catalog.payload import encoded, jsonb
 from catalog.pins import dataset_ids
+from catalog.published_lineage import lineage_hashes, store_lineage
 from catalog.records import CheckStatus, Outcome, Publication, Version, VersionDraft
 from catalog.schema import schema_hash
 from catalog.sql import statement
@@ -51,12 +52,13 @@ def publish(engine: Engine, run_id: UUID | None, drafts: Sequence[VersionDraft])
     if len(set(places)) != len(places):
         twice = sorted({f"{d} {p or ''}".strip() for d, p in places if places.count((d, p)) > 1})
         raise ValueError(f"two drafts for one partition: {', '.join(twice)}")
-    hashes = _schema_hashes(drafts)
-    parameters = _parameters(run_id, drafts, hashes)
+    hashes, lineages = _schema_hashes(drafts), lineage_hashes(drafts)
+    parameters = _parameters(run_id, drafts, hashes, lineages)
     try:
         with transaction(engine) as cursor:
             rows = _store(cursor, _places(places), parameters)
             _verify(cursor, run_id, drafts, rows)
+            store_lineage(cursor, run_id, drafts, lineages, rows)
             others = [r["version_id"] for r in rows if r["replayed"]]
             others += [r["standing_version_id"] for r in rows if r["standing_version_id"]]
             stored = versions.by_ids(cursor, others) if others else {}
@@ -119,9 +121,14 @@ def _places(outputs: Sequence[tuple[str, str | None]]) -> dict[str, Any]:
     }
 
 
-def _parameters(run_id: UUID | None, drafts: Sequence[VersionDraft], hashes: Sequence[str]) -> dict[str, Any]:
+def _parameters(
+    run_id: UUID | None, drafts: Sequence[VersionDraft], hashes: Sequence[str], lineages: Sequence[str | None]
+) -> dict[str, Any]:
     told = encoded(
-        [_row(i, draft, digest) for i, (draft, digest) in enumerate(zip(drafts, hashes, strict=True))]
+        [
+            _row(ordinal, draft, schema, lineage)
+            for ordinal, (draft, schema, lineage) in enumerate(zip(drafts, hashes, lineages, strict=True))
+        ]
     )
     return {
         "organisation": organisation_id(),
@@ -140,7 +147,7 @@ def _schema_hashes(drafts: Sequence[VersionDraft]) -> list[str]:
     return [hashes[id(draft.columns)] for draft in drafts]
 
 
-def _row(ordinal: int, draft: VersionDraft, schema: str) -> dict[str, Any]:
+def _row(ordinal: int, draft: VersionDraft, schema: str, lineage: str | None) -> dict[str, Any]:
     return {
         "ordinal": ordinal,
         "dataset": draft.dataset,
@@ -164,6 +171,7 @@ def _row(ordinal: int, draft: VersionDraft, schema: str) -> dict[str, Any]:
         "quarantine_path": draft.quarantine_location,
         "quarantine_rows": draft.quarantine_rows,
         "metadata_json": draft.metadata,
+        "lineage_hash": lineage,
     }
 
 

@@ -11,6 +11,8 @@ from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
+from catalog.column_lineage import LineageOfOutput
+
 
 class Technology(StrEnum):
     """What runs a process."""
@@ -144,6 +146,7 @@ class ProcessRecord:
     steps: tuple[tuple[str, tuple[str, ...]], ...] = ()
     source: str | None = None  # the SQL text, or the Python reference
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    sla: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,6 +241,7 @@ class VersionDraft:
     quarantine_location: str | None = None
     quarantine_rows: int = 0
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    lineage: LineageOfOutput | None = None  # where its columns come from; None where nobody looked
 
 
 @dataclass(frozen=True, slots=True)

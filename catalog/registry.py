@@ -112,6 +112,15 @@ def _store_processes(
     ]
     _execute(cursor, "register_processes", processes=rows)
     _execute(cursor, "register_edges", processes=rows)
+    slas = [{"process": record.key, "definition": record.sla} for record in records if record.sla is not None]
+    statement("register_process_slas").execute(
+        cursor,
+        {
+            "organisation": organisation_id(),
+            "processes": [record.key for record in records],
+            "slas": jsonb(slas),
+        },
+    )
 
 
 def _dataset_row(record: DatasetRecord, hashes: Mapping[str, str]) -> dict[str, Any]:

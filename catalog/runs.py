@@ -15,6 +15,7 @@ from sqlalchemy import Connection, Engine, text
 from sqlalchemy.exc import SQLAlchemyError
 
 from catalog import events
+from catalog.access.redaction import redacted
 from catalog.database import transaction, translated
 from catalog.errors import CatalogError, UnknownProcess
 from catalog.identity import lock_key, organisation_id
@@ -228,7 +229,7 @@ def _fail(current: Attempt, error: BaseException) -> None:
     kind, said = failure_kind(error), str(error)
     if kind == "INTERRUPTED" and not said:
         said = "its process was told to stop (Ctrl-C, `headrace down`, or Terminate in Dagster's UI)"
-    reason = "\n".join([f"{type(error).__name__}: {said}", *getattr(error, "__notes__", ())])
+    reason = redacted("\n".join([f"{type(error).__name__}: {said}", *getattr(error, "__notes__", ())]))
     try:
         current.end(RunState.FAILED, reason, kind)
     except (

@@ -8,7 +8,17 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ARRAY, BigInteger, DateTime, ForeignKey, ForeignKeyConstraint, MetaData, Text
+from sqlalchemy import (
+    ARRAY,
+    REAL,
+    BigInteger,
+    Date,
+    DateTime,
+    ForeignKey,
+    ForeignKeyConstraint,
+    MetaData,
+    Text,
+)
 from sqlalchemy.dialects.postgresql import JSONB, TSVECTOR
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
@@ -139,6 +149,7 @@ class DatasetVersion(Base):
     statistics: Mapped[Json]
     metadata_json: Mapped[Json]
     produced_at: Mapped[datetime]
+    lineage_hash: Mapped[str | None]
 
 
 class PublishedPointer(Base):
@@ -307,15 +318,18 @@ class OpenlineageModelVersion(Base):
 
 
 class Sla(Base):
-    """A dataset's SLA as declared."""
+    """An SLA of a dataset or a process; SCANNED ones come from a job's definition."""
 
     __tablename__ = "sla"
     sla_id: Mapped[UUID] = _key()
     organisation_id: Mapped[UUID] = _to("organisation.organisation_id")
-    dataset_id: Mapped[UUID] = _to("dataset.dataset_id")
+    dataset_id: Mapped[UUID | None] = _to("dataset.dataset_id")
     definition: Mapped[Json]
     created_at: Mapped[datetime]
     updated_at: Mapped[datetime]
+    process_id: Mapped[UUID | None] = _to("process.process_id")
+    compiled_at: Mapped[datetime | None]
+    origin: Mapped[str]
 
 
 class QualityCheckDef(Base):
@@ -671,6 +685,7 @@ class ColumnLineageSaid(Base):
     organisation_id: Mapped[UUID] = _to("organisation.organisation_id")
     process_id: Mapped[UUID | None] = _to("process.process_id")
     last_at: Mapped[datetime]
+    lineage_hash: Mapped[str | None]
 
 
 class ColumnLineage(Base):
@@ -693,6 +708,36 @@ class ColumnLineage(Base):
     run_id: Mapped[UUID | None]
     first_at: Mapped[datetime]
     last_at: Mapped[datetime]
+    confidence: Mapped[float] = mapped_column(REAL)
+    origin: Mapped[str]
+
+
+class DatasetLineage(Base):
+    """What the plan of a run said of where the columns of a dataset come from; versions share it by its hash."""
+
+    __tablename__ = "dataset_lineage"
+    dataset_id: Mapped[UUID] = _key("dataset.dataset_id")
+    lineage_hash: Mapped[str] = mapped_column(primary_key=True)
+    organisation_id: Mapped[UUID] = _to("organisation.organisation_id")
+    content: Mapped[Json]
+    column_count: Mapped[int]
+    known_count: Mapped[int]
+    created_at: Mapped[datetime]
+
+
+class ClearedColumn(Base):
+    """An owner's word that a column does not show what it is made from."""
+
+    __tablename__ = "cleared_column"
+    clearing_id: Mapped[UUID] = _key()
+    organisation_id: Mapped[UUID] = _to("organisation.organisation_id")
+    dataset_id: Mapped[UUID] = _to("dataset.dataset_id")
+    column_name: Mapped[str]
+    cleared_by: Mapped[str]
+    reason: Mapped[str]
+    cleared_at: Mapped[datetime]
+    withdrawn_by: Mapped[str | None]
+    withdrawn_at: Mapped[datetime | None]
 
 
 class DatasetAssertion(Base):
@@ -819,3 +864,220 @@ class AnsweredRequest(Base):
     status: Mapped[int]
     answer: Mapped[Json]
     answered_at: Mapped[datetime]
+
+
+class Alert(Base):
+    """What is told about one incident, or about one happening that is none."""
+
+    __tablename__ = "alert"
+    alert_id: Mapped[UUID] = _key()
+    organisation_id: Mapped[UUID] = _to("organisation.organisation_id")
+    incident_id: Mapped[UUID | None] = _to("incident.incident_id")
+    subject_type: Mapped[str]
+    subject: Mapped[str]
+    dataset_id: Mapped[UUID | None] = _to("dataset.dataset_id")
+    process_id: Mapped[UUID | None] = _to("process.process_id")
+    owners: Mapped[list[str]]
+    kind: Mapped[str]
+    severity: Mapped[str]
+    state: Mapped[str]
+    at: Mapped[datetime]
+    opened_at: Mapped[datetime]
+    facts: Mapped[Json]
+    hit: Mapped[Json]
+    route: Mapped[str | None]
+    round: Mapped[int]
+    happenings: Mapped[int]
+    closed_at: Mapped[datetime | None]
+    acknowledged_at: Mapped[datetime | None]
+    acknowledged_by: Mapped[str | None]
+    comment: Mapped[str | None]
+
+
+class AlertMessage(Base):
+    """One alert to one recipient, once; a digest belongs to no alert."""
+
+    __tablename__ = "alert_message"
+    message_id: Mapped[UUID] = _key()
+    organisation_id: Mapped[UUID] = _to("organisation.organisation_id")
+    alert_id: Mapped[UUID | None] = _to("alert.alert_id")
+    dataset_id: Mapped[UUID | None] = _to("dataset.dataset_id")
+    destination: Mapped[str]
+    address: Mapped[str]
+    purpose: Mapped[str]
+    severity: Mapped[str]
+    step: Mapped[int]
+    round: Mapped[int]
+    state: Mapped[str]
+    due_at: Mapped[datetime]
+    decided_at: Mapped[datetime]
+    tries: Mapped[int]
+    next_try_at: Mapped[datetime]
+    sent_at: Mapped[datetime | None]
+    reason: Mapped[str | None]
+    digest_id: Mapped[UUID | None] = _to("alert_message.message_id")
+    title: Mapped[str | None]
+    body: Mapped[str | None]
+
+
+class BusinessCalendar(Base):
+    """Days on which a business calendar of a scanned estate is open."""
+
+    __tablename__ = "business_calendar"
+    organisation_id: Mapped[UUID] = _key("organisation.organisation_id")
+    name: Mapped[str] = mapped_column(primary_key=True)
+    instance: Mapped[str] = mapped_column(primary_key=True)
+    days: Mapped[list[date]] = mapped_column(ARRAY(Date()))
+
+
+class Incident(Base):
+    """What went wrong at one place, with all that waits for it."""
+
+    __tablename__ = "incident"
+    incident_id: Mapped[UUID] = _key()
+    organisation_id: Mapped[UUID] = _to("organisation.organisation_id")
+    cause_type: Mapped[str]
+    cause_key: Mapped[str]
+    dataset_id: Mapped[UUID | None] = _to("dataset.dataset_id")
+    process_id: Mapped[UUID | None] = _to("process.process_id")
+    reason: Mapped[str]
+    severity: Mapped[str]
+    run_id: Mapped[UUID | None]
+    opened_at: Mapped[datetime]
+    closed_at: Mapped[datetime | None]
+
+
+class SlaPromise(Base):
+    """One thing that an SLA promises, and how it stands."""
+
+    __tablename__ = "sla_promise"
+    promise_id: Mapped[UUID] = _key()
+    organisation_id: Mapped[UUID] = _to("organisation.organisation_id")
+    sla_id: Mapped[UUID] = mapped_column(ForeignKey("catalog.sla.sla_id", ondelete="CASCADE"))
+    kind: Mapped[str]
+    ordinal: Mapped[int]
+    dataset_id: Mapped[UUID | None] = _to("dataset.dataset_id")
+    process_id: Mapped[UUID | None] = _to("process.process_id")
+    definition: Mapped[Json]
+    state: Mapped[str]
+    since: Mapped[datetime]
+    reason: Mapped[str]
+    settled: Mapped[datetime | None]
+    opens_at: Mapped[datetime | None]
+    deadline: Mapped[datetime | None]
+    partition_key: Mapped[str]
+    met_at: Mapped[datetime | None]
+    newest_at: Mapped[datetime | None]
+    run_id: Mapped[UUID | None]
+    next_at: Mapped[datetime]
+    evaluated_at: Mapped[datetime]
+    foreseen_at: Mapped[datetime | None]
+    chance: Mapped[float | None]
+    expected_at: Mapped[datetime | None]
+    expected_from: Mapped[datetime | None]
+    expected_to: Mapped[datetime | None]
+    waits_for: Mapped[str | None]
+    waits_for_id: Mapped[UUID | None]
+    waits_minutes: Mapped[float | None]
+    incident_id: Mapped[UUID | None] = _to("incident.incident_id")
+
+
+class SlaHabit(Base):
+    """When a dataset or process came, and how long each run took."""
+
+    __tablename__ = "sla_habit"
+    subject_id: Mapped[UUID] = _key()
+    organisation_id: Mapped[UUID]
+    learned_at: Mapped[datetime]
+    history: Mapped[bytes]
+
+
+class SlaChange(Base):
+    """A change of a promise's state: when it happened, and when it was noticed."""
+
+    __tablename__ = "sla_change"
+    change_id: Mapped[int] = mapped_column(BigInteger, primary_key=True)
+    organisation_id: Mapped[UUID]
+    dataset_id: Mapped[UUID | None] = _to("dataset.dataset_id")
+    process_id: Mapped[UUID | None] = _to("process.process_id")
+    kind: Mapped[str]
+    ordinal: Mapped[int]
+    state: Mapped[str]
+    before: Mapped[str]
+    at: Mapped[datetime]
+    noticed_at: Mapped[datetime]
+    deadline: Mapped[datetime | None]
+    partition_key: Mapped[str]
+    reason: Mapped[str]
+
+
+class SlaOutcome(Base):
+    """What became of a deadline."""
+
+    __tablename__ = "sla_outcome"
+    subject_id: Mapped[UUID] = _key()
+    kind: Mapped[str] = mapped_column(primary_key=True)
+    ordinal: Mapped[int] = mapped_column(primary_key=True)
+    deadline: Mapped[datetime] = mapped_column(primary_key=True)
+    organisation_id: Mapped[UUID]
+    dataset_id: Mapped[UUID | None] = _to("dataset.dataset_id")
+    process_id: Mapped[UUID | None] = _to("process.process_id")
+    partition_key: Mapped[str]
+    outcome: Mapped[str]
+    arrived_at: Mapped[datetime | None]
+
+
+class PlannedOutage(Base):
+    """A time in which nothing is expected of some datasets or processes."""
+
+    __tablename__ = "planned_outage"
+    outage_id: Mapped[UUID] = _key()
+    organisation_id: Mapped[UUID] = _to("organisation.organisation_id")
+    subjects: Mapped[str]
+    begins_at: Mapped[datetime]
+    ends_at: Mapped[datetime]
+    reason: Mapped[str]
+    planned_by: Mapped[str]
+    planned_at: Mapped[datetime]
+
+
+class SlaTick(Base):
+    """When promises were judged last, and before that, and since when that goes on without a pause."""
+
+    __tablename__ = "sla_tick"
+    organisation_id: Mapped[UUID] = _key("organisation.organisation_id")
+    evaluated_at: Mapped[datetime]
+    before: Mapped[datetime | None]
+    steady_since: Mapped[datetime]
+
+
+class Heartbeat(Base):
+    """When a sensor last ticked."""
+
+    __tablename__ = "heartbeat"
+    organisation_id: Mapped[UUID] = _key("organisation.organisation_id")
+    sensor: Mapped[str] = mapped_column(primary_key=True)
+    ticked_at: Mapped[datetime]
+    silent_after: Mapped[int]
+    incident_id: Mapped[UUID | None] = _to("incident.incident_id")
+
+
+class Happening(Base):
+    """What happened, for whoever tells others of it."""
+
+    __tablename__ = "happening"
+    happening_id: Mapped[int] = mapped_column(BigInteger, primary_key=True)
+    organisation_id: Mapped[UUID] = _to("organisation.organisation_id")
+    transaction_id: Mapped[int] = mapped_column(BigInteger)
+    kind: Mapped[str]
+    severity: Mapped[str]
+    subject_type: Mapped[str]
+    subject: Mapped[str]
+    dataset_id: Mapped[UUID | None] = _to("dataset.dataset_id")
+    process_id: Mapped[UUID | None] = _to("process.process_id")
+    owners: Mapped[list[str]]
+    incident_id: Mapped[UUID | None] = _to("incident.incident_id")
+    at: Mapped[datetime]
+    noticed_at: Mapped[datetime]
+    facts: Mapped[Json]
+    told_at: Mapped[datetime | None]

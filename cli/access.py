@@ -13,6 +13,8 @@ from cli.arguments import AsJson, examples
 from cli.output import ago, emit, moment, show, table
 
 if TYPE_CHECKING:
+    from sqlalchemy import Engine
+
     from catalog.access.audit import AuditEntry
     from catalog.access.callers import Permission, Role
 
@@ -166,10 +168,29 @@ def revoke_token(service: Service, organisation: Organisation = None) -> None:
 
 @app.command(
     "task-token",
-    epilog=examples("headrace access task-token 8a4c1f0e-5b7d-4c0e-9a53-8f0c1d7a4e21 --output mart/delays"),
+    epilog=examples(
+        "headrace access task-token 8a4c1f0e-5b7d-4c0e-9a53-8f0c1d7a4e21 --output mart/delays",
+        "headrace access task-token 4711 --process LOAD_FLIGHTS --output ops/flights",
+    ),
 )
 def task_token(
-    run: Annotated[UUID, typer.Argument(metavar="RUN", help="The id of the run, which need not have begun.")],
+    run: Annotated[
+        str,
+        typer.Argument(
+            metavar="RUN",
+            help="The id of the run, which need not have begun; with --process its number there.",
+        ),
+    ],
+    process: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="The job or script of another system that it is a run of."),
+    ] = None,
+    technology: Annotated[
+        str, typer.Option(metavar="NAME", help="With --process: AUTOSYS, SHELL, and so on.")
+    ] = "AUTOSYS",
+    instance: Annotated[
+        str, typer.Option(metavar="NAME", help="With --process: its scheduler, where there are several.")
+    ] = "",
     output: Annotated[
         list[str] | None, typer.Option(metavar="DATASET", help="What it may report as written; repeatable.")
     ] = None,
@@ -183,9 +204,17 @@ def task_token(
     from catalog.access.tokens import issue_task_token
     from catalog.database import connect
 
+    engine = connect()
+    if process is None:
+        try:
+            run_id = UUID(run)
+        except ValueError as error:
+            raise typer.BadParameter(f"{run!r} is no run id; a run's number goes with --process") from error
+    else:
+        run_id = _run_elsewhere(engine, technology, instance, process, run)
     typer.echo(
         issue_task_token(
-            connect(), run, output or (), reads or (), lifetime=timedelta(minutes=minutes), by=_me()
+            engine, run_id, output or (), reads or (), lifetime=timedelta(minutes=minutes), by=_me()
         )
     )
 
@@ -253,6 +282,15 @@ def audit(
         for row in found
     ]
     show(table(["at", "subject", "", "what", "object", "detail"], rows))
+
+
+def _run_elsewhere(engine: Engine, technology: str, instance: str, process: str, run: str) -> UUID:
+    from catalog.ingestion import run_id_of
+    from catalog.records import Technology
+
+    if technology.upper() not in list(Technology):
+        raise typer.BadParameter(f"{technology!r} is no technology: one of {', '.join(Technology)}")
+    return run_id_of(engine, Technology(technology.upper()), instance, process, run)
 
 
 def _role(name: str) -> Role:

@@ -51,8 +51,10 @@ def datasets(
     if as_json:
         emit({"datasets": found})
     elif found:
-        rows = [(row.key, row.description, row.partitions, row.owners, row.tags) for row in found]
-        show(table(["dataset", "description", "partitions", "owners", "tags"], rows))
+        rows = [
+            (row.key, row.description, row.partitions, row.owners, row.tags, _coverage(row)) for row in found
+        ]
+        show(table(["dataset", "description", "partitions", "owners", "tags", "#columns known"], rows))
     else:
         filtered = any((domain, tag, owner, search))
         typer.echo(
@@ -177,9 +179,22 @@ def _facts(detail: DatasetDetail, standing: DatasetStatus) -> Table:
             ("pins", "\n".join(_pins(detail))),
             ("made from", detail.upstream),
             ("used by", detail.downstream),
+            ("column lineage", _lineage(detail)),
             ("metadata", detail.metadata),
             ("declared at", detail.declared_at),
         ]
+    )
+
+
+def _coverage(row: DatasetRow | DatasetDetail) -> str | None:
+    return None if row.lineage_columns is None else f"{row.known_columns} of {row.lineage_columns}"
+
+
+def _lineage(detail: DatasetDetail) -> str | None:
+    covered = _coverage(detail)
+    return (
+        covered
+        and f"{covered} columns known; `headrace lineage {detail.key}.COLUMN` shows where one comes from"
     )
 
 

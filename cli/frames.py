@@ -44,12 +44,13 @@ def tagged(engine: Engine, dataset: str, tag: str, partition: str | None) -> lis
     """The versions that have this tag, one a partition, blocked and superseded ones too. Raises UnknownVersion."""
     from catalog.database import transaction
     from catalog.queries import version_lineage
+    from catalog.sensitivity import marked
     from catalog.versions import by_ids
 
     nodes = version_lineage(engine, dataset, depth=0, tag=tag, partition=partition).nodes
     with transaction(engine) as cursor:
         found = by_ids(cursor, [node.version.version_id for node in nodes])
-    return sorted(found.values(), key=lambda version: version.partition or "")
+    return sorted(marked(engine, list(found.values())), key=lambda version: version.partition or "")
 
 
 def masked(frame: DataFrame, hidden: frozenset[str]) -> DataFrame:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-from socket import socket
 from typing import Annotated
 
 import typer
 
 from cli.arguments import examples
-from cli.errors import CommandError
 
 app = typer.Typer()
 APPLICATION = "sensors.intake:app"
@@ -32,32 +29,14 @@ def intake(
     Jobs report to http://HOST:PORT/api/v1/events, most simply by the client that `headrace legacy client` writes. With
     HEADRACE_INTAKE_TOKEN set here, they have to have the same.
     """
-    import uvicorn
-
     from catalog.database import connect
     from cli import webserver
     from settings import settings
 
     connect()
-    if webserver.free_port(port, host=host) is None:
-        raise CommandError(f"port {port} of {host} cannot be listened on. Name a free one with --port.")
     if host not in ("127.0.0.1", "localhost", "::1") and settings().intake_token is None:
         typer.echo(f"Whoever reaches {host}:{port} may report: HEADRACE_INTAKE_TOKEN is not set.", err=True)
-
-    class Server(uvicorn.Server):
-        async def startup(self, sockets: list[socket] | None = None) -> None:
-            await super().startup(sockets)
-            if self.started:
-                typer.echo(f"Taking reports at http://{host}:{port}; Ctrl-C stops it.", err=True)
-
-    settled = uvicorn.Config(
-        APPLICATION, factory=True, host=host, port=port, log_level="warning", access_log=False
-    )
-    here = Server(settled)
-    with suppress(KeyboardInterrupt):  # uvicorn has shut down, and raises it again
-        here.run()
-    if not here.started:
-        raise CommandError(f"port {port} of {host} could not be listened on; what is wrong is said above.")
+    webserver.run(APPLICATION, host, port, f"Taking reports at http://{host}:{port}; Ctrl-C stops it.")
 
 
 def server(port: int) -> list[str]:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cli.arguments import AsJson, AsOf, Dataset, Partition, examples, version_tags
+from cli.arguments import AsJson, AsOf, Partition, dataset_keys, examples, version_tags
+from cli.column_lineage import show_columns
 from cli.output import emit, show
 
 if TYPE_CHECKING:
@@ -37,10 +38,19 @@ class Graph:
         "headrace lineage flights/planes --down --depth 5",
         "headrace lineage flights/daily_delays --partition 2013-01-01 --as-of 2026-11-28T06:00",
         "headrace lineage flights/daily_delays --dot | dot -Tsvg > lineage.svg",
+        "headrace lineage flights/daily_delays.average_delay",
+        "headrace lineage flights/flights_clean.departure_delay --down --depth 9 --html > lineage.html",
     ),
 )
 def lineage(
-    dataset: Dataset,
+    dataset: Annotated[
+        str,
+        typer.Argument(
+            metavar="DATASET",
+            help="The dataset's key, domain/name; or one of its columns, domain/name.column.",
+            autocompletion=dataset_keys,
+        ),
+    ],
     down: Annotated[
         bool, typer.Option("--down/--up", help="What is made from it, or what it is made from.")
     ] = False,
@@ -54,21 +64,32 @@ def lineage(
     partition: Partition = None,
     as_of: AsOf = None,
     dot: Annotated[bool, typer.Option("--dot", help="Print it for Graphviz.")] = False,
+    html: Annotated[
+        bool, typer.Option("--html", help="Print it column by column, as a page that needs nothing else.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show what a dataset is made from, or what is made from it.
+    """Show what a dataset or a column is made from, or what is made from it.
 
     With --version, --partition or --as-of it is the lineage of exact versions: those of that tag, or those that were
     published at that time.
     """
     if version is not None and as_of is not None:
         raise typer.BadParameter("give --version or --as-of, not both")
-    if dot and as_json:
-        raise typer.BadParameter("give --dot or --json, not both")
+    if sum((dot, as_json, html)) > 1:
+        raise typer.BadParameter("give one of --dot, --json and --html")
     from catalog import queries
     from catalog.database import connect
+    from catalog.queries.columns import column_place
 
     direction = queries.Direction.DOWN if down else queries.Direction.UP
+    place = column_place(connect(), dataset)
+    if place.column is not None or html:
+        if version is not None or partition is not None:
+            raise typer.BadParameter("--version and --partition go with a dataset, and not with a column")
+        form = "json" if as_json else "dot" if dot else "html" if html else "tree"
+        show_columns(connect(), place, direction, depth, as_of, form)
+        return
     found: Lineage | VersionLineage
     if version is None and partition is None and as_of is None:
         found = queries.lineage(connect(), dataset, direction, depth)

@@ -8,12 +8,15 @@ import typer
 
 from cli import (
     access,
+    alerts,
     catalog,
     catalog_archive,
     catalog_names,
+    column_lineage,
     comparing,
     datasets,
     demo,
+    impact,
     intake,
     legacy,
     legacy_client,
@@ -31,9 +34,11 @@ from cli import (
     reading,
     retention,
     runs,
+    sensitive,
     serve,
     served,
     setup_lineage,
+    sla,
     status,
 )
 from cli.arguments import examples
@@ -53,6 +58,8 @@ app = typer.Typer(
 for group in (
     demo,
     datasets,
+    column_lineage,
+    impact,
     setup_lineage,
     status,
     reading,
@@ -91,6 +98,27 @@ app.add_typer(
     name="lineage",
     rich_help_panel="Datasets",
     help="What datasets are made from and what is made from them: `headrace lineage DATASET` shows it.",
+)
+
+app.add_typer(
+    alerts.app,
+    name="alerts",
+    rich_help_panel=alerts.PANEL,
+    help="What people were told of what happened, who is at it, and who would be told.",
+)
+
+app.add_typer(
+    sla.app,
+    name="sla",
+    rich_help_panel=alerts.PANEL,
+    help="Whether datasets and jobs are there when they were promised, and what they wait for.",
+)
+
+app.add_typer(
+    sensitive.app,
+    name="sensitive",
+    rich_help_panel=sensitive.PANEL,
+    help="Which columns nobody is shown unasked, and an owner's word that one may be.",
 )
 
 app.add_typer(

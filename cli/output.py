@@ -35,6 +35,12 @@ STYLES = {
     "LATE": "red",
     "LOST": "red",
     "NEVER": "red",
+    "ON_TRACK": "green",
+    "MET": "green",
+    "AT_RISK": "yellow",
+    "MET_LATE": "yellow",
+    "PAUSED": "cyan",
+    "MISSED": "red",
 }
 PIPE_WIDTH = 200  # columns, where no terminal sets them
 

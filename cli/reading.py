@@ -107,11 +107,12 @@ def _versions(
     from catalog.errors import MissingVersion
     from catalog.pins import choose, resolve
     from catalog.records import InputRequest
+    from catalog.sensitivity import marked
 
     partitions = () if partition is None else (partition,)
     request = InputRequest(dataset=dataset, consumer="this command", partitions=partitions, as_of=as_of)
     try:
-        return [choice.version for choice in resolve(engine, [request])[0]]
+        return marked(engine, [choice.version for choice in resolve(engine, [request])[0]])
     except MissingVersion as error:
         if partition is None or as_of is not None:
             raise

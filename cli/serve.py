@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from cli.arguments import examples
-from cli.errors import CommandError
 
 app = typer.Typer()
 APPLICATION = "catalog.api.serving:application"
@@ -33,24 +32,19 @@ def serve(
     access` gives them out. OpenLineage clients report to http://HOST:PORT. A line of JSON for each request goes to
     standard error.
     """
-    import uvicorn
-
     from catalog.database import connect
     from cli import webserver
 
     connect()
-    if webserver.free_port(port, host=host) is None:
-        raise CommandError(f"port {port} of {host} cannot be listened on. Name a free one with --port.")
-    typer.echo(f"Serving the catalog at http://{host}:{port}/api/v1/docs; Ctrl-C stops it.", err=True)
-    options: dict[str, Any] = {
-        "factory": True,
-        "log_level": "warning",
-        "access_log": False,
-        "server_header": False,
-        "timeout_keep_alive": _KEEP_ALIVE_SECONDS,
-        "limit_concurrency": _CONNECTIONS,
-    }
-    uvicorn.run(APPLICATION, host=host, port=port, **options)
+    webserver.run(
+        APPLICATION,
+        host,
+        port,
+        f"Serving the catalog at http://{host}:{port}/api/v1/docs; Ctrl-C stops it.",
+        server_header=False,
+        timeout_keep_alive=_KEEP_ALIVE_SECONDS,
+        limit_concurrency=_CONNECTIONS,
+    )
 
 
 def server(port: int) -> list[str]:

@@ -1,4 +1,4 @@
-"""Commands that ask the catalog's API, here or on another machine: find datasets, see who is hit, take datasets in."""
+"""Commands that ask the catalog's API, here or on another machine: find datasets, take datasets in."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cli.arguments import AsJson, Dataset, examples
+from cli.arguments import AsJson, examples
 from cli.errors import CommandError
 from cli.output import emit, facts, show, table
 
@@ -31,7 +31,7 @@ def search(
     as_json: AsJson = False,
 ) -> None:
     """Find datasets by words in their names, owners, tags, columns or descriptions; typing errors are forgiven."""
-    with _catalog() as catalog:
+    with served() as catalog:
         found = catalog.find_datasets(q=" ".join(words), limit=limit)
     if as_json:
         emit(found)
@@ -43,38 +43,6 @@ def search(
         show(table(["dataset", "description", "owners", "tags"], rows))
     else:
         typer.echo("No dataset is like that.")
-
-
-@app.command(
-    rich_help_panel=PANEL,
-    epilog=examples("headrace impact flights/planes", "headrace impact flights/planes --direct"),
-)
-def impact(
-    dataset: Dataset,
-    direct: Annotated[bool, typer.Option("--direct", help="Only who reads it directly.")] = False,
-    limit: Limit = 100,
-    as_json: AsJson = False,
-) -> None:
-    """Show who is hit when a dataset changes: what reads it, directly and in the end, and whose that is."""
-    with _catalog() as catalog:
-        found = catalog.show_impact(dataset, depth=1 if direct else None, limit=limit)
-    if as_json:
-        emit(found)
-        return
-    if found["items"]:
-        rows = [
-            (
-                each["depth"],
-                each["kind"].lower(),
-                each["key"],
-                each["owners"],
-                "yes" if each["is_end"] else None,
-            )
-            for each in found["items"]
-        ]
-        show(table(["#steps", "", "reader", "owners", "read no further"], rows))
-    more = " or more" if found["truncated"] else ""
-    typer.echo(f"{found['datasets']:,}{more} datasets, {found['processes']:,}{more} processes.")
 
 
 @app.command(
@@ -111,7 +79,7 @@ def register(
             raise CommandError(f"{file} is no JSON: {error}") from error
     else:
         asked = {"key": dataset, "format": format_, "description": description, "owners": owner or []}
-    with _catalog() as catalog:
+    with served() as catalog:
         _tell(catalog.register_dataset(asked), as_json)
 
 
@@ -122,7 +90,7 @@ def registrations(
     as_json: AsJson = False,
 ) -> None:
     """List what was asked for and waits for a steward's answer."""
-    with _catalog() as catalog:
+    with served() as catalog:
         found = catalog.list_registrations(status=None if everything else "PENDING", limit=limit)
     if as_json:
         emit(found)
@@ -149,7 +117,7 @@ def approve(
     as_json: AsJson = False,
 ) -> None:
     """Take in a dataset that was asked for."""
-    with _catalog() as catalog:
+    with served() as catalog:
         _tell(catalog.approve_registration(registration, {"comment": comment}), as_json)
 
 
@@ -160,12 +128,12 @@ def reject(
     as_json: AsJson = False,
 ) -> None:
     """Do not take in a dataset that was asked for."""
-    with _catalog() as catalog:
+    with served() as catalog:
         _tell(catalog.reject_registration(registration, {"comment": comment}), as_json)
 
 
 @contextmanager
-def _catalog() -> Iterator[Catalog]:
+def served() -> Iterator[Catalog]:
     """The catalog behind the API that the settings name. What it refuses is a CommandError."""
     from catalog.client import ApiError, Catalog
     from settings import settings

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -29,6 +30,7 @@ def status(as_json: AsJson = False) -> None:
     lost, and declarations that cannot be used.
     """
     from catalog import queries
+    from catalog.alerts.heartbeat import standing
     from catalog.database import connect
     from catalog.runs import reap
     from cli.runs import problem_facts
@@ -45,7 +47,8 @@ def status(as_json: AsJson = False) -> None:
         return
     if standings:
         show(standings_table(standings))
-    remarks = [*_remarks(standings), *_broken(problems)]
+    now = datetime.now(UTC)
+    remarks = [*_remarks(standings), *standing(engine, now).problems(now), *_broken(problems)]
     typer.echo(
         "\n".join(remarks) if remarks else "All is well." if standings else "No dataset is registered."
     )

@@ -3,8 +3,13 @@
 import http.client
 import json
 import socket
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
+
+import typer
+
+from cli.errors import CommandError
 
 HOST = "127.0.0.1"
 FIRST_PORT = 3000
@@ -75,6 +80,33 @@ def answers(port: int, path: str) -> bool:
         return False
     finally:
         connection.close()
+
+
+def run(application: str, host: str, port: int, listening: str, **options: Any) -> None:  # noqa: ANN401 - uvicorn's
+    """Serve an ASGI application by its factory (`module:function`) until Ctrl-C, and say `listening` once it listens.
+
+    options: further ones of uvicorn's. Raises CommandError where the port cannot be listened on.
+    """
+    import uvicorn
+
+    if free_port(port, host=host) is None:
+        raise CommandError(f"port {port} of {host} cannot be listened on. Name a free one with --port.")
+
+    class Server(uvicorn.Server):
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            if self.started:
+                typer.echo(listening, err=True)
+
+    served = Server(
+        uvicorn.Config(
+            application, factory=True, host=host, port=port, log_level="warning", access_log=False, **options
+        )
+    )
+    with suppress(KeyboardInterrupt):  # uvicorn has shut down, and raises it again
+        served.run()
+    if not served.started:
+        raise CommandError(f"port {port} of {host} could not be listened on; what is wrong is said above.")
 
 
 def _is_free(port: int, host: str) -> bool:

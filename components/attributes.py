@@ -24,6 +24,7 @@ from components.declaration import (
     TagText,
 )
 from components.notify import Notify
+from components.stated_lineage import StatedItem
 from components.trigger import TriggerItem
 
 
@@ -67,7 +68,12 @@ class Keyed(Described):
         Schema | None,
         Field(alias="schema", description="The columns. Default: whatever the transform returns."),
     ] = None
-    sla: Annotated[Sla | None, Field(description="When it must be there; Dagster's freshness policy.")] = None
+    sla: Annotated[
+        Sla | None,
+        Field(
+            description="What is promised of it; deadlines and ages are Dagster's freshness policy as well."
+        ),
+    ] = None
 
     @property
     def domain(self) -> str:
@@ -93,6 +99,13 @@ class Product(Keyed):
             description="Publish even if columns are gone or have another type than the published version."
         ),
     ] = False
+    lineage: Annotated[
+        dict[str, StatedItem],
+        Field(
+            description="Where columns come from, by column: `{score: [customers.birth_date]}`. For code that Spark's "
+            "plan does not see into; it counts as declared."
+        ),
+    ] = Field(default_factory=dict)
     notify: Annotated[
         list[Notify],
         Field(description="Whom to tell when a version is published: flag files, Autosys events."),

@@ -13,7 +13,7 @@ from dagster._core.definitions.freshness import FreshnessPolicy
 from dagster._utils.schedules import get_smallest_cron_interval
 
 from catalog.records import TriggerMode
-from components.declaration import Retry, Sla
+from components.declaration import PartitionOf, Retry, RunLimits, Sla
 from components.plan import ProcessTrigger
 from components.trigger import Trigger
 
@@ -28,16 +28,16 @@ class SlaProblem(ValueError):
         super().__init__(message)
 
 
-def freshness_policy(sla: Sla) -> FreshnessPolicy:
-    """Dagster's policy, which for a deadline has no room for `warn_before`: that is the catalog's to tell.
+def freshness_policy(sla: Sla) -> FreshnessPolicy | None:
+    """Dagster's policy; None for what it has none for: deadlines of a calendar or a partition, run times, volumes.
 
+    A deadline has no room for `warn_before` there: like all else that is promised, that is the catalog's to tell.
     Raises SlaProblem where a length of time is longer than what it is a part of.
     """
     if sla.deadline is not None:
-        return _deadline_policy(sla.deadline, sla.within, sla.warn_before, sla.timezone)
-    if sla.max_age is None:
-        raise ValueError("an sla has either `deadline` or `max_age`")
-    return _age_policy(sla.max_age, sla.warn_after)
+        policy = _deadline_policy(sla.deadline, sla.within, sla.warn_before, sla.timezone)
+        return None if sla.calendar is not None or sla.partition is not None else policy
+    return _age_policy(sla.max_age, sla.warn_after) if sla.max_age is not None else None
 
 
 @cache
@@ -60,15 +60,27 @@ def _deadline_policy(
     )
 
 
-def sla_record(sla: Sla) -> Mapping[str, Any]:
-    """The SLA as the catalog keeps it: durations in seconds."""
-    return {
-        (f"{name}_seconds" if isinstance(value, timedelta) else name): (
-            value.total_seconds() if isinstance(value, timedelta) else value
-        )
-        for name, value in sla
-        if value is not None and (name != "timezone" or sla.deadline is not None)
-    }
+def sla_record(sla: RunLimits) -> Mapping[str, Any] | None:
+    """The SLA as the catalog keeps it, durations in seconds; run times are its process's (`run_limits`)."""
+    found: dict[str, Any] = {}
+    for name, value in sla:
+        if value is None or name in RunLimits.model_fields:
+            continue
+        if isinstance(value, timedelta):
+            found[f"{name}_seconds"] = value.total_seconds()
+        else:
+            found[name] = value.model_dump() if isinstance(value, PartitionOf) else value
+    if "deadline" not in found:
+        found.pop("timezone", None)
+    return found or None
+
+
+def run_limits(sla: RunLimits | None) -> Mapping[str, Any] | None:
+    """What an SLA says of run times, as the catalog keeps it of a process."""
+    if sla is None:
+        return None
+    limits = {"max_run_seconds": sla.max_run, "min_run_seconds": sla.min_run}
+    return {name: length.total_seconds() for name, length in limits.items() if length is not None} or None
 
 
 def condition(trigger: Trigger, inputs: Sequence[str]) -> Condition | None:

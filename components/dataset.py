@@ -9,6 +9,7 @@ import dagster as dg
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, create_model
 
 from components.attributes import Computed, Described, External, ProcessOutput, Product, Running
+from components.declaration import RunLimits
 from components.definition import external_asset, process_assets
 from components.origin import FieldPath, Origin, in_python
 from components.plan import ExternalPlan, Plan, ProcessPlan
@@ -77,10 +78,11 @@ class Process(Declared, Described, Running):
     """Several datasets computed by Spark in one run."""
 
     outputs: Annotated[list[ProcessOutput], Field(min_length=1, description="The datasets that it writes.")]
+    sla: Annotated[RunLimits | None, Field(description="How long its runs may take.")] = None
 
     def plan(self, origin: Origin) -> ProcessPlan:
         """The plan of the process. Raises DeclarationError."""
-        return process_plan(self, self.outputs, self, origin)
+        return process_plan(self, self.outputs, self, origin, self.sla)
 
 
 class ExternalDataset(Declared, External):

@@ -5,7 +5,7 @@ Every field carries a description, which becomes the editor's JSON schema.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 import dagster as dg
 from dagster._core.definitions.utils import is_valid_owner
@@ -38,6 +38,7 @@ def _text(value: object) -> object:
 
 
 Key = Annotated[str, Field(pattern=rf"^{NAME}/{NAME}$")]
+CalendarName = Annotated[str, Field(pattern=r"^\S+$", max_length=200)]
 Name = Annotated[str, Field(pattern=rf"^{NAME}$")]
 Owner = Annotated[str, AfterValidator(_valid_owner)]
 TagText = Annotated[str, Field(pattern=r"^[\w.-]{0,63}$")]
@@ -237,11 +238,56 @@ class Schema(Part):
         return self
 
 
-class Sla(Part):
-    """When a dataset must be there: by a deadline, or never older than an age."""
+class PartitionOf(Part):
+    """Which day's partition a deadline is about. `yesterday` and `today` are short for 1 and 0 days before."""
+
+    days_before: Annotated[int, Field(ge=0, description="Days before that of the deadline.")] = 1
+    business: Annotated[bool, Field(description="Count only days on which the calendar is open.")] = False
+    format: Annotated[str, Field(description="How the key is written.", examples=["%Y-%m-%d"])] = "%Y-%m-%d"
+
+
+def _partition_of(value: object) -> object:
+    words = {"today": 0, "yesterday": 1}
+    if isinstance(value, str) and value in words:
+        return {"days_before": words[value]}
+    return {"days_before": 1, "business": True} if value == "previous_business_day" else value
+
+
+class RunLimits(Part):
+    """How long a run may take, and how long it takes at least."""
+
+    max_run: Annotated[Duration | None, Field(description="Longest that a run may take.")] = None
+    min_run: Annotated[Duration | None, Field(description="A run that is shorter did not do its work.")] = (
+        None
+    )
+
+    @model_validator(mode="after")
+    def _longer(self) -> Self:
+        if self.max_run is not None and self.min_run is not None and self.min_run >= self.max_run:
+            raise ValueError("`min_run` is shorter than `max_run`")
+        return self
+
+
+class Sla(RunLimits):
+    """What is promised of a dataset: by when it is there, how old and how small it may be, how long its runs take."""
 
     deadline: Annotated[Cron | None, Field(description="Cron expression of the deadlines.")] = None
     timezone: Annotated[Timezone, Field(description="Time zone of `deadline`.")] = "UTC"
+    calendar: Annotated[
+        CalendarName | None,
+        Field(
+            description="Only days on which it is open have a deadline: an exchange (XLON), a country or a part of one "
+            "(GB, US-NY), or a calendar of a scanned estate."
+        ),
+    ] = None
+    partition: Annotated[
+        PartitionOf | None,
+        BeforeValidator(
+            _partition_of,
+            json_schema_input_type=Literal["today", "yesterday", "previous_business_day"] | PartitionOf,
+        ),
+        Field(description="The partition that has to be there. Default: any version will do."),
+    ] = None
     within: Annotated[
         Duration | None,
         Field(description="How long before the deadline counts as in time. Default: since the last one."),
@@ -249,15 +295,24 @@ class Sla(Part):
     warn_before: Annotated[Duration | None, Field(description="Warn this long before the deadline.")] = None
     max_age: Annotated[Duration | None, Field(description="Oldest that the published version may be.")] = None
     warn_after: Annotated[Duration | None, Field(description="Warn at this age.")] = None
+    min_rows: Annotated[int | None, Field(ge=1, description="Fewest rows of a version.")] = None
+    min_bytes: Annotated[int | None, Field(ge=1, description="Fewest bytes of a version.")] = None
 
     @model_validator(mode="after")
-    def _one_kind(self) -> Sla:
-        if (self.deadline is None) == (self.max_age is None):
+    def _one_kind(self) -> Self:
+        others = (self.max_run, self.min_run, self.min_rows, self.min_bytes)
+        if self.deadline is not None and self.max_age is not None:
             raise ValueError("an sla has either `deadline` or `max_age`")
-        if self.deadline is None and (self.within or self.warn_before):
-            raise ValueError("`within` and `warn_before` belong to a `deadline`")
+        if self.deadline is None and self.max_age is None and all(each is None for each in others):
+            raise ValueError(
+                "an sla has either `deadline` or `max_age`, or promises run times, rows or bytes"
+            )
+        if self.deadline is None and (self.within or self.warn_before or self.calendar or self.partition):
+            raise ValueError("`within`, `warn_before`, `calendar` and `partition` belong to a `deadline`")
         if self.warn_after is not None and (self.max_age is None or self.warn_after >= self.max_age):
             raise ValueError("`warn_after` belongs to a `max_age` and is shorter than it")
+        if self.partition is not None and self.partition.business and self.calendar is None:
+            raise ValueError("`partition: previous_business_day` needs a `calendar`")
         return self
 
 

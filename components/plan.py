@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 import dagster as dg
 from dagster._core.definitions.freshness import FreshnessPolicy
 
+from catalog.column_lineage import ColumnLineage
 from catalog.records import DatasetRecord, ProcessRecord
 from components.notices import Notice
 
@@ -97,7 +98,7 @@ class OutputPlan:
     record.columns, when not empty, binds: the frame must have these names and types, in any order.
     record.checks holds every check that a run reports, those that follow from the declaration (`not_null` of a column
     that is not nullable, `partition` where a column tells the partition) among them. notices: what is told outside of
-    each version that is published.
+    each version that is published. lineage: what the declaration states of where columns come from.
     """
 
     record: DatasetRecord
@@ -106,6 +107,7 @@ class OutputPlan:
     allow_breaking: bool = False
     freshness: FreshnessPolicy | None = None
     notices: tuple[Notice, ...] = ()
+    lineage: tuple[ColumnLineage, ...] = ()
 
     @property
     def key(self) -> dg.AssetKey:

@@ -15,10 +15,11 @@ from components.automation import (
     freshness_policy,
     process_trigger,
     retry_policy,
+    run_limits,
     trigger_mode,
 )
 from components.dataset_record import dataset_record
-from components.declaration import Partitions
+from components.declaration import Partitions, RunLimits
 from components.landing_place import check_location
 from components.origin import Origin
 from components.partitions import PartitionProblem, partition_plan
@@ -34,6 +35,7 @@ from components.pieces import (
 )
 from components.plan import ExternalPlan, InputPlan, OutputPlan, PartitionPlan, ProcessPlan
 from components.row_key import partition_column
+from components.stated_lineage import stated_lineage
 from components.transform import Pipeline
 
 
@@ -51,11 +53,15 @@ def dataset_plan(
             (), "there is no code", "Give `sql` (a SELECT or a .sql file) or `python` (file.py:function)."
         )
     outputs = {dataset.key: pieces[-1].step}
-    return _process_plan([(dataset, origin)], computed, origin, pieces, outputs, dataset)
+    return _process_plan([(dataset, origin)], computed, origin, pieces, outputs, dataset, dataset.sla)
 
 
 def process_plan(
-    described: Described, outputs: Sequence[ProcessOutput], running: Running, origin: Origin
+    described: Described,
+    outputs: Sequence[ProcessOutput],
+    running: Running,
+    origin: Origin,
+    sla: RunLimits | None = None,
 ) -> ProcessPlan:
     """The plan of a process with several outputs: each a query, a step, or a frame that the function returns.
 
@@ -86,13 +92,16 @@ def process_plan(
             )
         pieces.append(python_piece(origin, "outputs", ("python",), running.python, several=True))
     products = [(output, origin.part("outputs", index)) for index, output in enumerate(outputs)]
-    return _process_plan(products, running, origin, pieces, frames, described)
+    for product, part in products:
+        _no_run_limits(product, part)
+    return _process_plan(products, running, origin, pieces, frames, described, sla)
 
 
 def external_plan(external: External, origin: Origin) -> ExternalPlan:
     """The plan of a dataset that something else writes. Raises DeclarationError."""
     check_location(external, origin)
     partitions = _partitions(external.partitions, origin)
+    _no_run_limits(external, origin)
     metadata = {
         "external": True,
         "location": external.location,
@@ -126,6 +135,7 @@ def _process_plan(
     pieces: Sequence[Piece],
     frames: Mapping[str, str | None],
     described: Described,
+    sla: RunLimits | None,
 ) -> ProcessPlan:
     first = products[0][0]
     partitions = _partitions(running.partitions, origin)
@@ -136,7 +146,9 @@ def _process_plan(
             raise input_error(
                 item, origin, f"{item.dataset} reads itself", "A dataset is computed from others."
             )
-    outputs = tuple(_output(product, described, running, part, origin) for product, part in products)
+    outputs = tuple(
+        _output(product, described, running, part, origin, resolved.inputs) for product, part in products
+    )
     datasets = tuple(dict.fromkeys(item.dataset for item in resolved.inputs))
     started_by = process_trigger(running.trigger) if running.trigger else None
     return ProcessPlan(
@@ -155,6 +167,7 @@ def _process_plan(
                 "declared_at": origin.declared_at,
                 **({"started_by": started_by.names} if started_by else {}),
             },
+            sla=run_limits(sla),
         ),
         inputs=resolved.inputs,
         outputs=outputs,
@@ -217,7 +230,12 @@ def _partitions(partitions: Partitions | None, origin: Origin) -> PartitionPlan 
 
 
 def _output(
-    product: Product, described: Described, running: Running, part: Origin, origin: Origin
+    product: Product,
+    described: Described,
+    running: Running,
+    part: Origin,
+    origin: Origin,
+    inputs: Sequence[InputPlan],
 ) -> OutputPlan:
     key_column = partition_column(running.partitions) if running.partitions else None
     record = dataset_record(
@@ -258,7 +276,19 @@ def _output(
         allow_breaking=product.allow_breaking_schema_change,
         freshness=_freshness(product, part),
         notices=tuple(one.notice for one in product.notify),
+        lineage=stated_lineage(product.lineage, inputs, [each.name for each in record.columns], part),
     )
+
+
+def _no_run_limits(keyed: Keyed, origin: Origin) -> None:
+    """Raise for run times promised where there is no run of the dataset's own."""
+    for name in RunLimits.model_fields:
+        if keyed.sla is not None and getattr(keyed.sla, name) is not None:
+            raise origin.error(
+                ("sla", name),
+                f"`{name}` is about a run, not about a dataset",
+                "Write it below the process's `sla`.",
+            )
 
 
 def _freshness(keyed: Keyed, origin: Origin) -> FreshnessPolicy | None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import dagster as dg
 
+from catalog.access.redaction import redacted
 from catalog.records import (
     Check,
     CheckResult,
@@ -32,7 +33,7 @@ def version_metadata(publication: Publication) -> dict[str, Any]:
     rows = "dagster/partition_row_count" if version.partition is not None else "dagster/row_count"
     return {
         rows: version.row_count,
-        "dagster/uri": version.location,
+        "dagster/uri": redacted(version.location),
         "version": version.tag,
         "bytes": version.byte_size,
         "files": version.file_count,

@@ -18,18 +18,23 @@ from dagster._core.storage.local_compute_log_manager import LocalComputeLogManag
 from dagster._core.storage.tags import ROOT_RUN_ID_TAG
 from sqlalchemy import Engine
 
+from catalog.access.redaction import redacted
+from catalog.column_lineage import LineageOfOutput
 from catalog.database import connect
 from catalog.errors import CatalogError, CatalogUnavailable
 from catalog.identity import run_id
 from catalog.pins import resolve
 from catalog.published import newest
 from catalog.publishing import generations, publish
-from catalog.records import Column, InputRequest, ResolvedInput, VersionDraft
+from catalog.records import InputRequest, ResolvedInput, VersionDraft
 from catalog.registry import register
 from catalog.runs import Attempt, attempt, record_inputs
 from catalog.schema import classify, sensitive
+from catalog.sensitivity import INHERITED, cleared, marked
+from components.column_lineage import inheriting, output_lineage, unmet
 from components.discretion import discreet
 from components.fingerprint import fingerprint
+from components.handing import handed
 from components.partitions import NoUpstreamPartition, RangeRefused, sql_parameters, upstream_keys
 from components.plan import OutputPlan, ProcessPlan, TransformContext
 from components.problems import SqlError, TransformError
@@ -102,6 +107,7 @@ def materialize(context: dg.AssetExecutionContext, plan: ProcessPlan, spark: Spa
                 log_location=_log_location(context),
             ) as current,
             _placed(plan),
+            handed(engine, plan, current.run_id),
         ):
             context.log.info(
                 "attempt %d of run %s; starting Spark if it does not run", current.number, current.run_id
@@ -120,9 +126,21 @@ def materialize(context: dg.AssetExecutionContext, plan: ProcessPlan, spark: Spa
                 spark.progress(context.log),
                 discreet(_hidden(plan, pinned), _spoken()),
             ):
-                frames = _transform(context, engine, plan, spark, store, pinned, keys)
+                frames, inputs = _transform(context, engine, plan, spark, store, pinned, keys)
+                lineages = {
+                    output.record.key: _lineage(context, plan, output, frames[output.record.key], inputs)
+                    for output in plan.outputs
+                }
                 written = [
-                    _write(context, plan, output, frames[output.record.key], store, keys, pinned)
+                    _write(
+                        context,
+                        plan,
+                        output,
+                        frames[output.record.key],
+                        store,
+                        keys,
+                        _inherited(engine, output, lineages[output.record.key], pinned),
+                    )
                     for output in plan.outputs
                 ]
             drafts = [
@@ -134,6 +152,7 @@ def materialize(context: dg.AssetExecutionContext, plan: ProcessPlan, spark: Spa
                     pinned,
                     expected[output.record.key, version.partition],
                     current,
+                    lineages[output.record.key],
                 )
                 for output, (tag, versions) in zip(plan.outputs, written, strict=True)
                 for version in versions
@@ -169,8 +188,8 @@ def _failures_told() -> Iterator[None]:
         name = type(error).__name__
         ours = isinstance(error, (*PASSING, *FINAL))
         raise dg.Failure(
-            description="\n".join(
-                [str(error) if ours else f"{name}: {error}", *getattr(error, "__notes__", ())]
+            description=redacted(
+                "\n".join([str(error) if ours else f"{name}: {error}", *getattr(error, "__notes__", ())])
             ),
             metadata={"reason": name},
             allow_retries=isinstance(error, PASSING) or not ours,
@@ -201,8 +220,9 @@ def _pin(
         upstream_keys(context.job_def.asset_layer.asset_graph, context.instance, plan, item, keys)
         for item in plan.inputs
     ]
-    resolved = resolve(
-        engine, [input_request(plan, index, upstream[index]) for index in range(len(plan.inputs))]
+    resolved = _marked(
+        engine,
+        resolve(engine, [input_request(plan, index, upstream[index]) for index in range(len(plan.inputs))]),
     )
     by_partition: dict[PartitionKey, list[UUID]] = {key: [] for key in keys}
     for by_output, choices in zip(upstream, resolved, strict=True):
@@ -213,6 +233,12 @@ def _pin(
         by_alias={item.alias: choices for item, choices in zip(plan.inputs, resolved, strict=True)},
         by_partition=by_partition,
     )
+
+
+def _marked(engine: Engine, resolved: Sequence[Sequence[ResolvedInput]]) -> list[list[ResolvedInput]]:
+    """The same, with columns that are sensitive because of what they are made from tagged so."""
+    versions = iter(marked(engine, [choice.version for choices in resolved for choice in choices]))
+    return [[replace(choice, version=next(versions)) for choice in choices] for choices in resolved]
 
 
 def input_request(
@@ -237,9 +263,16 @@ def _transform(
     store: VersionStore,
     pinned: Pinned,
     keys: Sequence[PartitionKey],
-) -> Mapping[str, DataFrame]:
-    """The output frames by dataset, analysed but not computed, each with a schema that may be published."""
+) -> tuple[Mapping[str, DataFrame], Mapping[str, DataFrame]]:
+    """The output frames by dataset, analysed but not computed, each with a schema that may be published.
+
+    And the input frames by alias that they were made from.
+    """
     with store.explained(plan.record.key):
+        inputs = {
+            alias: store.read([choice.version for choice in choices])
+            for alias, choices in pinned.by_alias.items()
+        }
         frames = plan.transform(
             TransformContext(
                 spark=spark.session,
@@ -247,14 +280,41 @@ def _transform(
                 partition_keys=tuple(key for key in keys if key is not None),
                 parameters=sql_parameters(plan.partitions, keys),
             ),
-            {
-                alias: store.read([choice.version for choice in choices])
-                for alias, choices in pinned.by_alias.items()
-            },
+            inputs,
         )
         for output in plan.outputs:
             _refuse_breaking_change(engine, output, frames[output.record.key])
-    return frames
+    return frames, inputs
+
+
+def _lineage(
+    context: dg.AssetExecutionContext,
+    plan: ProcessPlan,
+    output: OutputPlan,
+    frame: DataFrame,
+    inputs: Mapping[str, DataFrame],
+) -> LineageOfOutput:
+    """Where the output's columns come from; what cannot be found out is unknown and stops nothing."""
+    found = output_lineage(plan, output, frame, inputs)
+    if more := unmet(found, output):
+        context.log.warning(
+            "%s: `lineage` states columns that the transform does not return: %s",
+            output.record.key,
+            ", ".join(more),
+        )
+    return found
+
+
+def _inherited(
+    engine: Engine, output: OutputPlan, lineage: LineageOfOutput, pinned: Pinned
+) -> frozenset[str]:
+    """The output's columns that values of sensitive ones come out in, or may, and that nobody has cleared."""
+    hidden: dict[str, frozenset[str]] = {}
+    for choice in pinned.all:
+        names = hidden.get(choice.version.dataset, frozenset())
+        hidden[choice.version.dataset] = names | sensitive(choice.version.columns)
+    found = inheriting(lineage, hidden)
+    return found - cleared(engine, output.record.key) if found else found
 
 
 def _write(
@@ -264,32 +324,33 @@ def _write(
     frame: DataFrame,
     store: VersionStore,
     keys: Sequence[PartitionKey],
-    pinned: Pinned,
+    inherited: frozenset[str],
 ) -> tuple[str, list[WrittenVersion]]:
-    """Compute one output into new versions, one for each partition, that nobody sees yet; they share a tag."""
+    """Compute one output into new versions, one for each partition, that nobody sees yet; they share a tag.
+
+    inherited: columns whose values are kept out of statistics and messages, beside those that are tagged.
+    """
     tag = store.tag()
+    columns = output.record.columns or conformed(frame, (), output.record.key)
+    tags = {column.name: column.tags for column in columns}
     context.log.info("%s: writing version %s", output.record.key, tag)
     written = store.write(
         frame,
         dataset=output.record.key,
         tag=tag,
         output=OutputFormat(output.record.format, output.options, output.location),
-        columns=output.record.columns or _own_columns(output, frame, pinned),
+        columns=[
+            replace(column, tags=(*column.tags, INHERITED)) if column.name in inherited else column
+            for column in columns
+        ],
         checks=output.record.checks,
         partition=_partition_write(plan, frame, keys),
     )
     context.log.info("%s: wrote %d rows", output.record.key, sum(version.row_count for version in written))
-    return tag, written
-
-
-def _own_columns(output: OutputPlan, frame: DataFrame, pinned: Pinned) -> list[Column]:
-    """The columns of a frame without a declared schema; one that is called as a sensitive one of an input is so too."""
-    read = [column for choice in pinned.all for column in choice.version.columns]
-    hidden = sensitive(read)
-    tags = {column.name.lower(): column.tags for column in read if column.name in hidden}
-    return [
-        replace(column, tags=tags.get(column.name.lower(), ()))
-        for column in conformed(frame, (), output.record.key)
+    # A version keeps the tags that it was declared with: what it inherits follows from its lineage at any time.
+    return tag, [
+        replace(each, columns=tuple(replace(column, tags=tags[column.name]) for column in each.columns))
+        for each in written
     ]
 
 
@@ -327,6 +388,7 @@ def _draft(
     pinned: Pinned,
     generation: int,
     current: Attempt,
+    lineage: LineageOfOutput,
 ) -> VersionDraft:
     inputs = tuple(pinned.by_partition[written.partition])
     made_of = fingerprint(plan.record.code_version, inputs)
@@ -352,6 +414,7 @@ def _draft(
         quarantine_location=written.quarantine_location,
         quarantine_rows=written.quarantine_rows,
         metadata={**output.record.metadata, "options": dict(written.read_options)},
+        lineage=lineage,
     )
 
 

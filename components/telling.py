@@ -17,6 +17,8 @@ from catalog.errors import CatalogError
 from catalog.records import Outcome, Publication, ResolvedInput, RunState, Version, VersionDraft
 from catalog.runs import Attempt
 from catalog.schema import sensitive
+from catalog.sensitivity import marked
+from components.column_lineage import dagster_lineage
 from components.notices import notify
 from components.plan import OutputPlan, ProcessPlan
 from components.report import PREVIEW_ROWS, check_results, column_schema, preview, reasons, version_metadata
@@ -80,7 +82,7 @@ def tell(
             _tell_outside(context, engine, each, spark)
             _notify(context, each)
     for each in published:
-        yield from _tell_dagster(context, plan, inputs, each, store)
+        yield from _tell_dagster(context, engine, plan, inputs, each, store)
     overtaken = [item for each in published for item in each.overtaken]
     refused = [item for each in published for item in each.refused]
     if overtaken and not refused:
@@ -135,6 +137,7 @@ def _notify(context: dg.AssetExecutionContext, published: Published) -> None:
 
 def _tell_dagster(
     context: dg.AssetExecutionContext,
+    engine: Engine,
     plan: ProcessPlan,
     inputs: Sequence[ResolvedInput],
     published: Published,
@@ -157,7 +160,7 @@ def _tell_dagster(
         return
     for item in visible if plan.partitions else ():
         context.add_asset_metadata(version_metadata(item), output.key, item.version.partition)
-    newest = visible[-1]
+    newest = replace(visible[-1], version=marked(engine, [visible[-1].version])[0])
     shown: dict[str, Any] = {"preview": _preview(context, store, newest.version)}
     if plan.partitions:
         context.add_asset_metadata(shown, output.key, newest.version.partition)
@@ -169,10 +172,16 @@ def _tell_dagster(
         check_results=checks,
         metadata={
             "dagster/column_schema": column_schema(newest.version.columns),
+            **_columns(plan, published),
             **({} if plan.partitions else shown),
         },
         tags=_inputs_read(inputs),
     )
+
+
+def _columns(plan: ProcessPlan, published: Published) -> dict[str, Any]:
+    lineage = published.drafts[0].lineage
+    return {} if lineage is None else dagster_lineage(lineage, plan.record.inputs)
 
 
 def _preview(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import date
 from pathlib import Path
 
 from sqlalchemy import Engine
@@ -21,6 +22,7 @@ from legacy.db2 import Listed, read_listing
 from legacy.diff import changes
 from legacy.jil.text import decode
 from legacy.processes import Described, once_each, read_processes
+from legacy.promises import business_calendars
 from legacy.rescan import SourceFile, read_changed
 
 YAML, CSV = (".yaml", ".yml"), (".csv",)
@@ -42,6 +44,7 @@ class Comparison:
         self.moved: dict[int, int] = {}  # lines by block
         self.removed: list[KnownProcess] = []
         self.objects: list[EstateText] = []  # machines, calendars and the like
+        self.calendars: Mapping[str, tuple[date, ...]] = {}
         self._findings: list[Finding] = []
         self._doubts: list[Finding] = []
         self._fresh: list[ScannedProcess] = []  # read this time
@@ -95,6 +98,7 @@ class Comparison:
         findings = list(reading.estate.findings)
         self._fresh += scanned_jobs(reading, self.instance)
         self.objects += scanned_objects(reading)
+        self.calendars = business_calendars(reading.estate.calendars)
         texts = [Stands(jobs[digest], file, line) for digest, (file, line) in reading.known.items()]
         self._unchanged = {(one.technology, one.name) for one, _, _ in texts}
         findings += [told_again(each, file, line) for one, file, line in texts for each in one.lost or ()]

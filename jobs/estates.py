@@ -65,6 +65,7 @@ def scan(
             placed=found.placed,
             moved=found.moved,
             objects=found.objects,
+            calendars=found.calendars,
             retired=[(each.technology, each.name) for each in found.removed],
         ),
     )

@@ -14,7 +14,9 @@ from legacy.candidates import candidates_of
 from legacy.conditions import unparse
 from legacy.diff import said
 from legacy.jil import Statement, UnwritableError, write
+from legacy.promises import sla_of
 from legacy.rescan import Piece, Reading
+from settings import settings
 
 DOUBTFUL = 0.2  # evidence below is of logs
 _KEPT = ("application", "group", "machine", "command", "watch_file", "run_calendar", "timezone")
@@ -51,7 +53,7 @@ def scanned_jobs(reading: Reading, instance: str) -> Iterator[ScannedProcess]:
             description=job.values.get("description") or None,
             owners=(job.owner,) if job.owner else (),
             attributes=tuple(said(job)),
-            metadata=_metadata(job),
+            metadata=_metadata(job, instance),
             source=_source(job, piece),
             waits_for=waits_for,
             uses=tuple(_uses(job)),
@@ -72,7 +74,7 @@ def scanned_objects(reading: Reading) -> Iterator[EstateText]:
             yield EstateText(kind, name, each.file, each.line, reading.calendars[each.file, each.line])
 
 
-def _metadata(job: Job) -> Mapping[str, Any]:
+def _metadata(job: Job, instance: str) -> Mapping[str, Any]:
     condition = job.condition
     found = {
         "type": job.type,
@@ -81,6 +83,7 @@ def _metadata(job: Job) -> Mapping[str, Any]:
         "schedule": start_in_words(job),
         "triggers": list(job.triggers),
         "condition": unparse(condition) if condition is not None else job.values.get("condition"),
+        "sla": sla_of(job.schedule, instance, settings().completions_zone.key),
     }
     return {name: value for name, value in found.items() if value}
 

@@ -19,6 +19,7 @@ from resources import jvm
 from resources.errors import SparkUnavailable
 from resources.java import require_java
 from resources.progress import INTERVAL, progress
+from resources.reporting import is_of_another_run, listener_conf
 from settings import settings
 
 if TYPE_CHECKING:
@@ -71,7 +72,11 @@ class SparkResource(dg.ConfigurableResource[None]):
         Raises SparkUnavailable saying what is missing and what to do.
         """
         with _starting:
-            return _living_session() or self._start()
+            living = _living_session()
+            if living is not None and is_of_another_run(living, self._conf()):
+                living.stop()
+                living = None
+            return living or self._start()
 
     @property
     def is_remote(self) -> bool:
@@ -121,6 +126,9 @@ class SparkResource(dg.ConfigurableResource[None]):
             return self.master or "", self.remote
         return configured.master, configured.remote
 
+    def _conf(self) -> dict[str, str]:
+        return {**settings().spark.conf, **self.conf}
+
     def _start(self) -> SparkSession:
         from pyspark.sql import SparkSession
 
@@ -128,7 +136,8 @@ class SparkResource(dg.ConfigurableResource[None]):
         address = remote or master
         _require_answer(address)
         builder = SparkSession.builder.appName("headrace")
-        conf = {**DEFAULTS, **settings().spark.conf, **self.conf}
+        conf = {**DEFAULTS, **self._conf()}
+        conf |= listener_conf(conf)
         if remote:
             builder = builder.remote(remote)
         else:

@@ -5,9 +5,11 @@ from collections.abc import Sequence
 import dagster as dg
 
 from components.plan import Plan
+from sensors.alerts import alerts_sensor
 from sensors.completions import completions_sensor
 from sensors.landing import landing_sensor
 from sensors.process_triggers import process_trigger_sensor
+from sensors.sla import slas_sensor
 
 
 def sensors(plans: Sequence[Plan]) -> list[dg.SensorDefinition]:
@@ -16,6 +18,8 @@ def sensors(plans: Sequence[Plan]) -> list[dg.SensorDefinition]:
         landing_sensor(plans),
         completions_sensor(),
         process_trigger_sensor(plans),
+        slas_sensor(),
+        alerts_sensor(),
         dg.AutomationConditionSensorDefinition(
             "dataset_triggers",
             target=dg.AssetSelection.all(),

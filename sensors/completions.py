@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from time import monotonic, sleep
 
 import dagster as dg
 
+from catalog.alerts.heartbeat import beat
 from catalog.database import connect
 from sensors.completion_folder import Folder, folder_at
 from sensors.completion_intake import Taken, take_in
@@ -55,6 +56,7 @@ def completions_sensor() -> dg.SensorDefinition:
                 break
             sleep(settings().completions_interval)
         _log(context, taken)
+        beat(engine, "completions", datetime.now(UTC))
         before = int(context.cursor or 0)
         return dg.SensorResult(skip_reason=dg.SkipReason(_words(taken, count)), cursor=str(before + count))
 

@@ -21,9 +21,16 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from catalog.access.authentication import caller_of
+from catalog.access.callers import Caller, Permission
+from catalog.access.errors import Unauthenticated
+from catalog.access.redaction import redact_logs
+from catalog.access.run_reports import run_refusals
+from catalog.access.tokens import presented
+from catalog.acting import Acting, acting_for
 from catalog.completed import newest_sequence
 from catalog.database import connect
-from catalog.errors import CatalogError, CatalogUnavailable
+from catalog.errors import CatalogError, CatalogUnavailable, Forbidden
 from catalog.ingestion import UNTAKEABLE, ingest_each
 from catalog.records import RunState
 from catalog.run_events import RunEvent
@@ -52,11 +59,16 @@ class Rejected:
 
 @dataclass(slots=True)
 class Receipt:
-    """What became of the documents of a body. warnings: what was taken, and not as it was asked for."""
+    """What became of the documents of a body.
+
+    not_yours: the lines of those that are of other runs than the token that was sent along; whoever has the right one
+    may bring them again. warnings: what was taken, and not as it was asked for.
+    """
 
     accepted: int = 0
     repeated: int = 0
     rejected: list[Rejected] = field(default_factory=list)
+    not_yours: list[int] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
     def response(self) -> Response:
@@ -69,9 +81,11 @@ class Receipt:
             "accepted": self.accepted,
             "repeated": self.repeated,
             "rejected": rejected,
+            **({"not_yours": sorted(self.not_yours)} if self.not_yours else {}),
             "warnings": self.warnings,
         }
-        return JSONResponse(body, 400 if rejected and not (self.accepted or self.repeated) else 202)
+        refused = bool(rejected or self.not_yours) and not (self.accepted or self.repeated)
+        return JSONResponse(body, 400 if refused else 202)
 
 
 class TooLarge(Exception):
@@ -83,9 +97,11 @@ def app(engine: Callable[[], Engine] = connect) -> Starlette:
 
     What is answered with 202 is in the catalog, or, while that cannot be reached, a file in the folder of completions.
     Where there is no such folder on this machine the answer then is 503, and the sender keeps what it has. With the
-    setting `intake_token`, events need it as a bearer token.
+    setting `intake_token`, events need it as a bearer token, or one of the catalog's own: that of a service that may
+    report, or of a run, which reports that run alone.
     """
     intake = _Intake(engine)
+    redact_logs("headrace", "uvicorn", "uvicorn.error")
     return Starlette(
         routes=[
             Route(EVENTS, intake.events, methods=["POST"]),
@@ -103,12 +119,14 @@ class _Intake:
         if "Origin" in request.headers:
             # A browser would send it here for whatever page it shows, from a machine that may report.
             return JSONResponse({"message": "web pages do not report"}, 403)
-        if not _is_allowed(request):
-            return JSONResponse(
-                {"message": "the token is missing or wrong: send it as `Authorization: Bearer TOKEN`"},
-                401,
-                {"WWW-Authenticate": "Bearer"},
-            )
+        try:
+            caller = await run_in_threadpool(_caller, self.engine, request)
+        except Unauthenticated as error:
+            return JSONResponse({"message": str(error)}, 401, {"WWW-Authenticate": "Bearer"})
+        except Forbidden as error:
+            return JSONResponse({"message": str(error)}, 403)
+        except CatalogUnavailable as error:
+            return _unavailable(error)
         try:
             body = await _body(request)
         except TooLarge:
@@ -118,10 +136,9 @@ class _Intake:
         sender = request.client.host if request.client else "somebody"
         try:
             async with self.turns:
-                receipt = await run_in_threadpool(receive, self.engine, body, f"intake, {sender}")
+                receipt = await run_in_threadpool(receive, self.engine, body, f"intake, {sender}", caller)
         except CatalogUnavailable as error:
-            _LOG.warning("%s", error)
-            return JSONResponse({"message": str(error)}, 503, {"Retry-After": "30"})
+            return _unavailable(error)
         return receipt.response()
 
     async def health(self, _: Request) -> Response:
@@ -132,10 +149,11 @@ class _Intake:
         return JSONResponse({"status": "ok"})
 
 
-def receive(engine: Callable[[], Engine], body: bytes, source: str) -> Receipt:
+def receive(engine: Callable[[], Engine], body: bytes, source: str, caller: Caller | None = None) -> Receipt:
     """Store the documents of a body: one of JSON, an array of them, or a line each.
 
-    source: where it came from, for messages. Raises CatalogUnavailable when they can neither be stored nor be put
+    source: where it came from, for messages. caller: who has sent a token of the catalog's own along, and reports what
+    that allows. Raises CatalogUnavailable when they can neither be stored nor be put
     into the folder of completions: the sender has to come again.
     """
     if not body.strip():
@@ -150,6 +168,8 @@ def receive(engine: Callable[[], Engine], body: bytes, source: str) -> Receipt:
     events = unmeasured(
         read.events, "no file is read for a report over HTTP; drop it into the completions folder"
     )
+    if caller is not None:
+        events = _allowed(engine(), caller, events, receipt)
     receipt.warnings += [
         f"{event.origin}: {event.process} is said to be a {event.status} with exit_code {event.exit_code}"
         for event in events
@@ -157,8 +177,11 @@ def receive(engine: Callable[[], Engine], body: bytes, source: str) -> Receipt:
     ]
     for start in range(0, len(events), BATCH):
         try:
-            came_to, refused = ingest_each(engine(), events[start : start + BATCH])
+            with acting_for(_acting(caller)):
+                came_to, refused = ingest_each(engine(), events[start : start + BATCH])
         except (CatalogError, SQLAlchemyError, psycopg.Error) as error:
+            if caller is not None:  # a file would not say who it was
+                raise CatalogUnavailable(str(error)) from error
             left = events[start:]
             _drop(left, error)
             receipt.accepted += len(left)
@@ -194,14 +217,49 @@ def _line(event: RunEvent) -> int:
     return int(line) if line.isdecimal() else 1
 
 
-def _is_allowed(request: Request) -> bool:
-    token = settings().intake_token
-    if token is None:
-        return True
+def _caller(engine: Callable[[], Engine], request: Request) -> Caller | None:
+    """Who has sent a token of the catalog's own; None for who is let in without one.
+
+    Raises Unauthenticated, Forbidden for one that may not report, CatalogUnavailable.
+    """
     kind, _, given = request.headers.get("Authorization", "").partition(" ")
-    wanted = token.get_secret_value().encode()
+    given = given.strip()
+    if kind.lower() == "bearer" and presented(given) is not None:
+        caller = caller_of(engine(), None, given)
+        caller.require(Permission.REPORT)
+        return caller
+    token = settings().intake_token
     # Starlette reads headers as Latin-1, whatever they are.
-    return secrets.compare_digest(given.strip().encode("latin-1"), wanted) and kind.lower() == "bearer"
+    if token is None or (
+        kind.lower() == "bearer"
+        and secrets.compare_digest(given.encode("latin-1"), token.get_secret_value().encode())
+    ):
+        return None
+    raise Unauthenticated("the token is missing or wrong: send it as `Authorization: Bearer TOKEN`")
+
+
+def _allowed(engine: Engine, caller: Caller, events: list[RunEvent], receipt: Receipt) -> list[RunEvent]:
+    """The events that are the caller's to report; the receipt tells of the others."""
+    with acting_for(_acting(caller)):
+        refusals = run_refusals(engine, caller, events)
+    for event, refusal in zip(events, refusals, strict=True):
+        if refusal is not None and refusal.of_another_run:
+            receipt.not_yours.append(_line(event))
+            receipt.warnings.append(f"{event.origin}: {refusal.reason}")
+        elif refusal is not None:
+            receipt.rejected.append(Rejected(_line(event), None, refusal.reason))
+    return [event for event, refusal in zip(events, refusals, strict=True) if refusal is None]
+
+
+def _acting(caller: Caller | None) -> Acting | None:
+    if caller is None:
+        return None
+    return Acting(caller.organisation_id, caller.organisation, caller.subject)
+
+
+def _unavailable(error: CatalogUnavailable) -> Response:
+    _LOG.warning("%s", error)
+    return JSONResponse({"message": str(error)}, 503, {"Retry-After": "30"})
 
 
 async def _body(request: Request) -> bytes:

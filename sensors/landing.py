@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 import dagster as dg
 from dagster._core.definitions.data_version import DATA_VERSION_TAG
 
+from catalog.alerts.heartbeat import beat
 from catalog.database import connect
 from catalog.external_versions import REPORTED
 from catalog.records import Version
@@ -40,7 +41,9 @@ def landing_sensor(plans: Sequence[Plan]) -> dg.SensorDefinition:
         description=" ".join(filter(None, says)),
     )
     def landed_files(context: dg.SensorEvaluationContext) -> dg.SensorResult:
-        observation = observe(connect(), external, TIME_FOR_READING, memory)
+        engine = connect()
+        observation = observe(engine, external, TIME_FOR_READING, memory)
+        beat(engine, "landed_files", datetime.now(UTC))
         for problem in observation.problems:
             context.log.warning(problem)
         if observation.left:

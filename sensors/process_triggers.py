@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from time import monotonic
 from typing import Any
 
@@ -11,6 +11,7 @@ import dagster as dg
 from pydantic import BaseModel
 from sqlalchemy import Engine
 
+from catalog.alerts.heartbeat import beat
 from catalog.completed import Completion, completions, known_names, newest_sequence
 from catalog.database import connect
 from catalog.publishing import generations
@@ -72,6 +73,7 @@ def process_trigger_sensor(plans: Sequence[Plan]) -> dg.SensorDefinition:
         tick = Tick(context, connect(), triggered)
         _warn_of_unheard(context, tick.engine, triggered, unheard)
         requests = list(tick.requests())
+        beat(tick.engine, "process_triggers", datetime.now(UTC))
         return dg.SensorResult(
             run_requests=requests,
             cursor=tick.cursor.model_dump_json(),

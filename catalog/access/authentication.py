@@ -6,6 +6,7 @@ from typing import Any
 
 from sqlalchemy import Engine
 
+from catalog.access.admitted import admit, admitted
 from catalog.access.callers import (
     EVERY_DOMAIN,
     ROLES,
@@ -60,9 +61,25 @@ def caller_of(engine: Engine, issuer: Issuer | None, token: str, organisation: s
         if ours is None:
             return _user(engine, issuer, token, organisation)
         caller = _service(engine, ours) if ours.prefix == SERVICE else _task(engine, ours)
+    _require_same(caller, organisation)
+    return caller
+
+
+def known_caller(token: str, organisation: str | None = None) -> Caller | None:
+    """The service that sent the token, if it was let in a moment ago; nothing is asked of PostgreSQL.
+
+    Raises Forbidden for a service of another organisation than the one that is meant.
+    """
+    ours = presented(token)
+    caller = None if ours is None else admitted(ours.digest)
+    if caller is not None:
+        _require_same(caller, organisation)
+    return caller
+
+
+def _require_same(caller: Caller, organisation: str | None) -> None:
     if organisation not in (None, caller.organisation):
         raise Forbidden(f"{caller.subject} is of another organisation than {organisation}")
-    return caller
 
 
 def _user(engine: Engine, issuer: Issuer | None, token: str, organisation: str | None) -> Caller:
@@ -113,9 +130,11 @@ def _service(engine: Engine, token: Presented) -> Caller:
     if row["last_used_at"] is None or now - row["last_used_at"] > _USE_NOTED:
         _note_use(engine, token)
     grant = Grant(row["domain"], frozenset(map(Permission, row["permissions"])))
-    return Caller(
+    caller = Caller(
         f"service:{row['name']}", CallerKind.SERVICE, row["organisation_id"], row["organisation"], (grant,)
     )
+    admit(token.digest, caller)
+    return caller
 
 
 def _task(engine: Engine, token: Presented) -> Caller:

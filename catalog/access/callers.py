@@ -22,6 +22,7 @@ class Permission(StrEnum):
     REPORT = "report"  # send run events and OpenLineage events
     REGISTER = "register"  # propose datasets, and other owners, tags and columns of them
     REVIEW = "review"  # approve or reject what is proposed
+    ACKNOWLEDGE = "acknowledge"  # say that one is at an alert, which then escalates no further
     AUDIT = "audit"  # read the audit trail
     OPERATE = "operate"  # read the service's own measures
 
@@ -40,11 +41,13 @@ _OWNER = _CONSUMER | {
     Permission.READ_SENSITIVE,
     Permission.REPORT,
     Permission.REGISTER,
+    Permission.ACKNOWLEDGE,
 }
 _STEWARD = _CONSUMER | {
     Permission.READ_SENSITIVE,
     Permission.REGISTER,
     Permission.REVIEW,
+    Permission.ACKNOWLEDGE,
     Permission.AUDIT,
 }
 ROLES: dict[Role, frozenset[Permission]] = {

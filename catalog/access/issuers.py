@@ -1,29 +1,23 @@
 """Who says who a user is: an OpenID Connect issuer, or on a machine that is not in production Headrace itself."""
 
-import json
 import os
-import urllib.error
-import urllib.request
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime, timedelta
-from threading import Lock
 from typing import Any, Protocol
-from urllib.parse import urlsplit
 
 import jwt
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from jwt import PyJWKClient
+from jwt import PyJWK
 
-from catalog.access.errors import AccessRefused, IssuerUnavailable, Unauthenticated
+from catalog.access.errors import AccessRefused, Unauthenticated
+from catalog.access.issuer_keys import IssuerKeys
 from settings import Settings
 
 # None that takes a shared secret: a public key must never serve as one.
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
 DEVELOPMENT = "headrace-development"
 _LEEWAY = timedelta(seconds=30)
-_SECONDS = 5  # to wait for the issuer
-_LARGEST = 1024 * 1024  # bytes of its documents
 
 
 class Issuer(Protocol):
@@ -42,50 +36,40 @@ def issuer(configured: Settings) -> Issuer | None:
 
 
 class OpenIdIssuer:
-    """An OpenID Connect issuer. Its keys are fetched when they are first needed, and kept for five minutes."""
+    """An OpenID Connect issuer."""
 
     def __init__(self, name: str, audience: str, jwks: str | None) -> None:
-        _require_safe(name)
-        if jwks is not None:
-            _require_safe(jwks)
         self.name = name
         self.audience = audience
-        self._jwks = jwks
-        self._client: PyJWKClient | None = None
-        self._lock = Lock()
+        self._keys = IssuerKeys(name, jwks)
 
     def subject(self, token: str) -> str:
         """As `Issuer` says."""
+        kid = self._key_id(token)
+        key = self._keys.key(kid)
+        if key is None:
+            raise Unauthenticated(f"the token is not one of {self.name}: it has no key {kid}")
         try:
-            key = self._keys().get_signing_key_from_jwt(token)
-        except (jwt.PyJWKClientConnectionError, OSError) as error:
-            raise IssuerUnavailable(f"the keys of the issuer {self.name} cannot be had: {error}") from error
-        except jwt.PyJWTError as error:
+            return self._subject(token, key)
+        except _WrongSignature:
+            # An issuer may have changed what a key is, and kept its name.
+            fresh = self._keys.other(kid, key)
+            if fresh is None:
+                raise
+            return self._subject(token, fresh)
+
+    def _key_id(self, token: str) -> str:
+        try:
+            kid = jwt.get_unverified_header(token).get("kid")
+        except (jwt.PyJWTError, ValueError) as error:
             raise Unauthenticated(f"the token is not one of {self.name}: {error}") from error
-        return _subject(token, key.key, self.name, self.audience)
+        if not isinstance(kid, str):
+            raise Unauthenticated(f"the token is not one of {self.name}: it names no key (`kid`)")
+        return kid
 
-    def _keys(self) -> PyJWKClient:
-        with self._lock:
-            if self._client is None:
-                self._client = PyJWKClient(self._jwks or self._discovered(), timeout=_SECONDS)
-            return self._client
-
-    def _discovered(self) -> str:
-        """Where the issuer's discovery document says that its keys are."""
-        address = f"{self.name.rstrip('/')}/.well-known/openid-configuration"
-        try:
-            with urllib.request.urlopen(address, timeout=_SECONDS) as answer:  # noqa: S310 - checked when it was set
-                document = json.loads(answer.read(_LARGEST))
-            found = document["jwks_uri"] if document.get("issuer") == self.name else None
-        except (urllib.error.URLError, OSError, ValueError, KeyError, AttributeError) as error:
-            raise IssuerUnavailable(f"the issuer's document at {address} cannot be read: {error}") from error
-        if not isinstance(found, str):
-            raise IssuerUnavailable(
-                f"the document at {address} is not that of an issuer {self.name}: HEADRACE_ACCESS__ISSUER has to be "
-                "written as the document has it"
-            )
-        _require_safe(found)
-        return found
+    def _subject(self, token: str, key: PyJWK) -> str:
+        stated = key._jwk_data.get("alg")
+        return _subject(token, key.key, self.name, self.audience, ALGORITHMS if stated is None else (stated,))
 
 
 class DevelopmentIssuer:
@@ -145,12 +129,22 @@ class DevelopmentIssuer:
             fresh.unlink()
 
 
-def _subject(token: str, key: Any, name: str, audience: str) -> str:  # noqa: ANN401 - whatever key the algorithm takes
+class _WrongSignature(Unauthenticated):
+    """Signed by another key."""
+
+
+def _subject(
+    token: str,
+    key: Any,  # noqa: ANN401 - whatever key the algorithm takes
+    name: str,
+    audience: str,
+    algorithms: Collection[str] = ALGORITHMS,
+) -> str:
     try:
         claims: Mapping[str, Any] = jwt.decode(
             token,
             key,
-            algorithms=list(ALGORITHMS),
+            algorithms=[each for each in algorithms if each in ALGORITHMS],
             audience=audience,
             issuer=name,
             leeway=_LEEWAY,
@@ -158,22 +152,11 @@ def _subject(token: str, key: Any, name: str, audience: str) -> str:  # noqa: AN
         )
     except jwt.ExpiredSignatureError as error:
         raise Unauthenticated("the token has expired: have a new one issued") from error
+    except jwt.InvalidSignatureError as error:
+        raise _WrongSignature(f"the token is not one of {name}: {error}") from error
     except (jwt.PyJWTError, ValueError, TypeError) as error:
         raise Unauthenticated(f"the token is not one of {name} for {audience}: {error}") from error
     subject = claims["sub"]
     if not isinstance(subject, str) or not subject.strip() or not subject.isprintable() or len(subject) > 255:
         raise Unauthenticated("the token's `sub` names nobody")
     return subject
-
-
-def _require_safe(address: str) -> None:
-    """Raises AccessRefused unless the address is https, or http on this very machine."""
-    parts = urlsplit(address)
-    if parts.scheme == "https" or (
-        parts.scheme == "http" and parts.hostname in ("localhost", "127.0.0.1", "::1")
-    ):
-        return
-    raise AccessRefused(
-        f"the issuer's address {address} is not https: whoever is between could give out keys. Correct "
-        "HEADRACE_ACCESS__ISSUER and HEADRACE_ACCESS__JWKS"
-    )

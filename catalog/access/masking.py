@@ -1,20 +1,19 @@
 """What a caller may not see of an answer is hidden; what he may, of sensitive things, is noted as read.
 
-Sensitive are: locations of datasets with columns tagged `pii` or `sensitive`, values of those columns (statistics,
-samples, what a check met), SQL text and code, and what went wrong in the words of the program. Who has `read-sensitive`
-for the domain sees them. A password in a location or a text is hidden from everybody.
+Sensitive are: locations and free metadata of datasets with columns tagged `pii` or `sensitive`, values of those columns
+(statistics, samples, what a check met), SQL text and code, what went wrong in the words of the program, and facets that
+nobody here has modelled. Who has `read-sensitive` for the domain sees them. What a field is, `sensitive` says.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from typing import Any
 
 from sqlalchemy import Engine
 
 from catalog.access.audit import note_reading
 from catalog.access.callers import Caller, Permission
-from catalog.access.redaction import redacted
+from catalog.access.sensitive import COLUMN, FACET, OF_EVERY_FACET, Kind, may_hold_any, sort
 from catalog.database import transaction
 from catalog.identity import organisation, organisation_id
 from catalog.openlineage.places import key_of, own_namespace, place
@@ -22,50 +21,7 @@ from catalog.openlineage.values import Name
 from catalog.sql import statement
 
 MASK = "***"
-
-
-class Kind(StrEnum):
-    """What kind of sensitive thing a field of an answer holds."""
-
-    LOCATION = "LOCATION"
-    STATISTICS = "STATISTICS"  # an object with a field for each column
-    SAMPLE = "SAMPLE"
-    CHECK = "CHECK"  # what a check compares with, and what it met
-    SOURCE = "SOURCE"
-    ERROR = "ERROR"
-
-
-# By the names that fields have in the rows of `catalog.queries` and in OpenLineage's facets.
-FIELDS: Mapping[str, Kind] = {
-    "location": Kind.LOCATION,
-    "path": Kind.LOCATION,
-    "uri": Kind.LOCATION,
-    "log_location": Kind.LOCATION,
-    "quarantine_location": Kind.LOCATION,
-    "quarantineLocation": Kind.LOCATION,
-    "connectionUrl": Kind.LOCATION,
-    "statistics": Kind.STATISTICS,
-    "columnMetrics": Kind.STATISTICS,
-    "sample": Kind.SAMPLE,
-    "samples": Kind.SAMPLE,
-    "preview": Kind.SAMPLE,
-    "detail": Kind.CHECK,
-    "parameters": Kind.CHECK,
-    "params": Kind.CHECK,
-    "expected": Kind.CHECK,
-    "actual": Kind.CHECK,
-    "content": Kind.CHECK,
-    "source": Kind.SOURCE,
-    "process_source": Kind.SOURCE,
-    "query": Kind.SOURCE,
-    "sql": Kind.SOURCE,
-    "sourceCode": Kind.SOURCE,
-    "command": Kind.SOURCE,
-    "stackTrace": Kind.ERROR,
-}
-_NAMES = frozenset({*FIELDS, "message"})
 _COUNTS = frozenset({"null_count", "nullCount"})  # of a column, which are no values of it
-_COLUMN = ("column", "column_name", "field")
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +82,7 @@ def _has_any(document: object) -> bool:
             ahead += value
         elif isinstance(value, dict):
             for name, each in value.items():
-                if name in _NAMES and each and _kind(name, value) is not None:
+                if may_hold_any(name) and (name in (FACET, "modelled") or (each and sort(name, value))):
                     return True
                 if isinstance(each, dict | list):
                     ahead.append(each)
@@ -140,7 +96,7 @@ def _look(value: object, about: _About, datasets: set[str]) -> None:
             _look(each, about, datasets)
     elif isinstance(value, dict):
         about = _about(value, about)
-        if about.dataset is not None and any(each and _kind(name, value) for name, each in value.items()):
+        if about.dataset is not None and any(each and sort(name, value) for name, each in value.items()):
             datasets.add(about.dataset)
         for each in value.values():
             if isinstance(each, dict | list):
@@ -156,7 +112,7 @@ def _kept(value: Any, about: _About, discretion: _Discretion) -> Any:  # noqa: A
     about = _about(value, about)
     kept = {}
     for name, each in value.items():
-        kind = _kind(name, value)
+        kind = sort(name, value)
         if kind is None or not each:
             kept[name] = _kept(each, about, discretion)
         else:
@@ -165,10 +121,23 @@ def _kept(value: Any, about: _About, discretion: _Discretion) -> Any:  # noqa: A
 
 
 def _location(value: Any, _: Any, about: _About, discretion: _Discretion) -> Any:  # noqa: ANN401 - JSON
+    if discretion.hidden(about) == frozenset() or discretion.shows(Kind.LOCATION, about):
+        return value
+    return MASK
+
+
+def _metadata(value: Any, _: Any, about: _About, discretion: _Discretion) -> Any:  # noqa: ANN401 - JSON
     if discretion.hidden(about) == frozenset():
-        return _without_secrets(value)
-    kind = Kind.LOCATION
-    return _without_secrets(value) if discretion.shows(kind, about) else MASK
+        return _kept(value, about, discretion)
+    if discretion.shows(Kind.METADATA, about):
+        return value
+    return dict.fromkeys(value, MASK) if isinstance(value, dict) else MASK
+
+
+def _facet(value: Any, _: Any, about: _About, discretion: _Discretion) -> Any:  # noqa: ANN401 - JSON
+    if discretion.shows(Kind.FACET, about):
+        return value
+    return {name: each if name in OF_EVERY_FACET else MASK for name, each in value.items()}
 
 
 def _statistics(value: Any, _: Any, about: _About, discretion: _Discretion) -> Any:  # noqa: ANN401 - JSON
@@ -198,46 +167,30 @@ def _sample(value: Any, _: Any, about: _About, discretion: _Discretion) -> Any: 
 
 def _check(value: Any, around: Mapping[str, Any], about: _About, discretion: _Discretion) -> Any:  # noqa: ANN401 - JSON
     hidden = discretion.hidden(about)
-    columns = {around[name] for name in _COLUMN if isinstance(around.get(name), str)}
+    columns = {around[name] for name in COLUMN if isinstance(around.get(name), str)}
     known = hidden is not None and (columns.isdisjoint(hidden) if columns else not hidden)
     return value if known or discretion.shows(Kind.CHECK, about) else MASK
 
 
 def _source(value: Any, _: Any, about: _About, discretion: _Discretion) -> Any:  # noqa: ANN401 - JSON
-    return _without_secrets(value) if discretion.shows(Kind.SOURCE, about) else MASK
+    return value if discretion.shows(Kind.SOURCE, about) else MASK
 
 
 def _error(value: Any, _: Any, about: _About, discretion: _Discretion) -> Any:  # noqa: ANN401 - JSON
-    return _without_secrets(value) if discretion.shows(Kind.ERROR, about) else MASK
+    return value if discretion.shows(Kind.ERROR, about) else MASK
 
 
 _Rule = Callable[[Any, Mapping[str, Any], _About, _Discretion], Any]
 _RULES: Mapping[Kind, _Rule] = {
     Kind.LOCATION: _location,
+    Kind.METADATA: _metadata,
     Kind.STATISTICS: _statistics,
     Kind.SAMPLE: _sample,
     Kind.CHECK: _check,
     Kind.SOURCE: _source,
     Kind.ERROR: _error,
+    Kind.FACET: _facet,
 }
-
-
-def _kind(name: str, around: Mapping[str, Any]) -> Kind | None:
-    """What the field holds, by its name and by what stands beside it."""
-    if name == "source" and ("target" in around or "value" in around):
-        return None  # where an edge begins, or who has set a tag
-    if name == "message" and "programmingLanguage" in around:
-        return Kind.ERROR  # OpenLineage's errorMessage
-    kind = FIELDS.get(name)
-    if kind is Kind.CHECK and not any(
-        each in around for each in ("status", "assertion", "severity", *_COLUMN)
-    ):
-        return None  # `detail`, `content` and the like mean other things elsewhere
-    if name in ("query", "sql", "source", "path", "sourceCode", "command") and not isinstance(
-        around[name], str
-    ):
-        return None  # an object or a list, in which the text is found by its own name
-    return kind
 
 
 def _about(value: Mapping[str, Any], about: _About) -> _About:
@@ -245,10 +198,12 @@ def _about(value: Mapping[str, Any], about: _About) -> _About:
     version, job, run = value.get("version"), value.get("job"), value.get("run")
     if isinstance(key := value.get("key"), str):
         about = _About(key, key)
+    if "canonical" in value:
+        return about  # another name of what this is about
     if isinstance(value.get("namespace"), str) and isinstance(value.get("name"), str):
         key = _key(value["namespace"], value["name"])
         about = _About(key, key)
-    for name in ("dataset", "full_name"):
+    for name in ("dataset", "full_name", "target_key"):
         if isinstance(value.get(name), str):
             about = replace(about, dataset=value[name])
     if isinstance(version, dict) and isinstance(version.get("dataset"), str):
@@ -257,8 +212,11 @@ def _about(value: Mapping[str, Any], about: _About) -> _About:
         about = replace(about, process=_key(job["namespace"], job["name"]))
     if isinstance(run, dict) and isinstance(run.get("process_key"), str):
         about = replace(about, process=run["process_key"])
-    if isinstance(value.get("process_key"), str):
-        about = replace(about, process=value["process_key"])
+    if "cause_type" in value and isinstance(value.get("cause"), str):
+        about = _About(value["cause"], value["cause"])
+    for name in ("process", "process_key"):
+        if isinstance(value.get(name), str):
+            about = replace(about, process=value[name])
     return about
 
 
@@ -266,16 +224,6 @@ def _key(namespace: str, name: str) -> str:
     """The key under which the catalog has what OpenLineage names so."""
     own = own_namespace(organisation())
     return key_of(place(Name(namespace, name), own).name, own)
-
-
-def _without_secrets(value: Any) -> Any:  # noqa: ANN401 - JSON
-    if isinstance(value, str):
-        return redacted(value)
-    if isinstance(value, list):
-        return [_without_secrets(each) for each in value]
-    return (
-        {name: _without_secrets(each) for name, each in value.items()} if isinstance(value, dict) else value
-    )
 
 
 def _sensitive_columns(engine: Engine, datasets: set[str]) -> dict[str, frozenset[str]]:

@@ -1,22 +1,104 @@
 """Secrets in a text that others will read: tokens, and passwords in addresses and options."""
 
+import logging
 import re
+from collections.abc import Iterator
+from typing import Any
 
 _HIDDEN = "***"
 _OPTION = r"\b(?:\w*_)?(?:password|passwd|pwd|secret|token|api[_-]?key|access[_-]?key|account[_-]?key|sig)"
-_PATTERNS = (
-    re.compile(r"\b(?P<keep>hr[st]_)[0-9a-f]{32}_[\w-]+"),  # tokens of ours
-    re.compile(r"\b(?P<keep>ey)[\w-]{8,}\.[\w-]+\.[\w-]*"),  # JSON web tokens
-    re.compile(r"(?P<keep>\b[\w+.-]+://[^\s:/@]*:)[^\s/@]+(?=@)"),  # scheme://user:password@
-    re.compile(r"(?P<keep>\b(?:Bearer|Basic)\s+)[\w.~+/=-]{8,}", re.IGNORECASE),
-    re.compile(rf"(?P<keep>{_OPTION}[\"']?\s*[=:]\s*)(?:\"[^\"]*\"|'[^']*')", re.IGNORECASE),
-    # Without quotes only where nothing stands between: in SQL, `a.token = b.token` compares columns.
-    re.compile(rf"(?P<keep>{_OPTION}[\"']?[=:])[^\s\"'=&;,]+", re.IGNORECASE),
+_NAMED = re.compile(_OPTION, re.IGNORECASE)
+# What has to be there, in small letters, for a pattern to find anything: a word is found in a hundredth of the time.
+_WORDS = (
+    "password",
+    "passwd",
+    "pwd",
+    "secret",
+    "token",
+    "apikey",
+    "api_key",
+    "api-key",
+    "accesskey",
+    "access_key",
+    "access-key",
+    "accountkey",
+    "account_key",
+    "account-key",
+    "sig",
 )
+_PATTERNS = (
+    (("hrs_", "hrt_"), (re.compile(r"\b(?P<keep>hr[st]_)[0-9a-f]{32}_[\w-]+"),)),  # tokens of ours
+    (("eyj", "eya"), (re.compile(r"\b(?P<keep>ey)[\w-]{8,}\.[\w-]+\.[\w-]*"),)),  # JSON web tokens
+    (("://",), (re.compile(r"(?P<keep>\b[\w+.-]+://[^\s:/@]*:)[^\s/@]+(?=@)"),)),  # scheme://user:password@
+    (("bearer", "basic"), (re.compile(r"(?P<keep>\b(?:Bearer|Basic)\s+)[\w.~+/=-]{8,}", re.IGNORECASE),)),
+    (
+        _WORDS,
+        (
+            re.compile(rf"(?P<keep>{_OPTION}[\"']?\s*[=:]\s*)(?:\"[^\"]*\"|'[^']*')", re.IGNORECASE),
+            # Without quotes only where nothing stands between: in SQL, `a.token = b.token` compares columns.
+            re.compile(rf"(?P<keep>{_OPTION}[\"']?[=:])[^\s\"'=&;,]+", re.IGNORECASE),
+        ),
+    ),
+)
+# What PostgreSQL's driver and SQLAlchemy quote of a statement that failed, and of the values in it.
+_QUOTED = (
+    re.compile(r"(?P<keep>\b(?:DETAIL|CONTEXT|LINE \d+): ).*"),
+    re.compile(r"(?P<keep>\[(?:SQL|parameters): ).*?(?=\]\s*(?:\n|$))", re.DOTALL),
+)
+
+
+class Redacted(logging.Formatter):
+    """Formats as another does, tracebacks too, without secrets, statements and the values in them."""
+
+    def __init__(self, wrapped: logging.Formatter) -> None:
+        super().__init__()
+        self._wrapped = wrapped
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line, or lines, of a record."""
+        text = self._wrapped.format(record)
+        for pattern in _QUOTED:
+            text = pattern.sub(lambda found: found["keep"] + _HIDDEN, text)
+        return redacted(text)
+
+
+def redact_logs(*loggers: str) -> None:
+    """Have what these loggers write, and those that nobody has set up, go through `Redacted`."""
+    handlers = [handler for name in loggers for handler in logging.getLogger(name).handlers]
+    for handler in (*handlers, logging.lastResort):
+        if handler is not None and not isinstance(handler.formatter, Redacted):
+            handler.setFormatter(Redacted(handler.formatter or logging.Formatter()))
 
 
 def redacted(text: str) -> str:
     """The text with `***` in place of what opens doors."""
-    for pattern in _PATTERNS:
+    for pattern in _possible(text):
         text = pattern.sub(lambda found: found["keep"] + _HIDDEN, text)
     return text
+
+
+def has_secrets(text: str) -> bool:
+    """Whether there is anything to hide; of JSON text, whether there may be."""
+    return any(pattern.search(text) for pattern in _possible(text))
+
+
+def _possible(text: str) -> Iterator[re.Pattern[str]]:
+    """The patterns that may find anything."""
+    small = text.lower()
+    for words, patterns in _PATTERNS:
+        if any(word in small for word in words):
+            yield from patterns
+
+
+def scrubbed(value: Any) -> Any:  # noqa: ANN401 - JSON
+    """The JSON value with its texts redacted, and without those whose names say that they are secret."""
+    if isinstance(value, str):
+        return redacted(value)
+    if isinstance(value, list):
+        return [scrubbed(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        name: _HIDDEN if isinstance(each, str) and each and _NAMED.fullmatch(name) else scrubbed(each)
+        for name, each in value.items()
+    }

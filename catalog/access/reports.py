@@ -13,11 +13,20 @@ from sqlalchemy import Engine
 
 from catalog.access.callers import Caller, Capability, Permission, Scope
 from catalog.database import transaction
+from catalog.openlineage.asking import keys_of
 from catalog.openlineage.places import key_of, own_namespace, place
 from catalog.openlineage.values import Name
 from catalog.sql import statement
 
 Names = frozenset[Name]
+_WRITTEN_BY = """
+SELECT process_key, array_agg(DISTINCT full_name) AS written
+FROM catalog.process
+JOIN catalog.lineage_edge edge USING (process_id)
+JOIN catalog.dataset ON dataset_id = edge.target_id
+WHERE process.organisation_id = %s AND process_key = ANY (%s) AND edge.target_type = 'DATASET' AND edge.valid_to IS NULL
+GROUP BY process_key
+"""
 _GOVERNING = frozenset({"ownership", "tags", "lifecycleStateChange"})  # facets of OpenLineage
 
 
@@ -45,24 +54,33 @@ def refusals(engine: Engine, caller: Caller, reports: Sequence[Report]) -> list[
     """
     caller.require(Permission.REPORT)
     scope = caller.scope(Permission.REPORT)
-    if caller.capability is None and (scope is None or scope.domains is None):
+    if reports_everything(caller):
         return [None] * len(reports)
     names = frozenset[Name]().union(*(report.written | report.governed | report.also for report in reports))
     keys = _keys(engine, caller, names)
     if caller.capability is None:
         assert scope is not None  # noqa: S101 - `require` was asked before
+        written = _written_by(engine, caller, reports)
         return [
-            _outside(report, scope, keys, "the domains of this token") or _of_our_job(caller, report, scope)
+            _outside(report, scope, keys, "the domains of this token")
+            or _of_another_job(caller, report, scope, written)
             for report in reports
         ]
     children = _children(engine, caller.capability, reports)
     outputs = Scope(frozenset(), caller.capability.outputs)
+    written = _written_by(engine, caller, reports)
     return [
         _of_another_run(report, caller.capability, children)
         or _outside(report, outputs, keys, "the outputs that this token was issued for")
-        or _of_our_job(caller, report, outputs)
+        or _of_another_job(caller, report, outputs, written)
         for report in reports
     ]
+
+
+def reports_everything(caller: Caller) -> bool:
+    """Whether the caller may report every event of the organisation."""
+    scope = caller.scope(Permission.REPORT)
+    return caller.capability is None and scope is not None and scope.domains is None
 
 
 def report_of(event: object) -> Report:
@@ -109,29 +127,37 @@ def _keys(engine: Engine, caller: Caller, names: Iterable[Name]) -> dict[Name, _
     """The dataset that each name means: a path below the warehouse the dataset whose version is there, another name the
     dataset that is known by it, and one that nobody knows yet the dataset that would be made for it."""
     own = own_namespace(caller.organisation)
-    meant = {name: place(name, own).name for name in names}
-    wanted = sorted(set(meant.values()))
-    parameters = {
-        "organisation": caller.organisation_id,
-        "namespaces": [name.namespace for name in wanted],
-        "names": [name.name for name in wanted],
-        "own": own,
-    }
-    with transaction(engine) as cursor:
-        rows = statement("keys_of_names").execute(cursor, parameters).fetchall()
-    stored = {Name(row["namespace"], row["name"]): row["full_name"] for row in rows}
     return {
-        name: _Key(stored.get(meaning, key_of(meaning, own)), meaning in stored)
-        for name, meaning in meant.items()
+        name: _Key(key_of(place(name, own).name, own) if key is None else key, key is not None)
+        for name, key in keys_of(engine, caller.organisation_id, frozenset(names)).items()
     }
 
 
-def _of_our_job(caller: Caller, report: Report, scope: Scope) -> str | None:
-    """The catalog's own processes are called as the first dataset that they write."""
+def _of_another_job(
+    caller: Caller, report: Report, scope: Scope, written: Mapping[str, Sequence[str]]
+) -> str | None:
+    """The catalog's own processes are called as the first dataset that they write; others are known by what they write.
+
+    Whoever may report none of that has nothing to say of the job, its owners and its code.
+    """
     job = report.job
-    if job is None or job.namespace != own_namespace(caller.organisation) or scope.covers(job.name):
+    if job is None:
         return None
-    return f"the job {job.name} is one of the catalog's own, and not this token's"
+    if job.namespace == own_namespace(caller.organisation) and not scope.covers(job.name):
+        return f"the job {job.name} is one of the catalog's own, and not this token's"
+    known = written.get(key_of(job, own_namespace(caller.organisation)), ())
+    if known and not any(map(scope.covers, known)):
+        return f"the job {job} writes {known[0]} and nothing that this token may report"
+    return None
+
+
+def _written_by(engine: Engine, caller: Caller, reports: Iterable[Report]) -> dict[str, list[str]]:
+    """What the jobs that are known write now, by their keys."""
+    own = own_namespace(caller.organisation)
+    keys = sorted({key_of(report.job, own) for report in reports if report.job is not None})
+    with transaction(engine) as cursor:
+        rows = cursor.execute(_WRITTEN_BY, [caller.organisation_id, keys]).fetchall()
+    return {row["process_key"]: row["written"] for row in rows}
 
 
 def _of_another_run(report: Report, capability: Capability, children: Mapping[UUID, bool]) -> str | None:

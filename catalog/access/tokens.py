@@ -14,6 +14,7 @@ from uuid import UUID, uuid4
 import psycopg
 from sqlalchemy import Engine
 
+from catalog.access import admitted
 from catalog.access.audit import sign
 from catalog.access.callers import EVERY_DOMAIN, Permission
 from catalog.access.errors import AccessRefused
@@ -24,6 +25,7 @@ from catalog.identity import organisation_id, organisation_named
 SERVICE, TASK = "hrs", "hrt"
 LONGEST_SERVICE = timedelta(days=366)
 LONGEST_TASK = timedelta(hours=24)
+TASK_LEASE = timedelta(minutes=10)  # of a run of ours, which renews it while it lives
 TASK_GRACE = timedelta(seconds=30)  # after the end of the run; catalog.end_task_tokens says the same
 
 _ISSUE_SERVICE = """
@@ -40,6 +42,11 @@ _FORGET_TASKS = """
 DELETE FROM catalog.task_token WHERE token_id IN (
     SELECT token_id FROM catalog.task_token WHERE expires_at < now() - interval '1 day' LIMIT 100 FOR UPDATE SKIP LOCKED
 )
+"""
+# Not of a run that has ended, nor beyond LONGEST_TASK.
+_RENEW_TASK = """
+UPDATE catalog.task_token SET expires_at = least(greatest(expires_at, now() + %s), issued_at + %s)
+WHERE token_id = %s AND secret_digest = %s AND expires_at > now()
 """
 _REVOKE_SERVICE = """
 UPDATE catalog.service_token SET revoked_at = now(), revoked_by = %s
@@ -140,6 +147,7 @@ def revoke_service_token(engine: Engine, name: str, *, organisation: str | None 
             raise AccessRefused(
                 f"the service {name} has no token in organisation {known}; `headrace access tokens` lists them"
             )
+    admitted.forget()
 
 
 def service_tokens(engine: Engine) -> list[ServiceTokenRow]:
@@ -185,6 +193,16 @@ def issue_task_token(
             ],
         )
     return token
+
+
+def renew_task_token(engine: Engine, token: str) -> bool:
+    """Have the token of a run last for TASK_LEASE from now on, LONGEST_TASK in all; False where it has ended."""
+    ours = presented(token)
+    if ours is None or ours.prefix != TASK:
+        raise AccessRefused("this is no token of a run")
+    with transaction(engine) as cursor:
+        cursor.execute(_RENEW_TASK, [TASK_LEASE, LONGEST_TASK, ours.token_id, ours.digest])
+        return cursor.rowcount == 1
 
 
 def presented(token: str) -> Presented | None:

@@ -17,6 +17,7 @@ from catalog.events import PRODUCER
 _SPEC = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent"
 _FACETS = "https://openlineage.io/spec/facets"
 _BASE = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/BaseFacet"
+_AS_KNOWN = "https://openlineage.io/spec/facets"  # names no version: that which is known
 
 
 class AdapterEventType(StrEnum):
@@ -142,7 +143,7 @@ def _dataset(dataset: AdapterDataset, producer: str, *, is_output: bool) -> dict
 def _facets(given: Mapping[str, Any], producer: str) -> dict[str, Any]:
     """Facets as they came, with what the spec asks of each; a plain value becomes a facet of its own."""
     return {
-        name: {"_producer": producer, "_schemaURL": _BASE, **value}
+        name: {"_producer": producer, "_schemaURL": _AS_KNOWN, **value}
         if isinstance(value, dict)
         else {"_producer": producer, "_schemaURL": _BASE, "value": value}
         for name, value in given.items()

@@ -11,17 +11,21 @@ from fastapi import FastAPI
 from sqlalchemy import Engine
 
 from catalog.api import (
+    alerting,
     auditing,
+    columns,
     datasets,
     document,
     health,
     lineages,
+    linked,
     problems,
     processes,
     registering,
     reporting,
     searching,
     security,
+    slas,
 )
 from catalog.api.bodies import Bodies
 from catalog.api.coalescing import Coalescing
@@ -66,7 +70,20 @@ def routed() -> FastAPI:
         generate_unique_id_function=lambda route: route.name,
     )
     # Where two addresses fit, the first is taken: a dataset's key may go on as long as it likes.
-    for module in (health, auditing, searching, registering, reporting, lineages, processes, datasets):
+    for module in (
+        health,
+        slas,
+        alerting,
+        linked,
+        auditing,
+        searching,
+        registering,
+        reporting,
+        lineages,
+        columns,
+        processes,
+        datasets,
+    ):
         app.include_router(module.router)
     document.install(app)
     return app

@@ -18,6 +18,14 @@ from catalog.openlineage import Outcome, ingest
 AT_ONCE = 1000  # events of a transaction
 
 
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """What is stored together: the events of one caller, or his history."""
+
+    caller: Acting
+    historical: bool
+
+
 @dataclass(slots=True)
 class _Waiting:
     """The events of one request, and what tells it of their outcomes."""
@@ -39,10 +47,10 @@ class Coalescing:
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
-        self._queues: dict[Acting, _Queue] = {}
+        self._queues: dict[_Kind, _Queue] = {}
 
-    async def store(self, events: Sequence[object]) -> list[Outcome]:
-        """Store the events for the caller of this request; an outcome each, in order.
+    async def store(self, events: Sequence[object], *, historical: bool = False) -> list[Outcome]:
+        """Store the events, or the history, for the caller of this request; an outcome each, in order.
 
         Raises CatalogUnavailable: what is stored already is known when it is sent again.
         """
@@ -50,30 +58,31 @@ class Coalescing:
         assert caller is not None  # noqa: S101 - the route requires one
         outcomes: list[Outcome] = []
         for begin in range(0, len(events), AT_ONCE):
-            part = await self._wait(replace(caller, request_id=""), events[begin : begin + AT_ONCE])
+            kind = _Kind(replace(caller, request_id=""), historical)
+            part = await self._wait(kind, events[begin : begin + AT_ONCE])
             outcomes += [replace(each, index=begin + each.index) for each in part]
         return outcomes
 
-    async def _wait(self, caller: Acting, events: Sequence[object]) -> list[Outcome]:
+    async def _wait(self, kind: _Kind, events: Sequence[object]) -> list[Outcome]:
         waiting = _Waiting(events, asyncio.get_running_loop().create_future())
-        queue = self._queues.setdefault(caller, _Queue())
+        queue = self._queues.setdefault(kind, _Queue())
         queue.waiting.append(waiting)
         if queue.work is None:
             # A context of its own: the work outlives the request that happens to begin it.
-            queue.work = asyncio.create_task(self._work(caller, queue), context=Context())
+            queue.work = asyncio.create_task(self._work(kind, queue), context=Context())
         return await waiting.told
 
-    async def _work(self, caller: Acting, queue: _Queue) -> None:
+    async def _work(self, kind: _Kind, queue: _Queue) -> None:
         try:
             while queue.waiting:
-                await self._store(caller, _taken(queue.waiting))
+                await self._store(kind, _taken(queue.waiting))
         finally:
-            del self._queues[caller]
+            del self._queues[kind]
 
-    async def _store(self, caller: Acting, together: list[_Waiting]) -> None:
+    async def _store(self, kind: _Kind, together: list[_Waiting]) -> None:
         try:
             outcomes = await run_in_threadpool(
-                _ingest, self.engine, caller, [event for each in together for event in each.events]
+                _ingest, self.engine, kind, [event for each in together for event in each.events]
             )
         except CatalogUnavailable as error:
             for each in together:
@@ -83,7 +92,7 @@ class Coalescing:
                 _tell(together[0], error)
                 return
             for each in together:
-                await self._store(caller, [each])
+                await self._store(kind, [each])
         else:
             begin = 0
             for each in together:
@@ -92,9 +101,9 @@ class Coalescing:
                 begin += len(each.events)
 
 
-def _ingest(engine: Engine, caller: Acting, events: Sequence[object]) -> list[Outcome]:
-    with acting_for(caller):
-        return ingest(engine, caller.organisation_id, events)
+def _ingest(engine: Engine, kind: _Kind, events: Sequence[object]) -> list[Outcome]:
+    with acting_for(kind.caller):
+        return ingest(engine, kind.caller.organisation_id, events, historical=kind.historical)
 
 
 def _taken(waiting: deque[_Waiting]) -> list[_Waiting]:

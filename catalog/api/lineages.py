@@ -13,8 +13,8 @@ from starlette.responses import Response
 from catalog import queries
 from catalog.api.pages import Cursor, Limit, cursor_of, place_of
 from catalog.api.problems import Refused
-from catalog.api.showing import shown_whole
-from catalog.api.subjects import AsOf, Database, Dataset, Partition, Process
+from catalog.api.showing import shown, shown_whole
+from catalog.api.subjects import AsOf, Database, Dataset, Partition, Process, Reader
 from catalog.openlineage.asking import ColumnEdge, column_lineage
 from catalog.queries.impact import Reader as Hit
 from catalog.queries.impact import impact
@@ -48,7 +48,7 @@ class Level(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class ColumnLineage:
+class ColumnEdges:
     """Which columns come from which; truncated: there are more edges than are told."""
 
     key: str
@@ -79,10 +79,11 @@ Depth = Annotated[int, Query(ge=1, le=100, description="How many steps.")]
 @router.get(
     "/dataset/{dataset:path}/lineage",
     summary="Show what a dataset comes from, or leads to",
-    response_model=Lineage | VersionLineage | ColumnLineage | ProcessLineage,
+    response_model=Lineage | VersionLineage | ColumnEdges | ProcessLineage,
 )
 def show_lineage(
     engine: Database,
+    caller: Reader,
     dataset: Dataset,
     way: Direction_ = Way.UPSTREAM,
     depth: Depth = 3,
@@ -102,7 +103,7 @@ def show_lineage(
     """
     _refuse_misplaced(level, version=version, partition=partition, column=column, as_of=as_of)
     direction = way.direction
-    found: Lineage | VersionLineage | ColumnLineage | ProcessLineage
+    found: Lineage | VersionLineage | ProcessLineage
     if level is Level.VERSION:
         found = queries.version_lineage(
             engine, dataset.key, direction, depth, tag=version, partition=partition, as_of=as_of
@@ -112,7 +113,8 @@ def show_lineage(
             engine, dataset.id, direction, depth, field=column, as_of=as_of, limit=_MOST_COLUMN_EDGES + 1
         )
         more = len(edges) > _MOST_COLUMN_EDGES
-        found = ColumnLineage(dataset.key, direction, edges[:_MOST_COLUMN_EDGES], more)
+        columns = ColumnEdges(dataset.key, direction, edges[:_MOST_COLUMN_EDGES], more)
+        return shown(engine, caller, columns)
     elif level is Level.PROCESS:
         found = process_lineage(engine, dataset.id, direction, depth, as_of=as_of)
     else:

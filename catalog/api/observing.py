@@ -42,6 +42,18 @@ class Metrics:
         self.under_way = Gauge(
             "headrace_http_requests_under_way", "Requests not answered yet.", registry=self.registry
         )
+        self.alerts = Gauge(
+            "headrace_alerts",
+            "Alerts that are open or acknowledged, what they are to be made of, and messages not taken.",
+            ("standing",),
+            registry=self.registry,
+        )
+        self.silence = Gauge(
+            "headrace_sensor_silence_seconds",
+            "How long ago what judges and what alerts last ticked.",
+            ("sensor",),
+            registry=self.registry,
+        )
         self.events = Counter(
             "headrace_events", "Events by what became of them.", ("outcome",), registry=self.registry
         )

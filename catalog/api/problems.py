@@ -23,10 +23,12 @@ from catalog.errors import (
     PinRefused,
     RollbackRefused,
     SchemaOutdated,
+    UnknownAlert,
     UnknownCandidate,
     UnknownDataset,
     UnknownProcess,
     UnknownRun,
+    UnknownSla,
     UnknownVersion,
 )
 from catalog.ingestion import UNTAKEABLE
@@ -35,7 +37,15 @@ MEDIA_TYPE = "application/problem+json"
 RETRY_SECONDS = 5  # a restart of PostgreSQL takes about as long
 
 _LOG = logging.getLogger("headrace.api")
-_NOT_THERE = (UnknownDataset, UnknownProcess, UnknownVersion, UnknownRun, UnknownCandidate)
+_NOT_THERE = (
+    UnknownAlert,
+    UnknownDataset,
+    UnknownProcess,
+    UnknownVersion,
+    UnknownRun,
+    UnknownSla,
+    UnknownCandidate,
+)
 _IN_THE_WAY = (DecisionRefused, IdempotencyConflict, PinRefused, RollbackRefused)
 
 
@@ -113,7 +123,13 @@ def _http(request: Request, error: Exception) -> JSONResponse:
         detail = "there is nothing at this address; /api/v1/docs lists what there is"
     if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
         detail = f"{request.method} cannot be used here"
-    return answer(request.scope, error.status_code, detail, headers=error.headers)
+    errors = []
+    if (
+        error.status_code == HTTPStatus.BAD_REQUEST and error.__cause__ is not None
+    ):  # FastAPI's word for any body
+        detail = f"the body cannot be read: {str(error.__cause__).partition(' while ')[0][:200]}"
+        errors = [FieldProblem(field="body", message=detail)]
+    return answer(request.scope, error.status_code, detail, errors=errors, headers=error.headers)
 
 
 def _invalid(request: Request, error: Exception) -> JSONResponse:

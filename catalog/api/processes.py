@@ -1,4 +1,4 @@
-"""Routes that tell of processes and their runs, and of how datasets stand against their SLAs."""
+"""Routes that tell of processes and their runs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from catalog import queries
 from catalog.api.pages import Cursor, Limit, Page, cursor_of, place_of
 from catalog.api.showing import shown
 from catalog.api.subjects import Database, Process, Reader
-from catalog.freshness import FreshnessState
 from catalog.openlineage.asking import FacetRow, RunDataset, facets, run_datasets
 from catalog.queries.process_detail import (
     ProcessDetail,
@@ -25,7 +24,6 @@ from catalog.queries.process_detail import (
     process_runs,
 )
 from catalog.queries.rows import RunReport
-from catalog.queries.slas import SlaStanding, sla_standings
 from catalog.records import RunState, Technology
 
 router = APIRouter(prefix="/api/v1")
@@ -77,17 +75,18 @@ def list_processes(
 def list_runs(
     engine: Database,
     caller: Reader,
-    process: Process,
+    process_id: Process,
     state: Annotated[RunState | None, Query(description="Only those in this state.")] = None,
     cursor: Cursor = None,
     limit: Limit = 50,
 ) -> Response:
     """The newest first."""
     before = place_of(cursor, tuple[datetime, UUID]) if cursor else None
-    rows = process_runs(engine, process, state=state, before=before, limit=limit + 1)
+    rows = process_runs(engine, process_id, state=state, before=before, limit=limit + 1)
     last = rows[limit - 1] if len(rows) > limit else None
     following = cursor_of(last.started_at, last.run_id) if last else None
-    return shown(engine, caller, Page(items=rows[:limit], next=following))
+    about = process(engine, process_id).key
+    return shown(engine, caller, Page(items=rows[:limit], next=following), about)
 
 
 @router.get(
@@ -100,7 +99,7 @@ def show_process(engine: Database, caller: Reader, process_id: Process) -> Respo
         newest_runs=process_runs(engine, process_id, limit=_NEWEST),
         facets=facets(engine, "PROCESS", process_id),
     )
-    return shown(engine, caller, answer)
+    return shown(engine, caller, answer, answer.process.key)
 
 
 @router.get("/run/{run_id}", summary="Show a run", tags=["processes"], response_model=RunAnswer)
@@ -108,31 +107,10 @@ def show_run(
     engine: Database, caller: Reader, run_id: Annotated[UUID, Path(description="The run's id.")]
 ) -> Response:
     """What it read and wrote, its attempts, why each ended as it did, and where its log is."""
+    run = queries.why(engine, run_id)[0]
     answer = RunAnswer(
-        run=queries.why(engine, run_id)[0],
+        run=run,
         facets=facets(engine, "RUN", run_id),
         datasets=run_datasets(engine, run_id),
     )
-    return shown(engine, caller, answer)
-
-
-@router.get(
-    "/sla/status",
-    summary="List how datasets stand against their SLAs",
-    tags=["slas"],
-    response_model=Page[SlaStanding],
-)
-def list_sla_standings(
-    engine: Database,
-    caller: Reader,
-    state: Annotated[
-        list[FreshnessState] | None, Query(description="Only those that stand so; `LATE` for violations.")
-    ] = None,
-    cursor: Cursor = None,
-    limit: Limit = 100,
-) -> Response:
-    """Datasets that have an SLA, in the order of their keys; a deadline is when it turns LATE, or has turned so."""
-    (after,) = place_of(cursor, tuple[str]) if cursor else ("",)
-    rows = sla_standings(engine, state or (), after=after, limit=limit + 1)
-    following = cursor_of(rows[limit - 1].key) if len(rows) > limit else None
-    return shown(engine, caller, Page(items=rows[:limit], next=following))
+    return shown(engine, caller, answer, run.process_key)

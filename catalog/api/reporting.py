@@ -10,12 +10,12 @@ from http import HTTPStatus
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Depends, Query, Request
 from pydantic import BaseModel, Field
 from starlette.concurrency import run_in_threadpool
 
 from catalog.access.callers import Caller, Permission
-from catalog.access.reports import refusals, report_of
+from catalog.access.reports import refusals, report_of, reports_everything
 from catalog.api.adapters import AdapterEvent, openlineage_events
 from catalog.api.coalescing import Coalescing
 from catalog.api.observing import Metrics
@@ -26,7 +26,11 @@ from catalog.openlineage import Outcome, Result
 router = APIRouter(prefix="/api/v1", tags=["events"])
 REPORT = requires(Permission.REPORT)
 Reporter = Annotated[Caller, Depends(REPORT)]
+Historical = Annotated[
+    bool, Query(description="Loaded later, as history: it starts nothing and alarms nobody.")
+]
 MOST = 10_000  # events of a batch
+_SHORT = 64 * 1024  # bytes of a body
 _EVENT = [{"$ref": f"#/components/schemas/{name}"} for name in ("RunEvent", "DatasetEvent", "JobEvent")]
 
 
@@ -75,10 +79,10 @@ class BatchAnswer(BaseModel):
     response_model=Taken,
     openapi_extra=_body({"oneOf": _EVENT}),
 )
-async def report_event(request: Request, caller: Reporter) -> Taken:
+async def report_event(request: Request, caller: Reporter, historical: Historical = False) -> Taken:
     """A RunEvent, DatasetEvent or JobEvent; gzip too. One that is known changes nothing, and is answered the same."""
     event = await _decoded(request)
-    [outcome] = await _stored(request, caller, [event])
+    [outcome] = await _stored(request, caller, [event], historical)
     return _taken(outcome)
 
 
@@ -89,7 +93,7 @@ async def report_event(request: Request, caller: Reporter) -> Taken:
     response_model=BatchAnswer,
     openapi_extra=_body({"type": "array", "items": {"oneOf": _EVENT}, "maxItems": MOST}),
 )
-async def report_batch(request: Request, caller: Reporter) -> BatchAnswer:
+async def report_batch(request: Request, caller: Reporter, historical: Historical = False) -> BatchAnswer:
     """The good ones are stored whatever the others are; those that are not are told by index, with the reason."""
     events = await _decoded(request)
     if not isinstance(events, list):
@@ -98,7 +102,7 @@ async def report_batch(request: Request, caller: Reporter) -> BatchAnswer:
         raise Refused(
             HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a batch has {MOST:,} events at most", field="body"
         )
-    outcomes = await _stored(request, caller, events)
+    outcomes = await _stored(request, caller, events, historical)
     failed = [each for each in outcomes if each.result is Result.REFUSED]
     retriable = sum(each.retriable for each in failed)
     return BatchAnswer(
@@ -123,20 +127,28 @@ async def report_batch(request: Request, caller: Reporter) -> BatchAnswer:
 
 
 @router.post("/run_event", summary="Report a run as an adapter", response_model=Taken)
-async def report_run(request: Request, caller: Reporter, event: AdapterEvent) -> Taken:
+async def report_run(
+    request: Request, caller: Reporter, event: AdapterEvent, historical: Historical = False
+) -> Taken:
     """The adapters' form of a run event: times within `run`, plain values for facets, no producer and no schemaURL."""
-    outcomes = await _stored(request, caller, openlineage_events(event))
+    outcomes = await _stored(request, caller, openlineage_events(event), historical)
     refused = [each for each in outcomes if each.result is Result.REFUSED]
     return _taken(refused[0] if refused else outcomes[-1])
 
 
-async def _stored(request: Request, caller: Caller, events: Sequence[object]) -> list[Outcome]:
+async def _stored(
+    request: Request, caller: Caller, events: Sequence[object], historical: bool
+) -> list[Outcome]:
     """What became of each event, in order; what the caller may not report is refused and not stored."""
     coalescing: Coalescing = request.app.state.coalescing
     metrics: Metrics = request.app.state.metrics
-    forbidden = await run_in_threadpool(_forbidden, coalescing, caller, events)
+    forbidden: list[str | None] = [None] * len(events)
+    if not reports_everything(caller):
+        forbidden = await run_in_threadpool(_forbidden, coalescing, caller, events)
     allowed = [index for index in range(len(events)) if forbidden[index] is None]
-    stored = await coalescing.store([events[index] for index in allowed]) if allowed else []
+    stored = (
+        await coalescing.store([events[index] for index in allowed], historical=historical) if allowed else []
+    )
     outcomes = [
         Outcome(index, Result.REFUSED, reason) for index, reason in enumerate(forbidden) if reason is not None
     ]
@@ -176,7 +188,8 @@ async def _decoded(request: Request) -> Any:  # noqa: ANN401 - JSON
         )
     body = await request.body()
     try:
-        return await run_in_threadpool(json.loads, body)
+        # A short one is read sooner than a thread is found for it.
+        return json.loads(body) if len(body) < _SHORT else await run_in_threadpool(json.loads, body)
     except json.JSONDecodeError as error:
         said = f"the body is no JSON: {error.msg} at line {error.lineno} column {error.colno}"
         raise Refused(HTTPStatus.BAD_REQUEST, said, field="body") from error

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import logging
+import sys
 
 from fastapi import FastAPI
 
+from catalog.access.redaction import redact_logs
 from catalog.api.app import create_app
 from catalog.database import connect
+
+# A thread that has its answer from the database waits this long at most for one that reads a request: a transaction of
+# many statements would wait as many times.
+_SWITCH_SECONDS = 0.0005
 
 
 def application() -> FastAPI:
@@ -15,6 +21,7 @@ def application() -> FastAPI:
 
     Raises CatalogUnavailable when the database cannot be reached or started.
     """
+    sys.setswitchinterval(_SWITCH_SECONDS)
     _log_to_standard_error()
     return create_app(connect())
 
@@ -31,3 +38,4 @@ def _log_to_standard_error() -> None:
     others = logging.StreamHandler()
     others.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     logging.getLogger("headrace").addHandler(others)
+    redact_logs("headrace", "headrace.access", "uvicorn", "uvicorn.error")

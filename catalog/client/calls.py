@@ -12,6 +12,12 @@ from urllib.parse import quote
 from catalog.client.transport import Transport
 
 
+class Acknowledgement(TypedDict):
+    """What whoever is at it says."""
+
+    comment: NotRequired[str | None]
+
+
 class AdapterDataset(TypedDict):
     """A dataset. Of its facets, `version` may be a plain text, `rows` and `bytes` numbers, `path` a text."""
 
@@ -50,6 +56,39 @@ class AdapterRun(TypedDict):
     startTime: NotRequired[str | None]
     endTime: NotRequired[str | None]
     facets: NotRequired[Mapping[str, Any]]
+
+
+class AlertAnswer(TypedDict):
+    """An alert with all that happened and all that was told."""
+
+    alert: AlertRow
+    messages: Sequence[ToldRow]
+    happenings: Sequence[HappeningRow]
+
+
+class AlertRow(TypedDict):
+    """An alert as it stands. hit: the other datasets and processes of its incident that the caller may see."""
+
+    alert_id: str
+    incident_id: str | None
+    subject_type: SubjectType
+    key: str
+    owners: Sequence[str]
+    kind: Kind
+    severity: Urgency
+    state: AlertState
+    at: str
+    opened_at: str
+    closed_at: str | None
+    acknowledged_at: str | None
+    acknowledged_by: str | None
+    comment: str | None
+    reason: str | None
+    hit: Sequence[str]
+    route: str | None
+
+
+AlertState = Literal["OPEN", "ACKNOWLEDGED", "CLOSED"]
 
 
 class Answer(TypedDict):
@@ -117,6 +156,9 @@ class BatchSummary(TypedDict):
     non_retriable: int
 
 
+ChangeKind = Literal["ADDED", "REMOVED", "READS", "NO_LONGER_READS", "OTHERWISE", "UNKNOWN", "KNOWN"]
+
+
 class Check(TypedDict):
     """One check on a dataset."""
 
@@ -139,6 +181,13 @@ class CheckResult(TypedDict):
 
 
 CheckStatus = Literal["PASS", "WARN", "FAIL"]
+
+
+class Clearing(TypedDict):
+    """Which column is cleared, and why."""
+
+    column: str
+    reason: str
 
 
 class Column(TypedDict):
@@ -179,16 +228,49 @@ class ColumnEdge(TypedDict):
     first_at: str
     last_at: str
     current: bool
+    confidence: float
+    origin: str
+    unknown: str | None
     depth: int
 
 
-class ColumnLineage(TypedDict):
+class ColumnEdges(TypedDict):
     """Which columns come from which; truncated: there are more edges than are told."""
 
     key: str
     direction: Direction
     edges: Sequence[ColumnEdge]
     truncated: bool
+
+
+class ColumnImpact(TypedDict):
+    """What uses a column, the nearest first. truncated: there is more than was looked at."""
+
+    key: str
+    column: str | None
+    used_by: Sequence[UsedBy]
+    truncated: bool
+
+
+class ColumnLineage(TypedDict):
+    """What is known of one output column."""
+
+    column: str
+    sources: NotRequired[Sequence[ColumnSource]]
+    unknown: NotRequired[str | None]
+    confidence: NotRequired[float]
+    origin: NotRequired[Origin]
+
+
+class ColumnSource(TypedDict):
+    """One way in which an output owes something to a column of an input."""
+
+    input: str
+    column: str
+    type: How
+    subtype: Subtype
+    masking: NotRequired[bool]
+    expression: NotRequired[str]
 
 
 class DatasetAnswer(TypedDict):
@@ -213,7 +295,7 @@ class DatasetAsked(TypedDict):
 
 
 class DatasetDetail(TypedDict):
-    """A dataset as declared, with its neighbours and pins."""
+    """A dataset as declared, with its neighbours and pins; known_columns, lineage_columns as in DatasetRow."""
 
     dataset_id: str
     key: str
@@ -234,6 +316,8 @@ class DatasetDetail(TypedDict):
     pins: Sequence[PinRow]
     created_at: str
     updated_at: str
+    known_columns: int | None
+    lineage_columns: int | None
 
 
 class DatasetName(TypedDict):
@@ -257,6 +341,8 @@ class DatasetRow(TypedDict):
     status: str
     declared_at: str | None
     updated_at: str
+    known_columns: int | None
+    lineage_columns: int | None
 
 
 class DatasetStatus(TypedDict):
@@ -318,13 +404,22 @@ class Found(TypedDict):
     score: float
 
 
-FreshnessState = Literal["FRESH", "DUE", "LATE", "NEVER"]
+class HappeningRow(TypedDict):
+    """One of the things that an alert is made of; key: what it happened to."""
+
+    kind: Kind
+    severity: Urgency
+    key: str
+    at: str
 
 
 class Health(TypedDict):
     """That the service is well."""
 
     status: NotRequired[Literal["ok"]]
+
+
+How = Literal["DIRECT", "INDIRECT"]
 
 
 class ImpactAnswer(TypedDict):
@@ -338,6 +433,34 @@ class ImpactAnswer(TypedDict):
     next: str | None
 
 
+class Incident(TypedDict):
+    """What went wrong at one place. members: as they stood last; downstream: datasets that come of it."""
+
+    incident_id: str
+    cause_type: str
+    cause: str
+    owners: Sequence[str]
+    reason: str
+    severity: str
+    run_id: str | None
+    opened_at: str
+    closed_at: str | None
+    members: Sequence[IncidentMember]
+    downstream: Sequence[IncidentMember]
+
+
+class IncidentMember(TypedDict):
+    """Something that is, or was, out of order because of an incident."""
+
+    subject_type: str
+    key: str
+    owners: Sequence[str]
+    state: str
+
+
+Kind = Literal["AT_RISK", "LATE", "MISSED", "MET_LATE", "ON_TRACK", "PAUSED", "RUN_FAILED", "CHECK_FAILED", "ROW_COUNT_ODD", "SCHEMA_CHANGED", "SENSOR_SILENT", "SENSOR_BACK", "INCIDENT_CLOSED"]
+
+
 Level = Literal["dataset", "version", "column", "process"]
 
 
@@ -349,6 +472,23 @@ class Lineage(TypedDict):
     nodes: Sequence[LineageNode]
     edges: Sequence[LineageEdge]
     truncated: bool
+
+
+class LineageChange(TypedDict):
+    """One difference. column: '' for what all rows owe their being there to. source: the column that it is about."""
+
+    kind: ChangeKind
+    column: str
+    source: str | None
+    text: str
+
+
+class LineageChanges(TypedDict):
+    """What the lineage of one version says, and that of another does not."""
+
+    before: VersionRef
+    after: VersionRef
+    changes: Sequence[LineageChange]
 
 
 class LineageEdge(TypedDict):
@@ -367,6 +507,14 @@ class LineageNode(TypedDict):
     hidden: int
 
 
+class LineageOfOutput(TypedDict):
+    """What is known of all columns of one output."""
+
+    columns: NotRequired[Sequence[ColumnLineage]]
+    whole: NotRequired[Sequence[ColumnSource]]
+    note: NotRequired[str | None]
+
+
 class Measured(TypedDict):
     """What a run measured of a dataset; statistics: the measures of each column, as reported."""
 
@@ -379,7 +527,20 @@ class Measured(TypedDict):
     at: str
 
 
+MessageState = Literal["WAITING", "SENT", "DROPPED", "MERGED", "FAILED"]
+
+
+Origin = Literal["PLAN", "SQL", "DECLARED", "REPORTED"]
+
+
 Outcome = Literal["PUBLISHED", "BLOCKED", "SUPERSEDED"]
+
+
+class PageOfAlertRow(TypedDict):
+    """PageOfAlertRow."""
+
+    items: Sequence[AlertRow]
+    next: str | None
 
 
 class PageOfAuditEntry(TypedDict):
@@ -497,10 +658,12 @@ class ProcessDetail(TypedDict):
 
 
 class ProcessEdge(TypedDict):
-    """Data flows from source to target, one of which is a process."""
+    """Data, or the word to begin, goes from source to target, one of which is a process."""
 
     source: str
     target: str
+    role: str
+    condition: str | None
 
 
 class ProcessLineage(TypedDict):
@@ -535,6 +698,9 @@ class ProcessSummary(TypedDict):
     description: str | None
 
 
+PromiseKind = Literal["DELIVERY", "AGE", "START", "RUN_TIME", "VOLUME"]
+
+
 class PublishedRow(TypedDict):
     """What readers of one partition get."""
 
@@ -543,6 +709,9 @@ class PublishedRow(TypedDict):
     version: Version
     generation: int
     published_at: str
+
+
+Purpose = Literal["RAISED", "WORSENED", "ESCALATED", "RECOVERED", "DIGEST"]
 
 
 class QualityRow(TypedDict):
@@ -711,20 +880,119 @@ class SearchPage(TypedDict):
     misspelt: Sequence[str]
 
 
+class SensitiveColumn(TypedDict):
+    """A column, and how it stands."""
+
+    dataset: str
+    column: str
+    standing: Standing
+    from_dataset: str | None
+    from_column: str | None
+    by: str | None
+    reason: str | None
+    at: str | None
+
+
+class SensitiveColumns(TypedDict):
+    """The columns of a dataset that are sensitive, or were and are cleared."""
+
+    key: str
+    columns: Sequence[SensitiveColumn]
+
+
 Severity = Literal["ERROR", "WARN"]
 
 
-class SlaStanding(TypedDict):
-    """A dataset with an SLA. deadline: when it turns LATE, or since when it has been."""
+class SlaChange(TypedDict):
+    """A change of state: when it happened, when the engine noticed, and why."""
 
-    dataset_id: str
+    kind: PromiseKind
+    ordinal: int
+    at: str
+    noticed_at: str
+    before: State
+    state: State
+    deadline: str | None
+    partition: str | None
+    reason: str
+
+
+class SlaHistory(TypedDict):
+    """How all promises of a dataset or process were kept: figures, the newest outcomes and changes first."""
+
     key: str
-    owners: Sequence[str]
-    state: FreshnessState
+    since: str
+    until: str
+    records: Sequence[SlaRecord]
+    outcomes: Sequence[SlaOutcome]
+    changes: Sequence[SlaChange]
+
+
+class SlaOutcome(TypedDict):
+    """What became of one deadline; late_by: seconds after it, negative before it, None where nothing came."""
+
+    kind: PromiseKind
+    ordinal: int
     deadline: str
+    partition: str | None
+    outcome: Verdict
+    arrived_at: str | None
+    late_by: float | None
+
+
+class SlaRecord(TypedDict):
+    """How one promise was kept over some time."""
+
+    kind: PromiseKind
+    ordinal: int
+    deadlines: int
+    met: int
+    met_late: int
+    missed: int
+    paused: int
+    kept: float | None
+    earlier: float | None
+    late: float | None
+    latest: float | None
+
+
+class SlaStanding(TypedDict):
+    """How one promise stands."""
+
+    subject_type: str
+    key: str
+    dataset_id: str | None
+    process_id: str | None
+    owners: Sequence[str]
+    kind: PromiseKind
+    ordinal: int
+    state: State
+    since: str
+    reason: str
+    deadline: str | None
+    partition: str | None
+    met_at: str | None
     newest_at: str | None
-    newest_tag: str | None
-    sla: Mapping[str, Any]
+    chance: float | None
+    expected_at: str | None
+    expected_from: str | None
+    expected_to: str | None
+    waits_for: str | None
+    waits_minutes: float | None
+    incident_id: str | None
+    definition: Mapping[str, Any]
+
+
+Standing = Literal["TAGGED", "INHERITED", "POSSIBLE", "CLEARED"]
+
+
+State = Literal["UNKNOWN", "ON_TRACK", "AT_RISK", "LATE", "MET_LATE", "MISSED", "PAUSED"]
+
+
+SubjectType = Literal["DATASET", "PROCESS", "SENSOR"]
+
+
+Subtype = Literal["IDENTITY", "TRANSFORMATION", "AGGREGATION", "JOIN", "FILTER", "GROUP_BY", "SORT", "WINDOW", "CONDITIONAL"]
 
 
 class Taken(TypedDict):
@@ -735,6 +1003,40 @@ class Taken(TypedDict):
 
 
 Technology = Literal["SPARK", "AUTOSYS", "RUNMGR", "DB2_SP", "SHELL", "EXTERNAL"]
+
+
+class ToldRow(TypedDict):
+    """A message: to which destination, what for, and what became of it."""
+
+    destination: str
+    purpose: Purpose
+    step: int
+    state: MessageState
+    due_at: str
+    sent_at: str | None
+    tries: int
+    reason: str | None
+
+
+Urgency = Literal["INFO", "WARNING", "ERROR"]
+
+
+class UsedBy(TypedDict):
+    """A dataset that uses the column."""
+
+    key: str
+    depth: int
+    owners: Sequence[str]
+    sla: Mapping[str, Any] | None
+    description: str | None
+    direct: Sequence[str]
+    possible: Sequence[str]
+    indirect: Sequence[str]
+    rows: bool
+    reason: str | None
+
+
+Verdict = Literal["MET", "MET_LATE", "MISSED", "PAUSED"]
 
 
 class Version(TypedDict):
@@ -765,6 +1067,16 @@ class VersionAnswer(TypedDict):
 
     version: VersionDetail
     run: RunReport | None
+
+
+class VersionColumns(TypedDict):
+    """Where the columns of an exact version come from."""
+
+    version: VersionRef
+    lineage: LineageOfOutput | None
+    inputs: Sequence[VersionRef]
+    known: int
+    columns: int
 
 
 class VersionDetail(TypedDict):
@@ -834,6 +1146,12 @@ class VersionRow(TypedDict):
 Way = Literal["upstream", "downstream"]
 
 
+class Withdrawal(TypedDict):
+    """Of which column the clearing is withdrawn."""
+
+    column: str
+
+
 
 class Catalog(Transport):
     """The catalog behind its API; each method is a call. Raises ApiError."""
@@ -850,11 +1168,88 @@ class Catalog(Transport):
         """Say whether the service can work: Answers 503 while the catalog's database is away, or is of another version than the service."""
         return cast("Health", self.call("GET", "/health/ready"))
 
+    def alerting(
+        self,
+    ) -> Health:
+        """Say whether alerts are at work: Answers 503 while what judges SLAs, or what sends alerts, gives no sign of life."""
+        return cast("Health", self.call("GET", "/health/alerts"))
+
     def metrics(
         self,
     ) -> str:
-        """Measures for Prometheus: Requests and events by what became of them, and how long answers took."""
+        """Measures for Prometheus: Requests and events by what became of them, how long answers took, and how alerting stands."""
         return cast("str", self.call("GET", "/metrics"))
+
+    def list_sla_standings(
+        self,
+        *,
+        state: Sequence[State] | None = None,
+        kind: Sequence[PromiseKind] | None = None,
+        key: Sequence[str] | None = None,
+        domain: str | None = None,
+        owner: str | None = None,
+        cursor: str | None = None,
+        limit: int | None = None,
+    ) -> PageOfSlaStanding:
+        """List how promises stand: Each promise of an SLA as it stood when the engine looked last, in the order of keys, with what is foreseen."""
+        return cast("PageOfSlaStanding", self.call("GET", "/api/v1/sla/status", query={"state": state, "kind": kind, "key": key, "domain": domain, "owner": owner, "cursor": cursor, "limit": limit}))
+
+    def show_sla_history(
+        self,
+        *,
+        key: str,
+        since: str | None = None,
+        until: str | None = None,
+        limit: int | None = None,
+    ) -> SlaHistory:
+        """Show how promises were kept: How often the promises of a dataset or process were kept and by how much; the newest outcomes and changes."""
+        return cast("SlaHistory", self.call("GET", "/api/v1/sla/history", query={"key": key, "since": since, "until": until, "limit": limit}))
+
+    def list_incidents(
+        self,
+        *,
+        closed: bool | None = None,
+        key: str | None = None,
+        limit: int | None = None,
+    ) -> Sequence[Incident]:
+        """List incidents: What went wrong, the newest first: the cause, what is out of order because of it, and what comes of it."""
+        return cast("Sequence[Incident]", self.call("GET", "/api/v1/sla/incidents", query={"closed": closed, "key": key, "limit": limit}))
+
+    def subscribe_to_deadlines(
+        self,
+        *,
+        domain: str | None = None,
+        owner: str | None = None,
+        days: int | None = None,
+    ) -> str:
+        """Subscribe to deadlines: The deadlines of the next days as an iCalendar file, 2,000 at most."""
+        return cast("str", self.call("GET", "/api/v1/sla/deadlines.ics", query={"domain": domain, "owner": owner, "days": days}))
+
+    def list_alerts(
+        self,
+        *,
+        state: Sequence[AlertState] | None = None,
+        subject: str | None = None,
+        cursor: str | None = None,
+        limit: int | None = None,
+    ) -> PageOfAlertRow:
+        """List alerts: The newest first."""
+        return cast("PageOfAlertRow", self.call("GET", "/api/v1/alert", query={"state": state, "subject": subject, "cursor": cursor, "limit": limit}))
+
+    def show_alert(
+        self,
+        alert_id: str,
+    ) -> AlertAnswer:
+        """Show an alert: What happened, who was told of it and when, and who is at it."""
+        return cast("AlertAnswer", self.call("GET", f"/api/v1/alert/{quote(alert_id, safe='/')}"))
+
+    def acknowledge_alert(
+        self,
+        alert_id: str,
+        body: Acknowledgement,
+    ) -> AlertRow:
+        """Say that one is at an alert: It escalates no further. Whoever came first stays named; an alert that is closed stays as it is."""
+        return cast("AlertRow", self.call("POST", f"/api/v1/alert/{quote(alert_id, safe='/')}/acknowledge", body=body))
 
     def list_audit(
         self,
@@ -926,23 +1321,29 @@ class Catalog(Transport):
     def post_run_event(
         self,
         body: Mapping[str, Any],
+        *,
+        historical: bool | None = None,
     ) -> Taken:
         """Report an OpenLineage event: A RunEvent, DatasetEvent or JobEvent; gzip too. One that is known changes nothing, and is answered the same."""
-        return cast("Taken", self.call("POST", "/api/v1/lineage", body=body))
+        return cast("Taken", self.call("POST", "/api/v1/lineage", query={"historical": historical}, body=body))
 
     def post_event_batch(
         self,
         body: Sequence[Mapping[str, Any]],
+        *,
+        historical: bool | None = None,
     ) -> BatchAnswer:
         """Report OpenLineage events: The good ones are stored whatever the others are; those that are not are told by index, with the reason."""
-        return cast("BatchAnswer", self.call("POST", "/api/v1/lineage/batch", body=body))
+        return cast("BatchAnswer", self.call("POST", "/api/v1/lineage/batch", query={"historical": historical}, body=body))
 
     def report_run(
         self,
         body: AdapterEvent,
+        *,
+        historical: bool | None = None,
     ) -> Taken:
         """Report a run as an adapter: The adapters' form of a run event: times within `run`, plain values for facets, no producer and no schemaURL."""
-        return cast("Taken", self.call("POST", "/api/v1/run_event", body=body))
+        return cast("Taken", self.call("POST", "/api/v1/run_event", query={"historical": historical}, body=body))
 
     def show_lineage(
         self,
@@ -955,9 +1356,9 @@ class Catalog(Transport):
         version: str | None = None,
         partition: str | None = None,
         column: str | None = None,
-    ) -> Lineage | VersionLineage | ColumnLineage | ProcessLineage:
+    ) -> Lineage | VersionLineage | ColumnEdges | ProcessLineage:
         """Show what a dataset comes from, or leads to: The neighbours within some steps, and the edges between them."""
-        return cast("Lineage | VersionLineage | ColumnLineage | ProcessLineage", self.call("GET", f"/api/v1/dataset/{quote(dataset, safe='/')}/lineage", query={"direction": direction, "depth": depth, "level": level, "as_of": as_of, "version": version, "partition": partition, "column": column}))
+        return cast("Lineage | VersionLineage | ColumnEdges | ProcessLineage", self.call("GET", f"/api/v1/dataset/{quote(dataset, safe='/')}/lineage", query={"direction": direction, "depth": depth, "level": level, "as_of": as_of, "version": version, "partition": partition, "column": column}))
 
     def show_process_lineage(
         self,
@@ -981,6 +1382,60 @@ class Catalog(Transport):
     ) -> ImpactAnswer:
         """Show who reads a dataset, directly and in the end: Datasets that are computed from it and processes that read any of them, with their owners, the nearest first."""
         return cast("ImpactAnswer", self.call("GET", f"/api/v1/dataset/{quote(dataset, safe='/')}/impact", query={"depth": depth, "as_of": as_of, "cursor": cursor, "limit": limit}))
+
+    def show_column_lineage(
+        self,
+        dataset: str,
+        *,
+        version: str | None = None,
+        partition: str | None = None,
+    ) -> VersionColumns:
+        """Show where the columns of a version come from: Of the published version, or another: column by column, with the exact versions that it was computed from."""
+        return cast("VersionColumns", self.call("GET", f"/api/v1/dataset/{quote(dataset, safe='/')}/column-lineage", query={"version": version, "partition": partition}))
+
+    def show_column_lineage_changes(
+        self,
+        dataset: str,
+        *,
+        before: str,
+        after: str | None = None,
+        partition: str | None = None,
+    ) -> LineageChanges:
+        """Compare where the columns of two versions come from: What a change of the code has done to it: a column that reads more than it did, or is no longer known."""
+        return cast("LineageChanges", self.call("GET", f"/api/v1/dataset/{quote(dataset, safe='/')}/column-lineage-changes", query={"before": before, "after": after, "partition": partition}))
+
+    def show_column_impact(
+        self,
+        dataset: str,
+        *,
+        column: str | None = None,
+        depth: int | None = None,
+    ) -> ColumnImpact:
+        """Show what a change of a column would break: The datasets that use it, with their owners and SLAs: where its values come out apart from where they decide."""
+        return cast("ColumnImpact", self.call("GET", f"/api/v1/dataset/{quote(dataset, safe='/')}/column-impact", query={"column": column, "depth": depth}))
+
+    def show_sensitive(
+        self,
+        dataset: str,
+    ) -> SensitiveColumns:
+        """Show which columns are sensitive, and why: Those that are tagged, those that are made from one, and those that an owner has cleared."""
+        return cast("SensitiveColumns", self.call("GET", f"/api/v1/dataset/{quote(dataset, safe='/')}/sensitive"))
+
+    def clear_column(
+        self,
+        dataset: str,
+        body: Clearing,
+    ) -> SensitiveColumns:
+        """Clear a column of what it inherits: Its values are shown from then on, and what is made from it inherits nothing. Who, when and why are kept."""
+        return cast("SensitiveColumns", self.call("POST", f"/api/v1/dataset/{quote(dataset, safe='/')}/sensitive/clear", body=body))
+
+    def withdraw_clearing(
+        self,
+        dataset: str,
+        body: Withdrawal,
+    ) -> SensitiveColumns:
+        """Withdraw the clearing of a column: It inherits again."""
+        return cast("SensitiveColumns", self.call("POST", f"/api/v1/dataset/{quote(dataset, safe='/')}/sensitive/withdraw", body=body))
 
     def list_processes(
         self,
@@ -1017,16 +1472,6 @@ class Catalog(Transport):
     ) -> RunAnswer:
         """Show a run: What it read and wrote, its attempts, why each ended as it did, and where its log is."""
         return cast("RunAnswer", self.call("GET", f"/api/v1/run/{quote(run_id, safe='/')}"))
-
-    def list_sla_standings(
-        self,
-        *,
-        state: Sequence[FreshnessState] | None = None,
-        cursor: str | None = None,
-        limit: int | None = None,
-    ) -> PageOfSlaStanding:
-        """List how datasets stand against their SLAs: Datasets that have an SLA, in the order of their keys; a deadline is when it turns LATE, or has turned so."""
-        return cast("PageOfSlaStanding", self.call("GET", "/api/v1/sla/status", query={"state": state, "cursor": cursor, "limit": limit}))
 
     def list_datasets(
         self,

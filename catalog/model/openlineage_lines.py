@@ -9,6 +9,7 @@ from uuid import UUID
 
 from sqlalchemy import Engine
 
+from catalog.access.redaction import scrubbed
 from catalog.events import PRODUCER
 from catalog.model.graph import PAGE, Rows, snapshot
 from catalog.payload import encoded
@@ -25,7 +26,7 @@ def write_lines(engine: Engine, organisation: UUID, file: IO[bytes]) -> tuple[in
     """Write a DatasetEvent for each dataset, then a JobEvent for each process; returns how many there are of each.
 
     They say what holds now, and all have the time of the export. A JobEvent names by its lineage facet which output
-    is made from which inputs, and by columnLineage which columns. Locations and SQL texts are not in it.
+    is made from which inputs, and by columnLineage which columns. Locations, SQL texts and passwords are not in it.
     """
     at = datetime.now(UTC)
     counts = []
@@ -33,7 +34,7 @@ def write_lines(engine: Engine, organisation: UUID, file: IO[bytes]) -> tuple[in
         for name, event in (("lineage_dataset_events", dataset_event), ("lineage_job_events", job_event)):
             count = 0
             for row in _rows(cursor, name, organisation):
-                file.write(encoded(event(row, at)) + b"\n")
+                file.write(encoded(scrubbed(event(row, at))) + b"\n")
                 count += 1
             counts.append(count)
     return counts[0], counts[1]

@@ -45,7 +45,8 @@ class ColumnEdge:
     """A column is made from another; the empty field stands for a dataset as a whole.
 
     process: the key of the process that says so. current: it was still said when that last spoke of the target.
-    depth: steps from the dataset that was asked for.
+    confidence: 0 to 1. origin: who knows it (PLAN, SQL, DECLARED, REPORTED). unknown: why it cannot be known whether
+    the source is in the target, which it then may be. depth: steps from the dataset that was asked for.
     """
 
     source: UUID
@@ -63,6 +64,9 @@ class ColumnEdge:
     first_at: datetime
     last_at: datetime
     current: bool
+    confidence: float
+    origin: str
+    unknown: str | None
     depth: int
 
 

@@ -76,7 +76,8 @@ def store(cursor: Cursor[Any], organisation: UUID, said: list[Saying]) -> None:
         for source in each.sources:
             identity = uuid5(organisation, "\n".join(("column", each.target, by, each.via, *_text(source))))
             row = rows.setdefault(identity, _row(identity, of, source, each))
-            if each.at < row["first_at"]:
+            # Of two runs that say it at the same time it is owed to the lesser id.
+            if (each.at, str(each.run_id or "")) < (row["first_at"], str(row["run_id"] or "")):
                 row |= {"first_at": each.at, "run_id": each.run_id}
             row["last_at"] = max(row["last_at"], each.at)
     statement("openlineage_columns").execute(

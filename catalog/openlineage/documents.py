@@ -20,6 +20,7 @@ _ENDS = {EventType.COMPLETE, EventType.FAIL, EventType.ABORT}
 _OF_RUNS = ("parent", "nominalTime", "errorMessage", "externalQuery", "processing_engine", "jobDependencies")
 _OF_DATASETS = ("version", "lifecycleStateChange", "storage")
 _OF_OUTPUTS = ("schema",)
+_MOST_TIMES = 1000  # of the newest events of a job outside runs: what they say no longer ended then
 
 
 class Ids:
@@ -31,10 +32,14 @@ class Ids:
         self.place = place
         self._name_ids = name_ids
         self._process_ids = process_ids
+        self._datasets: dict[Name, str] = {}  # asked for many times an event
 
     def dataset(self, name: Name) -> str:
         """The id of the name that this name stands for."""
-        return str(self._name_ids[self.place(name).name])
+        found = self._datasets.get(name)
+        if found is None:
+            found = self._datasets[name] = str(self._name_ids[self.place(name).name])
+        return found
 
     def process(self, name: Name) -> str:
         """The id of the job."""
@@ -53,6 +58,7 @@ def document_of(event: RunEvent | JobEvent, ids: Ids, own: str) -> Document:
         "inputs": {},
         "outputs": {},
         "lineage": {},
+        **({"historical": True} if event.historical else {}),
     }
     if isinstance(event, RunEvent):
         said["run"] = str(event.run_id)
@@ -70,6 +76,10 @@ def document_of(event: RunEvent | JobEvent, ids: Ids, own: str) -> Document:
     if lineage is not None and lineage.modelled:
         entries = [] if lineage.deleted else lineage.content["entries"]
         said["lineage"]["job"] = [*stamp, [_entry(entry, ids, job) for entry in entries]]
+    if isinstance(event, JobEvent):
+        said["times"] = [stamp[0]]
+        for use in (*said["inputs"].values(), *said["outputs"].values()):
+            use["last"] = stamp[0]
     return said
 
 
@@ -84,8 +94,14 @@ def merged(one: Document, other: Document) -> Document:
         "inputs": _uses(one["inputs"], other["inputs"]),
         "outputs": _uses(one["outputs"], other["outputs"]),
     }
+    if "times" in one or "times" in other:
+        together["times"] = sorted({*one.get("times", ()), *other.get("times", ())})[-_MOST_TIMES:]
     ends = [document["ended"] for document in (one, other) if "ended" in document]
-    return together | ({"ended": max(ends)} if ends else {})
+    if ends:
+        together["ended"] = max(ends)
+    if "historical" in one and "historical" in other:
+        together["historical"] = True
+    return together
 
 
 def stamped(at: datetime) -> str:
@@ -169,11 +185,13 @@ def _uses(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
     together = {**one}
     for key, use in other.items():
         known = together.get(key)
-        together[key] = (
-            use
-            if known is None
-            else {"at": min(known["at"], use["at"]), "facets": _newest(known["facets"], use["facets"])}
-        )
+        if known is None:
+            together[key] = use
+            continue
+        both = {"at": min(known["at"], use["at"]), "facets": _newest(known["facets"], use["facets"])}
+        if "last" in use:
+            both["last"] = max(known.get("last", known["at"]), use["last"])
+        together[key] = both
     return together
 
 

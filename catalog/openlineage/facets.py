@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -18,80 +18,103 @@ from catalog.sql import statement
 Row = dict[str, Any]
 
 
-def facet_rows(events: Iterable[AnyEvent], ids: Ids) -> list[Row]:
-    """The newest facet of each subject and name in these events, as rows of `facet`."""
+def store(
+    cursor: Cursor[Any],
+    organisation: UUID,
+    events: Sequence[AnyEvent],
+    ids: Ids,
+    changed: Iterable[UUID] = (),
+) -> None:
+    """Keep the facets and schemas in these events, and show them on what nobody has declared.
+
+    changed: datasets that have other names now. Their schemas are looked at only of datasets of which the events say
+    something new: by far the most say what is known.
+    """
+    rows = _facet_rows(events, ids)
+    told: list[Row] = []
+    if rows:
+        told = (
+            statement("openlineage_facets")
+            .execute(cursor, {"organisation": organisation, "facets": jsonb(rows)})
+            .fetchall()
+        )
+    dated = {str(row["subject_id"]) for row in told if row["name"] == "schema"}
+    dated |= {row["subject_id"] for row in rows if row["name"] == "schema" and row["several"]}
+    schemas = _schema_rows(events, ids, dated) if dated else []
+    if schemas:
+        statement("openlineage_schemas").execute(
+            cursor, {"organisation": organisation, "schemas": jsonb(schemas)}
+        )
+    newer = [row for row in told if row["changed"]]
+    show(cursor, [row["subject_id"] for row in newer if row["subject_type"] == "DATASET"], list(changed))
+    processes = [row["subject_id"] for row in newer if row["subject_type"] == "PROCESS"]
+    if processes:
+        _show_processes(cursor, processes)
+
+
+def show(cursor: Cursor[Any], names: Sequence[UUID], datasets: Sequence[UUID]) -> None:
+    """Show what facets say on these datasets, and on those of these names, where nobody has declared them."""
+    if not names and not datasets:
+        return
+    known = (
+        statement("openlineage_dataset_facets")
+        .execute(cursor, {"names": names, "datasets": datasets})
+        .fetchall()
+    )
+    if known:
+        shown = [{"dataset_id": row["dataset_id"], **_dataset(row["facets"])} for row in known]
+        statement("openlineage_dataset_attributes").execute(cursor, {"datasets": jsonb(shown)})
+
+
+def _facet_rows(events: Iterable[AnyEvent], ids: Ids) -> list[Row]:
+    """The newest facet of each subject and name, as rows of `facet`, with the time of the first.
+
+    several: the events say different things of it.
+    """
     newest: dict[tuple[str, str, str], Row] = {}
     for event in events:
+        at = stamped(event.at)
         for subject, subject_id, facets in _subjects(event, ids):
             for name, facet in facets.items():
                 row = {
                     "subject_type": subject,
                     "subject_id": subject_id,
                     "name": name,
-                    "at": stamped(event.at),
+                    "at": at,
+                    "first_at": at,
                     "digest": event.digest,
                     "content": facet.content,
                     "modelled": facet.modelled,
                     "deleted": facet.deleted,
+                    "several": False,
                 }
                 key = (subject, subject_id, name)
                 known = newest.get(key)
-                if known is None or (known["at"], known["digest"]) < (row["at"], row["digest"]):
-                    newest[key] = row
+                if known is not None:
+                    row["first_at"] = min(at, known["first_at"])
+                    row["several"] = known["several"] or known["content"] != facet.content
+                    if (known["at"], known["digest"]) >= (at, event.digest):
+                        row = {**known, "first_at": row["first_at"], "several": row["several"]}
+                newest[key] = row
     return [newest[key] for key in sorted(newest)]
 
 
-def schema_rows(events: Iterable[AnyEvent], ids: Ids) -> list[Row]:
-    """Every schema that a dataset is said to have, each with the first time in these events."""
+def _schema_rows(events: Iterable[AnyEvent], ids: Ids, dated: Container[str]) -> list[Row]:
+    """Every schema that one of these datasets is said to have, each with the first time in these events."""
     found: dict[tuple[str, str], tuple[str, tuple[Column, ...]]] = {}
-    last: dict[
-        str, tuple[Any, tuple[Column, ...], str]
-    ] = {}  # events say the same of a dataset again and again
     for event in events:
         for subject, name_id, facets in _subjects(event, ids):
-            facet = facets.get("schema") if subject == "DATASET" else None
+            facet = facets.get("schema") if subject == "DATASET" and name_id in dated else None
             if facet is None or facet.deleted or not facet.modelled:
                 continue
-            fields = facet.content.get("fields", ())
-            if name_id not in last or last[name_id][0] != fields:
-                columns = columns_of(fields)
-                last[name_id] = (fields, columns, schema_hash(columns))
-            _, columns, digest = last[name_id]
+            columns = columns_of(facet.content.get("fields", ()))
             if columns:
-                key, at = (name_id, digest), stamped(event.at)
+                key, at = (name_id, schema_hash(columns)), stamped(event.at)
                 found[key] = (min(at, found[key][0]) if key in found else at, columns)
     return [
         {"name_id": name_id, "schema_hash": digest, "at": at, "columns": columns}
         for (name_id, digest), (at, columns) in sorted(found.items())
     ]
-
-
-def store(
-    cursor: Cursor[Any],
-    organisation: UUID,
-    rows: Sequence[Row],
-    schemas: Sequence[Row],
-    changed: Iterable[UUID] = (),
-) -> None:
-    """Keep facets and schemas, and show them on what nobody has declared. changed: datasets with other names now."""
-    if schemas:
-        statement("openlineage_schemas").execute(
-            cursor, {"organisation": organisation, "schemas": jsonb(schemas)}
-        )
-    newer: list[Row] = []
-    if rows:
-        newer = (
-            statement("openlineage_facets")
-            .execute(cursor, {"organisation": organisation, "facets": jsonb(rows)})
-            .fetchall()
-        )
-    names = [row["subject_id"] for row in newer if row["subject_type"] == "DATASET"]
-    processes = [row["subject_id"] for row in newer if row["subject_type"] == "PROCESS"]
-    datasets = list(changed)
-    if names or datasets:
-        _show_datasets(cursor, names, datasets)
-    if processes:
-        _show_processes(cursor, processes)
 
 
 def columns_of(fields: Sequence[Mapping[str, Any]]) -> tuple[Column, ...]:
@@ -120,17 +143,6 @@ def _subjects(event: AnyEvent, ids: Ids) -> Iterator[tuple[str, str, Facets]]:
     yield "PROCESS", ids.process(event.job.name), event.job.facets
     for dataset in (*event.inputs, *event.outputs):
         yield "DATASET", ids.dataset(dataset.name), dataset.facets
-
-
-def _show_datasets(cursor: Cursor[Any], names: Sequence[UUID], datasets: Sequence[UUID]) -> None:
-    known = (
-        statement("openlineage_dataset_facets")
-        .execute(cursor, {"names": names, "datasets": datasets})
-        .fetchall()
-    )
-    if known:
-        shown = [{"dataset_id": row["dataset_id"], **_dataset(row["facets"])} for row in known]
-        statement("openlineage_dataset_attributes").execute(cursor, {"datasets": jsonb(shown)})
 
 
 def _dataset(facets: Mapping[str, Any]) -> Row:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -17,7 +17,7 @@ from catalog.database import transaction
 from catalog.errors import CatalogError
 from catalog.identity import organisation_id as configured_organisation
 from catalog.ingestion import UNTAKEABLE
-from catalog.openlineage import columns, facets, jobs, naming, quality, runs, versions
+from catalog.openlineage import columns, completing, designs, facets, jobs, naming, quality, runs, versions
 from catalog.openlineage.documents import Document, Ids, document_of, merged, sources, stamped
 from catalog.openlineage.limits import InvalidEvent
 from catalog.openlineage.mentioning import jobs_of, mention
@@ -41,14 +41,29 @@ class Owner:
     namespace: str
 
 
+@dataclass(frozen=True, slots=True)
+class Projected:
+    """What events came to: the processes of their jobs, the runs that they are of, the versions that are new."""
+
+    processes: Mapping[Name, UUID]
+    runs: Mapping[UUID, Document]
+    versions: frozenset[UUID]
+
+
 def ingest(
-    engine: Engine, organisation_id: UUID, events: Sequence[object], *, received_at: datetime | None = None
+    engine: Engine,
+    organisation_id: UUID,
+    events: Sequence[object],
+    *,
+    received_at: datetime | None = None,
+    historical: bool = False,
 ) -> list[Outcome]:
     """Keep the events (decoded JSON) and bring the catalog up to date; one Outcome an event, in order.
 
     What the spec does not allow is refused by index, and the others are stored, up to 500 in one transaction. An event
     whose content is there already changes nothing. The order of events does not matter. Whether the caller may report
-    them is asked before: what they come to may concern rows that he does not see.
+    them is asked before: what they come to may concern rows that he does not see. historical: they are loaded later;
+    they start nothing and alarm nobody. What is known as history only, and is said again live, counts as said now.
 
     Raises CatalogUnavailable when the database is lost: all may then be sent again, and what was stored is not doubled.
     """
@@ -56,7 +71,8 @@ def ingest(
     good: list[tuple[int, AnyEvent]] = []
     for index, body in enumerate(events):
         try:
-            good.append((index, parse(body, received_at=received_at)))
+            event = parse(body, received_at=received_at)
+            good.append((index, replace(event, historical=True) if historical else event))
         except InvalidEvent as error:
             outcomes.append(Outcome(index, Result.REFUSED, error.reason, error.field))
     with signing():
@@ -67,39 +83,37 @@ def ingest(
 
 def owner_of(cursor: Cursor[Any], organisation_id: UUID) -> Owner:
     """The organisation; that of the settings is made when it is not there. Raises CatalogError for an unknown one."""
-    if organisation_id == configured_organisation():
+    name = _name_of(cursor, organisation_id)
+    if name is None and organisation_id == configured_organisation():
+        name = settings().organisation
         cursor.execute(
             "INSERT INTO catalog.organisation (organisation_id, name) VALUES (%s, %s) ON CONFLICT DO NOTHING",
-            [organisation_id, settings().organisation],
+            [organisation_id, name],
         )
-    row = cursor.execute(
-        "SELECT name FROM catalog.organisation WHERE organisation_id = %s", [organisation_id]
-    ).fetchone()
-    if row is None:
+    if name is None:
         raise CatalogError(
             f"there is no organisation {organisation_id}: create it before events are sent for it"
         )
-    return Owner(organisation_id, own_namespace(row["name"]))
+    return Owner(organisation_id, own_namespace(name))
 
 
 def lock(cursor: Cursor[Any], organisation_id: UUID) -> None:
     """One at a time of an organisation: what a name or a run comes to is read, decided and written under this lock."""
-    cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"{_LOCK}/{organisation_id}"])
+    # Plans are kept: to plan these statements costs more than to execute them, and any plan for few rows does for many.
+    cursor.execute(
+        "SELECT set_config('plan_cache_mode', 'force_generic_plan', true), "
+        "pg_advisory_xact_lock(hashtextextended(%s, 0))",
+        [f"{_LOCK}/{organisation_id}"],
+    )
 
 
-def project(cursor: Cursor[Any], owner: Owner, events: Sequence[AnyEvent]) -> dict[Name, UUID]:
-    """Bring the catalog to what it comes to with these events. Returns the processes of their jobs."""
+def project(cursor: Cursor[Any], owner: Owner, events: Sequence[AnyEvent]) -> Projected:
+    """Bring the catalog to what it comes to with these events."""
     placed = placer(owner.namespace)
     named = naming.resolve(cursor, owner.organisation, owner.namespace, mention(events, placed))
     processes = jobs.resolve(cursor, owner.organisation, owner.namespace, jobs_of(events))
     ids = Ids(placed, named.name_ids, processes)
-    facets.store(
-        cursor,
-        owner.organisation,
-        facets.facet_rows(events, ids),
-        facets.schema_rows(events, ids),
-        {*named.merged.values()},
-    )
+    facets.store(cursor, owner.organisation, events, ids, {*named.merged.values()})
     said: dict[runs.Key, Document] = {}
     told_by_jobs: set[UUID] = set()
     for event in events:
@@ -112,15 +126,24 @@ def project(cursor: Cursor[Any], owner: Owner, events: Sequence[AnyEvent]) -> di
             told_by_jobs.add(process)
         key = (subject, process)
         said[key] = merged(said[key], document) if key in said else document
+    told, new = runs.Stored({}, frozenset(), frozenset()), frozenset[UUID]()
     if said:
-        stored = runs.store(cursor, owner.organisation, said, frozenset(told_by_jobs))
-        versions.store(cursor, owner.organisation, stored.runs, stored.former)
+        told = runs.store(cursor, owner.organisation, said, frozenset(told_by_jobs))
+        new = versions.store(cursor, owner.organisation, told)
+    designs.settle(cursor, owner.organisation, {process for _, process in said}, {*named.merged.values()})
     runs.store_edges(cursor, owner.organisation, _told_by_datasets(events, ids))
     columns.store(
         cursor, owner.organisation, [each for event in events for each in columns.sayings(event, ids)]
     )
     quality.store(cursor, owner.organisation, events, ids)
-    return processes
+    return Projected(processes, told.runs, new)
+
+
+def _name_of(cursor: Cursor[Any], organisation_id: UUID) -> str | None:
+    row = cursor.execute(
+        "SELECT name FROM catalog.organisation WHERE organisation_id = %s", [organisation_id]
+    ).fetchone()
+    return None if row is None else row["name"]
 
 
 def _store_all(
@@ -140,13 +163,18 @@ def _store_all(
 
 
 def _store(engine: Engine, organisation_id: UUID, events: Sequence[tuple[int, AnyEvent]]) -> list[Outcome]:
-    with transaction(engine) as cursor:
+    # In a pipeline what is only written is not waited for: PostgreSQL does it while the next rows are made here.
+    with transaction(engine) as cursor, cursor.connection.pipeline():
         owner = owner_of(cursor, organisation_id)
         lock(cursor, organisation_id)
         fresh = _fresh(cursor, organisation_id, [event for _, event in events])
         if fresh:
-            processes = project(cursor, owner, list(fresh.values()))
-            _keep(cursor, owner, list(fresh.values()), processes)
+            news = list(fresh.values())
+            came_to = project(cursor, owner, news)
+            _keep(cursor, owner, news, came_to.processes)
+            completing.complete(
+                cursor, organisation_id, news, came_to.processes, came_to.runs, came_to.versions
+            )
     outcomes = []
     for index, event in events:
         run_id = event.run_id if isinstance(event, RunEvent) else None
@@ -156,13 +184,19 @@ def _store(engine: Engine, organisation_id: UUID, events: Sequence[tuple[int, An
 
 
 def _fresh(cursor: Cursor[Any], organisation_id: UUID, events: Sequence[AnyEvent]) -> dict[str, AnyEvent]:
-    """The events of which nothing like it is kept, by digest."""
+    """The events of which nothing like it is kept, or as history only, by digest."""
     known = {
         row["content_hash"]
         for row in cursor.execute(
             "SELECT content_hash FROM unnest(%s::timestamptz[], %s::text[]) AS given (event_time, content_hash) "
-            "JOIN catalog.run_event USING (event_time, content_hash) WHERE organisation_id = %s",
-            [[event.at for event in events], [event.digest for event in events], organisation_id],
+            "JOIN catalog.run_event USING (event_time, content_hash) "
+            "WHERE organisation_id = %s AND (NOT run_event.historical OR %s)",
+            [
+                [event.at for event in events],
+                [event.digest for event in events],
+                organisation_id,
+                all(event.historical for event in events),
+            ],
         )
     }
     return {event.digest: event for event in events if event.digest not in known}
@@ -180,6 +214,7 @@ def _keep(
                 "run_id": event.run_id if isinstance(event, RunEvent) else None,
                 "process_id": None if isinstance(event, DatasetEvent) else processes[event.job.name],
                 "event_type": _type(event),
+                "historical": event.historical,
             }
         )
         for event in events

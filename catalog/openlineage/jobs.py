@@ -1,4 +1,4 @@
-"""The processes that jobs are: ours by their keys, others by namespace and name."""
+"""The processes that jobs are: ours by their keys, those of schedulers by their names there, others by both names."""
 
 from __future__ import annotations
 
@@ -8,15 +8,29 @@ from uuid import UUID
 
 from psycopg import Cursor
 
-from catalog.openlineage.places import job_id, key_of
+from catalog.ingestion import lock as lock_reports
+from catalog.openlineage.places import job, job_id, key_of
 from catalog.openlineage.values import Name
 from catalog.payload import jsonb
+from catalog.records import Technology
+from catalog.registry import REGISTRATION_LOCK
+from catalog.scans import ExternalKey
 from catalog.sql import statement
+
+_SCHEDULED = {str(each) for each in Technology} - {Technology.SPARK, Technology.EXTERNAL}
 
 
 def resolve(cursor: Cursor[Any], organisation: UUID, own: str, jobs: Iterable[Name]) -> dict[Name, UUID]:
-    """The process of each job; those that nobody knew are made."""
-    wanted = sorted(set(jobs))
+    """The process of each job; those that nobody knew are made.
+
+    In the namespace `AUTOSYS`, or `AUTOSYS/PRD` where there are several schedulers, a job is that of the scanned
+    estate, whatever box its name begins with: `BOX/LOAD` is LOAD.
+    """
+    plain = {name: job(name) for name in jobs}
+    wanted = sorted(set(plain.values()))
+    scheduled = {name: place for name in wanted if (place := _scheduled(name)) is not None}
+    found = _resolve_scheduled(cursor, organisation, scheduled.values()) if scheduled else {}
+    known = {name: found[place] for name, place in scheduled.items()}
     rows = [
         {
             "ordinal": ordinal,
@@ -26,8 +40,44 @@ def resolve(cursor: Cursor[Any], organisation: UUID, own: str, jobs: Iterable[Na
             "job_name": None if name.namespace == own else name.name,
         }
         for ordinal, name in enumerate(wanted)
+        if name not in known
     ]
-    if not rows:
-        return {}
-    found = statement("openlineage_jobs").execute(cursor, {"organisation": organisation, "jobs": jsonb(rows)})
-    return {wanted[row["ordinal"]]: row["process_id"] for row in found}
+    if rows:
+        answer = statement("openlineage_jobs").execute(
+            cursor, {"organisation": organisation, "jobs": jsonb(rows)}
+        )
+        known |= {wanted[row["ordinal"]]: row["process_id"] for row in answer}
+    return {name: known[each] for name, each in plain.items()}
+
+
+def _scheduled(name: Name) -> tuple[str, str, str] | None:
+    """Technology, instance and name of a process of a scheduler; None for another job."""
+    technology, _, instance = name.namespace.partition("/")
+    if technology not in _SCHEDULED or "/" in instance:
+        return None
+    process = name.name.rpartition("/")[2] if technology == Technology.AUTOSYS else name.name
+    return (technology, instance, process) if process else None
+
+
+def _resolve_scheduled(
+    cursor: Cursor[Any], organisation: UUID, places: Iterable[tuple[str, str, str]]
+) -> dict[tuple[str, str, str], UUID]:
+    wanted = [
+        {
+            "technology": technology,
+            "instance": instance,
+            "external_name": name,
+            "short_key": key.short,
+            "whole_key": key.whole,
+        }
+        for technology, instance, name in sorted(set(places))
+        for key in (ExternalKey.of(technology, name, instance),)
+    ]
+    parameters = {"organisation": organisation, "processes": jsonb(wanted), "make": False}
+    found = statement("ingest_processes").execute(cursor, parameters).fetchall()
+    if len(found) < len(wanted):
+        # A report, a scan or a declaration may be about to make the very same; reports lock these in this order.
+        lock_reports(cursor)
+        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [REGISTRATION_LOCK])
+        found = statement("ingest_processes").execute(cursor, {**parameters, "make": True}).fetchall()
+    return {(row["technology"], row["instance"], row["external_name"]): row["process_id"] for row in found}

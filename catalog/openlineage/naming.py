@@ -90,7 +90,7 @@ def resolve(cursor: Cursor[Any], organisation: UUID, own: str, mentions: Mention
         if key_of(name, own) in there:
             before[name] = there[key_of(name, own)]
     groups = _groups(flags, before, mentions, own)
-    new: set[UUID] = set()
+    new: dict[UUID, Name] = {}
     merged: dict[UUID, UUID] = {}
     wanted: dict[Name, UUID] = {}
     for group in groups:
@@ -98,11 +98,12 @@ def resolve(cursor: Cursor[Any], organisation: UUID, own: str, mentions: Mention
         target = there.get(key_of(best, own))
         if target is None:
             target = name_id(organisation, best)
-            _make(cursor, organisation, best, own)
-            new.add(target)
+            new[target] = best
         wanted |= dict.fromkeys(group, target)
         former = {before[name] for name in group if name in before}
         merged |= {old: target for old in former if old != target}
+    if new:
+        _make(cursor, organisation, new, own)
     statement("openlineage_names").execute(
         cursor,
         {
@@ -113,7 +114,7 @@ def resolve(cursor: Cursor[Any], organisation: UUID, own: str, mentions: Mention
     for old, into in sorted(merged.items()):
         merge(cursor, old, into)
     rows = {name: {"dataset_id": dataset} for name, dataset in wanted.items()}
-    return _answer(organisation, rows, mentions, frozenset(new - merged.keys()), merged)
+    return _answer(organisation, rows, mentions, frozenset(new.keys() - merged.keys()), merged)
 
 
 def _answer(
@@ -226,18 +227,19 @@ def _row(organisation: UUID, name: Name, mention: Mention, dataset: UUID) -> dic
     }
 
 
-def _make(cursor: Cursor[Any], organisation: UUID, name: Name, own: str) -> None:
-    """A dataset for the name; a draft, which nobody has declared."""
-    namespace, _, rest = (
-        name.name.rpartition("/") if name.namespace == own else (name.namespace, "", name.name)
-    )
-    statement("openlineage_dataset").execute(
-        cursor,
-        {
-            "organisation": organisation,
-            "dataset_id": name_id(organisation, name),
-            "namespace": namespace,
-            "name": rest,
-            "full_name": key_of(name, own),
-        },
-    )
+def _make(cursor: Cursor[Any], organisation: UUID, named: Mapping[UUID, Name], own: str) -> None:
+    """A dataset for each name; drafts, which nobody has declared."""
+    rows = []
+    for dataset_id, name in sorted(named.items()):
+        namespace, _, rest = (
+            name.name.rpartition("/") if name.namespace == own else (name.namespace, "", name.name)
+        )
+        rows.append(
+            {
+                "dataset_id": dataset_id,
+                "namespace": namespace,
+                "name": rest,
+                "full_name": key_of(name, own),
+            }
+        )
+    statement("openlineage_datasets").execute(cursor, {"organisation": organisation, "datasets": jsonb(rows)})

@@ -30,6 +30,7 @@ class RunRow:
     parent_run_id: str | None
     parent_process_id: str | None
     facets: Mapping[str, Any]
+    historical: bool
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -82,42 +83,69 @@ def run_row(run_id: UUID, document: Document) -> RunRow:
             for name, said in sorted(facets.items())
             if name not in {"parent", "errorMessage"} and said[2] is not None
         },
+        historical="historical" in document,
     )
 
 
 def edges(document: Document) -> dict[Edge, str]:
-    """The edges, each with the time since which it is known to hold.
+    """The edges that hold, each with the time since which it is known to.
 
     Every input leads to every output, except to those of which a lineage facet says what leads to them. A run below one
     of ours shows none: that run tells what it reads and writes itself.
     """
+    return {edge: since for edge, (since, until) in _spans(document).items() if until is None}
+
+
+def ended(document: Document) -> dict[Edge, tuple[str, str]]:
+    """The edges that a job had by design and has no longer, each from when to when.
+
+    An edge ends with the first event after the last one that names both of its ends. A gap before that is not told.
+    """
+    return {edge: (since, until) for edge, (since, until) in _spans(document).items() if until is not None}
+
+
+def _spans(document: Document) -> dict[Edge, tuple[str, str | None]]:
     parent = _content(document["facets"], "parent")
     if parent is not None and parent["own"]:
         return {}
     job = document["job"]
-    found: dict[Edge, str] = {}
+    found: dict[Edge, tuple[str, str | None]] = {}
 
-    def add(edge: Edge, at: str) -> None:
-        found[edge] = min(found.get(edge, at), at)
+    def add(edge: Edge, since: str, until: str | None = None) -> None:
+        known = found.get(edge)
+        if known is not None:
+            since = min(since, known[0])
+            until = max(until, known[1]) if until is not None and known[1] is not None else None
+        found[edge] = since, until
 
-    for source, use in document["inputs"].items():
-        add(Edge("DATASET", source, "PROCESS", job, "CONSUMES", job), use["at"])
-    for target, use in document["outputs"].items():
-        add(Edge("PROCESS", job, "DATASET", target, "PRODUCES", job), use["at"])
+    inputs = {source: (use["at"], _until(document, use)) for source, use in document["inputs"].items()}
+    outputs = {target: (use["at"], _until(document, use)) for target, use in document["outputs"].items()}
+    for source, span in inputs.items():
+        add(Edge("DATASET", source, "PROCESS", job, "CONSUMES", job), *span)
+    for target, span in outputs.items():
+        add(Edge("PROCESS", job, "DATASET", target, "PRODUCES", job), *span)
     explained: set[str] = set()
     for kind, target, sources in _entries(document):
         if kind == "DATASET":
             explained.add(target)
         for edge in explicit(kind, target, sources, job):
-            add(
-                edge, document["first"]
-            )  # a facet that replaced another does not tell since when that said the same
-    for target, written in document["outputs"].items():
+            # A facet that replaced another does not tell since when that said the same.
+            add(edge, document["first"])
+    for target, written in outputs.items():
         if target in explained:
             continue
-        for source, read in document["inputs"].items():
-            add(Edge("DATASET", source, "DATASET", target, "DERIVES", job), max(read["at"], written["at"]))
+        for source, read in inputs.items():
+            since = max(read[0], written[0])
+            until = min((each for each in (read[1], written[1]) if each is not None), default=None)
+            if until is None or since < until:
+                add(Edge("DATASET", source, "DATASET", target, "DERIVES", job), since, until)
     return found
+
+
+def _until(document: Document, use: Mapping[str, Any]) -> str | None:
+    """When the job first said what it reads and writes without this; None where it has not, and for runs."""
+    last = use.get("last", use["at"])
+    return next((time for time in document.get("times", ()) if time > last), None)
 
 
 def explicit(kind: str, target: str, sources: list[list[str]], job: str) -> Iterator[Edge]:

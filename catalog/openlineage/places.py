@@ -13,6 +13,7 @@ from catalog.openlineage.values import Name
 from settings import settings
 
 _TAG = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{8}")
+_WRITTEN = re.compile(r"[._]?\d{8}T\d{6}Z-[0-9a-f]{8}(?![0-9A-Za-z])")
 _PARTITION = "partition="
 _SAME_STORE = {"s3a": "s3", "s3n": "s3", "wasbs": "wasb", "abfss": "abfs"}
 
@@ -24,6 +25,12 @@ class Place:
     name: Name
     version: str | None = None
     partition: str = ""
+
+
+def job(name: Name) -> Name:
+    """The name of a job without the version that it wrote, which Spark's listener takes from the directory."""
+    plain = _WRITTEN.sub("", name.name)
+    return Name(name.namespace, plain) if plain else name
 
 
 def own_namespace(organisation: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -25,6 +25,8 @@ from catalog.openlineage.values import (
     RunEvent,
 )
 
+MOST_DATASETS = 5000  # of one event
+MOST_PAIRS = 50_000  # of an input and an output that it leads to, as far as no lineage facet says otherwise
 MOST_NAMESPACE, MOST_NAME = 1000, 1500  # bytes: an index of PostgreSQL holds 2,700
 EARLIEST = datetime(2000, 1, 1, tzinfo=UTC)
 _AHEAD = timedelta(days=1)  # clocks differ, and zones are mistaken
@@ -37,8 +39,8 @@ def parse(body: object, *, received_at: datetime | None = None) -> AnyEvent:
 
     Raises InvalidEvent naming the field: for what the spec does not allow; for a spec of a later model; for times
     before 2000, or more than a day after `received_at` (now); for text that PostgreSQL cannot hold (NUL, half a
-    surrogate pair); for more than 8 MiB or 100 levels in one event, names longer than 1,500 bytes and namespaces longer
-    than 1,000.
+    surrogate pair); for more than 8 MiB, 100 levels, 5,000 datasets or 50,000 pairs of inputs and outputs in one
+    event, names longer than 1,500 bytes and namespaces longer than 1,000.
     """
     if not isinstance(body, dict):
         raise InvalidEvent(f"an event is a JSON object, and not {_kind_of(body)}")
@@ -64,6 +66,7 @@ def parse(body: object, *, received_at: datetime | None = None) -> AnyEvent:
         "inputs": _datasets(body, "inputs", INPUT),
         "outputs": _datasets(body, "outputs", OUTPUT),
     }
+    _refuse_breadth(**described)
     if kind == "JobEvent":
         return JobEvent(**common, **described)
     run = body["run"]
@@ -74,6 +77,29 @@ def parse(body: object, *, received_at: datetime | None = None) -> AnyEvent:
         run_id=UUID(run["runId"]),
         run_facets=_facets(run, "facets", RUN, ("run",)),
     )
+
+
+def _refuse_breadth(job: Job, inputs: Sequence[Dataset], outputs: Sequence[Dataset]) -> None:
+    """Raises InvalidEvent for what would keep everybody else waiting until all of its edges are stored."""
+    if len(inputs) + len(outputs) > MOST_DATASETS:
+        larger = "inputs" if len(inputs) > len(outputs) else "outputs"
+        raise InvalidEvent(
+            f"the event has {len(inputs) + len(outputs):,} datasets and the catalog takes {MOST_DATASETS:,}:"
+            " tell them in several events of the run",
+            larger,
+        )
+    if len(inputs) * len(outputs) <= MOST_PAIRS:
+        return
+    lineage = job.facets.get("lineage")
+    entries = lineage.content.get("entries", ()) if lineage is not None and lineage.modelled else ()
+    explained = {Name(each["namespace"], each["name"]) for each in entries if each["type"] == "DATASET"}
+    open_ = [each for each in outputs if each.name not in explained and "lineage" not in each.facets]
+    if len(inputs) * len(open_) > MOST_PAIRS:
+        raise InvalidEvent(
+            f"{len(inputs):,} inputs would lead to {len(open_):,} outputs each, and the catalog takes {MOST_PAIRS:,}"
+            " such pairs: say in `lineage` facets what leads to what",
+            "outputs",
+        )
 
 
 def _event_kind(body: Mapping[str, Any]) -> str:

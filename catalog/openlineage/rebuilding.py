@@ -19,11 +19,10 @@ from catalog.openlineage.ingesting import AT_ONCE, lock, owner_of, project
 from catalog.openlineage.reading import parse
 from catalog.openlineage.renaming import decide_again
 from catalog.openlineage.values import AnyEvent
-from catalog.retention.past import archived_events
 from catalog.sql import statement
 
 _KEPT = """
-SELECT event_time, content_hash, payload_json, received_at FROM catalog.run_event
+SELECT event_time, content_hash, payload_json, received_at, historical FROM catalog.run_event
 WHERE organisation_id = %s AND intake = 'OPENLINEAGE' AND (event_time, content_hash) > (%s, %s)
 ORDER BY event_time, content_hash LIMIT %s
 """
@@ -75,17 +74,20 @@ def _kept(cursor: Cursor[Any], organisation: UUID) -> Iterator[AnyEvent]:
     after: tuple[datetime | str, str] = ("-infinity", "")
     while True:
         rows = cursor.connection.execute(_KEPT, [organisation, *after, AT_ONCE]).fetchall()
-        for time, digest, payload, received_at in rows:
-            yield replace(parse(payload, received_at=received_at), digest=digest)
+        for time, digest, payload, received_at, historical in rows:
+            yield replace(parse(payload, received_at=received_at), digest=digest, historical=historical)
             after = (time, digest)
         if len(rows) < AT_ONCE:
             return
 
 
 def _archived(engine: Engine) -> Iterator[AnyEvent]:
+    from catalog.retention.past import archived_events  # with pyarrow, which only a rebuild needs here
+
     for event in archived_events(engine):
         if event.intake == "OPENLINEAGE":
-            yield parse(dict(event.payload), received_at=event.received_at)
+            known = parse(dict(event.payload), received_at=event.received_at)
+            yield replace(known, historical=event.historical)
 
 
 def _batches(events: Iterable[AnyEvent]) -> Iterator[list[AnyEvent]]:

@@ -131,7 +131,7 @@ def _decide(cursor: Cursor[Any], owner: Owner, decisions: Iterable[tuple[Name, N
             [[each for name in (one, other) if (each := _id_of(cursor, owner, name)) is not None]],
         )
         found = naming.resolve(cursor, owner.organisation, owner.namespace, mentions)
-        facets.store(cursor, owner.organisation, [], [], set(found.dataset_ids.values()))
+        facets.show(cursor, [], list(set(found.dataset_ids.values())))
 
 
 def _note(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 from uuid import UUID, uuid5
@@ -30,9 +30,13 @@ SELECT document FROM catalog.openlineage_run WHERE process_id = ANY (%s) ORDER B
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """The documents of the runs that no one here made, as they are now; the ids that some of them had before."""
+    """The documents of the runs that no one here made, as they are now.
+
+    known: the runs of which something was told before, by the ids that they had then.
+    """
 
     runs: Mapping[UUID, Document]
+    known: frozenset[UUID]
     former: frozenset[UUID]
 
 
@@ -96,7 +100,7 @@ def store(
         },
     )
     _store_edges(cursor, organisation, before, foreign)
-    return Stored(runs, former)
+    return Stored(runs, frozenset(row["run_id"] for row in known.values()), former)
 
 
 def _ids(documents: Mapping[Key, Document]) -> dict[Key, UUID]:
@@ -111,7 +115,7 @@ def store_edges(cursor: Cursor[Any], organisation: UUID, found: Mapping[Edge, st
     """Add the edges, or let them begin earlier."""
     if found:
         statement("openlineage_edges").execute(
-            cursor, {"organisation": organisation, "edges": jsonb(_edge_rows(found))}
+            cursor, {"organisation": organisation, "edges": jsonb(edge_rows(found))}
         )
 
 
@@ -136,20 +140,27 @@ def _store_edges(
 
 def _end(cursor: Cursor[Any], no_longer: Iterable[Edge], processes: Iterable[str]) -> None:
     """Take away edges that a run turned out not to show, unless other runs of the process do."""
-    documents = cursor.execute(_OTHERS, [[UUID(each) for each in processes], _MOST_DOCUMENTS]).fetchall()
-    if len(documents) == _MOST_DOCUMENTS:
+    documents = documents_of(cursor, [UUID(each) for each in processes])
+    if documents is None:
         return
     still: dict[Edge, str] = {}
-    for row in documents:
-        for edge, at in edges(row["document"]).items():
+    for document in documents:
+        for edge, at in edges(document).items():
             still[edge] = min(still.get(edge, at), at)
     statement("openlineage_edges_end").execute(
         cursor,
-        {"gone": jsonb(_edge_rows(dict.fromkeys(no_longer, None))), "still": jsonb(_edge_rows(still))},
+        {"gone": jsonb(edge_rows(dict.fromkeys(no_longer, None))), "still": jsonb(edge_rows(still))},
     )
 
 
-def _edge_rows(found: Mapping[Edge, str | None]) -> list[dict[str, Any]]:
+def documents_of(cursor: Cursor[Any], processes: Sequence[UUID]) -> list[Document] | None:
+    """What is known of the runs of these processes, and of their design; None for more than can be asked each time."""
+    rows = cursor.execute(_OTHERS, [list(processes), _MOST_DOCUMENTS]).fetchall()
+    return None if len(rows) == _MOST_DOCUMENTS else [row["document"] for row in rows]
+
+
+def edge_rows(found: Mapping[Edge, str | None]) -> list[dict[str, Any]]:
+    """Rows as the statements about edges take them, in order."""
     return [
         {
             "source_type": edge.source_type,

@@ -70,7 +70,8 @@ class Event:
     """What all events have.
 
     at: when it happened, in UTC. digest: SHA-256 (hex) of the content, whatever the order of its keys and the spaces
-    between them: two events of one digest are one. encoded: the content as JSON text.
+    between them: two events of one digest are one. encoded: the content as JSON text. historical: loaded later; starts
+    nothing and alarms nobody.
     """
 
     at: datetime
@@ -78,6 +79,7 @@ class Event:
     schema_url: str
     digest: str
     encoded: bytes = field(repr=False)
+    historical: bool = field(default=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from psycopg import Cursor
 from catalog.openlineage.documents import Document
 from catalog.openlineage.facets import columns_of
 from catalog.openlineage.outlines import Written, versions
+from catalog.openlineage.runs import Stored
 from catalog.payload import jsonb
 from catalog.schema import schema_hash
 from catalog.sql import statement
@@ -30,11 +31,11 @@ _PLACES = """
 SELECT name_id, named.dataset_id, named.namespace, named.name, EXISTS (
     SELECT
     FROM catalog.lineage_edge edge
-    JOIN catalog.process ON process.process_id = edge.source_id
     WHERE edge.target_id = named.dataset_id
       AND edge.edge_role = 'PRODUCES'
       AND edge.valid_to IS NULL
-      AND process.technology = 'SPARK'
+      AND (SELECT technology FROM catalog.process WHERE process_id = edge.source_id) = 'SPARK'
+    OFFSET 0 -- of each name for itself, whatever the planner knows of the tables
 ) AS computed_here
 FROM catalog.dataset_name named
 WHERE name_id = ANY (%s)
@@ -50,19 +51,19 @@ _COMPARED = (
 )
 
 
-def store(
-    cursor: Cursor[Any], organisation: UUID, runs: Mapping[UUID, Document], former: frozenset[UUID]
-) -> None:
-    """Bring the versions of these runs to what their documents come to. former: ids that some of the runs had before.
+def store(cursor: Cursor[Any], organisation: UUID, told: Stored) -> frozenset[UUID]:
+    """Bring the versions of these runs to what their documents come to; returns those that were not there before.
 
     Of a dataset that others write readers get what was produced last. Datasets that Spark computes here keep their own
     versions, and none of these. The history of the pointer is a function of the versions, unless others than such runs
     write the dataset too, or a person has moved it: then a version moves it if it is newer than what stands.
     """
+    runs, former = told.runs, told.former
     written = {run_id: versions(document) for run_id, document in runs.items()}
-    stored = {row["dataset_version_id"]: row for row in cursor.execute(_OF_RUNS, [[*runs, *former]])}
+    before = list(told.known & (runs.keys() | former))
+    stored = {row["dataset_version_id"]: row for row in cursor.execute(_OF_RUNS, [before])} if before else {}
     if not stored and not any(written.values()):
-        return
+        return frozenset()
     places = {
         str(row["name_id"]): row
         for row in cursor.execute(
@@ -82,7 +83,7 @@ def store(
     gone = [row for key, row in stored.items() if key not in wanted]
     changed = [row for key, row in wanted.items() if key not in stored or _differs(stored[key], row)]
     if not gone and not changed:
-        return
+        return frozenset()
     since = _since([*gone, *changed, *(stored[key] for key in stored.keys() & wanted.keys())], changed, gone)
     parameters = {
         "organisation": organisation,
@@ -93,13 +94,15 @@ def store(
         "changed": [row["dataset_version_id"] for row in changed],
         "former": list(former),
     }
-    for step in ("clear", "versions", "pointers"):
-        statement(f"openlineage_{step}").execute(cursor, parameters)
+    statement("openlineage_clear").execute(cursor, parameters)
+    added = statement("openlineage_versions").execute(cursor, parameters).fetchall()
+    statement("openlineage_pointers").execute(cursor, parameters)
     # A tag that was made up here is known to nobody before: only one that was reported may have been read already.
     if any(map(_names_a_version, runs.values())) or not all(
         _TAG.fullmatch(row["version_tag"]) for row in changed
     ):
         statement("openlineage_inputs").execute(cursor, parameters)
+    return frozenset(row["dataset_version_id"] for row in added)
 
 
 def _names_a_version(document: Document) -> bool:

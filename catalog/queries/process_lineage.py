@@ -1,4 +1,4 @@
-"""Lineage with the processes in it: what writes a dataset, what that reads, and so on."""
+"""Lineage with the processes in it: what writes a dataset, what that reads, after which others it runs, and so on."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -27,10 +27,16 @@ class ProcessNode:
 
 @dataclass(frozen=True, slots=True)
 class ProcessEdge:
-    """Data flows from source to target, one of which is a process."""
+    """Data, or the word to begin, goes from source to target, one of which is a process.
+
+    role: CONSUMES, PRODUCES, DERIVES (from process to process), or AWAITS: the target runs after the source has met the
+    condition, as its system writes it (`s(JOB)`).
+    """
 
     source: UUID
     target: UUID
+    role: str
+    condition: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +72,11 @@ def process_lineage(
             for node in nodes
         ),
         edges=tuple(
-            ProcessEdge(row["far"], row["near"])
-            if direction is Direction.UP
-            else ProcessEdge(row["near"], row["far"])
+            ProcessEdge(
+                *((row["far"], row["near"]) if direction is Direction.UP else (row["near"], row["far"])),
+                row["role"],
+                row["condition"],
+            )
             for row in edges
             if row["far"] is not None
         ),

@@ -19,7 +19,11 @@ class Direction(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DatasetRow:
-    """A dataset in a list."""
+    """A dataset in a list.
+
+    known_columns, lineage_columns: of how many of its columns it is known where they come from, by the version
+    published last; None where nobody has looked.
+    """
 
     key: str
     description: str | None
@@ -30,6 +34,8 @@ class DatasetRow:
     status: str
     declared_at: str | None
     updated_at: datetime
+    known_columns: int | None
+    lineage_columns: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +60,7 @@ class PinRow:
 
 @dataclass(frozen=True, slots=True)
 class DatasetDetail:
-    """A dataset as declared, with its neighbours and pins."""
+    """A dataset as declared, with its neighbours and pins; known_columns, lineage_columns as in DatasetRow."""
 
     dataset_id: UUID
     key: str
@@ -75,6 +81,8 @@ class DatasetDetail:
     pins: tuple[PinRow, ...]
     created_at: datetime
     updated_at: datetime
+    known_columns: int | None
+    lineage_columns: int | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,7 +48,7 @@ def schema_history(
     with transaction(engine) as cursor:
         rows = statement("schema_history").execute(cursor, parameters).fetchall()
         hashes = {row[name] for row in rows for name in ("schema_hash", "previous_hash") if row[name]}
-        columns = _columns(cursor, dataset_id, hashes)
+        columns = schema_columns(cursor, dataset_id, hashes)
     return [
         SchemaRow(
             schema_hash=row["schema_hash"],
@@ -65,7 +65,8 @@ def schema_history(
     ]
 
 
-def _columns(cursor: Cursor[Any], dataset_id: UUID, hashes: set[str]) -> dict[str, tuple[Column, ...]]:
+def schema_columns(cursor: Cursor[Any], dataset_id: UUID, hashes: set[str]) -> dict[str, tuple[Column, ...]]:
+    """The columns of some schemas of a dataset, by their hashes."""
     grouped: dict[str, list[dict[str, Any]]] = {each: [] for each in hashes}
     for row in cursor.execute(_COLUMNS, [dataset_id, list(hashes)]):
         grouped[row["schema_hash"]].append(row)

@@ -18,7 +18,8 @@ from catalog.queries.rows import RunReport
 from catalog.queries.runs import assembled
 from catalog.retention.files import Archive
 from catalog.retention.past import dashed
-from catalog.retention.registry import Kind, kept
+from catalog.retention.registry import Kind
+from catalog.retention.visible import files, seen
 from catalog.sql import statement
 from settings import settings
 
@@ -41,13 +42,15 @@ def why_archived(engine: Engine, prefix: str) -> tuple[RunReport, ...]:
     Raises ArchiveUnavailable when the storage refuses.
     """
     archive = Archive(settings().archive_location)
-    with transaction(engine) as cursor:
-        files = kept(cursor, Kind.RUN)
     digits = prefix.replace("-", "")
     begins = pc.starts_with(pc.field("run_id"), dashed(digits)) | pc.starts_with(
         pc.field("root_dagster_run_id"), prefix
     )
-    rows = [row for file in files for row in archive.read(file.location, where=begins).to_pylist()]
+    rows = [
+        row
+        for file in files(engine, Kind.RUN)
+        for row in seen(engine, archive.read(file.location, where=begins)).to_pylist()
+    ]
     if not rows:
         return ()
     with transaction(engine) as cursor:

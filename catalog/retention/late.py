@@ -79,16 +79,22 @@ def _restore_told(
 
     wanted = pc.field("run_id").isin(run_ids) & (pc.field("intake") == "OPENLINEAGE")
     told = [
-        (row["run_id"], json.loads(row["payload_json"]))
+        (row["run_id"], row["historical"], json.loads(row["payload_json"]))
         for file in files
-        for row in archive.read(file.location, columns=("run_id", "payload_json"), where=wanted).to_pylist()
+        for row in archive.read(
+            file.location, columns=("run_id", "historical", "payload_json"), where=wanted
+        ).to_pylist()
     ]
     refused: set[str] = set()
-    for begin in range(0, len(told), AT_ONCE):
-        some = told[begin : begin + AT_ONCE]
-        outcomes = ingest(engine, organisation_id(), [payload for _, payload in some])
-        refused |= {some[outcome.index][0] for outcome in outcomes if outcome.result is Result.REFUSED}
-    return {run_id for run_id, _ in told} - refused
+    for historical in (False, True):
+        these = [(run_id, payload) for run_id, past, payload in told if past is historical]
+        for begin in range(0, len(these), AT_ONCE):
+            some = these[begin : begin + AT_ONCE]
+            outcomes = ingest(
+                engine, organisation_id(), [payload for _, payload in some], historical=historical
+            )
+            refused |= {some[outcome.index][0] for outcome in outcomes if outcome.result is Result.REFUSED}
+    return {run_id for run_id, _, _ in told} - refused
 
 
 def leave_late_runs(cursor: Cursor[Any], archive: Archive, hot: timedelta) -> None:

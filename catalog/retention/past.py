@@ -19,6 +19,7 @@ from catalog.identity import organisation_id
 from catalog.records import RunState
 from catalog.retention.files import Archive, ArchiveFileGone
 from catalog.retention.registry import EVER, Kind, kept
+from catalog.retention.visible import files, seen
 from catalog.sql import statement
 from settings import settings
 
@@ -123,9 +124,9 @@ def events(
 def archived_events(engine: Engine) -> Iterator[PastEvent]:
     """Every event of the archive, the earliest files first: with those in the tables all that was ever received."""
     with transaction(engine) as cursor:
-        files = kept(cursor, Kind.EVENT)
+        every = kept(cursor, Kind.EVENT)
     archive = Archive(settings().archive_location)
-    for file in sorted(files, key=lambda file: (file.first_ts, file.location)):
+    for file in sorted(every, key=lambda file: (file.first_ts, file.location)):
         for batch in archive.batches(file.location):
             for row in batch.to_pylist():
                 yield _event(_archived_event(row, file.location))
@@ -216,14 +217,12 @@ def _merged(
     expression = conditions[0]
     for condition in conditions[1:]:
         expression &= condition
-    with transaction(engine) as cursor:
-        files = kept(cursor, kind, scope.since, scope.until)
     known = {(row[identity], row[kind.time]) for row in hot}
     found = list(hot)
-    for file in files:
+    for file in files(engine, kind, scope.since, scope.until):
         if len(found) >= scope.limit and found[scope.limit - 1][kind.time] > file.last_ts:
             break  # this file, and all that follow, have older rows only
-        there = archive.read(file.location, where=expression)
+        there = seen(engine, archive.read(file.location, where=expression))
         newest = there.take(pc.sort_indices(there, [(kind.time, "descending")])[: scope.limit])
         rows = [read(row, file.location) for row in newest.to_pylist()]
         found += [row for row in rows if (row[identity], row[kind.time]) not in known]

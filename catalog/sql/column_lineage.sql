@@ -1,5 +1,5 @@
 -- Breadth first, as lineage.sql, from column to column: each column of each dataset is met once. The empty field stands for
--- the dataset as a whole, which all of its columns are in.
+-- the dataset as a whole, which all of its columns are in; a column and the fields in it touch each other.
 WITH RECURSIVE edge AS NOT MATERIALIZED (
     SELECT lineage.*, source.dataset_id AS source_id, target.dataset_id AS target_id,
            lineage.last_at >= said.last_at AS current
@@ -29,13 +29,17 @@ WITH RECURSIVE edge AS NOT MATERIALIZED (
                 SELECT edge.column_lineage_id, edge.source_id AS far_id, edge.source_field AS far_field
                 FROM unnest(walk.datasets, walk.fields) AS near (dataset_id, field)
                 JOIN edge ON edge.target_id = near.dataset_id
-                         AND (near.field IS NULL OR near.field = '' OR edge.target_field IN (near.field, ''))
+                         AND (near.field IS NULL OR near.field = '' OR edge.target_field IN (near.field, '')
+                              OR starts_with(edge.target_field, near.field || '.')
+                              OR starts_with(near.field, edge.target_field || '.'))
                 WHERE %(up)s::boolean
                 UNION ALL
                 SELECT edge.column_lineage_id, edge.target_id, edge.target_field
                 FROM unnest(walk.datasets, walk.fields) AS near (dataset_id, field)
                 JOIN edge ON edge.source_id = near.dataset_id
-                         AND (near.field IS NULL OR near.field = '' OR edge.source_field IN (near.field, ''))
+                         AND (near.field IS NULL OR near.field = '' OR edge.source_field IN (near.field, '')
+                              OR starts_with(edge.source_field, near.field || '.')
+                              OR starts_with(near.field, edge.source_field || '.'))
                 WHERE NOT %(up)s::boolean
                 LIMIT %(limit)s
             ) found
@@ -51,7 +55,8 @@ SELECT edge.source_id AS source, source.full_name AS source_key, edge.source_fie
        target.full_name AS target_key, edge.target_field, process.process_key AS process,
        edge.transformation_type AS type, edge.transformation_subtype AS subtype,
        edge.transformation_description AS description, edge.masking, edge.run_id, edge.first_at, edge.last_at, edge.current,
-       met.depth
+       edge.confidence, edge.origin,
+       CASE edge.transformation_subtype WHEN 'UNKNOWN' THEN edge.transformation_description END AS unknown, met.depth
 FROM met
 JOIN edge USING (column_lineage_id)
 JOIN catalog.dataset source ON source.dataset_id = edge.source_id

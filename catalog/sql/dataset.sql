@@ -1,6 +1,7 @@
 SELECT dataset.dataset_id, dataset.full_name AS key, dataset.description, dataset.default_format AS format, dataset.owners,
        dataset.tags, dataset.columns, dataset.partitions, dataset.status, dataset.metadata_json AS metadata,
-       dataset.declared_at, dataset.created_at, dataset.updated_at, sla.definition AS sla,
+       dataset.declared_at, dataset.created_at, dataset.updated_at, lineage.known_count AS known_columns,
+       lineage.column_count AS lineage_columns, sla.definition AS sla,
        coalesce((
            SELECT jsonb_agg(jsonb_build_object(
                'name', name, 'kind', kind, 'column', column_name, 'parameters', parameters, 'severity', severity,
@@ -36,4 +37,15 @@ SELECT dataset.dataset_id, dataset.full_name AS key, dataset.description, datase
            WHERE pin.dataset_id = dataset.dataset_id AND pin.unpinned_at IS NULL), '[]') AS pins
 FROM catalog.dataset
 LEFT JOIN catalog.sla USING (dataset_id)
+LEFT JOIN LATERAL (
+    -- What was said last of where its columns come from.
+    SELECT stored.known_count, stored.column_count
+    FROM catalog.dataset_name named
+    JOIN catalog.column_lineage_said said ON said.target_name_id = named.name_id AND said.via = 'plan'
+    JOIN catalog.dataset_lineage stored
+        ON stored.dataset_id = named.dataset_id AND stored.lineage_hash = said.lineage_hash
+    WHERE named.dataset_id = dataset.dataset_id
+    ORDER BY said.last_at DESC
+    LIMIT 1
+) lineage ON true
 WHERE dataset.dataset_id = %(dataset_id)s

@@ -1,6 +1,8 @@
 -- The edges between shown nodes, and of each node how many lead to one that is not shown (`far` null), in the walk's
 -- direction. Ids as text, which take a reader a tenth of the time that UUIDs do.
-WITH edge AS (
+WITH shown AS MATERIALIZED (
+    SELECT unnest(%(ids)s::uuid[]) AS id
+), edge AS MATERIALIZED (
     SELECT source_id AS near, target_id AS far, process_id
     FROM catalog.lineage_edge
     WHERE NOT %(up)s::boolean
@@ -14,12 +16,17 @@ WITH edge AS (
       AND target_id = ANY (%(ids)s::uuid[])
       AND edge_role = 'DERIVES'
       AND valid_from <= %(at)s AND (valid_to IS NULL OR valid_to > %(at)s)
-)
-SELECT near::text, far::text, process_key, count(*) AS edges
-FROM (
-    SELECT near, far, process_id FROM edge WHERE far = ANY (%(ids)s::uuid[])
+), counted AS (
+    SELECT near, far, process_id, count(*) AS edges
+    FROM edge
+    WHERE far IN (SELECT id FROM shown)
+    GROUP BY near, far, process_id
     UNION ALL
-    SELECT near, NULL, NULL FROM edge WHERE far <> ALL (%(ids)s::uuid[])
-) shown
+    SELECT near, NULL, NULL, count(*)
+    FROM edge
+    WHERE far NOT IN (SELECT id FROM shown)
+    GROUP BY near
+)
+SELECT near::text, far::text, process_key, edges
+FROM counted
 LEFT JOIN catalog.process USING (process_id)
-GROUP BY near, far, process_key

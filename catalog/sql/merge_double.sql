@@ -7,6 +7,13 @@ WITH sla AS (
     WHERE dataset_id = %(old)s
       AND EXISTS (
           SELECT FROM catalog.quality_check_def other WHERE other.dataset_id = %(into)s AND other.name = def.name)
+), cleared AS (
+    UPDATE catalog.cleared_column cleared SET withdrawn_at = now(), withdrawn_by = 'merge'
+    WHERE dataset_id = %(old)s
+      AND withdrawn_at IS NULL
+      AND EXISTS (
+          SELECT FROM catalog.cleared_column other
+          WHERE other.dataset_id = %(into)s AND other.column_name = cleared.column_name AND other.withdrawn_at IS NULL)
 )
 UPDATE catalog.dataset_pin pin SET unpinned_at = now(), unpinned_by = 'merge'
 WHERE unpinned_at IS NULL

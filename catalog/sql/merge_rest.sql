@@ -11,6 +11,17 @@ WITH sla AS (
     UPDATE catalog.dataset_registration SET dataset_id = %(into)s WHERE dataset_id = %(old)s
 ), candidate AS (
     UPDATE catalog.dataset_candidate SET dataset_id = %(into)s WHERE dataset_id = %(old)s
+), lineage AS (
+    DELETE FROM catalog.dataset_lineage WHERE dataset_id = %(old)s
+    RETURNING lineage_hash, organisation_id, content, column_count, known_count, created_at
+), lineage_of_both AS (
+    INSERT INTO catalog.dataset_lineage (
+        dataset_id, lineage_hash, organisation_id, content, column_count, known_count, created_at
+    )
+    SELECT %(into)s, lineage.* FROM lineage
+    ON CONFLICT DO NOTHING
+), cleared AS (
+    UPDATE catalog.cleared_column SET dataset_id = %(into)s WHERE dataset_id = %(old)s
 ), told AS (
     UPDATE catalog.announcement SET subject_id = %(into)s WHERE subject_id = %(old)s
 )

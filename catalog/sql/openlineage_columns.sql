@@ -21,7 +21,11 @@ FROM jsonb_to_recordset(%(rows)s) AS item (
     masking boolean, run_id uuid, first_at timestamptz, last_at timestamptz
 )
 ON CONFLICT (column_lineage_id) DO UPDATE SET
-    run_id = CASE WHEN excluded.first_at < known.first_at THEN excluded.run_id ELSE known.run_id END,
+    run_id = CASE
+        WHEN (excluded.first_at, coalesce(excluded.run_id::text, '')) < (known.first_at, coalesce(known.run_id::text, ''))
+        THEN excluded.run_id ELSE known.run_id
+    END,
     first_at = least(known.first_at, excluded.first_at),
     last_at = greatest(known.last_at, excluded.last_at)
-WHERE excluded.first_at < known.first_at OR excluded.last_at > known.last_at
+WHERE (excluded.first_at, coalesce(excluded.run_id::text, '')) < (known.first_at, coalesce(known.run_id::text, ''))
+   OR excluded.last_at > known.last_at

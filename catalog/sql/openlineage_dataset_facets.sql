@@ -1,4 +1,5 @@
--- What is said of the datasets of these names and ids, by whatever name: the newest facet of each kind.
+-- What is said of the datasets of these names and ids, by whatever name: the newest facet of each kind, and of those that one
+-- event says of two names that of the lesser name.
 SELECT dataset_id, coalesce(jsonb_object_agg(facet_name, content) FILTER (WHERE NOT deleted), '{}') AS facets
 FROM (
     SELECT DISTINCT ON (named.dataset_id, facet.name)
@@ -12,6 +13,6 @@ FROM (
       AND (facet.modelled OR facet.deleted)
       AND facet.name IN ('schema', 'ownership', 'tags', 'documentation', 'storage', 'datasetType', 'dataSource',
                          'catalog', 'hierarchy', 'lifecycleStateChange')
-    ORDER BY named.dataset_id, facet.name, facet.at DESC, facet.digest DESC
+    ORDER BY named.dataset_id, facet.name, facet.at DESC, facet.digest DESC, named.name_id
 ) newest
 GROUP BY dataset_id

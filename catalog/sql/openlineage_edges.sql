@@ -1,4 +1,5 @@
--- Adds edges, or lets those that hold begin earlier. What a declared process reads and writes, its declaration says.
+-- Adds edges, or lets those that hold begin earlier. What a process that is declared here reads and
+-- writes, its declaration says; a scan does not tell that.
 INSERT INTO catalog.lineage_edge AS known (
     organisation_id, source_type, source_id, target_type, target_id, edge_role, process_id, origin, valid_from
 )
@@ -10,7 +11,7 @@ FROM jsonb_to_recordset(%(edges)s) AS item (
 LEFT JOIN catalog.dataset_name source_name ON source_type = 'DATASET' AND source_name.name_id = item.source
 LEFT JOIN catalog.dataset_name target_name ON target_type = 'DATASET' AND target_name.name_id = item.target
 LEFT JOIN catalog.process ON process.process_id = item.process_id
-WHERE coalesce(process.declaration_hash, '') = ''
+WHERE (coalesce(process.declaration_hash, '') = '' OR process.external_name IS NOT NULL)
 GROUP BY 2, 3, 4, 5, 6, 7
 ORDER BY 3, 5, 6, 7
 ON CONFLICT (source_id, target_id, edge_role, process_id) WHERE valid_to IS NULL

@@ -1,14 +1,22 @@
--- Keeps the facets that are newer than what is there, and says which of them say something else.
+-- Keeps the facets that are newer than what is there. Says which of them say something else (`changed`), and of which
+-- datasets a schema was said earlier than it is known for.
 WITH item AS MATERIALIZED (
     SELECT * FROM jsonb_to_recordset(%(facets)s) AS item (
-        subject_type text, subject_id uuid, name text, at timestamptz, digest text, content jsonb, modelled boolean,
-        deleted boolean
+        subject_type text, subject_id uuid, name text, at timestamptz, first_at timestamptz, digest text, content jsonb,
+        modelled boolean, deleted boolean
     )
 ), same AS MATERIALIZED (
     SELECT item.subject_type, item.subject_id, item.name
     FROM item
     JOIN catalog.facet known USING (subject_type, subject_id, name)
     WHERE (known.content, known.modelled, known.deleted) = (item.content, item.modelled, item.deleted)
+      -- Of a dataset with other names, what is said of one again may be newer now than what was said of another.
+      AND (item.subject_type <> 'DATASET' OR (
+          SELECT count(*)
+          FROM catalog.dataset_name own
+          JOIN catalog.dataset_name other USING (dataset_id)
+          WHERE own.name_id = item.subject_id
+      ) = 1)
 ), kept AS (
     INSERT INTO catalog.facet AS known (
         subject_type, subject_id, name, organisation_id, at, digest, content, modelled, deleted
@@ -24,6 +32,21 @@ WITH item AS MATERIALIZED (
     WHERE (excluded.at, excluded.digest) > (known.at, known.digest)
     RETURNING subject_type, subject_id, name
 )
-SELECT subject_type, subject_id, name FROM kept
-EXCEPT ALL
-SELECT subject_type, subject_id, name FROM same
+SELECT subject_type, subject_id, name, true AS changed
+FROM (
+    SELECT subject_type, subject_id, name FROM kept
+    EXCEPT ALL
+    SELECT subject_type, subject_id, name FROM same
+) changed
+UNION ALL
+SELECT item.subject_type, item.subject_id, item.name, false
+FROM item
+JOIN catalog.facet known USING (subject_type, subject_id, name)
+WHERE item.name = 'schema'
+  AND (item.at <= known.at AND item.content <> known.content
+       OR item.first_at < (
+           SELECT max(stored.created_at)
+           FROM catalog.dataset_name own
+           JOIN catalog.dataset_schema stored USING (dataset_id)
+           WHERE own.name_id = item.subject_id AND stored.column_order = 1
+       ))

@@ -7,7 +7,7 @@ FROM (
            OR facet.subject_type = 'DATASET'
               AND facet.subject_id IN (
                   SELECT name_id FROM catalog.dataset_name WHERE dataset_id = %(subject_id)s))
-    ORDER BY facet.name, facet.at DESC, facet.digest DESC
+    ORDER BY facet.name, facet.at DESC, facet.digest DESC, facet.subject_id
 ) newest
 WHERE NOT deleted
 ORDER BY name

@@ -3,7 +3,7 @@
 WITH item AS MATERIALIZED (
     SELECT * FROM jsonb_to_recordset(%(runs)s) AS item (
         run_id uuid, process_id uuid, state text, start_ts timestamptz, end_ts timestamptz, reason text,
-        parent_run_id uuid, parent_process_id uuid, facets jsonb
+        parent_run_id uuid, parent_process_id uuid, facets jsonb, historical boolean
     )
 ), moved AS (
     DELETE FROM catalog.process_run stored
@@ -41,9 +41,10 @@ WITH item AS MATERIALIZED (
 )
 INSERT INTO catalog.process_run AS stored (
     run_id, start_ts, organisation_id, process_id, status, end_ts, attempt, partitions, facets_json, parent_run_id,
-    parent_process_id
+    parent_process_id, historical
 )
-SELECT run_id, start_ts, %(organisation)s, process_id, state, end_ts, 1, '{}', facets, parent_run_id, parent_process_id
+SELECT run_id, start_ts, %(organisation)s, process_id, state, end_ts, 1, '{}', facets, parent_run_id, parent_process_id,
+       historical
 FROM item
 ON CONFLICT (run_id, start_ts) DO UPDATE SET
     process_id = excluded.process_id,
@@ -51,5 +52,6 @@ ON CONFLICT (run_id, start_ts) DO UPDATE SET
     end_ts = excluded.end_ts,
     facets_json = excluded.facets_json,
     parent_run_id = excluded.parent_run_id,
-    parent_process_id = excluded.parent_process_id
+    parent_process_id = excluded.parent_process_id,
+    historical = excluded.historical
 WHERE stored.organisation_id = excluded.organisation_id

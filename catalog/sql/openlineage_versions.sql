@@ -44,3 +44,4 @@ ON CONFLICT (dataset_id, version_tag, partition_key) DO UPDATE SET
 WHERE known.idempotency_key LIKE 'openlineage/%'
   AND (known.produced_by_run_id = excluded.produced_by_run_id
        OR (excluded.produced_at, excluded.produced_by_run_id) < (known.produced_at, known.produced_by_run_id))
+RETURNING known.dataset_version_id

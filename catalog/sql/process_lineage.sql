@@ -7,22 +7,7 @@ WITH RECURSIVE walk AS (
     CROSS JOIN LATERAL (
         SELECT array_agg(id) AS ids
         FROM (
-            SELECT id
-            FROM (
-                SELECT edge.target_id AS id
-                FROM catalog.lineage_edge edge
-                WHERE NOT %(up)s::boolean
-                  AND edge.source_id = ANY (walk.frontier)
-                  AND edge.edge_role IN ('CONSUMES', 'PRODUCES')
-                  AND edge.valid_from <= %(at)s AND (edge.valid_to IS NULL OR edge.valid_to > %(at)s)
-                UNION ALL
-                SELECT edge.source_id
-                FROM catalog.lineage_edge edge
-                WHERE %(up)s::boolean
-                  AND edge.target_id = ANY (walk.frontier)
-                  AND edge.edge_role IN ('CONSUMES', 'PRODUCES')
-                  AND edge.valid_from <= %(at)s AND (edge.valid_to IS NULL OR edge.valid_to > %(at)s)
-            ) reached
+            SELECT far AS id FROM catalog.process_steps(walk.frontier, %(up)s, %(at)s)
             EXCEPT
             SELECT unnest(walk.seen)
             LIMIT greatest(%(nodes)s - cardinality(walk.seen), 0)

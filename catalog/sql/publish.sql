@@ -6,7 +6,7 @@ WITH draft AS MATERIALIZED (
         ordinal int, dataset text, partition_key text, version_tag text, path text, format text, schema_hash text,
         row_count bigint, byte_size bigint, file_count int, checksum text, idempotency_key text,
         expected_generation int, inputs uuid[], checks jsonb, block_reason text, statistics jsonb, code_version text,
-        fingerprint text, quarantine_path text, quarantine_rows bigint, metadata_json jsonb
+        fingerprint text, quarantine_path text, quarantine_rows bigint, metadata_json jsonb, lineage_hash text
     )
     JOIN catalog.dataset ON dataset.organisation_id = %(organisation)s AND dataset.full_name = item.dataset
 ), run AS MATERIALIZED (
@@ -77,11 +77,11 @@ WITH draft AS MATERIALIZED (
     INSERT INTO catalog.dataset_version (
         dataset_version_id, organisation_id, dataset_id, partition_key, version_tag, path, format, row_count, byte_size,
         file_count, checksum, schema_hash, code_version, fingerprint, produced_by_run_id, idempotency_key, outcome,
-        reason, quarantine_path, quarantine_rows, statistics, metadata_json, produced_at
+        reason, quarantine_path, quarantine_rows, statistics, metadata_json, lineage_hash, produced_at
     )
     SELECT version_id, %(organisation)s, dataset_id, partition_key, version_tag, path, format, row_count, byte_size,
            file_count, checksum, schema_hash, code_version, fingerprint, %(run_id)s, idempotency_key, outcome,
-           reason, quarantine_path, quarantine_rows, statistics, metadata_json, now
+           reason, quarantine_path, quarantine_rows, statistics, metadata_json, lineage_hash, now
     FROM fresh
 ), version_input AS (
     INSERT INTO catalog.version_input (dataset_version_id, input_version_id, organisation_id)

@@ -1,1 +1,10 @@
-DELETE FROM catalog.dataset_name WHERE organisation_id = %(organisation)s
+-- Names under which versions say where their columns come from do not come from events, and stay.
+DELETE FROM catalog.dataset_name named
+WHERE organisation_id = %(organisation)s
+  AND NOT EXISTS (
+      SELECT FROM catalog.column_lineage said
+      WHERE said.via = 'plan' AND named.name_id IN (said.target_name_id, said.source_name_id)
+  )
+  AND NOT EXISTS (
+      SELECT FROM catalog.column_lineage_said said WHERE said.via = 'plan' AND said.target_name_id = named.name_id
+  )

@@ -12,9 +12,9 @@ WITH run AS (
 ), facet AS (
     DELETE FROM catalog.facet WHERE organisation_id = %(organisation)s
 ), columns AS (
-    DELETE FROM catalog.column_lineage WHERE organisation_id = %(organisation)s
+    DELETE FROM catalog.column_lineage WHERE organisation_id = %(organisation)s AND via <> 'plan'
 ), said AS (
-    DELETE FROM catalog.column_lineage_said WHERE organisation_id = %(organisation)s
+    DELETE FROM catalog.column_lineage_said WHERE organisation_id = %(organisation)s AND via <> 'plan'
 ), assertion AS (
     DELETE FROM catalog.dataset_assertion WHERE organisation_id = %(organisation)s
 ), measured AS (

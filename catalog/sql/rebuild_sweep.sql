@@ -14,3 +14,4 @@ WHERE organisation_id = %(organisation)s
   AND NOT EXISTS (SELECT FROM catalog.dataset_pin pin WHERE dataset.dataset_id IN (pin.dataset_id, pin.consumer_id))
   AND NOT EXISTS (SELECT FROM catalog.sla WHERE sla.dataset_id = dataset.dataset_id)
   AND NOT EXISTS (SELECT FROM catalog.quality_check_def def WHERE def.dataset_id = dataset.dataset_id)
+  AND NOT EXISTS (SELECT FROM catalog.cleared_column cleared WHERE cleared.dataset_id = dataset.dataset_id)

@@ -1,4 +1,10 @@
--- catalog.schema.SENSITIVE has the same tags.
+-- catalog.schema.SENSITIVE has the same tags. An owner's clearing outdoes all but the declaration.
+WITH inherited AS MATERIALIZED (
+    SELECT *
+    FROM catalog.inherited_columns(%(organisation)s, ARRAY(
+        SELECT dataset_id FROM catalog.dataset
+        WHERE organisation_id = %(organisation)s AND full_name = ANY (%(datasets)s)))
+)
 SELECT full_name, ARRAY(
     SELECT item ->> 'name'
     FROM jsonb_array_elements(dataset.columns) AS item
@@ -16,7 +22,14 @@ SELECT full_name, ARRAY(
             CASE jsonb_typeof(column_metadata -> 'tags') WHEN 'array' THEN column_metadata -> 'tags' ELSE '[]' END
         ) AS tag
         WHERE lower(tag) IN ('pii', 'sensitive')
-    )
+      )
+      AND NOT EXISTS (
+        SELECT FROM catalog.cleared_column cleared
+        WHERE cleared.dataset_id = dataset.dataset_id AND cleared.column_name = stored.column_name
+          AND cleared.withdrawn_at IS NULL
+      )
+    UNION
+    SELECT inherited.column_name FROM inherited WHERE inherited.dataset_id = dataset.dataset_id
 ) AS columns
 FROM catalog.dataset
 WHERE organisation_id = %(organisation)s AND full_name = ANY (%(datasets)s)

@@ -1,16 +1,20 @@
--- Datasets that have an SLA, and when the newest of what is published of them was written.
-SELECT dataset.dataset_id, dataset.full_name AS key, dataset.owners, sla.definition AS sla, published.newest_at,
-       published.newest_tag
-FROM catalog.sla
-JOIN catalog.dataset USING (dataset_id)
-LEFT JOIN LATERAL (
-    SELECT max(version.produced_at) AS newest_at,
-           (array_agg(version.version_tag ORDER BY version.produced_at DESC, version.dataset_version_id))[1] AS newest_tag
-    FROM catalog.published_pointer pointer
-    JOIN catalog.dataset_version version USING (dataset_version_id)
-    WHERE pointer.dataset_id = dataset.dataset_id
-) published ON true
-WHERE dataset.organisation_id = %(organisation)s
-  AND dataset.full_name > %(after)s
-ORDER BY dataset.full_name
+SELECT CASE WHEN promise.dataset_id IS NULL THEN 'PROCESS' ELSE 'DATASET' END AS subject_type, subject.key, promise.dataset_id,
+       promise.process_id, subject.owners, promise.kind, promise.ordinal, promise.state, promise.since, promise.reason,
+       promise.deadline, promise.partition_key AS partition, promise.met_at, promise.newest_at, promise.chance,
+       promise.expected_at, promise.expected_from, promise.expected_to, promise.waits_for, promise.waits_minutes,
+       promise.incident_id, promise.definition
+FROM catalog.sla_promise promise
+CROSS JOIN LATERAL (
+    SELECT full_name AS key, owners FROM catalog.dataset WHERE dataset_id = promise.dataset_id
+    UNION ALL
+    SELECT process_key, owners FROM catalog.process WHERE process_id = promise.process_id
+) subject
+WHERE promise.organisation_id = %(organisation)s
+  AND (cardinality(%(states)s::text[]) = 0 OR promise.state = ANY (%(states)s))
+  AND (cardinality(%(kinds)s::text[]) = 0 OR promise.kind = ANY (%(kinds)s))
+  AND (cardinality(%(keys)s::text[]) = 0 OR subject.key = ANY (%(keys)s))
+  AND (%(domain)s::text IS NULL OR catalog.domain_of(subject.key) = %(domain)s)
+  AND (%(owner)s::text IS NULL OR %(owner)s = ANY (subject.owners))
+  AND (subject.key, promise.kind, promise.ordinal) > (%(key)s::text COLLATE "C", %(kind)s::text COLLATE "C", %(ordinal)s::int)
+ORDER BY subject.key, promise.kind, promise.ordinal
 LIMIT %(limit)s

@@ -10,7 +10,8 @@
 #
 # FACT=VALUE is text, or a number where it has to be one; FACT:=JSON is sent as it is.
 # HEADRACE_URL is where it goes (http://host:3100), or HEADRACE_COMPLETIONS, a folder. What cannot be delivered is kept
-# in HEADRACE_SPOOL and delivered by a later call. Nothing here fails or holds up the job: a call takes at most
+# in HEADRACE_SPOOL and delivered by a later call. HEADRACE_TOKEN is sent along: the token of the run, or of a service.
+# Nothing here fails or holds up the job: a call takes at most
 # HEADRACE_TIMEOUT seconds (3), writes what is wrong to stderr in one line, and exits with 0; run exits as its command.
 
 # Each in a subshell, so that neither its variables nor the caller's `set -e` reach the other.
@@ -416,10 +417,17 @@ _headrace_send() {
     _headrace_post "$_headrace_body" || {
         [ "$_headrace_http" = 413 ] && [ "$_headrace_sent" -eq 1 ] || return
         _headrace_refused=" 1 "
+        _headrace_others=
     }
     _headrace_sent=0
     for _headrace_name in $_headrace_names; do
         _headrace_sent=$((_headrace_sent + 1))
+        case $_headrace_others in
+            *" $_headrace_sent "*)
+                _headrace_complain "$_headrace_spool/$_headrace_name is of another run than the token, and waits"
+                continue
+                ;;
+        esac
         case $_headrace_refused in
             *" $_headrace_sent "*)
                 mkdir -p -m 700 "$_headrace_spool/refused"
@@ -435,24 +443,28 @@ _headrace_send() {
 _headrace_post() {
     _headrace_body=$1
     set --
-    if [ -n "${HEADRACE_INTAKE_TOKEN-}" ]; then
+    _headrace_token=${HEADRACE_TOKEN:-${HEADRACE_INTAKE_TOKEN-}}
+    if [ -n "$_headrace_token" ]; then
         # In a file: everybody on the machine sees what is on a command line.
         (
             umask 077
-            _headrace_put "$_headrace_spool" .curl "header = \"Authorization: Bearer $(printf '%s' "$HEADRACE_INTAKE_TOKEN" |
+            _headrace_put "$_headrace_spool" ".curl.$$" "header = \"Authorization: Bearer $(printf '%s' "$_headrace_token" |
                 sed 's/[\\"]/\\&/g')\""
         )
-        set -- --config "$_headrace_spool/.curl"
+        set -- --config "$_headrace_spool/.curl.$$"
     fi
     _headrace_answer=$(printf '%s' "$_headrace_body" | curl --silent --show-error --max-time "${HEADRACE_TIMEOUT:-3}" \
         --header 'Content-Type: application/x-ndjson' --data-binary @- --write-out '\n%{http_code}' "$@" \
         "${HEADRACE_URL%/}/api/v1/events" 2>&1)
+    rm -f "$_headrace_spool/.curl.$$"
     _headrace_http=${_headrace_answer##*"$_headrace_newline"}
     _headrace_answer=${_headrace_answer%"$_headrace_newline"*}
     case $_headrace_http$_headrace_answer in
         202*'"rejected"'* | 400*'"rejected"'*)
             _headrace_refused=" $(printf '%s' "$_headrace_answer" | tr '{},' '\n\n\n' |
                 sed -n 's/^ *"line" *: *\([0-9][0-9]*\) *$/\1/p' | tr '\n' ' ')"
+            _headrace_others=" $(printf '%s' "$_headrace_answer" | tr -d ' \n' |
+                sed -n 's/.*"not_yours":\[\([0-9,]*\)\].*/\1/p' | tr ',' ' ') "
             ;;
         413*)
             _headrace_answer="it is too large"

@@ -11,7 +11,7 @@ from sqlalchemy import Engine
 from catalog.errors import UnknownRun
 from catalog.ingestion import ingest
 from catalog.records import RunState
-from catalog.retention import archive, archived_events, events, past, runs
+from catalog.retention import archive, archived_events, events, runs, visible
 from catalog.retention.files import Archive
 from tests.catalog.test_archiving import nights, told
 
@@ -110,7 +110,7 @@ def test_a_file_that_is_replaced_while_it_is_read_is_read_in_its_new_place(
 ) -> None:
     expected = runs(years)
     calls = 0
-    original = past.kept
+    original = visible.kept
 
     def outdated(*arguments, **given):
         nonlocal calls
@@ -122,6 +122,6 @@ def test_a_file_that_is_replaced_while_it_is_read_is_read_in_its_new_place(
 
         return [replace(file, location=f"{file.location}.gone") for file in files]
 
-    monkeypatch.setattr(past, "kept", outdated)
+    monkeypatch.setattr(visible, "kept", outdated)
     assert runs(years) == expected
     assert calls == 2

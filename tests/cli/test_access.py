@@ -10,7 +10,10 @@ from catalog.access.authentication import caller_of
 from catalog.access.callers import ROLES, Permission, Role
 from catalog.access.errors import Unauthenticated
 from catalog.access.issuers import issuer
+from catalog.ingestion import run_ids
+from catalog.records import RunState
 from settings import settings
+from tests.catalog.said import said
 
 
 def test_a_role_is_given_listed_and_taken(engine, invoke, ask):
@@ -69,6 +72,16 @@ def test_a_run_gets_a_token(engine, invoke):
         {"mart/delays"},
         {"raw/flights"},
     )
+
+
+def test_a_run_of_another_system_gets_a_token_by_its_number(engine, invoke):
+    words = ("access", "task-token", "4711", "--process", "LOAD_FLIGHTS", "--output", "ops/flights")
+    result = invoke(*words)
+    assert result.exit_code == 0, result.output
+    [run] = run_ids(engine, [said("LOAD_FLIGHTS", RunState.RUNNING, run="4711")])
+    assert caller_of(engine, None, result.stdout.strip()).capability.run_id == run
+    assert "is no run id" in invoke("access", "task-token", "4711").output
+    assert "is no technology" in invoke(*words, "--technology", "COBOL").output
 
 
 def test_a_user_of_this_machine_gets_a_token(engine, invoke, monkeypatch):

@@ -63,6 +63,8 @@ def test_datasets_row(shop: Engine, ask: Ask) -> None:
         "partitions": None,
         "status": "ACTIVE",
         "declared_at": None,
+        "known_columns": None,
+        "lineage_columns": None,
     }
 
 
@@ -192,7 +194,9 @@ def test_lineage_complaints(stocked: Stocked, invoke: Invoke) -> None:
     assert "shop/raw has no version published by 2001-01-01T00:00:00+00:00" in too_early
     both = invoke("lineage", "shop/raw", "--version", "raw-1", "--as-of", "2001-01-01")
     assert "give --version or --as-of, not both" in complaint(both, 2)
-    assert "give --dot or --json, not both" in complaint(invoke("lineage", "shop/raw", "--dot", "--json"), 2)
+    assert "give one of --dot, --json and --html" in complaint(
+        invoke("lineage", "shop/raw", "--dot", "--json"), 2
+    )
     wrong = complaint(invoke("lineage", "shop/raw", "--as-of", "yesterday"), 2)
     assert "'yesterday' is not a time; write 2026-11-28" in wrong
 

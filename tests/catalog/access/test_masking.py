@@ -11,6 +11,7 @@ from catalog.access.callers import Permission, Role
 from catalog.access.masking import MASK, masked
 from catalog.access.redaction import redacted
 from catalog.acting import acting_for
+from catalog.api.showing import shown, shown_whole
 from catalog.database import transaction
 from catalog.publishing import publish
 from catalog.queries import to_json
@@ -211,12 +212,77 @@ def test_events_are_masked_by_their_facets(people):
     assert seen(people, caller(Role.PLATFORM_ADMIN), {"payload": event})["payload"] == event
 
 
-def test_a_password_is_shown_to_nobody(people):
-    document = {"dataset": "mart/delays", "location": "jdbc:postgresql://bob:hunter2@db/x?password=hunter3"}
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"dataset": "mart/delays", "location": "jdbc:postgresql://bob:hunter2@db/x?password=hunter3"},
+        {"dataset": "mart/delays", "metadata": {"options": {"password": "hunter2", "user": "bob"}}},
+        {
+            "key": "mart/delays",
+            "description": "read it with PASSWORD=hunter2",
+            "tags": {"by": "Bearer hunter2hunter2"},
+        },
+        {"nodes": [{"key": "jdbc:db2://bob:hunter2@host#T"}]},
+    ],
+)
+def test_a_password_is_shown_to_nobody(people, document):
     for by in (CONSUMER, caller(Role.PLATFORM_ADMIN)):
-        shown = seen(people, by, document)["location"]
-        assert "hunter" not in shown
-        assert shown.startswith("jdbc:postgresql://bob:")
+        with acting_for(acting_of("default")):
+            answers = shown(people, by, document), shown_whole(document)
+        for answer in answers:
+            assert b"hunter" not in answer.body
+            assert MASK.encode() in answer.body
+    assert b"bob" in answers[0].body or b"by" in answers[0].body
+
+
+def test_why_an_attempt_failed_is_for_those_who_may_read_what_is_sensitive(people):
+    attempt = {
+        "number": 1,
+        "reason": "ValueError: ann@example.com",
+        "failure_kind": "CODE",
+        "state": "FAILED",
+    }
+    report = {"process_key": "crm/people", "attempts": [attempt], "outputs": [{"reason": "superseded"}]}
+    hidden = seen(people, CONSUMER, report)
+    assert hidden["attempts"] == [{**attempt, "reason": MASK}]
+    assert hidden["outputs"] == report["outputs"]
+    assert seen(people, caller(Role.DATA_OWNER, domain="crm"), report) == report
+    assert seen(people, caller(Role.DATA_OWNER, domain="mart"), report) == hidden
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"key": "crm/people", "kind": "RUN_FAILED"},
+        {"cause_type": "DATASET", "cause": "crm/people", "run_id": str(uuid4())},
+    ],
+)
+def test_alerts_and_incidents_do_not_say_it_either(people, told):
+    told = {**told, "reason": "ValueError: ann@example.com"}
+    assert seen(people, CONSUMER, [told]) == [{**told, "reason": MASK}]
+    assert seen(people, caller(Role.DATA_OWNER, domain="crm"), [told]) == [told]
+    late = {"key": "crm/people", "kind": "LATE", "reason": "nothing came by 06:00"}
+    assert seen(people, CONSUMER, [late]) == [late]
+
+
+def test_how_a_column_is_made_is_text_of_a_query(people):
+    edge = {
+        "source_key": "raw/flights",
+        "target_key": "crm/people",
+        "process": "crm/people",
+        "description": "iff(email = 'ann@example.com', 1, 0)",
+        "masking": False,
+    }
+    assert seen(people, CONSUMER, {"edges": [edge]})["edges"][0]["description"] == MASK
+    assert seen(people, caller(Role.DATA_OWNER, domain="crm"), {"edges": [edge]}) == {"edges": [edge]}
+
+
+def test_what_else_is_kept_of_a_dataset_is_hidden_where_a_column_is_sensitive(people):
+    kept = {"options": {"dbtable": "(SELECT 1)"}, "text": "ann@example.com"}
+    hidden = seen(people, CONSUMER, {"dataset": "crm/people", "metadata": kept})
+    assert hidden["metadata"] == {"options": MASK, "text": MASK}
+    plain = seen(people, CONSUMER, {"dataset": "mart/delays", "metadata": {**kept, "query": SQL}})
+    assert plain["metadata"] == {**kept, "query": MASK}
 
 
 def test_a_run_sees_where_its_own_datasets_are(people):

@@ -154,6 +154,25 @@ def test_nobody_reports_as_a_process_of_another_domain(two):
     ]
 
 
+def test_nobody_tells_of_a_job_that_writes_nothing_of_his(two):
+    mart, crm = (service(Permission.REPORT, domain=domain) for domain in ("mart", "crm"))
+    job = {"namespace": "airflow", "name": "people", "facets": {"ownership": {"owners": [{"name": "eve"}]}}}
+    with transaction(two) as cursor:
+        cursor.execute(
+            "UPDATE catalog.process SET process_key = 'airflow#people' "
+            "WHERE process_key = 'crm/people' AND organisation_id = %s",
+            [organisation_id()],
+        )
+    said = event(uuid4(), job=job)
+    design = {"job": job, "outputs": []}
+    refused = "the job airflow#people writes crm/people and nothing that this token may report"
+    assert why(two, mart, said, design) == [refused, refused]
+    assert why(two, crm, said, design) == [None, None]
+    run_id = uuid4()
+    by = caller_of(two, None, issue_task_token(two, run_id, ["mart/delays"], by="test"))
+    assert why(two, by, event(run_id, job=job)) == [refused]
+
+
 @pytest.fixture
 def task(two):
     run_id = uuid4()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 import hypothesis
@@ -15,6 +16,7 @@ from sqlalchemy import Engine
 
 from catalog.access.callers import Permission
 from catalog.access.tokens import issue_service_token
+from catalog.alerts.heartbeat import ALERTS, JUDGING, beat
 from catalog.api.app import routed
 from catalog.api.security import ORGANISATION
 from tests.catalog.api.serving import served
@@ -42,6 +44,8 @@ def document(app: FastAPI) -> Iterator[BaseSchema]:
 @pytest.mark.slow
 def test_answers_whatever_is_sent(document: BaseSchema, catalog: Engine, run_id: UUID) -> None:
     token = issue_service_token(catalog, "fuzz", tuple(Permission), by="test")
+    for sensor in (JUDGING, ALERTS):  # without which the service says, rightly, that alerts are not at work
+        beat(catalog, sensor, datetime.now(UTC), silent_after=timedelta(days=1))
     headers = {"Authorization": f"Bearer {token}"}
     known = {"dataset": "mart/delays", "process": "mart/delays", "tag": "second", "run_id": str(run_id)}
     for method, path in _OPERATIONS:

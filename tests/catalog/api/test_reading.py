@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -13,6 +14,7 @@ from catalog.access.callers import Permission
 from catalog.database import transaction
 from catalog.records import CheckStatus, DatasetRecord, ProcessRecord, Technology
 from catalog.registry import register
+from catalog.sla.tick import evaluate
 from tests.catalog.api.conftest import OTHER, Ask, put
 
 
@@ -174,12 +176,23 @@ def test_tells_of_processes_and_runs(reader: TestClient, run_id: UUID) -> None:
 
 
 def test_tells_how_slas_are_kept(reader: TestClient, catalog: Engine, run_id: UUID) -> None:
+    now = datetime.now(UTC)
+    assert all_of(reader, "sla/status") == []  # nobody has judged yet
+    evaluate(catalog, now)
     [standing] = all_of(reader, "sla/status")
-    assert (standing["key"], standing["state"], standing["newest_tag"]) == ("mart/delays", "FRESH", "second")
-    with transaction(catalog) as cursor:
-        cursor.execute("UPDATE catalog.dataset_version SET produced_at = '2026-01-01Z'")
+    assert (standing["key"], standing["kind"], standing["state"]) == ("mart/delays", "AGE", "ON_TRACK")
+    evaluate(catalog, now + timedelta(hours=2))
     assert [row["key"] for row in all_of(reader, "sla/status", state="LATE")] == ["mart/delays"]
-    assert all_of(reader, "sla/status", state=["FRESH", "NEVER"]) == []
+    assert all_of(reader, "sla/status", state=["ON_TRACK", "UNKNOWN"]) == []
+    assert all_of(reader, "sla/status", domain="raw") == []
+    assert len(all_of(reader, "sla/status", owner="team:data", kind="AGE", key="mart/delays")) == 1
+    [incident] = got(reader, "sla/incidents")
+    assert incident["cause"] == "mart/delays"
+    assert [row["key"] for row in incident["downstream"]] == ["mart/report"]
+    until = (now + timedelta(hours=3)).isoformat()
+    history = got(reader, "sla/history", key="mart/delays", until=until)
+    assert [row["state"] for row in history["changes"]] == ["LATE", "ON_TRACK"]
+    assert reader.get("/api/v1/sla/history", params={"key": "mart/report"}).status_code == 404
 
 
 @pytest.mark.parametrize(
@@ -238,6 +251,8 @@ def test_shows_each_only_his_own(ask: Ask, run_id: UUID) -> None:
     assert [row["key"] for row in all_of(narrow, "dataset")] == ["raw/flights"]
     assert [row["key"] for row in got(narrow, "search", q="flights")["items"]] == ["raw/flights"]
     assert narrow.get("/api/v1/dataset/mart/delays").status_code == 404
+    assert all_of(narrow, "sla/status") == []
+    assert got(narrow, "sla/incidents") == []
     hit = got(narrow, "dataset/raw/flights/impact")
     assert [row["key"] for row in hit["items"] if row["kind"] == "DATASET"] == []
 

@@ -14,7 +14,6 @@ from fastapi import FastAPI
 from openlineage.client import OpenLineageClient
 from openlineage.client.event_v2 import InputDataset, Job, OutputDataset, Run, RunEvent, RunState
 from openlineage.client.facet_v2 import schema_dataset
-from openlineage.client.transport.http import ApiKeyTokenProvider, HttpConfig, HttpTransport
 from sqlalchemy import Engine
 from starlette.testclient import TestClient
 
@@ -66,12 +65,73 @@ def test_takes_what_is_packed(reporter: TestClient) -> None:
         ({"inputs": [{"namespace": "db"}]}, "body.inputs[0].name"),
         ({"inputs": {}}, "body.inputs"),
         ({"schemaURL": "https://openlineage.io/spec/9-0-0/OpenLineage.json"}, "body.schemaURL"),
+        ({"eventTime": "0001-01-01T00:00:00Z"}, "body.eventTime"),
+        ({"eventTime": 5}, "body.eventTime"),
+        ({"job": {"namespace": "etl", "name": "a\ud800b"}}, "body.job.name"),
+        ({"job": {"namespace": "etl", "name": "load", "facets": {"x": 5}}}, "body.job.facets.x"),
+        ({"inputs": [{"namespace": "db", "name": "n" * 2000}]}, "body.inputs[0].name"),
+        ({"outputs": [{"namespace": "db", "name": str(n)} for n in range(5001)]}, "body.outputs"),
+        (
+            {
+                role: [{"namespace": "db", "name": f"{role}{n}"} for n in range(300)]
+                for role in ("inputs", "outputs")
+            },
+            "body.outputs",
+        ),
     ],
 )
 def test_names_the_field_that_is_wrong(reporter: TestClient, change: dict, field: str) -> None:
-    answer = reporter.post("/api/v1/lineage", json=run_event() | change)
+    body = json.dumps(run_event() | change)  # which writes half of a surrogate pair as \\ud800
+    answer = reporter.post("/api/v1/lineage", content=body, headers={"Content-Type": "application/json"})
     assert answer.status_code == 422, answer.text
     assert answer.json()["errors"][0]["field"] == field
+
+
+def test_takes_many_pairs_that_a_facet_explains(reporter: TestClient) -> None:
+    names = {
+        role: [{"namespace": "db", "name": f"{role}{n}"} for n in range(300)]
+        for role in ("inputs", "outputs")
+    }
+    entries = [
+        {"type": "DATASET", **output, "inputs": [{"type": "DATASET", **source}]}
+        for source, output in zip(names["inputs"], names["outputs"], strict=True)
+    ]
+    lineage = {
+        "_producer": "https://example.com/producer",
+        "_schemaURL": "https://openlineage.io/spec/facets/1-0-0/LineageFacet.json",
+        "entries": entries,
+    }
+    job = {"namespace": "etl", "name": "load", "facets": {"lineage": lineage}}
+    answer = reporter.post("/api/v1/lineage", json=run_event() | names | {"job": job})
+    assert answer.status_code == 200, answer.text
+
+
+def test_loads_history(reporter: TestClient, catalog: Engine) -> None:
+    event = run_event()
+    for path, body in (
+        ("lineage", event),
+        ("lineage/batch", [run_event()]),
+        (
+            "run_event",
+            {key: event[key] for key in ("eventType", "eventTime", "job")} | {"run": {"runId": str(uuid4())}},
+        ),
+    ):
+        answer = reporter.post(f"/api/v1/{path}", params={"historical": True}, json=body)
+        assert answer.status_code == 200, answer.text
+    assert reporter.get(f"/api/v1/run/{event['run']['runId']}").json()["run"]["historical"] is True
+    with transaction(catalog) as cursor:
+        kept = cursor.execute("SELECT historical FROM catalog.reported_event").fetchall()
+    assert [row["historical"] for row in kept] == [True] * 3
+    assert reporter.post("/api/v1/lineage", json=event).json()["result"] == "STORED"
+    assert reporter.get(f"/api/v1/run/{event['run']['runId']}").json()["run"]["historical"] is False
+    assert reporter.post("/api/v1/lineage", params={"historical": "perhaps"}, json=event).status_code == 422
+
+
+@pytest.mark.parametrize("body", [b"[" * 100_000, b'{"a": "\xe9"}', b'{"a": ' + b"9" * 6000 + b"}"])
+def test_says_that_an_adapters_body_cannot_be_read(reporter: TestClient, body: bytes) -> None:
+    answer = reporter.post("/api/v1/run_event", content=body, headers={"Content-Type": "application/json"})
+    assert answer.status_code == 400, answer.text
+    assert answer.json()["errors"][0]["field"] == "body"
 
 
 def test_stores_the_good_part_of_a_batch(reporter: TestClient, catalog: Engine) -> None:
@@ -143,7 +203,7 @@ def test_takes_the_adapters_form(reporter: TestClient, catalog: Engine) -> None:
 def test_stores_together_what_comes_together(catalog: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     batches: list[list[object]] = []
 
-    def slow(_: Engine, organisation: UUID, events: list[object]) -> list[Outcome]:
+    def slow(_: Engine, organisation: UUID, events: list[object], *, historical: bool) -> list[Outcome]:
         assert organisation == organisation_id()
         batches.append(list(events))
         time.sleep(0.05)
@@ -173,32 +233,64 @@ def address(app: FastAPI) -> Iterator[str]:
         yield address
 
 
-def test_takes_what_openlineages_own_client_sends(address: str, catalog: Engine, reader: TestClient) -> None:
-    token = issue_service_token(catalog, "client", [Permission.REPORT], by="test")
-    client = OpenLineageClient(
-        transport=HttpTransport(HttpConfig(url=address, auth=ApiKeyTokenProvider({"api_key": token})))
-    )
-    run = str(uuid4())
+def _events(run: str) -> list[RunEvent]:
     columns = [schema_dataset.SchemaDatasetFacetFields("id", "bigint")]
-    for state in (RunState.COMPLETE, RunState.START):
-        client.emit(
-            RunEvent(
-                eventType=state,
-                eventTime="2026-11-01T00:00:00Z" if state is RunState.START else "2026-11-01T01:00:00Z",
-                run=Run(runId=run),
-                job=Job(namespace="etl", name="load"),
-                producer="https://example.com/producer",
-                inputs=[InputDataset(namespace="db", name="source")],
-                outputs=[
-                    OutputDataset(
-                        namespace="db",
-                        name="target",
-                        facets={"schema": schema_dataset.SchemaDatasetFacet(columns)},
-                    )
-                ],
-            )
+    return [
+        RunEvent(
+            eventType=state,
+            eventTime=time,
+            run=Run(runId=run),
+            job=Job(namespace="etl", name="load"),
+            producer="https://example.com/producer",
+            inputs=[InputDataset(namespace="db", name="source")],
+            outputs=[
+                OutputDataset(
+                    namespace="db",
+                    name="target",
+                    facets={"schema": schema_dataset.SchemaDatasetFacet(columns)},
+                )
+            ],
         )
+        for state, time in (
+            (RunState.COMPLETE, "2026-11-01T01:00:00Z"),
+            (RunState.START, "2026-11-01T00:00:00Z"),
+        )
+    ]
+
+
+@pytest.mark.parametrize(
+    "transport",
+    [
+        {"type": "http"},
+        {"type": "http", "compression": "gzip"},
+        {"type": "async_http"},
+        {"type": "async_http", "compression": "gzip", "max_concurrent_requests": 5},
+        {"type": "composite", "transports": [{"type": "http"}, {"type": "async_http"}]},
+    ],
+    ids=lambda each: "-".join(map(str, each.values()))[:20],
+)
+def test_takes_what_openlineages_own_client_sends(
+    address: str, catalog: Engine, reader: TestClient, transport: dict
+) -> None:
+    token = issue_service_token(catalog, "client", [Permission.REPORT], by="test")
+    to = {"url": address, "auth": {"type": "api_key", "apiKey": token}}
+    each = [one | to for one in transport.pop("transports", [])]
+    config = transport | ({"transports": each} if each else to)
+    client = OpenLineageClient(config={"transport": config})
+    run = str(uuid4())
+    for event in _events(run):
+        client.emit(event)
+    assert client.close(timeout=30)
     told = reader.get(f"/api/v1/run/{run}").json()["run"]
     assert (told["state"], told["started_at"]) == ("SUCCESS", "2026-11-01T00:00:00Z")
     target = reader.get("/api/v1/dataset/named", params={"namespace": "db", "name": "target"}).json()
     assert target["dataset"]["columns"][0]["name"] == "id"
+    assert count(catalog, "run_event") == 2
+
+
+def test_openlineages_own_client_is_told_why_an_event_is_refused(address: str, catalog: Engine) -> None:
+    token = issue_service_token(catalog, "client", [Permission.READ], by="test")
+    to = {"type": "http", "url": address, "auth": {"type": "api_key", "apiKey": token}}
+    client = OpenLineageClient(config={"transport": to})
+    with pytest.raises(Exception, match="403"):
+        client.emit(_events(str(uuid4()))[0])

@@ -141,6 +141,14 @@ def test_nothing_sensitive_is_in_the_exports(filled):
         assert secret not in said
 
 
+def test_no_password_is_in_the_exports(filled):
+    with transaction(filled.engine) as cursor:
+        cursor.execute("UPDATE catalog.dataset SET description = 'see jdbc:db2://bob:hunter2@host'")
+    said = json.dumps([*lines_of(filled), nx.node_link_data(graph_of(filled))])
+    assert "bob:***@host" in said
+    assert "hunter2" not in said
+
+
 def test_every_line_is_what_the_spec_allows(filled):
     for event in lines_of(filled):
         parse(event)

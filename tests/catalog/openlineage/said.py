@@ -118,7 +118,7 @@ _QUERIES = {
                metadata_json
         FROM catalog.process""",
     "runs": """
-        SELECT run_id, process_key, start_ts, end_ts, status, parent_run_id, parent_process_id, facets_json
+        SELECT run_id, process_key, start_ts, end_ts, status, parent_run_id, parent_process_id, facets_json, historical
         FROM catalog.process_run JOIN catalog.process USING (process_id)""",
     "attempts": """
         SELECT run_id, attempt, run_start_ts, state, ending, start_ts, end_ts, reason FROM catalog.run_attempt""",
@@ -171,7 +171,12 @@ _QUERIES = {
     "documents": """
         SELECT run_id, reported_run_id, process_id, native, document, first_at, last_at
         FROM catalog.openlineage_run""",
-    "raw": "SELECT event_time, content_hash, run_id, process_key, event_type, intake FROM catalog.run_event",
+    "completions": "SELECT event_key, run, process_key, historical FROM catalog.reported_event "
+    "JOIN catalog.process USING (process_id)",
+    "to tell": "SELECT subject_id, event_key, version_id FROM catalog.announcement",
+    "raw": """
+        SELECT event_time, content_hash, run_id, process_key, event_type, intake, historical
+        FROM catalog.run_event""",
 }
 
 
@@ -190,6 +195,7 @@ def edges(engine: Engine, role: str = "DERIVES") -> set[tuple[str, str]]:
 
 
 _TABLES = """
+announcement reported_event
 dataset_assertion dataset_metrics column_lineage column_lineage_said run_dataset openlineage_run facet version_input
 pointer_move published_pointer dataset_version dataset_schema lineage_edge run_attempt process_run run_event outbox
 dataset_name dataset_name_change dataset process

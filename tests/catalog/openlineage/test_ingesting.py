@@ -26,6 +26,7 @@ from tests.catalog.openlineage.said import (
     run_event,
     tell,
     uuid,
+    wipe,
 )
 
 
@@ -261,3 +262,37 @@ def test_many_may_report_at_once(engine):
     assert len(found["raw"]) == len(events)
     assert len(found["datasets"]) == 1
     assert {row[4] for row in found["runs"]} == {"SUCCESS"}
+
+
+def test_what_is_said_again_of_one_name_is_newer_than_what_was_said_of_the_other(engine):
+    def schema(column):
+        content = facet(fields=[{"name": column, "type": "int"}])
+        return {**content, "_schemaURL": "https://openlineage.io/spec/facets/1-1-1/SchemaDatasetFacet.json"}
+
+    links = facet(identifiers=[{"namespace": "db", "name": "b", "type": "TABLE"}])
+    links["_schemaURL"] = "https://openlineage.io/spec/facets/1-0-1/SymlinksDatasetFacet.json"
+    said = [
+        run_event(minutes=1, outputs=[dataset("a", schema=schema("old"), symlinks=links)]),
+        run_event(run=2, minutes=2, outputs=[dataset("b", schema=schema("new"))]),
+        run_event(run=3, minutes=3, outputs=[dataset("a", schema=schema("old"))]),
+    ]
+    tell(engine, *said)
+    together = contents(engine)
+    assert [row[8][0]["name"] for row in together["datasets"]] == ["old"]
+    wipe(engine)
+    for event in said:
+        tell(engine, event)
+    assert contents(engine) == together
+
+
+def test_of_two_runs_that_say_the_same_of_columns_at_the_same_time_one_is_named_in_any_order(engine):
+    columns = facet(fields={"id": {"inputFields": [{"namespace": "db", "name": "x", "field": "id"}]}})
+    columns["_schemaURL"] = "https://openlineage.io/spec/facets/1-2-0/ColumnLineageDatasetFacet.json"
+    said = [run_event(run=run, outputs=[dataset("y", columnLineage=columns)]) for run in (1, 2, 3)]
+    found = []
+    for order in (said, said[::-1], [said[1], said[0], said[2]]):
+        wipe(engine)
+        for event in order:
+            tell(engine, event)
+        found.append(contents(engine)["columns"])
+    assert found[0] == found[1] == found[2]

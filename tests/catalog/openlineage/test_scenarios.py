@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from catalog import queries
 from catalog.openlineage import Result, rebuild
 from catalog.queries.rows import Direction
+from settings import settings
 from tests.catalog.openlineage.said import SCENARIOS, contents, edges, ingest, recorded, tell, wipe
 
 
@@ -87,3 +89,24 @@ def test_dbts_models_and_tests(engine):
     parents = {row[1]: row[5] is not None for row in contents(engine)["runs"]}
     assert parents.pop("dbt#dbt-run-shop") is False
     assert set(parents.values()) == {True}
+
+
+def test_sparks_listener_reads_and_writes_versions_of_ours(engine):
+    warehouse = settings().warehouse_uri.removeprefix("file://")
+    recorded_at = json.dumps(recorded("spark_listener"))
+    tell(engine, *json.loads(recorded_at.replace("/data/warehouse", warehouse)))
+    assert edges(engine) == {("shop/orders", "shop/sales")}
+    found = contents(engine)
+    assert {row[1] for row in found["datasets"]} == {"shop/orders", "shop/sales"}
+    assert {row[1] for row in found["processes"]} == {
+        "spark#listener",
+        "spark#listener.adaptive_spark_plan.sales",
+        "spark#listener.execute_insert_into_hadoop_fs_relation_command.orders",
+        "spark#listener.map_partitions_parallel_collection",
+    }
+    assert {(row[1], row[4]) for row in found["used"]} == {
+        ("shop/orders", "20261128T041500Z-0a2b3c4d"),
+        ("shop/sales", "20261128T041501Z-1a2b3c4d"),
+    }
+    assert ("shop/sales", "newest", "shop/orders", "id") in {row[:4] for row in found["columns"]}
+    assert found["versions"] == []  # ours are made by what publishes them

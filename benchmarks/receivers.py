@@ -1,0 +1,116 @@
+"""Receivers of alerts on this machine: an HTTP endpoint and a mail server that keep what they get."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from email import message_from_bytes
+from email.header import decode_header, make_header
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from aiosmtpd.controller import Controller
+from aiosmtpd.smtp import SMTP as Server
+from aiosmtpd.smtp import Envelope, Session
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """One message as it arrived; key: by which its receiver knows a second copy. to: the path, or the address."""
+
+    key: str
+    to: str
+    title: str
+    body: str
+    at: float
+    said: dict[str, Any]
+
+
+@dataclass
+class Receiver:
+    """Where it listens and what it got. refuses: it answers that it cannot take anything."""
+
+    port: int = 0
+    received: list[Received] = field(default_factory=list)
+    refuses: bool = False
+
+    @property
+    def known(self) -> list[Received]:
+        """What it got, without second copies."""
+        return list({each.key: each for each in reversed(self.received)}.values())[::-1]
+
+
+@contextmanager
+def http_receiver() -> Iterator[Receiver]:
+    """An endpoint for `json://localhost:PORT/...`."""
+    receiver = Receiver()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            said = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            if not receiver.refuses:
+                key = str(self.headers["Idempotency-Key"])
+                receiver.received.append(
+                    Received(key, self.path, said["title"], said["message"], time.time(), said)
+                )
+            self.send_response(503 if receiver.refuses else 200)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def do_GET(self) -> None:
+            receiver.received.append(Received("", self.path, "", "", time.time(), {}))
+            self.send_response(503 if receiver.refuses else 200)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    receiver.port = server.server_port
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+    thread.start()
+    try:
+        yield receiver
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+@contextmanager
+def mail_receiver() -> Iterator[Receiver]:
+    """A mail server for `mailto://127.0.0.1:PORT?...`."""
+    receiver = Receiver()
+
+    class Handler:
+        async def handle_DATA(self, _: Server, __: Session, envelope: Envelope) -> str:
+            if receiver.refuses:
+                return "451 not now"
+            mail = message_from_bytes(envelope.content or b"")  # type: ignore[arg-type]
+            payload = mail.get_payload(decode=True)
+            body = payload.decode() if isinstance(payload, bytes) else ""
+            title = str(make_header(decode_header(str(mail["Subject"]))))
+            assert len(mail.get_all("Message-ID", [])) == 1
+            for to in envelope.rcpt_tos:
+                key = f"{mail['Message-ID']} {to}"
+                receiver.received.append(Received(key, to, title, body, time.time(), dict(mail.items())))
+            return "250 OK"
+
+    class Listening(Controller):
+        def _trigger_server(self) -> None:
+            """Port 0 is none that could be tried: the one that was given is known now."""
+            self.port = receiver.port = self.server.sockets[0].getsockname()[1]  # type: ignore[union-attr]
+            super()._trigger_server()  # type: ignore[no-untyped-call]
+
+    controller = Listening(Handler(), hostname="127.0.0.1", port=0)
+    controller.start()
+    try:
+        yield receiver
+    finally:
+        controller.stop()

@@ -1,0 +1,89 @@
+"""The words of messages that are about to leave: what the alert says now, with who is hit and the recipient's link."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from psycopg import Cursor
+from sqlalchemy import Engine
+
+from catalog.access.redaction import scrubbed
+from catalog.alerts import rows
+from catalog.alerts.links import link, secret
+from catalog.alerts.records import Alert, Message, Purpose
+from catalog.alerts.rules import Links, Recipient
+from catalog.alerts.wording import SHOWN, Hit, digest, worded
+from catalog.identity import organisation, organisation_id
+from catalog.queries.impact import impact
+from catalog.sla.happenings import SubjectType
+from catalog.sql import statement
+from settings import settings
+
+_FAR = 1000  # steps: as far as it goes
+_MERGED = """
+SELECT * FROM catalog.alert_message WHERE organisation_id = %s AND digest_id = ANY (%s) ORDER BY due_at, message_id
+"""
+
+
+def words_of(
+    engine: Engine, cursor: Cursor[Any], links: Links, messages: Sequence[Message], now: datetime
+) -> dict[UUID, Message]:
+    """The messages with title and body; one that was tried before says again what it said."""
+    fresh = [message for message in messages if message.title is None]
+    told = {message.message_id: message for message in messages}
+    if not fresh:
+        return told
+    parameters = {"organisation": organisation_id(), "messages": [message.message_id for message in fresh]}
+    found = statement("alerts_of_messages").execute(cursor, parameters).fetchall()
+    alerts = {row["alert_id"]: _without_secrets(rows.alert_of(row)) for row in found}
+    digests = _merged(cursor, [each.message_id for each in fresh if each.purpose is Purpose.DIGEST])
+    hits: dict[UUID, Hit] = {}
+    key = secret(settings())
+    for message in fresh:
+        if message.alert_id is None:
+            said = digest(
+                [(alerts[each.alert_id], each) for each in digests[message.message_id] if each.alert_id]
+            )
+        else:
+            alert = alerts[message.alert_id]
+            if alert.alert_id not in hits:
+                hits[alert.alert_id] = hit(engine, alert)
+            address = _link(links, key, alert, message.recipient, now)
+            said = worded(alert, message, links, hit=hits[alert.alert_id], link=address)
+        told[message.message_id] = replace(message, title=said.title, body=said.body)
+    return told
+
+
+def hit(engine: Engine, alert: Alert) -> Hit:
+    """Who suffers: what the incident lists already, and what is computed from its dataset."""
+    named = dict(alert.hit)
+    count = 0
+    if alert.subject.type is SubjectType.DATASET and alert.subject.id is not None:
+        found = impact(engine, alert.subject.id, _FAR, limit=3 * SHOWN)
+        count = found.datasets
+        for reader in found.readers:
+            if reader.kind == "DATASET":
+                named.setdefault(reader.key, reader.owners)
+    return Hit(tuple(named.items()), max(count, len(named)))
+
+
+def _without_secrets(alert: Alert) -> Alert:
+    """What a run says of its failure may hold an address with a password, and goes to services outside."""
+    return replace(alert, facts=scrubbed(dict(alert.facts)))
+
+
+def _link(links: Links, key: str | None, alert: Alert, recipient: Recipient, now: datetime) -> str | None:
+    if links.catalog is None or key is None:
+        return None
+    return link(links.catalog, key, alert.alert_id, organisation(), recipient, now)
+
+
+def _merged(cursor: Cursor[Any], digests: Sequence[UUID]) -> dict[UUID, list[Message]]:
+    found: dict[UUID, list[Message]] = {}
+    for row in cursor.execute(_MERGED, [organisation_id(), list(digests)]) if digests else ():
+        found.setdefault(row["digest_id"], []).append(rows.message_of(row))
+    return found

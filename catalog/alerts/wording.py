@@ -1,0 +1,207 @@
+"""What an alert says: what, since when, why, who else is hit, what to do next, and where to look. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from urllib.parse import quote
+
+from catalog.alerts.records import Alert, Message, Purpose
+from catalog.alerts.rules import Links
+from catalog.sla.happenings import Kind, SubjectType
+
+SHOWN = 10  # of those who are hit, and of the alerts in a digest
+_IS = {
+    Kind.AT_RISK: "is at risk of being late",
+    Kind.LATE: "is late",
+    Kind.MISSED: "was not delivered at all",
+    Kind.RUN_FAILED: "failed",
+    Kind.CHECK_FAILED: "failed a check",
+    Kind.ROW_COUNT_ODD: "has an unusual number of rows",
+    Kind.SCHEMA_CHANGED: "has another schema",
+    Kind.SENSOR_SILENT: "does not tick any more",
+}
+_TITLES = {
+    Purpose.RAISED: "",
+    Purpose.WORSENED: "Now ",
+    Purpose.ESCALATED: "Not acknowledged: ",
+    Purpose.RECOVERED: "Recovered: ",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """Datasets that suffer from it, the nearest first, as (key, owners), and how many there are in all."""
+
+    named: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    count: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A message in words."""
+
+    title: str
+    body: str
+
+
+def worded(
+    alert: Alert, message: Message, links: Links, *, hit: Hit = Hit(), link: str | None = None
+) -> Told:
+    """What the message says. link: where its recipient acknowledges with one click."""
+    over = message.purpose is Purpose.RECOVERED
+    facts = alert.facts
+    head = f"{_TITLES[message.purpose]}{alert.kind} {_subject(alert)}"
+    lines = [
+        (
+            "What",
+            f"{_subject(alert)} {_is(alert)}."
+            + (f" It is over since {_at(alert.closed_at)}." if over else ""),
+        ),
+        ("Since", _since(alert, message.decided_at)),
+        ("Cause", _cause(facts)),
+        ("Expected", _expected(facts) if not over else None),
+        ("Owners", ", ".join(alert.subject.owners) or "nobody is named"),
+        ("Also hit", _hit(hit)),
+        ("Acknowledged", f"by {alert.acknowledged_by}" if alert.acknowledged_by else None),
+        ("Next", None if over else " ".join(_advice(alert))),
+    ]
+    parts = ["\n".join(f"{name}: {text}" for name, text in lines if text)]
+    found = [*_links(alert, links)]
+    if not over and alert.incident_id is not None and alert.acknowledged_by is None:
+        found.append(f"I am at it: {link or f'headrace alerts ack {alert.alert_id}'}")
+    parts += ["\n".join(found)] if found else []
+    return Told(_one_line(head), "\n\n".join(parts))
+
+
+def digest(said: Sequence[tuple[Alert, Message]]) -> Told:
+    """Many messages in one."""
+    lines = [
+        _one_line(
+            f"{_TITLES[message.purpose]}{alert.kind} {_subject(alert)}, {_since(alert, message.decided_at)}"
+        )
+        for alert, message in said[:SHOWN]
+    ]
+    more = [f"and {len(said) - SHOWN} more"] if len(said) > SHOWN else []
+    body = "\n".join(
+        [
+            "More happened than may be told here one by one:",
+            "",
+            *lines,
+            *more,
+            "",
+            "Next: `headrace alerts list` lists them all.",
+        ]
+    )
+    return Told(f"{len(said)} more alerts", body)
+
+
+def _subject(alert: Alert) -> str:
+    partition = alert.facts.get("partition")
+    name = alert.subject.key if alert.subject.type is SubjectType.DATASET else _named(alert)
+    return f"{name} [{partition}]" if partition else name
+
+
+def _named(alert: Alert) -> str:
+    return f"{alert.subject.type.lower()} {alert.subject.key}"
+
+
+def _is(alert: Alert) -> str:
+    return _IS.get(alert.kind, f"is {alert.kind.lower().replace('_', ' ')}")
+
+
+def _since(alert: Alert, now: datetime) -> str:
+    deadline = _time(alert.facts.get("deadline"))
+    due = f", due {_at(deadline)}" if deadline and deadline != alert.at else ""
+    return f"{_at(alert.at)} ({_span(now - alert.at)}){due}"
+
+
+def _cause(facts: Mapping[str, Any]) -> str | None:
+    said = [str(facts["reason"])] if facts.get("reason") else []
+    if facts.get("waits_for"):
+        minutes = facts.get("by_minutes")
+        longer = f", for {float(minutes):.0f} minutes" if isinstance(minutes, int | float) else ""
+        said.append(f"All wait for {facts['waits_for']}{longer}.")
+    if facts.get("check"):
+        rows = f", {facts['failed_rows']:,} rows" if isinstance(facts.get("failed_rows"), int) else ""
+        said.append(f"Check {facts['check']}{rows}.")
+    if facts.get("log_location"):
+        said.append(f"Log: {facts['log_location']}")
+    return " ".join(said) or None
+
+
+def _expected(facts: Mapping[str, Any]) -> str | None:
+    expected = _time(facts.get("expected_at"))
+    if expected is None:
+        return None
+    first, last = _time(facts.get("expected_from")), _time(facts.get("expected_to"))
+    between = f", between {_at(first)} and {_at(last)}" if first and last else ""
+    chance = facts.get("chance")
+    miss = f"; the chance of a miss is {chance:.0%}" if isinstance(chance, int | float) else ""
+    return f"{_at(expected)}{between}{miss}"
+
+
+def _hit(hit: Hit) -> str | None:
+    if not hit.count:
+        return None
+    named = [f"{key} ({', '.join(owners)})" if owners else key for key, owners in hit.named[:SHOWN]]
+    more = hit.count - len(named)
+    return ", ".join(named) + (f" and {more:,} more" if more > 0 else "")
+
+
+def _advice(alert: Alert) -> Iterator[str]:
+    facts, key = alert.facts, alert.subject.key
+    run = facts.get("run_id")
+    match alert.kind:
+        case Kind.AT_RISK | Kind.LATE | Kind.MISSED:
+            if alert.subject.type is SubjectType.DATASET:
+                yield f"`headrace sla explain {key}` says what it waits for."
+            if run:
+                yield f"`headrace why {run}` explains its run."
+        case Kind.RUN_FAILED:
+            yield f"`headrace why {run}` explains it." if run else "Look into its log, then run it again."
+        case Kind.CHECK_FAILED:
+            yield f"Readers keep the version before, if it blocks. `headrace show {key}` shows what failed."
+        case Kind.ROW_COUNT_ODD | Kind.SCHEMA_CHANGED:
+            yield f"Ask its producer whether it is meant so; `headrace show {key}` shows the versions."
+        case Kind.SENSOR_SILENT:
+            yield "See Automation in Dagster's UI, and whether Dagster's daemon runs."
+
+
+def _links(alert: Alert, links: Links) -> Iterator[str]:
+    run = alert.facts.get("dagster_run_id")
+    if links.dagster and run:
+        yield f"Run: {links.dagster}/runs/{quote(str(run))}"
+    if alert.subject.type is SubjectType.DATASET:
+        key = quote(alert.subject.key)
+        if links.dagster:
+            yield f"Asset: {links.dagster}/assets/{key}"
+        if links.catalog:
+            yield f"Catalog: {links.catalog}/api/v1/dataset/{key}"
+
+
+def _time(value: object) -> datetime | None:
+    """A time among the facts, which are JSON. What is none is not worth an alert that never leaves."""
+    try:
+        found = datetime.fromisoformat(value) if isinstance(value, str) else None
+    except ValueError:
+        return None
+    return found if found and found.tzinfo else None
+
+
+def _at(moment: datetime | None) -> str:
+    return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M}Z" if moment else "an unknown time"
+
+
+def _span(length: timedelta) -> str:
+    minutes = int(length.total_seconds() // 60)
+    if minutes < 1:
+        return "just now"
+    return f"{minutes} min ago" if minutes < 120 else f"{minutes // 60} h {minutes % 60} min ago"
+
+
+def _one_line(text: str) -> str:
+    """A title is a header of a mail: what a name may contain must not begin another one."""
+    return " ".join("".join(each if each.isprintable() else " " for each in text).split())[:200]

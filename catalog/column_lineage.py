@@ -1,0 +1,246 @@
+"""Where the columns of one output come from: values, their JSON form, and OpenLineage's columnLineage facet of them."""
+
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any
+
+PRODUCER = "https://github.com/headrace/headrace"
+SCHEMA_URL = (
+    "https://openlineage.io/spec/facets/1-2-0/ColumnLineageDatasetFacet.json#/$defs/ColumnLineageDatasetFacet"
+)
+_PART = re.compile(r"`((?:[^`]|``)+)`|([^.`]+)")
+WHOLE = ""  # in the place of a column: the dataset as a whole
+
+
+class How(StrEnum):
+    """Whether a column's values come from the source, or only depend on it."""
+
+    DIRECT = "DIRECT"
+    INDIRECT = "INDIRECT"
+
+
+class Subtype(StrEnum):
+    """What is done with the source: the first three are DIRECT, the others INDIRECT."""
+
+    IDENTITY = "IDENTITY"
+    TRANSFORMATION = "TRANSFORMATION"
+    AGGREGATION = "AGGREGATION"
+    JOIN = "JOIN"
+    FILTER = "FILTER"
+    GROUP_BY = "GROUP_BY"
+    SORT = "SORT"
+    WINDOW = "WINDOW"
+    CONDITIONAL = "CONDITIONAL"
+
+
+DIRECT = frozenset({Subtype.IDENTITY, Subtype.TRANSFORMATION, Subtype.AGGREGATION})
+
+
+class Origin(StrEnum):
+    """Who knows it: Spark's analysed plan, the tree of the SQL's text, the transform's author, or another producer."""
+
+    PLAN = "PLAN"
+    SQL = "SQL"
+    DECLARED = "DECLARED"
+    REPORTED = "REPORTED"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class ColumnSource:
+    """One way in which an output owes something to a column of an input.
+
+    input: the dataset's key. column: `a`, or `a.b.c` for a field in a struct; '' for the dataset as a whole. masking:
+    what comes out does not show the source's values (a hash, a mask, a count). expression: readable SQL.
+    """
+
+    input: str
+    column: str
+    type: How
+    subtype: Subtype
+    masking: bool = False
+    expression: str = ""
+
+    def __post_init__(self) -> None:
+        """Raises ValueError where the subtype is not one of its type."""
+        if (self.subtype in DIRECT) is not (self.type is How.DIRECT):
+            raise ValueError(f"{self.input}.{self.column}: {self.subtype} is not a way of {self.type}")
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnLineage:
+    """What is known of one output column.
+
+    column: `a`, one for each column; and `a.b` beside for each field of a struct whose fields are known apart. A part
+    of a name that has a dot is in backquotes. No sources and not unknown: a literal, a number of rows, anything that no
+    input column has a part in. unknown: why it cannot be known; `sources` then has what may be in it. confidence: 0 to
+    1, of what is said here.
+    """
+
+    column: str
+    sources: tuple[ColumnSource, ...] = ()
+    unknown: str | None = None
+    confidence: float = 1.0
+    origin: Origin = Origin.PLAN
+
+
+@dataclass(frozen=True, slots=True)
+class LineageOfOutput:
+    """What is known of all columns of one output.
+
+    whole: what all rows owe their being there to (joins, filters, groups, order), INDIRECT each. note: what a reader
+    should know of how this was found, e.g. that time ran out.
+    """
+
+    columns: tuple[ColumnLineage, ...] = ()
+    whole: tuple[ColumnSource, ...] = ()
+    note: str | None = None
+
+    def coverage(self) -> tuple[int, int]:
+        """How many columns are known, and of how many; fields of structs do not count."""
+        whole = [each for each in self.columns if not is_field(each.column)]
+        return sum(each.unknown is None for each in whole), len(whole)
+
+    def possible(self, inputs: Collection[str]) -> "LineageOfOutput":
+        """The same, where anything of these inputs may be in a column of which nothing is known."""
+        anything = tuple(
+            ColumnSource(each, WHOLE, How.DIRECT, Subtype.TRANSFORMATION) for each in sorted(inputs)
+        )
+        columns = tuple(
+            replace(each, sources=anything) if each.unknown is not None and not each.sources else each
+            for each in self.columns
+        )
+        return replace(self, columns=columns)
+
+    def inputs(self) -> frozenset[str]:
+        """All inputs that are named anywhere."""
+        named = {source.input for column in self.columns for source in column.sources}
+        return frozenset(named | {source.input for source in self.whole})
+
+
+def parts(column: str) -> list[str]:
+    """The names in a path: `a.b` is a and b, "`odd.name`.b" is odd.name and b."""
+    return [quoted.replace("``", "`") or plain for quoted, plain in _PART.findall(column)]
+
+
+def is_field(column: str) -> bool:
+    """Whether it is a field in a column, and no column itself."""
+    return len(_PART.findall(column)) > 1
+
+
+def unknown(columns: Sequence[str], reason: str, origin: Origin = Origin.PLAN) -> LineageOfOutput:
+    """Nothing is known of these columns, and why."""
+    return LineageOfOutput(
+        tuple(ColumnLineage(column, unknown=reason, confidence=0.0, origin=origin) for column in columns),
+        note=reason,
+    )
+
+
+def as_json(lineage: LineageOfOutput) -> dict[str, Any]:
+    """The same as JSON: short, since it is kept with every version. `from_json` reads it."""
+    content: dict[str, Any] = {"columns": [_column(column) for column in lineage.columns]}
+    if lineage.whole:
+        content["whole"] = [_source(source) for source in lineage.whole]
+    if lineage.note:
+        content["note"] = lineage.note
+    return content
+
+
+def from_json(content: Mapping[str, Any]) -> LineageOfOutput:
+    """What `as_json` made. Raises KeyError or ValueError for anything else."""
+    return LineageOfOutput(
+        tuple(
+            ColumnLineage(
+                column=each["column"],
+                sources=tuple(map(_read_source, each.get("sources", ()))),
+                unknown=each.get("unknown"),
+                confidence=each.get("confidence", 1.0),
+                origin=Origin(each["origin"]),
+            )
+            for each in content["columns"]
+        ),
+        tuple(map(_read_source, content.get("whole", ()))),
+        content.get("note"),
+    )
+
+
+def facet(lineage: LineageOfOutput, named: Callable[[str], tuple[str, str]]) -> dict[str, Any]:
+    """The columnLineage facet (spec 1-2-0). named: namespace and name of an input.
+
+    What the spec has no word for is in `headrace`: why a column is not known, the confidence, the origin; and the note.
+    """
+    content: dict[str, Any] = {
+        "_producer": PRODUCER,
+        "_schemaURL": SCHEMA_URL,
+        "fields": {column.column: _field(column, named) for column in lineage.columns},
+    }
+    if lineage.whole:
+        content["dataset"] = _input_fields(lineage.whole, named)
+    if lineage.note:
+        content["headrace"] = {"note": lineage.note}
+    return content
+
+
+def _column(column: ColumnLineage) -> dict[str, Any]:
+    content: dict[str, Any] = {"column": column.column, "origin": column.origin.value}
+    if column.sources:
+        content["sources"] = [_source(source) for source in column.sources]
+    if column.unknown is not None:
+        content["unknown"] = column.unknown
+    if column.confidence != 1.0:
+        content["confidence"] = column.confidence
+    return content
+
+
+def _source(source: ColumnSource) -> dict[str, Any]:
+    content: dict[str, Any] = {
+        "input": source.input,
+        "column": source.column,
+        "type": source.type.value,
+        "subtype": source.subtype.value,
+    }
+    if source.masking:
+        content["masking"] = True
+    if source.expression:
+        content["expression"] = source.expression
+    return content
+
+
+def _read_source(content: Mapping[str, Any]) -> ColumnSource:
+    return ColumnSource(
+        input=content["input"],
+        column=content["column"],
+        type=How(content["type"]),
+        subtype=Subtype(content["subtype"]),
+        masking=content.get("masking", False),
+        expression=content.get("expression", ""),
+    )
+
+
+def _field(column: ColumnLineage, named: Callable[[str], tuple[str, str]]) -> dict[str, Any]:
+    ours: dict[str, Any] = {"origin": column.origin.value, "confidence": column.confidence}
+    if column.unknown is not None:
+        ours["unknown"] = column.unknown
+    return {"inputFields": _input_fields(column.sources, named), "headrace": ours}
+
+
+def _input_fields(
+    sources: Sequence[ColumnSource], named: Callable[[str], tuple[str, str]]
+) -> list[dict[str, Any]]:
+    """One entry a column of an input, with all that is done with it."""
+    entries: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for source in sources:
+        entries.setdefault((source.input, source.column), []).append(
+            {
+                "type": source.type.value,
+                "subtype": source.subtype.value,
+                "description": source.expression,
+                "masking": source.masking,
+            }
+        )
+    return [
+        {"namespace": namespace, "name": name, "field": column, "transformations": done}
+        for (key, column), done in entries.items()
+        for namespace, name in [named(key)]
+    ]

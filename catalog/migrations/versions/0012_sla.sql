@@ -1,0 +1,183 @@
+-- An SLA is a dataset's or a process's. origin: SCANNED ones come from attributes of a job's definition. compiled_at: the
+-- updated_at of what its promises were made from.
+ALTER TABLE catalog.sla
+    ALTER COLUMN dataset_id DROP NOT NULL,
+    ADD COLUMN process_id uuid UNIQUE REFERENCES catalog.process,
+    ADD COLUMN compiled_at timestamptz,
+    ADD COLUMN origin text NOT NULL DEFAULT 'DECLARED' CHECK (origin IN ('DECLARED', 'SCANNED')),
+    ADD CONSTRAINT sla_of_one CHECK (num_nonnulls(dataset_id, process_id) = 1);
+CREATE INDEX sla_to_compile ON catalog.sla (organisation_id) WHERE compiled_at IS DISTINCT FROM updated_at;
+
+CREATE INDEX process_run_failed ON catalog.process_run (organisation_id, end_ts)
+    WHERE status IN ('FAILED', 'TERMINATED', 'LOST', 'BLOCKED');
+CREATE INDEX process_run_held ON catalog.process_run (process_id, start_ts) WHERE status IN ('HELD', 'SKIPPED');
+
+-- Days on which a business calendar of another system is open, as a scan found them.
+CREATE TABLE catalog.business_calendar (
+    organisation_id uuid NOT NULL REFERENCES catalog.organisation,
+    instance        text COLLATE "C" NOT NULL,
+    name            text COLLATE "C" NOT NULL,
+    days            date[] NOT NULL,
+    PRIMARY KEY (organisation_id, name, instance)
+);
+
+-- What went wrong at one place, with all that waits for it. cause_key: the dataset, process or sensor to look at.
+CREATE TABLE catalog.incident (
+    incident_id      uuid PRIMARY KEY DEFAULT gen_random_uuid(),
+    organisation_id  uuid NOT NULL REFERENCES catalog.organisation,
+    cause_type       text NOT NULL CHECK (cause_type IN ('DATASET', 'PROCESS', 'SENSOR')),
+    cause_key        text COLLATE "C" NOT NULL,
+    dataset_id       uuid REFERENCES catalog.dataset,
+    process_id       uuid REFERENCES catalog.process,
+    reason           text NOT NULL,
+    severity         text NOT NULL CHECK (severity IN ('INFO', 'WARNING', 'ERROR')),
+    run_id           uuid,
+    opened_at        timestamptz NOT NULL,
+    closed_at        timestamptz
+);
+CREATE UNIQUE INDEX incident_open ON catalog.incident (organisation_id, cause_type, cause_key) WHERE closed_at IS NULL;
+CREATE INDEX incident_newest ON catalog.incident (organisation_id, opened_at DESC);
+CREATE INDEX incident_cause ON catalog.incident (organisation_id, cause_key, opened_at DESC);
+
+-- One thing that an SLA promises, and how it stands. definition: what the SLA says about it. opens_at, deadline,
+-- partition_key: what is expected now; met_at: when it came. newest_at: the newest that was taken into account.
+-- next_at: when it has to be looked at even if nothing comes. settled: deadlines up to it have their outcome. chance, expected_*:
+-- of a miss, and when it will probably come; waits_for: whom all wait for, and by how many minutes.
+CREATE TABLE catalog.sla_promise (
+    promise_id      uuid PRIMARY KEY DEFAULT gen_random_uuid(),
+    organisation_id uuid NOT NULL REFERENCES catalog.organisation,
+    sla_id          uuid NOT NULL REFERENCES catalog.sla ON DELETE CASCADE,
+    kind            text COLLATE "C" NOT NULL CHECK (kind IN ('DELIVERY', 'AGE', 'START', 'RUN_TIME', 'VOLUME')),
+    ordinal         integer NOT NULL DEFAULT 0,
+    dataset_id      uuid REFERENCES catalog.dataset,
+    process_id      uuid REFERENCES catalog.process,
+    definition      jsonb NOT NULL,
+    state           text NOT NULL CHECK (
+        state IN ('UNKNOWN', 'ON_TRACK', 'AT_RISK', 'LATE', 'MET_LATE', 'MISSED', 'PAUSED')),
+    since           timestamptz NOT NULL,
+    reason          text NOT NULL,
+    settled         timestamptz,
+    opens_at        timestamptz,
+    deadline        timestamptz,
+    partition_key   text COLLATE "C" NOT NULL DEFAULT '',
+    met_at          timestamptz,
+    newest_at       timestamptz,
+    run_id          uuid,
+    next_at         timestamptz NOT NULL,
+    evaluated_at    timestamptz NOT NULL,
+    foreseen_at     timestamptz,
+    chance          double precision,
+    expected_at     timestamptz,
+    expected_from   timestamptz,
+    expected_to     timestamptz,
+    waits_for       text,
+    waits_for_id    uuid,
+    waits_minutes   double precision,
+    incident_id     uuid REFERENCES catalog.incident,
+    CHECK (num_nonnulls(dataset_id, process_id) = 1),
+    UNIQUE (sla_id, kind, ordinal)
+) WITH (fillfactor = 70);
+CREATE INDEX sla_promise_next ON catalog.sla_promise (organisation_id, next_at);
+CREATE INDEX sla_promise_dataset ON catalog.sla_promise (dataset_id);
+CREATE INDEX sla_promise_process ON catalog.sla_promise (process_id);
+CREATE INDEX sla_promise_incident ON catalog.sla_promise (incident_id) WHERE incident_id IS NOT NULL;
+
+-- When a dataset or process came, up to 200 times, and how long each run took: two rows of 8-byte floats, seconds.
+CREATE TABLE catalog.sla_habit (
+    subject_id      uuid PRIMARY KEY,
+    organisation_id uuid NOT NULL,
+    learned_at      timestamptz NOT NULL,
+    history         bytea NOT NULL
+);
+
+-- Each change of a promise's state: at, when it happened; noticed_at, when the engine saw it.
+CREATE TABLE catalog.sla_change (
+    change_id       bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    organisation_id uuid NOT NULL,
+    dataset_id      uuid REFERENCES catalog.dataset,
+    process_id      uuid REFERENCES catalog.process,
+    kind            text COLLATE "C" NOT NULL,
+    ordinal         integer NOT NULL,
+    state           text NOT NULL,
+    before          text NOT NULL,
+    at              timestamptz NOT NULL,
+    noticed_at      timestamptz NOT NULL,
+    deadline        timestamptz,
+    partition_key   text COLLATE "C" NOT NULL,
+    reason          text NOT NULL
+);
+CREATE INDEX sla_change_dataset ON catalog.sla_change (dataset_id, at DESC);
+CREATE INDEX sla_change_process ON catalog.sla_change (process_id, at DESC);
+
+-- What became of each deadline. arrived_at: null where nothing came before the next one. A promise that ends keeps them.
+CREATE TABLE catalog.sla_outcome (
+    organisation_id uuid NOT NULL,
+    subject_id      uuid NOT NULL,
+    kind            text COLLATE "C" NOT NULL,
+    ordinal         integer NOT NULL,
+    deadline        timestamptz NOT NULL,
+    dataset_id      uuid REFERENCES catalog.dataset,
+    process_id      uuid REFERENCES catalog.process,
+    partition_key   text COLLATE "C" NOT NULL,
+    outcome         text NOT NULL CHECK (outcome IN ('MET', 'MET_LATE', 'MISSED', 'PAUSED')),
+    arrived_at      timestamptz,
+    PRIMARY KEY (subject_id, kind, ordinal, deadline)
+);
+
+-- A time in which nothing is expected of some datasets or processes: keys as patterns with `*`.
+CREATE TABLE catalog.planned_outage (
+    outage_id       uuid PRIMARY KEY DEFAULT gen_random_uuid(),
+    organisation_id uuid NOT NULL REFERENCES catalog.organisation,
+    subjects        text COLLATE "C" NOT NULL,
+    begins_at       timestamptz NOT NULL,
+    ends_at         timestamptz NOT NULL CHECK (ends_at > begins_at),
+    reason          text NOT NULL,
+    planned_by      text NOT NULL,
+    planned_at      timestamptz NOT NULL DEFAULT now()
+);
+CREATE INDEX planned_outage_end ON catalog.planned_outage (organisation_id, ends_at);
+
+-- When promises were judged last, and before that, and since when that goes on without a pause.
+CREATE TABLE catalog.sla_tick (
+    organisation_id uuid PRIMARY KEY REFERENCES catalog.organisation,
+    evaluated_at    timestamptz NOT NULL,
+    before          timestamptz,
+    steady_since    timestamptz NOT NULL
+);
+
+-- When a sensor last ticked, and after how many seconds without a tick it counts as dead.
+CREATE TABLE catalog.heartbeat (
+    organisation_id uuid NOT NULL REFERENCES catalog.organisation,
+    sensor          text COLLATE "C" NOT NULL,
+    ticked_at       timestamptz NOT NULL,
+    silent_after    integer NOT NULL,
+    incident_id     uuid REFERENCES catalog.incident,
+    PRIMARY KEY (organisation_id, sensor)
+) WITH (fillfactor = 50);
+
+-- What happened, for whoever tells others of it: stored with the change itself, read by (transaction_id, happening_id).
+CREATE TABLE catalog.happening (
+    happening_id    bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    organisation_id uuid NOT NULL REFERENCES catalog.organisation,
+    transaction_id  bigint NOT NULL DEFAULT pg_current_xact_id()::text::bigint,
+    kind            text COLLATE "C" NOT NULL,
+    severity        text NOT NULL CHECK (severity IN ('INFO', 'WARNING', 'ERROR')),
+    subject_type    text NOT NULL CHECK (subject_type IN ('DATASET', 'PROCESS', 'SENSOR')),
+    subject         text COLLATE "C" NOT NULL,
+    dataset_id      uuid REFERENCES catalog.dataset,
+    process_id      uuid REFERENCES catalog.process,
+    owners          text[] NOT NULL,
+    incident_id     uuid REFERENCES catalog.incident,
+    at              timestamptz NOT NULL,
+    noticed_at      timestamptz NOT NULL,
+    facts           jsonb NOT NULL
+);
+CREATE INDEX happening_order ON catalog.happening (organisation_id, transaction_id, happening_id);
+CREATE INDEX happening_incident ON catalog.happening (incident_id) WHERE incident_id IS NOT NULL;
+CREATE INDEX happening_subject ON catalog.happening (organisation_id, subject, at DESC);
+-- By which what has been told is not told again.
+CREATE INDEX happening_process ON catalog.happening (process_id, kind, at);
+-- The next scan reads the jobs again that promise something.
+UPDATE catalog.process_text text SET text_digest = NULL
+FROM catalog.process
+WHERE process.process_id = text.process_id AND process.source ~* '(must_start_times|must_complete_times|run_alarm)';

@@ -1,0 +1,62 @@
+-- When a happening became, or was found not to become, an alert.
+ALTER TABLE catalog.happening ADD COLUMN told_at timestamptz;
+CREATE INDEX happening_untold ON catalog.happening (organisation_id, transaction_id, happening_id) WHERE told_at IS NULL;
+
+-- What is told about one incident, whose id it has, or about one happening that is none. severity, kind, at and facts are
+-- of the worst happening so far. hit: the other subjects of the incident, with their owners.
+CREATE TABLE catalog.alert (
+    alert_id        uuid PRIMARY KEY,
+    organisation_id uuid NOT NULL REFERENCES catalog.organisation,
+    incident_id     uuid REFERENCES catalog.incident,
+    subject_type    text NOT NULL,
+    subject         text COLLATE "C" NOT NULL,
+    dataset_id      uuid REFERENCES catalog.dataset,
+    process_id      uuid REFERENCES catalog.process,
+    owners          text[] NOT NULL,
+    kind            text NOT NULL,
+    severity        text NOT NULL CHECK (severity IN ('INFO', 'WARNING', 'ERROR')),
+    state           text NOT NULL CHECK (state IN ('OPEN', 'ACKNOWLEDGED', 'CLOSED')),
+    at              timestamptz NOT NULL,
+    opened_at       timestamptz NOT NULL,
+    facts           jsonb NOT NULL,
+    hit             jsonb NOT NULL,
+    route           text,
+    round           integer NOT NULL,
+    happenings      integer NOT NULL,
+    closed_at       timestamptz,
+    acknowledged_at timestamptz,
+    acknowledged_by text,
+    comment         text
+);
+CREATE INDEX alert_newest ON catalog.alert (organisation_id, opened_at DESC, alert_id);
+CREATE INDEX alert_current ON catalog.alert (organisation_id, opened_at DESC, alert_id) WHERE state <> 'CLOSED';
+CREATE INDEX alert_subject ON catalog.alert (organisation_id, subject, opened_at DESC);
+
+-- One alert to one recipient, once; a digest belongs to no alert. address: of a destination that is personal, whose.
+CREATE TABLE catalog.alert_message (
+    message_id      uuid PRIMARY KEY,
+    organisation_id uuid NOT NULL REFERENCES catalog.organisation,
+    alert_id        uuid REFERENCES catalog.alert,
+    dataset_id      uuid REFERENCES catalog.dataset,
+    destination     text COLLATE "C" NOT NULL,
+    address         text COLLATE "C" NOT NULL,
+    purpose         text NOT NULL CHECK (purpose IN ('RAISED', 'WORSENED', 'ESCALATED', 'RECOVERED', 'DIGEST')),
+    severity        text NOT NULL,
+    step            integer NOT NULL,
+    round           integer NOT NULL,
+    state           text NOT NULL CHECK (state IN ('WAITING', 'SENT', 'DROPPED', 'MERGED', 'FAILED')),
+    due_at          timestamptz NOT NULL,
+    decided_at      timestamptz NOT NULL,
+    tries           integer NOT NULL,
+    next_try_at     timestamptz NOT NULL,
+    sent_at         timestamptz,
+    reason          text,
+    digest_id       uuid REFERENCES catalog.alert_message,
+    title           text,
+    body            text
+) WITH (fillfactor = 80);
+CREATE INDEX alert_message_due ON catalog.alert_message (organisation_id, next_try_at) WHERE state = 'WAITING';
+CREATE INDEX alert_message_alert ON catalog.alert_message (alert_id);
+CREATE INDEX alert_message_sent ON catalog.alert_message (organisation_id, destination, address, sent_at)
+    WHERE sent_at IS NOT NULL;
+CREATE INDEX alert_message_digest ON catalog.alert_message (digest_id) WHERE digest_id IS NOT NULL;

@@ -1,0 +1,169 @@
+"""The column lineage of versions that are being published: kept with them, and said in the graph of all columns."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from psycopg import Cursor
+
+from catalog import events
+from catalog.column_lineage import WHOLE, ColumnLineage, ColumnSource, LineageOfOutput, as_json, is_field
+from catalog.identity import organisation_id
+from catalog.openlineage.places import name_id
+from catalog.openlineage.values import Name
+from catalog.payload import encoded, jsonb
+from catalog.records import Outcome, VersionDraft
+from catalog.sql import statement
+
+UNKNOWN = "UNKNOWN"  # the subtype of an edge from what may be in a column
+_LONGEST = 2000  # characters of an expression or a reason in the graph; the version keeps the whole
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What drafts of one dataset say together. published: when one of them was; None where none is what readers get."""
+
+    dataset: str
+    hash: str
+    lineage: LineageOfOutput
+    published: datetime | None
+
+
+def lineage_hashes(drafts: Sequence[VersionDraft]) -> list[str | None]:
+    """The hash of each draft's lineage; drafts of one run share it, and it is hashed once."""
+    lineages = {id(draft.lineage): draft.lineage for draft in drafts if draft.lineage is not None}
+    hashes = {
+        identity: hashlib.sha256(encoded(as_json(each))).hexdigest() for identity, each in lineages.items()
+    }
+    return [hashes.get(id(draft.lineage)) for draft in drafts]
+
+
+def store_lineage(
+    cursor: Cursor[Any],
+    run_id: UUID | None,
+    drafts: Sequence[VersionDraft],
+    hashes: Sequence[str | None],
+    rows: Sequence[Mapping[str, Any]],
+) -> None:
+    """Keep the lineage of what publish.sql answered with `rows`, in its transaction.
+
+    One small query where it is what was said before, as it mostly is; nothing at all where no draft has any.
+    """
+    told = _told(drafts, hashes, rows)
+    if not told:
+        return
+    organisation = organisation_id()
+    items = [_item(ordinal, each) for ordinal, each in enumerate(told)]
+    known = statement("lineage_known").execute(
+        cursor, {"organisation": organisation, "run_id": run_id, "lineages": jsonb(items)}
+    )
+    process_id: UUID | None = None
+    new, saying = [], []
+    for row in known.fetchall():
+        process_id = row["process_id"]
+        if not row["stored"]:
+            new.append(_stored(told[row["ordinal"]]))
+        if not row["said"] and told[row["ordinal"]].published is not None:
+            saying.append(row["ordinal"])
+    if new:
+        statement("lineage_store").execute(cursor, {"organisation": organisation, "lineages": jsonb(new)})
+    if saying:
+        parameters = {
+            "organisation": organisation,
+            "namespace": events.namespace(),
+            "process_id": process_id,
+            "run_id": run_id,
+            "names": jsonb(_names([told[ordinal] for ordinal in saying])),
+            "lineages": jsonb(
+                [{**items[ordinal], "said_by": process_id or items[ordinal]["name_id"]} for ordinal in saying]
+            ),
+            "edges": jsonb([edge for ordinal in saying for edge in _edges(told[ordinal])]),
+        }
+        statement("lineage_reserve").execute(cursor, parameters)
+        statement("lineage_say").execute(cursor, parameters)
+
+
+def _told(
+    drafts: Sequence[VersionDraft], hashes: Sequence[str | None], rows: Sequence[Mapping[str, Any]]
+) -> list[_Told]:
+    """One for each dataset and lineage; of two lineages of one dataset that are published, the later stands."""
+    found: dict[tuple[str, str], _Told] = {}
+    for draft, digest, row in zip(drafts, hashes, rows, strict=True):
+        if draft.lineage is None or digest is None or row["replayed"]:
+            continue
+        at = row["produced_at"] if row["outcome"] == Outcome.PUBLISHED else None
+        if (draft.dataset, digest) not in found or at is not None:
+            found[draft.dataset, digest] = _Told(draft.dataset, digest, draft.lineage, at)
+    standing = {told.dataset: told.hash for told in found.values() if told.published is not None}
+    return [
+        told if standing.get(told.dataset) == told.hash else replace(told, published=None)
+        for told in found.values()
+    ]
+
+
+def _item(ordinal: int, told: _Told) -> dict[str, Any]:
+    return {
+        "ordinal": ordinal,
+        "dataset": told.dataset,
+        "hash": told.hash,
+        "name_id": _name_id(told.dataset),
+        "at": told.published,
+    }
+
+
+def _stored(told: _Told) -> dict[str, Any]:
+    known, of = told.lineage.coverage()
+    return {
+        "dataset": told.dataset,
+        "hash": told.hash,
+        "content": as_json(told.lineage),
+        "column_count": of,
+        "known_count": known,
+    }
+
+
+def _names(told: Sequence[_Told]) -> list[dict[str, Any]]:
+    keys = {each.dataset for each in told} | {key for each in told for key in each.lineage.inputs()}
+    return [{"dataset": key, "name_id": _name_id(key)} for key in sorted(keys)]
+
+
+def _edges(told: _Told) -> Iterator[dict[str, Any]]:
+    """Rows of the graph. A struct whose fields are known apart is said by its fields alone: what is true of one of them
+    is not true of the others."""
+    target = _name_id(told.dataset)
+    apart = {each.column.partition(".")[0] for each in told.lineage.columns if is_field(each.column)}
+    rows: dict[tuple[Any, ...], dict[str, Any]] = {}
+    first = next(iter(told.lineage.columns), ColumnLineage(WHOLE))
+    whole = ColumnLineage(WHOLE, told.lineage.whole, None, first.confidence or 1.0, first.origin)
+    for column in (*told.lineage.columns, whole):
+        if column.column in apart and column.unknown is None:
+            continue
+        for source in column.sources:
+            row = _edge(target, column, source)
+            rows[tuple(row.values())] = row
+    yield from rows.values()
+
+
+def _edge(target: UUID, column: ColumnLineage, source: ColumnSource) -> dict[str, Any]:
+    unknown = column.unknown is not None
+    return {
+        "name_id": target,
+        "target_field": column.column,
+        "source_name_id": _name_id(source.input),
+        "source_field": source.column,
+        "type": "" if unknown else source.type.value,
+        "subtype": UNKNOWN if unknown else source.subtype.value,
+        "description": (column.unknown or source.expression)[:_LONGEST],
+        "masking": source.masking and not unknown,
+        "confidence": column.confidence,
+        "origin": column.origin.value,
+    }
+
+
+def _name_id(key: str) -> UUID:
+    return name_id(organisation_id(), Name(events.namespace(), key))

@@ -1,0 +1,43 @@
+"""What a caller sees of the archive: PostgreSQL keeps him to rows of tables, and knows nothing of those in files."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from sqlalchemy import Engine
+
+from catalog.acting import acting, signing
+from catalog.database import transaction
+from catalog.identity import organisation_id
+from catalog.retention.registry import EVER, KeptFile, Kind, kept
+
+_SEEN = "SELECT process_key FROM catalog.process WHERE organisation_id = %s AND process_key = ANY (%s)"
+
+
+def files(engine: Engine, kind: Kind, since: datetime = EVER[0], until: datetime = EVER[1]) -> list[KeptFile]:
+    """The files of the caller's organisation with rows of the kind from [since, until), the newest first.
+
+    None for a caller with some domains only where the kind is events: he sees none in the tables either, since what
+    they hold names datasets of any domain.
+    """
+    if kind is not Kind.RUN and _is_narrow():
+        return []
+    with signing(), transaction(engine) as cursor:  # an entry belongs to no domain
+        return kept(cursor, kind, since, until)
+
+
+def seen(engine: Engine, rows: pa.Table) -> pa.Table:
+    """Of runs in a file those that the caller would see in the tables: of processes that he sees there."""
+    if not _is_narrow():
+        return rows
+    keys = pc.unique(rows["process_key"]).to_pylist()
+    with transaction(engine) as cursor:
+        visible = [row["process_key"] for row in cursor.execute(_SEEN, [organisation_id(), keys])]
+    return rows.filter(pc.is_in(rows["process_key"], pa.array(visible, pa.string())))
+
+
+def _is_narrow() -> bool:
+    caller = acting()
+    return caller is not None and not caller.signs and caller.domains is not None

@@ -1,0 +1,150 @@
+"""When something usually comes, and how long after what it waits for: samples of its own history, by the kind of day.
+
+Nothing is fitted: what is expected of a Monday is drawn from what Mondays were like, and that of a month's end from
+what these were.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+DAY = 86400.0
+ENOUGH = 6  # samples of one kind of day; of fewer, all working days, or all days, are taken together
+_SOON = 4  # samples without which nothing is said
+
+
+@dataclass(frozen=True, slots=True)
+class Habit:
+    """The history of one dataset or process: when it came (seconds since 1970, in order), and how long each run took.
+
+    took: seconds, NaN where nobody knows.
+    """
+
+    came: Floats
+    took: Floats
+
+    @property
+    def last(self) -> float:
+        """When it came last; minus infinity if it never did."""
+        return float(self.came[-1]) if len(self.came) else -np.inf
+
+
+NO_HABIT = Habit(np.empty(0), np.empty(0))
+
+
+class Zone:
+    """Seconds since 1970 as seconds of a zone's own clock, for whole arrays of moments between two."""
+
+    def __init__(self, name: str, first: float, last: float) -> None:
+        zone = ZoneInfo(name)
+        self._days = np.arange(first - 2 * DAY, last + 3 * DAY, DAY / 24)
+        moments = (datetime.fromtimestamp(day, UTC).astimezone(zone) for day in self._days)
+        self._offsets = np.array([(each.utcoffset() or timedelta()).total_seconds() for each in moments])
+
+    def local(self, moments: Floats) -> Floats:
+        """The zone's clock, as if it were UTC."""
+        places = np.clip(np.searchsorted(self._days, moments, side="right") - 1, 0, len(self._days) - 1)
+        result: Floats = moments + self._offsets[places]
+        return result
+
+
+@dataclass(frozen=True, slots=True)
+class Usual:
+    """What is usual about the occurrence nearest to a moment.
+
+    times: samples of when it comes, as seconds since 1970. due: their median. rows: which samples of the
+    habit they are. is_expected: whether it comes on such a day at all.
+    """
+
+    times: Floats
+    due: float
+    rows: NDArray[np.int64]
+    is_expected: bool
+
+
+def usual(habit: Habit, zone: Zone, moment: float) -> Usual | None:
+    """What is usual about the occurrence that is nearest to the moment; None where too little is known.
+
+    Of what comes several times a day, the times between two are what is usual.
+    """
+    if len(habit.came) < _SOON:
+        return None
+    gaps = np.diff(habit.came)
+    gap = float(np.median(gaps))
+    if gap < DAY / 2:
+        times = habit.last + gaps
+        return Usual(times, float(np.median(times)), np.arange(1, len(habit.came)), True)
+    local = zone.local(habit.came)
+    middle = _middle_of_day(local % DAY)
+    now = float(zone.local(np.array([moment]))[0])
+    due = np.round((now - middle) / DAY) * DAY + middle  # that time of day, nearest to the moment
+    off = (local - middle + DAY / 2) % DAY - DAY / 2
+    days = np.floor((local - off) / DAY).astype(np.int64)
+    rows, is_expected = alike(days, int(np.floor(due / DAY)))
+    times = moment + (due + off[rows] - now)
+    return Usual(times, float(np.median(times)), rows, is_expected)
+
+
+def lags(habit: Habit, inputs: list[Habit]) -> Floats:
+    """How long after the last of its inputs it came, each time; NaN where no input came within the day before."""
+    ready = np.full(len(habit.came), -np.inf)
+    for each in inputs:
+        if not len(each.came):
+            continue
+        places = np.searchsorted(each.came, habit.came, side="right") - 1
+        came = np.where(places >= 0, each.came[np.clip(places, 0, None)], -np.inf)
+        ready = np.maximum(ready, np.where(habit.came - came < DAY, came, -np.inf))
+    result: Floats = np.where(np.isfinite(ready), habit.came - ready, np.nan)
+    return result
+
+
+def spread(samples: Floats) -> float:
+    """The distance of the quartiles; infinite of too few samples."""
+    known = samples[np.isfinite(samples)]
+    if len(known) < _SOON:
+        return float("inf")
+    low, high = np.quantile(known, [0.25, 0.75])
+    return float(high - low)
+
+
+def _middle_of_day(times: Floats) -> float:
+    """The mean time of day, on the circle: of 23:30 and 0:30 midnight."""
+    angles = times * (2 * np.pi / DAY)
+    return float(np.arctan2(np.sin(angles).mean(), np.cos(angles).mean()) * DAY / (2 * np.pi)) % DAY
+
+
+def alike(days: NDArray[np.int64], day: int) -> tuple[NDArray[np.int64], bool]:
+    """Which samples are of the same kind of day, and whether there is usually something on such a day.
+
+    days are counted from 1970-01-01, a Thursday.
+    """
+    weekdays, weekday = (days + 3) % 7, (day + 3) % 7
+    same = np.flatnonzero(weekdays == weekday)
+    weeks = max((days.max() - days.min()) / 7, 1.0)
+    is_expected = len(same) >= min(weeks / 4, 2)
+    if _is_end_of_month(np.array([day]))[0]:
+        ends = np.flatnonzero(_is_end_of_month(days))
+        if len(ends) >= ENOUGH:
+            return ends, bool(is_expected)
+    if len(same) >= ENOUGH:
+        same = (
+            same[~_is_end_of_month(days[same])] if np.sum(~_is_end_of_month(days[same])) >= ENOUGH else same
+        )
+        return same, bool(is_expected)
+    working = np.flatnonzero((weekdays < 5) == (weekday < 5))
+    return (working if len(working) >= ENOUGH else np.arange(len(days))), bool(is_expected)
+
+
+def _is_end_of_month(days: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """The last two days of a month and the first."""
+    dates = days.astype("datetime64[D]")
+    of_month = (dates - dates.astype("datetime64[M]")).astype(np.int64)
+    after = ((dates + 2) - (dates + 2).astype("datetime64[M]")).astype(np.int64)
+    result: NDArray[np.bool_] = (of_month == 0) | (after < 2)
+    return result

@@ -1,0 +1,172 @@
+"""What the engine says has happened: stored in the transaction of the change, read in an order that never changes.
+
+A reader (alerts) keeps the `Place` of the last happening that he has dealt with and asks for what comes after it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+from uuid import UUID
+
+from psycopg import Cursor
+from sqlalchemy import Engine
+
+from catalog.database import transaction
+from catalog.identity import organisation_id
+from catalog.payload import jsonb
+from catalog.sql import statement
+
+
+class Kind(StrEnum):
+    """What happened."""
+
+    AT_RISK = "AT_RISK"  # a deadline that will probably be missed, or whose warning time has come
+    LATE = "LATE"  # a deadline has passed
+    MISSED = "MISSED"  # it was never made: the next one has come
+    MET_LATE = "MET_LATE"  # what was late is there
+    ON_TRACK = "ON_TRACK"  # what was at risk, late or missed is as it should be
+    PAUSED = "PAUSED"  # a planned outage, or a job that is kept from running
+    RUN_FAILED = "RUN_FAILED"
+    CHECK_FAILED = "CHECK_FAILED"
+    ROW_COUNT_ODD = "ROW_COUNT_ODD"  # far from what history makes likely
+    SCHEMA_CHANGED = "SCHEMA_CHANGED"
+    SENSOR_SILENT = "SENSOR_SILENT"  # no tick for longer than it promised
+    SENSOR_BACK = "SENSOR_BACK"
+    INCIDENT_CLOSED = "INCIDENT_CLOSED"  # nothing of an incident is out of order any more
+
+
+class Urgency(StrEnum):
+    """How bad it is; the order is that of the members."""
+
+    INFO = "INFO"
+    WARNING = "WARNING"
+    ERROR = "ERROR"
+
+
+class SubjectType(StrEnum):
+    """What something happened to."""
+
+    DATASET = "DATASET"
+    PROCESS = "PROCESS"
+    SENSOR = "SENSOR"
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A dataset, a process or a sensor by its key; `id` is None for a sensor. owners: as declared."""
+
+    type: SubjectType
+    key: str
+    id: UUID | None = None
+    owners: tuple[str, ...] = ()
+
+    @property
+    def domain(self) -> str:
+        """The first part of its key, by which alerts are routed."""
+        return self.key.split("/", 1)[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Happening:
+    """One thing that happened to one subject.
+
+    at: when it happened, which may be long before it was noticed. incident_id: the incident that it belongs to: all
+    happenings of one incident are one piece of news, of which the first one and those of a higher severity are worth
+    telling; INCIDENT_CLOSED is its last. None for what is no incident (an odd row count, a changed schema).
+    facts: plain JSON. Of promises: `promise` (DELIVERY, ...), `before` (the state), `deadline`, `partition`, `reason`
+    (a sentence), `late_by` (seconds), `arrived_at`, `chance` (of a miss), `expected_at`, `expected_from`,
+    `expected_to`, `waits_for` (the key everybody waits for) and `by_minutes`. Of runs: `run_id`, `dagster_run_id`,
+    `log_location`, `status`, `reason`. Of checks: `checks` (each with check, status, failed_rows), `version`,
+    `partition`, `reason`. Of row counts: `rows`, `usual`, `reason`. Of schemas: `breaking`, `compatible`, `reason`. Of
+    INCIDENT_CLOSED: `cause`, `reason`, `opened_at`, `members`.
+    """
+
+    kind: Kind
+    severity: Urgency
+    subject: Subject
+    at: datetime
+    incident_id: UUID | None = None
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Place:
+    """A place in the order of happenings: everything up to it has been read."""
+
+    transaction_id: int = 0
+    happening_id: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Noticed:
+    """A stored happening, its place, and when the engine noticed it."""
+
+    place: Place
+    happening: Happening
+    noticed_at: datetime
+
+
+def record(cursor: Cursor[Any], happenings: Sequence[Happening], now: datetime) -> None:
+    """Store happenings in the transaction of this cursor; they become readable when it commits, or not at all."""
+    if not happenings:
+        return
+    rows = [
+        {
+            "kind": each.kind,
+            "severity": each.severity,
+            "subject_type": each.subject.type,
+            "subject": each.subject.key,
+            "subject_id": each.subject.id,
+            "owners": each.subject.owners,
+            "incident_id": each.incident_id,
+            "at": each.at,
+            "facts": each.facts,
+        }
+        for each in happenings
+    ]
+    parameters = {"organisation": organisation_id(), "happenings": jsonb(rows), "now": now}
+    statement("sla_record_happenings").execute(cursor, parameters)
+
+
+def after(cursor: Cursor[Any], place: Place, limit: int = 500) -> list[Noticed]:
+    """The next happenings behind a place, in order.
+
+    Those of transactions that were under way while another committed wait until it is certain that none comes before
+    them, so that nobody who goes on from the last place misses one.
+    """
+    rows = statement("sla_happenings").execute(
+        cursor,
+        {
+            "organisation": organisation_id(),
+            "transaction_id": place.transaction_id,
+            "happening_id": place.happening_id,
+            "limit": limit,
+        },
+    )
+    return [_noticed(row) for row in rows]
+
+
+def happenings_of(engine: Engine, incident_id: UUID) -> list[Noticed]:
+    """All happenings of an incident, in order."""
+    with transaction(engine) as cursor:
+        rows = statement("sla_happenings_of").execute(
+            cursor, {"organisation": organisation_id(), "incident_id": incident_id}
+        )
+        return [_noticed(row) for row in rows]
+
+
+def _noticed(row: Mapping[str, Any]) -> Noticed:
+    subject = Subject(
+        SubjectType(row["subject_type"]),
+        row["subject"],
+        row["dataset_id"] or row["process_id"],
+        tuple(row["owners"]),
+    )
+    happening = Happening(
+        Kind(row["kind"]), Urgency(row["severity"]), subject, row["at"], row["incident_id"], row["facts"]
+    )
+    return Noticed(Place(row["transaction_id"], row["happening_id"]), happening, row["noticed_at"])

@@ -1,0 +1,121 @@
+"""What an SLA says, taken apart into promises: each is one thing that can be kept or broken by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import timedelta
+from enum import StrEnum
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+
+class PromiseKind(StrEnum):
+    """What is promised."""
+
+    DELIVERY = "DELIVERY"  # a version is published, or a run has succeeded, by a deadline
+    AGE = "AGE"  # what is published is never older than this
+    START = "START"  # a run begins by a deadline
+    RUN_TIME = "RUN_TIME"  # a run takes no longer, and no shorter, than this
+    VOLUME = "VOLUME"  # a version has at least so many rows or bytes
+
+
+class _Value(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
+
+
+Seconds = Annotated[
+    timedelta | None, BeforeValidator(lambda value: timedelta(seconds=value) if _is_number(value) else value)
+]
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+class ExpectedPartition(_Value):
+    """Which partition a deadline is about: that of the day so many days before its own, its key written by `format`.
+
+    business: only days on which the calendar is open are counted.
+    """
+
+    days_before: int = 1
+    business: bool = False
+    format: str = "%Y-%m-%d"
+
+
+class Clock(_Value):
+    """Deadlines by cron in a zone, on days on which the calendar is open.
+
+    days_after: the day that the calendar is asked about is so many days before that of the deadline (a job that starts
+    in the evening has to end in the morning). within: how long before a deadline something counts as made for it;
+    None: since the deadline before.
+    """
+
+    deadline: str
+    timezone: str = "UTC"
+    calendar: str | None = None
+    instance: str = ""  # of the scheduler whose calendar it is
+    days_after: int = 0
+    within: Seconds = Field(default=None, alias="within_seconds")
+    warn_before: Seconds = Field(default=None, alias="warn_before_seconds")
+    partition: ExpectedPartition | None = None
+
+
+class Age(_Value):
+    """The oldest that the newest version may be."""
+
+    max_age: timedelta = Field(alias="max_age_seconds")
+    warn_after: Seconds = Field(default=None, alias="warn_after_seconds")
+
+
+class RunTime(_Value):
+    """How long a run may take, and how long it takes at least."""
+
+    max_run: Seconds = Field(default=None, alias="max_run_seconds")
+    min_run: Seconds = Field(default=None, alias="min_run_seconds")
+
+
+class Volume(_Value):
+    """How much a version has at least."""
+
+    min_rows: int | None = None
+    min_bytes: int | None = None
+
+
+Terms = Clock | Age | RunTime | Volume
+_TERMS: Mapping[PromiseKind, type[Clock] | type[Age] | type[RunTime] | type[Volume]] = {
+    PromiseKind.DELIVERY: Clock,
+    PromiseKind.START: Clock,
+    PromiseKind.AGE: Age,
+    PromiseKind.RUN_TIME: RunTime,
+    PromiseKind.VOLUME: Volume,
+}
+_PARTS = {
+    PromiseKind.AGE: ("max_age_seconds", "warn_after_seconds"),
+    PromiseKind.RUN_TIME: ("max_run_seconds", "min_run_seconds"),
+    PromiseKind.VOLUME: ("min_rows", "min_bytes"),
+}
+_CLOCK = ("deadline", "timezone", "calendar", "within_seconds", "warn_before_seconds", "partition")
+
+
+def terms(kind: PromiseKind, definition: Mapping[str, Any]) -> Terms:
+    """The terms of a promise as stored. Raises pydantic.ValidationError."""
+    return _TERMS[kind].model_validate(definition)
+
+
+def promises(sla: Mapping[str, Any]) -> Iterator[tuple[PromiseKind, int, dict[str, Any]]]:
+    """The promises of an SLA as the catalog keeps it: kind, number among those of its kind, definition.
+
+    `complete_by` and `start_by` are lists of deadlines (a job that starts several times a day has several).
+    """
+    complete_by = list(sla.get("complete_by") or ())
+    if sla.get("deadline") is not None:
+        complete_by.insert(0, {name: sla[name] for name in _CLOCK if sla.get(name) is not None})
+    for kind, clocks in ((PromiseKind.DELIVERY, complete_by), (PromiseKind.START, sla.get("start_by") or ())):
+        for ordinal, clock in enumerate(clocks):
+            yield kind, ordinal, dict(clock)
+    for kind, names in _PARTS.items():
+        found = {name: sla[name] for name in names if sla.get(name) is not None}
+        if found and (kind is not PromiseKind.AGE or "max_age_seconds" in found):
+            yield kind, 0, found

@@ -1,0 +1,241 @@
+"""One look at all promises: what is new, what is due, what went wrong because of what; all in one transaction."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from fnmatch import fnmatchcase
+from typing import Any
+from uuid import UUID
+
+from psycopg import Cursor
+from sqlalchemy import Engine
+
+from catalog.database import transaction
+from catalog.identity import organisation_id
+from catalog.sla import calendars, compiling, graph, happenings, heartbeats, incidents, quality, store
+from catalog.sla.deadlines import NoDeadline, partition_of, remembered
+from catalog.sla.delivery import Following
+from catalog.sla.forecasting import foresee
+from catalog.sla.happenings import Happening, Kind, Urgency
+from catalog.sla.incidents import Trouble
+from catalog.sla.judging import judge
+from catalog.sla.promises import Clock
+from catalog.sla.standing import OUT_OF_ORDER, Change, Judgement, Pause, State
+
+_LOCK = 0x736C61  # "sla", beside the organisation
+_AGAIN = timedelta(hours=1)
+_PAUSE = timedelta(minutes=5)  # without a tick: nothing judged, and what else ticks was down as well
+_LATE_NEWS = timedelta(minutes=15)  # by which a transaction may end after what it says
+_SEVERITY = {State.AT_RISK: Urgency.WARNING, State.LATE: Urgency.ERROR, State.MISSED: Urgency.ERROR}
+_TOLD = frozenset((*OUT_OF_ORDER, State.MET_LATE, State.PAUSED))
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """What one evaluation came to. states: how many promises have taken each. told: happenings recorded, by kind."""
+
+    now: datetime
+    compiled: int = 0
+    judged: int = 0
+    predicted: int = 0
+    states: dict[State, int] = field(default_factory=dict)
+    told: dict[Kind, int] = field(default_factory=dict)
+    skipped: bool = False
+
+    def __str__(self) -> str:
+        if self.skipped:
+            return "another evaluation is under way"
+        said = [f"{self.compiled} SLAs are new or have changed"] if self.compiled else []
+        said.append(f"{self.judged} promises judged, {self.predicted} foreseen")
+        said += [f"{count} {state.value.lower().replace('_', ' ')}" for state, count in self.states.items()]
+        return ", ".join(said)
+
+
+def evaluate(engine: Engine, now: datetime | None = None) -> Tick:
+    """Judge all promises at `now` (timezone-aware; None: by the clock), in one transaction.
+
+    Two evaluations at once are one: the second changes nothing and says so.
+    """
+    moment = (now or datetime.now(UTC)).astimezone(UTC)
+    with transaction(engine) as cursor:
+        key = int.from_bytes(organisation_id().bytes[:4], "big", signed=True)
+        got = cursor.execute("SELECT pg_try_advisory_xact_lock(%s, %s) AS got", [_LOCK, key]).fetchone()
+        if not (got and got["got"]):
+            return Tick(moment, skipped=True)
+        return _evaluate(cursor, moment)
+
+
+def _evaluate(cursor: Cursor[Any], now: datetime) -> Tick:
+    known = calendars.load(cursor)
+    compiled = compiling.compile_slas(cursor, known, now)
+    following = remembered(known)
+    predicted = foresee(cursor, now)
+    due = store.due(cursor, now)
+    since = min((each.standing.evaluated_at for each in due), default=now)
+    outages = store.outages(cursor, since)
+
+    def expected(clock: Clock, moment: datetime) -> tuple[datetime, str]:
+        deadline = following(clock, moment)
+        return deadline, partition_of(clock, known, deadline)
+
+    judged = [(each, _judge(each, outages, now, expected)) for each in due]
+    noticed = quality.notice(cursor, _since(cursor, now), now)
+    told, written = _assign(cursor, judged, noticed, now)
+    store.write(cursor, written, now)
+    told += incidents.close(cursor, now)
+    happenings.record(cursor, told, now)
+    states = Counter(change.state for _, judgement in judged for change in judgement.changes[-1:])
+    return Tick(
+        now, compiled, len(judged), predicted, dict(states), dict(Counter(each.kind for each in told))
+    )
+
+
+def _judge(
+    pending: store.Pending, outages: Sequence[tuple[str, Pause]], now: datetime, expected: Following
+) -> Judgement:
+    pauses = [pause for pattern, pause in outages if fnmatchcase(pending.subject.key, pattern)]
+    pauses += pending.pauses
+    try:
+        return judge(pending.terms, pending.standing, pending.arrivals, pauses, now, expected)
+    except (NoDeadline, calendars.UnknownCalendar) as error:
+        return Judgement(replace(pending.standing, reason=str(error), evaluated_at=now, next_at=now + _AGAIN))
+
+
+def _assign(
+    cursor: Cursor[Any],
+    judged: Sequence[tuple[store.Pending, Judgement]],
+    noticed: quality.Noticed,
+    now: datetime,
+) -> tuple[list[Happening], list[store.Judged]]:
+    """What is to be told, and to which incident each promise belongs."""
+    open_incidents = incidents.load(cursor)
+    causes = _causes(cursor, judged, noticed.troubles)
+    told = [
+        replace(each, incident_id=open_incidents.at(trouble)) if trouble else each
+        for each, trouble in noticed.happenings
+    ]
+    written = []
+    for pending, judgement in judged:
+        wrong = judgement.standing.state in OUT_OF_ORDER
+        incident = None
+        if wrong or any(change.state in OUT_OF_ORDER for change in judgement.changes):
+            assert pending.subject.id is not None  # noqa: S101 - a promise is of a dataset or a process
+            cause = causes.get(pending.subject.id) or _trouble(pending, judgement)
+            worst = max(
+                (_SEVERITY[c.state] for c in judgement.changes if c.state in OUT_OF_ORDER),
+                default=Urgency.INFO,
+            )
+            incident = open_incidents.at(cause, worst, pending.incident_id)
+        of = incident or pending.incident_id
+        told += [
+            _happening(pending, judgement, change, of) for change in judgement.changes if _is_told(change)
+        ]
+        written.append(store.Judged(pending, judgement, incident if wrong else None))
+    signs = heartbeats.listen(cursor, open_incidents, now)
+    open_incidents.write(cursor)
+    heartbeats.note(cursor, signs)
+    return told + signs, written
+
+
+def _since(cursor: Cursor[Any], now: datetime) -> datetime:
+    """From when on what has gone wrong is news: the last tick, and a little before; of the first tick, now."""
+    row = cursor.execute(
+        "INSERT INTO catalog.sla_tick AS last (organisation_id, evaluated_at, steady_since) "
+        "SELECT organisation_id, %s, %s FROM catalog.organisation WHERE organisation_id = %s "
+        "ON CONFLICT (organisation_id) DO UPDATE SET before = last.evaluated_at, evaluated_at = excluded.evaluated_at, "
+        "steady_since = CASE WHEN excluded.evaluated_at - last.evaluated_at > %s THEN excluded.steady_since "
+        "ELSE last.steady_since END RETURNING before",
+        [now, now, organisation_id(), _PAUSE],
+    ).fetchone()
+    return min(row["before"], now) - _LATE_NEWS if row and row["before"] else now
+
+
+def _causes(
+    cursor: Cursor[Any],
+    judged: Sequence[tuple[store.Pending, Judgement]],
+    failed: Iterable[Trouble],
+) -> dict[UUID, Trouble]:
+    """Of each subject that gets out of order, the trouble that it comes from."""
+    new = [
+        (pending, judgement)
+        for pending, judgement in judged
+        if pending.incident_id is None and any(change.state in OUT_OF_ORDER for change in judgement.changes)
+    ]
+    if not new:
+        return {}
+    troubles: dict[UUID, Trouble] = {}
+    for pending, judgement in new:
+        trouble = _trouble(pending, judgement)
+        assert pending.subject.id is not None  # noqa: S101 - as above
+        known = troubles.get(pending.subject.id)
+        if known is None or trouble.since < known.since:
+            troubles[pending.subject.id] = trouble
+    standing, settled = quality.standing_troubles(cursor)
+    for each in (*standing, *failed):
+        if each.subject.id is not None:
+            troubles[each.subject.id] = each
+    waits = {
+        pending.subject.id: pending.forecast["waits_for_id"]
+        for pending, _ in new
+        if pending.subject.id is not None and "waits_for_id" in pending.forecast
+    }
+    found = incidents.roots(graph.load(cursor), troubles, settled)
+    heads = quality.subjects(cursor, {head for key, head in waits.items() if found[key] is troubles[key]})
+    for key, head in waits.items():
+        own = troubles[key]
+        if found[key] is own and head in heads and head != key:
+            found[key] = Trouble(heads[head], own.since, f"{heads[head].key} has not finished", own.severity)
+    return found
+
+
+def _trouble(pending: store.Pending, judgement: Judgement) -> Trouble:
+    first = next((change for change in judgement.changes if change.state in OUT_OF_ORDER), None)
+    if first is None:
+        standing = judgement.standing
+        return Trouble(pending.subject, standing.since, standing.reason, _SEVERITY[standing.state])
+    return Trouble(pending.subject, first.at, first.reason, _SEVERITY[first.state])
+
+
+def _is_told(change: Change) -> bool:
+    """A promise that becomes known to be kept is no news; that it is kept again is."""
+    return change.state in _TOLD or (
+        change.state is State.ON_TRACK and change.before in (OUT_OF_ORDER | {State.PAUSED})
+    )
+
+
+def _happening(
+    pending: store.Pending, judgement: Judgement, change: Change, incident: UUID | None
+) -> Happening:
+    facts: dict[str, Any] = {
+        "promise": pending.kind,
+        "deadline": change.deadline.isoformat() if change.deadline else None,
+        "partition": change.partition or None,
+        "reason": change.reason,
+        "before": change.before,
+    }
+    if change.arrived_at is not None:
+        facts["arrived_at"] = change.arrived_at.isoformat()
+        if change.deadline is not None:
+            facts["late_by"] = max((change.arrived_at - change.deadline).total_seconds(), 0.0)
+    if change.state is State.AT_RISK and change.deadline == pending.standing.deadline:
+        forecast = pending.forecast
+        facts |= {
+            "chance": forecast.get("chance"),
+            "expected_at": forecast.get("expected_at"),
+            "expected_from": forecast.get("expected_from"),
+            "expected_to": forecast.get("expected_to"),
+            "waits_for": forecast.get("waits_for"),
+            "by_minutes": forecast.get("waits_minutes"),
+        }
+    severity = _SEVERITY.get(change.state, Urgency.INFO)
+    return Happening(
+        Kind(change.state.value),
+        severity,
+        pending.subject,
+        change.at,
+        incident,
+        {name: value for name, value in facts.items() if value is not None},
+    )

@@ -1,0 +1,6 @@
+-- What became of a try. A message that was dropped while it was on its way has been sent all the same.
+UPDATE catalog.alert_message
+SET state = CASE WHEN %(sent)s THEN 'SENT' WHEN state = 'WAITING' AND %(failed)s THEN 'FAILED' ELSE state END,
+    sent_at = CASE WHEN %(sent)s THEN %(now)s ELSE sent_at END,
+    reason = %(reason)s
+WHERE organisation_id = %(organisation)s AND message_id = %(message)s

@@ -1,0 +1,13 @@
+-- How alerting stands: what is open, what waits to be decided about or sent, and since when.
+SELECT
+    (SELECT count(*) FROM catalog.alert WHERE organisation_id = %(organisation)s AND state = 'OPEN') AS open,
+    (SELECT count(*) FROM catalog.alert WHERE organisation_id = %(organisation)s AND state = 'ACKNOWLEDGED') AS acknowledged,
+    (SELECT count(*) FROM catalog.happening WHERE organisation_id = %(organisation)s AND told_at IS NULL) AS undecided,
+    waiting.overdue, waiting.oldest, waiting.reason,
+    (SELECT count(*) FROM catalog.alert_message
+     WHERE organisation_id = %(organisation)s AND state = 'FAILED' AND due_at > %(now)s - interval '2 days') AS failed
+FROM (
+    SELECT count(*) AS overdue, min(due_at) AS oldest, max(reason) AS reason
+    FROM catalog.alert_message
+    WHERE organisation_id = %(organisation)s AND state = 'WAITING' AND tries > 0
+) waiting

@@ -1,0 +1,54 @@
+-- What is said no longer was said until just before; what is said as before goes on; what is new begins. Both sides are
+-- grouped, and not joined: PostgreSQL does not know how many rows JSON holds.
+WITH item AS MATERIALIZED (
+    SELECT item.*, greatest(item.at, said.last_at + interval '1 microsecond') AS now, said.last_at AS before
+    FROM jsonb_to_recordset(%(lineages)s) AS item (name_id uuid, said_by uuid, hash text, at timestamptz)
+    JOIN catalog.column_lineage_said said
+        ON said.target_name_id = item.name_id AND said.said_by = item.said_by AND said.via = 'plan'
+    WHERE said.lineage_hash IS DISTINCT FROM item.hash
+), edge AS MATERIALIZED (
+    SELECT name_id, target_field, source_name_id, source_field, type, subtype, description, masking, confidence, origin,
+           (array_agg(standing_id) FILTER (WHERE standing_id IS NOT NULL))[1] AS standing_id,
+           bool_or(standing_id IS NULL) AS said
+    FROM (
+        SELECT edge.name_id, edge.target_field, edge.source_name_id, edge.source_field, edge.type, edge.subtype,
+               edge.description, edge.masking, edge.confidence, edge.origin, NULL::uuid AS standing_id
+        FROM jsonb_to_recordset(%(edges)s) AS edge (
+            name_id uuid, target_field text, source_name_id uuid, source_field text, type text, subtype text,
+            description text, masking boolean, confidence real, origin text
+        )
+        WHERE edge.source_name_id IN (
+            SELECT source.name_id FROM catalog.dataset_name source WHERE source.organisation_id = %(organisation)s
+              AND source.name_id = ANY (ARRAY(
+                  SELECT (named ->> 'name_id')::uuid FROM jsonb_array_elements(%(names)s::jsonb) AS named)))
+        UNION ALL
+        SELECT target_name_id, target_field, source_name_id, source_field, transformation_type, transformation_subtype,
+               transformation_description, masking, confidence, origin, column_lineage_id
+        FROM item
+        JOIN catalog.column_lineage lineage
+            ON lineage.target_name_id = item.name_id AND lineage.said_by = item.said_by AND lineage.via = 'plan'
+           AND lineage.last_at >= item.before
+    ) both_sides
+    GROUP BY name_id, target_field, source_name_id, source_field, type, subtype, description, masking, confidence, origin
+), said AS (
+    UPDATE catalog.column_lineage_said said
+    SET last_at = item.now, lineage_hash = item.hash
+    FROM item
+    WHERE said.target_name_id = item.name_id AND said.said_by = item.said_by AND said.via = 'plan'
+), stood AS (
+    UPDATE catalog.column_lineage lineage
+    SET last_at = CASE WHEN edge.said THEN item.now ELSE item.now - interval '1 microsecond' END
+    FROM edge
+    JOIN item USING (name_id)
+    WHERE lineage.column_lineage_id = edge.standing_id
+)
+INSERT INTO catalog.column_lineage (
+    column_lineage_id, organisation_id, said_by, process_id, target_name_id, target_field, source_name_id, source_field, via,
+    transformation_type, transformation_subtype, transformation_description, masking, run_id, first_at, last_at, confidence,
+    origin
+)
+SELECT gen_random_uuid(), %(organisation)s, said_by, %(process_id)s, name_id, target_field, source_name_id, source_field,
+       'plan', type, subtype, description, masking, %(run_id)s, now, now, confidence, origin
+FROM edge
+JOIN item USING (name_id)
+WHERE standing_id IS NULL

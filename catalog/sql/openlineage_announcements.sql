@@ -1,0 +1,29 @@
+-- Has Dagster told of the runs that have just completed, where it knows their process, and of what runs published: all
+-- versions of a run that has just completed, and of others those that are new. No key of an asset has a `#`.
+WITH live AS MATERIALIZED (
+    SELECT event_key, at, run_id, process_id, event_key = ANY (%(fresh)s::text[]) AS is_fresh
+    FROM catalog.reported_event
+    WHERE organisation_id = %(organisation)s AND event_key = ANY (%(completions)s::text[]) AND NOT historical
+)
+INSERT INTO catalog.announcement (
+    organisation_id, subject_type, subject_id, partition_key, event_key, at, run_id, version_id
+)
+SELECT %(organisation)s, 'DATASET', version.dataset_id, version.partition_key, event_key, at, run_id,
+       version.dataset_version_id
+FROM live
+CROSS JOIN LATERAL (
+    SELECT *
+    FROM catalog.dataset_version written
+    WHERE written.produced_by_run_id = live.run_id
+      AND (is_fresh OR written.dataset_version_id = ANY (%(versions)s::uuid[]))
+    OFFSET 0 -- by the run, and by no other index, whatever the planner knows of the table
+) version
+WHERE starts_with(version.idempotency_key, 'openlineage/')
+  AND version.outcome = 'PUBLISHED'
+  AND position('#' IN (SELECT full_name FROM catalog.dataset WHERE dataset.dataset_id = version.dataset_id)) = 0
+UNION ALL
+SELECT %(organisation)s, 'PROCESS', process_id, '', event_key, at, run_id, NULL
+FROM live
+JOIN catalog.process USING (process_id)
+WHERE is_fresh AND external_name IS NOT NULL
+ON CONFLICT (organisation_id, completion_id) DO NOTHING

@@ -1,0 +1,45 @@
+-- Versions that the outbox has told of since a place in it, with the checks that did not pass, the row counts of the versions
+-- before, and the schema of the one before.
+WITH told AS MATERIALIZED (
+    SELECT transaction_id, outbox_id, (payload_json ->> 'version_id')::uuid AS dataset_version_id
+    FROM catalog.outbox
+    WHERE organisation_id = %(organisation)s
+      AND (transaction_id, outbox_id) > (%(transaction_id)s::bigint, %(outbox_id)s::bigint)
+      AND transaction_id < pg_snapshot_xmin(pg_current_snapshot())::text::bigint
+      AND topic IN ('version.published', 'version.blocked')
+    ORDER BY transaction_id, outbox_id
+    LIMIT %(limit)s
+)
+SELECT told.transaction_id, told.outbox_id, 'DATASET' AS subject_type, dataset.full_name AS subject,
+       dataset.dataset_id AS subject_id, dataset.owners, version.version_tag AS tag, version.partition_key, version.outcome,
+       version.reason, version.produced_at AS at, version.row_count, version.schema_hash,
+       previous.schema_hash AS previous_hash, past.history, bad.checks, bad.names
+FROM told
+JOIN catalog.dataset_version version USING (dataset_version_id)
+JOIN catalog.dataset USING (dataset_id)
+LEFT JOIN LATERAL (
+    SELECT jsonb_agg(jsonb_build_object('check', name, 'status', status, 'failed_rows', failed_rows) ORDER BY name) AS checks,
+           string_agg(name, ', ' ORDER BY name) AS names
+    FROM catalog.quality_check_result result
+    WHERE result.dataset_version_id = version.dataset_version_id AND status <> 'PASS'
+) bad ON true
+LEFT JOIN LATERAL (
+    SELECT earlier.schema_hash
+    FROM catalog.dataset_version earlier
+    WHERE earlier.dataset_id = version.dataset_id AND earlier.outcome = 'PUBLISHED' AND earlier.produced_at < version.produced_at
+    ORDER BY earlier.produced_at DESC, earlier.dataset_version_id
+    LIMIT 1
+) previous ON version.outcome = 'PUBLISHED'
+LEFT JOIN LATERAL (
+    SELECT array_agg(jsonb_build_array(extract(epoch FROM produced_at), row_count)) AS history
+    FROM (
+        SELECT earlier.produced_at, earlier.row_count
+        FROM catalog.dataset_version earlier
+        WHERE earlier.dataset_id = version.dataset_id AND earlier.outcome = 'PUBLISHED' AND earlier.row_count IS NOT NULL
+          AND earlier.produced_at < version.produced_at
+        ORDER BY earlier.produced_at DESC, earlier.dataset_version_id
+        LIMIT 120
+    ) counted
+) past ON version.outcome = 'PUBLISHED' AND version.row_count IS NOT NULL
+WHERE version.produced_at > %(now)s - interval '1 day'
+ORDER BY told.transaction_id, told.outbox_id

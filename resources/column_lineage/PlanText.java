@@ -1,0 +1,686 @@
+package headrace;
+
+import java.util.HashSet;
+import java.util.IdentityHashMap;
+import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.AttributeReference;
+import org.apache.spark.sql.catalyst.expressions.CaseWhen;
+import org.apache.spark.sql.catalyst.expressions.Cast;
+import org.apache.spark.sql.catalyst.expressions.CreateNamedStruct;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.GetArrayStructFields;
+import org.apache.spark.sql.catalyst.expressions.GetStructField;
+import org.apache.spark.sql.catalyst.expressions.HigherOrderFunction;
+import org.apache.spark.sql.catalyst.expressions.LambdaFunction;
+import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
+import org.apache.spark.sql.catalyst.expressions.NamedLambdaVariable;
+import org.apache.spark.sql.catalyst.expressions.OuterReference;
+import org.apache.spark.sql.catalyst.expressions.RuntimeReplaceable;
+import org.apache.spark.sql.catalyst.expressions.SubqueryExpression;
+import org.apache.spark.sql.catalyst.expressions.WindowExpression;
+import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.trees.TreeNode;
+import org.apache.spark.sql.catalyst.trees.TreePattern;
+
+/**
+ * An analysed plan as JSON, children before parents, so that it is read in one pass and crosses to Python in one call.
+ *
+ * A node: {x: scope (a subquery is a scope of its own), c: class, k: children, o: ids of its output, e: expressions,
+ * p: its own expressions, g: grouping ones, s: SQL, n: name, r: rows of expressions, i: number of the input it is}.
+ * A reference is the place of an expression in e, or -1 - id for an attribute, or null for a literal.
+ */
+public class PlanText {
+  private final IdentityHashMap inputs = new IdentityHashMap();
+  private final java.util.ArrayList anonymous = new java.util.ArrayList();
+  private final StringBuilder nodes = new StringBuilder();
+  private final StringBuilder attributes = new StringBuilder();
+  private final HashSet known = new HashSet();
+  private final int maxLength;
+  private final long deadline;
+  private int count = 0;
+  private int scopes = 0;
+  private int steps = 0;
+
+  public PlanText(int maxLength, long milliseconds) {
+    this.maxLength = maxLength;
+    this.deadline = System.nanoTime() + milliseconds * 1000000L;
+  }
+
+  /** Say that a plan is the input of this number: its top node, and the relations that it reads. */
+  public void input(LogicalPlan plan, int number) {
+    boolean found = false;
+    scala.collection.Iterator leaves = plan.collectLeaves().iterator();
+    while (leaves.hasNext()) {
+      Object relation = relation((LogicalPlan) leaves.next());
+      if (relation != null) inputs.put(relation, Integer.valueOf(number));
+      found = found || relation != null;
+    }
+    if (!found) anonymous.add(plan);
+    inputs.put(plan, Integer.valueOf(number));
+  }
+
+  /** The columns are what the plan gives, or what a command writes. */
+  public String of(LogicalPlan plan) {
+    if (plan.getClass().getSimpleName().equals("CommandResult")) plan = (LogicalPlan) get(plan, "commandLogicalPlan");
+    scala.collection.immutable.Seq output = plan.output();
+    scala.collection.Iterable names = null;
+    String name = plan.getClass().getSimpleName();
+    LogicalPlan query = query(plan);
+    if (name.equals("MergeIntoTable") || name.equals("UpdateTable") || name.equals("DeleteFromTable")) {
+      output = ((LogicalPlan) plan.children().head()).output();
+    } else if (query != null) {
+      output = query.output();
+      names = written(plan, name);
+      plan = query;
+    }
+    node(plan, 0);
+    StringBuilder ids = new StringBuilder();
+    ids(output, ids);
+    StringBuilder named = new StringBuilder();
+    scala.collection.Iterator each = names == null || names.size() != output.size()
+        ? output.iterator() : names.iterator();
+    while (each.hasNext()) {
+      Object column = each.next();
+      if (named.length() > 0) named.append(',');
+      quote(named, column instanceof NamedExpression ? ((NamedExpression) column).name() : String.valueOf(column));
+    }
+    return "{\"nodes\":[" + nodes + "],\"attributes\":{" + attributes + "},\"output\":" + ids
+        + ",\"names\":[" + named + "]}";
+  }
+
+  /** What a command that writes reads: INSERT, CREATE TABLE AS SELECT, CREATE VIEW; null for all else. */
+  private static LogicalPlan query(LogicalPlan plan) {
+    if (!plan.output().isEmpty()) return null;
+    String[] names = {"query", "plan"};
+    for (int i = 0; i < names.length; i++) {
+      if (has(plan, names[i])) {
+        Object query = get(plan, names[i]);
+        if (query instanceof LogicalPlan) return (LogicalPlan) query;
+      }
+    }
+    return null;
+  }
+
+  /** The names that a command gives to the columns of its query, null where it keeps them. */
+  private static scala.collection.Iterable written(LogicalPlan plan, String name) {
+    if (name.equals("InsertIntoStatement") || name.equals("AppendData") || name.startsWith("Overwrite")) {
+      return ((LogicalPlan) get(plan, "table")).output();
+    }
+    if (has(plan, "outputColumnNames")) return (scala.collection.Iterable) get(plan, "outputColumnNames");
+    if (has(plan, "userSpecifiedColumns")) {
+      scala.collection.mutable.ArrayBuffer names = new scala.collection.mutable.ArrayBuffer();
+      scala.collection.Iterator pairs = ((scala.collection.Iterable) get(plan, "userSpecifiedColumns")).iterator();
+      while (pairs.hasNext()) names.addOne(((scala.Tuple2) pairs.next())._1());
+      return names;
+    }
+    return null;
+  }
+
+  /** The object that stays the same when Spark gives a relation's attributes new ids, as in a self-join. */
+  private static Object relation(LogicalPlan leaf) {
+    String name = leaf.getClass().getSimpleName();
+    if (name.equals("LogicalRelation")) return get(leaf, "relation");
+    if (name.equals("DataSourceV2Relation")) return get(leaf, "table");
+    if (name.equals("LogicalRDD")) return get(leaf, "rdd");
+    if (name.equals("LocalRelation")) return get(leaf, "data");
+    return null;
+  }
+
+  private int node(LogicalPlan plan, int scope) {
+    check();
+    Object number = inputs.get(plan);
+    if (number == null && plan.children().isEmpty()) {
+      Object relation = relation(plan);
+      if (relation != null) number = inputs.get(relation);
+    }
+    for (int i = 0; number == null && i < anonymous.size(); i++) {
+      LogicalPlan same = (LogicalPlan) anonymous.get(i);
+      boolean alike = same.getClass() == plan.getClass() && same.schema().equals(plan.schema());
+      if (alike && same.sameResult(plan)) number = inputs.get(same);
+    }
+    if (number != null) {
+      StringBuilder text = open("Input", scope);
+      text.append(",\"i\":").append(number);
+      return close(text, plan, new Expressions(scope), true);
+    }
+    String name = plan.getClass().getSimpleName();
+    // A definition is read where it is referred to, the part of a recursion as often as it finds something new.
+    if (name.equals("CTERelationDef")) scope = ++scopes;
+    StringBuilder children = new StringBuilder("[");
+    scala.collection.Iterator below = under(plan, name).iterator();
+    while (below.hasNext()) {
+      boolean recursion = name.equals("UnionLoop") && children.length() > 1;
+      if (children.length() > 1) children.append(',');
+      children.append(node((LogicalPlan) below.next(), recursion ? ++scopes : scope));
+    }
+    Expressions expressions = new Expressions(scope);
+    StringBuilder text = open(name, scope);
+    text.append(",\"k\":").append(children).append(']');
+    boolean output = details(plan, name, text, expressions);
+    return close(text, plan, expressions, output);
+  }
+
+  private scala.collection.immutable.Seq under(LogicalPlan plan, String name) {
+    scala.collection.mutable.ArrayBuffer found = new scala.collection.mutable.ArrayBuffer();
+    if (name.equals("InMemoryRelation")) {
+      found.addOne(get(get(plan, "cacheBuilder"), "logicalPlan"));
+      return found.toSeq();
+    }
+    if (plan.children().isEmpty()) {
+      // A command's query is an inner child once the command has been chosen.
+      scala.collection.Iterator inner = plan.innerChildren().iterator();
+      while (inner.hasNext()) {
+        Object each = inner.next();
+        if (each instanceof LogicalPlan && !name.equals("CTERelationRef")) found.addOne(each);
+      }
+      return found.toSeq();
+    }
+    return plan.children();
+  }
+
+  /** What a node of this class has beside its children. Returns whether its output is told as well. */
+  private boolean details(LogicalPlan plan, String name, StringBuilder text, Expressions in) {
+    if (name.equals("Project")) {
+      refs(text, "p", (scala.collection.Iterable) get(plan, "projectList"), in);
+      return false;
+    }
+    if (name.equals("Aggregate")) {
+      scala.collection.Iterable grouping = (scala.collection.Iterable) get(plan, "groupingExpressions");
+      refs(text, "g", grouping, in);
+      string(text, "s", "GROUP BY " + sql(grouping, ", "));
+      refs(text, "p", (scala.collection.Iterable) get(plan, "aggregateExpressions"), in);
+      return false;
+    }
+    if (name.equals("Filter")) {
+      refs(text, "p", plan.expressions(), in);
+      string(text, "s", "WHERE " + sql(plan.expressions(), ", "));
+      return false;
+    }
+    if (name.equals("Join") || name.equals("AsOfJoin") || name.equals("LateralJoin")) {
+      scala.collection.Iterable conditions = name.equals("AsOfJoin")
+          ? plan.expressions()
+          : ((scala.Option) get(plan, "condition")).toList();
+      refs(text, "p", conditions, in);
+      string(text, "s", get(get(plan, "joinType"), "sql") + " JOIN ON " + sql(conditions, ", "));
+      if (name.equals("LateralJoin")) {
+        text.append(",\"q\":").append(in.add((Expression) get(plan, "right")));
+        return true;
+      }
+      return get(plan, "joinType").getClass().getSimpleName().startsWith("ExistenceJoin");
+    }
+    if (name.equals("Sort")) {
+      refs(text, "p", plan.expressions(), in);
+      string(text, "s", "SORT BY " + sql(plan.expressions(), ";"));
+      return false;
+    }
+    if (name.equals("Window")) {
+      refs(text, "p", (scala.collection.Iterable) get(plan, "windowExpressions"), in);
+      return false;
+    }
+    if (name.equals("Generate")) {
+      Expression generator = (Expression) get(plan, "generator");
+      text.append(",\"p\":[").append(in.add(generator)).append(']');
+      text.append(",\"g\":");
+      ids((scala.collection.Iterable) get(plan, "generatorOutput"), text);
+      string(text, "s", sql(generator));
+      return true;
+    }
+    if (name.equals("Expand")) {
+      text.append(",\"r\":[");
+      scala.collection.Iterator rows = ((scala.collection.Iterable) get(plan, "projections")).iterator();
+      boolean first = true;
+      while (rows.hasNext()) {
+        if (!first) text.append(',');
+        first = false;
+        list(text, (scala.collection.Iterable) rows.next(), in);
+      }
+      text.append(']');
+      return true;
+    }
+    if (name.equals("Union") || name.equals("Intersect") || name.equals("Except")
+        || name.equals("UnionLoop") || name.equals("Distinct") || name.equals("Deduplicate")
+        || name.equals("View") || name.equals("InMemoryRelation")) {
+      text.append(",\"b\":[");
+      scala.collection.Iterator below = under(plan, name).iterator();
+      boolean first = true;
+      while (below.hasNext()) {
+        if (!first) text.append(',');
+        first = false;
+        ids(((LogicalPlan) below.next()).output(), text);
+      }
+      text.append(']');
+      if (name.equals("Deduplicate")) refs(text, "p", plan.expressions(), in);
+      if (name.equals("Deduplicate")) string(text, "s", "GROUP BY " + sql(plan.expressions(), ", "));
+      if (name.equals("Distinct")) string(text, "s", "GROUP BY " + sql(plan.output(), ", "));
+      if (name.equals("Union")) branches(plan, text);
+      if (name.equals("UnionLoop")) text.append(",\"d\":").append(get(plan, "id"));
+      return true;
+    }
+    if (name.equals("CTERelationDef")) text.append(",\"d\":").append(get(plan, "id"));
+    if (name.equals("CTERelationRef")) text.append(",\"d\":").append(get(plan, "cteId"));
+    if (name.equals("UnionLoopRef")) text.append(",\"d\":").append(get(plan, "loopId"));
+    if (name.equals("LocalRelation")) text.append(",\"w\":").append(plan.origin().sqlText().isDefined());
+    if (name.equals("MergeIntoTable") || name.equals("UpdateTable")) {
+      return writes(plan, name, text, in);
+    }
+    if (name.equals("DeleteFromTable")) string(text, "s", "WHERE " + sql(plan.expressions(), ", "));
+    string(text, "n", named(plan, name));
+    refs(text, "p", plan.expressions(), in);
+    return true;
+  }
+
+  /** How the columns of all branches but the first, whose names are the union's, are called there. */
+  private static void branches(LogicalPlan plan, StringBuilder text) {
+    text.append(",\"u\":[");
+    scala.collection.Iterator below = plan.children().iterator();
+    below.next();
+    boolean first = true;
+    while (below.hasNext()) {
+      text.append(first ? "[" : ",[");
+      first = false;
+      scala.collection.Iterator columns = ((LogicalPlan) below.next()).output().iterator();
+      boolean leading = true;
+      while (columns.hasNext()) {
+        if (!leading) text.append(',');
+        leading = false;
+        quote(text, ((Expression) columns.next()).sql());
+      }
+      text.append(']');
+    }
+    text.append(']');
+  }
+
+  /** For each action that sets columns of a table: its condition, and pairs of the column and the value. */
+  private boolean writes(LogicalPlan plan, String name, StringBuilder text, Expressions in) {
+    text.append(",\"r\":[");
+    if (name.equals("UpdateTable")) {
+      scala.collection.Iterable condition = ((scala.Option) get(plan, "condition")).toList();
+      set(text, condition, (scala.collection.Iterable) get(plan, "assignments"), in);
+      text.append(']');
+      string(text, "s", "WHERE " + sql(condition, ", "));
+      return true;
+    }
+    String[] kinds = {"matchedActions", "notMatchedActions", "notMatchedBySourceActions"};
+    boolean first = true;
+    for (int kind = 0; kind < kinds.length; kind++) {
+      scala.collection.Iterator actions = ((scala.collection.Iterable) get(plan, kinds[kind])).iterator();
+      while (actions.hasNext()) {
+        Object action = actions.next();
+        boolean sets = !action.getClass().getSimpleName().equals("DeleteAction");
+        if (!first) text.append(',');
+        first = false;
+        set(text, ((scala.Option) get(action, "condition")).toList(),
+            sets ? (scala.collection.Iterable) get(action, "assignments") : null, in);
+      }
+    }
+    text.append(']');
+    scala.collection.mutable.ArrayBuffer on = new scala.collection.mutable.ArrayBuffer();
+    on.addOne(get(plan, "mergeCondition"));
+    refs(text, "p", on, in);
+    string(text, "s", "MERGE ON " + sql(on, ", "));
+    return true;
+  }
+
+  private void set(StringBuilder text, scala.collection.Iterable condition, scala.collection.Iterable pairs,
+      Expressions in) {
+    text.append('[');
+    list(text, condition, in);
+    if (pairs != null) {
+      scala.collection.Iterator each = pairs.iterator();
+      while (each.hasNext()) {
+        Object pair = each.next();
+        text.append(",[").append(in.add((Expression) get(pair, "key"))).append(',');
+        text.append(in.add((Expression) get(pair, "value"))).append(',');
+        quote(text, sql((Expression) get(pair, "value")));
+        text.append(']');
+      }
+    }
+    text.append(']');
+  }
+
+  /** What a person calls a leaf, or the function that a node runs. */
+  private static String named(LogicalPlan plan, String name) {
+    if (name.equals("LogicalRelation")) {
+      scala.Option table = (scala.Option) get(plan, "catalogTable");
+      if (table.isDefined()) return unquoted(get(table.get(), "qualifiedName"));
+      Object relation = get(plan, "relation");
+      if (has(relation, "location")) {
+        return ((scala.collection.Iterable) get(get(relation, "location"), "rootPaths")).mkString(",");
+      }
+      return String.valueOf(relation);
+    }
+    if (name.equals("HiveTableRelation")) return unquoted(get(get(plan, "tableMeta"), "qualifiedName"));
+    if (name.equals("DataSourceV2Relation")) return String.valueOf(get(plan, "name"));
+    String[] functions = {"functionExpr", "function", "func"};
+    for (int i = 0; i < functions.length; i++) {
+      if (has(plan, functions[i])) {
+        Object function = get(plan, functions[i]);
+        if (has(function, "name")) return String.valueOf(get(function, "name"));
+      }
+    }
+    return "";
+  }
+
+  private static String unquoted(Object name) {
+    return String.valueOf(name).replace("`", "");
+  }
+
+  private StringBuilder open(String name, int scope) {
+    return new StringBuilder("{\"c\":\"").append(name).append("\",\"x\":").append(scope);
+  }
+
+  private int close(StringBuilder text, LogicalPlan plan, Expressions expressions, boolean output) {
+    if (output) {
+      text.append(",\"o\":");
+      ids(plan.output(), text);
+    }
+    if (expressions.count > 0) text.append(",\"e\":[").append(expressions.text).append(']');
+    if (count > 0) nodes.append(',');
+    nodes.append(text).append('}');
+    if (nodes.length() > maxLength) throw new IllegalStateException("the plan is too large");
+    return count++;
+  }
+
+  private void refs(StringBuilder text, String key, scala.collection.Iterable expressions, Expressions in) {
+    text.append(",\"").append(key).append("\":");
+    list(text, expressions, in);
+  }
+
+  private void list(StringBuilder text, scala.collection.Iterable expressions, Expressions in) {
+    text.append('[');
+    scala.collection.Iterator each = expressions.iterator();
+    boolean first = true;
+    while (each.hasNext()) {
+      if (!first) text.append(',');
+      first = false;
+      text.append(in.add((Expression) each.next()));
+    }
+    text.append(']');
+  }
+
+  private void ids(scala.collection.Iterable output, StringBuilder text) {
+    text.append('[');
+    scala.collection.Iterator each = output.iterator();
+    boolean first = true;
+    while (each.hasNext()) {
+      if (!first) text.append(',');
+      first = false;
+      NamedExpression attribute = (NamedExpression) each.next();
+      describe(attribute);
+      text.append(attribute.exprId().id());
+    }
+    text.append(']');
+  }
+
+  private void describe(NamedExpression attribute) {
+    Long id = Long.valueOf(attribute.exprId().id());
+    if (!known.add(id)) return;
+    if (attributes.length() > 0) attributes.append(',');
+    attributes.append('"').append(id).append("\":");
+    quote(attributes, attribute.name());
+  }
+
+  private void check() {
+    if (++steps % 64 == 0 && System.nanoTime() > deadline) {
+      throw new IllegalStateException("the plan takes too long to read");
+    }
+  }
+
+  /** The expressions of one node, those that others are made of first. */
+  private class Expressions {
+    final StringBuilder text = new StringBuilder();
+    final int scope;
+    int count = 0;
+
+    Expressions(int scope) {
+      this.scope = scope;
+    }
+
+    String add(Expression e) {
+      check();
+      if (e instanceof AttributeReference || e instanceof NamedLambdaVariable) {
+        NamedExpression attribute = (NamedExpression) e;
+        describe(attribute);
+        return String.valueOf(-1 - attribute.exprId().id());
+      }
+      if (e instanceof Literal) return "null";
+      if (e instanceof OuterReference) return add((Expression) ((OuterReference) e).e());
+      if (e instanceof Alias) {
+        Alias alias = (Alias) e;
+        String child = add(alias.child());
+        describe(alias);
+        StringBuilder made = new StringBuilder("\"Alias\",").append(alias.exprId().id()).append(',');
+        quote(made, sql(alias));
+        return put(made.append(',').append(child));
+      }
+      if (e instanceof Cast) {
+        Cast cast = (Cast) e;
+        if (cast.child().dataType().equals(cast.dataType())) return add(cast.child());
+      }
+      if (e instanceof RuntimeReplaceable) {
+        String child = add(((RuntimeReplaceable) e).replacement());
+        return put(start("Replaced").append(",\"").append(e.getClass().getSimpleName()).append("\",").append(child));
+      }
+      if (e instanceof SubqueryExpression) {
+        int inner = ++scopes;
+        LogicalPlan plan = (LogicalPlan) ((SubqueryExpression) e).plan();
+        node(plan, inner);
+        StringBuilder made = start("Subquery").append(",\"").append(e.getClass().getSimpleName());
+        ids(plan.output(), made.append("\",").append(inner).append(','));
+        return put(made);
+      }
+      if (e instanceof WindowExpression) {
+        WindowExpression window = (WindowExpression) e;
+        String function = add(window.windowFunction());
+        StringBuilder made = start("Over").append(",\"").append(ranking(window.windowFunction()));
+        made.append("\",").append(function).append(',');
+        list(made, window.windowSpec().partitionSpec(), this);
+        made.append(',');
+        list(made, window.windowSpec().orderSpec(), this);
+        return put(made);
+      }
+      if (e instanceof AggregateExpression) {
+        AggregateExpression aggregate = (AggregateExpression) e;
+        String function = add((Expression) aggregate.aggregateFunction());
+        StringBuilder made = start("Aggregated").append(",\"");
+        made.append(aggregate.aggregateFunction().getClass().getSimpleName()).append("\",").append(function);
+        list(made.append(','), aggregate.filter().toList(), this);
+        return put(made);
+      }
+      if (e instanceof GetStructField) {
+        GetStructField field = (GetStructField) e;
+        return field(field.child(), field.extractFieldName());
+      }
+      if (e instanceof GetArrayStructFields) {
+        GetArrayStructFields field = (GetArrayStructFields) e;
+        return field(field.child(), field.field().name());
+      }
+      if (e instanceof CreateNamedStruct) {
+        CreateNamedStruct struct = (CreateNamedStruct) e;
+        StringBuilder made = start("Struct").append(",[");
+        scala.collection.Iterator names = struct.names().iterator();
+        boolean first = true;
+        while (names.hasNext()) {
+          if (!first) made.append(',');
+          first = false;
+          quote(made, String.valueOf(names.next()));
+        }
+        made.append("],");
+        list(made, struct.valExprs(), this);
+        return put(made);
+      }
+      if (e instanceof CaseWhen) return choice((CaseWhen) e);
+      if (e instanceof HigherOrderFunction) return lambda((HigherOrderFunction) e);
+      String name = e.getClass().getSimpleName();
+      if (name.equals("UpdateFields")) return update(e);
+      if (name.startsWith("Python") || name.startsWith("Scala") || name.startsWith("HiveSimple")
+          || name.startsWith("HiveGeneric") || name.startsWith("HiveUDAF") || name.endsWith("PythonUDTF")
+          || name.equals("ApplyFunctionExpression")) {
+        StringBuilder made = start("Function");
+        quote(made.append(','), name.startsWith("Python") ? "Python" : "JVM");
+        quote(made.append(','), functionName(e));
+        return put(rest(made, e.children()));
+      }
+      return put(rest(start(name), e.children()));
+    }
+
+    private String field(Expression of, String name) {
+      String child = add(of);
+      StringBuilder made = start("Field");
+      quote(made.append(','), name);
+      return put(made.append(',').append(child));
+    }
+
+    private String choice(CaseWhen e) {
+      StringBuilder conditions = new StringBuilder();
+      StringBuilder values = new StringBuilder();
+      scala.collection.Iterator branches = e.branches().iterator();
+      while (branches.hasNext()) {
+        scala.Tuple2 branch = (scala.Tuple2) branches.next();
+        conditions.append(conditions.length() > 0 ? "," : "").append(add((Expression) branch._1()));
+        values.append(values.length() > 0 ? "," : "").append(add((Expression) branch._2()));
+      }
+      if (e.elseValue().isDefined()) values.append(',').append(add((Expression) e.elseValue().get()));
+      return put(start("CaseWhen").append(",[").append(conditions).append("],[").append(values).append(']'));
+    }
+
+    private String lambda(HigherOrderFunction e) {
+      StringBuilder arguments = new StringBuilder();
+      list(arguments, e.arguments(), this);
+      StringBuilder bodies = new StringBuilder();
+      scala.collection.Iterator functions = e.functions().iterator();
+      while (functions.hasNext()) {
+        Object function = functions.next();
+        if (!(function instanceof LambdaFunction)) continue;
+        LambdaFunction lambda = (LambdaFunction) function;
+        StringBuilder bind = start("Bind").append(",\"").append(((Expression) e).getClass().getSimpleName());
+        bind.append("\",");
+        ids(lambda.arguments(), bind);
+        put(bind.append(',').append(arguments).append(",[").append(bodies).append(']'));
+        bodies.append(bodies.length() > 0 ? "," : "").append(add(lambda.function()));
+      }
+      StringBuilder made = start("Lambda").append(",\"").append(((Expression) e).getClass().getSimpleName());
+      return put(made.append("\",").append(arguments).append(",[").append(bodies).append(']'));
+    }
+
+    private String update(Expression e) {
+      StringBuilder made = start("Update").append(',').append(add((Expression) get(e, "structExpr"))).append(",[");
+      scala.collection.Iterator operations = ((scala.collection.Iterable) get(e, "fieldOps")).iterator();
+      boolean first = true;
+      while (operations.hasNext()) {
+        Object operation = operations.next();
+        if (!first) made.append(',');
+        first = false;
+        quote(made.append('['), String.valueOf(get(operation, "name")));
+        if (has(operation, "valExpr")) made.append(',').append(add((Expression) get(operation, "valExpr")));
+        made.append(']');
+      }
+      return put(made.append(']'));
+    }
+
+    private StringBuilder rest(StringBuilder made, scala.collection.Iterable children) {
+      scala.collection.Iterator each = children.iterator();
+      while (each.hasNext()) made.append(',').append(add((Expression) each.next()));
+      return made;
+    }
+
+    private StringBuilder start(String name) {
+      return new StringBuilder("\"").append(name).append('"');
+    }
+
+    private String put(StringBuilder made) {
+      if (count > 0) text.append(',');
+      text.append('[').append(made).append(']');
+      return String.valueOf(count++);
+    }
+  }
+
+  /** "ranking" for a function that only says where a row stands in its window. */
+  private static String ranking(Expression function) {
+    Class[] kinds = function.getClass().getInterfaces();
+    for (Class at = function.getClass(); at != null; at = at.getSuperclass()) {
+      String name = at.getSimpleName();
+      if (name.equals("RankLike") || name.equals("RowNumberLike")) return "ranking";
+    }
+    return "";
+  }
+
+  private static String functionName(Expression e) {
+    String[] names = {"udfName", "name"};
+    for (int i = 0; i < names.length; i++) {
+      if (has(e, names[i])) {
+        Object name = get(e, names[i]);
+        if (name instanceof scala.Option) name = ((scala.Option) name).isDefined() ? ((scala.Option) name).get() : null;
+        if (name != null) return String.valueOf(name);
+      }
+    }
+    return e.prettyName();
+  }
+
+  private static String sql(scala.collection.Iterable expressions, String between) {
+    StringBuilder text = new StringBuilder();
+    scala.collection.Iterator each = expressions.iterator();
+    while (each.hasNext()) {
+      if (text.length() > 0) text.append(between);
+      if (text.length() > 1000) return text.toString();
+      text.append(sql((Expression) each.next()));
+    }
+    return text.toString();
+  }
+
+  private static String sql(Expression e) {
+    String text;
+    try {
+      text = replaced(e).sql();
+    } catch (RuntimeException noSql) {
+      text = e.toString();
+    }
+    return text.length() > 1000 ? text.substring(0, 999) + "\u2026" : text;
+  }
+
+  /** What Spark computes in the place of functions that it has only a name for, such as nvl. */
+  private static Expression replaced(Expression e) {
+    if (!e.containsPattern(TreePattern.RUNTIME_REPLACEABLE())) return e;
+    if (e instanceof RuntimeReplaceable) return replaced(((RuntimeReplaceable) e).replacement());
+    scala.collection.mutable.ArrayBuffer children = new scala.collection.mutable.ArrayBuffer();
+    scala.collection.Iterator each = e.children().iterator();
+    while (each.hasNext()) children.addOne(replaced((Expression) each.next()));
+    return (Expression) e.withNewChildren(children.toSeq());
+  }
+
+  private static boolean has(Object of, String name) {
+    try {
+      of.getClass().getMethod(name, new Class[0]);
+      return true;
+    } catch (NoSuchMethodException none) {
+      return false;
+    }
+  }
+
+  private static Object get(Object of, String name) {
+    try {
+      java.lang.reflect.Method method = of.getClass().getMethod(name, new Class[0]);
+      method.setAccessible(true);
+      return method.invoke(of, new Object[0]);
+    } catch (Exception error) {
+      throw new IllegalStateException("Spark's " + of.getClass().getSimpleName() + " has no " + name);
+    }
+  }
+
+  private static void string(StringBuilder text, String key, String value) {
+    quote(text.append(",\"").append(key).append("\":"), value);
+  }
+
+  private static void quote(StringBuilder text, String value) {
+    text.append('"');
+    for (int i = 0; i < value.length(); i++) {
+      char c = value.charAt(i);
+      if (c == '"' || c == '\\') text.append('\\').append(c);
+      else if (c < ' ') text.append(String.format("\\u%04x", new Object[] {Integer.valueOf(c)}));
+      else text.append(c);
+    }
+    text.append('"');
+  }
+}

@@ -1,0 +1,39 @@
+"""What the columns of a generator (explode, inline, stack, json_tuple...) come from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from catalog.column_lineage import Subtype
+from resources.column_lineage.expressions import Expressions
+from resources.column_lineage.values import Value, field_of, merged, through
+
+
+def generated(
+    expressions: Expressions, reference: int | None, names: Sequence[str]
+) -> tuple[list[Value], bool]:
+    """What each column of a generator comes from, and whether it makes as many rows of each whatever is in it."""
+    name, children = expressions.head(reference)
+    given = [expressions.value(each) for each in children if is_reference(each)]
+    if name == "GeneratorOuter":
+        return generated(expressions, children[0], names)
+    if name == "Function":
+        return [expressions.value(reference)] * len(names), False
+    if name == "Inline":
+        made = [through(field_of(given[0], each), Subtype.TRANSFORMATION, keep=True) for each in names]
+        return made, False
+    if name in ("Explode", "PosExplode"):
+        value = through(given[0], Subtype.TRANSFORMATION, keep=True)
+        place = [through(given[0], Subtype.TRANSFORMATION)] if name == "PosExplode" else []
+        return [*place, *[value] * (len(names) - len(place))], False
+    if name == "Stack":
+        cells = given[1:]
+        made = [merged(cells[place :: len(names)], keep=True) for place in range(len(names))]
+        return [through(each, Subtype.TRANSFORMATION, keep=True) for each in made], True
+    value = through(merged(given), Subtype.TRANSFORMATION)
+    return [value] * len(names), name in ("JsonTuple", "ReplicateRows")
+
+
+def is_reference(each: object) -> bool:
+    """Whether a part of an expression is another one, and not a word about it."""
+    return each is None or isinstance(each, int)

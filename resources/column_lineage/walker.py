@@ -1,0 +1,71 @@
+"""A plan as text out of Spark's JVM, in one call.
+
+A plan of a thousand columns and fifty joins has some 25,000 expressions: one call each from Python is too slow, and
+Spark's own JSON of it is 10 MB, most of it types. So the text is made beside the plan, by a class that Spark's own
+compiler of generated code (Janino) compiles once for each JVM.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+_SOURCE = Path(__file__).with_name("PlanText.java")
+_LENGTH = 32_000_000  # characters
+_lock = threading.Lock()
+_compiled: dict[str, Any] = {}  # the class, and the gateway to the JVM that it is in
+
+
+class PlanUnreadable(Exception):
+    """Spark's plan could not be had as text."""
+
+
+def ready() -> None:
+    """Compile what tells plans, some 0.5 s once for each JVM. Raises PlanUnreadable."""
+    with _explained():
+        _constructor()
+
+
+def told(plan: Any, inputs: Sequence[Any], seconds: float) -> str:  # noqa: ANN401
+    """The plan as PlanText tells it, the inputs' plans by their places. Raises PlanUnreadable."""
+    with _explained():
+        constructor = _constructor()
+        gateway = _compiled["gateway"]
+        arguments = gateway.new_array(gateway.jvm.Object, 2)
+        arguments[0], arguments[1] = _LENGTH, int(seconds * 1000)
+        text = constructor.newInstance(arguments)
+        for number, each in enumerate(inputs):
+            text.input(each, number)
+        return str(text.of(plan))
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+
+    try:
+        yield
+    except Py4JError as error:
+        cause = getattr(error, "java_exception", None)
+        reason = cause.toString() if cause is not None else str(error)
+        raise PlanUnreadable(f"the plan could not be read: {reason.splitlines()[0]}") from error
+
+
+def _constructor() -> Any:  # noqa: ANN401
+    """The constructor of PlanText in the JVM that PySpark talks to, compiled there when it has not been."""
+    from pyspark import SparkContext
+
+    gateway = SparkContext._gateway
+    with _lock:
+        if _compiled.get("gateway") is not gateway:
+            jvm = gateway.jvm  # type: ignore[union-attr]
+            compiler = jvm.org.codehaus.janino.SimpleCompiler()
+            compiler.setParentClassLoader(jvm.Thread.currentThread().getContextClassLoader())
+            compiler.cook(_SOURCE.read_text())
+            made = compiler.getClassLoader().loadClass("headrace.PlanText")
+            constructor = made.getConstructors()[0]
+            _compiled.update(gateway=gateway, constructor=constructor)
+        return _compiled["constructor"]

@@ -1,0 +1,126 @@
+"""What goes wrong beside promises: row counts, schemas, checks, runs, sensors."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from sqlalchemy import Engine
+
+from catalog.alerts.heartbeat import beat
+from catalog.sla.counts import odd
+from catalog.sla.tick import evaluate
+from tests.catalog.sla.building import columns, declare, published, ran
+from tests.catalog.sla.test_tick import at, incidents, told
+
+MONDAY = datetime(2026, 6, 1, 6, tzinfo=UTC)
+# A thousand rows on working days, a hundred at weekends, a few more or less.
+SEASONAL = [
+    (day, (100 if day.weekday() >= 5 else 1000) + index % 7)
+    for index in range(70)
+    for day in [MONDAY - timedelta(days=index + 1)]
+]
+
+
+@pytest.mark.parametrize(
+    ("day", "rows", "strange"),
+    [
+        (0, 1000, False),
+        (0, 1150, False),
+        (0, 100, True),  # as many as on a Sunday
+        (0, 0, True),
+        (0, 5000, True),
+        (5, 100, False),
+        (5, 1000, True),
+    ],
+)
+def test_row_counts_by_the_day_of_the_week(day: int, rows: int, strange: bool) -> None:
+    assert (odd(MONDAY + timedelta(days=day), rows, SEASONAL) is not None) is strange
+
+
+def test_little_history_says_nothing() -> None:
+    assert odd(MONDAY, 0, SEASONAL[:5]) is None
+
+
+def test_an_odd_row_count_and_a_changed_schema_are_told_once(engine: Engine) -> None:
+    declare(engine, {"sales/orders": None})
+    for day in range(1, 30):
+        published(engine, "sales/orders", at("2026-11-10T05:00") - timedelta(days=day), 1000 + day)
+    evaluate(engine, at("2026-11-10T00:00"))
+    columns(engine, "sales/orders", {"h": ["a"], "g": ["a", "b"]})
+    published(engine, "sales/orders", at("2026-11-10T05:00"), 3, schema="g")
+    evaluate(engine, at("2026-11-10T05:01"))
+    evaluate(engine, at("2026-11-10T05:02"))
+    assert told(engine) == [("sales/orders", "ROW_COUNT_ODD"), ("sales/orders", "SCHEMA_CHANGED")]
+    assert incidents(engine) == []
+
+
+def test_a_blocked_version_is_an_incident_until_one_is_published(engine: Engine) -> None:
+    declare(engine, {"sales/orders": None})
+    evaluate(engine, at("2026-11-10T00:00"))
+    published(engine, "sales/orders", at("2026-11-10T05:00"), outcome="BLOCKED")
+    evaluate(engine, at("2026-11-10T05:01"))
+    assert incidents(engine) == [("sales/orders", True)]
+    published(engine, "sales/orders", at("2026-11-10T05:30"))
+    evaluate(engine, at("2026-11-10T05:31"))
+    assert told(engine) == [("sales/orders", "CHECK_FAILED"), ("sales/orders", "INCIDENT_CLOSED")]
+    assert incidents(engine) == [("sales/orders", False)]
+
+
+def test_a_failed_run_without_any_promise_below_is_no_incident(engine: Engine) -> None:
+    declare(engine, {"sales/orders": None})
+    evaluate(engine, at("2026-11-10T00:00"))
+    ran(engine, "sales/orders", at("2026-11-10T03:00"), at("2026-11-10T03:05"), "FAILED")
+    evaluate(engine, at("2026-11-10T03:06"))
+    assert told(engine) == []
+
+
+def test_a_sensor_that_falls_silent_and_one_that_ticks_again(engine: Engine) -> None:
+    declare(engine, {"sales/orders": None})
+    beat(engine, "completions", at("2026-11-10T03:00"), timedelta(minutes=5))
+    for minute in (0, 4, 5, 6, 7):
+        evaluate(engine, at(f"2026-11-10T03:0{minute}"))
+    assert told(engine) == [("completions", "SENSOR_SILENT")]
+    beat(engine, "completions", at("2026-11-10T03:08"), timedelta(minutes=5))
+    evaluate(engine, at("2026-11-10T03:09"))
+    assert told(engine)[1:] == [("completions", "SENSOR_BACK"), ("completions", "INCIDENT_CLOSED")]
+
+
+def test_after_a_night_in_which_nothing_ran_a_sensor_has_its_time_to_tick(engine: Engine) -> None:
+    declare(engine, {"sales/orders": None})
+    beat(engine, "completions", at("2026-11-10T03:00"), timedelta(minutes=5))
+    evaluate(engine, at("2026-11-10T03:00"))
+    for minute in (0, 1, 5):
+        evaluate(engine, at(f"2026-11-10T09:0{minute}"))
+    assert told(engine) == []
+    evaluate(engine, at("2026-11-10T09:06"))
+    assert told(engine) == [("completions", "SENSOR_SILENT")]
+
+
+def test_an_estate_that_runs_late_is_foreseen_and_the_job_that_all_wait_for_is_named(engine: Engine) -> None:
+    promise = {"deadline": "0 6 * * *", "timezone": "UTC"}
+    declare(
+        engine,
+        {"raw/a": None, "core/b": None, "mart/c": promise},
+        [("raw/a", "core/b"), ("core/b", "mart/c")],
+    )
+    for day in range(1, 40):
+        began = at("2026-11-10T02:00") - timedelta(days=day)
+        for hours, key in enumerate(("raw/a", "core/b", "mart/c")):
+            ran(
+                engine,
+                key,
+                began + timedelta(hours=hours),
+                began + timedelta(hours=hours + 1, minutes=day % 5),
+                "SUCCESS",
+            )
+            published(engine, key, began + timedelta(hours=hours + 1, minutes=day % 5))
+    evaluate(engine, at("2026-11-10T00:00"))
+    evaluate(engine, at("2026-11-10T03:20"))
+    assert told(engine) == []  # a usually ends at 3:00, c at 5:00: there is time
+    evaluate(engine, at("2026-11-10T05:00"))
+    assert told(engine) == [("mart/c", "AT_RISK")]
+    assert incidents(engine) == [("raw/a", True)]
+    for key in ("raw/a", "core/b", "mart/c"):
+        published(engine, key, at("2026-11-10T05:30"))
+        ran(engine, key, at("2026-11-10T05:10"), at("2026-11-10T05:30"), "SUCCESS")
+    evaluate(engine, at("2026-11-10T05:31"))
+    assert told(engine)[1:] == [("mart/c", "ON_TRACK"), ("raw/a", "INCIDENT_CLOSED")]

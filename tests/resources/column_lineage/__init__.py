@@ -1,0 +1,1 @@
+"""Column lineage against references, against the truth, and node by node."""
