@@ -10,11 +10,13 @@ from sqlalchemy import Engine
 from catalog.access import grants
 from catalog.access.callers import EVERY_DOMAIN, ROLES, Caller, CallerKind, Grant, Permission, Role
 from catalog.acting import Acting, acting_for
+from catalog.column_lineage import ColumnLineage, LineageOfOutput
 from catalog.identity import organisation_named
 from catalog.publishing import publish
 from catalog.records import Column, DatasetRecord, ProcessRecord, Technology, VersionDraft
 from catalog.registry import register
 from catalog.runs import attempt
+from catalog.sla.tick import evaluate
 from settings import settings
 
 SECRETS = (
@@ -30,16 +32,18 @@ STATISTICS = {
 
 @pytest.fixture
 def two(catalog: Engine, draft) -> Engine:
-    """Organisation `default` with raw/flights -> mart/delays -> mart/report, and crm/people (with PII), with
-    versions and runs; organisation `acme` with mart/delays and hr/people of its own."""
+    """Organisation `default` with raw/flights -> mart/delays -> mart/report, and crm/people (with PII and an SLA),
+    with versions and runs; organisation `acme` with mart/delays and hr/people of its own."""
     register(
         catalog,
-        [DatasetRecord("crm/people", "parquet", columns=SECRETS)],
+        [DatasetRecord("crm/people", "parquet", columns=SECRETS, sla={"max_age_seconds": 86_400})],
         [ProcessRecord("crm/people", Technology.SPARK, outputs=("crm/people",), source=SQL)],
     )
     [read] = publish(catalog, None, [draft("raw/flights", partition="2013-01-01")])
     _run(catalog, draft("mart/delays", inputs=(read.version.version_id,)))
-    _run(catalog, draft("crm/people", columns=SECRETS, statistics=STATISTICS))
+    lineage = LineageOfOutput(tuple(ColumnLineage(column.name) for column in SECRETS))
+    _run(catalog, draft("crm/people", columns=SECRETS, statistics=STATISTICS, lineage=lineage))
+    evaluate(catalog)
     grants.add_organisation(catalog, "acme", by="test")
     with acting_for(acting_of("acme")):
         register(

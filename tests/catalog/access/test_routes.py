@@ -337,7 +337,8 @@ _BODIES = {
 _QUERIES = {
     "/api/v1/dataset/named": "namespace=headrace://default&name=crm/people",
     "/api/v1/search": "q=people",
-    "/api/v1/dataset/{dataset:path}/column-lineage-changes": "before={tag}",
+    "/api/v1/sla/history": "key=crm/people",
+    "/api/v1/dataset/{dataset:path}/column-lineage-changes": "before={tag}&after={tag}",
 }
 
 
