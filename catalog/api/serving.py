@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import sys
 
@@ -23,7 +24,11 @@ def application() -> FastAPI:
     """
     sys.setswitchinterval(_SWITCH_SECONDS)
     _log_to_standard_error()
-    return create_app(connect())
+    app = create_app(connect())
+    # What is there now stays: to look through all of it for garbage again and again would hold up answers.
+    gc.collect()
+    gc.freeze()
+    return app
 
 
 def _log_to_standard_error() -> None:
