@@ -38,7 +38,7 @@ class Graph:
         "headrace lineage flights/planes --down --depth 5",
         "headrace lineage flights/daily_delays --partition 2013-01-01 --as-of 2026-11-28T06:00",
         "headrace lineage flights/daily_delays --dot | dot -Tsvg > lineage.svg",
-        "headrace lineage flights/daily_delays.average_delay",
+        "headrace lineage flights/daily_delays.departure_delay_mean",
         "headrace lineage flights/flights_clean.departure_delay --down --depth 9 --html > lineage.html",
     ),
 )

@@ -65,7 +65,7 @@ def show_status(
         return
     if not found:
         show(
-            "Nothing is promised. Declare `sla:` on a dataset; the sensor `slas` judges it."
+            "Nothing has been judged yet. `sla:` in a declaration promises; the sensor `slas` of `headrace up` judges."
             if not states
             else "None."
         )
