@@ -53,14 +53,14 @@ def refusals(engine: Engine, caller: Caller, reports: Sequence[Report]) -> list[
     Raises Forbidden when the caller may not report at all.
     """
     caller.require(Permission.REPORT)
-    scope = caller.scope(Permission.REPORT)
     if reports_everything(caller):
         return [None] * len(reports)
     names = frozenset[Name]().union(*(report.written | report.governed | report.also for report in reports))
     keys = _keys(engine, caller, names)
+    written = _written_by(engine, caller, reports)
     if caller.capability is None:
+        scope = caller.scope(Permission.REPORT)
         assert scope is not None  # noqa: S101 - `require` was asked before
-        written = _written_by(engine, caller, reports)
         return [
             _outside(report, scope, keys, "the domains of this token")
             or _of_another_job(caller, report, scope, written)
@@ -68,7 +68,6 @@ def refusals(engine: Engine, caller: Caller, reports: Sequence[Report]) -> list[
         ]
     children = _children(engine, caller.capability, reports)
     outputs = Scope(frozenset(), caller.capability.outputs)
-    written = _written_by(engine, caller, reports)
     return [
         _of_another_run(report, caller.capability, children)
         or _outside(report, outputs, keys, "the outputs that this token was issued for")

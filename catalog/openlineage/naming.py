@@ -61,11 +61,10 @@ class Mentions:
 
 @dataclass(frozen=True, slots=True)
 class Naming:
-    """The datasets of names. new: those that nobody knew before. merged: what has become part of which other."""
+    """The datasets of names. merged: what has become part of which other."""
 
     name_ids: Mapping[Name, UUID]
     dataset_ids: Mapping[Name, UUID]
-    new: frozenset[UUID]
     merged: Mapping[UUID, UUID]
 
 
@@ -79,7 +78,7 @@ def resolve(cursor: Cursor[Any], organisation: UUID, own: str, mentions: Mention
     """
     rows = _stored(cursor, organisation, mentions.names)
     if _is_known(rows, mentions):
-        return _answer(organisation, rows, mentions, frozenset(), {})
+        return _answer(organisation, rows, mentions, {})
     rows |= _names_of(cursor, {row["dataset_id"] for row in rows.values()})
     before = {name: row["dataset_id"] for name, row in rows.items()}
     flags = {name: _flags(row) for name, row in rows.items()}
@@ -114,20 +113,18 @@ def resolve(cursor: Cursor[Any], organisation: UUID, own: str, mentions: Mention
     for old, into in sorted(merged.items()):
         merge(cursor, old, into)
     rows = {name: {"dataset_id": dataset} for name, dataset in wanted.items()}
-    return _answer(organisation, rows, mentions, frozenset(new.keys() - merged.keys()), merged)
+    return _answer(organisation, rows, mentions, merged)
 
 
 def _answer(
     organisation: UUID,
     rows: Mapping[Name, Mapping[str, Any]],
     mentions: Mentions,
-    new: frozenset[UUID],
     merged: Mapping[UUID, UUID],
 ) -> Naming:
     return Naming(
         name_ids={name: name_id(organisation, name) for name in mentions.names},
         dataset_ids={name: rows[name]["dataset_id"] for name in mentions.names},
-        new=new,
         merged=merged,
     )
 
