@@ -21,8 +21,8 @@ SELECT run_id, reported_run_id, process_id, document, native
 FROM catalog.openlineage_run
 WHERE organisation_id = %s AND reported_run_id = ANY (%s)
 """
-# A run that is known here, and not from such events, tells of itself.
-_NATIVES = "SELECT run_id FROM catalog.process_run WHERE run_id = ANY (%s)"
+# A run that is known here, and not from such events, tells of itself; its id is that of no other job's run.
+_NATIVES = "SELECT run_id, process_id FROM catalog.process_run WHERE run_id = ANY (%s)"
 _OTHERS = """
 SELECT document FROM catalog.openlineage_run WHERE process_id = ANY (%s) ORDER BY last_at DESC LIMIT %s
 """
@@ -52,14 +52,18 @@ def store(
         for row in cursor.execute(_DOCUMENTS, [organisation, list({run for run, _ in said})])
     }
     heard = {run for run, _ in known}
-    unheard = list({run for run, _ in said} - heard - jobs)
     native = {run for (run, _), row in known.items() if row["native"]}
-    native |= {row["run_id"] for row in cursor.execute(_NATIVES, [unheard])} if unheard else set()
+    asked = ({run for run, _ in said} - heard - jobs) | native
+    owners = {
+        row["run_id"]: (row["run_id"], row["process_id"])
+        for row in (cursor.execute(_NATIVES, [list(asked)]) if asked else ())
+    }
+    native |= owners.keys()
     before = {key: row["document"] for key, row in known.items()}
     after = before | {
         key: merged(before[key], document) if key in before else document for key, document in said.items()
     }
-    ids = _ids(after)
+    ids = _ids(after, owners)
     moved = {key for key, row in known.items() if row["run_id"] != ids[key]}
     former = frozenset(known[key]["run_id"] for key in moved)
     if former:
@@ -103,9 +107,10 @@ def store(
     return Stored(runs, frozenset(row["run_id"] for row in known.values()), former)
 
 
-def _ids(documents: Mapping[Key, Document]) -> dict[Key, UUID]:
-    """The ids of runs. Of jobs that share a run's id the first to be heard of has it."""
-    first: dict[UUID, Key] = {}
+def _ids(documents: Mapping[Key, Document], owners: Mapping[UUID, Key]) -> dict[Key, UUID]:
+    """The ids of runs. Of jobs that share a run's id its owner has it: the process that ran it here, or the first to
+    be heard of."""
+    first = dict(owners)
     for key in sorted(documents, key=lambda key: (documents[key]["first"], key)):
         first.setdefault(key[0], key)
     return {key: key[0] if first[key[0]] == key else uuid5(key[0], str(key[1])) for key in documents}

@@ -181,13 +181,15 @@ def _stored(engine: Engine) -> list[tuple[UUID, str]]:
     return [(row["run_id"], row["reported_by"]) for row in rows]
 
 
-def test_a_job_that_a_run_has_started_does_not_end_the_run(two: Engine, url: str) -> None:
+@pytest.mark.parametrize("at", ["2026-11-28T11:59:59Z", "2026-11-28T12:00:01Z"], ids=["before", "after"])
+def test_a_job_that_a_run_has_started_does_not_end_the_run(two: Engine, url: str, at: str) -> None:
     run_id = uuid4()
     token = issue_task_token(two, run_id, ["mart/delays"], by="test")
     with attempt(two, run_id=run_id, process_key="mart/delays"):
-        for job in ({"namespace": OWN, "name": "mart/delays"}, {"namespace": "spark", "name": "app"}):
+        own, started = {"namespace": OWN, "name": "mart/delays"}, {"namespace": "spark", "name": "app"}
+        for job, time in ((own, "2026-11-28T12:00:00Z"), (started, at)):
             for kind in ("COMPLETE", "FAIL"):
-                said = {**event(run_id, "mart/delays"), "job": job, "eventType": kind}
+                said = {**event(run_id, "mart/delays"), "job": job, "eventType": kind, "eventTime": time}
                 assert post(url, token, said).status_code in (200, 403), kind
         assert _run(two, run_id) == {"status": "RUNNING", "state": "RUNNING", "process_key": "mart/delays"}
         assert (
