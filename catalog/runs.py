@@ -11,7 +11,7 @@ from uuid import UUID
 
 import psycopg
 from psycopg import Cursor
-from sqlalchemy import Connection, Engine, text
+from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 
 from catalog import events
@@ -133,8 +133,11 @@ def failure_kind(error: BaseException) -> str:
 
 
 @contextmanager
-def _session(engine: Engine) -> Iterator[Connection]:
-    """A connection that belongs to no pool: it may stay open for hours, and its end frees its locks."""
+def _session(engine: Engine) -> Iterator[psycopg.Connection]:
+    """A connection that belongs to no pool: it may stay open for hours, and its end frees its locks.
+
+    A new one: taken from the pool it would be the one that has planned the catalog's statements, lost with the attempt.
+    """
     session = _open_session(engine)
     try:
         yield session
@@ -142,20 +145,20 @@ def _session(engine: Engine) -> Iterator[Connection]:
         session.close()
 
 
-def _open_session(engine: Engine) -> Connection:
+def _open_session(engine: Engine) -> psycopg.Connection:
+    arguments, options = engine.dialect.create_connect_args(engine.url)
     with translated(engine):
-        session = engine.connect().execution_options(isolation_level="AUTOCOMMIT")
-        session.detach()
+        session = psycopg.connect(*arguments, **options, autocommit=True)
         # An idle limit would free the lock of a live attempt; a host that vanished must not keep it.
         session.execute(
-            text("SET idle_session_timeout = 0; SET tcp_keepalives_idle = 30; SET tcp_keepalives_count = 4")
+            "SET idle_session_timeout = 0; SET tcp_keepalives_idle = 30; SET tcp_keepalives_count = 4"
         )
     return session
 
 
 def _begin(
     engine: Engine,
-    session: Connection,
+    session: psycopg.Connection,
     *,
     run_id: UUID,
     process_key: str,
@@ -181,7 +184,7 @@ def _begin(
             )
         number = row["attempt"]
         key = lock_key(run_id, number)
-        session.execute(text("SELECT pg_advisory_lock(:key)"), {"key": key})  # before anyone can see the row
+        session.execute("SELECT pg_advisory_lock(%s)", [key])  # before anyone can see the row
         started_at = datetime.now(UTC)
         statement("attempt_begin").execute(
             cursor,

@@ -333,7 +333,6 @@ def _write(
     tag = store.tag()
     columns = output.record.columns or conformed(frame, (), output.record.key)
     tags = {column.name: column.tags for column in columns}
-    context.log.info("%s: writing version %s", output.record.key, tag)
     written = store.write(
         frame,
         dataset=output.record.key,
@@ -346,7 +345,8 @@ def _write(
         checks=output.record.checks,
         partition=_partition_write(plan, frame, keys),
     )
-    context.log.info("%s: wrote %d rows", output.record.key, sum(version.row_count for version in written))
+    rows = sum(version.row_count for version in written)
+    context.log.info("%s: wrote %d rows as version %s", output.record.key, rows, tag)
     # A version keeps the tags that it was declared with: what it inherits follows from its lineage at any time.
     return tag, [
         replace(each, columns=tuple(replace(column, tags=tags[column.name]) for column in each.columns))
@@ -371,13 +371,10 @@ def _refuse_breaking_change(engine: Engine, output: OutputPlan, frame: DataFrame
 def _partition_write(
     plan: ProcessPlan, frame: DataFrame, keys: Sequence[PartitionKey]
 ) -> PartitionWrite | None:
-    from pyspark.sql import functions as F
-
     if plan.partitions is None:
         return None
-    named = tuple(key for key in keys if key is not None)
     column = plan.partitions.column
-    return PartitionWrite(column(frame) if column else F.lit(named[0]), named)
+    return PartitionWrite(column(frame) if column else None, tuple(key for key in keys if key is not None))
 
 
 def _draft(

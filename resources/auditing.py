@@ -143,11 +143,11 @@ def _raised(error: Exception, audit: Audit) -> dict[str, Any]:
 
 
 def _partition(audit: Audit, observed: Mapping[str, Any]) -> CheckResult:
-    count = int(observed["partition"])
+    count = int(observed.get("partition", 0))  # not counted where all rows are of the one partition
     hidden = audit.sensitive.intersection(audit.partition.parameters.get("columns", ()))
     examples = dict.fromkeys(
         observed[name]
         for name in ("partition_low", "partition_high")
-        if observed[name] is not None and not hidden
+        if observed.get(name) is not None and not hidden
     )
     return result(audit.partition, count, count == 0, {"examples": list(examples)} if examples else {})

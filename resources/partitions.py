@@ -14,9 +14,12 @@ _ESCAPED = frozenset([chr(i) for i in range(1, 0x20)] + list("\"#%'*/:=?\\{[]^\x
 
 @dataclass(frozen=True, slots=True)
 class PartitionWrite:
-    """The partitions that a write is to fill. `column` yields a row's partition key as a string."""
+    """The partitions that a write is to fill.
 
-    column: Column
+    `column` yields a row's partition key as a string; None: every row is of the one partition that there is.
+    """
+
+    column: Column | None
     keys: tuple[str, ...]
 
     def __post_init__(self) -> None:
@@ -24,6 +27,8 @@ class PartitionWrite:
             raise ValueError("a partitioned write needs at least one partition key, and no empty one")
         if len(set(self.keys)) != len(self.keys):
             raise ValueError("a partition key occurs twice")
+        if self.column is None and len(self.keys) > 1:
+            raise ValueError("rows of several partitions need a column that tells them apart")
 
 
 def directory(key: str) -> str:

@@ -125,19 +125,21 @@ def _write(
     names, target, directories = frame.columns, root, []
     written: SparkColumn = F.lit(True)
     counts: dict[str, SparkColumn] = {}
-    if partition is not None:
-        frame = frame.withColumn(COLUMN, partition.column)
-        key = F.col(COLUMN)
-        written = F.coalesce(key.isin(list(partition.keys)), F.lit(False))
-        counts["partition"] = counted(~written)
-        counts["partition_low"], counts["partition_high"] = (f(F.when(~written, key)) for f in (F.min, F.max))
+    if partition is not None and partition.column is not None:
+        key = partition.column
         if len(partition.keys) > 1:
+            frame = frame.withColumn(COLUMN, key)
+            key = F.col(COLUMN)
             directories.append(COLUMN)
             # Each partition's rows go to few tasks, and small partitions share one: no file per task and
             # partition.
             frame = frame.hint("rebalance", COLUMN)
-        else:
-            target = f"{root}/{directory(partition.keys[0])}"
+        written = F.coalesce(key.isin(list(partition.keys)), F.lit(False))
+        outside = F.when(~written, key)
+        counts["partition"] = counted(~written)
+        counts["partition_low"], counts["partition_high"] = F.min(outside), F.max(outside)
+    if partition is not None and len(partition.keys) == 1:
+        target = f"{root}/{directory(partition.keys[0])}"
     quarantined = audit.quarantined
     accepted = written if quarantined is None else written & ~quarantined
     footers = output.format == PARQUET
@@ -153,7 +155,7 @@ def _write(
     observation = Observation() if counts else None
     if observation is not None:
         frame = frame.observe(observation, *(count.alias(name) for name, count in counts.items()))
-    if partition is not None:
+    if "partition" in counts:
         frame = frame.where(written)
     kept = [*names, *directories]
     if frame.columns != kept:

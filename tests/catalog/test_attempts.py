@@ -50,6 +50,17 @@ def test_a_block_that_ends_is_a_success(catalog):
     assert report.ended_at >= report.started_at
 
 
+def test_an_attempt_leaves_the_pool_the_connection_that_knows_the_statements(catalog):
+    def connection():
+        with transaction(catalog) as cursor:
+            return cursor.connection.info.backend_pid
+
+    before = connection()
+    with attempt(catalog, run_id=uuid4(), process_key="mart/delays"):
+        assert connection() == before
+    assert connection() == before
+
+
 @pytest.mark.parametrize(
     ("error", "kind"),
     [

@@ -95,6 +95,15 @@ def test_one_key_takes_only_its_rows(orders, store, version):
     assert store.read([version(written)]).distinct().count() == written.row_count == 10
 
 
+def test_without_a_column_every_row_is_of_the_one_partition(orders, store, version):
+    [written] = store.write(orders, dataset="shop/orders", tag="t", partition=PartitionWrite(None, KEYS[:1]))
+    [result] = written.check_results
+    assert (result.name, result.status.value, result.failed_rows) == ("partition", "PASS", 0)
+    assert store.read([version(written)]).count() == written.row_count == orders.count()
+    with pytest.raises(ValueError, match="need a column"):
+        PartitionWrite(None, KEYS)
+
+
 @pytest.mark.parametrize("format", sorted(FORMATS))
 @pytest.mark.parametrize("keys", [None, KEYS[:1], KEYS])
 def test_rows_that_fail_a_quarantining_check_are_set_aside(spark, orders, store, version, format, keys):
