@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -97,7 +97,7 @@ def _tell_users(place: ColumnPlace, direct: bool, limit: int, *, as_json: bool) 
     if not found.used_by:
         typer.echo(f"Nothing is known to use {name}.")
         return
-    header = ["dataset", "#steps", "direct", "indirect", "possible", "owners", "sla"]
+    header = ["dataset", "#steps", "direct", "indirect", "possible", "owners", "promised"]
     show(table(header, [_row(each) for each in found.used_by[:limit]]))
     owners = {owner for each in found.used_by for owner in each.owners}
     more = " or more" if found.truncated else ""
@@ -114,15 +114,9 @@ def _row(used: UsedBy) -> tuple[object, ...]:
         _names(indirect),
         possible,
         _names(used.owners),
-        _sla(used.sla),
+        used.promised,
     )
 
 
 def _names(names: Sequence[str]) -> str | None:
     return ", ".join(names) or None
-
-
-def _sla(sla: Mapping[str, Any] | None) -> str | None:
-    if sla is None:
-        return None
-    return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in sla.items() if value is not None)

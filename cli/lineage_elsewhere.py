@@ -70,8 +70,7 @@ def export(
 ) -> None:
     """Write the lineage of all datasets and processes as it is now, where other tools can read it.
 
-    Locations, statistics, and the texts of queries are left out; only the OL_* tables have the description of a
-    transformation as it was reported.
+    Locations, statistics, and the texts of queries are left out, and how a column is made is `***`.
     """
     if sum((graphml, openlineage, tables)) != 1:
         raise typer.BadParameter("say one of --graphml, --openlineage and --tables")

@@ -161,6 +161,10 @@ class SparkResource(dg.ConfigurableResource[None]):
                 f"Spark does not start on {address}: {_first_line(error)}. Check spark.master, spark.remote and "
                 "spark.conf in headrace.toml (or HEADRACE_SPARK__*), and Spark's own log above."
             ) from error
+        if not remote:
+            from resources.column_lineage.walker import anticipate
+
+            anticipate()
         return session
 
 

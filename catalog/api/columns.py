@@ -19,7 +19,7 @@ from catalog.column_lineage import LineageOfOutput
 from catalog.column_lineage_changes import LineageChange, changes
 from catalog.database import transaction
 from catalog.queries.column_impact import FAR, ColumnImpact, column_impact
-from catalog.queries.columns import ColumnPlace, VersionColumns, version_columns
+from catalog.queries.columns import ColumnPlace, VersionColumns, check_column, version_columns
 from catalog.queries.rows import VersionRef
 from catalog.sensitivity import SensitiveColumn, clear, sensitivity, withdraw
 
@@ -114,6 +114,7 @@ def show_column_impact(
 ) -> Response:
     """The datasets that use it, with their owners and SLAs: where its values come out apart from where they decide."""
     place = ColumnPlace(dataset.id, dataset.key, column)
+    check_column(engine, place)
     return shown(engine, caller, column_impact(engine, place, depth), dataset.key)
 
 

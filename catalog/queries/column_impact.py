@@ -15,6 +15,7 @@ from catalog.database import transaction
 from catalog.openlineage.asking import ColumnEdge, column_lineage
 from catalog.queries.columns import ColumnPlace
 from catalog.queries.rows import Direction
+from catalog.sla.wording import in_words
 from catalog.sql import statement
 
 MOST = 20_000  # edges; a walk stops there and says so
@@ -41,13 +42,14 @@ class UsedBy:
     """A dataset that uses the column.
 
     direct, possible, indirect: its columns by how they do. rows: which rows there are depends on it. reason: why it is
-    only possible, where it is. depth: steps away.
+    only possible, where it is. depth: steps away. promised: its SLA in words.
     """
 
     key: str
     depth: int
     owners: tuple[str, ...]
     sla: Mapping[str, Any] | None
+    promised: str | None
     description: str | None
     direct: tuple[str, ...]
     possible: tuple[str, ...]
@@ -155,6 +157,7 @@ def _used_by(
         depth=depth,
         owners=tuple(row["owners"]),
         sla=row["sla"],
+        promised=in_words(row["sla"]) if row["sla"] else None,
         description=row["description"],
         direct=by_use[Use.DIRECT],
         possible=by_use[Use.POSSIBLE],

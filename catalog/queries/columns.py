@@ -8,8 +8,9 @@ from uuid import UUID
 from sqlalchemy import Engine
 
 from catalog.acting import acting
-from catalog.column_lineage import ColumnSource, LineageOfOutput, from_json
+from catalog.column_lineage import ColumnSource, LineageOfOutput, from_json, parts
 from catalog.database import transaction
+from catalog.errors import UnknownColumn
 from catalog.identity import organisation_id
 from catalog.pins import dataset_ids
 from catalog.queries.rows import VersionRef
@@ -19,6 +20,18 @@ from catalog.sql import statement
 _KNOWN = (
     "SELECT dataset_id, full_name FROM catalog.dataset WHERE organisation_id = %s AND full_name = ANY (%s)"
 )
+_COLUMNS = """
+SELECT column_name AS name, true AS complete FROM catalog.dataset_schema WHERE dataset_id = %(dataset_id)s
+UNION
+SELECT item ->> 'name', false FROM catalog.dataset CROSS JOIN LATERAL jsonb_array_elements(columns) AS item
+WHERE dataset_id = %(dataset_id)s
+UNION
+SELECT target_field, false FROM catalog.column_lineage JOIN catalog.dataset_name ON name_id = target_name_id
+WHERE dataset_id = %(dataset_id)s
+UNION
+SELECT source_field, false FROM catalog.column_lineage JOIN catalog.dataset_name ON name_id = source_name_id
+WHERE dataset_id = %(dataset_id)s
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +59,9 @@ class VersionColumns:
 
 
 def column_place(engine: Engine, text: str) -> ColumnPlace:
-    """The column that `domain/name.column` names, or the dataset that `domain/name` does. Raises UnknownDataset.
+    """The column that `domain/name.column` names, or the dataset that `domain/name` does.
 
+    Raises UnknownDataset; UnknownColumn for one that the dataset never had, where its schema is known.
     Keys may have dots themselves: the longest beginning that is a dataset is the dataset.
     """
     dots = [index for index, character in enumerate(text) if character == "."]
@@ -59,7 +73,21 @@ def column_place(engine: Engine, text: str) -> ColumnPlace:
         if key is None:
             dataset_ids(cursor, {text.partition(".")[0]})
             raise AssertionError  # a dataset of that name would have been found above
-    return ColumnPlace(found[key], key, text[len(key) + 1 :] or None)
+    place = ColumnPlace(found[key], key, text[len(key) + 1 :] or None)
+    check_column(engine, place)
+    return place
+
+
+def check_column(engine: Engine, place: ColumnPlace) -> None:
+    """Raises UnknownColumn where the dataset never had that column, as far as its schemas are known."""
+    if place.column is None:
+        return
+    with transaction(engine) as cursor:
+        rows = cursor.execute(_COLUMNS, {"dataset_id": place.dataset_id}).fetchall()
+    names = {row["name"] for row in rows if row["name"]}
+    known = names | {parts(name)[0] for name in names}
+    if any(row["complete"] for row in rows) and known.isdisjoint({place.column, *parts(place.column)[:1]}):
+        raise UnknownColumn.among(place.key, place.column, {row["name"] for row in rows if row["complete"]})
 
 
 def version_columns(

@@ -1,11 +1,14 @@
 package headrace;
 
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.IdentityHashMap;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.CaseWhen;
 import org.apache.spark.sql.catalyst.expressions.Cast;
+import org.apache.spark.sql.catalyst.expressions.CommonExpressionDef;
+import org.apache.spark.sql.catalyst.expressions.CommonExpressionRef;
 import org.apache.spark.sql.catalyst.expressions.CreateNamedStruct;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.GetArrayStructFields;
@@ -19,10 +22,15 @@ import org.apache.spark.sql.catalyst.expressions.OuterReference;
 import org.apache.spark.sql.catalyst.expressions.RuntimeReplaceable;
 import org.apache.spark.sql.catalyst.expressions.SubqueryExpression;
 import org.apache.spark.sql.catalyst.expressions.WindowExpression;
+import org.apache.spark.sql.catalyst.expressions.With;
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.expressions.PrettyAttribute;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
-import org.apache.spark.sql.catalyst.trees.TreePattern;
+import org.apache.spark.sql.types.ArrayType;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.MapType;
+import org.apache.spark.sql.types.StructType;
 
 /**
  * An analysed plan as JSON, children before parents, so that it is read in one pass and crosses to Python in one call.
@@ -36,7 +44,9 @@ public class PlanText {
   private final java.util.ArrayList anonymous = new java.util.ArrayList();
   private final StringBuilder nodes = new StringBuilder();
   private final StringBuilder attributes = new StringBuilder();
+  private final StringBuilder structured = new StringBuilder();
   private final HashSet known = new HashSet();
+  private final HashMap pulled = new HashMap();  // what the analyser has moved into a node below, by its id there
   private final int maxLength;
   private final long deadline;
   private int count = 0;
@@ -86,7 +96,7 @@ public class PlanText {
       if (named.length() > 0) named.append(',');
       quote(named, column instanceof NamedExpression ? ((NamedExpression) column).name() : String.valueOf(column));
     }
-    return "{\"nodes\":[" + nodes + "],\"attributes\":{" + attributes + "},\"output\":" + ids
+    return "{\"nodes\":[" + nodes + "],\"attributes\":{" + attributes + "},\"structured\":[" + structured + "],\"output\":" + ids
         + ",\"names\":[" + named + "]}";
   }
 
@@ -183,14 +193,18 @@ public class PlanText {
   /** What a node of this class has beside its children. Returns whether its output is told as well. */
   private boolean details(LogicalPlan plan, String name, StringBuilder text, Expressions in) {
     if (name.equals("Project")) {
-      refs(text, "p", (scala.collection.Iterable) get(plan, "projectList"), in);
+      scala.collection.Iterable list = (scala.collection.Iterable) get(plan, "projectList");
+      refs(text, "p", list, in);
+      pulled(list);
       return false;
     }
     if (name.equals("Aggregate")) {
       scala.collection.Iterable grouping = (scala.collection.Iterable) get(plan, "groupingExpressions");
       refs(text, "g", grouping, in);
       string(text, "s", "GROUP BY " + sql(grouping, ", "));
-      refs(text, "p", (scala.collection.Iterable) get(plan, "aggregateExpressions"), in);
+      scala.collection.Iterable list = (scala.collection.Iterable) get(plan, "aggregateExpressions");
+      refs(text, "p", list, in);
+      pulled(list);
       return false;
     }
     if (name.equals("Filter")) {
@@ -216,7 +230,9 @@ public class PlanText {
       return false;
     }
     if (name.equals("Window")) {
-      refs(text, "p", (scala.collection.Iterable) get(plan, "windowExpressions"), in);
+      scala.collection.Iterable list = (scala.collection.Iterable) get(plan, "windowExpressions");
+      refs(text, "p", list, in);
+      pulled(list);
       return false;
     }
     if (name.equals("Generate")) {
@@ -240,7 +256,7 @@ public class PlanText {
       return true;
     }
     if (name.equals("Union") || name.equals("Intersect") || name.equals("Except")
-        || name.equals("UnionLoop") || name.equals("Distinct") || name.equals("Deduplicate")
+        || name.equals("UnionLoop") || name.equals("Distinct") || name.startsWith("Deduplicate")
         || name.equals("View") || name.equals("InMemoryRelation")) {
       text.append(",\"b\":[");
       scala.collection.Iterator below = under(plan, name).iterator();
@@ -251,9 +267,9 @@ public class PlanText {
         ids(((LogicalPlan) below.next()).output(), text);
       }
       text.append(']');
-      if (name.equals("Deduplicate")) refs(text, "p", plan.expressions(), in);
-      if (name.equals("Deduplicate")) string(text, "s", "GROUP BY " + sql(plan.expressions(), ", "));
-      if (name.equals("Distinct")) string(text, "s", "GROUP BY " + sql(plan.output(), ", "));
+      if (name.startsWith("Deduplicate")) refs(text, "p", plan.expressions(), in);
+      if (name.startsWith("Deduplicate")) string(text, "s", "GROUP BY " + sql(plan.expressions(), ", "));
+      if (name.equals("Distinct")) string(text, "s", "GROUP BY " + sql(distinct(plan), ", "));
       if (name.equals("Union")) branches(plan, text);
       if (name.equals("UnionLoop")) text.append(",\"d\":").append(get(plan, "id"));
       return true;
@@ -269,6 +285,31 @@ public class PlanText {
     string(text, "n", named(plan, name));
     refs(text, "p", plan.expressions(), in);
     return true;
+  }
+
+  private void pulled(scala.collection.Iterable list) {
+    scala.collection.Iterator each = list.iterator();
+    while (each.hasNext()) {
+      Object column = each.next();
+      if (!(column instanceof Alias)) continue;
+      String name = ((Alias) column).name();
+      if (name.matches("_we?[0-9]+") || name.startsWith("__pivot_")) {
+        pulled.put(((Alias) column).exprId(), ((Alias) column).child());
+      }
+    }
+  }
+
+  /** What DISTINCT compares, as the SELECT under it has it. */
+  private static scala.collection.Iterable distinct(LogicalPlan plan) {
+    LogicalPlan child = (LogicalPlan) plan.children().head();
+    if (!child.getClass().getSimpleName().equals("Project")) return plan.output();
+    scala.collection.mutable.ArrayBuffer compared = new scala.collection.mutable.ArrayBuffer();
+    scala.collection.Iterator each = ((scala.collection.Iterable) get(child, "projectList")).iterator();
+    while (each.hasNext()) {
+      Object column = each.next();
+      compared.addOne(column instanceof Alias ? ((Alias) column).child() : column);
+    }
+    return compared;
   }
 
   /** How the columns of all branches but the first, whose names are the union's, are called there. */
@@ -420,6 +461,18 @@ public class PlanText {
     if (attributes.length() > 0) attributes.append(',');
     attributes.append('"').append(id).append("\":");
     quote(attributes, attribute.name());
+    if (!structured(attribute.toAttribute().dataType())) return;
+    if (structured.length() > 0) structured.append(',');
+    structured.append(id);
+  }
+
+  /** Whether there are fields in it. */
+  private static boolean structured(DataType type) {
+    if (type instanceof ArrayType) return structured(((ArrayType) type).elementType());
+    if (type instanceof MapType) {
+      return structured(((MapType) type).keyType()) || structured(((MapType) type).valueType());
+    }
+    return type instanceof StructType;
   }
 
   private void check() {
@@ -431,6 +484,7 @@ public class PlanText {
   /** The expressions of one node, those that others are made of first. */
   private class Expressions {
     final StringBuilder text = new StringBuilder();
+    final HashMap shared = new HashMap();
     final int scope;
     int count = 0;
 
@@ -452,13 +506,24 @@ public class PlanText {
         String child = add(alias.child());
         describe(alias);
         StringBuilder made = new StringBuilder("\"Alias\",").append(alias.exprId().id()).append(',');
-        quote(made, sql(alias));
+        boolean same = alias.child() instanceof AttributeReference
+            && ((AttributeReference) alias.child()).name().equals(alias.name());
+        quote(made, same ? "" : sql(alias));
         return put(made.append(',').append(child));
       }
       if (e instanceof Cast) {
         Cast cast = (Cast) e;
         if (cast.child().dataType().equals(cast.dataType())) return add(cast.child());
       }
+      if (e instanceof With) {
+        scala.collection.Iterator definitions = ((With) e).defs().iterator();
+        while (definitions.hasNext()) {
+          CommonExpressionDef each = (CommonExpressionDef) definitions.next();
+          shared.put(each.id(), add(each.child()));
+        }
+        return add(((With) e).child());
+      }
+      if (e instanceof CommonExpressionRef) return (String) shared.get(((CommonExpressionRef) e).id());
       if (e instanceof RuntimeReplaceable) {
         String child = add(((RuntimeReplaceable) e).replacement());
         return put(start("Replaced").append(",\"").append(e.getClass().getSimpleName()).append("\",").append(child));
@@ -619,7 +684,7 @@ public class PlanText {
     return e.prettyName();
   }
 
-  private static String sql(scala.collection.Iterable expressions, String between) {
+  private String sql(scala.collection.Iterable expressions, String between) {
     StringBuilder text = new StringBuilder();
     scala.collection.Iterator each = expressions.iterator();
     while (each.hasNext()) {
@@ -630,24 +695,67 @@ public class PlanText {
     return text.toString();
   }
 
-  private static String sql(Expression e) {
+  private String sql(Expression e) {
     String text;
     try {
-      text = replaced(e).sql();
+      text = written(e, new HashMap()).sql().replace("__auto_generated_subquery_name.", "");
     } catch (RuntimeException noSql) {
       text = e.toString();
     }
     return text.length() > 1000 ? text.substring(0, 999) + "\u2026" : text;
   }
 
-  /** What Spark computes in the place of functions that it has only a name for, such as nvl. */
-  private static Expression replaced(Expression e) {
-    if (!e.containsPattern(TreePattern.RUNTIME_REPLACEABLE())) return e;
-    if (e instanceof RuntimeReplaceable) return replaced(((RuntimeReplaceable) e).replacement());
+  /**
+   * The same without what the analyser has put in for its own ends: names for other functions, such as nvl, expressions
+   * that are computed once and referred to, and casts of literals.
+   */
+  private Expression written(Expression e, HashMap shared) {
+    if (e instanceof RuntimeReplaceable) return written(((RuntimeReplaceable) e).replacement(), shared);
+    if (e instanceof CommonExpressionRef) return (Expression) shared.get(((CommonExpressionRef) e).id());
+    if (e instanceof With) {
+      scala.collection.Iterator definitions = ((With) e).defs().iterator();
+      while (definitions.hasNext()) {
+        CommonExpressionDef each = (CommonExpressionDef) definitions.next();
+        shared.put(each.id(), written(each.child(), shared));
+      }
+      return written(((With) e).child(), shared);
+    }
+    if (e instanceof Cast && ((Cast) e).child() instanceof Literal) return folded((Cast) e);
+    if (e instanceof NamedLambdaVariable) return new PrettyAttribute(((NamedLambdaVariable) e).name(), e.dataType());
+    if (e instanceof LambdaFunction) return arrow((LambdaFunction) e, shared);
+    if (e.getClass().getSimpleName().startsWith("KnownNot")) return written((Expression) e.children().head(), shared);
+    if (e instanceof AttributeReference && pulled.containsKey(((AttributeReference) e).exprId())) {
+      return written((Expression) pulled.get(((AttributeReference) e).exprId()), shared);
+    }
     scala.collection.mutable.ArrayBuffer children = new scala.collection.mutable.ArrayBuffer();
     scala.collection.Iterator each = e.children().iterator();
-    while (each.hasNext()) children.addOne(replaced((Expression) each.next()));
-    return (Expression) e.withNewChildren(children.toSeq());
+    boolean changed = false;
+    while (each.hasNext()) {
+      Expression child = (Expression) each.next();
+      Expression other = written(child, shared);
+      changed = changed || other != child;
+      children.addOne(other);
+    }
+    return changed ? (Expression) e.withNewChildren(children.toSeq()) : e;
+  }
+
+  private Expression arrow(LambdaFunction lambda, HashMap shared) {
+    StringBuilder names = new StringBuilder();
+    scala.collection.Iterator each = lambda.arguments().iterator();
+    while (each.hasNext()) {
+      names.append(names.length() > 0 ? ", " : "").append(((NamedExpression) each.next()).name());
+    }
+    String arguments = lambda.arguments().size() == 1 ? names.toString() : "(" + names + ")";
+    Expression body = written(lambda.function(), shared);
+    return new PrettyAttribute(arguments + " -> " + body.sql(), body.dataType());
+  }
+
+  private static Expression folded(Cast cast) {
+    try {
+      return Literal.create(cast.eval(null), cast.dataType());
+    } catch (RuntimeException impossible) {
+      return cast;
+    }
   }
 
   private static boolean has(Object of, String name) {

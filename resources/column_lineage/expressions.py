@@ -9,12 +9,11 @@ from catalog.column_lineage import DIRECT, Subtype
 from resources.column_lineage.values import (
     NOTHING,
     Doubt,
-    Key,
     Value,
-    add,
     depending,
     field_of,
     merged,
+    owing,
     rows,
     said,
     struct,
@@ -24,74 +23,54 @@ from resources.column_lineage.values import (
 Reference = int | None
 Environment = dict[int, Value]
 
-# What comes out does not show what went in; the list is OpenLineage's.
+# What comes out does not show what went in: OpenLineage's list, and approx_count_distinct, which is a count as well.
 MASKING = frozenset(
-    {"Crc32", "HiveHash", "Md5", "Murmur3Hash", "Sha1", "Sha2", "XxHash64", "Count", "Mask", "MaskExpr"}
+    [
+        "Crc32",
+        "HiveHash",
+        "Md5",
+        "Murmur3Hash",
+        "Sha1",
+        "Sha2",
+        "XxHash64",
+        "Count",
+        "HyperLogLogPlusPlus",
+        "Mask",
+        "MaskExpr",
+    ]
 )
 # What comes out is one of what went in, or is made of such: the fields of structs stay what they are.
-_KEEPING = frozenset(
-    {
-        *(
-            "AnyValue",
-            "ArrayAppend",
-            "ArrayDistinct",
-            "ArrayExcept",
-            "ArrayInsert",
-            "ArrayIntersect",
-            "ArrayPrepend",
-        ),
-        *(
-            "ArrayRemove",
-            "ArrayUnion",
-            "CollectList",
-            "CollectSet",
-            "CollectTopK",
-            "Concat",
-            "CreateArray",
-            "ElementAt",
-        ),
-        *(
-            "First",
-            "Flatten",
-            "GetArrayItem",
-            "GetMapValue",
-            "KnownNotNull",
-            "Last",
-            "Max",
-            "MaxBy",
-            "Min",
-            "MinBy",
-        ),
-        *(
-            "Lag",
-            "Lead",
-            "NthValue",
-            "Reverse",
-            "Shuffle",
-            "Slice",
-            "SortArray",
-            "TryElementAt",
-            "Explode",
-            "PosExplode",
-        ),
-        *("ArrayRepeat", "Greatest", "Least"),
-    }
+# fmt: off
+_KEEPING = frozenset({
+    "AnyValue", "ArrayAppend", "ArrayDistinct", "ArrayExcept", "ArrayInsert", "ArrayIntersect",
+    "ArrayPrepend", "ArrayRemove", "ArrayRepeat", "ArrayUnion", "CollectList", "CollectSet",
+    "CollectTopK", "Concat", "CreateArray", "CreateMap", "Explode", "First", "Flatten", "Greatest",
+    "KnownNotContainsNull", "KnownNotNull", "Lag", "Last", "Lead", "Least", "MapConcat",
+    "MapFromArrays", "MapKeys", "MapValues", "Max", "Min", "NthValue", "PosExplode", "Reverse",
+    "Shuffle", "Slice", "SortArray",
+})
+# fmt: on
+# Likewise of the first argument; the others decide which of its elements or rows comes out.
+_CHOOSING = frozenset(
+    ["ElementAt", "GetArrayItem", "GetMapValue", "MaxBy", "MaxMinByK", "MinBy", "TryElementAt"]
 )
 _FILTERING = frozenset({"ArrayFilter", "MapFilter"})
+# What is not in the body of the lambda comes out as well: a map's keys or its values.
+_BESIDE = frozenset({"MapZipWith", "TransformKeys", "TransformValues"})
 
 
 class Expressions:
     """The expressions of one node.
 
-    known: values of the attributes in reach. subquery: the values of a subquery's output, and what its rows depend on.
-    below: the inputs that the node's rows come from.
+    known: values of the attributes in reach. subquery: the values of a subquery's output, what its rows depend on, and
+    the inputs that they come from. below: the inputs that the node's rows come from.
     """
 
     def __init__(
         self,
         records: Sequence[Sequence[Any]],
         known: Callable[[int], Value],
-        subquery: Callable[[int, Sequence[int]], tuple[list[Value], Value]],
+        subquery: Callable[[int, Sequence[int]], tuple[list[Value], Value, frozenset[str]]],
         below: frozenset[str],
     ) -> None:
         """Reads all of them. Raises KeyError for an attribute that nothing below the node gives."""
@@ -135,6 +114,9 @@ class Expressions:
         return merged((self.value(each) for each in references), keep)
 
     def _other(self, name: str, children: Sequence[Reference]) -> Value:
+        if name in _CHOOSING:
+            chosen = through(self.value(children[0]), Subtype.TRANSFORMATION, keep=True)
+            return depending(chosen, self._all(children[1:]), Subtype.CONDITIONAL)
         keep = name in _KEEPING
         return through(self._all(children, keep), Subtype.TRANSFORMATION, name in MASKING, keep)
 
@@ -157,17 +139,20 @@ class Expressions:
     def _coalesce(self, *values: Reference) -> Value:
         return self._casewhen(values, values)
 
+    def _pivotfirst(self, column: Reference, value: Reference) -> Value:
+        return depending(self.value(value), self.value(column), Subtype.CONDITIONAL)
+
+    def _mapentries(self, child: Reference) -> Value:
+        part = through(self.value(child), Subtype.TRANSFORMATION, keep=True)
+        return through(struct({"key": part, "value": part}), Subtype.TRANSFORMATION, keep=True)
+
     def _sortorder(self, child: Reference, *_same: Reference) -> Value:
         return through(self.value(child), Subtype.SORT)
 
-    def _subquery_value(self, name: str, values: list[Value], depends: Value) -> Value:
+    def _subquery_value(self, name: str, values: list[Value], depends: Value, below: frozenset[str]) -> Value:
         if name == "Exists":
-            return through(depends, Subtype.FILTER)
-        value = merged(values, keep=len(values) == 1)
-        sources: dict[Key, bool] = dict(value.sources)
-        add(sources, depends.sources)
-        doubt = value.doubt or depends.doubt
-        return Value(sources, doubt, value.whole, value.fields, value.rest, value.ways)
+            return through(depends if depends.sources or depends.doubt else rows(below, True), Subtype.FILTER)
+        return owing(merged(values, keep=len(values) == 1), depends)
 
     def _inner(self, name: str, scope: int, output: Sequence[int]) -> Value:
         return self._subquery_value(name, *self._subquery(scope, output))
@@ -221,14 +206,22 @@ class Expressions:
         if name in _FILTERING:
             kept = through(whole, Subtype.TRANSFORMATION, keep=True)
             return depending(kept, self._all(bodies), Subtype.CONDITIONAL)
+        if name == "ArraySort":
+            kept = through(whole, Subtype.TRANSFORMATION, keep=True)
+            return depending(kept, self._all(bodies), Subtype.SORT)
         made = through(self._all(bodies, keep=True), Subtype.TRANSFORMATION, keep=True)
-        used = [(input, path) for input, path, subtype, _ in made.sources if subtype in DIRECT]
+        used = [
+            (input, path)
+            for input, path, subtype, _ in made.sources
+            if subtype in DIRECT and name not in _BESIDE
+        ]
         # How many elements there are comes from the array, whichever of their fields the body looks at.
-        sources: dict[Key, bool] = dict(made.sources)
-        for key, masked in through(whole, Subtype.TRANSFORMATION).sources.items():
-            if not any(input == key[0] and path[: len(key[1])] == key[1] for input, path in used):
-                add(sources, {key: masked})
-        return Value(sources, made.doubt or whole.doubt, made.whole, made.fields, made.rest, made.ways)
+        length = {
+            key: masked
+            for key, masked in through(whole, Subtype.TRANSFORMATION).sources.items()
+            if not any(key[0] == input and path[: len(key[1])] == key[1] for input, path in used)
+        }
+        return owing(made, Value(length, made.doubt or whole.doubt))
 
     def _function(self, kind: str, name: str, *arguments: Reference) -> Value:
         reason = f"the {kind} function {name}: what it makes of its arguments is not in the plan"
@@ -246,7 +239,9 @@ _READERS: dict[str, Callable[..., Value]] = {
     "Function": Expressions._function,
     "If": Expressions._if,
     "Lambda": Expressions._lambda,
+    "MapEntries": Expressions._mapentries,
     "Over": Expressions._over,
+    "PivotFirst": Expressions._pivotfirst,
     "Replaced": Expressions._replaced,
     "SortOrder": Expressions._sortorder,
     "Struct": Expressions._struct,

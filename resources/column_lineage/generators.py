@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from catalog.column_lineage import Subtype
 from resources.column_lineage.expressions import Expressions
-from resources.column_lineage.values import Value, field_of, merged, through
+from resources.column_lineage.values import NOTHING, Value, field_of, merged, through
 
 
 def generated(
@@ -19,13 +19,15 @@ def generated(
         return generated(expressions, children[0], names)
     if name == "Function":
         return [expressions.value(reference)] * len(names), False
+    steady = bool(children) and expressions.head(children[0])[0] in ("CreateArray", "CreateMap")
     if name == "Inline":
         made = [through(field_of(given[0], each), Subtype.TRANSFORMATION, keep=True) for each in names]
-        return made, False
+        return made, steady
     if name in ("Explode", "PosExplode"):
         value = through(given[0], Subtype.TRANSFORMATION, keep=True)
-        place = [through(given[0], Subtype.TRANSFORMATION)] if name == "PosExplode" else []
-        return [*place, *[value] * (len(names) - len(place))], False
+        number = NOTHING if steady else through(given[0], Subtype.TRANSFORMATION)
+        place = [number] if name == "PosExplode" else []
+        return [*place, *[value] * (len(names) - len(place))], steady
     if name == "Stack":
         cells = given[1:]
         made = [merged(cells[place :: len(names)], keep=True) for place in range(len(names))]

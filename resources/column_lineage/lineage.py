@@ -69,7 +69,8 @@ def lineage_of_plan(plan: Any, inputs: Sequence[tuple[str, Any]]) -> LineageOfOu
     columns, scope = read.columns()
     if sum(len(value.sources) for _, value in columns) > SOURCES:
         raise OutOfBudget(f"the columns have more than {SOURCES:,} sources")
-    every = [column_lineage((name,), multiplied_by(value, scope.multiplied)) for name, value in columns]
+    columns = [(name, multiplied_by(value, scope.multiplied)) for name, value in columns]
+    every = [column_lineage((name,), value) for name, value in columns]
     apart = [each for name, value in columns for each in fields((name,), value)]
     return LineageOfOutput((*every, *apart), tuple(sources(scope.whole, "")), "; ".join(scope.notes) or None)
 

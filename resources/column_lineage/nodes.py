@@ -35,7 +35,10 @@ def _relation(plan: Plan, node: Node, frame: Frame, under: list[Frame], scope: S
 
 
 def _table(plan: Plan, node: Node, name: str) -> Frame:
-    return Frame({each: column(name, plan.names[str(each)]) for each in node["o"]}, frozenset({name}))
+    values = {
+        each: column(name, plan.names[str(each)], structured=each in plan.structured) for each in node["o"]
+    }
+    return Frame(values, frozenset({name}))
 
 
 def _project(plan: Plan, node: Node, frame: Frame, under: list[Frame], scope: Scope) -> Frame:
@@ -234,6 +237,11 @@ def _delete(plan: Plan, node: Node, frame: Frame, under: list[Frame], scope: Sco
     return _rows(plan, node, frame, scope, Subtype.FILTER)
 
 
+def _numbered(plan: Plan, node: Node, frame: Frame, under: list[Frame], scope: Scope) -> Frame:
+    """Rows with their places, which no column has a part in."""
+    return Frame({each: frame.values.get(each, NOTHING) for each in node["o"]}, frame.below)
+
+
 def other(plan: Plan, node: Node, frame: Frame, under: list[Frame], scope: Scope) -> Frame:
     """A node of another class: what it passes on is known, what it makes is not."""
     output = node.get("o", ())
@@ -259,6 +267,7 @@ _UNSEEN = frozenset({"TypedFilter"})
 READERS: dict[str, Any] = {
     "Aggregate": _aggregate,
     "AsOfJoin": _join,
+    "AttachDistributedSequence": _numbered,
     "CTERelationDef": _definition,
     "CTERelationRef": _referred,
     "DataSourceV2Relation": _relation,

@@ -23,6 +23,7 @@ class Plan:
     def __init__(self, told: Mapping[str, Any], inputs: Sequence[str], deadline: float) -> None:
         self.nodes: Sequence[Node] = told["nodes"]
         self.names: Mapping[str, str] = told["attributes"]
+        self.structured = frozenset(told["structured"])
         self._output: Sequence[int] = told["output"]
         self._columns: Sequence[str] = told["names"]
         self.inputs = inputs
@@ -70,11 +71,11 @@ class Plan:
             found = frame.values.get(attribute)
             return scope.outer[attribute] if found is None else found
 
-        def subquery(number: int, output: Sequence[int]) -> tuple[list[Value], Value]:
+        def subquery(number: int, output: Sequence[int]) -> tuple[list[Value], Value, frozenset[str]]:
             inner, of = self.scope(number, {**scope.outer, **frame.values})
             depends = dict(of.whole)
             add(depends, of.multiplied)
             scope.notes.update(of.notes)
-            return [inner.values[each] for each in output], Value(depends)
+            return [inner.values[each] for each in output], Value(depends), inner.below
 
         return Expressions(node.get("e", ()), known, subquery, frame.below)

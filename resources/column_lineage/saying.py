@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from catalog.column_lineage import DIRECT, ColumnLineage, ColumnSource, How
-from resources.column_lineage.values import Key, Path, Sources, Value
+from resources.column_lineage.values import Key, Path, Sources, Value, field_of
 
 
 def column_lineage(path: Path, value: Value) -> ColumnLineage:
@@ -22,8 +22,9 @@ def fields(path: Path, value: Value) -> Iterator[ColumnLineage]:
     """The fields of a struct that the query made, also those of a struct in it."""
     for name, each in (value.fields or {}).items():
         if each is not None:
-            yield column_lineage((*path, name), each)
-            yield from fields((*path, name), each)
+            found = field_of(value, name)
+            yield column_lineage((*path, name), found)
+            yield from fields((*path, name), found)
 
 
 def sources(found: Sources, plain: str) -> list[ColumnSource]:

@@ -110,6 +110,8 @@ class _Select:
         for lateral in select.args.get("laterals") or ():
             value = self.value(lateral.this)
             self._generated[lateral.alias] = through(value, Subtype.TRANSFORMATION)
+            if isinstance(lateral.this.this, exp.Array | exp.Map | exp.VarMap):
+                continue  # as many rows of each, whatever is in it
             add(multiplied, said(through(value, Subtype.JOIN), lateral.this.sql("spark")).sources)
         for join in select.args.get("joins") or ():
             self._depend([join.args.get("on")], Subtype.JOIN)

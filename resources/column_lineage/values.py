@@ -29,7 +29,8 @@ class Value:
 
     whole: it is a column of an input as it stands, or an element of one, so that its fields are that column's fields.
     fields: it is a struct of these. rest: where the fields come from that are not among `fields`. ways: it is one of
-    these, each after a step, so that a field of it is that field of one of them.
+    these, each after a step, so that a field of it is that field of one of them. around: what it depends on as a whole,
+    and so every field of it, which `sources` has as well.
     """
 
     sources: Sources = field(default_factory=dict)
@@ -38,14 +39,15 @@ class Value:
     fields: Mapping[str, Value | None] | None = None
     rest: Value | None = None
     ways: tuple[tuple[Value, Subtype, bool], ...] = ()
+    around: Value | None = None
 
 
 NOTHING = Value()
 
 
-def column(input: str, name: str) -> Value:
-    """A column of an input."""
-    return Value({(input, (name,), Subtype.IDENTITY, ""): False}, whole=True)
+def column(input: str, name: str, *, structured: bool = True) -> Value:
+    """A column of an input. structured: it may have fields, in it or in its elements."""
+    return Value({(input, (name,), Subtype.IDENTITY, ""): False}, whole=structured)
 
 
 def through(value: Value, subtype: Subtype, masking: bool = False, keep: bool = False) -> Value:
@@ -81,19 +83,25 @@ def merged(values: Iterable[Value], keep: bool = False) -> Value:
 
 def depending(value: Value, on: Value, how: Subtype) -> Value:
     """The value, and that it depends on another."""
-    if not on.sources and not on.doubt:
+    return owing(value, through(on, how))
+
+
+def owing(value: Value, to: Value) -> Value:
+    """The value, and that it owes to another what that says."""
+    if not to.sources and not to.doubt:
         return value
     sources: dict[Key, bool] = dict(value.sources)
-    add(sources, through(on, how).sources)
-    doubt = value.doubt if on.doubt is None else on.doubt
-    return replace(value, sources=sources, doubt=doubt)
+    add(sources, to.sources)
+    around = value.around
+    if value.fields is not None or value.ways:
+        around = to if around is None else merged([around, to])
+    return replace(value, sources=sources, doubt=to.doubt or value.doubt, around=around)
 
 
 def multiplied_by(value: Value, sources: Sources) -> Value:
     """A value whose rows are there as often as these say, beside what it says of them itself."""
     claimed = {(input, path) for input, path, _, _ in value.sources}
-    more = {key: masked for key, masked in sources.items() if (key[0], key[1]) not in claimed}
-    return replace(value, sources={**value.sources, **more}) if more else value
+    return owing(value, Value({key: masked for key, masked in sources.items() if key[:2] not in claimed}))
 
 
 def add(to: dict[Key, bool], sources: Sources) -> None:
@@ -116,6 +124,10 @@ def said(value: Value, expression: str, *, plain: bool = False) -> Value:
 
 def field_of(value: Value, name: str) -> Value:
     """The field of this name in a value that is a struct, or an array of structs."""
+    return _field(value, name) if value.around is None else owing(_field(value, name), value.around)
+
+
+def _field(value: Value, name: str) -> Value:
     if value.fields is not None:
         found = value.fields.get(name)
         if found is not None:

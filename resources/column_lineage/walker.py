@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,19 @@ def ready() -> None:
     """Compile what tells plans, some 0.5 s once for each JVM. Raises PlanUnreadable."""
     with _explained():
         _constructor()
+
+
+def anticipate() -> threading.Thread:
+    """Have `ready` done beside what the session does first, so that no run waits for it."""
+    thread = threading.Thread(target=_early, name="column-lineage", daemon=True)
+    thread.start()
+    return thread
+
+
+def _early() -> None:
+    # Whoever needs it finds out himself what is wrong: the session may be at its end already.
+    with suppress(AttributeError, OSError, PlanUnreadable):
+        ready()
 
 
 def told(plan: Any, inputs: Sequence[Any], seconds: float) -> str:  # noqa: ANN401
@@ -59,9 +72,11 @@ def _constructor() -> Any:  # noqa: ANN401
     from pyspark import SparkContext
 
     gateway = SparkContext._gateway
+    if gateway is None:
+        raise PlanUnreadable("the plan could not be read: Spark has been stopped")
     with _lock:
         if _compiled.get("gateway") is not gateway:
-            jvm = gateway.jvm  # type: ignore[union-attr]
+            jvm = gateway.jvm
             compiler = jvm.org.codehaus.janino.SimpleCompiler()
             compiler.setParentClassLoader(jvm.Thread.currentThread().getContextClassLoader())
             compiler.cook(_SOURCE.read_text())

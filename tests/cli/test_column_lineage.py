@@ -13,7 +13,7 @@ from typer.testing import Result
 
 from catalog.column_lineage import ColumnLineage, ColumnSource, How, LineageOfOutput, Subtype
 from catalog.publishing import generations, publish
-from catalog.records import DatasetRecord, Outcome, ProcessRecord, Technology, VersionDraft
+from catalog.records import Column, DatasetRecord, Outcome, ProcessRecord, Technology, VersionDraft
 from catalog.registry import register
 
 Invoke = Callable[..., Result]
@@ -67,15 +67,28 @@ def published(
     tag: str,
     lineage: LineageOfOutput | None,
     partition: str | None = None,
+    columns: tuple[Column, ...] = (),
     **more: Any,
 ) -> Any:
     draft = VersionDraft(
-        key, partition, tag, f"file:/w/{key}/{tag}", "parquet", (), 1, 1, 1, "", f"{key}/{tag}",
+        key, partition, tag, f"file:/w/{key}/{tag}", "parquet", columns, 1, 1, 1, "", f"{key}/{tag}",
         generations(engine, [(key, partition)])[key, partition], lineage=lineage, **more,
     )  # fmt: skip
     (publication,) = publish(engine, None, [draft])
     assert publication.outcome is Outcome.PUBLISHED
     return publication.version.version_id
+
+
+def test_column_that_there_is_not(chain: Engine, invoke: Invoke) -> None:
+    """It is an error with the nearest names, and not the lineage of all rows; what a dataset had once is no error."""
+    columns = (Column("customer", "string", True), Column("score", "double", True))
+    published(chain, "shop/bill", "two", BILLED, columns=columns)
+    for command in ("lineage", "impact"):
+        refused = invoke(command, "shop/bill.custmer")
+        assert refused.exit_code == 1
+        assert "shop/bill has no column custmer. There are: customer." in " ".join(refused.stderr.split())
+    assert "shop/clean.name" in invoke("lineage", "shop/bill.customer").stdout
+    assert "Nothing is known" in invoke("lineage", "shop/raw.anything").stdout  # nobody knows its schema
 
 
 def test_lineage_of_a_column_as_a_tree(chain: Engine, invoke: Invoke) -> None:
@@ -130,6 +143,7 @@ def test_impact_tells_direct_from_indirect_and_from_what_is_not_known(chain: Eng
         "the function score",
     )
     assert (bill["owners"], bill["sla"]["max_age_seconds"]) == (["team:money"], 60.0)
+    assert bill["promised"] == "never older than 1 min"
     assert by_key["shop/audit"]["reason"] == "nobody has said where its columns come from"
     rows = {each["key"]: each for each in ask("impact", "shop/raw.id")["used_by"]}
     assert (rows["shop/clean"]["direct"], rows["shop/clean"]["rows"]) == (["id"], True)
@@ -140,7 +154,7 @@ def test_impact_tells_direct_from_indirect_and_from_what_is_not_known(chain: Eng
 
 def test_impact_for_people(chain: Engine, invoke: Invoke) -> None:
     shown = invoke("impact", "shop/raw.name").stdout
-    assert re.search(r"shop/bill +2 +customer .*team:money", shown), shown
+    assert re.search(r"shop/bill +2 +customer .*team:money +never older than 1 min", shown), shown
     assert "3 datasets of 3 owners use shop/raw.name." in shown
     assert "Nothing is known to use shop/audit.x." in invoke("impact", "shop/audit.x").stdout
 

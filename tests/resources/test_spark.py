@@ -44,6 +44,23 @@ def test_nothing_starts_before_the_session_is_used(tmp_path):
     assert _run(script, tmp_path).split() == ["False", "False"]
 
 
+def test_what_reads_plans_is_made_ready_beside_the_run(tmp_path):
+    """So that the first lineage of a process compiles nothing."""
+    script = """
+        import threading
+        from resources.spark import SparkResource
+        session = SparkResource().session
+        for thread in threading.enumerate():
+            if thread.name == "column-lineage":
+                thread.join()
+        from resources.column_lineage import lineage_of, walker
+        del walker._SOURCE
+        frame = session.range(3)
+        print(lineage_of(frame, [("a/b", frame)]).coverage())
+    """
+    assert _run(script, tmp_path).splitlines()[-1] == "(1, 1)"
+
+
 def test_a_killed_jvm_is_told_and_replaced(tmp_path):
     """Also: settings decide where it runs, one session a process, a dataset's settings are put back."""
     script = f"""

@@ -75,6 +75,12 @@ def test_who_sees_one_domain_sees_no_sources_in_others(mails: Engine, ask: Ask) 
     assert narrow.get("/api/v1/dataset/hr/people/column-impact").status_code in {403, 404}
 
 
+def test_impact_of_a_column_that_there_is_not(mails: Engine, reader: TestClient) -> None:
+    refused = reader.get("/api/v1/dataset/hr/people/column-impact", params={"column": "emial"})
+    assert refused.status_code == 404
+    assert "hr/people has no column emial. There are: email" in refused.json()["detail"]
+
+
 def test_two_versions_are_compared(mails: Engine, reader: TestClient) -> None:
     more = (direct("hr/people", "email"), direct("hr/people", "id"))
     put(
