@@ -25,6 +25,7 @@ from catalog.identity import organisation_id
 from catalog.records import DatasetRecord, ProcessRecord, Technology
 from catalog.registry import register
 from catalog.sla.tick import Tick, evaluate
+from legacy.collection import paused
 
 NIGHT = datetime(2026, 11, 10, tzinfo=UTC)
 _AT_ONCE = 1000  # processes
@@ -53,13 +54,19 @@ def main(
             "half of all came": lambda: evaluate(engine, NIGHT + timedelta(hours=3)),
             "a deadline of a quarter": lambda: evaluate(engine, NIGHT + timedelta(hours=4, minutes=1)),
             "the daemon was down for six hours": lambda: evaluate(engine, NIGHT + timedelta(hours=10)),
+            "all are judged, most were late": lambda: evaluate(engine, NIGHT + timedelta(days=1, hours=10)),
+            "all are judged": lambda: evaluate(engine, NIGHT + timedelta(days=2, hours=10)),
         }
         report["ticks"] = {}
         for name, tick in ticks.items():
             if name.startswith("half"):
                 _arrive(engine, datasets // 2, NIGHT + timedelta(hours=2))
+            if name.startswith("all"):
+                day = 2 if name == "all are judged" else 1
+                _arrive(engine, datasets, NIGHT + timedelta(days=day, hours=3), with_runs=True)
             began = time.perf_counter()
-            found = tick()
+            with paused():  # as the sensor does
+                found = tick()
             report["ticks"][name] = {
                 "seconds": round(time.perf_counter() - began, 2),
                 "judged": found.judged,
@@ -113,7 +120,7 @@ def _fill(engine: Engine, count: int, days: int) -> int:
     with transaction(engine) as cursor:
         parameters = {"days": days, "night": NIGHT, "depth": DEPTH, "organisation": organisation_id()}
         cursor.execute(_VERSIONS, parameters)
-        cursor.execute(_RUNS, parameters)
+        cursor.execute(_RUNS, {"since": NIGHT - timedelta(days=days + 1), "until": NIGHT})
     _analyse(engine)
     return promised
 
@@ -141,7 +148,7 @@ SELECT gen_random_uuid(), version.produced_at - interval '8 minutes', version.or
 FROM catalog.dataset_version version
 JOIN catalog.dataset USING (dataset_id)
 JOIN catalog.process ON process.process_key = dataset.full_name
-WHERE version.produced_at < %(night)s
+WHERE version.produced_at >= %(since)s AND version.produced_at <= %(until)s
 """
 _ARRIVALS = """
 WITH chosen AS (
@@ -152,8 +159,8 @@ WITH chosen AS (
         dataset_version_id, organisation_id, dataset_id, partition_key, version_tag, path, format, row_count,
         byte_size, file_count, checksum, schema_hash, idempotency_key, outcome, quarantine_rows, statistics,
         metadata_json, produced_at)
-    SELECT id, organisation_id, dataset_id, '', 'new', '', 'parquet', 1000, 1000, 1, '', 'h', id::text, 'PUBLISHED', 0,
-           '{}', '{}', %(at)s
+    SELECT id, organisation_id, dataset_id, '', id::text, '', 'parquet', 1000, 1000, 1, '', 'h', id::text,
+           'PUBLISHED', 0, '{}', '{}', %(at)s
     FROM chosen
 )
 INSERT INTO catalog.outbox (organisation_id, topic, payload_json)
@@ -161,9 +168,11 @@ SELECT organisation_id, 'version.published', jsonb_build_object('version_id', id
 """
 
 
-def _arrive(engine: Engine, count: int, at: datetime) -> None:
+def _arrive(engine: Engine, count: int, at: datetime, *, with_runs: bool = False) -> None:
     with transaction(engine) as cursor:
         cursor.execute(_ARRIVALS, {"count": count, "at": at})
+        if with_runs:
+            cursor.execute(_RUNS, {"since": at, "until": at})
 
 
 if __name__ == "__main__":

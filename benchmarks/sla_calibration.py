@@ -140,18 +140,18 @@ def simulate(random: np.random.Generator) -> Year:
     return Year(began, ended, deadlines)
 
 
-_IDS = [uuid4() for _ in range(DEPTH)]
+JOBS = [uuid4() for _ in range(DEPTH)]
 
 
 def _edges() -> list[tuple[Any, Any]]:
-    return list(pairwise(_IDS))
+    return list(pairwise(JOBS))
 
 
 def foresee(graph: Graph, year: Year, day: int, now: float) -> tuple[float, float, float] | None:
     """Chance of a miss and interval, from what was known at a moment."""
     habits, running = {}, {}
     for job in range(DEPTH):
-        node = graph.number[_IDS[job]]
+        node = graph.number[JOBS[job]]
         known = year.ended[job, max(day - 180, 0) : day + 1]
         begun = year.began[job, max(day - 180, 0) : day + 1]
         over = known <= now
@@ -159,7 +159,7 @@ def foresee(graph: Graph, year: Year, day: int, now: float) -> tuple[float, floa
         if year.began[job, day] <= now < year.ended[job, day]:
             running[node] = float(year.began[job, day])
     zone = Zone("UTC", now - 2 * DAY, now)
-    target = graph.number[_IDS[-1]]
+    target = graph.number[JOBS[-1]]
     prediction = Prediction(graph, habits, zone, Present(now, running, frozenset()))
     found = prediction.of([target]).get(target)
     return None if found is None else (found.chance_after(float(year.deadlines[day])), found.low, found.high)

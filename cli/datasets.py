@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from cli.arguments import AsJson, Dataset, Partition, examples
 from cli.frames import tagged
-from cli.output import ago, emit, facts, moment, row_words, show, size, span, table
+from cli.output import ago, emit, facts, row_words, show, size, table
+from cli.promises import promise_words, promises
 
 if TYPE_CHECKING:
     from rich.table import Table
     from sqlalchemy import Engine
 
-    from catalog.freshness import Freshness
     from catalog.queries.rows import DatasetDetail, DatasetRow, DatasetStatus, VersionRow
+    from catalog.queries.slas import SlaStanding
 
 app = typer.Typer()
 PANEL = "Datasets"
@@ -79,10 +79,14 @@ def show_dataset(dataset: Dataset, as_json: AsJson = False) -> None:
     [standing] = queries.status(engine, [dataset])
     if not detail.columns and standing.newest_tag:
         detail = replace(detail, columns=tagged(engine, dataset, standing.newest_tag, None)[0].columns)
+    promised = promises(engine, [dataset]).get(dataset, [])
     if as_json:
-        emit({"dataset": detail, "status": standing, "freshness": fresh(standing)})
+        emit({"dataset": detail, "status": standing, "promises": promised})
         return
-    show(_facts(detail, standing), table(["column", "type", "null", "tags", "description"], _columns(detail)))
+    show(
+        _facts(detail, standing, promised),
+        table(["column", "type", "null", "tags", "description"], _columns(detail)),
+    )
     if detail.checks:
         show(
             table(["check", "kind", "column", "severity", "result", "description"], _checks(detail, standing))
@@ -118,28 +122,6 @@ def versions(
         typer.echo(f"{dataset} has no {what}; `headrace materialize {dataset}` makes one.")
 
 
-def fresh(standing: DatasetStatus) -> Freshness | None:
-    """How a dataset stands against its SLA now; None without one."""
-    from catalog.freshness import freshness
-
-    if standing.sla is None:
-        return None
-    return freshness(standing.sla, standing.newest_published_at, datetime.now(UTC))
-
-
-def freshness_words(standing: DatasetStatus) -> str:
-    """The freshness of a dataset in a few words."""
-    found = fresh(standing)
-    if found is None:
-        return "no SLA"
-    return {
-        "FRESH": f"fresh, next deadline {moment(found.deadline)}",
-        "DUE": f"due {ago(found.deadline)}, at {moment(found.deadline)}",
-        "LATE": f"late since {moment(found.deadline)}",
-        "NEVER": "never published",
-    }[found.state]
-
-
 def _all(engine: Engine, search: str | None) -> Iterator[DatasetRow]:
     from catalog import queries
 
@@ -159,7 +141,7 @@ def _matches(row: DatasetRow, domain: str | None, tag: str | None, owner: str | 
     )
 
 
-def _facts(detail: DatasetDetail, standing: DatasetStatus) -> Table:
+def _facts(detail: DatasetDetail, standing: DatasetStatus, promised: list[SlaStanding]) -> Table:
     several = f"{standing.partition_count:,} partitions, " if standing.partitions else ""
     length = "of unknown size" if standing.byte_size is None else size(standing.byte_size)
     amount = f"{several}{row_words(standing.row_count)}, {length}"
@@ -173,7 +155,7 @@ def _facts(detail: DatasetDetail, standing: DatasetStatus) -> Table:
             ("format", detail.format),
             ("partitions", detail.partitions),
             ("sla", _sla(detail)),
-            ("freshness", freshness_words(standing) if detail.sla else None),
+            ("promised", promise_words(standing, promised) if detail.sla else None),
             ("published", f"{amount}, {newest}" if standing.newest_tag else "nothing yet"),
             ("blocked", f"{standing.latest_tag}: {standing.latest_reason}" if standing.failing else None),
             ("pins", "\n".join(_pins(detail))),
@@ -199,19 +181,9 @@ def _lineage(detail: DatasetDetail) -> str | None:
 
 
 def _sla(detail: DatasetDetail) -> str | None:
-    if detail.sla is None:
-        return None
-    lengths = {
-        name.removesuffix("_seconds").replace("_", " "): span(timedelta(seconds=value))
-        for name, value in detail.sla.items()
-        if name.endswith("_seconds")
-    }
-    deadline = (
-        f"deadlines {detail.sla['deadline']} {detail.sla['timezone']}" if "deadline" in detail.sla else ""
-    )
-    return ", ".join(
-        [*([deadline] if deadline else []), *[f"{name} {value}" for name, value in lengths.items()]]
-    )
+    from catalog.sla.wording import in_words
+
+    return in_words(detail.sla) if detail.sla else None
 
 
 def _pins(detail: DatasetDetail) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import dagster as dg
 
     from catalog.queries.rows import DatasetStatus
+    from catalog.queries.slas import SlaStanding
     from cli.launching import FinishedRun
 
 app = typer.Typer()
@@ -78,6 +79,7 @@ def demo(as_json: AsJson = False) -> None:
         _scan(steps)
         _land(steps, instance)
         runs = _materialize(steps, instance)
+        promised = _judge(steps)
         standings = _standings()
     failed = sum(run.ending is not Ending.SUCCESS for run in runs)
     if as_json:
@@ -85,12 +87,12 @@ def demo(as_json: AsJson = False) -> None:
             {
                 "steps": steps.seconds,
                 "runs": runs,
-                "datasets": [_summary(standing) for standing in standings],
+                "datasets": [_summary(each, promised.get(each.key, [])) for each in standings],
                 "chain": _chain(),
             }
         )
     else:
-        _tell(standings, steps, runs)
+        _tell(standings, promised, steps, runs)
     if failed:
         raise CommandError(f"{failed} of {len(runs)} runs failed or were skipped; see above")
 
@@ -203,10 +205,19 @@ def _standings() -> list[DatasetStatus]:
     return [row for row in queries.status(connect()) if row.key.startswith(f"{DOMAIN}/")]
 
 
-def _summary(standing: DatasetStatus) -> dict[str, object]:
-    from cli.datasets import fresh
+def _judge(steps: Steps) -> dict[str, list[SlaStanding]]:
+    """As the sensor of `headrace up` does."""
+    from catalog.database import connect
+    from catalog.sla.tick import evaluate
+    from cli.promises import promises
 
-    return {"status": standing, "freshness": fresh(standing), "checks": _check_counts(standing)}
+    with steps.step("Judge what is promised") as came_to:
+        came_to(f"{evaluate(connect()).judged} promises")
+    return promises(connect())
+
+
+def _summary(standing: DatasetStatus, promised: list[SlaStanding]) -> dict[str, object]:
+    return {"status": standing, "promises": promised, "checks": _check_counts(standing)}
 
 
 def _check_counts(standing: DatasetStatus) -> dict[str, int]:
@@ -223,15 +234,20 @@ def _check_counts(standing: DatasetStatus) -> dict[str, int]:
     }
 
 
-def _tell(standings: list[DatasetStatus], steps: Steps, runs: list[FinishedRun]) -> None:
+def _tell(
+    standings: list[DatasetStatus],
+    promised: Mapping[str, list[SlaStanding]],
+    steps: Steps,
+    runs: list[FinishedRun],
+) -> None:
     from cli.launching import span_of
 
     took = {key: run.seconds for run in runs for key in run.datasets}
     typer.echo("")
     show(
         table(
-            ["dataset", "published", "#rows", "checks", "freshness", "#run took"],
-            [_row(each, took) for each in standings],
+            ["dataset", "published", "#rows", "checks", "promised", "#run took"],
+            [_row(each, promised.get(each.key, []), took) for each in standings],
         )
     )
     typer.echo(f"From Autosys to the last dataset: {' > '.join(_chain())}")
@@ -239,9 +255,9 @@ def _tell(standings: list[DatasetStatus], steps: Steps, runs: list[FinishedRun])
     show(facts(NEXT))
 
 
-def _row(standing: DatasetStatus, took: dict[str, float]) -> tuple[object, ...]:
-    from cli.datasets import freshness_words
+def _row(standing: DatasetStatus, promised: list[SlaStanding], took: dict[str, float]) -> tuple[object, ...]:
     from cli.launching import span_of
+    from cli.promises import promise_words
 
     several = f"{standing.partition_count:,} partitions, newest " if standing.partitions else ""
     counts = ", ".join(f"{count} {word}" for word, count in _check_counts(standing).items() if count)
@@ -250,7 +266,7 @@ def _row(standing: DatasetStatus, took: dict[str, float]) -> tuple[object, ...]:
         several + standing.newest_tag if standing.newest_tag else "nothing",
         standing.row_count,
         counts or None,
-        freshness_words(standing) if standing.sla else None,
+        promise_words(standing, promised) if standing.sla else None,
         span_of(took[standing.key])
         if standing.key in took
         else "up to date"

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from catalog.sla.standing import OUT_OF_ORDER
 from cli.arguments import AsJson, examples
-from cli.datasets import fresh, freshness_words
-from cli.output import STYLES, ago, emit, facts, moment, show, size, span, table
+from cli.output import ago, emit, facts, moment, show, size, span, table
+from cli.promises import promise_words, promises
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from catalog.queries.rows import DatasetStatus, RunInput, RunReport
+    from catalog.queries.slas import SlaStanding
     from components.problems import DeclarationError
 
 app = typer.Typer()
@@ -26,8 +28,8 @@ SHOWN = 5  # exact versions that a line names
 def status(as_json: AsJson = False) -> None:
     """Say how everything stands.
 
-    What is late or due by its SLA, checks that failed, datasets that were never published, runs that go on or were
-    lost, and declarations that cannot be used.
+    What is late or at risk by its SLA, as judged last, checks that failed, datasets that were never published, runs
+    that go on or were lost, and declarations that cannot be used.
     """
     from catalog import queries
     from catalog.alerts.heartbeat import standing
@@ -40,15 +42,19 @@ def status(as_json: AsJson = False) -> None:
     engine = connect()
     reap(engine)
     standings = queries.status(engine)
+    promised = promises(engine)
     problems = check(PROJECT_ROOT)
     if as_json:
-        found = [{**queries.to_json(standing), "freshness": fresh(standing)} for standing in standings]
+        found = [
+            {**queries.to_json(standing), "promises": queries.to_json(promised.get(standing.key, []))}
+            for standing in standings
+        ]
         emit({"datasets": found, "declarations": [problem_facts(problem) for problem in problems]})
         return
     if standings:
-        show(standings_table(standings))
+        show(_standings_table(standings, promised))
     now = datetime.now(UTC)
-    remarks = [*_remarks(standings), *standing(engine, now).problems(now), *_broken(problems)]
+    remarks = [*_remarks(standings, promised), *standing(engine, now).problems(now), *_broken(problems)]
     typer.echo(
         "\n".join(remarks) if remarks else "All is well." if standings else "No dataset is registered."
     )
@@ -80,13 +86,13 @@ def why(
         _explain(report)
 
 
-def standings_table(standings: Sequence[DatasetStatus]) -> Table:
+def _standings_table(
+    standings: Sequence[DatasetStatus], promised: Mapping[str, Sequence[SlaStanding]]
+) -> Table:
     """How datasets stand, one a row."""
     from rich.text import Text
 
     def row(standing: DatasetStatus) -> tuple[object, ...]:
-        found = fresh(standing)
-        words = freshness_words(standing)
         state = standing.last_run_state
         return (
             standing.key,
@@ -95,7 +101,7 @@ def standings_table(standings: Sequence[DatasetStatus]) -> Table:
             standing.row_count if standing.newest_tag else None,
             size(standing.byte_size) if standing.newest_tag else None,
             ago(standing.newest_published_at),
-            Text(words, style=STYLES.get(found.state, "") if found else "dim"),
+            promise_words(standing, promised.get(standing.key, ())),
             Text(
                 _check_words(standing),
                 style="red" if standing.failing else "yellow" if standing.warning else "",
@@ -110,7 +116,7 @@ def standings_table(standings: Sequence[DatasetStatus]) -> Table:
         "#rows",
         "#size",
         "published",
-        "freshness",
+        "promised",
         "checks",
         "last run",
     ]
@@ -125,11 +131,13 @@ def _check_words(standing: DatasetStatus) -> str:
     return "; ".join(parts) or ("ok" if standing.newest_tag else "-")
 
 
-def _remarks(standings: Sequence[DatasetStatus]) -> Iterator[str]:
+def _remarks(
+    standings: Sequence[DatasetStatus], promised: Mapping[str, Sequence[SlaStanding]]
+) -> Iterator[str]:
     for standing in standings:
-        found = fresh(standing)
-        if found is not None and found.state in {"LATE", "DUE"}:
-            yield f"{standing.key} is {freshness_words(standing)}."
+        kept = promised.get(standing.key, ())
+        if kept and kept[0].state in OUT_OF_ORDER:
+            yield f"{standing.key} is {promise_words(standing, kept)}."
         if standing.failing:
             yield f"{standing.key}: version {standing.latest_tag} is blocked, {standing.latest_reason}."
         if standing.last_run_state in {"FAILED", "LOST"}:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from datetime import date
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 from sqlalchemy import Engine
@@ -22,7 +22,7 @@ from legacy.db2 import Listed, read_listing
 from legacy.diff import changes
 from legacy.jil.text import decode
 from legacy.processes import Described, once_each, read_processes
-from legacy.promises import business_calendars
+from legacy.promises import business_calendars, unpromised_findings
 from legacy.rescan import SourceFile, read_changed
 
 YAML, CSV = (".yaml", ".yml"), (".csv",)
@@ -98,7 +98,9 @@ class Comparison:
         findings = list(reading.estate.findings)
         self._fresh += scanned_jobs(reading, self.instance)
         self.objects += scanned_objects(reading)
-        self.calendars = business_calendars(reading.estate.calendars)
+        today = datetime.now(UTC).date()
+        self.calendars = business_calendars(reading.estate.calendars, today)
+        findings += unpromised_findings(reading.estate.jobs.values(), reading.estate.calendars, today)
         texts = [Stands(jobs[digest], file, line) for digest, (file, line) in reading.known.items()]
         self._unchanged = {(one.technology, one.name) for one, _, _ in texts}
         findings += [told_again(each, file, line) for one, file, line in texts for each in one.lost or ()]

@@ -1,4 +1,4 @@
-"""Reading a large estate makes a million objects and hardly any garbage, which need not be looked for all the while."""
+"""Reading a large estate, or judging it, makes a million objects and hardly any garbage: no need to look for it."""
 
 import gc
 from collections.abc import Iterator

@@ -1,25 +1,29 @@
 """What a job's definition promises: must-times and run-time alarms, as an SLA in the catalog's words."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from datetime import date, timedelta
 from typing import Any
 
-from legacy.calendars import Calendars, Standard
+from legacy.calendars import Calendars, Extended, Standard
+from legacy.extended import UncertainError, dates_of
+from legacy.findings import Finding, Gravity
+from legacy.jobs import Job
 from legacy.schedules import Must, Schedule, zone_named
 
 _DAY = timedelta(days=1)
+_YEARS = 3  # for which rules are worked out: the next scan goes on from there
 
 
 def sla_of(schedule: Schedule, instance: str, zone: str) -> Mapping[str, Any] | None:
     """The SLA of a job with this schedule; None where it promises nothing.
 
-    zone: IANA name of the server's zone, of jobs that name none. A must-time belongs to a start time and to the days of
-    the calendar on which that is. Of jobs that start by minutes of the hour, of calendars that exclude days and of
-    zones that nobody knows only run times are promised: a cron cannot say their deadlines.
+    zone: IANA name of the server's zone, of jobs that name none. A must-time belongs to a start and to the days of the
+    calendars on which that is. See `unpromised` for what is left out.
     """
     found: dict[str, Any] = {}
     own = _zone(schedule, zone)
-    if own and schedule.starts_itself and schedule.start_times and schedule.exclude_calendar is None:
+    if own and schedule.starts_itself:
         for name, musts in (("start_by", schedule.must_start), ("complete_by", schedule.must_complete)):
             if deadlines := list(_deadlines(schedule, musts, instance, own)):
                 found[name] = deadlines
@@ -32,9 +36,55 @@ def sla_of(schedule: Schedule, instance: str, zone: str) -> Mapping[str, Any] | 
     return found or None
 
 
+def unpromised_findings(jobs: Iterable[Job], calendars: Calendars, today: date) -> Iterator[Finding]:
+    """A warning for each thing that jobs demand and nobody is told of."""
+    for job in jobs:
+        for attribute, message in unpromised(job.schedule, calendars, today):
+            written = next((each for each in job.attributes if each.name == attribute), None)
+            yield Finding(
+                "schedule/unpromised",
+                Gravity.WARNING,
+                message,
+                (written and written.file) or job.file,
+                written.line if written else job.line,
+                job.name,
+                attribute,
+                "Autosys goes on alarming",
+            )
+
+
+def unpromised(schedule: Schedule, calendars: Calendars, today: date) -> Iterator[tuple[str, str]]:
+    """What a schedule demands that no deadline is made of, or none that has days: the attribute, and why."""
+    musts = (("must_start_times", schedule.must_start), ("must_complete_times", schedule.must_complete))
+    wanted = [name for name, times in musts if times]
+    if not wanted or not schedule.starts_itself:
+        return
+    if _zone(schedule, "UTC") is None:
+        yield (
+            "timezone",
+            f"{schedule.timezone} is no zone that is known, so that nobody is told of {wanted[0]}",
+        )
+    for name, times in musts:
+        if times and schedule.start_mins and not all(each.relative for each in times):
+            yield name, "a time of day belongs to no start by start_mins; nobody is told of it"
+    named = {"run_calendar": schedule.run_calendar, "exclude_calendar": schedule.exclude_calendar}
+    for attribute, calendar_name in named.items():
+        calendar = calendars.calendars.get(calendar_name or "")
+        if isinstance(calendar, Extended):
+            try:
+                _extended(calendar, calendars, today)
+            except UncertainError as error:
+                yield (
+                    attribute,
+                    f"the days of {calendar_name} cannot be told, and nobody is told of {wanted[0]}: {error}",
+                )
+
+
 def _deadlines(
     schedule: Schedule, musts: tuple[Must, ...], instance: str, zone: str
 ) -> Iterator[Mapping[str, Any]]:
+    if schedule.start_mins:
+        yield from _by_minutes(schedule, musts, instance, zone)
     for place, start in enumerate(schedule.start_times):
         if not musts or (place >= len(musts) and len(musts) > 1):
             return
@@ -45,14 +95,44 @@ def _deadlines(
             continue
         days, of_day = divmod(due, _DAY)
         hour, minute = divmod(int(of_day.total_seconds()) // 60, 60)
-        weekdays = sorted((day + 1 + days) % 7 for day in schedule.days)  # cron counts from Sunday
-        yield {
-            "deadline": f"{minute} {hour} * * {','.join(map(str, weekdays)) if 0 < len(weekdays) < 7 else '*'}",
-            "timezone": zone,
-            **({"calendar": schedule.run_calendar, "instance": instance} if schedule.run_calendar else {}),
-            **({"days_after": days} if days else {}),
-            "within_seconds": (due - began).total_seconds(),
-        }
+        yield _deadline(schedule, f"{minute} {hour}", days, due - began, instance, zone)
+
+
+def _by_minutes(
+    schedule: Schedule, musts: tuple[Must, ...], instance: str, zone: str
+) -> Iterator[Mapping[str, Any]]:
+    """So long after each start of a day; those that are due the day after have days of their own."""
+    for place, start in enumerate(schedule.start_mins):
+        must = musts[place % len(musts)] if len(musts) in (1, len(schedule.start_mins)) else None
+        if must is None or not must.relative or must.offset <= timedelta():
+            continue
+        later, minute = divmod(start + int(must.offset.total_seconds()) // 60, 60)
+        if later % 24 == 0 or not (
+            0 < len(schedule.days) < 7 or schedule.run_calendar or schedule.exclude_calendar
+        ):
+            yield _deadline(schedule, f"{minute} *", later // 24, must.offset, instance, zone)
+            continue
+        days, hour = divmod(later, 24)
+        yield _deadline(schedule, f"{minute} {hour}-23", days, must.offset, instance, zone)
+        early = f"0-{hour - 1}" if hour > 1 else "0"
+        yield _deadline(schedule, f"{minute} {early}", days + 1, must.offset, instance, zone)
+
+
+def _deadline(
+    schedule: Schedule, time_of_day: str, days: int, within: timedelta, instance: str, zone: str
+) -> Mapping[str, Any]:
+    """days: after the day of the start."""
+    weekdays = sorted((day + 1 + days) % 7 for day in schedule.days)  # cron counts from Sunday
+    calendars = {"calendar": schedule.run_calendar, "exclude_calendar": schedule.exclude_calendar}
+    named = {name: value for name, value in calendars.items() if value}
+    return {
+        "deadline": f"{time_of_day} * * {','.join(map(str, weekdays)) if 0 < len(weekdays) < 7 else '*'}",
+        "timezone": zone,
+        **named,
+        **({"instance": instance} if named else {}),
+        **({"days_after": days} if days else {}),
+        "within_seconds": within.total_seconds(),
+    }
 
 
 def _zone(schedule: Schedule, zone: str) -> str | None:
@@ -64,10 +144,18 @@ def _zone(schedule: Schedule, zone: str) -> str | None:
         return None
 
 
-def business_calendars(calendars: Calendars) -> Mapping[str, tuple[date, ...]]:
-    """The days of each standard calendar, in order."""
-    return {
-        name: tuple(sorted(each.days))
-        for name, each in calendars.calendars.items()
-        if isinstance(each, Standard)
-    }
+def business_calendars(calendars: Calendars, today: date) -> Mapping[str, tuple[date, ...]]:
+    """The days of each calendar, in order; of extended ones those around today, where they can be told for certain."""
+    found: dict[str, tuple[date, ...]] = {}
+    for name, each in calendars.calendars.items():
+        if isinstance(each, Standard):
+            found[name] = tuple(sorted(each.days))
+            continue
+        with suppress(UncertainError):
+            found[name] = tuple(sorted(_extended(each, calendars, today)))
+    return found
+
+
+def _extended(calendar: Extended, calendars: Calendars, today: date) -> frozenset[date]:
+    first, last = date(today.year - 1, 1, 1), date(today.year + _YEARS, 12, 31)
+    return dates_of(calendar, first, last, calendars.calendars, calendars.cycles)

@@ -10,6 +10,7 @@ import dagster as dg
 from catalog.alerts import heartbeat
 from catalog.database import connect
 from catalog.sla.tick import Tick, evaluate
+from legacy.collection import paused
 
 DAEMON_LOOP = 5.0  # seconds from one look of Dagster's daemon at its sensors to the next
 PAUSE = 2.0
@@ -34,7 +35,8 @@ def slas_sensor() -> dg.SensorDefinition:
         began = monotonic()
         looks = []
         while True:
-            looks.append(evaluate(engine))
+            with paused():
+                looks.append(evaluate(engine))
             heartbeat.beat(engine, heartbeat.JUDGING, datetime.now(UTC))
             if monotonic() - began >= min(DAEMON_LOOP - 2 * PAUSE, LONGEST):
                 break

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
+from functools import cache
 from typing import Any
 
 from psycopg import Cursor
 from pydantic import ValidationError
+from pydantic_core import from_json
 
 from catalog.identity import organisation_id
-from catalog.payload import jsonb
+from catalog.payload import encoded
 from catalog.sla.calendars import Calendars, UnknownCalendar
 from catalog.sla.deadlines import NoDeadline, preceding
 from catalog.sla.promises import Clock, PromiseKind, promises, terms
+from catalog.sla.staging import stage
 from catalog.sql import statement
 
 _NOTHING = "nothing has come yet"
+_GIVEN = {
+    "sla_id": "uuid", "dataset_id": "uuid", "process_id": "uuid", "kind": "text", "ordinal": "int4",
+    "definition": "text", "settled": "timestamptz", "reason": "text", "wrong": "bool",
+}  # fmt: skip
 
 
 def compile_slas(cursor: Cursor[Any], calendars: Calendars, now: datetime) -> int:
@@ -24,37 +32,36 @@ def compile_slas(cursor: Cursor[Any], calendars: Calendars, now: datetime) -> in
     Of deadlines before `now` nothing is asked. A promise that cannot be read is kept with what is wrong as its reason.
     """
     rows = statement("sla_to_compile").execute(cursor, {"organisation": organisation_id()}).fetchall()
-    given = []
-    last: dict[str, datetime | str | None] = {}
-    for row in rows:
-        for kind, ordinal, definition in promises(row["definition"]):
-            said = f"{kind}{sorted(definition.items(), key=str)}"
-            if said not in last:
-                last[said] = _settled(kind, definition, calendars, now)
-            settled = last[said]
-            wrong = settled if isinstance(settled, str) else None
-            given.append(
-                {
-                    "sla_id": row["sla_id"],
-                    "kind": kind,
-                    "ordinal": ordinal,
-                    "dataset_id": row["dataset_id"],
-                    "process_id": row["process_id"],
-                    "definition": definition,
-                    "settled": None if wrong else settled,
-                    "reason": wrong or _NOTHING,
-                    "next_at": "infinity" if wrong else now,
-                }
-            )
-    if rows:
-        parameters = {
-            "organisation": organisation_id(),
-            "now": now,
-            "slas": [row["sla_id"] for row in rows],
-            "promises": jsonb(given),
-        }
-        statement("sla_compile").execute(cursor, parameters)
+    if not rows:
+        return 0
+
+    @cache
+    def meant(definition: str) -> Sequence[Sequence[object]]:
+        """Many SLAs say the same."""
+        return [
+            _promise(kind, ordinal, found, calendars, now)
+            for kind, ordinal, found in promises(from_json(definition))
+        ]
+
+    given = (
+        (row["sla_id"], row["dataset_id"], row["process_id"], *promise)
+        for row in rows
+        for promise in meant(row["definition"])
+    )
+    stage(cursor, "given", _GIVEN, given)
+    parameters = {"organisation": organisation_id(), "now": now, "slas": [row["sla_id"] for row in rows]}
+    statement("sla_compile").execute(cursor, parameters)
     return len(rows)
+
+
+def _promise(
+    kind: PromiseKind, ordinal: int, definition: dict[str, Any], calendars: Calendars, now: datetime
+) -> Sequence[object]:
+    settled = _settled(kind, definition, calendars, now)
+    wrong = isinstance(settled, str)
+    return (
+        kind, ordinal, encoded(definition).decode(), None if wrong else settled, settled if wrong else _NOTHING, wrong,
+    )  # fmt: skip
 
 
 def _settled(

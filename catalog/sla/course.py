@@ -50,6 +50,11 @@ class Course:
             )
             self.turn(at, calm, reason, deadline, partition)
 
+    def lose(self, at: datetime, reason: str) -> None:
+        """It cannot be told any more how it stands."""
+        self.turn(at, State.UNKNOWN, reason, None)
+        self._reason = reason
+
     def settle(
         self, deadline: datetime, partition: str, result: Verdict, arrived_at: datetime | None
     ) -> None:

@@ -17,6 +17,7 @@ Following = Callable[[Clock, datetime], tuple[datetime, str]]
 LIKELY = 0.5  # a miss that is at least so likely is a risk
 UNLIKELY = 0.25  # and one that becomes less likely than this is none any more
 _LONGEST = timedelta(days=1)
+_AGAIN = timedelta(hours=1)  # what a calendar does not know today a scan may bring
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,43 +44,58 @@ def judge_clock(
 ) -> Judgement:
     """See `judging.judge`.
 
-    One arrival is for one deadline: what ends a delay is not counted for the next deadline as well.
+    One arrival is for one deadline: what ends a delay is not counted for the next deadline as well. Where no deadline
+    can be told, its calendar being unknown or at its end, the promise is UNKNOWN until it can.
     """
     course = Course(standing)
     met_at, newest = standing.met_at, standing.newest_at
-    looked = standing.evaluated_at
-    expected = _expected(clock, standing.settled or standing.evaluated_at, following)
-    if met_at is None and newest is None and clock.partition is None:
-        earlier = [each.at for each in arrivals if each.at < expected.opens_at]
-        if earlier:
-            newest = max(earlier)
-            course.quieten(min(earlier), expected.deadline)
-    while True:
-        if met_at is None:
-            arrival = _arrival(expected, arrivals, newest if clock.partition is None else None)
-            until = min(arrival.at if arrival else now, expected.closes_at, now)
-            ever = newest is not None or arrival is not None
-            paused = _pass(course, clock, expected, pauses, looked, until, arrival, ever=ever)
-            if paused:
+    looked, settled = standing.evaluated_at, standing.settled or standing.evaluated_at
+    try:
+        expected = _expected(clock, settled, following)
+        if met_at is None and newest is None and clock.partition is None:
+            earlier = [each.at for each in arrivals if each.at < expected.opens_at]
+            if earlier:
+                newest = max(earlier)
+                course.quieten(min(earlier), expected.deadline)
+        if standing.state is State.UNKNOWN and standing.deadline is None and newest is not None:
+            course.quieten(now, expected.deadline, expected.partition)
+        while True:
+            if met_at is None:
+                arrival = _arrival(expected, arrivals, newest if clock.partition is None else None)
+                until = min(arrival.at if arrival else now, expected.closes_at, now)
+                ever = newest is not None or arrival is not None
+                paused = _pass(course, clock, expected, pauses, looked, until, arrival, ever=ever)
+                if paused:
+                    looked = max(looked, expected.deadline)
+                    course.settle(expected.deadline, expected.partition, Verdict.PAUSED, None)
+                    settled = expected.deadline
+                    expected = _expected(clock, settled, following)
+                    continue
+                looked = max(looked, until)
+                if arrival is not None:
+                    met_at = newest = arrival.at
+                    _meet(course, expected, arrival)
+                elif now >= expected.closes_at:
+                    course.settle(expected.deadline, expected.partition, Verdict.MISSED, None)
+                    reason = f"nothing came for the deadline of {words(expected.deadline)}"
+                    course.turn(
+                        expected.closes_at, State.MISSED, reason, expected.deadline, expected.partition
+                    )
+                    settled = expected.deadline
+                    expected = _expected(clock, settled, following)
+                    continue
+            if met_at is not None and now >= max(expected.deadline, met_at):
                 looked = max(looked, expected.deadline)
-                course.settle(expected.deadline, expected.partition, Verdict.PAUSED, None)
-                expected = _expected(clock, expected.deadline, following)
+                settled, met_at = expected.deadline, None
+                expected = _expected(clock, settled, following)
                 continue
-            looked = max(looked, until)
-            if arrival is not None:
-                met_at = newest = arrival.at
-                _meet(course, expected, arrival)
-            elif now >= expected.closes_at:
-                course.settle(expected.deadline, expected.partition, Verdict.MISSED, None)
-                reason = f"nothing came for the deadline of {words(expected.deadline)}"
-                course.turn(expected.closes_at, State.MISSED, reason, expected.deadline, expected.partition)
-                expected = _expected(clock, expected.deadline, following)
-                continue
-        if met_at is not None and now >= max(expected.deadline, met_at):
-            looked = max(looked, expected.deadline)
-            expected, met_at = _expected(clock, expected.deadline, following), None
-            continue
-        break
+            break
+    except (NoDeadline, UnknownCalendar) as error:
+        course.lose(now, str(error))
+        return course.end(
+            now, now + _AGAIN, settled=settled, opens_at=settled, deadline=None, partition="", met_at=None,
+            newest_at=newest,
+        )  # fmt: skip
     if met_at is None and now < expected.deadline:
         _foresee(course, clock, expected, standing, pauses, now)
     if met_at is None and clock.partition is None:  # what came too early to count for what is expected now

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from icalendar import Calendar, Event
 from sqlalchemy import Engine
 
+from catalog.access.redaction import redacted
 from catalog.database import transaction
 from catalog.queries.slas import SlaStanding, sla_standings
 from catalog.sla import calendars
@@ -72,5 +73,5 @@ def _event(moment: datetime, standing: SlaStanding, partition: str, now: datetim
         said.append(f"{standing.state.value.replace('_', ' ').capitalize()}: {standing.reason}.")
         if standing.expected_at is not None:
             said.append(f"Expected at {standing.expected_at:%H:%M} UTC.")
-    event.add("description", "\n".join(said))
+    event.add("description", redacted("\n".join(said)))
     return event

@@ -1,7 +1,4 @@
-"""What the engine says has happened: stored in the transaction of the change, read in an order that never changes.
-
-A reader (alerts) keeps the `Place` of the last happening that he has dealt with and asks for what comes after it.
-"""
+"""What the engine says has happened: stored in the transaction of the change, for alerts to take it from there."""
 
 from __future__ import annotations
 
@@ -17,8 +14,14 @@ from sqlalchemy import Engine
 
 from catalog.database import transaction
 from catalog.identity import organisation_id
-from catalog.payload import jsonb
+from catalog.payload import encoded
+from catalog.sla.staging import stage
 from catalog.sql import statement
+
+_HAPPENED = {
+    "place": "int4", "kind": "text", "severity": "text", "subject_type": "text", "subject": "text",
+    "subject_id": "uuid", "owners": "text[]", "incident_id": "uuid", "at": "timestamptz", "facts": "text",
+}  # fmt: skip
 
 
 class Kind(StrEnum):
@@ -93,19 +96,10 @@ class Happening:
     facts: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Place:
-    """A place in the order of happenings: everything up to it has been read."""
-
-    transaction_id: int = 0
-    happening_id: int = 0
-
-
 @dataclass(frozen=True, slots=True)
 class Noticed:
-    """A stored happening, its place, and when the engine noticed it."""
+    """A stored happening, and when the engine noticed it."""
 
-    place: Place
     happening: Happening
     noticed_at: datetime
 
@@ -114,40 +108,15 @@ def record(cursor: Cursor[Any], happenings: Sequence[Happening], now: datetime) 
     """Store happenings in the transaction of this cursor; they become readable when it commits, or not at all."""
     if not happenings:
         return
-    rows = [
-        {
-            "kind": each.kind,
-            "severity": each.severity,
-            "subject_type": each.subject.type,
-            "subject": each.subject.key,
-            "subject_id": each.subject.id,
-            "owners": each.subject.owners,
-            "incident_id": each.incident_id,
-            "at": each.at,
-            "facts": each.facts,
-        }
-        for each in happenings
-    ]
-    parameters = {"organisation": organisation_id(), "happenings": jsonb(rows), "now": now}
-    statement("sla_record_happenings").execute(cursor, parameters)
-
-
-def after(cursor: Cursor[Any], place: Place, limit: int = 500) -> list[Noticed]:
-    """The next happenings behind a place, in order.
-
-    Those of transactions that were under way while another committed wait until it is certain that none comes before
-    them, so that nobody who goes on from the last place misses one.
-    """
-    rows = statement("sla_happenings").execute(
-        cursor,
-        {
-            "organisation": organisation_id(),
-            "transaction_id": place.transaction_id,
-            "happening_id": place.happening_id,
-            "limit": limit,
-        },
-    )
-    return [_noticed(row) for row in rows]
+    rows = (
+        (
+            place, each.kind, each.severity, each.subject.type, each.subject.key, each.subject.id,
+            list(each.subject.owners), each.incident_id, each.at, encoded(each.facts).decode(),
+        )
+        for place, each in enumerate(happenings)
+    )  # fmt: skip
+    stage(cursor, "happened", _HAPPENED, rows)
+    statement("sla_record_happenings").execute(cursor, {"organisation": organisation_id(), "now": now})
 
 
 def happenings_of(engine: Engine, incident_id: UUID) -> list[Noticed]:
@@ -169,4 +138,4 @@ def _noticed(row: Mapping[str, Any]) -> Noticed:
     happening = Happening(
         Kind(row["kind"]), Urgency(row["severity"]), subject, row["at"], row["incident_id"], row["facts"]
     )
-    return Noticed(Place(row["transaction_id"], row["happening_id"]), happening, row["noticed_at"])
+    return Noticed(happening, row["noticed_at"])

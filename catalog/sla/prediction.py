@@ -16,6 +16,8 @@ from catalog.sla.habits import DAY, NO_HABIT, Floats, Habit, Usual, Zone, lags, 
 
 SAMPLES = 200
 _HALF_CYCLE = DAY / 4  # what came this long before its usual time is of this time
+# Of the samples, so that four of five days are between: samples stray less than days do (benchmarks/sla_calibration).
+_LOW, _HIGH = 0.05, 0.95
 _RECOVERY = 2 * 3600.0  # mean time until what has failed is run again; nothing is learned of it
 
 
@@ -145,7 +147,7 @@ class Prediction:
         return now + np.abs(samples - np.median(samples)) + 60.0
 
     def _forecast(self, node: int, samples: Floats) -> Forecast:
-        low, expected, high = np.quantile(samples, [0.1, 0.5, 0.9])
+        low, expected, high = np.quantile(samples, [_LOW, 0.5, _HIGH])
         head, seen = node, {node}
         while (following := self._via.get(head)) is not None and following not in seen:
             head = following

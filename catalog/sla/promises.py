@@ -47,15 +47,16 @@ class ExpectedPartition(_Value):
 class Clock(_Value):
     """Deadlines by cron in a zone, on days on which the calendar is open.
 
-    days_after: the day that the calendar is asked about is so many days before that of the deadline (a job that starts
-    in the evening has to end in the morning). within: how long before a deadline something counts as made for it;
-    None: since the deadline before.
+    exclude_calendar: days on which it is open have no deadline. days_after: the day that the calendars are asked about
+    is so many days before that of the deadline (a job that starts in the evening has to end in the morning). within:
+    how long before a deadline something counts as made for it; None: since the deadline before.
     """
 
     deadline: str
     timezone: str = "UTC"
     calendar: str | None = None
-    instance: str = ""  # of the scheduler whose calendar it is
+    exclude_calendar: str | None = None
+    instance: str = ""  # of the scheduler whose calendars they are
     days_after: int = 0
     within: Seconds = Field(default=None, alias="within_seconds")
     warn_before: Seconds = Field(default=None, alias="warn_before_seconds")

@@ -4,19 +4,43 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
+from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
 from psycopg import Cursor
+from pydantic_core import from_json
 
 from catalog.identity import organisation_id
-from catalog.payload import jsonb
 from catalog.sla.happenings import Subject, SubjectType
 from catalog.sla.promises import PromiseKind, Terms, terms
+from catalog.sla.staging import stage
 from catalog.sla.standing import Arrival, Judgement, Pause, Standing, State
 from catalog.sql import statement
 
+_FORECAST = (
+    "chance",
+    "expected_at",
+    "expected_from",
+    "expected_to",
+    "waits_for",
+    "waits_for_id",
+    "waits_minutes",
+)
+_OF = {"dataset_id": "uuid", "process_id": "uuid", "kind": "text", "ordinal": "int4"}
+_JUDGED = {
+    "promise_id": "uuid", "state": "text", "since": "timestamptz", "reason": "text", "settled": "timestamptz",
+    "opens_at": "timestamptz", "deadline": "timestamptz", "partition_key": "text", "met_at": "timestamptz",
+    "newest_at": "timestamptz", "run_id": "uuid", "next_at": "timestamptz", "incident_id": "uuid", "predicted": "bool",
+}  # fmt: skip
+_CHANGED = {
+    "place": "int4", **_OF, "state": "text", "before": "text", "at": "timestamptz", "deadline": "timestamptz",
+    "partition_key": "text", "reason": "text",
+}  # fmt: skip
+_SETTLED = {
+    **_OF, "deadline": "timestamptz", "partition_key": "text", "outcome": "text", "arrived_at": "timestamptz",
+}  # fmt: skip
 _KEPT = {"HELD": "on hold", "SKIPPED": "passed over (on ice, on noexec or bypassed)"}
 
 
@@ -78,69 +102,48 @@ def write(cursor: Cursor[Any], judged: Sequence[Judged], now: datetime) -> None:
     """Store how promises stand, each change, and each outcome."""
     if not judged:
         return
-    promises = []
-    for each in judged:
-        new, old = each.judgement.standing, each.pending.standing
-        promises.append(
-            {
-                "promise_id": each.pending.promise_id,
-                "state": new.state,
-                "since": new.since,
-                "reason": new.reason,
-                "settled": new.settled,
-                "opens_at": new.opens_at,
-                "deadline": new.deadline,
-                "partition_key": new.partition,
-                "met_at": new.met_at,
-                "newest_at": new.newest_at,
-                "run_id": new.run_id,
-                "next_at": new.next_at,
-                "incident_id": each.incident_id,
-                "predicted": new.met_at is None and new.deadline == old.deadline,
-            }
-        )
-    changes = [
-        {
-            **_of(each),
-            "state": change.state,
-            "before": change.before,
-            "at": change.at,
-            "deadline": change.deadline,
-            "partition_key": change.partition,
-            "reason": change.reason,
-        }
-        for each in judged
-        for change in each.judgement.changes
-    ]
+    changes = ((each.pending, change) for each in judged for change in each.judgement.changes)
     outcomes = {
-        (each.pending.subject.id, each.pending.kind, each.pending.ordinal, outcome.deadline): {
-            **_of(each),
-            "deadline": outcome.deadline,
-            "partition_key": outcome.partition,
-            "outcome": outcome.result,
-            "arrived_at": outcome.arrived_at,
-        }
+        (each.pending.subject.id, each.pending.kind, each.pending.ordinal, outcome.deadline): (each, outcome)
         for each in judged
         for outcome in each.judgement.outcomes
     }
-    parameters = {
-        "organisation": organisation_id(),
-        "now": now,
-        "promises": jsonb(promises),
-        "changes": jsonb(changes),
-        "outcomes": jsonb(list(outcomes.values())),
-    }
-    statement("sla_write").execute(cursor, parameters)
+    stage(cursor, "judged", _JUDGED, map(_judged_row, judged))
+    stage(
+        cursor,
+        "changed",
+        _CHANGED,
+        (
+            (
+                place, *_of(pending), change.state, change.before, change.at, change.deadline, change.partition,
+                change.reason,
+            )
+            for place, (pending, change) in enumerate(changes)
+        ),
+    )  # fmt: skip
+    stage(
+        cursor,
+        "settled",
+        _SETTLED,
+        (
+            (*_of(each.pending), outcome.deadline, outcome.partition, outcome.result, outcome.arrived_at)
+            for each, outcome in outcomes.values()
+        ),
+    )
+    statement("sla_write").execute(cursor, {"organisation": organisation_id(), "now": now})
 
 
-def _of(judged: Judged) -> dict[str, Any]:
-    pending = judged.pending
-    return {
-        "dataset_id": pending.dataset_id,
-        "process_id": pending.process_id,
-        "kind": pending.kind,
-        "ordinal": pending.ordinal,
-    }
+def _judged_row(judged: Judged) -> Sequence[object]:
+    new = judged.judgement.standing
+    predicted = new.met_at is None and new.deadline == judged.pending.standing.deadline
+    return (
+        judged.pending.promise_id, new.state, new.since, new.reason, new.settled, new.opens_at, new.deadline,
+        new.partition, new.met_at, new.newest_at, new.run_id, new.next_at, judged.incident_id, predicted,
+    )  # fmt: skip
+
+
+def _of(pending: Pending) -> Sequence[object]:
+    return pending.dataset_id, pending.process_id, pending.kind, pending.ordinal
 
 
 def _pending(row: Mapping[str, Any]) -> Pending:
@@ -166,35 +169,29 @@ def _pending(row: Mapping[str, Any]) -> Pending:
         run_id=row["run_id"],
         chance=row["chance"],
     )
-    kept = [
-        Pause(_moment(since), None if until is None else _moment(until), _KEPT[status])
-        for since, until, status in row["pauses"] or ()
-    ]
-    forecast = {
-        name: row[name]
-        for name in (
-            "chance",
-            "expected_at",
-            "expected_from",
-            "expected_to",
-            "waits_for",
-            "waits_for_id",
-            "waits_minutes",
-        )
-        if row[name] is not None
-    }
     return Pending(
         row["promise_id"],
         subject,
         kind,
         row["ordinal"],
-        terms(kind, row["definition"]),
+        _terms(kind, row["definition"]),
         standing,
-        tuple(map(_arrival, row["arrivals"] or ())),
-        tuple(kept),
+        tuple(map(_arrival, from_json(row["arrivals"]))) if row["arrivals"] else (),
+        tuple(map(_pause, from_json(row["pauses"]))) if row["pauses"] else (),
         row["incident_id"],
-        forecast,
+        {name: row[name] for name in _FORECAST if row[name] is not None} if row["expected_at"] else {},
     )
+
+
+@lru_cache(maxsize=10_000)
+def _terms(kind: PromiseKind, definition: str) -> Terms:
+    """Many promises say the same."""
+    return terms(kind, from_json(definition))
+
+
+def _pause(item: Sequence[Any]) -> Pause:
+    since, until, status = item
+    return Pause(_moment(since), _moment(until) if until else None, _KEPT[status])
 
 
 def _arrival(item: Sequence[Any]) -> Arrival:
@@ -203,11 +200,11 @@ def _arrival(item: Sequence[Any]) -> Arrival:
         _moment(at),
         partition,
         UUID(run_id) if run_id else None,
-        None if ended_at is None else _moment(ended_at),
+        _moment(ended_at) if ended_at else None,
         rows,
         size,
     )
 
 
-def _moment(epoch: float) -> datetime:
-    return datetime.fromtimestamp(epoch, UTC)
+def _moment(text: str) -> datetime:
+    return datetime.fromisoformat(text)

@@ -16,7 +16,7 @@ from sqlalchemy import Engine
 from catalog.database import transaction
 from catalog.identity import organisation_id
 from catalog.sla import calendars, compiling, graph, happenings, heartbeats, incidents, quality, store
-from catalog.sla.deadlines import NoDeadline, partition_of, remembered
+from catalog.sla.deadlines import partition_of, remembered
 from catalog.sla.delivery import Following
 from catalog.sla.forecasting import foresee
 from catalog.sla.happenings import Happening, Kind, Urgency
@@ -26,7 +26,6 @@ from catalog.sla.promises import Clock
 from catalog.sla.standing import OUT_OF_ORDER, Change, Judgement, Pause, State
 
 _LOCK = 0x736C61  # "sla", beside the organisation
-_AGAIN = timedelta(hours=1)
 _PAUSE = timedelta(minutes=5)  # without a tick: nothing judged, and what else ticks was down as well
 _LATE_NEWS = timedelta(minutes=15)  # by which a transaction may end after what it says
 _SEVERITY = {State.AT_RISK: Urgency.WARNING, State.LATE: Urgency.ERROR, State.MISSED: Urgency.ERROR}
@@ -98,10 +97,7 @@ def _judge(
 ) -> Judgement:
     pauses = [pause for pattern, pause in outages if fnmatchcase(pending.subject.key, pattern)]
     pauses += pending.pauses
-    try:
-        return judge(pending.terms, pending.standing, pending.arrivals, pauses, now, expected)
-    except (NoDeadline, calendars.UnknownCalendar) as error:
-        return Judgement(replace(pending.standing, reason=str(error), evaluated_at=now, next_at=now + _AGAIN))
+    return judge(pending.terms, pending.standing, pending.arrivals, pauses, now, expected)
 
 
 def _assign(

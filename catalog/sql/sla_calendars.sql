@@ -15,5 +15,5 @@ WHERE organisation_id = %(organisation)s
        OR EXISTS (
            SELECT
            FROM jsonb_array_elements(coalesce(definition -> 'complete_by', '[]') || coalesce(definition -> 'start_by', '[]')) AS clock
-           WHERE clock ->> 'calendar' IN (SELECT name FROM changed)
+           WHERE clock ->> 'calendar' IN (SELECT name FROM changed) OR clock ->> 'exclude_calendar' IN (SELECT name FROM changed)
        ))

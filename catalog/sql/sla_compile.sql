@@ -1,15 +1,10 @@
--- The promises of some SLAs become those that are given; one that says what it said goes on as it stands.
-WITH given AS MATERIALIZED (
-    SELECT *
-    FROM jsonb_to_recordset(%(promises)s) AS item (
-        sla_id uuid, kind text, ordinal int, dataset_id uuid, process_id uuid, definition jsonb, settled timestamptz,
-        reason text, next_at timestamptz
-    )
-), gone AS (
+-- The promises of some SLAs become those of the table `given` of this transaction; one that says what it said goes on as it
+-- stands.
+WITH gone AS (
     DELETE FROM catalog.sla_promise promise
     WHERE promise.sla_id = ANY (%(slas)s)
       AND NOT EXISTS (
-          SELECT FROM given
+          SELECT FROM pg_temp.given
           WHERE (given.sla_id, given.kind, given.ordinal) = (promise.sla_id, promise.kind, promise.ordinal)
       )
 ), compiled AS (
@@ -19,9 +14,9 @@ INSERT INTO catalog.sla_promise AS promise (
     organisation_id, sla_id, kind, ordinal, dataset_id, process_id, definition, state, since, reason, settled, opens_at,
     next_at, evaluated_at
 )
-SELECT %(organisation)s, sla_id, kind, ordinal, dataset_id, process_id, definition, 'UNKNOWN', %(now)s, reason, settled,
-       settled, next_at, %(now)s
-FROM given
+SELECT %(organisation)s, sla_id, kind, ordinal, dataset_id, process_id, definition::jsonb, 'UNKNOWN', %(now)s, reason, settled,
+       settled, CASE WHEN wrong THEN 'infinity' ELSE %(now)s END, %(now)s
+FROM pg_temp.given
 ON CONFLICT (sla_id, kind, ordinal) DO UPDATE
     SET definition = excluded.definition,
         settled = CASE WHEN promise.definition = excluded.definition THEN promise.settled ELSE excluded.settled END,

@@ -23,110 +23,89 @@ WITH held AS MATERIALIZED (
     JOIN catalog.lineage_edge edge
         ON edge.source_id = held.process_id AND edge.edge_role = 'PRODUCES' AND edge.valid_to IS NULL
 ), due AS MATERIALIZED (
-    SELECT promise_id
-    FROM catalog.sla_promise
-    WHERE organisation_id = %(organisation)s AND next_at <= %(now)s
-    UNION
-    SELECT promise_id
-    FROM catalog.sla_promise
-    WHERE organisation_id = %(organisation)s AND state = 'PAUSED' AND next_at < 'infinity'
-    UNION
-    SELECT promise_id
-    FROM catalog.sla_promise promise
-    JOIN kept ON kept.subject_id = coalesce(promise.dataset_id, promise.process_id)
-    WHERE promise.organisation_id = %(organisation)s AND kept.until IS NULL AND promise.kind <> 'VOLUME' AND next_at < 'infinity'
-    UNION
-    SELECT promise_id
+    SELECT *
     FROM catalog.sla_promise promise
     WHERE organisation_id = %(organisation)s
-      AND next_at > %(now)s AND next_at < 'infinity'
-      AND met_at IS NULL
-      AND dataset_id IS NOT NULL
-      AND EXISTS (
-          SELECT FROM catalog.dataset_version version
-          WHERE version.dataset_id = promise.dataset_id
-            AND version.produced_at > coalesce(promise.newest_at, '-infinity')
-            AND version.produced_at <= %(now)s
-            AND version.outcome = 'PUBLISHED'
-            AND (promise.partition_key = '' OR version.partition_key = promise.partition_key)
-      )
-    UNION
-    SELECT promise_id
-    FROM catalog.sla_promise promise
-    WHERE organisation_id = %(organisation)s
-      AND next_at > %(now)s AND next_at < 'infinity'
-      AND met_at IS NULL
-      AND process_id IS NOT NULL
-      AND EXISTS (
-          SELECT FROM catalog.process_run run
-          WHERE run.process_id = promise.process_id
-            AND run.start_ts > coalesce(promise.newest_at, promise.opens_at, %(now)s) - interval '7 days'
-            AND CASE promise.kind
-                WHEN 'DELIVERY' THEN
-                    run.status = 'SUCCESS' AND run.end_ts > coalesce(promise.newest_at, '-infinity') AND run.end_ts <= %(now)s
-                WHEN 'START' THEN
-                    run.status NOT IN ('QUEUED', 'HELD', 'SKIPPED')
-                    AND run.start_ts > coalesce(promise.newest_at, '-infinity') AND run.start_ts <= %(now)s
-                ELSE
-                    NOT run.historical AND run.status NOT IN ('QUEUED', 'HELD', 'SKIPPED') AND run.start_ts <= %(now)s
-                    AND (run.start_ts > coalesce(promise.newest_at, '-infinity')
-                         OR (run.run_id = promise.run_id AND run.end_ts <= %(now)s))
-                END
+      AND next_at < 'infinity'
+      AND (
+          next_at <= %(now)s
+          OR state = 'PAUSED'
+          OR (kind <> 'VOLUME'
+              AND coalesce(dataset_id, process_id) IN (SELECT subject_id FROM kept WHERE until IS NULL))
+          OR (met_at IS NULL AND dataset_id IS NOT NULL AND EXISTS (
+              SELECT FROM catalog.dataset_version version
+              WHERE version.dataset_id = promise.dataset_id
+                AND version.produced_at > coalesce(promise.newest_at, '-infinity')
+                AND version.produced_at <= %(now)s
+                AND version.outcome = 'PUBLISHED'
+                AND (promise.partition_key = '' OR version.partition_key = promise.partition_key)
+          ))
+          OR (met_at IS NULL AND process_id IS NOT NULL AND EXISTS (
+              SELECT FROM catalog.process_run run
+              WHERE run.process_id = promise.process_id
+                AND run.start_ts > coalesce(promise.newest_at, promise.opens_at, %(now)s) - interval '7 days'
+                AND CASE promise.kind
+                    WHEN 'DELIVERY' THEN
+                        run.status = 'SUCCESS' AND run.end_ts > coalesce(promise.newest_at, '-infinity') AND run.end_ts <= %(now)s
+                    WHEN 'START' THEN
+                        run.status NOT IN ('QUEUED', 'HELD', 'SKIPPED')
+                        AND run.start_ts > coalesce(promise.newest_at, '-infinity') AND run.start_ts <= %(now)s
+                    ELSE
+                        NOT run.historical AND run.status NOT IN ('QUEUED', 'HELD', 'SKIPPED') AND run.start_ts <= %(now)s
+                        AND (run.start_ts > coalesce(promise.newest_at, '-infinity')
+                             OR (run.run_id = promise.run_id AND run.end_ts <= %(now)s))
+                    END
+          ))
       )
 )
-SELECT promise.promise_id, promise.sla_id, promise.kind, promise.ordinal, promise.dataset_id, promise.process_id,
-       promise.definition, promise.state, promise.since, promise.reason, promise.evaluated_at, promise.next_at,
-       promise.settled, promise.opens_at, promise.deadline, promise.partition_key, promise.met_at, promise.newest_at,
-       promise.run_id, promise.chance, promise.expected_at, promise.expected_from, promise.expected_to, promise.waits_for,
-       promise.waits_for_id,
-       promise.waits_minutes, promise.incident_id, coalesce(dataset.full_name, process.process_key) AS key,
-       coalesce(dataset.owners, process.owners) AS owners, kept.pauses,
-       arrived.arrivals
+SELECT due.promise_id, due.kind, due.ordinal, due.dataset_id, due.process_id, due.definition::text, due.state, due.since,
+       due.reason, due.evaluated_at, due.next_at, due.settled, due.opens_at, due.deadline, due.partition_key, due.met_at,
+       due.newest_at, due.run_id, due.chance, due.expected_at, due.expected_from, due.expected_to, due.waits_for,
+       due.waits_for_id, due.waits_minutes, due.incident_id, coalesce(dataset.full_name, process.process_key) AS key,
+       coalesce(dataset.owners, process.owners) AS owners, kept.pauses, arrived.arrivals
 FROM due
-JOIN catalog.sla_promise promise USING (promise_id)
 LEFT JOIN catalog.dataset USING (dataset_id)
-LEFT JOIN catalog.process ON process.process_id = promise.process_id
-LEFT JOIN LATERAL (
-    SELECT array_agg(jsonb_build_array(extract(epoch FROM since), extract(epoch FROM until), status) ORDER BY since) AS pauses
+LEFT JOIN catalog.process ON process.process_id = due.process_id
+LEFT JOIN (
+    SELECT subject_id, json_agg(json_build_array(since, until, status) ORDER BY since)::text AS pauses
     FROM kept
-    WHERE kept.subject_id = coalesce(promise.dataset_id, promise.process_id)
-      AND (kept.until IS NULL OR kept.until >= promise.evaluated_at)
-      AND kept.since <= %(now)s
-) kept ON true
+    WHERE since <= %(now)s
+    GROUP BY subject_id
+) kept ON kept.subject_id = coalesce(due.dataset_id, due.process_id)
 LEFT JOIN LATERAL (
-    SELECT array_agg(
-        jsonb_build_array(extract(epoch FROM at), partition_key, run_id, extract(epoch FROM ended_at), rows, bytes) ORDER BY at
-    ) AS arrivals
+    SELECT json_agg(json_build_array(at, partition_key, run_id, ended_at, rows, bytes) ORDER BY at)::text AS arrivals
     FROM (
         SELECT version.produced_at AS at, version.partition_key, version.produced_by_run_id AS run_id,
                NULL::timestamptz AS ended_at, version.row_count AS rows, version.byte_size AS bytes
         FROM catalog.dataset_version version
-        WHERE version.dataset_id = promise.dataset_id
+        WHERE version.dataset_id = due.dataset_id
           AND version.outcome = 'PUBLISHED'
           AND version.produced_at <= %(now)s
-          AND CASE WHEN promise.partition_key <> '' OR promise.definition ? 'partition' THEN
-                  version.produced_at > coalesce(promise.opens_at, %(now)s) - interval '35 days'
-              ELSE version.produced_at >= coalesce(promise.newest_at, (
-                  SELECT max(earlier.produced_at)
-                  FROM catalog.dataset_version earlier
-                  WHERE earlier.dataset_id = promise.dataset_id
-                    AND earlier.outcome = 'PUBLISHED'
-                    AND earlier.produced_at < coalesce(promise.opens_at, 'infinity')
-                    AND earlier.produced_at <= %(now)s
-              ), '-infinity') END
+          AND version.produced_at >= (
+              SELECT CASE WHEN due.partition_key <> '' OR due.definition ? 'partition' THEN
+                         coalesce(due.opens_at, %(now)s) - interval '35 days'
+                     ELSE coalesce(due.newest_at, (
+                         SELECT max(earlier.produced_at)
+                         FROM catalog.dataset_version earlier
+                         WHERE earlier.dataset_id = due.dataset_id
+                           AND earlier.outcome = 'PUBLISHED'
+                           AND earlier.produced_at < coalesce(due.opens_at, 'infinity')
+                           AND earlier.produced_at <= %(now)s
+                     ), '-infinity') END)
         UNION ALL
-        SELECT CASE promise.kind WHEN 'DELIVERY' THEN run.end_ts ELSE run.start_ts END, '', run.run_id, run.end_ts, NULL, NULL
+        SELECT CASE due.kind WHEN 'DELIVERY' THEN run.end_ts ELSE run.start_ts END, '', run.run_id, run.end_ts, NULL, NULL
         FROM catalog.process_run run
-        WHERE run.process_id = promise.process_id
-          AND run.start_ts > coalesce(promise.newest_at, promise.opens_at, %(now)s) - interval '7 days'
+        WHERE due.process_id IS NOT NULL
+          AND run.process_id = due.process_id
+          AND run.start_ts > coalesce(due.newest_at, due.opens_at, %(now)s) - interval '7 days'
           AND run.start_ts <= %(now)s
-          AND CASE promise.kind
+          AND CASE due.kind
               WHEN 'DELIVERY' THEN run.status = 'SUCCESS' AND run.end_ts <= %(now)s
               WHEN 'START' THEN run.status NOT IN ('QUEUED', 'HELD', 'SKIPPED')
               ELSE NOT run.historical AND run.status NOT IN ('QUEUED', 'HELD', 'SKIPPED')
-                   AND (run.run_id = promise.run_id
-                        OR run.start_ts > coalesce(promise.newest_at, promise.evaluated_at - interval '1 day')) END
+                   AND (run.run_id = due.run_id
+                        OR run.start_ts > coalesce(due.newest_at, due.evaluated_at - interval '1 day')) END
         ORDER BY at
         LIMIT 5000
     ) came
-) arrived ON promise.met_at IS NULL OR promise.deadline <= %(now)s
+) arrived ON due.met_at IS NULL OR due.deadline <= %(now)s

@@ -1,7 +1,7 @@
 SELECT CASE WHEN promise.dataset_id IS NULL THEN 'PROCESS' ELSE 'DATASET' END AS subject_type, subject.key, promise.dataset_id,
        promise.process_id, subject.owners, promise.kind, promise.ordinal, promise.state, promise.since, promise.reason,
        promise.deadline, promise.partition_key AS partition, promise.met_at, promise.newest_at, promise.chance,
-       promise.expected_at, promise.expected_from, promise.expected_to, promise.waits_for, promise.waits_minutes,
+       promise.expected_at, promise.expected_from, promise.expected_to, waited.key AS waits_for, promise.waits_minutes,
        promise.incident_id, promise.definition
 FROM catalog.sla_promise promise
 CROSS JOIN LATERAL (
@@ -9,6 +9,11 @@ CROSS JOIN LATERAL (
     UNION ALL
     SELECT process_key, owners FROM catalog.process WHERE process_id = promise.process_id
 ) subject
+LEFT JOIN LATERAL ( -- what the caller does not see is not named
+    SELECT full_name AS key FROM catalog.dataset WHERE dataset_id = promise.waits_for_id
+    UNION ALL
+    SELECT process_key FROM catalog.process WHERE process_id = promise.waits_for_id
+) waited ON promise.waits_for IS NOT NULL
 WHERE promise.organisation_id = %(organisation)s
   AND (cardinality(%(states)s::text[]) = 0 OR promise.state = ANY (%(states)s))
   AND (cardinality(%(kinds)s::text[]) = 0 OR promise.kind = ANY (%(kinds)s))

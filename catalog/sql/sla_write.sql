@@ -1,22 +1,10 @@
-WITH judged AS MATERIALIZED (
-    SELECT *
-    FROM jsonb_to_recordset(%(promises)s) AS item (
-        promise_id uuid, state text, since timestamptz, reason text, settled timestamptz, opens_at timestamptz,
-        deadline timestamptz, partition_key text, met_at timestamptz, newest_at timestamptz, run_id uuid,
-        next_at timestamptz, incident_id uuid, predicted boolean
-    )
-), changes AS (
+-- What judging came to: the tables judged, changed and settled of this transaction.
+WITH changes AS (
     INSERT INTO catalog.sla_change (
         organisation_id, dataset_id, process_id, kind, ordinal, state, before, at, noticed_at, deadline, partition_key, reason
     )
-    SELECT %(organisation)s, item.dataset_id, item.process_id, item.kind, item.ordinal, item.state, item.before, item.at,
-           %(now)s, item.deadline, item.partition_key, item.reason
-    FROM ROWS FROM (jsonb_to_recordset(%(changes)s) AS (
-        dataset_id uuid, process_id uuid, kind text, ordinal int, state text, before text, at timestamptz,
-        deadline timestamptz, partition_key text, reason text
-    )) WITH ORDINALITY AS item (
-        dataset_id, process_id, kind, ordinal, state, before, at, deadline, partition_key, reason, place
-    )
+    SELECT %(organisation)s, dataset_id, process_id, kind, ordinal, state, before, at, %(now)s, deadline, partition_key, reason
+    FROM pg_temp.changed
     ORDER BY place
 ), outcomes AS (
     INSERT INTO catalog.sla_outcome AS known (
@@ -24,10 +12,7 @@ WITH judged AS MATERIALIZED (
     )
     SELECT %(organisation)s, coalesce(dataset_id, process_id), kind, ordinal, deadline, dataset_id, process_id,
            partition_key, outcome, arrived_at
-    FROM jsonb_to_recordset(%(outcomes)s) AS item (
-        dataset_id uuid, process_id uuid, kind text, ordinal int, deadline timestamptz, partition_key text, outcome text,
-        arrived_at timestamptz
-    )
+    FROM pg_temp.settled
     ON CONFLICT (subject_id, kind, ordinal, deadline) DO UPDATE
         SET outcome = excluded.outcome, arrived_at = excluded.arrived_at
 )
@@ -43,5 +28,5 @@ SET state = judged.state, since = judged.since, reason = judged.reason, settled 
     waits_for = CASE WHEN judged.predicted THEN promise.waits_for END,
     waits_for_id = CASE WHEN judged.predicted THEN promise.waits_for_id END,
     waits_minutes = CASE WHEN judged.predicted THEN promise.waits_minutes END
-FROM judged
+FROM pg_temp.judged
 WHERE promise.promise_id = judged.promise_id

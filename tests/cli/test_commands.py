@@ -15,6 +15,7 @@ from catalog import queries
 from catalog.database import transaction
 from catalog.records import CheckResult, CheckStatus, RunState
 from catalog.runs import attempt
+from catalog.sla.tick import evaluate
 from cli import frames
 from resources.files import local_path
 from settings import settings
@@ -86,13 +87,15 @@ def test_no_datasets(engine: Engine, invoke: Invoke) -> None:
 # --- show, versions
 
 
-def test_show(stocked: Stocked, ask: Ask) -> None:
+def test_show(stocked: Stocked, ask: Ask, invoke: Invoke) -> None:
+    assert "not judged yet" in invoke("show", "shop/clean").stdout
+    evaluate(stocked[0])
     found = ask("show", "shop/clean")
-    assert set(found) == {"dataset", "status", "freshness"}
+    assert set(found) == {"dataset", "status", "promises"}
     assert found["dataset"]["upstream"] == ["shop/raw"]
     assert found["dataset"]["columns"][1]["tags"] == ["pii"]
     assert found["status"]["partition_count"] == 2
-    assert found["freshness"]["state"] == "FRESH"
+    assert [each["state"] for each in found["promises"]] == ["ON_TRACK"]
 
 
 def test_show_has_the_columns_of_the_published_version_where_none_are_declared(
@@ -108,7 +111,7 @@ def test_show_for_people(stocked: Stocked, invoke: Invoke) -> None:
     said = invoke("show", "shop/clean").stdout
     for line in (
         r"published +2 partitions, 6 rows, 2\.5 kB, newest clean-1, ",
-        r"sla +max age 60 min",
+        r"sla +never older than 1 h",
         r"made from +shop/raw",
         r"declared at +assets/shop/defs\.yaml:3",
         r"name +string +yes +pii +Who\.",
@@ -121,7 +124,7 @@ def test_show_for_people(stocked: Stocked, invoke: Invoke) -> None:
     )
     other = invoke("show", "lab/other").stdout
     assert re.search(r"published +nothing yet", other)
-    assert re.search(r"sla +deadlines 0 6 \* \* \* UTC", other)
+    assert re.search(r"sla +by 06:00 UTC each day", other)
 
 
 @pytest.mark.parametrize("command", ["show", "versions", "lineage", "rollback", "unpin", "read"])
@@ -367,14 +370,16 @@ def test_why_complaints(stocked: Stocked, invoke: Invoke) -> None:
 
 def test_status(stocked: Stocked, ask: Ask, invoke: Invoke) -> None:
     engine, _ = stocked
+    assert invoke("status").stdout.count("not judged yet") == 2
+    evaluate(engine)
     put(engine, "shop/raw", "raw-3", checks=(CheckResult("id_unique", CheckStatus.FAIL, 7),))
     found = ask("status")
     assert set(found) == {"datasets", "declarations"}
     by_key = {row["key"]: row for row in found["datasets"]}
-    assert by_key["shop/clean"]["freshness"]["state"] == "FRESH"
+    assert [each["state"] for each in by_key["shop/clean"]["promises"]] == ["ON_TRACK"]
     assert by_key["shop/clean"]["warning"] == ["name_short"]
-    assert by_key["lab/other"]["freshness"]["state"] == "NEVER"
-    assert by_key["shop/raw"]["freshness"] is None
+    assert [each["state"] for each in by_key["lab/other"]["promises"]] == ["UNKNOWN"]
+    assert by_key["shop/raw"]["promises"] == []
     said = invoke("status").stdout
     assert "shop/raw: version raw-3 is blocked, failed check: id_unique (7 rows)." in said
     assert "lab/other was never published." in said

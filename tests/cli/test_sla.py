@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 from icalendar import Calendar
 
+from catalog.database import transaction
 from catalog.sla.feed import deadline_feed
 from catalog.sla.tick import evaluate
 from tests.catalog.sla.building import declare, published, ran
@@ -84,3 +85,16 @@ def test_deadlines_are_a_calendar(engine):
     events = [(event.decoded("dtstart"), str(event["summary"])) for event in feed.walk("VEVENT")]
     # Friday in summer time, Monday and Tuesday in winter time.
     assert events == [(at(f"2026-10-{day}"), "a/one due") for day in ("23T05:00", "26T06:00", "27T06:00")]
+
+
+def test_the_calendar_has_no_password(engine):
+    declare(engine, {"a/one": {"deadline": "0 6 * * 1-5", "timezone": "UTC"}})
+    evaluate(engine, at("2026-10-22T07:00"))
+    with transaction(engine) as cursor:
+        cursor.execute(
+            "UPDATE catalog.sla_promise SET reason = 'see jdbc:db2://bob:hunter2@a-rather-long-host-name/x'"
+        )
+    feed = Calendar.from_ical(deadline_feed(engine, at("2026-10-22T07:00"), timedelta(days=5)))
+    told = " ".join(str(event["description"]) for event in feed.walk("VEVENT"))
+    assert "bob:***@" in told
+    assert "hunter2" not in told

@@ -5,8 +5,8 @@ ALTER TABLE catalog.sla
     ADD COLUMN process_id uuid UNIQUE REFERENCES catalog.process,
     ADD COLUMN compiled_at timestamptz,
     ADD COLUMN origin text NOT NULL DEFAULT 'DECLARED' CHECK (origin IN ('DECLARED', 'SCANNED')),
-    ADD CONSTRAINT sla_of_one CHECK (num_nonnulls(dataset_id, process_id) = 1);
-CREATE INDEX sla_to_compile ON catalog.sla (organisation_id) WHERE compiled_at IS DISTINCT FROM updated_at;
+    ADD CONSTRAINT sla_of_one CHECK (num_nonnulls(dataset_id, process_id) = 1),
+    SET (fillfactor = 50);
 
 CREATE INDEX process_run_failed ON catalog.process_run (organisation_id, end_ts)
     WHERE status IN ('FAILED', 'TERMINATED', 'LOST', 'BLOCKED');
@@ -42,15 +42,17 @@ CREATE INDEX incident_cause ON catalog.incident (organisation_id, cause_key, ope
 -- One thing that an SLA promises, and how it stands. definition: what the SLA says about it. opens_at, deadline,
 -- partition_key: what is expected now; met_at: when it came. newest_at: the newest that was taken into account.
 -- next_at: when it has to be looked at even if nothing comes. settled: deadlines up to it have their outcome. chance, expected_*:
--- of a miss, and when it will probably come; waits_for: whom all wait for, and by how many minutes.
+-- of a miss, and when it will probably come; waits_for: whom all wait for, and by how many minutes. A tick may write every
+-- row, and reads them all: a page has room for them twice, and no index has a column that a tick changes for nearly all.
+-- What a tick writes many rows of (here and below) is checked against other tables by the tick's own joins, not row by row.
 CREATE TABLE catalog.sla_promise (
     promise_id      uuid PRIMARY KEY DEFAULT gen_random_uuid(),
-    organisation_id uuid NOT NULL REFERENCES catalog.organisation,
+    organisation_id uuid NOT NULL,
     sla_id          uuid NOT NULL REFERENCES catalog.sla ON DELETE CASCADE,
     kind            text COLLATE "C" NOT NULL CHECK (kind IN ('DELIVERY', 'AGE', 'START', 'RUN_TIME', 'VOLUME')),
     ordinal         integer NOT NULL DEFAULT 0,
-    dataset_id      uuid REFERENCES catalog.dataset,
-    process_id      uuid REFERENCES catalog.process,
+    dataset_id      uuid,
+    process_id      uuid,
     definition      jsonb NOT NULL,
     state           text NOT NULL CHECK (
         state IN ('UNKNOWN', 'ON_TRACK', 'AT_RISK', 'LATE', 'MET_LATE', 'MISSED', 'PAUSED')),
@@ -73,11 +75,10 @@ CREATE TABLE catalog.sla_promise (
     waits_for       text,
     waits_for_id    uuid,
     waits_minutes   double precision,
-    incident_id     uuid REFERENCES catalog.incident,
+    incident_id     uuid,
     CHECK (num_nonnulls(dataset_id, process_id) = 1),
     UNIQUE (sla_id, kind, ordinal)
-) WITH (fillfactor = 70);
-CREATE INDEX sla_promise_next ON catalog.sla_promise (organisation_id, next_at);
+) WITH (fillfactor = 45);
 CREATE INDEX sla_promise_dataset ON catalog.sla_promise (dataset_id);
 CREATE INDEX sla_promise_process ON catalog.sla_promise (process_id);
 CREATE INDEX sla_promise_incident ON catalog.sla_promise (incident_id) WHERE incident_id IS NOT NULL;
@@ -94,8 +95,8 @@ CREATE TABLE catalog.sla_habit (
 CREATE TABLE catalog.sla_change (
     change_id       bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     organisation_id uuid NOT NULL,
-    dataset_id      uuid REFERENCES catalog.dataset,
-    process_id      uuid REFERENCES catalog.process,
+    dataset_id      uuid,
+    process_id      uuid,
     kind            text COLLATE "C" NOT NULL,
     ordinal         integer NOT NULL,
     state           text NOT NULL,
@@ -116,8 +117,8 @@ CREATE TABLE catalog.sla_outcome (
     kind            text COLLATE "C" NOT NULL,
     ordinal         integer NOT NULL,
     deadline        timestamptz NOT NULL,
-    dataset_id      uuid REFERENCES catalog.dataset,
-    process_id      uuid REFERENCES catalog.process,
+    dataset_id      uuid,
+    process_id      uuid,
     partition_key   text COLLATE "C" NOT NULL,
     outcome         text NOT NULL CHECK (outcome IN ('MET', 'MET_LATE', 'MISSED', 'PAUSED')),
     arrived_at      timestamptz,
@@ -155,24 +156,23 @@ CREATE TABLE catalog.heartbeat (
     PRIMARY KEY (organisation_id, sensor)
 ) WITH (fillfactor = 50);
 
--- What happened, for whoever tells others of it: stored with the change itself, read by (transaction_id, happening_id).
+-- What happened, for whoever tells others of it: stored with the change itself, read in the order (transaction_id, happening_id).
 CREATE TABLE catalog.happening (
     happening_id    bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    organisation_id uuid NOT NULL REFERENCES catalog.organisation,
+    organisation_id uuid NOT NULL,
     transaction_id  bigint NOT NULL DEFAULT pg_current_xact_id()::text::bigint,
     kind            text COLLATE "C" NOT NULL,
     severity        text NOT NULL CHECK (severity IN ('INFO', 'WARNING', 'ERROR')),
     subject_type    text NOT NULL CHECK (subject_type IN ('DATASET', 'PROCESS', 'SENSOR')),
     subject         text COLLATE "C" NOT NULL,
-    dataset_id      uuid REFERENCES catalog.dataset,
-    process_id      uuid REFERENCES catalog.process,
+    dataset_id      uuid,
+    process_id      uuid,
     owners          text[] NOT NULL,
-    incident_id     uuid REFERENCES catalog.incident,
+    incident_id     uuid,
     at              timestamptz NOT NULL,
     noticed_at      timestamptz NOT NULL,
     facts           jsonb NOT NULL
 );
-CREATE INDEX happening_order ON catalog.happening (organisation_id, transaction_id, happening_id);
 CREATE INDEX happening_incident ON catalog.happening (incident_id) WHERE incident_id IS NOT NULL;
 CREATE INDEX happening_subject ON catalog.happening (organisation_id, subject, at DESC);
 -- By which what has been told is not told again.

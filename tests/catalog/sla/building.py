@@ -8,10 +8,12 @@ from uuid import uuid4
 from psycopg.types.json import Jsonb
 from sqlalchemy import Engine
 
+from catalog.alerts.rows import happening_of
 from catalog.database import transaction
 from catalog.identity import organisation_id
 from catalog.records import DatasetRecord, ProcessRecord, Technology
 from catalog.registry import register
+from catalog.sla.happenings import Happening
 
 
 def declare(
@@ -71,6 +73,15 @@ def ran(engine: Engine, process: str, began: datetime, ended: datetime | None, s
             "partitions) SELECT %s, %s, %s, process_id, %s, %s, 1, '{}' FROM catalog.process WHERE process_key = %s",
             [uuid4(), began, organisation_id(), status, ended, process],
         )
+
+
+def happenings(engine: Engine) -> list[Happening]:
+    """All that the engine has said, in order."""
+    with transaction(engine) as cursor:
+        rows = cursor.execute(
+            "SELECT * FROM catalog.happening ORDER BY transaction_id, happening_id"
+        ).fetchall()
+    return [happening_of(row) for row in rows]
 
 
 def columns(engine: Engine, key: str, schemas: Mapping[str, Sequence[str]]) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 
 import pytest
 from hypothesis import given
@@ -324,3 +324,34 @@ def test_however_often_the_engine_looks_the_history_is_the_same(
 
     once = walk([end])
     assert walk([*(start + timedelta(minutes=each) for each in sorted(looks)), end]) == once
+
+
+def test_a_calendar_at_its_end_leaves_the_promise_unknown_with_its_last_day_settled() -> None:
+    days = Calendars({("PRD", "BUSINESS"): frozenset({date(2026, 12, 30), date(2026, 12, 31)})})
+    clock = Clock(deadline="0 6 * * *", calendar="BUSINESS", instance="PRD")
+
+    def known(clock: Clock, moment: datetime) -> tuple[datetime, str]:
+        return following(clock, days, moment), ""
+
+    standing = begin(at("2026-12-31T05:00"), at("2026-12-30T06:00"))
+    come = [Arrival(at("2026-12-31T05:30"))]
+    found = judge(clock, standing, come, [], at("2026-12-31T07:00"), known)
+    assert outcomes(found) == [("31 06:00", "MET", "31 05:30")]
+    assert found.standing.state is State.UNKNOWN
+    assert "no day of the calendar BUSINESS" in found.standing.reason
+    assert found.standing.deadline is None
+    # A scan brings the days of the next year.
+    days = Calendars({("PRD", "BUSINESS"): frozenset({date(2026, 12, 31), date(2027, 1, 4)})})
+    later = judge(clock, found.standing, come, [], at("2026-12-31T09:00"), known)
+    assert later.outcomes == []
+    assert later.standing.state is State.ON_TRACK
+    assert later.standing.deadline == at("2027-01-04T06:00")
+
+
+def test_an_excluded_day_has_no_deadline_counted_by_the_day_of_the_start() -> None:
+    holidays = Calendars({("PRD", "HOLIDAYS"): frozenset({date(2026, 12, 25)})})
+    clock = Clock(deadline="0 6 * * *", exclude_calendar="HOLIDAYS", instance="PRD")
+    assert following(clock, holidays, at("2026-12-24T07:00")) == at("2026-12-26T06:00")
+    after = clock.model_copy(update={"days_after": 1})  # what started on the 24th ends on the 25th
+    assert following(after, holidays, at("2026-12-24T07:00")) == at("2026-12-25T06:00")
+    assert following(after, holidays, at("2026-12-25T07:00")) == at("2026-12-27T06:00")

@@ -1,11 +1,13 @@
 """Forecasts: days drawn from history, carried through the graph; and the job that everybody waits for."""
 
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from uuid import UUID, uuid4
 
 import numpy as np
 import pytest
 
+from benchmarks import sla_calibration
 from catalog.sla.graph import Graph, graph_of
 from catalog.sla.habits import Habit, Zone, usual
 from catalog.sla.prediction import Forecast, Prediction, Present
@@ -114,3 +116,17 @@ def test_a_clock_change_moves_what_follows_the_zone() -> None:
     found = usual(habit, Zone(zone, START.timestamp(), now), now)
     assert found is not None
     assert found.due == datetime(2026, 4, 6, 5, tzinfo=UTC).timestamp()
+
+
+def test_four_of_five_nights_are_in_the_interval() -> None:
+    graph = graph_of(list(pairwise(sla_calibration.JOBS)))
+    inside = []
+    for seed in (4, 5):
+        year = sla_calibration.simulate(np.random.default_rng(seed))
+        for night in range(sla_calibration.LEARNED, sla_calibration.DAYS, 2):
+            found = sla_calibration.foresee(graph, year, night, float(year.deadlines[night]) - 4 * 3600)
+            if found is not None:
+                _, low, high = found
+                inside.append(low <= year.ended[-1, night] <= high)
+    assert len(inside) > 100
+    assert 0.75 < np.mean(inside) < 0.9

@@ -1,15 +1,13 @@
 """The engine on a database: ticks at chosen moments, one transaction each."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import pytest
 from sqlalchemy import Engine
 
 from catalog.database import transaction
-from catalog.identity import organisation_id
-from catalog.sla.happenings import Place, after
 from catalog.sla.tick import evaluate
-from tests.catalog.sla.building import declare, published, ran
+from tests.catalog.sla.building import declare, happenings, published, ran
 
 
 def at(text: str) -> datetime:
@@ -27,8 +25,7 @@ def states(engine: Engine) -> dict[str, str]:
 
 
 def told(engine: Engine) -> list[tuple[str, str]]:
-    with transaction(engine) as cursor:
-        return [(each.happening.subject.key, each.happening.kind.value) for each in after(cursor, Place())]
+    return [(each.subject.key, each.kind.value) for each in happenings(engine)]
 
 
 def incidents(engine: Engine) -> list[tuple[str, bool]]:
@@ -83,8 +80,7 @@ def test_one_failure_is_one_incident_with_all_that_waits_for_it(engine: Engine) 
     ] or {each for each in told(engine) if each[1] == "LATE"} == {
         (key, "LATE") for key in ("core/b", "core/c", "mart/d")
     }
-    with transaction(engine) as cursor:
-        assert len({each.happening.incident_id for each in after(cursor, Place())}) == 1
+    assert len({each.incident_id for each in happenings(engine)}) == 1
     ran(engine, "raw/a", at("2026-11-10T07:00"), at("2026-11-10T07:05"), "SUCCESS")
     for key in ("core/b", "core/c", "mart/d"):
         published(engine, key, at("2026-11-10T07:30"))
@@ -138,17 +134,14 @@ def test_a_declaration_that_changes_is_asked_from_then_on(engine: Engine) -> Non
     assert states(engine) == {}
 
 
-def test_happenings_are_read_from_a_place_on(engine: Engine) -> None:
+def test_a_happening_has_its_facts_and_is_told_once(engine: Engine) -> None:
     declare(engine, {"sales/orders": DAILY})
     evaluate(engine, at("2026-11-10T00:00"))
     evaluate(engine, at("2026-11-10T05:10"))
-    with transaction(engine) as cursor:
-        (first,) = after(cursor, Place())
-        assert after(cursor, first.place) == []
-    assert first.happening.facts["deadline"] == "2026-11-10T06:00:00+00:00"
-    assert first.noticed_at == at("2026-11-10T05:10")
-    assert organisation_id()
-    assert first.happening.at - timedelta(hours=5) == at("2026-11-10T00:00")
+    evaluate(engine, at("2026-11-10T05:20"))
+    (first,) = happenings(engine)
+    assert first.facts["deadline"] == "2026-11-10T06:00:00+00:00"
+    assert first.at == at("2026-11-10T05:00"), "when it happened, not when it was noticed"
 
 
 def test_a_catalog_that_knows_nothing_is_judged_as_well(engine: Engine) -> None:

@@ -1,0 +1,20 @@
+"""Many rows for one statement, as a table of the transaction: several times as fast to send and to read as JSON is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from psycopg import Cursor
+
+
+def stage(
+    cursor: Cursor[Any], table: str, columns: Mapping[str, str], rows: Iterable[Sequence[object]]
+) -> None:
+    """Make the table `pg_temp.<table>` of these columns and their types; it is gone when the transaction ends."""
+    made = ", ".join(f"{name} {kind}" for name, kind in columns.items())
+    cursor.execute(f"CREATE TEMPORARY TABLE {table} ({made}) ON COMMIT DROP")
+    with cursor.copy(f"COPY pg_temp.{table} FROM STDIN (FORMAT BINARY)") as copy:
+        copy.set_types(list(columns.values()))
+        for row in rows:
+            copy.write_row(row)
