@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from email import message_from_bytes
 from email.header import decode_header, make_header
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, cast
 
 from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import SMTP as Server
@@ -20,7 +20,10 @@ from aiosmtpd.smtp import Envelope, Session
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """One message as it arrived; key: by which its receiver knows a second copy. to: the path, or the address."""
+    """One message as it arrived; key: by which its receiver knows a second copy. to: the path, or the address.
+
+    said: the JSON, or the headers and the `html`.
+    """
 
     key: str
     to: str
@@ -93,13 +96,18 @@ def mail_receiver() -> Iterator[Receiver]:
             if receiver.refuses:
                 return "451 not now"
             mail = message_from_bytes(envelope.content or b"")  # type: ignore[arg-type]
-            payload = mail.get_payload(decode=True)
-            body = payload.decode() if isinstance(payload, bytes) else ""
+            text, html = (
+                cast(bytes, part.get_payload(decode=True)).decode()
+                for part in mail.walk()
+                if not part.is_multipart()
+            )
             title = str(make_header(decode_header(str(mail["Subject"]))))
             assert len(mail.get_all("Message-ID", [])) == 1
             for to in envelope.rcpt_tos:
                 key = f"{mail['Message-ID']} {to}"
-                receiver.received.append(Received(key, to, title, body, time.time(), dict(mail.items())))
+                receiver.received.append(
+                    Received(key, to, title, text, time.time(), dict(mail.items()) | {"html": html})
+                )
             return "250 OK"
 
     class Listening(Controller):

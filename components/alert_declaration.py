@@ -37,6 +37,21 @@ def _url(text: str) -> str:
     return text
 
 
+def _web(text: str) -> str:
+    if not re.match(r"https?://\S", text):
+        raise ValueError("this is no address; write it as in https://dagster.example.com")
+    return text
+
+
+def _heartbeat(text: str) -> str:
+    # What is wrong may be a secret with a letter too few: it is not repeated.
+    if not re.match(r"https?://\S|\$\{\w+\}$", text):
+        raise ValueError(
+            "this is no address; write it as in https://watch.example.com/${HEARTBEAT} or ${HEARTBEAT_URL}"
+        )
+    return text
+
+
 def _list(value: object) -> object:
     return [value] if isinstance(value, str) else value
 
@@ -50,7 +65,7 @@ Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+$")]
 Names = Annotated[
     list[Name], BeforeValidator(_list, json_schema_input_type=str | list[str]), Field(min_length=1)
 ]
-Web = Annotated[str, Field(pattern=r"^https?://")]
+Web = Annotated[str, AfterValidator(_web)]
 
 
 def _severity(text: object) -> object:
@@ -97,6 +112,12 @@ class QuietDeclaration(HoursDeclaration):
     """Hours in which only what is grave is told; the rest waits for their end."""
 
     except_from: Annotated[Gravity, Field(description="The least severity that is told all the same.")]
+
+    @model_validator(mode="after")
+    def _end(self) -> QuietDeclaration:
+        if self.start == self.end and set(self.days) == set(DAYS):
+            raise ValueError("these hours never end: give `to` another time, or name the `days`")
+        return self
 
 
 class StepDeclaration(Part):
@@ -166,9 +187,8 @@ class AlertsDeclaration(Part):
     quiet_hours: Annotated[list[QuietDeclaration], Field(description="When little is told.")] = []
     links: Annotated[LinksDeclaration, Field(description="Where alerts link to.")] = LinksDeclaration()
     heartbeat: Annotated[
-        str | None,
+        Annotated[str, AfterValidator(_heartbeat)] | None,
         Field(
-            pattern=r"^(https?://|\$\{\w+\}$)",
             description="An address outside, asked each minute as long as all is well, that alarms when it is not.",
         ),
     ] = None

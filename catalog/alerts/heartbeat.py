@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 from dataclasses import dataclass
@@ -114,6 +115,9 @@ def ping(address: str) -> str | None:
         return f"the environment variable {names[0]}, which the heartbeat needs, is not set"
     import httpx  # here, since all who only ask how alerting stands need it not
 
+    logging.getLogger("httpx").setLevel(
+        logging.WARNING
+    )  # it would write the address whole, with the token in it
     whole = _REFERENCE.sub(lambda found: os.environ[found[1]], address)
     try:
         answer = httpx.get(whole, timeout=_SECONDS, follow_redirects=True)

@@ -14,7 +14,7 @@ from psycopg import Cursor
 from sqlalchemy import Engine
 
 from catalog.alerts import rows
-from catalog.alerts.limits import GIVES_UP, Leaving, leaving, new_digest, next_try
+from catalog.alerts.limits import Leaving, is_given_up, leaving, new_digest, next_try
 from catalog.alerts.records import Message, NotDelivered, Parcel, Purpose
 from catalog.alerts.rules import AlertRules, Destination, Recipient
 from catalog.alerts.telling import words_of
@@ -159,8 +159,9 @@ def _wait(cursor: Cursor[Any], messages: Sequence[Message], until: datetime) -> 
 
 
 def _by_destination(messages: Sequence[Message]) -> list[list[Message]]:
+    """Those that were refused least often first: one that nobody will ever take keeps no other waiting."""
     found: dict[str, list[Message]] = {}
-    for message in messages:
+    for message in sorted(messages, key=lambda message: message.tries):
         found.setdefault(message.recipient.destination, []).append(message)
     return list(found.values())
 
@@ -218,7 +219,7 @@ def _end(engine: Engine, message: Message, now: datetime, reason: str | None) ->
                 "organisation": organisation_id(),
                 "message": message.message_id,
                 "sent": reason is None,
-                "failed": now >= message.due_at + GIVES_UP,
+                "failed": is_given_up(message, now),
                 "now": now,
                 "reason": reason,
             },

@@ -11,7 +11,7 @@ from uuid import UUID
 from psycopg import Cursor
 from sqlalchemy import Engine
 
-from catalog.access.redaction import scrubbed
+from catalog.access.redaction import scrubbed, without_values
 from catalog.alerts import rows
 from catalog.alerts.links import link, secret
 from catalog.alerts.records import Alert, Message, Purpose
@@ -19,7 +19,7 @@ from catalog.alerts.rules import Links, Recipient
 from catalog.alerts.wording import SHOWN, Hit, digest, worded
 from catalog.identity import organisation, organisation_id
 from catalog.queries.impact import impact
-from catalog.sla.happenings import SubjectType
+from catalog.sla.happenings import Kind, SubjectType
 from catalog.sql import statement
 from settings import settings
 
@@ -39,7 +39,7 @@ def words_of(
         return told
     parameters = {"organisation": organisation_id(), "messages": [message.message_id for message in fresh]}
     found = statement("alerts_of_messages").execute(cursor, parameters).fetchall()
-    alerts = {row["alert_id"]: _without_secrets(rows.alert_of(row)) for row in found}
+    alerts = {row["alert_id"]: _for_outside(rows.alert_of(row)) for row in found}
     digests = _merged(cursor, [each.message_id for each in fresh if each.purpose is Purpose.DIGEST])
     hits: dict[UUID, Hit] = {}
     key = secret(settings())
@@ -71,9 +71,12 @@ def hit(engine: Engine, alert: Alert) -> Hit:
     return Hit(tuple(named.items()), max(count, len(named)))
 
 
-def _without_secrets(alert: Alert) -> Alert:
-    """What a run says of its failure may hold an address with a password, and goes to services outside."""
-    return replace(alert, facts=scrubbed(dict(alert.facts)))
+def _for_outside(alert: Alert) -> Alert:
+    """What a run says of its failure may hold an address with a password, or rows, and goes to services outside."""
+    facts = scrubbed(dict(alert.facts))
+    if alert.kind is Kind.RUN_FAILED and facts.get("reason"):
+        facts["reason"] = without_values(str(facts["reason"]))
+    return replace(alert, facts=facts)
 
 
 def _link(links: Links, key: str | None, alert: Alert, recipient: Recipient, now: datetime) -> str | None:

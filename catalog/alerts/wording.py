@@ -13,6 +13,8 @@ from catalog.alerts.rules import Links
 from catalog.sla.happenings import Kind, SubjectType
 
 SHOWN = 10  # of those who are hit, and of the alerts in a digest
+_LONGEST = 1000  # characters of a line, and
+_LONGEST_TITLE = 200
 _IS = {
     Kind.AT_RISK: "is at risk of being late",
     Kind.LATE: "is late",
@@ -22,6 +24,11 @@ _IS = {
     Kind.ROW_COUNT_ODD: "has an unusual number of rows",
     Kind.SCHEMA_CHANGED: "has another schema",
     Kind.SENSOR_SILENT: "does not tick any more",
+}
+_WAS = {
+    Kind.AT_RISK: "was at risk of being late",
+    Kind.LATE: "was late",
+    Kind.SENSOR_SILENT: "did not tick",
 }
 _TITLES = {
     Purpose.RAISED: "",
@@ -57,7 +64,7 @@ def worded(
     lines = [
         (
             "What",
-            f"{_subject(alert)} {_is(alert)}."
+            f"{_subject(alert)} {_was(alert) if over else _is(alert)}."
             + (f" It is over since {_at(alert.closed_at)}." if over else ""),
         ),
         ("Since", _since(alert, message.decided_at)),
@@ -68,7 +75,7 @@ def worded(
         ("Acknowledged", f"by {alert.acknowledged_by}" if alert.acknowledged_by else None),
         ("Next", None if over else " ".join(_advice(alert))),
     ]
-    parts = ["\n".join(f"{name}: {text}" for name, text in lines if text)]
+    parts = ["\n".join(_one_line(f"{name}: {text}", _LONGEST) for name, text in lines if text)]
     found = [*_links(alert, links)]
     if not over and alert.incident_id is not None and alert.acknowledged_by is None:
         found.append(f"I am at it: {link or f'headrace alerts ack {alert.alert_id}'}")
@@ -112,6 +119,10 @@ def _is(alert: Alert) -> str:
     return _IS.get(alert.kind, f"is {alert.kind.lower().replace('_', ' ')}")
 
 
+def _was(alert: Alert) -> str:
+    return _WAS.get(alert.kind, _is(alert))
+
+
 def _since(alert: Alert, now: datetime) -> str:
     deadline = _time(alert.facts.get("deadline"))
     due = f", due {_at(deadline)}" if deadline and deadline != alert.at else ""
@@ -119,17 +130,19 @@ def _since(alert: Alert, now: datetime) -> str:
 
 
 def _cause(facts: Mapping[str, Any]) -> str | None:
-    said = [str(facts["reason"])] if facts.get("reason") else []
+    said = [_sentence(str(facts["reason"]))] if facts.get("reason") else []
     if facts.get("waits_for"):
         minutes = facts.get("by_minutes")
         longer = f", for {float(minutes):.0f} minutes" if isinstance(minutes, int | float) else ""
         said.append(f"All wait for {facts['waits_for']}{longer}.")
-    if facts.get("check"):
-        rows = f", {facts['failed_rows']:,} rows" if isinstance(facts.get("failed_rows"), int) else ""
-        said.append(f"Check {facts['check']}{rows}.")
     if facts.get("log_location"):
         said.append(f"Log: {facts['log_location']}")
     return " ".join(said) or None
+
+
+def _sentence(text: str) -> str:
+    text = text.strip()
+    return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
 def _expected(facts: Mapping[str, Any]) -> str | None:
@@ -202,6 +215,7 @@ def _span(length: timedelta) -> str:
     return f"{minutes} min ago" if minutes < 120 else f"{minutes // 60} h {minutes % 60} min ago"
 
 
-def _one_line(text: str) -> str:
-    """A title is a header of a mail: what a name may contain must not begin another one."""
-    return " ".join("".join(each if each.isprintable() else " " for each in text).split())[:200]
+def _one_line(text: str, longest: int = _LONGEST_TITLE) -> str:
+    """What a name or a reason may contain must begin no other header of a mail, and no other line of a message."""
+    line = " ".join("".join(each if each.isprintable() else " " for each in text).split())
+    return line if len(line) <= longest else f"{line[: longest - 1]}…"

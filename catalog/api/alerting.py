@@ -157,7 +157,8 @@ def _answer(found: History, caller: Caller) -> AlertAnswer:
                 each.happening.kind, each.happening.severity, each.happening.subject.key, each.happening.at
             )
             for each in found.happenings
-            if caller.may(Permission.READ, each.happening.subject.key)
+            if each.happening.subject.type is not SubjectType.DATASET
+            or caller.may(Permission.READ, each.happening.subject.key)
         ),
     )
 

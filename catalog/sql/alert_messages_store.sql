@@ -1,14 +1,13 @@
 -- Messages as decided. One that is known stays as it is: it may have been sent.
 INSERT INTO catalog.alert_message (
-    message_id, organisation_id, alert_id, dataset_id, destination, address, purpose, severity, step, round, state,
+    message_id, organisation_id, alert_id, destination, address, purpose, severity, step, round, state,
     due_at, decided_at, tries, next_try_at
 )
-SELECT decided.message_id, %(organisation)s, decided.alert_id, alert.dataset_id, decided.destination, decided.address,
+SELECT decided.message_id, %(organisation)s, decided.alert_id, decided.destination, decided.address,
        decided.purpose, decided.severity, decided.step, decided.round, 'WAITING', decided.due_at, decided.decided_at, 0,
        decided.due_at
 FROM jsonb_to_recordset(%(messages)s) AS decided (
     message_id uuid, alert_id uuid, destination text, address text, purpose text, severity text, step integer,
     round integer, due_at timestamptz, decided_at timestamptz
 )
-LEFT JOIN catalog.alert USING (alert_id)
 ON CONFLICT (message_id) DO NOTHING

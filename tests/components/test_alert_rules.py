@@ -110,6 +110,15 @@ STEPS = "routes:\n  - name: r\n    steps: "
             "quiet_hours:\n  - {from: '22:00', to: '07:00'}",
             r"alerts.yaml:2: .*except_from: this field is missing",
         ),
+        (
+            "quiet_hours:\n  - {from: '22:00', to: '22:00', except_from: ERROR}",
+            r"alerts.yaml:2: quiet_hours.0: these hours never end: give `to` another time, or name the `days`",
+        ),
+        ("links: {dagster: dagster}", r"alerts.yaml:1: links.dagster: .* as in https://dagster.example.com"),
+        (
+            "heartbeat: ftp://hunter2",
+            r"alerts.yaml:1: heartbeat: this is no address; write it as in https://",
+        ),
         ("quiet_hour: []", r"alerts.yaml:1: quiet_hour: there is no field .*\n  Did you mean 'quiet_hours'"),
         ("timezone: Mars", r"alerts.yaml:1: timezone: 'Mars' is not a time zone"),
         (f"{STEPS}[{{to: a}}]", r"alerts.yaml:3: routes.0.steps.0.to: there is no destination 'a'"),
@@ -151,6 +160,7 @@ def test_the_projects_own_file_and_the_one_in_its_comments_can_be_used(tmp_path:
 
 
 def test_secrets_are_not_in_what_is_printed(tmp_path: Path) -> None:
+    assert "hunter2" not in problems(tmp_path, "heartbeat: ftp://hunter2")
     assert "hunter2" not in repr(
         read(tmp_path, "destinations: {a: 'json://me:hunter2@x'}\nheartbeat: https://x/hunter2")
     )

@@ -121,6 +121,12 @@ def test_without_any_right_rules_happenings_wait(engine: Engine, root: Path) -> 
     assert standing(engine, datetime.now(UTC)).undecided == 1
 
 
+def test_no_log_has_the_address_of_the_heartbeat(http: Receiver, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("DEBUG")
+    assert heartbeat.ping(f"http://127.0.0.1:{http.port}/hunter2") is None
+    assert "hunter2" not in caplog.text
+
+
 def test_the_address_of_the_heartbeat_may_be_wrong(http: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
     http.refuses = True
     assert heartbeat.ping(f"http://127.0.0.1:{http.port}/x") == "the heartbeat's address answers 503"

@@ -37,7 +37,6 @@ CREATE TABLE catalog.alert_message (
     message_id      uuid PRIMARY KEY,
     organisation_id uuid NOT NULL REFERENCES catalog.organisation,
     alert_id        uuid REFERENCES catalog.alert,
-    dataset_id      uuid REFERENCES catalog.dataset,
     destination     text COLLATE "C" NOT NULL,
     address         text COLLATE "C" NOT NULL,
     purpose         text NOT NULL CHECK (purpose IN ('RAISED', 'WORSENED', 'ESCALATED', 'RECOVERED', 'DIGEST')),
@@ -60,3 +59,51 @@ CREATE INDEX alert_message_alert ON catalog.alert_message (alert_id);
 CREATE INDEX alert_message_sent ON catalog.alert_message (organisation_id, destination, address, sent_at)
     WHERE sent_at IS NOT NULL;
 CREATE INDEX alert_message_digest ON catalog.alert_message (digest_id) WHERE digest_id IS NOT NULL;
+
+-- As before; what is told of a process is seen by who sees the process, and a message by who sees its alert.
+CREATE OR REPLACE FUNCTION catalog.narrow_condition(of_table regclass) RETURNS text LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    name text := (SELECT relname FROM pg_class WHERE oid = of_table);
+    has  text[] := ARRAY(SELECT attname FROM pg_attribute WHERE attrelid = of_table AND attnum > 0 AND NOT attisdropped);
+BEGIN
+    RETURN CASE
+        WHEN name = 'organisation' THEN 'true'
+        WHEN name = 'audit_entry' THEN 'false'  -- an entry may be about any domain
+        WHEN name IN ('run_event', 'openlineage_run') THEN 'false'  -- what they hold names datasets of any domain
+        WHEN name = 'dataset' THEN
+            'catalog.domain_of(full_name) = ANY ((SELECT catalog.caller_domains())::text[]) '
+            'OR full_name = ANY ((SELECT catalog.caller_datasets())::text[])'
+        WHEN name = 'lineage_edge' THEN
+            '(source_type <> ''DATASET'' OR EXISTS (SELECT FROM catalog.dataset seen WHERE seen.dataset_id = source_id)) '
+            'AND (target_type <> ''DATASET'' OR EXISTS (SELECT FROM catalog.dataset seen WHERE seen.dataset_id = target_id))'
+        WHEN name = 'process' THEN
+            'EXISTS (SELECT FROM catalog.lineage_edge seen WHERE seen.process_id = process.process_id)'
+        WHEN name = 'column_lineage' THEN
+            'EXISTS (SELECT FROM catalog.dataset_name seen WHERE seen.name_id = target_name_id) '
+            'AND EXISTS (SELECT FROM catalog.dataset_name seen WHERE seen.name_id = source_name_id)'
+        WHEN name = 'column_lineage_said' THEN
+            'EXISTS (SELECT FROM catalog.dataset_name seen WHERE seen.name_id = target_name_id)'
+        WHEN name = 'facet' THEN
+            'CASE subject_type WHEN ''DATASET'' '
+            'THEN EXISTS (SELECT FROM catalog.dataset_name seen WHERE seen.name_id = subject_id) '
+            'ELSE EXISTS (SELECT FROM catalog.process seen WHERE seen.process_id = subject_id) END'
+        WHEN name IN ('alert', 'happening') THEN
+            format('CASE WHEN process_id IS NULL '
+                   'THEN EXISTS (SELECT FROM catalog.dataset seen WHERE seen.dataset_id = %1$I.dataset_id) '
+                   'ELSE EXISTS (SELECT FROM catalog.process seen WHERE seen.process_id = %1$I.process_id) END', name)
+        WHEN name = 'alert_message' THEN
+            'EXISTS (SELECT FROM catalog.alert seen WHERE seen.alert_id = alert_message.alert_id)'
+        WHEN 'dataset_id' = ANY (has) THEN
+            format('EXISTS (SELECT FROM catalog.dataset seen WHERE seen.dataset_id = %I.dataset_id)', name)
+        WHEN 'dataset_version_id' = ANY (has) THEN
+            format('EXISTS (SELECT FROM catalog.dataset_version seen '
+                   'WHERE seen.dataset_version_id = %I.dataset_version_id)', name)
+        WHEN 'name_id' = ANY (has) THEN
+            format('EXISTS (SELECT FROM catalog.dataset_name seen WHERE seen.name_id = %I.name_id)', name)
+        WHEN 'process_id' = ANY (has) THEN
+            format('EXISTS (SELECT FROM catalog.process seen WHERE seen.process_id = %I.process_id)', name)
+        WHEN 'run_id' = ANY (has) THEN
+            format('EXISTS (SELECT FROM catalog.process_run seen WHERE seen.run_id = %I.run_id)', name)
+        ELSE 'false'
+    END;
+END $$;

@@ -136,6 +136,39 @@ def test_what_nobody_takes_for_a_day_is_given_up_and_says_why(
     assert "503" in row["reason"]
 
 
+def test_what_was_due_while_nothing_was_sent_is_not_given_up_at_the_first_refusal(
+    engine: Engine, http: Receiver, opened: Opened, happen: Happen, tick: Tick
+) -> None:
+    """Two days without a sensor, and then a receiver that is away for a moment."""
+    happen(happening(Kind.AT_RISK, opened()))
+    decide_next(engine, posting(http), at(0))
+    http.refuses = True
+    assert tick(posting(http), 48 * 60).failed != []
+    http.refuses = False
+    assert tick(posting(http), 48 * 60 + 1).messages == 1
+
+
+def test_an_address_that_is_always_refused_keeps_nobody_else_waiting(
+    engine: Engine, opened: Opened, happen: Happen
+) -> None:
+    base = rules()
+    mail = Destination("mail", "mailto://mail.example.com?to={owner}", OFTEN)
+    told = replace(base, destinations={**base.destinations, "mail": mail}, owners={"*": ("mail",)})
+    everybody = {f"{name}@example.com" for name in ("a", "b", "c", "d", "e")}
+    happen(*(happening(Kind.AT_RISK, opened(), owners=(who,)) for who in sorted(everybody)))
+    decide_next(engine, told, at(0))
+    taken: list[str] = []
+
+    def send(_: Destination, address: str, __: Parcel) -> None:
+        if address in ("a@example.com", "d@example.com"):
+            raise NotDelivered("550 no such user")
+        taken.append(address)
+
+    for minute in range(3):
+        send_due(engine, told, lambda minute=minute: at(minute), timedelta(seconds=60), send)  # type: ignore[misc]
+    assert sorted(taken) == ["b@example.com", "c@example.com", "e@example.com"]
+
+
 def test_one_receiver_that_is_away_keeps_no_other_waiting(
     engine: Engine, http: Receiver, opened: Opened, happen: Happen, tick: Tick
 ) -> None:
@@ -170,6 +203,36 @@ def test_a_flood_is_told_within_the_limit_and_nothing_of_it_is_lost(
     happen(happening(Kind.INCIDENT_CLOSED, incidents[in_one], 130))
     tick(limited, 130)
     assert http.received[-1].title == f"Recovered: AT_RISK mart/t{in_one}", "the digest told of it"
+
+
+def test_what_a_digest_tells_is_told_when_the_digest_itself_had_to_wait(
+    engine: Engine, http: Receiver, opened: Opened, happen: Happen, tick: Tick
+) -> None:
+    """A receiver that is away, and more happenings before it is back: no digest tells only of another digest."""
+    limited = posting(http, limit=Limit(3, timedelta(hours=1)))
+    happen(*(happening(Kind.AT_RISK, opened(), key=f"mart/a{n}") for n in range(9)))
+    http.refuses = True
+    tick(limited, 0)
+    http.refuses = False
+    happen(*(happening(Kind.AT_RISK, opened(), key=f"mart/b{n}") for n in range(9)))
+    for minute in (1, 62, 63):
+        tick(limited, minute)
+    told = "\n".join(f"{each.title}\n{each.body}" for each in http.received)
+    assert [key for key in (f"mart/{a}{n}" for a in "ab" for n in range(9)) if key not in told] == []
+
+
+def test_words_are_those_of_when_a_message_leaves(
+    engine: Engine, http: Receiver, opened: Opened, happen: Happen, tick: Tick
+) -> None:
+    happen(*(happening(Kind.AT_RISK, opened(), key=f"mart/t{n}") for n in range(3)))
+    http.refuses = True
+    tick(posting(http), 0)
+    http.refuses = False
+    acknowledge(
+        engine, next(row["alert_id"] for row in messages(engine) if not row["tries"]), "user:alice", at(5)
+    )
+    tick(posting(http), 10)
+    assert sum("Acknowledged: by user:alice" in each.body for each in http.received) == 1
 
 
 def test_a_destination_that_the_rules_no_longer_name_is_said_to_be_missing(
@@ -232,3 +295,14 @@ def test_secrets_of_what_a_run_said_do_not_leave(
     tick(posting(http), 0)
     assert "cannot connect to postgresql://etl:" in http.received[0].body
     assert "hunter2" not in http.received[0].body
+
+
+def test_values_that_a_run_met_do_not_leave(
+    http: Receiver, opened: Opened, happen: Happen, tick: Tick
+) -> None:
+    said = "[CAST_INVALID_INPUT] The value 'Flann O'Brien' of the type \"STRING\" cannot be cast\nrow: (Flann, 1911)"
+    happen(happening(Kind.RUN_FAILED, opened(), reason=said))
+    tick(posting(http), 0)
+    assert "Cause: [CAST_INVALID_INPUT] The value '***' of the type" in http.received[0].body
+    assert "Brien" not in http.received[0].body
+    assert "Flann" not in http.received[0].body

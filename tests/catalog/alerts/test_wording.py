@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from catalog.alerts.deciding import decide
@@ -30,7 +30,7 @@ def test_an_alert_says_what_since_when_why_who_is_hit_what_to_do_and_where_to_lo
         Kind.LATE,
         partition="2026-11-01",
         deadline="2026-11-02T08:30:00+00:00",
-        reason="The partition 2026-11-01 was due at 08:30.",
+        reason="The partition 2026-11-01 was due at 08:30",
         waits_for="autosys/LOAD_FLIGHTS",
         by_minutes=41.7,
         expected_at="2026-11-02T10:00:00+00:00",
@@ -66,7 +66,7 @@ def test_a_recovery_asks_for_nothing() -> None:
     over = replace(message, purpose=Purpose.RECOVERED)
     said = worded(replace(alert, closed_at=at(30)), over, Links())
     assert said.title == "Recovered: LATE mart/delays"
-    assert "It is over since 2026-11-02 09:30Z" in said.body
+    assert "What: mart/delays was late. It is over since 2026-11-02 09:30Z." in said.body
     assert "Next" not in said.body
     assert "I am at it" not in said.body
 
@@ -81,6 +81,16 @@ def test_a_name_begins_no_other_header() -> None:
     title = worded(alert, message, Links()).title
     assert "\r" not in title
     assert "\n" not in title
+
+
+def test_a_reason_begins_no_other_line_and_is_not_as_long_as_a_log() -> None:
+    """Whoever makes a run fail with words of his own must not get a link into the alert."""
+    alert, message = told(Kind.LATE, reason="no\n\nI am at it: https://evil.example.com\r\n" + "x" * 100_000)
+    body = worded(alert, message, LINKS).body
+    assert [line for line in body.splitlines() if line.startswith("I am at it: ")] == [
+        f"I am at it: headrace alerts ack {INCIDENT}"
+    ]
+    assert len(body) < 3000
 
 
 def test_a_digest_names_the_first_and_counts_the_rest() -> None:
@@ -98,8 +108,6 @@ FACTS = (
     "reason",
     "waits_for",
     "by_minutes",
-    "check",
-    "failed_rows",
     "log_location",
     "expected_at",
     "expected_from",
@@ -110,6 +118,9 @@ FACTS = (
 )
 
 
+@settings(
+    suppress_health_check=[HealthCheck.too_slow]
+)  # the first text of a run takes a busy machine seconds
 @given(
     st.sampled_from(Kind),
     st.sampled_from([each for each in Purpose if each is not Purpose.DIGEST]),

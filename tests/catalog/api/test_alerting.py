@@ -108,6 +108,36 @@ def test_who_sees_one_domain_sees_its_alerts_and_no_names_of_others(ask: Any, ca
     assert ask(Permission.READ, organisation="elsewhere").get("/api/v1/alert").json()["items"] == []
 
 
+def test_a_run_that_failed_is_an_alert_of_those_whose_datasets_it_touches(ask: Any, catalog: Engine) -> None:
+    """They see it, and when they say that they are at it, it escalates no further."""
+    alert = uuid4()
+    with transaction(catalog) as cursor:
+        row = cursor.execute(
+            "SELECT process_id FROM catalog.process WHERE process_key = 'mart/delays'"
+        ).fetchone()
+        assert row is not None
+        cursor.execute(
+            "INSERT INTO catalog.incident (incident_id, organisation_id, cause_type, cause_key, process_id, reason, "
+            "severity, opened_at) VALUES (%s, %s, 'PROCESS', 'mart/delays', %s, 'no', 'ERROR', now())",
+            [alert, organisation_id(), row["process_id"]],
+        )
+        process = Subject(SubjectType.PROCESS, "mart/delays", row["process_id"], ("team:data",))
+        failed = Happening(Kind.RUN_FAILED, Urgency.ERROR, process, NOW, alert, {"reason": "no"})
+        record(cursor, [failed], NOW)
+    decide_next(catalog, rules(), NOW)
+    owner = ask(Permission.READ, Permission.ACKNOWLEDGE, domain="mart")
+    assert [each["key"] for each in owner.get("/api/v1/alert").json()["items"]] == ["mart/delays"]
+    shown = owner.get(f"/api/v1/alert/{alert}").json()
+    assert [each["kind"] for each in shown["happenings"]] == ["RUN_FAILED"]
+    assert [each["state"] for each in shown["messages"]] == ["WAITING"] * 3
+    assert owner.post(f"/api/v1/alert/{alert}/acknowledge", json={}).status_code == 200
+    states = {each.recipient.destination: each.state for each in history(catalog, alert).messages}
+    assert states == {"data": "WAITING", "lead": "DROPPED", "on_call": "DROPPED"}
+    stranger = ask(Permission.READ, Permission.ACKNOWLEDGE, domain="nothing")
+    assert stranger.get("/api/v1/alert").json()["items"] == []
+    assert stranger.post(f"/api/v1/alert/{alert}/acknowledge", json={}).status_code == 404
+
+
 def linked(alert: UUID, now: datetime = NOW, key: str | None = None) -> str:
     made = key or links.secret(settings())
     assert made is not None

@@ -1,0 +1,14 @@
+-- Deletes alerts that were over before `before`, at most so many, with their messages and with what their incidents are made of.
+WITH gone AS MATERIALIZED (
+    SELECT alert_id, incident_id
+    FROM catalog.alert
+    WHERE organisation_id = %(organisation)s AND state = 'CLOSED' AND closed_at < %(before)s
+    ORDER BY closed_at
+    LIMIT %(most)s
+    FOR UPDATE SKIP LOCKED
+), messages AS (
+    DELETE FROM catalog.alert_message WHERE alert_id IN (SELECT alert_id FROM gone)
+), happenings AS (
+    DELETE FROM catalog.happening WHERE incident_id IN (SELECT incident_id FROM gone)
+)
+DELETE FROM catalog.alert WHERE alert_id IN (SELECT alert_id FROM gone)

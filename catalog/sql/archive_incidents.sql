@@ -1,0 +1,13 @@
+-- Deletes incidents that closed before `before` and to which nothing belongs any more.
+DELETE FROM catalog.incident
+WHERE incident_id IN (
+    SELECT incident_id
+    FROM catalog.incident closed
+    WHERE organisation_id = %(organisation)s
+      AND closed_at < %(before)s
+      AND NOT EXISTS (SELECT FROM catalog.alert WHERE alert.incident_id = closed.incident_id)
+      AND NOT EXISTS (SELECT FROM catalog.happening WHERE happening.incident_id = closed.incident_id)
+      AND NOT EXISTS (SELECT FROM catalog.sla_promise WHERE sla_promise.incident_id = closed.incident_id)
+      AND NOT EXISTS (SELECT FROM catalog.heartbeat WHERE heartbeat.incident_id = closed.incident_id)
+    LIMIT %(most)s
+)
