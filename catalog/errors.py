@@ -45,6 +45,18 @@ class UnknownDataset(CatalogError):
         )
 
 
+class UnknownColumn(CatalogError):
+    """A column that a dataset never had."""
+
+    @classmethod
+    def among(cls, key: str, column: str, known: Iterable[str]) -> "UnknownColumn":
+        """The error for a column of a dataset, with the nearest of those that it has."""
+        there = sorted(known)
+        near = get_close_matches(column, there, n=3) or there[:10]
+        more = ", ..." if len(near) == 10 < len(there) else ""
+        return cls(f"{key} has no column {column}. There are: {', '.join(near)}{more}.")
+
+
 class UnknownProcess(CatalogError):
     """A process key that was never registered."""
 

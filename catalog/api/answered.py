@@ -13,6 +13,7 @@ from pydantic_core import to_jsonable_python
 from sqlalchemy import Engine
 from starlette.responses import JSONResponse
 
+from catalog.access.redaction import scrubbed
 from catalog.api.problems import Refused
 from catalog.database import transaction
 from catalog.payload import encoded, jsonb
@@ -52,7 +53,7 @@ def once(
                         field="header.idempotency-key",
                     )
                 return JSONResponse(known["answer"], known["status"], {REPLAYED: "true"})
-        answer = to_jsonable_python(act(cursor))
+        answer = scrubbed(to_jsonable_python(act(cursor)))
         if key is not None:
             cursor.execute(
                 "SELECT catalog.keep_answer(%s, %s, %s, %s)", [key, digest, status.value, jsonb(answer)]

@@ -1,4 +1,4 @@
-"""Bodies before anybody reads them: whole, unpacked, no larger than may be; and addresses without NUL characters."""
+"""Bodies before anybody reads them: whole, unpacked, JSON, not too large; and addresses without NUL characters."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from catalog.api.problems import Refused, answer
 
 LARGEST = 16 * 1024 * 1024  # bytes of a body, unpacked
+_HEARD_OUT = 4 * LARGEST  # of what is too large: who is cut short hears of a broken connection, and not why
 _SECONDS = 60  # in which a body has to be here
 _GZIP = 16 + zlib.MAX_WBITS
+_JSON = "application/json"
 
 
 class Bodies:
@@ -38,15 +40,16 @@ class Bodies:
         if body is None:
             await self.app(scope, receive, send)
             return
-        _tell_length(scope, len(body))
+        _tell(scope, len(body))
         await self.app(scope, _handing(body, receive), send)
 
 
 async def _body(scope: Scope, receive: Receive) -> bytes:
-    """The body, unpacked. Raises Refused before more of it is read than may be."""
+    """The body, unpacked. Raises Refused without keeping more of it than may be."""
     headers = Headers(scope=scope)
     announced = headers.get("content-length", "")
-    if announced.isdecimal() and int(announced) > LARGEST:
+    waits = headers.get("expect", "").lower() == "100-continue"  # sends nothing before it is asked to
+    if announced.isdecimal() and int(announced) > (LARGEST if waits else _HEARD_OUT):
         raise _too_large()
     encoding = headers.get("content-encoding", "identity").strip().lower()
     if encoding not in ("identity", "gzip", "x-gzip"):
@@ -61,22 +64,27 @@ async def _body(scope: Scope, receive: Receive) -> bytes:
             packed = await _received(receive)
     except TimeoutError as error:
         raise Refused(HTTPStatus.REQUEST_TIMEOUT, f"the body was not here within {_SECONDS} s") from error
-    if encoding == "identity":
-        return packed
     try:
-        return unpacked(packed)
+        body = packed if encoding == "identity" else unpacked(packed)
     except zlib.error as error:
         raise Refused(HTTPStatus.BAD_REQUEST, f"the body is no gzip: {error}", field="body") from error
+    if body and scope["path"].startswith("/api/"):
+        _refuse_kind(headers.get("content-type", _JSON))
+    return body
 
 
 async def _received(receive: Receive) -> bytes:
     body = bytearray()
+    size = 0
     while True:
         message = await receive()
         if message["type"] == "http.disconnect":
             raise Refused(HTTPStatus.BAD_REQUEST, "the body ended before it was whole")
-        body += message.get("body", b"")
-        if len(body) > LARGEST:
+        part = message.get("body", b"")
+        size += len(part)
+        if size <= LARGEST:
+            body += part
+        if size > _HEARD_OUT or (size > LARGEST and not message.get("more_body", False)):
             raise _too_large()
         if not message.get("more_body", False):
             return bytes(body)
@@ -118,12 +126,23 @@ def _refuse_nul(scope: Scope) -> None:
         raise Refused(HTTPStatus.BAD_REQUEST, "the value contains a NUL character", field=field)
 
 
-def _tell_length(scope: Scope, length: int) -> None:
+def _refuse_kind(content_type: str) -> None:
+    kind = content_type.partition(";")[0].strip().lower()
+    if kind != _JSON and not kind.endswith("+json"):
+        raise Refused(
+            HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+            f"{kind or 'this'} is not read here: bodies are sent as {_JSON}",
+            field="header.content-type",
+        )
+
+
+def _tell(scope: Scope, length: int) -> None:
     """Have the request's headers say what the body is now, as if it had come without packing."""
     headers = MutableHeaders(raw=list(scope["headers"]))
     for name in ("content-encoding", "transfer-encoding"):
         del headers[name]
     headers["content-length"] = str(length)
+    headers.setdefault("content-type", _JSON)
     # The very scope is changed, since routing writes into it what the access log reads.
     scope["headers"] = headers.raw
 

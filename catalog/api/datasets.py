@@ -41,7 +41,7 @@ from catalog.queries.rows import (
     VersionDetail,
     VersionRow,
 )
-from catalog.queries.schemas import SchemaRow, schema_history
+from catalog.queries.schemas import SchemaRow, place_in, schema_history
 from catalog.queries.version_pages import published_page, version_page
 from catalog.records import CheckStatus
 
@@ -176,10 +176,10 @@ def list_published(
 def list_schemas(
     engine: Database, caller: Reader, dataset: Dataset, cursor: Cursor = None, limit: Limit = 50
 ) -> Response:
-    """Each change by a published version, the newest first, and what it meant for readers."""
-    before = place_of(cursor, tuple[datetime, UUID]) if cursor else None
+    """Each change by a published version, or as it was said, the newest first, and what it meant for readers."""
+    before = place_of(cursor, tuple[datetime, str]) if cursor else None
     rows = schema_history(engine, dataset.id, before=before, limit=limit + 1)
-    following = cursor_of(rows[limit - 1].since, rows[limit - 1].version_id) if len(rows) > limit else None
+    following = cursor_of(*place_in(rows[limit - 1])) if len(rows) > limit else None
     return shown(engine, caller, Page(items=rows[:limit], next=following), dataset.key)
 
 

@@ -25,6 +25,7 @@ from catalog.errors import (
     SchemaOutdated,
     UnknownAlert,
     UnknownCandidate,
+    UnknownColumn,
     UnknownDataset,
     UnknownProcess,
     UnknownRun,
@@ -39,6 +40,7 @@ RETRY_SECONDS = 5  # a restart of PostgreSQL takes about as long
 _LOG = logging.getLogger("headrace.api")
 _NOT_THERE = (
     UnknownAlert,
+    UnknownColumn,
     UnknownDataset,
     UnknownProcess,
     UnknownVersion,
@@ -146,9 +148,9 @@ def _catalog(request: Request, error: Exception) -> JSONResponse:
     # A value that is too long for an index is an "operational" error to the driver, as a lost connection is.
     if isinstance(error, CatalogUnavailable) and isinstance(error.__cause__, UNTAKEABLE):
         return _untakeable(request, error.__cause__)
-    if isinstance(error, CatalogUnavailable | SchemaOutdated):
+    # The message names the database or the archive: it is for the log, not for whoever asks.
+    if isinstance(error, SchemaOutdated) or getattr(error, "failure_kind", None) == "INFRASTRUCTURE":
         _LOG.warning("%s", error)
-        # The message names the server: it is for the log, not for whoever asks.
         return unavailable(request.scope)
     return answer(request.scope, _status(error), str(error))
 

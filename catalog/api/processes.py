@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 from uuid import UUID
 
 from fastapi import APIRouter, Path, Query
@@ -25,6 +25,9 @@ from catalog.queries.process_detail import (
 )
 from catalog.queries.rows import RunReport
 from catalog.records import RunState, Technology
+
+if TYPE_CHECKING:
+    from catalog.retention.past import PastRun
 
 router = APIRouter(prefix="/api/v1")
 _NEWEST = 5  # runs that a process is shown with
@@ -77,15 +80,22 @@ def list_runs(
     caller: Reader,
     process_id: Process,
     state: Annotated[RunState | None, Query(description="Only those in this state.")] = None,
+    archived: Annotated[bool, Query(description="Also those that are in the archive.")] = False,
     cursor: Cursor = None,
     limit: Limit = 50,
 ) -> Response:
     """The newest first."""
     before = place_of(cursor, tuple[datetime, UUID]) if cursor else None
-    rows = process_runs(engine, process_id, state=state, before=before, limit=limit + 1)
+    about = process(engine, process_id).key
+    if archived:
+        from catalog.retention.past import runs  # here, since Parquet's reader takes its time
+
+        past = runs(engine, process=about, state=state, before=before, limit=limit + 1)
+        rows = [_run_row(each) for each in past]
+    else:
+        rows = process_runs(engine, process_id, state=state, before=before, limit=limit + 1)
     last = rows[limit - 1] if len(rows) > limit else None
     following = cursor_of(last.started_at, last.run_id) if last else None
-    about = process(engine, process_id).key
     return shown(engine, caller, Page(items=rows[:limit], next=following), about)
 
 
@@ -114,3 +124,18 @@ def show_run(
         datasets=run_datasets(engine, run_id),
     )
     return shown(engine, caller, answer, run.process_key)
+
+
+def _run_row(past: PastRun) -> RunRow:
+    return RunRow(
+        run_id=past.run_id,
+        state=past.state,
+        started_at=past.started_at,
+        ended_at=past.ended_at,
+        attempt=past.attempt,
+        partitions=past.partitions,
+        parent_run_id=past.parent_run_id,
+        log_location=past.log_location,
+        historical=past.historical,
+        external_run=past.external_run,
+    )

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from http import HTTPStatus
 from typing import Annotated, Any, Literal
@@ -18,6 +17,7 @@ from catalog.access.callers import Caller, Permission
 from catalog.access.reports import refusals, report_of, reports_everything
 from catalog.api.adapters import AdapterEvent, openlineage_events
 from catalog.api.coalescing import Coalescing
+from catalog.api.decoding import Unreadable, decoded, decoded_batch
 from catalog.api.observing import Metrics
 from catalog.api.problems import Refused
 from catalog.api.security import requires
@@ -81,7 +81,7 @@ class BatchAnswer(BaseModel):
 )
 async def report_event(request: Request, caller: Reporter, historical: Historical = False) -> Taken:
     """A RunEvent, DatasetEvent or JobEvent; gzip too. One that is known changes nothing, and is answered the same."""
-    event = await _decoded(request)
+    event = await _read(request, decoded)
     [outcome] = await _stored(request, caller, [event], historical)
     return _taken(outcome)
 
@@ -95,7 +95,7 @@ async def report_event(request: Request, caller: Reporter, historical: Historica
 )
 async def report_batch(request: Request, caller: Reporter, historical: Historical = False) -> BatchAnswer:
     """The good ones are stored whatever the others are; those that are not are told by index, with the reason."""
-    events = await _decoded(request)
+    events = await _read(request, decoded_batch)
     if not isinstance(events, list):
         raise Refused(HTTPStatus.UNPROCESSABLE_ENTITY, "a batch is a JSON array of events", field="body")
     if len(events) > MOST:
@@ -142,15 +142,16 @@ async def _stored(
     """What became of each event, in order; what the caller may not report is refused and not stored."""
     coalescing: Coalescing = request.app.state.coalescing
     metrics: Metrics = request.app.state.metrics
-    forbidden: list[str | None] = [None] * len(events)
+    wrong = [each.reason if isinstance(each, Unreadable) else None for each in events]
     if not reports_everything(caller):
         forbidden = await run_in_threadpool(_forbidden, coalescing, caller, events)
-    allowed = [index for index in range(len(events)) if forbidden[index] is None]
+        wrong = [one or other for one, other in zip(wrong, forbidden, strict=True)]
+    allowed = [index for index, reason in enumerate(wrong) if reason is None]
     stored = (
         await coalescing.store([events[index] for index in allowed], historical=historical) if allowed else []
     )
     outcomes = [
-        Outcome(index, Result.REFUSED, reason) for index, reason in enumerate(forbidden) if reason is not None
+        Outcome(index, Result.REFUSED, reason) for index, reason in enumerate(wrong) if reason is not None
     ]
     outcomes += [replace(outcome, index=index) for index, outcome in zip(allowed, stored, strict=True)]
     for result, count in Counter(each.result for each in outcomes).items():
@@ -177,28 +178,8 @@ def _reason(outcome: Outcome) -> str:
     return f"{outcome.field}: {outcome.reason}" if outcome.field else str(outcome.reason)
 
 
-async def _decoded(request: Request) -> Any:  # noqa: ANN401 - JSON
+async def _read(request: Request, read: Callable[[bytes], Any]) -> Any:  # noqa: ANN401 - JSON
     """The body as JSON. Raises Refused saying where it is none."""
-    kind = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
-    if kind != "application/json" and not kind.endswith("+json"):
-        raise Refused(
-            HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
-            "events are sent as application/json",
-            field="header.content-type",
-        )
     body = await request.body()
-    try:
-        # A short one is read sooner than a thread is found for it.
-        return json.loads(body) if len(body) < _SHORT else await run_in_threadpool(json.loads, body)
-    except json.JSONDecodeError as error:
-        said = f"the body is no JSON: {error.msg} at line {error.lineno} column {error.colno}"
-        raise Refused(HTTPStatus.BAD_REQUEST, said, field="body") from error
-    except UnicodeDecodeError as error:
-        raise Refused(
-            HTTPStatus.BAD_REQUEST, f"the body is no UTF-8: {error.reason}", field="body"
-        ) from error
-    except ValueError as error:  # a number of more digits than Python reads
-        raise Refused(HTTPStatus.BAD_REQUEST, f"the body cannot be read: {error}", field="body") from error
-    except RecursionError as error:
-        said = "the body is nested too deeply"
-        raise Refused(HTTPStatus.BAD_REQUEST, said, field="body") from error
+    # A short one is read sooner than a thread is found for it.
+    return read(body) if len(body) < _SHORT else await run_in_threadpool(read, body)

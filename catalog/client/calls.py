@@ -866,8 +866,8 @@ class SchemaRow(TypedDict):
     schema_hash: str
     columns: Sequence[Column]
     since: str
-    version_id: str
-    tag: str
+    version_id: str | None
+    tag: str | None
     partition: str | None
     change: SchemaChange | None
 
@@ -1028,6 +1028,7 @@ class UsedBy(TypedDict):
     depth: int
     owners: Sequence[str]
     sla: Mapping[str, Any] | None
+    promised: str | None
     description: str | None
     direct: Sequence[str]
     possible: Sequence[str]
@@ -1155,6 +1156,33 @@ class Withdrawal(TypedDict):
 
 class Catalog(Transport):
     """The catalog behind its API; each method is a call. Raises ApiError."""
+
+    def post_run_event(
+        self,
+        body: Mapping[str, Any],
+        *,
+        historical: bool | None = None,
+    ) -> Taken:
+        """Report an OpenLineage event: A RunEvent, DatasetEvent or JobEvent; gzip too. One that is known changes nothing, and is answered the same."""
+        return cast("Taken", self.call("POST", "/api/v1/lineage", query={"historical": historical}, body=body))
+
+    def post_event_batch(
+        self,
+        body: Sequence[Mapping[str, Any]],
+        *,
+        historical: bool | None = None,
+    ) -> BatchAnswer:
+        """Report OpenLineage events: The good ones are stored whatever the others are; those that are not are told by index, with the reason."""
+        return cast("BatchAnswer", self.call("POST", "/api/v1/lineage/batch", query={"historical": historical}, body=body))
+
+    def report_run(
+        self,
+        body: AdapterEvent,
+        *,
+        historical: bool | None = None,
+    ) -> Taken:
+        """Report a run as an adapter: The adapters' form of a run event: times within `run`, plain values for facets, no producer and no schemaURL."""
+        return cast("Taken", self.call("POST", "/api/v1/run_event", query={"historical": historical}, body=body))
 
     def live(
         self,
@@ -1318,33 +1346,6 @@ class Catalog(Transport):
         """Reject a registration: The dataset stays as it was."""
         return cast("Registration", self.call("POST", f"/api/v1/registration/{quote(registration_id, safe='/')}/reject", headers={"idempotency-key": idempotency_key}, body=body))
 
-    def post_run_event(
-        self,
-        body: Mapping[str, Any],
-        *,
-        historical: bool | None = None,
-    ) -> Taken:
-        """Report an OpenLineage event: A RunEvent, DatasetEvent or JobEvent; gzip too. One that is known changes nothing, and is answered the same."""
-        return cast("Taken", self.call("POST", "/api/v1/lineage", query={"historical": historical}, body=body))
-
-    def post_event_batch(
-        self,
-        body: Sequence[Mapping[str, Any]],
-        *,
-        historical: bool | None = None,
-    ) -> BatchAnswer:
-        """Report OpenLineage events: The good ones are stored whatever the others are; those that are not are told by index, with the reason."""
-        return cast("BatchAnswer", self.call("POST", "/api/v1/lineage/batch", query={"historical": historical}, body=body))
-
-    def report_run(
-        self,
-        body: AdapterEvent,
-        *,
-        historical: bool | None = None,
-    ) -> Taken:
-        """Report a run as an adapter: The adapters' form of a run event: times within `run`, plain values for facets, no producer and no schemaURL."""
-        return cast("Taken", self.call("POST", "/api/v1/run_event", query={"historical": historical}, body=body))
-
     def show_lineage(
         self,
         dataset: str,
@@ -1453,11 +1454,12 @@ class Catalog(Transport):
         process: str,
         *,
         state: RunState | None = None,
+        archived: bool | None = None,
         cursor: str | None = None,
         limit: int | None = None,
     ) -> PageOfRunRow:
         """List a process's runs: The newest first."""
-        return cast("PageOfRunRow", self.call("GET", f"/api/v1/process/{quote(process, safe='/')}/runs", query={"state": state, "cursor": cursor, "limit": limit}))
+        return cast("PageOfRunRow", self.call("GET", f"/api/v1/process/{quote(process, safe='/')}/runs", query={"state": state, "archived": archived, "cursor": cursor, "limit": limit}))
 
     def show_process(
         self,
@@ -1530,7 +1532,7 @@ class Catalog(Transport):
         cursor: str | None = None,
         limit: int | None = None,
     ) -> PageOfSchemaRow:
-        """Show the history of a dataset's schema: Each change by a published version, the newest first, and what it meant for readers."""
+        """Show the history of a dataset's schema: Each change by a published version, or as it was said, the newest first, and what it meant for readers."""
         return cast("PageOfSchemaRow", self.call("GET", f"/api/v1/dataset/{quote(dataset, safe='/')}/schema", query={"cursor": cursor, "limit": limit}))
 
     def list_quality(

@@ -13,6 +13,7 @@ from sqlalchemy import Engine
 
 from catalog.database import transaction
 from catalog.openlineage.places import key_of, own_namespace, place, placer
+from catalog.openlineage.schemas import RUN, facet_schemas
 from catalog.openlineage.values import Name
 from catalog.queries.rows import Direction
 from catalog.sql import statement
@@ -178,7 +179,8 @@ def facets(engine: Engine, subject: Literal["DATASET", "PROCESS", "RUN"], id: UU
     """The facets of a dataset (by all its names), a process, or a run, by name: of each the newest."""
     with transaction(engine) as cursor:
         if subject == "RUN":
-            rows = statement("openlineage_run_facets").execute(cursor, {"run_id": id}).fetchall()
+            said = statement("openlineage_run_facets").execute(cursor, {"run_id": id})
+            rows = [{**row, "modelled": _is_modelled(row["name"], row["content"])} for row in said]
         else:
             rows = (
                 statement("openlineage_facets_of")
@@ -232,6 +234,12 @@ def quality(engine: Engine, dataset_id: UUID, limit: int = 100) -> Quality:
         tests = statement("openlineage_assertions_of").execute(cursor, parameters).fetchall()
         measured = statement("openlineage_metrics_of").execute(cursor, parameters).fetchall()
     return Quality(tuple(Assertion(**row) for row in tests), tuple(Metrics(**row) for row in measured))
+
+
+def _is_modelled(name: str, content: Mapping[str, Any]) -> bool:
+    """Of a facet of a run; those of others were looked at when they were stored."""
+    known = facet_schemas()[RUN].get(name)
+    return known is not None and known.describes(content["_schemaURL"])
 
 
 def _own(cursor: Cursor[Any], organisation: UUID) -> str:

@@ -28,17 +28,23 @@ def complete(
     """Keep the completions that the events tell of, and have Dagster told of what they published.
 
     A run completes once, by the first event that says so and is no history; what it is found out later to have written
-    is told of then. Told are processes and datasets that Dagster knows by a key, and none of other names. Runs below
-    one of ours are told of by that.
+    is told of then. One that turns out to have ended otherwise has not completed. Told are processes and datasets that
+    Dagster knows by a key, and none of other names. Runs below one of ours are told of by that.
 
     runs: the documents of the runs that the events are of. new_versions: those that were not there before.
     """
     done = dict(_completed(runs))
     said = _said(events, processes)
     rows = [{**row, "historical": said[key]} for key, row in done.items() if key in said]
-    if not rows and not (done and new_versions):
+    ended = {(each["run"], each["job"]) for each in runs.values() if "ended" in each}
+    otherwise = [_event_key(key) for key in sorted(ended - done.keys())]
+    if not rows and not otherwise and not (done and new_versions):
         return
     lock_reports(cursor)
+    if otherwise:
+        statement("openlineage_uncompleted").execute(
+            cursor, {"organisation": organisation, "completions": otherwise}
+        )
     kept = statement("openlineage_completions").execute(
         cursor, {"organisation": organisation, "completions": jsonb(rows)}
     )
@@ -64,7 +70,7 @@ def _completed(runs: Mapping[UUID, Document]) -> Iterator[tuple[Key, dict[str, A
         yield (
             key,
             {
-                "event_key": "/".join(("openlineage", *key)),
+                "event_key": _event_key(key),
                 "run_id": run_id,
                 "process_id": document["job"],
                 "run": document["run"],
@@ -72,6 +78,10 @@ def _completed(runs: Mapping[UUID, Document]) -> Iterator[tuple[Key, dict[str, A
                 "partition_key": (nominal or {}).get("nominalStartTime", ""),
             },
         )
+
+
+def _event_key(key: Key) -> str:
+    return "/".join(("openlineage", *key))
 
 
 def _said(events: Iterable[AnyEvent], processes: Mapping[Name, UUID]) -> dict[Key, bool]:

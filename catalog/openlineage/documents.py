@@ -16,7 +16,7 @@ from catalog.openlineage.places import Place
 from catalog.openlineage.values import Dataset, EventType, Facets, JobEvent, Name, RunEvent
 
 Document = dict[str, Any]
-_ENDS = {EventType.COMPLETE, EventType.FAIL, EventType.ABORT}
+_ENDS = (EventType.COMPLETE, EventType.ABORT, EventType.FAIL)  # of those at the same time the last one stands
 _OF_RUNS = ("parent", "nominalTime", "errorMessage", "externalQuery", "processing_engine", "jobDependencies")
 _OF_DATASETS = ("version", "lifecycleStateChange", "storage")
 _OF_OUTPUTS = ("schema",)
@@ -98,7 +98,7 @@ def merged(one: Document, other: Document) -> Document:
         together["times"] = sorted({*one.get("times", ()), *other.get("times", ())})[-_MOST_TIMES:]
     ends = [document["ended"] for document in (one, other) if "ended" in document]
     if ends:
-        together["ended"] = max(ends)
+        together["ended"] = max(ends, key=_end)
     if "historical" in one and "historical" in other:
         together["historical"] = True
     return together
@@ -149,6 +149,9 @@ def _use(uses: dict[str, Any], dataset: Dataset, stamp: list[str], ids: Ids, mor
     place = ids.place(dataset.name)
     facets = _kept(dataset.facets, (*_OF_DATASETS, *more), stamp)
     facets |= _kept(dataset.use, ("inputStatistics", "outputStatistics", "subset"), stamp)
+    path = dataset.facets["path"].content.get("value") if more and "path" in dataset.facets else None
+    if isinstance(path, str):  # as adapters say where it was written
+        facets["path"] = [*stamp, path]
     if place.version is not None:
         facets["place"] = [*stamp, [place.version, place.partition]]
     use = {"at": stamp[0], "facets": facets}
@@ -204,3 +207,7 @@ def _newest(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
 
 def _stamp(said: list[Any]) -> tuple[str, str]:
     return said[0], said[1]
+
+
+def _end(said: list[Any]) -> tuple[str, int, str]:
+    return said[0], _ENDS.index(EventType(said[2])), said[1]

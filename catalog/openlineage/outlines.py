@@ -50,11 +50,12 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A version that a run which has completed wrote: of a dataset, by a name's id."""
+    """A version that a run which has completed wrote: of a dataset, by a name's id. path: where, if it said so."""
 
     name_id: str
     tag: str
     at: str
+    path: str | None
     row_count: int | None
     byte_size: int | None
     file_count: int
@@ -181,6 +182,7 @@ def versions(document: Document) -> list[Written]:
                 name_id=target,
                 tag=version.get("datasetVersion") or _tag(document, ended[0]),
                 at=ended[0],
+                path=_content(facets, "path"),
                 row_count=_whole(statistics.get("rowCount")),
                 byte_size=_whole(statistics.get("size")),
                 file_count=_whole(statistics.get("fileCount")) or 0,

@@ -225,7 +225,7 @@ def _refuse_values(facet: str, content: Mapping[str, Any], path: Path) -> None:
 
 def _time(text: str, place: str, received_at: datetime) -> datetime:
     try:
-        at = datetime.fromisoformat(text).astimezone(UTC)
+        at = _moment(text).astimezone(UTC)
     except (ValueError, OverflowError) as error:
         raise InvalidEvent(f"{text} is no time that there is: {error}", place) from error
     if at < EARLIEST:
@@ -235,6 +235,17 @@ def _time(text: str, place: str, received_at: datetime) -> datetime:
     if at > received_at + _AHEAD:
         raise InvalidEvent(f"{text} lies in the future: set the clock of the machine that sent it", place)
     return at
+
+
+def _moment(text: str) -> datetime:
+    """The time, as RFC 3339 has it: `t` and `z` may be small, and a minute may have a leap second."""
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        plain = text.upper()
+        if plain[16:19] != ":60":
+            return datetime.fromisoformat(plain)
+        return datetime.fromisoformat(f"{plain[:16]}:59{plain[19:]}") + timedelta(seconds=1)
 
 
 def _kind_of(value: object) -> str:

@@ -134,19 +134,25 @@ def _formats() -> dict[str, Any]:
 
 
 def _deepest(errors: Iterable[ValidationError]) -> ValidationError:
-    """Of alternatives that all fail, the one that comes furthest is what was meant."""
+    """Of alternatives that all fail, that of the stated `type` is what was meant, else the one that comes furthest."""
 
     def alternatives(error: ValidationError) -> Iterator[ValidationError]:
         branches = getattr(error.kind, "context", None)
         if not branches:
             yield error
             return
-        for branch in branches:
+        meant = [branch for branch in branches if not any(map(_is_other_type, branch))]
+        for branch in meant or [filter(_is_other_type, branch) for branch in branches]:
             for inner in branch:
                 yield from alternatives(inner)
 
     found = [inner for error in errors for inner in alternatives(error)]
     return max(found, key=lambda error: (len(_path(error)), _missing(error) is not None))
+
+
+def _is_other_type(error: ValidationError) -> bool:
+    kinds = (ValidationErrorKind.Constant, ValidationErrorKind.Enum)
+    return isinstance(error.kind, kinds) and error.instance_path[-1:] == ["type"]
 
 
 def _path(error: ValidationError) -> tuple[str | int, ...]:

@@ -22,8 +22,8 @@ Row = dict[str, Any]
 _TAG = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{8}")
 _FILES = re.compile(r"(file|s3|s3a|s3n|gs|hdfs|abfss?|wasbs?)://")
 _OF_RUNS = """
-SELECT dataset_version_id, dataset_id, version_tag, produced_by_run_id, produced_at, row_count, byte_size, file_count,
-       schema_hash, format
+SELECT dataset_version_id, dataset_id, version_tag, path, produced_by_run_id, produced_at, row_count, byte_size,
+       file_count, schema_hash, format
 FROM catalog.dataset_version
 WHERE produced_by_run_id = ANY (%s) AND idempotency_key LIKE 'openlineage/%%'
 """
@@ -41,6 +41,7 @@ FROM catalog.dataset_name named
 WHERE name_id = ANY (%s)
 """
 _COMPARED = (
+    "path",
     "produced_by_run_id",
     "produced_at",
     "row_count",
@@ -117,7 +118,7 @@ def _row(organisation: UUID, run_id: UUID, version: Written, place: Mapping[str,
         "dataset_version_id": identity,
         "dataset_id": place["dataset_id"],
         "version_tag": version.tag,
-        "path": _location(place["namespace"], place["name"]),
+        "path": version.path or _location(place["namespace"], place["name"]),
         "format": version.format or "unknown",
         "row_count": version.row_count,
         "byte_size": version.byte_size,
@@ -154,6 +155,8 @@ def _since(rows: Sequence[Row], changed: Sequence[Row], gone: Sequence[Row]) -> 
 
 def _location(namespace: str, name: str) -> str:
     """Where files of the dataset are, '' for what is no files."""
+    if _FILES.match(name):
+        return name
     if namespace == "file":
         return f"file://{name}" if name.startswith("/") else ""
     if _FILES.match(namespace):

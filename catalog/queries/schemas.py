@@ -10,7 +10,7 @@ from sqlalchemy import Engine
 
 from catalog.database import transaction
 from catalog.records import Column
-from catalog.schema import SchemaChange, classify
+from catalog.schema import SchemaChange, classify, schema_hash
 from catalog.sql import statement
 from catalog.versions import columns_of
 
@@ -24,25 +24,29 @@ ORDER BY schema_hash, column_order
 
 @dataclass(frozen=True, slots=True)
 class SchemaRow:
-    """A schema from the version on that brought it; change: against the one before, None for the first."""
+    """A schema from the version on that brought it; change: against the one before, None for the first.
+
+    version_id, tag: None for a schema that was said of the dataset and that no version has, as of one only read.
+    """
 
     schema_hash: str
     columns: tuple[Column, ...]
     since: datetime
-    version_id: UUID
-    tag: str
+    version_id: UUID | None
+    tag: str | None
     partition: str | None
     change: SchemaChange | None
 
 
 def schema_history(
-    engine: Engine, dataset_id: UUID, *, before: tuple[datetime, UUID] | None = None, limit: int = 50
+    engine: Engine, dataset_id: UUID, *, before: tuple[datetime, str] | None = None, limit: int = 50
 ) -> list[SchemaRow]:
-    """Changes of a dataset's schema by its published versions, the newest first, those before (time, version id)."""
+    """Changes of a dataset's schema, the newest first, those before `place_in` of a row."""
     parameters = {
         "dataset_id": dataset_id,
         "before_at": before and before[0],
-        "before_id": before and before[1],
+        "before_place": before and before[1],
+        "none": schema_hash(()),
         "limit": limit,
     }
     with transaction(engine) as cursor:
@@ -53,7 +57,7 @@ def schema_history(
         SchemaRow(
             schema_hash=row["schema_hash"],
             columns=columns[row["schema_hash"]],
-            since=row["produced_at"],
+            since=row["since"],
             version_id=row["dataset_version_id"],
             tag=row["tag"],
             partition=row["partition_key"] or None,
@@ -63,6 +67,11 @@ def schema_history(
         )
         for row in rows
     ]
+
+
+def place_in(row: SchemaRow) -> tuple[datetime, str]:
+    """The row's place in the history."""
+    return row.since, str(row.version_id or row.schema_hash)
 
 
 def schema_columns(cursor: Cursor[Any], dataset_id: UUID, hashes: set[str]) -> dict[str, tuple[Column, ...]]:

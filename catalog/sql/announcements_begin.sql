@@ -3,7 +3,7 @@
 WITH waiting AS MATERIALIZED (
     SELECT *
     FROM catalog.announcement
-    WHERE organisation_id = %(organisation)s AND state <> 'TOLD'
+    WHERE organisation_id = %(organisation)s
     ORDER BY at, event_key
     LIMIT %(limit)s
 )

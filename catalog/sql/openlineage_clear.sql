@@ -11,8 +11,7 @@ WITH place AS MATERIALIZED (
     DELETE FROM catalog.pointer_move USING place
     WHERE pointer_move.dataset_id = place.dataset_id AND partition_key = '' AND pointer_move.moved_at >= place.since
 ), pointer AS (
-    UPDATE catalog.published_pointer SET dataset_version_id = NULL, generation = 0
-    FROM place
+    DELETE FROM catalog.published_pointer USING place
     WHERE published_pointer.dataset_id = place.dataset_id AND partition_key = ''
 ), gone AS MATERIALIZED (
     SELECT dataset_version_id

@@ -1,6 +1,5 @@
 -- From the events of the run themselves, which keep all of them.
-SELECT DISTINCT ON (facet.name) facet.name, facet.content, event.event_time AS at,
-       facet.content ->> '_schemaURL' LIKE 'https://openlineage.io/spec/facets/%' AS modelled
+SELECT DISTINCT ON (facet.name) facet.name, facet.content, event.event_time AS at
 FROM catalog.openlineage_run run
 JOIN catalog.process USING (process_id)
 JOIN catalog.run_event event

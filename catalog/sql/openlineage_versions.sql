@@ -8,6 +8,7 @@ WITH item AS MATERIALIZED (
     )
 ), known AS (
     UPDATE catalog.dataset_version known SET
+        path = item.path,
         format = item.format,
         row_count = item.row_count,
         byte_size = item.byte_size,
@@ -34,6 +35,7 @@ WHERE NOT EXISTS (
 )
 ORDER BY dataset_version_id
 ON CONFLICT (dataset_id, version_tag, partition_key) DO UPDATE SET
+    path = excluded.path,
     format = excluded.format,
     row_count = excluded.row_count,
     byte_size = excluded.byte_size,

@@ -46,3 +46,51 @@ BEGIN ATOMIC
       AND waiting.valid_from <= at AND (waiting.valid_to IS NULL OR waiting.valid_to > at);
 END;
 CREATE INDEX process_dependency_process ON catalog.process_dependency (process_id);
+
+-- What waits to be told of is there, and what has been told is not: a state says no more. With it goes the index of those
+-- that wait.
+ALTER TABLE catalog.announcement DROP COLUMN state;
+CREATE INDEX announcement_waiting ON catalog.announcement (at);
+
+-- As before, without that state.
+CREATE OR REPLACE FUNCTION catalog.archivable_runs(
+    of_organisation uuid, before timestamptz, first timestamptz, last timestamptz
+) RETURNS TABLE (run_id uuid, start_ts timestamptz) LANGUAGE sql STABLE AS $$
+    WITH cold AS MATERIALIZED (
+        SELECT run.run_id, run.start_ts, run.process_id
+        FROM catalog.process_run run
+        WHERE run.organisation_id = of_organisation
+          AND run.start_ts >= first
+          AND run.start_ts < least(last, before)
+          AND coalesce(run.end_ts, run.start_ts) < before
+          AND (run.status NOT IN ('RUNNING', 'QUEUED', 'HELD') OR run.start_ts < before - interval '1 year')
+          AND NOT EXISTS (
+              SELECT
+              FROM catalog.run_attempt live
+              WHERE live.run_id = run.run_id AND live.state = 'RUNNING' AND live.lock_key IS NOT NULL
+          )
+    ), kept AS MATERIALIZED (
+        SELECT newest.run_id
+        FROM (SELECT DISTINCT process_id FROM cold) process
+        CROSS JOIN LATERAL (
+            (SELECT run.run_id
+             FROM catalog.process_run run
+             WHERE run.process_id = process.process_id
+             ORDER BY run.start_ts DESC, run.run_id DESC
+             LIMIT 1)
+            UNION ALL
+            (SELECT run.run_id
+             FROM catalog.process_run run
+             WHERE run.process_id = process.process_id AND run.status = 'SUCCESS'
+             ORDER BY run.start_ts DESC, run.run_id DESC
+             LIMIT 1)
+        ) newest
+        UNION ALL
+        SELECT event.run_id
+        FROM catalog.announcement
+        JOIN catalog.reported_event event USING (organisation_id, event_key)
+        WHERE announcement.organisation_id = of_organisation
+          AND event.run_id IS NOT NULL
+    )
+    SELECT cold.run_id, cold.start_ts FROM cold WHERE cold.run_id NOT IN (SELECT kept.run_id FROM kept)
+$$;

@@ -15,7 +15,7 @@ from catalog.database import transaction
 from catalog.records import CheckStatus, DatasetRecord, ProcessRecord, Technology
 from catalog.registry import register
 from catalog.sla.tick import evaluate
-from tests.catalog.api.conftest import OTHER, Ask, put
+from tests.catalog.api.conftest import OTHER, Ask, put, run_event
 
 
 def got(client: TestClient, path: str, **params: Any) -> Any:
@@ -77,6 +77,34 @@ def test_tells_how_the_schema_changed(reader: TestClient, run_id: UUID) -> None:
     assert [column["name"] for column in newest["columns"]] == ["id", "delay", "carrier"]
     assert first["change"] is None
     assert first["tag"] == "first"
+
+
+def test_a_version_without_columns_is_no_change_of_the_schema(ask: Ask, reader: TestClient) -> None:
+    reporter = ask(Permission.REPORT)
+
+    def told(day: int, role: str, name: str, *columns: str) -> None:
+        schema = {
+            "_producer": "https://example.com/producer",
+            "_schemaURL": "https://openlineage.io/spec/facets/1-1-1/SchemaDatasetFacet.json",
+            "fields": [{"name": each, "type": "int"} for each in columns],
+        }
+        facets = {"schema": schema} if columns else {}
+        event = run_event(at=datetime(2026, 3, day, tzinfo=UTC))
+        event[role] = [{"namespace": "db", "name": name, "facets": facets}]
+        assert reporter.post("/api/v1/lineage", json=event).status_code == 200
+
+    told(1, "outputs", "out", "a")
+    told(2, "outputs", "out")
+    told(3, "outputs", "out", "a")
+    told(4, "outputs", "out", "a", "b")
+    last, first = all_of(reader, "dataset/db%23out/schema", limit=1)
+    assert (first["since"][:10], last["since"][:10]) == ("2026-03-01", "2026-03-04")
+    assert last["change"] == {"compatible": ["column b (int) was added"], "breaking": []}
+    told(1, "inputs", "source", "a")
+    told(2, "inputs", "source", "a", "b")
+    rows = all_of(reader, "dataset/db%23source/schema", limit=1)
+    assert [[column["name"] for column in row["columns"]] for row in rows] == [["a", "b"], ["a"]]
+    assert [row["version_id"] for row in rows] == [None, None]
 
 
 def test_tells_of_checks(reader: TestClient, catalog: Engine, run_id: UUID) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gzip
 import json
+import socket
 from dataclasses import replace
+from urllib.parse import urlsplit
 from uuid import UUID
 
 import pytest
@@ -18,6 +20,7 @@ from catalog.api import bodies
 from catalog.api.limits import Limits
 from catalog.database import engine_for
 from tests.catalog.api.conftest import Ask, run_event
+from tests.catalog.api.serving import served
 
 PROBLEM = "application/problem+json"
 
@@ -141,6 +144,22 @@ def test_refuses_bodies(reporter: TestClient, body: bytes, headers: dict[str, st
     )
     assert answer.status_code == status, answer.text
     assert answer.headers["content-type"] == PROBLEM
+
+
+@pytest.mark.parametrize("path", ["lineage", "lineage/batch", "run_event", "dataset/register"])
+def test_reads_json_alone(admin: TestClient, path: str) -> None:
+    answer = admin.post(f"/api/v1/{path}", content=b"{}", headers={"Content-Type": "text/plain"})
+    assert answer.status_code == 415, answer.text
+    assert answer.json()["errors"][0]["field"] == "header.content-type"
+
+
+def test_who_sends_too_much_hears_why(app: FastAPI) -> None:
+    with served(app) as address, socket.create_connection(("127.0.0.1", urlsplit(address).port)) as client:
+        size = 3 * bodies.LARGEST
+        head = b"POST /api/v1/lineage HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: %d\r\n\r\n"
+        client.sendall(head % size)
+        client.sendall(b" " * size)
+        assert client.recv(100).startswith(b"HTTP/1.1 413 ")
 
 
 def test_unpacks_members_one_after_the_other() -> None:

@@ -45,6 +45,23 @@ def test_becomes_active_when_approved(admin: TestClient) -> None:
         assert admin.post(f"{path}/{word}", json=body).status_code == 409
 
 
+def test_repeats_no_password_to_anybody(admin: TestClient, catalog: Engine) -> None:
+    asked = {**ASKED, "description": "see jdbc:db2://bob:hunter2@host"}
+    answers = [admin.post("/api/v1/dataset/register", json=asked, headers={"Idempotency-Key": "a"})]
+    path = f"/api/v1/registration/{answers[0].json()['registration_id']}"
+    answers += [
+        admin.post("/api/v1/dataset/register", json=asked, headers={"Idempotency-Key": "a"}),
+        admin.get(path),
+        admin.post(f"{path}/approve", json={}),
+    ]
+    for answer in answers:
+        assert "bob:***@host" in answer.text
+        assert "hunter2" not in answer.text
+    with transaction(catalog) as cursor:
+        kept = cursor.execute("SELECT answer FROM catalog.answered_request").fetchall()
+    assert "hunter2" not in str(kept)
+
+
 def test_stays_a_draft_when_rejected(admin: TestClient) -> None:
     registration = admin.post("/api/v1/dataset/register", json=ASKED).json()
     path = f"/api/v1/registration/{registration['registration_id']}/reject"

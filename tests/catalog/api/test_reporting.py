@@ -158,6 +158,33 @@ def test_stores_the_good_part_of_a_batch(reporter: TestClient, catalog: Engine) 
         assert reporter.get(f"/api/v1/run/{event['run']['runId']}").status_code == 200
 
 
+@pytest.mark.parametrize("deep", [b'{"a":' * 2000 + b"1" + b"}" * 2000, b'{"a": ' + b"9" * 6000 + b"}"])
+def test_stores_the_rest_of_a_batch_of_which_a_member_cannot_be_read(
+    reporter: TestClient, deep: bytes
+) -> None:
+    good = [run_event(outputs=('a "quoted", [odd] \\',)), run_event()]
+    texts = [json.dumps(good[0]).encode(), deep, b"5", json.dumps(good[1]).encode()]
+    headers = {"Content-Type": "application/json"}
+    body = b" [" + b" , ".join(texts) + b"]\n"
+    answer = reporter.post("/api/v1/lineage/batch", content=body, headers=headers)
+    assert answer.status_code == 200, answer.text
+    assert [each["index"] for each in answer.json()["failed_events"]] == [1, 2]
+    assert answer.json()["summary"]["successful"] == 2
+    for event in good:
+        assert reporter.get(f"/api/v1/run/{event['run']['runId']}").status_code == 200
+    for broken in (body[:-2], body + b"x", body.replace(b" , ", b" ,, ", 1), b"{" + body + b"}"):
+        refused = reporter.post("/api/v1/lineage/batch", content=broken, headers=headers)
+        assert refused.status_code == 400, refused.text
+
+
+def test_of_a_name_that_is_there_twice_the_last_counts(reporter: TestClient) -> None:
+    event = run_event()
+    body = json.dumps(event).replace('"eventType"', '"eventType": "FAIL", "eventType"')
+    headers = {"Content-Type": "application/json"}
+    assert reporter.post("/api/v1/lineage", content=body, headers=headers).json()["result"] == "STORED"
+    assert reporter.post("/api/v1/lineage", json=event).json()["result"] == "REPEATED"
+
+
 def test_keeps_a_run_to_itself(ask: Ask, app: FastAPI, catalog: Engine) -> None:
     run = uuid4()
     client = ask(Permission.REPORT)

@@ -92,6 +92,42 @@ def test_a_run_is_in_the_state_that_its_events_come_to_in_any_order(engine, kind
     assert len(found.attempts) == 1
 
 
+@pytest.mark.parametrize(
+    ("ends", "state"),
+    [
+        ([("COMPLETE", 0), ("FAIL", 1)], RunState.FAILED),
+        ([("FAIL", 0), ("COMPLETE", 1)], RunState.SUCCESS),
+        ([("COMPLETE", 1), ("FAIL", 1)], RunState.FAILED),
+        ([("COMPLETE", 1), ("ABORT", 1)], RunState.TERMINATED),
+        ([("COMPLETE", 0), ("FAIL", 1), ("COMPLETE", 2)], RunState.SUCCESS),
+    ],
+)
+@pytest.mark.parametrize("namespace", ["airflow", "AUTOSYS"])
+def test_a_run_that_completes_and_fails_ends_the_same_in_any_order(engine, ends, state, namespace):
+    # Made before, as the id of a scheduler's job is made up.
+    tell(engine, run_event("COMPLETE", run="first", outputs=["a"], namespace=namespace, minutes=-9))
+    events = [run_event(kind, minutes=minutes, outputs=["a"], namespace=namespace) for kind, minutes in ends]
+    found = []
+    for order in permutations(events):
+        run = len(found)
+        tell(engine, *({**each, "run": {"runId": uuid(f"{run}")}} for each in order))
+        for each in order:
+            tell(engine, {**each, "run": {"runId": uuid(f"{run}/singly")}})
+        for name in (f"{run}", f"{run}/singly"):
+            assert report(engine, name).state is state
+            told = {key: contents(engine)[key] for key in ("versions", "published", "completions", "to tell")}
+            found.append({key: sum(uuid(name) in repr(row) for row in rows) for key, rows in told.items()})
+    assert all(each == found[0] for each in found), found
+    assert (found[0]["completions"] == 1) == (state is RunState.SUCCESS)
+
+
+def test_what_nobody_wrote_after_all_has_no_pointer(engine):
+    tell(engine, run_event("COMPLETE", outputs=["a"]))
+    tell(engine, run_event("FAIL", outputs=["a"], minutes=1))
+    found = contents(engine)
+    assert (found["versions"], found["moves"], found["published"]) == ([], [], [])
+
+
 def test_why_a_run_failed_and_whose_it_was(engine):
     parent = facet(run={"runId": uuid("dag")}, job={"namespace": "airflow", "name": "dag"})
     error = facet(message="no such table", programmingLanguage="SQL")
@@ -202,6 +238,32 @@ def test_tests_and_measures_are_kept_the_later_of_what_a_run_says(engine):
     assert [(each.row_count, each.byte_size, each.columns) for each in found.metrics] == [
         (13, 5, {"id": {"nullCount": 0}})
     ]
+
+
+def test_a_count_that_is_no_count_hides_nothing_else(engine):
+    metrics = facet(rowCount=2**70, bytes=5, columnMetrics={})
+    tell(engine, run_event(inputs=[dataset("a", use={"inputFacets": {"dataQualityMetrics": metrics}})]))
+    (found,) = asking.quality(engine, located(engine, "a")).metrics
+    assert (found.row_count, found.byte_size) == (None, 5)
+
+
+def test_a_version_is_where_the_run_says_that_it_wrote(engine):
+    tell(
+        engine,
+        run_event(run=1, outputs=[dataset("a", path=facet(value="s3://lake/a/v7"))]),
+        run_event(run=2, outputs=[dataset("s3://lake/b/v8", namespace="S3")]),
+    )
+    where = {row[1]: row[3] for row in contents(engine)["versions"]}
+    assert where == {"db#a": "s3://lake/a/v7", "S3#s3://lake/b/v8": "s3://lake/b/v8"}
+
+
+def test_all_facets_of_a_use_are_there(engine):
+    read = {"inputFacets": {"icebergScanReport": facet(snapshotId=1), "inputStatistics": facet(rowCount=3)}}
+    tell(engine, run_event("START", inputs=[dataset("a", use=read)], outputs=["b"]))
+    written = {"outputFacets": {"icebergCommitReport": facet(snapshotId=2)}}
+    tell(engine, run_event("COMPLETE", outputs=[dataset("b", use=written)], minutes=1))
+    found = {each.key: each.facets for each in asking.run_datasets(engine, UUID(uuid(1)))}
+    assert found == {"db#a": read["inputFacets"], "db#b": written["outputFacets"]}
 
 
 @pytest.mark.parametrize("order", list(permutations(range(4))))

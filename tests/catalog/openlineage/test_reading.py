@@ -178,3 +178,32 @@ def test_the_digest_is_that_of_the_content():
     again = json.loads(json.dumps(dict(reversed(EVENT.items()))))
     assert parse(again).digest == parse(EVENT).digest
     assert parse(changed(["eventType"], "FAIL")).digest != parse(EVENT).digest
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        ("2026-03-01t04:00:00z", "2026-03-01T04:00:00+00:00"),
+        ("2016-12-31T23:59:60Z", "2017-01-01T00:00:00+00:00"),
+        ("2016-12-31t23:59:60.5+00:00", "2017-01-01T00:00:00.500000+00:00"),
+        ("2026-03-01T04:00:00.123456789Z", "2026-03-01T04:00:00.123456+00:00"),
+    ],
+)
+def test_times_are_read_as_rfc_3339_has_them(said, meant):
+    assert parse({**EVENT, "eventTime": said}).at.isoformat() == meant
+
+
+@pytest.mark.parametrize(
+    ("condition", "field"),
+    [
+        ({"type": "partition", "partitions": 5}, "partitions"),
+        ({"type": "partition"}, "partitions"),
+        ({"type": "compare", "left": {"type": "literal", "value": 3}}, "left.value"),
+        ({"type": "what", "partitions": []}, "type"),
+    ],
+)
+def test_of_alternatives_the_one_that_is_meant_is_to_blame(condition, field):
+    subset = {"inputFacets": {"subset": facet(inputCondition=condition)}}
+    with pytest.raises(InvalidEvent) as refused:
+        parse(run_event(inputs=[dataset("a", use=subset)]))
+    assert refused.value.field == f"inputs[0].inputFacets.subset.inputCondition.{field}"

@@ -24,7 +24,7 @@ _SPEC = "https://openlineage.io/spec/facets/"
 _NAMES = st.sampled_from(["a", "b", "c", "d", "e"])
 _JOBS = st.sampled_from(["load", "report"])
 _MINUTES = st.integers(0, 6)
-_ENDS = {0: "COMPLETE", 1: "FAIL", 2: "COMPLETE"}  # by run: one that both completes and fails is no run
+_KINDS = st.sampled_from(["START", "COMPLETE", "COMPLETE", "FAIL", "ABORT", None])
 
 
 def _facet(schema: str, **content: Any) -> dict[str, Any]:
@@ -89,11 +89,10 @@ def streams(draw: st.DrawFn) -> list[dict[str, Any]]:
         elif kind == "dataset":
             found.append(dataset_event(dataset(draw(_NAMES), **draw(_FACETS)), draw(_MINUTES)))
         else:
-            run = draw(st.integers(0, 2))
             found.append(
                 run_event(
-                    draw(st.sampled_from(["START", _ENDS[run], None])),
-                    run=run,
+                    draw(_KINDS),
+                    run=draw(st.integers(0, 2)),
                     job=draw(_JOBS),
                     minutes=draw(_MINUTES),
                     inputs=draw(_DATASETS),
