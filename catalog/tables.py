@@ -532,7 +532,6 @@ class Announcement(Base):
     at: Mapped[datetime]
     run_id: Mapped[UUID | None]
     version_id: Mapped[UUID | None] = _to("dataset_version.dataset_version_id")
-    state: Mapped[str]
     changed_at: Mapped[datetime]
 
 
@@ -901,7 +900,6 @@ class AlertMessage(Base):
     message_id: Mapped[UUID] = _key()
     organisation_id: Mapped[UUID] = _to("organisation.organisation_id")
     alert_id: Mapped[UUID | None] = _to("alert.alert_id")
-    dataset_id: Mapped[UUID | None] = _to("dataset.dataset_id")
     destination: Mapped[str]
     address: Mapped[str]
     purpose: Mapped[str]
@@ -952,12 +950,12 @@ class SlaPromise(Base):
 
     __tablename__ = "sla_promise"
     promise_id: Mapped[UUID] = _key()
-    organisation_id: Mapped[UUID] = _to("organisation.organisation_id")
+    organisation_id: Mapped[UUID]
     sla_id: Mapped[UUID] = mapped_column(ForeignKey("catalog.sla.sla_id", ondelete="CASCADE"))
     kind: Mapped[str]
     ordinal: Mapped[int]
-    dataset_id: Mapped[UUID | None] = _to("dataset.dataset_id")
-    process_id: Mapped[UUID | None] = _to("process.process_id")
+    dataset_id: Mapped[UUID | None]
+    process_id: Mapped[UUID | None]
     definition: Mapped[Json]
     state: Mapped[str]
     since: Mapped[datetime]
@@ -979,7 +977,7 @@ class SlaPromise(Base):
     waits_for: Mapped[str | None]
     waits_for_id: Mapped[UUID | None]
     waits_minutes: Mapped[float | None]
-    incident_id: Mapped[UUID | None] = _to("incident.incident_id")
+    incident_id: Mapped[UUID | None]
 
 
 class SlaHabit(Base):
@@ -998,8 +996,8 @@ class SlaChange(Base):
     __tablename__ = "sla_change"
     change_id: Mapped[int] = mapped_column(BigInteger, primary_key=True)
     organisation_id: Mapped[UUID]
-    dataset_id: Mapped[UUID | None] = _to("dataset.dataset_id")
-    process_id: Mapped[UUID | None] = _to("process.process_id")
+    dataset_id: Mapped[UUID | None]
+    process_id: Mapped[UUID | None]
     kind: Mapped[str]
     ordinal: Mapped[int]
     state: Mapped[str]
@@ -1020,8 +1018,8 @@ class SlaOutcome(Base):
     ordinal: Mapped[int] = mapped_column(primary_key=True)
     deadline: Mapped[datetime] = mapped_column(primary_key=True)
     organisation_id: Mapped[UUID]
-    dataset_id: Mapped[UUID | None] = _to("dataset.dataset_id")
-    process_id: Mapped[UUID | None] = _to("process.process_id")
+    dataset_id: Mapped[UUID | None]
+    process_id: Mapped[UUID | None]
     partition_key: Mapped[str]
     outcome: Mapped[str]
     arrived_at: Mapped[datetime | None]
@@ -1067,16 +1065,16 @@ class Happening(Base):
 
     __tablename__ = "happening"
     happening_id: Mapped[int] = mapped_column(BigInteger, primary_key=True)
-    organisation_id: Mapped[UUID] = _to("organisation.organisation_id")
+    organisation_id: Mapped[UUID]
     transaction_id: Mapped[int] = mapped_column(BigInteger)
     kind: Mapped[str]
     severity: Mapped[str]
     subject_type: Mapped[str]
     subject: Mapped[str]
-    dataset_id: Mapped[UUID | None] = _to("dataset.dataset_id")
-    process_id: Mapped[UUID | None] = _to("process.process_id")
+    dataset_id: Mapped[UUID | None]
+    process_id: Mapped[UUID | None]
     owners: Mapped[list[str]]
-    incident_id: Mapped[UUID | None] = _to("incident.incident_id")
+    incident_id: Mapped[UUID | None]
     at: Mapped[datetime]
     noticed_at: Mapped[datetime]
     facts: Mapped[Json]

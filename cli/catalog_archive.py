@@ -46,19 +46,18 @@ def archive(
     process's newest run and newest success, and runs that have not ended.
     """
     from catalog.database import connect
-    from catalog.retention import HOT, cold
-    from catalog.retention import archive as move
+    from catalog.retention import HOT, archive_everywhere, cold_everywhere
     from cli.launching import dagster_instance, progress
     from jobs.dagster_log import prune
 
     before = datetime.now(UTC) - HOT
     with dagster_instance() as instance:
         if dry_run:
-            waiting = cold(connect())
+            waiting = cold_everywhere(connect())
             pruned = prune(instance, before, dry_run=True)
         else:
             with progress("archiving") as tell:
-                done = move(connect(), tell=tell)
+                done = archive_everywhere(connect(), tell=tell)
             with progress("pruning Dagster's event log"):
                 pruned = prune(instance, before)
     if as_json:
@@ -211,6 +210,7 @@ def _tell(done: Archived) -> None:
         (done.late, "runs of which something was heard after they were archived are up to date there"),
         (done.merged, "small files of the archive were put together"),
         (done.outbox, "messages that nobody fetched were deleted from the outbox"),
+        (done.alerts, "alerts that were over for 400 days were deleted"),
         (done.dropped, "empty partitions were dropped"),
     ):
         if count:

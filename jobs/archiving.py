@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import dagster as dg
 
 from catalog.database import connect
-from catalog.retention import HOT, ArchivingElsewhere, archive
+from catalog.retention import HOT, ArchivingElsewhere, archive_everywhere
 from jobs.dagster_log import prune
 
 
@@ -14,13 +14,17 @@ def archive_and_prune(context: dg.OpExecutionContext) -> None:
     """Both may be stopped anywhere; the next run goes on."""
     found: dict[str, dg.MetadataValue] = {}
     try:
-        done = archive(connect(), tell=context.log.info)
+        done = archive_everywhere(connect(), tell=context.log.info)
     except ArchivingElsewhere as elsewhere:
         context.log.warning(str(elsewhere))
     else:
         counts = {f"archived {kind.folder}": rows for kind, rows in done.rows.items()}
         counts |= {"files": done.files, "bytes": done.byte_size, "runs heard of late": done.late}
-        counts |= {"partitions made": done.made, "partitions dropped": done.dropped}
+        counts |= {
+            "partitions made": done.made,
+            "partitions dropped": done.dropped,
+            "alerts deleted": done.alerts,
+        }
         found |= {name: dg.MetadataValue.int(count) for name, count in counts.items()}
     pruned = prune(context.instance, datetime.now(UTC) - HOT)
     found["pruned events of Dagster"] = dg.MetadataValue.int(pruned.events)

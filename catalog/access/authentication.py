@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import Engine
 
-from catalog.access.admitted import admit, admitted
+from catalog.access.admitted import admit, admitted, refuse
 from catalog.access.callers import (
     EVERY_DOMAIN,
     ROLES,
@@ -122,8 +122,10 @@ def _service(engine: Engine, token: Presented) -> Caller:
     row = _row(engine, _SERVICE, token)
     now = datetime.now(UTC)
     if row["revoked_at"] is not None:
+        refuse(token.digest)
         raise Unauthenticated(f"the token of the service {row['name']} was revoked")
     if row["expires_at"] <= now:
+        refuse(token.digest)
         raise Unauthenticated(
             f"the token of the service {row['name']} expired at {row['expires_at']:%Y-%m-%d %H:%MZ}"
         )
@@ -133,7 +135,7 @@ def _service(engine: Engine, token: Presented) -> Caller:
     caller = Caller(
         f"service:{row['name']}", CallerKind.SERVICE, row["organisation_id"], row["organisation"], (grant,)
     )
-    admit(token.digest, caller)
+    admit(token.digest, caller, row["expires_at"])
     return caller
 
 

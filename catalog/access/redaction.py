@@ -45,6 +45,7 @@ _QUOTED = (
     re.compile(r"(?P<keep>\b(?:DETAIL|CONTEXT|LINE \d+): ).*"),
     re.compile(r"(?P<keep>\[(?:SQL|parameters): ).*?(?=\]\s*(?:\n|$))", re.DOTALL),
 )
+_VALUE = re.compile(r"(?<!\w)'.*?'(?!\w)|\"[^\"]*\"")
 
 
 class Redacted(logging.Formatter):
@@ -56,10 +57,7 @@ class Redacted(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """The line, or lines, of a record."""
-        text = self._wrapped.format(record)
-        for pattern in _QUOTED:
-            text = pattern.sub(lambda found: found["keep"] + _HIDDEN, text)
-        return redacted(text)
+        return redacted(_unquoted(self._wrapped.format(record)))
 
 
 def redact_logs(*loggers: str) -> None:
@@ -77,9 +75,21 @@ def redacted(text: str) -> str:
     return text
 
 
+def without_values(text: str) -> str:
+    """The first line of what a program said went wrong, redacted, with `***` in place of the values that it quotes."""
+    first = next(iter(text.strip().splitlines()), "")
+    return _VALUE.sub(f"'{_HIDDEN}'", redacted(_unquoted(first)))
+
+
 def has_secrets(text: str) -> bool:
     """Whether there is anything to hide; of JSON text, whether there may be."""
     return any(pattern.search(text) for pattern in _possible(text))
+
+
+def _unquoted(text: str) -> str:
+    for pattern in _QUOTED:
+        text = pattern.sub(lambda found: found["keep"] + _HIDDEN, text)
+    return text
 
 
 def _possible(text: str) -> Iterator[re.Pattern[str]]:

@@ -1,4 +1,7 @@
-"""The lineage graph as it is now, read page by page: datasets, processes, and edges between them and their columns."""
+"""The lineage graph as it is now, read page by page: datasets, processes, and edges between them and their columns.
+
+It is for tools elsewhere: without passwords, wherever they stand.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from uuid import UUID
 from psycopg import Cursor
 from sqlalchemy import Engine
 
+from catalog.access.redaction import scrubbed
 from catalog.database import transaction
 
 PAGE = 2000  # rows at a time: what is in memory at once, and what one statement elsewhere carries
@@ -120,7 +124,7 @@ def _named(cursor: Rows, part: Part, by: str, ids: Sequence[UUID]) -> list[dict[
 
 
 def _node(row: dict[str, Any]) -> Node:
-    return Node(row["id"], row["properties"])
+    return Node(row["id"], scrubbed(row["properties"]))
 
 
 def _edge(row: dict[str, Any]) -> Edge:
@@ -129,7 +133,7 @@ def _edge(row: dict[str, Any]) -> Edge:
         source=Entity(row.get("source_type", "DATASET"), row["source_id"]),
         target=Entity(row.get("target_type", "DATASET"), row["target_id"]),
         role=row["role"],
-        properties=row["properties"],
+        properties=scrubbed(row["properties"]),
         source_field=row.get("source_field"),
         target_field=row.get("target_field"),
         target_name=row.get("target_name_id"),

@@ -9,7 +9,6 @@ from uuid import UUID
 import networkx as nx
 from sqlalchemy import Engine
 
-from catalog.access.redaction import redacted
 from catalog.model.graph import Edge, Part, edges, nodes, snapshot
 
 
@@ -54,14 +53,14 @@ def _add_column_edge(graph: nx.MultiDiGraph[str], edge: Edge) -> None:
 
 
 def _flat(properties: Mapping[str, Any]) -> dict[str, Any]:
-    """GraphML has no lists, and XML no control characters; passwords stay here."""
+    """GraphML has no lists, and XML no control characters."""
     return {name: _plain(value) for name, value in properties.items()}
 
 
 def _plain(value: object) -> object:
     if isinstance(value, list):
         return ", ".join(str(_plain(each)) for each in value)
-    return "".join(filter(_is_xml, redacted(value))) if isinstance(value, str) else value
+    return "".join(filter(_is_xml, value)) if isinstance(value, str) else value
 
 
 def _is_xml(character: str) -> bool:

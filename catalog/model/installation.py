@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import Connection, Engine, Inspector
@@ -49,7 +50,12 @@ def install(engine: Engine, schema: str | None = None) -> Installed:
         _refuse_views(inspector, schema)
         there = _names(inspector, schema)
         standing = [table for table in in_schema(schema) if table.name in there]
-        problems = [each for table in standing for each in _columns_wrong(inspector, table, schema)]
+        problems = [
+            each
+            for table in standing
+            for wrong in (_columns_wrong, _indexes_elsewhere)
+            for each in wrong(inspector, table, schema)
+        ]
         version = _version(connection, schema) if ddl.VERSION_TABLE in there else None
         if version not in (None, _expected()):
             problems.append(f"the version record says {version}, and this is {_expected()}")
@@ -63,7 +69,7 @@ def install(engine: Engine, schema: str | None = None) -> Installed:
             if table.name not in there:
                 _run(connection, ddl.create_table(table, engine.dialect))
                 created.append(table.name)
-            known = _index_names(inspector, table, schema) if table.name in there else set()
+            known = _indexes(inspector, table, schema) if table.name in there else {}
             for index, statement in zip(
                 sorted(str(each.name) for each in table.indexes),
                 ddl.create_indexes(table, engine.dialect),
@@ -93,7 +99,7 @@ def drop(engine: Engine, schema: str | None = None) -> tuple[str, ...]:
 
 
 def verify(engine: Engine, schema: str | None = None) -> Verified:
-    """Compare tables, columns, lengths, keys, indexes and the version record with the model. Raises TargetRefused."""
+    """Compare tables, columns, keys, indexes and the version record with the model. Raises TargetRefused."""
     with said_by(engine), engine.connect() as connection:
         inspector = sa.inspect(connection)
         there = _names(inspector, schema)
@@ -103,7 +109,8 @@ def verify(engine: Engine, schema: str | None = None) -> Verified:
                 problems.append(f"{table.name} is missing")
                 continue
             problems += _columns_wrong(inspector, table, schema)
-            problems += _indexes_wrong(inspector, table, schema)
+            problems += _indexes_elsewhere(inspector, table, schema)
+            problems += _indexes_missing(inspector, table, schema)
         version = _version(connection, schema) if ddl.VERSION_TABLE in there else None
         if version != _expected():
             problems.append(f"the version record says {version or 'nothing'}, and this is {_expected()}")
@@ -140,11 +147,18 @@ def _columns_wrong(inspector: Inspector, table: sa.Table, schema: str | None) ->
         if stored is None:
             yield f"{table.name}.{column.name} is missing"
             continue
+        if _sort(stored["type"]) is not _sort(column.type):
+            yield f"{table.name}.{column.name} is {stored['type']}, and not {column.type.compile(inspector.dialect)}"
+            continue
         length, wanted = getattr(stored["type"], "length", None), getattr(column.type, "length", None)
         if wanted is not None and length is not None and length < wanted:
             yield f"{table.name}.{column.name} holds {length} characters, and {wanted} are needed"
         if stored.get("nullable") is False and column.nullable:
             yield f"{table.name}.{column.name} has to be filled, and need not be"
+        if stored.get("nullable") is True and not column.nullable:
+            yield f"{table.name}.{column.name} need not be filled, and has to be"
+        if column.server_default is not None and not stored.get("default"):
+            yield f"{table.name}.{column.name} has no default"
     key = [
         name.lower() for name in inspector.get_pk_constraint(table.name, schema=schema)["constrained_columns"]
     ]
@@ -153,15 +167,35 @@ def _columns_wrong(inspector: Inspector, table: sa.Table, schema: str | None) ->
         yield f"{table.name} has the primary key ({', '.join(key)}), not ({wanted_key})"
 
 
-def _indexes_wrong(inspector: Inspector, table: sa.Table, schema: str | None) -> Iterator[str]:
-    known = _index_names(inspector, table, schema)
+def _sort(kind: sa.types.TypeEngine[Any]) -> type:
+    """What a column of this type holds, whichever of a database's types it is."""
+    stored = kind.impl if isinstance(kind, sa.TypeDecorator) else kind
+    sorts = (sa.String, sa.DateTime, sa.Integer, sa.Numeric)
+    return next((each for each in sorts if isinstance(stored, each)), type(stored))
+
+
+def _indexes_missing(inspector: Inspector, table: sa.Table, schema: str | None) -> Iterator[str]:
+    known = _indexes(inspector, table, schema)
     for index in sorted(str(each.name) for each in table.indexes):
         if index not in known:
             yield f"{table.name} has no index {index}"
 
 
-def _index_names(inspector: Inspector, table: sa.Table, schema: str | None) -> set[str]:
-    return {str(index["name"]).lower() for index in inspector.get_indexes(table.name, schema=schema)}
+def _indexes_elsewhere(inspector: Inspector, table: sa.Table, schema: str | None) -> Iterator[str]:
+    """Those that have the names of the model's, and other columns."""
+    known = _indexes(inspector, table, schema)
+    for index in sorted(table.indexes, key=lambda each: str(each.name)):
+        columns, wanted = known.get(str(index.name)), [column.name for column in index.columns]
+        if columns not in (None, wanted):
+            yield f"{index.name} of {table.name} is of {', '.join(columns)}, and not of {', '.join(wanted)}"
+
+
+def _indexes(inspector: Inspector, table: sa.Table, schema: str | None) -> dict[str, list[str]]:
+    """The columns of each index of the table that is there, by its name."""
+    return {
+        str(index["name"]).lower(): [str(column).lower() for column in index["column_names"]]
+        for index in inspector.get_indexes(table.name, schema=schema)
+    }
 
 
 def _version(connection: Connection, schema: str | None) -> str | None:

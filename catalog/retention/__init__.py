@@ -1,6 +1,17 @@
-"""How long things stay: 90 days in the tables, then in the archive's Parquet files, and their daily sums for ever."""
+"""How long things stay: 90 days in the tables, then in the archive's Parquet files, and their daily sums for ever.
 
-from catalog.retention.archiving import HOT, Archived, Cold, archive, cold
+Alerts stay for 400 days after they are over.
+"""
+
+from catalog.retention.archiving import (
+    HOT,
+    Archived,
+    Cold,
+    archive,
+    archive_everywhere,
+    cold,
+    cold_everywhere,
+)
 from catalog.retention.files import ArchiveUnavailable
 from catalog.retention.past import PastEvent, PastRun, archived_events, events, runs
 from catalog.retention.registry import ArchivingElsewhere, Kind
@@ -15,8 +26,10 @@ __all__ = [
     "PastEvent",
     "PastRun",
     "archive",
+    "archive_everywhere",
     "archived_events",
     "cold",
+    "cold_everywhere",
     "events",
     "runs",
 ]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -11,8 +12,10 @@ import psycopg
 from psycopg import Cursor
 from sqlalchemy import Engine
 
+from catalog.access.grants import organisations
+from catalog.acting import Acting, acting_for
 from catalog.database import transaction
-from catalog.identity import organisation_id
+from catalog.identity import organisation_id, organisation_named
 from catalog.locks import alone
 from catalog.retention.files import Archive
 from catalog.retention.late import drop_repeated_events, leave_late_runs, restore_late_runs
@@ -24,9 +27,10 @@ from catalog.sql import statement
 from settings import settings
 
 HOT = timedelta(days=90)
+TOLD = timedelta(days=400)  # that alerts stay when they are over: a year can be compared with the one before
 AT_ONCE = 100_000  # runs or events of a piece
 MONTHS_AHEAD = 4  # of partitions that stand ready, this month's included
-_OUTBOX_AT_ONCE = 10_000
+_DELETED_AT_ONCE = 10_000
 _CHOSEN = """
 CREATE TEMPORARY TABLE chosen_run (run_id uuid, start_ts timestamptz) ON COMMIT DROP;
 CREATE TEMPORARY TABLE chosen_event (event_time timestamptz, content_hash text, organisation_id uuid) ON COMMIT DROP;
@@ -49,7 +53,7 @@ class Archived:
 
     rows: archived, by kind. files: written and kept. merged: small files that are now part of others. late: runs of
     which something was said after they were archived, and that are up to date now. made, dropped: partitions. outbox:
-    messages that nobody fetched in all that time.
+    messages that nobody fetched in all that time. alerts: that are over for longer than `TOLD`, deleted.
     """
 
     rows: dict[Kind, int] = field(default_factory=dict)
@@ -60,6 +64,7 @@ class Archived:
     made: int = 0
     dropped: int = 0
     outbox: int = 0
+    alerts: int = 0
 
     def add(self, files: Sequence[KeptFile]) -> None:
         """Count these files and their rows."""
@@ -67,6 +72,44 @@ class Archived:
             self.rows[file.kind] = self.rows.get(file.kind, 0) + file.row_count
             self.files += 1
             self.byte_size += file.byte_size
+
+    def include(self, other: Archived) -> None:
+        """Add what another pass came to."""
+        for kind, rows in other.rows.items():
+            self.rows[kind] = self.rows.get(kind, 0) + rows
+        for each in fields(self):
+            if each.name != "rows":
+                setattr(self, each.name, getattr(self, each.name) + getattr(other, each.name))
+
+
+def cold_everywhere(engine: Engine) -> list[Cold]:
+    """What `archive_everywhere` would archive now, by kind and month, of one organisation after the other."""
+    found = cold(engine)
+    for other in _others(engine):
+        with acting_for(other):
+            found += cold(engine)
+    return found
+
+
+def archive_everywhere(engine: Engine, *, tell: Callable[[str], None] = lambda _: None) -> Archived:
+    """Do as `archive` for every organisation of the catalog, the settings' own first.
+
+    One that another process is at is left to it. Raises what `archive` raises for the settings' own.
+    """
+    done = archive(engine, tell=tell)
+    for other in _others(engine):
+        with acting_for(other), suppress(ArchivingElsewhere):
+            done.include(archive(engine, tell=tell))
+    return done
+
+
+def _others(engine: Engine) -> list[Acting]:
+    """The platform at work for each of the other organisations."""
+    return [
+        Acting(organisation_named(name), name, "platform", signs=True)
+        for name in organisations(engine)
+        if name != settings().organisation
+    ]
 
 
 def cold(engine: Engine, *, now: datetime | None = None, hot: timedelta = HOT) -> list[Cold]:
@@ -86,7 +129,8 @@ def archive(
 
     Rows leave the tables in the transaction that makes their files count, when these are whole and on the disk: killed
     anywhere, every row is in one place, and the next pass goes on. Makes the partitions of the months ahead, drops
-    those that are empty, and deletes messages of the outbox that are as old.
+    those that are empty, and deletes messages of the outbox that are as old. Alerts that are over for longer than
+    `TOLD` go with all that was told of them.
 
     Args:
         engine: the catalog.
@@ -114,7 +158,8 @@ def archive(
             for moved in _pieces(engine, files, each, before, hot):
                 done.add(moved)
         done.merged = merge_small(engine, files, before, AT_ONCE)
-        done.outbox = _empty_outbox(engine, before)
+        done.outbox = _delete(engine, "outbox", before)
+        done.alerts = _forget_alerts(engine, _before(now, TOLD))
         done.dropped = _drop_partitions(engine, before)
         sweep(engine, files)
     return done
@@ -198,12 +243,19 @@ def _drop_partitions(engine: Engine, before: datetime) -> int:
     return int(row["dropped"]) if row else 0
 
 
-def _empty_outbox(engine: Engine, before: datetime) -> int:
-    parameters = {"organisation": organisation_id(), "before": before, "most": _OUTBOX_AT_ONCE}
+def _forget_alerts(engine: Engine, before: datetime) -> int:
+    alerts = _delete(engine, "alerts", before)
+    for left in ("digests", "happenings", "incidents"):
+        _delete(engine, left, before)
+    return alerts
+
+
+def _delete(engine: Engine, what: str, before: datetime) -> int:
+    parameters = {"organisation": organisation_id(), "before": before, "most": _DELETED_AT_ONCE}
     deleted = 0
     while True:
         with transaction(engine) as cursor:
-            count = statement("archive_outbox").execute(cursor, parameters).rowcount
+            count = statement(f"archive_{what}").execute(cursor, parameters).rowcount
         deleted += count
-        if count < _OUTBOX_AT_ONCE:
+        if count < _DELETED_AT_ONCE:
             return deleted

@@ -25,6 +25,7 @@ from settings import settings
 
 LIMIT = 100
 _DIGITS = 32  # hexadecimal, of a UUID
+_TIME = pa.timestamp("us", tz="UTC")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,7 @@ class PastRun:
     external_run: str | None
     root_dagster_run_id: str | None
     parent_run_id: UUID | None
+    log_location: str | None
     historical: bool
     location: str | None
 
@@ -74,6 +76,7 @@ def runs(
     state: RunState | None = None,
     since: datetime | None = None,
     until: datetime | None = None,
+    before: tuple[datetime, UUID] | None = None,
     limit: int = LIMIT,
 ) -> list[PastRun]:
     """Runs by the time of their start, the newest first, at most `limit`.
@@ -86,14 +89,22 @@ def runs(
         state: that are, or ended, in this state.
         since: that started then or later.
         until: that started before.
+        before: that come after the run with this start and id.
         limit: how many at most.
 
     Raises ArchiveUnavailable when the storage refuses.
     """
     scope = _Scope(process, run, since, until, limit)
-    with transaction(engine) as cursor:
-        found = statement("past_runs").execute(cursor, {**scope.parameters, "state": state}).fetchall()
     wanted = scope.conditions + [pc.field("status") == state] * (state is not None)
+    parameters = {**scope.parameters, "state": state, "before_at": None, "before_id": None}
+    if before is not None:
+        at, run_id = before
+        parameters |= {"before_at": at, "before_id": run_id}
+        start = pc.field("start_ts")
+        same = start == pa.scalar(at, _TIME)
+        wanted.append((start < pa.scalar(at, _TIME)) | (same & (pc.field("run_id") > str(run_id))))
+    with transaction(engine) as cursor:
+        found = statement("past_runs").execute(cursor, parameters).fetchall()
     rows = _with_archive(engine, Kind.RUN, found, scope, wanted, _archived_run) if archived else found
     return [_run(row) for row in rows]
 
@@ -162,10 +173,9 @@ class _Scope:
 
     def times(self, column: str) -> list[pc.Expression]:
         """The column lies in the time that is asked for."""
-        kind = pa.timestamp("us", tz="UTC")
         return [
-            pc.field(column) >= pa.scalar(self.since, kind),
-            pc.field(column) < pa.scalar(self.until, kind),
+            pc.field(column) >= pa.scalar(self.since, _TIME),
+            pc.field(column) < pa.scalar(self.until, _TIME),
         ]
 
 
@@ -223,10 +233,12 @@ def _merged(
         if len(found) >= scope.limit and found[scope.limit - 1][kind.time] > file.last_ts:
             break  # this file, and all that follow, have older rows only
         there = seen(engine, archive.read(file.location, where=expression))
-        newest = there.take(pc.sort_indices(there, [(kind.time, "descending")])[: scope.limit])
+        order = [(kind.time, "descending"), (identity, "ascending")]
+        newest = there.take(pc.sort_indices(there, order)[: scope.limit])
         rows = [read(row, file.location) for row in newest.to_pylist()]
         found += [row for row in rows if (row[identity], row[kind.time]) not in known]
-        found.sort(key=lambda row: (row[kind.time], str(row[identity])), reverse=True)
+        found.sort(key=lambda row: str(row[identity]))
+        found.sort(key=lambda row: row[kind.time], reverse=True)
     return found[: scope.limit]
 
 
@@ -243,6 +255,7 @@ def _archived_run(row: dict[str, Any], location: str) -> dict[str, Any]:
         "external_run": json.loads(row["facets_json"]).get("external_run"),
         "root_dagster_run_id": row["root_dagster_run_id"],
         "parent_run_id": row["parent_run_id"] and UUID(row["parent_run_id"]),
+        "log_location": row["log_location"],
         "historical": row["historical"],
         "location": location,
     }
@@ -276,6 +289,7 @@ def _run(row: Mapping[str, Any]) -> PastRun:
         external_run=row["external_run"],
         root_dagster_run_id=row["root_dagster_run_id"],
         parent_run_id=row["parent_run_id"],
+        log_location=row["log_location"],
         historical=row["historical"],
         location=row["location"],
     )

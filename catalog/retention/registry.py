@@ -16,11 +16,10 @@ from sqlalchemy import Engine
 
 from catalog.database import transaction
 from catalog.errors import CatalogError
-from catalog.identity import organisation_id
+from catalog.identity import organisation, organisation_id
 from catalog.retention.files import Archive
 from catalog.retention.rows import bounds
 from catalog.sql import statement
-from settings import settings
 
 EVER = (datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC))
 
@@ -99,7 +98,7 @@ def write(
     """
     file_id = uuid4()
     stamp = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{file_id.hex[:8]}"
-    location = f"{quote(settings().organisation, safe='')}/{kind.folder}/month={month:%Y-%m}/{stamp}.parquet"
+    location = f"{quote(organisation(), safe='')}/{kind.folder}/month={month:%Y-%m}/{stamp}.parquet"
     with transaction(engine) as entering:
         entering.execute(_ENTER, [file_id, organisation_id(), kind, month, location])
     seen = _Seen(kind.time)

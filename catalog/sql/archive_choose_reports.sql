@@ -10,7 +10,6 @@ WHERE organisation_id = %(organisation)s
       SELECT FROM catalog.announcement
       WHERE announcement.organisation_id = event.organisation_id
         AND announcement.event_key = event.event_key
-        AND announcement.state <> 'TOLD'
   )
 ORDER BY at, event_key
 LIMIT %(most)s

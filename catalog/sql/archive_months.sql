@@ -15,7 +15,6 @@ WHERE organisation_id = %(organisation)s AND run_id IS NULL AND at < %(before)s
       SELECT FROM catalog.announcement
       WHERE announcement.organisation_id = event.organisation_id
         AND announcement.event_key = event.event_key
-        AND announcement.state <> 'TOLD'
   )
 GROUP BY 2
 ORDER BY 1, 2

@@ -7,5 +7,5 @@ WHERE organisation_id = %(organisation)s
   AND (%(lower)s::uuid IS NULL OR run_id BETWEEN %(lower)s AND %(upper)s)
   AND event_time >= %(since)s
   AND event_time < %(until)s
-ORDER BY event_time DESC, content_hash DESC
+ORDER BY event_time DESC, content_hash
 LIMIT %(most)s

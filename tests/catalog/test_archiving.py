@@ -18,14 +18,26 @@ from hypothesis import strategies as st
 from sqlalchemy import Engine
 
 from catalog import queries
+from catalog.access.grants import add_organisation
+from catalog.acting import Acting, acting_for
 from catalog.database import transaction
-from catalog.identity import organisation_id
+from catalog.identity import organisation_id, organisation_named
 from catalog.ingestion import ingest
 from catalog.locks import alone
 from catalog.pins import resolve
 from catalog.publishing import publish
 from catalog.records import InputRequest, RunState
-from catalog.retention import ArchiveUnavailable, ArchivingElsewhere, Kind, archive, cold, events, runs
+from catalog.retention import (
+    ArchiveUnavailable,
+    ArchivingElsewhere,
+    Kind,
+    archive,
+    archive_everywhere,
+    cold,
+    cold_everywhere,
+    events,
+    runs,
+)
 from catalog.run_events import RunEvent
 from catalog.runs import attempt, record_inputs
 from settings import PROJECT_ROOT, settings
@@ -49,7 +61,7 @@ def nights(process: str, *days: int, state: RunState = RunState.SUCCESS) -> list
 def told(engine: Engine) -> None:
     """Dagster has been told of everything."""
     with engine.begin() as connection:
-        connection.execute(sa.text("UPDATE catalog.announcement SET state = 'TOLD'"))
+        connection.execute(sa.text("DELETE FROM catalog.announcement"))
 
 
 def count(engine: Engine, table: str) -> int:
@@ -146,9 +158,7 @@ def test_a_living_attempt_stays_however_old(catalog: Engine) -> None:
 def test_what_dagster_is_yet_to_be_told_of_stays(engine: Engine) -> None:
     ingest(engine, [said("LOAD", RunState.SUCCESS, OLD, outputs=(output(),)), *nights("LOAD", 2)])
     with engine.begin() as connection:
-        connection.execute(
-            sa.text("UPDATE catalog.announcement SET state = 'TOLD' WHERE subject_type = 'PROCESS'")
-        )
+        connection.execute(sa.text("DELETE FROM catalog.announcement WHERE subject_type = 'PROCESS'"))
     archive(engine)
     assert len(runs(engine, archived=False)) == 2
 
@@ -361,6 +371,27 @@ def test_partitions_with_rows_of_another_organisation_stay(
     with estate.connect() as connection:
         counted = sa.text("SELECT count(*) FROM catalog.process_run WHERE organisation_id <> :other")
         assert connection.scalar(counted, other) == 2
+
+
+def test_every_organisation_is_archived_for_itself(estate: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    add_organisation(estate, "another", by="test")
+    another = Acting(organisation_named("another"), "another", "user:test")
+    with acting_for(another):
+        ingest(estate, nights("LOAD", 300, 200, 2))
+        told(estate)
+    waiting, own = (
+        sum(each.rows for each in found if each.kind is Kind.RUN)
+        for found in (cold_everywhere(estate), cold(estate))
+    )
+    assert waiting == own + 2
+
+    assert archive_everywhere(estate).rows[Kind.RUN] == own + 2
+    with acting_for(another):
+        places = [run.location for run in runs(estate)]
+        assert places[0] is None
+        assert [str(place).startswith("another/runs/") for place in places[1:]] == [True, True]
+    assert not any(str(run.location).startswith("another/") for run in runs(estate))
+    assert archive_everywhere(estate).files == 0
 
 
 def test_who_is_changing_a_row_is_not_disturbed(estate: Engine) -> None:

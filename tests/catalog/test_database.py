@@ -44,7 +44,7 @@ def test_head_is_the_newest_migration():
 
 def test_many_may_migrate_at_once(engine):
     with transaction(engine) as cursor:
-        cursor.execute("DROP SCHEMA catalog CASCADE")
+        cursor.execute("DROP SCHEMA catalog, openlineage_core CASCADE")
     assert revision(engine) is None
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(lambda _: migrate(engine), range(4)))

@@ -11,7 +11,7 @@ from sqlalchemy import Engine
 from catalog.errors import UnknownRun
 from catalog.ingestion import ingest
 from catalog.records import RunState
-from catalog.retention import archive, archived_events, events, runs, visible
+from catalog.retention import PastRun, archive, archived_events, events, runs, visible
 from catalog.retention.files import Archive
 from tests.catalog.test_archiving import nights, told
 
@@ -125,3 +125,21 @@ def test_a_file_that_is_replaced_while_it_is_read_is_read_in_its_new_place(
     monkeypatch.setattr(visible, "kept", outdated)
     assert runs(years) == expected
     assert calls == 2
+
+
+def test_pages_go_on_after_a_run_though_others_began_at_the_same_time(years: Engine) -> None:
+    every = runs(years, process="AUTOSYS/LOAD")
+    for size in (1, 5):
+        paged: list[PastRun] = []
+        while some := runs(
+            years,
+            process="AUTOSYS/LOAD",
+            before=(paged[-1].started_at, paged[-1].run_id) if paged else None,
+            limit=size,
+        ):
+            paged += some
+        assert paged == every
+    [one] = runs(years, run=str(every[-1].run_id))
+    last = UUID(int=2**128 - 1)
+    assert runs(years, process="AUTOSYS/LOAD", before=(one.started_at, UUID(int=0))) == [one]
+    assert runs(years, process="AUTOSYS/LOAD", before=(one.started_at, last)) == []

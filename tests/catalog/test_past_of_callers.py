@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from uuid import UUID, uuid4
 
 import pytest
@@ -17,6 +18,7 @@ from catalog.database import transaction
 from catalog.errors import UnknownRun
 from catalog.retention import archive, events, runs
 from catalog.runs import attempt
+from settings import settings
 from tests.catalog.access.conftest import acting_of
 from tests.catalog.archiving import later
 from tests.catalog.conftest import DATASETS, PROCESSES
@@ -92,3 +94,40 @@ def test_an_archived_run_is_served_to_whom_it_may_be_without_the_words_of_its_fa
     with transaction(catalog) as cursor:
         [row] = cursor.execute("SELECT object FROM catalog.audit_entry WHERE action = 'READ'").fetchall()
     assert row["object"] == "mart/delays"
+
+
+def test_the_runs_of_a_process_are_listed_with_those_that_are_archived(
+    catalog: Engine, old: dict[str, UUID]
+) -> None:
+    def ask(**given: object) -> tuple[list[str], str | None, str]:
+        answer = client.get("/api/v1/process/mart/delays/runs", params=given)
+        assert answer.status_code == 200, answer.text
+        page = answer.json()
+        return [row["run_id"] for row in page["items"]], page["next"], answer.text
+
+    token = issue_service_token(catalog, "reader", [Permission.READ], domain="mart", by="test")
+    with TestClient(create_app(catalog), headers={"Authorization": f"Bearer {token}"}) as client:
+        hot, _, _ = ask()
+        every, _, text = ask(archived=True)
+        first, cursor, _ = ask(archived=True, limit=1)
+        second, last, _ = ask(archived=True, limit=1, cursor=cursor)
+        none, _, _ = ask(archived=True, state="SUCCESS")
+        other = client.get("/api/v1/process/mart/report/runs", params={"archived": True})
+    assert every == [*hot, str(old["mart/delays"])] == [*first, *second]
+    assert (last, none) == (None, [])
+    assert "ann@example.com" not in text
+    assert str(old["mart/delays"]) not in other.text
+
+
+def test_an_archive_that_cannot_be_read_is_no_fault_of_whoever_asks(
+    catalog: Engine, old: dict[str, UUID], caplog: pytest.LogCaptureFixture
+) -> None:
+    place = Path(settings().archive_location)
+    place.rename(place.with_name("elsewhere"))
+    token = issue_service_token(catalog, "reader", [Permission.READ], by="test")
+    with TestClient(create_app(catalog), headers={"Authorization": f"Bearer {token}"}) as client:
+        for path in (f"run/{old['mart/delays']}", "process/mart/delays/runs?archived=true"):
+            answer = client.get(f"/api/v1/{path}")
+            assert answer.status_code == 503, answer.text
+            assert "parquet" not in answer.text
+    assert "is not there. The catalog counts on it" in caplog.text

@@ -1,5 +1,7 @@
 """The audit trail: complete, signed, and never changed."""
 
+from datetime import UTC, datetime, timedelta
+
 import psycopg
 import pytest
 
@@ -9,9 +11,14 @@ from catalog.access.callers import Permission, Role
 from catalog.acting import acting_for
 from catalog.database import transaction
 from catalog.errors import Forbidden
-from catalog.identity import organisation_named
+from catalog.identity import organisation_id, organisation_named
+from catalog.openlineage.renaming import alias
+from catalog.pins import pin, unpin
+from catalog.publishing import publish
 from catalog.records import DatasetRecord
 from catalog.registry import register
+from catalog.rollback import rollback
+from catalog.sla.outages import plan_outage
 from tests.catalog.access.conftest import acting_of
 
 
@@ -71,6 +78,46 @@ def test_a_registration_and_its_review_are_noted(two):
     found = [entry for entry in entries(two) if entry.object_type == "DATASET_REGISTRATION"]
     assert [entry.subject for entry in found] == ["user:bob", "user:ann"]
     assert found[0].detail["status"] == ["PENDING", "APPROVED"]
+
+
+def test_what_people_decide_about_data_is_noted(two, draft):
+    publish(two, None, [draft("mart/report", tag="one")])
+    publish(two, None, [draft("mart/report", tag="two", generation=1)])
+    at = datetime(2026, 12, 5, tzinfo=UTC)
+    known = len(entries(two))
+    with acting_for(acting_of("default", "user:ann")):
+        pin(two, "mart/report", "one", by="user:ann", reason="it is right")
+        unpin(two, "mart/report", by="user:ann")
+        rollback(two, "mart/report", None, "one", by="user:ann", reason="the other is wrong")
+        plan_outage(two, "mart/*", at, at + timedelta(hours=1), "the cluster moves", "user:ann")
+    alias(two, organisation_id(), "mart/report", "db#report", by="user:ann", reason="so it is called")
+    found = list(reversed(entries(two)))[known:]
+    assert [entry.object_type for entry in found] == [
+        "DATASET_PIN",
+        "DATASET_PIN",
+        "POINTER_MOVE",
+        "PLANNED_OUTAGE",
+        "DATASET_NAME_CHANGE",
+    ]
+    assert {entry.subject for entry in found[:4]} == {"user:ann"}
+    assert entries(two, object_name="mart/report")[:3] == list(reversed(found[:3]))
+    assert found[1].detail["unpinned_by"] == [None, "user:ann"]
+    assert found[4].detail["changed_by"] == "user:ann"
+
+
+def test_who_is_at_an_alert_is_noted(two):
+    with acting_for(acting_of("default", "user:ann")), transaction(two) as cursor:
+        cursor.execute(
+            "INSERT INTO catalog.alert (alert_id, organisation_id, subject_type, subject, dataset_id, owners, kind, "
+            "severity, state, at, opened_at, facts, hit, round, happenings) "
+            "SELECT gen_random_uuid(), organisation_id, 'DATASET', full_name, dataset_id, '{}', 'LATE', 'ERROR', "
+            "'OPEN', now(), now(), '{}', '{}', 0, 1 FROM catalog.dataset WHERE full_name = 'mart/report'"
+        )
+        cursor.execute("UPDATE catalog.alert SET round = 1")
+        cursor.execute("UPDATE catalog.alert SET state = 'ACKNOWLEDGED', acknowledged_by = 'user:ann'")
+    [noted] = [entry for entry in entries(two) if entry.object_type == "ALERT"]
+    assert (noted.subject, noted.object) == ("user:ann", "mart/report")
+    assert noted.detail["acknowledged_by"] == [None, "user:ann"]
 
 
 @pytest.mark.parametrize(

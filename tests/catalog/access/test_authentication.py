@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from jwt.algorithms import ECAlgorithm, RSAAlgorithm
 
 from catalog.access import grants, tokens
-from catalog.access.authentication import caller_of
+from catalog.access.authentication import caller_of, known_caller
 from catalog.access.callers import CallerKind, Permission, Role
 from catalog.access.errors import AccessRefused, IssuerUnavailable, Unauthenticated
 from catalog.access.issuers import DevelopmentIssuer, OpenIdIssuer, issuer
@@ -76,6 +76,52 @@ def test_an_expired_token_is_refused(engine):
         cursor.execute("UPDATE catalog.service_token SET expires_at = now() - interval '1 s'")
     with pytest.raises(Unauthenticated, match="expired"):
         caller_of(engine, None, token)
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """Seconds that pass when a test says so, for what remembers services that were let in."""
+    passed = [1000.0]
+    monkeypatch.setattr("catalog.access.admitted.time.monotonic", lambda: passed[0])
+    return passed
+
+
+@pytest.mark.parametrize("change", ["revoked_at = now()", "expires_at = now() - interval '1 s'"])
+def test_a_token_that_has_ended_elsewhere_ends_here_however_often_it_is_sent(engine, clock, change):
+    token = tokens.issue_service_token(engine, "airflow", [Permission.READ], by="test")
+    caller_of(engine, None, token)
+    with transaction(engine) as cursor:
+        cursor.execute(f"UPDATE catalog.service_token SET {change}")  # noqa: S608
+    clock[0] += 1
+    assert known_caller(token) is None  # so that this one asks
+    with pytest.raises(Unauthenticated):
+        caller_of(engine, None, token)
+    for _ in range(5):
+        assert known_caller(token) is None
+        clock[0] += 0.05
+
+
+def test_a_service_is_let_in_unasked_for_two_seconds_at_most(engine, clock):
+    token = tokens.issue_service_token(engine, "airflow", [Permission.READ], by="test")
+    caller_of(engine, None, token)
+    let_in = []
+    for _ in range(100):
+        let_in.append(known_caller(token) is not None)
+        clock[0] += 0.03
+    asked = let_in.index(False)
+    assert asked >= 33  # a second
+    assert any(let_in[asked:])  # while that one asks
+    assert not any(let_in[67:])
+
+
+def test_a_service_is_not_let_in_beyond_the_end_of_its_token(engine, clock):
+    token = tokens.issue_service_token(
+        engine, "airflow", [Permission.READ], lifetime=timedelta(seconds=0.5), by="test"
+    )
+    caller_of(engine, None, token)
+    assert known_caller(token) is not None
+    clock[0] += 0.5
+    assert known_caller(token) is None
 
 
 def test_a_service_has_one_token_and_a_reason_to_have_it(engine):

@@ -1,9 +1,10 @@
 """What answers hide from whom."""
 
 import copy
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
+from pydantic_core import to_jsonable_python
 
 from catalog import queries
 from catalog.access.audit import entries
@@ -13,11 +14,13 @@ from catalog.access.redaction import redacted
 from catalog.acting import acting_for
 from catalog.api.showing import shown, shown_whole
 from catalog.database import transaction
+from catalog.openlineage import Result, asking
 from catalog.publishing import publish
 from catalog.queries import to_json
 from catalog.records import Check, CheckResult, CheckStatus, DatasetRecord, ProcessRecord, Technology
 from catalog.registry import register
 from tests.catalog.access.conftest import SECRETS, SQL, STATISTICS, acting_of, caller, service
+from tests.catalog.openlineage.said import ingest, run_event, uuid
 
 CONSUMER = caller(Role.DATA_CONSUMER)
 LOCATION = "file:/warehouse/crm/people/v9"
@@ -348,3 +351,27 @@ def test_masking_asks_the_database_once(people, monkeypatch):
     shown = seen(people, CONSUMER, page)
     assert [item["location"] for item in shown["items"][:3]] == [MASK, "x", "x"]
     assert len(asked) == 1
+
+
+def test_a_facet_of_a_run_is_of_the_spec_by_its_name_and_version_and_not_by_its_address(two):
+    def named(schema: str, **content):
+        url = f"https://openlineage.io/spec/facets/{schema}.json#/$defs/{schema.partition('/')[2]}"
+        return {"_producer": "https://example.com", "_schemaURL": url, **content}
+
+    parent = {"run": {"runId": uuid(5)}, "job": {"namespace": "a", "name": "b"}}
+    facets = {
+        "plan": named("1-0-0/PlanRunFacet", plan=SQL),
+        "parent": named("9-0-0/ParentRunFacet", **parent, query=SQL),
+        "processing_engine": named("1-1-1/ProcessingEngineRunFacet", version="3.5.1", name="spark"),
+    }
+    assert [each.result for each in ingest(two, run_event(run="told", run_facets=facets))] == [Result.STORED]
+    with acting_for(acting_of("default")):
+        found = asking.facets(two, "RUN", UUID(uuid("told")))
+        hidden = masked(two, CONSUMER, to_jsonable_python({"facets": found}), "airflow#load")
+    assert {name: each.modelled for name, each in found.items()} == {
+        "plan": False,
+        "parent": False,
+        "processing_engine": True,
+    }
+    assert "ann@example.com" not in str(hidden)
+    assert hidden["facets"]["processing_engine"]["content"]["name"] == "spark"

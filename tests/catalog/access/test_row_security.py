@@ -11,6 +11,7 @@ from catalog.database import migrate, reading, transaction
 from catalog.errors import Forbidden, UnknownDataset
 from catalog.identity import organisation_id, organisation_named
 from catalog.pins import pin
+from catalog.queries.slas import sla_standings
 from catalog.records import DatasetRecord
 from catalog.registry import register
 from tests.catalog.access.conftest import acting_of
@@ -176,6 +177,19 @@ def test_who_has_one_domain_sees_its_datasets_only(two):
         walked = queries.lineage(two, "mart/report", queries.Direction.UP, depth=9)
         assert [node.key for node in walked.nodes] == ["mart/report", "mart/delays"]
         assert [row.version.dataset for row in queries.versions(two, "mart/delays")] == ["mart/delays"]
+
+
+def test_what_a_promise_waits_for_is_named_to_who_sees_it(two):
+    with transaction(two) as cursor:
+        cursor.execute(
+            "UPDATE catalog.sla_promise promise SET waits_for = full_name, waits_for_id = dataset.dataset_id, "
+            "waits_minutes = 5 FROM catalog.dataset WHERE full_name = 'raw/flights'"
+        )
+        assert cursor.rowcount >= 1
+    for caller, named in ((narrow("crm"), None), (narrow("crm", "raw"), "raw/flights")):
+        with acting_for(caller):
+            [standing] = sla_standings(two)
+        assert (standing.key, standing.waits_for, standing.waits_minutes) == ("crm/people", named, 5)
 
 
 def test_who_has_no_domain_sees_the_datasets_that_are_named(two):

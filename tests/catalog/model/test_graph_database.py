@@ -64,6 +64,17 @@ def test_the_first_time_it_is_written_whole(filled, driver):
     assert graph(driver) == before
 
 
+def test_no_password_is_in_neo4j(filled, driver):
+    sql(filled, "UPDATE catalog.dataset SET description = 'see jdbc:db2://bob:hunter2@host'")
+    sync(filled, driver)
+    whole = str(graph(driver))
+    sql(filled, "UPDATE catalog.dataset SET description = 'see jdbc:db2://ann:hunter2@host'")
+    sync(filled, driver)
+    assert "bob:***@host" in whole
+    assert "ann:***@host" in str(graph(driver))
+    assert "hunter2" not in whole + str(graph(driver))
+
+
 def test_changes_lead_to_what_writing_it_whole_would(filled, driver):
     sync(filled, driver)
     sync(filled, driver)

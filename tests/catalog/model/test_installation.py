@@ -71,6 +71,36 @@ def test_tables_that_are_not_of_this_model_are_refused_and_nothing_is_created(ta
     assert set(sa.inspect(target).get_table_names("lineage")) == {"lin_table", "ol_dataset"}
 
 
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        (
+            "ALTER TABLE lineage.ol_job ALTER created_at TYPE text",
+            "ol_job.created_at is TEXT, and not TIMESTAMP(0) WITH TIME ZONE",
+        ),
+        (
+            "ALTER TABLE lineage.ol_dataset ALTER is_active DROP DEFAULT",
+            "ol_dataset.is_active has no default",
+        ),
+        (
+            "ALTER TABLE lineage.ol_namespace ALTER namespace_uri DROP NOT NULL",
+            "ol_namespace.namespace_uri need not be filled, and has to be",
+        ),
+        (
+            "DROP INDEX lineage.idx_ol_run_time; CREATE INDEX idx_ol_run_time ON lineage.ol_run (run_id)",
+            "idx_ol_run_time of ol_run is of run_id, and not of event_time",
+        ),
+    ],
+)
+def test_what_was_damaged_is_found_and_not_taken_for_whole(target, damage, said):
+    install(target, "lineage")
+    run(target, damage)
+    assert verify(target, "lineage").problems == (said,)
+    with pytest.raises(TargetRefused) as refused:
+        install(target, "lineage")
+    assert said in str(refused.value)
+
+
 def test_another_version_is_refused(target):
     install(target, "lineage")
     run(target, "UPDATE lineage.ol_schema_version SET schema_version = '9.0.0'")
