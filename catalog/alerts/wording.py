@@ -83,6 +83,11 @@ def worded(
     return Told(_one_line(head), "\n\n".join(parts))
 
 
+def sentence(alert: Alert, now: datetime) -> str:
+    """What happened and since when, in a line: for a page about the alert."""
+    return _one_line(f"{_subject(alert)} {_is(alert)}, since {_since(alert, now)}.")
+
+
 def digest(said: Sequence[tuple[Alert, Message]]) -> Told:
     """Many messages in one."""
     lines = [

@@ -16,7 +16,10 @@ from starlette.responses import HTMLResponse
 
 from catalog.acting import Acting, acting_for
 from catalog.alerts.links import PATH, Linked, WrongLink, read, secret
+from catalog.alerts.listing import history
 from catalog.alerts.outbox import acknowledge
+from catalog.alerts.records import AlertState
+from catalog.alerts.wording import sentence
 from catalog.api.subjects import Database
 from catalog.errors import UnknownAlert
 from catalog.identity import organisation_named
@@ -40,13 +43,23 @@ Token = Annotated[str, Query(max_length=_LONGEST)]
 
 
 @router.get(PATH)
-def ask(token: Token = "") -> HTMLResponse:
+def ask(engine: Database, token: Token = "") -> HTMLResponse:
     """The page with the button."""
     try:
-        _linked(token)
+        linked = _linked(token)
     except WrongLink as error:
         return _page(f"{error}".capitalize(), "", HTTPStatus.OK)
-    return _page("Are you at this alert?", _BUTTON.format(path=PATH, token=quote(token)))
+    try:
+        with acting_for(_caller(linked)):
+            alert = history(engine, linked.alert_id).alert
+    except UnknownAlert:
+        return _page("This alert is not there any more", "", HTTPStatus.NOT_FOUND)
+    what = f"<p>{escape(sentence(alert, datetime.now(UTC)))}</p>"
+    if alert.state is AlertState.CLOSED:
+        return _page("It is over already", what)
+    if alert.acknowledged_by is not None:
+        return _page(f"{alert.acknowledged_by} is at it already", what)
+    return _page("Are you at this alert?", what + _BUTTON.format(path=PATH, token=quote(token)))
 
 
 @router.post(PATH)
@@ -56,17 +69,20 @@ def take(engine: Database, token: Token = "") -> HTMLResponse:
         linked = _linked(token)
     except WrongLink as error:
         return _page(f"{error}".capitalize(), "", HTTPStatus.FORBIDDEN)
-    caller = Acting(organisation_named(linked.organisation), linked.organisation, linked.who, signs=True)
     try:
-        with acting_for(caller):
+        with acting_for(_caller(linked)):
             alert = acknowledge(engine, linked.alert_id, linked.who, datetime.now(UTC))
     except UnknownAlert:
         return _page("This alert is not there any more", "", HTTPStatus.NOT_FOUND)
+    what = f"<p>{escape(sentence(alert, datetime.now(UTC)))}</p>"
     if alert.acknowledged_by is None:
-        return _page("It is over already", "<p>Nobody needs to be at it.</p>")
-    return _page(
-        "Thank you", f"<p>Acknowledged by {escape(alert.acknowledged_by)}; it escalates no further.</p>"
-    )
+        return _page("It is over already", what + "<p>Nobody needs to be at it.</p>")
+    thanks = f"<p>Acknowledged by {escape(alert.acknowledged_by)}; it escalates no further.</p>"
+    return _page("Thank you", what + thanks)
+
+
+def _caller(linked: Linked) -> Acting:
+    return Acting(organisation_named(linked.organisation), linked.organisation, linked.who, signs=True)
 
 
 def _linked(token: str) -> Linked:

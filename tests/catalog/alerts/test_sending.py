@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
@@ -219,6 +220,18 @@ def test_what_a_digest_tells_is_told_when_the_digest_itself_had_to_wait(
         tick(limited, minute)
     told = "\n".join(f"{each.title}\n{each.body}" for each in http.received)
     assert [key for key in (f"mart/{a}{n}" for a in "ab" for n in range(9)) if key not in told] == []
+
+
+def test_what_a_digest_was_to_tell_is_given_up_with_it(
+    engine: Engine, http: Receiver, opened: Opened, happen: Happen, tick: Tick
+) -> None:
+    limited = posting(http, limit=Limit(2, timedelta(hours=1)))
+    happen(*(happening(Kind.AT_RISK, opened(), key=f"mart/t{n}") for n in range(5)))
+    http.refuses = True
+    for quarter in range(3 * 24 * 4):
+        tick(limited, 15 * quarter)
+    assert Counter(row["state"] for row in messages(engine)) == {"FAILED": 6}
+    assert {row["reason"] for row in messages(engine)} != {None}
 
 
 def test_words_are_those_of_when_a_message_leaves(

@@ -167,12 +167,16 @@ def test_a_link_acknowledges_with_a_click_and_not_by_being_opened(ask: Any, cata
         assert page.status_code == 200
         assert page.headers["cache-control"] == "no-store"
         assert page.headers["referrer-policy"] == "no-referrer"
+        assert "mart/delays is late, since 2026" in page.text
     assert history(catalog, alert).alert.state is AlertState.OPEN
     address = unescape(page.text.split('action="')[1].split('"')[0])
     pressed = client.post(address)
     assert pressed.status_code == 200, pressed.text
     found = history(catalog, alert).alert
     assert (found.state, found.acknowledged_by) == (AlertState.ACKNOWLEDGED, "link/mail/a@example.com")
+    again = client.get(linked(alert)).text
+    assert "link/mail/a@example.com is at it already" in again
+    assert "<button>" not in again
 
 
 @pytest.mark.usefixtures("signed")
