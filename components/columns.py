@@ -61,9 +61,11 @@ def _parsed(tokens: list[str], text: str) -> tuple[str, list[str]]:
             if not (1 <= len(numbers) <= 2 and int(numbers[0]) <= 38 and int(numbers[-1]) <= 38):
                 raise ValueError(f"{text!r}: decimal has a precision up to 38 and a scale")
             return f"decimal({numbers[0]},{numbers[1] if len(numbers) == 2 else 0})", rest
-        case "char" | "varchar" if rest[:1] == ["("]:
-            numbers, rest = _numbers(rest[1:], text)
-            return f"{name}({numbers[0]})", rest
+        case "char" | "varchar":
+            raise ValueError(
+                f"{text!r} is a Spark type of tables only, and a string elsewhere: write `string`, and the check "
+                "`str_length` for how long it may be"
+            )
     if name not in _SIMPLE:
         raise ValueError(
             f"{tokens[0]!r} is not a Spark type; known are {', '.join(sorted(_SIMPLE))}, array, map, struct"

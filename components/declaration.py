@@ -5,6 +5,7 @@ Every field carries a description, which becomes the editor's JSON schema.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Literal, Self
 
 import dagster as dg
@@ -45,6 +46,14 @@ TagText = Annotated[str, Field(pattern=r"^[\w.-]{0,63}$")]
 Tags = Annotated[dict[str, str], AfterValidator(_valid_tags)]
 OptionText = Annotated[str, BeforeValidator(_text, json_schema_input_type=str | bool | int | float)]
 Format = Literal["parquet", "csv", "json", "orc"]
+# Those whose codecs PySpark brings. Spark's pages of data source options name brotli and lzo of Parquet, too.
+_TEXTS = ("none", "uncompressed", "bzip2", "gzip", "lz4", "snappy", "deflate")
+_COMPRESSIONS: Mapping[Format, tuple[str, ...]] = {
+    "parquet": ("none", "uncompressed", "snappy", "gzip", "lz4", "lz4_raw", "zstd"),
+    "orc": ("none", "uncompressed", "snappy", "zlib", "lz4", "lzo", "zstd"),
+    "csv": _TEXTS,
+    "json": _TEXTS,
+}
 
 
 class Part(dg.Model):
@@ -141,6 +150,14 @@ class Output(Part):
             description="URI below which the versions lie (s3a://bucket/sales). Default: the settings' warehouse.",
         ),
     ] = None
+
+    @model_validator(mode="after")
+    def _known_compression(self) -> Output:
+        given = {name.lower(): value for name, value in self.options.items()}.get("compression")
+        known = _COMPRESSIONS[self.format]
+        if given is not None and given.lower() not in known:
+            raise ValueError(f"{self.format} has no compression {given!r}; choose one of {', '.join(known)}")
+        return self
 
 
 Ranges = Annotated[

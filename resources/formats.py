@@ -80,6 +80,5 @@ def reader_options(output: OutputFormat, columns: int) -> dict[str, str]:
 
 
 def foreign_reader_options(format: str, options: Mapping[str, str]) -> dict[str, str]:
-    """Spark's reader options for files that somebody else wrote: theirs, and no silent loss unless they ask for "
-    "it."""
+    """Spark's reader options for files that somebody else wrote: theirs, and no silent loss unless they ask for it."""
     return {**_STRICT.get(format, {}), **options}

@@ -652,6 +652,30 @@ CASES = {
         "schema.columns.id",
         "a CSV file has no place for array<int>",
     ),
+    "compression that Spark does not bring": Case(
+        """\
+        type: components.Dataset
+        attributes:
+          key: shop/bad
+          sql: SELECT 1 AS id
+          output: {options: {compression: brotli}}
+        """,
+        5,
+        "output",
+        "parquet has no compression 'brotli'; choose one of none, uncompressed, snappy",
+    ),
+    "type of tables only": Case(
+        """\
+        type: components.Dataset
+        attributes:
+          key: shop/bad
+          sql: SELECT 'a' AS id
+          schema: {columns: {id: varchar(3)}}
+        """,
+        5,
+        "schema.columns.id.type",
+        "write `string`, and the check `str_length`",
+    ),
     "location that is no URI": Case(
         """\
         type: components.Dataset
