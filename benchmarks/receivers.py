@@ -54,7 +54,11 @@ def http_receiver() -> Iterator[Receiver]:
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
-            said = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            length = int(self.headers["Content-Length"])
+            body = self.rfile.read(length)
+            if len(body) < length:  # the sender died on the way
+                return
+            said = json.loads(body)
             if not receiver.refuses:
                 key = str(self.headers["Idempotency-Key"])
                 receiver.received.append(
