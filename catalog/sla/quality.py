@@ -13,7 +13,7 @@ from psycopg import Cursor
 from catalog.identity import organisation_id
 from catalog.model.outbox import Position, position
 from catalog.queries.schemas import schema_columns
-from catalog.schema import classify
+from catalog.schema import classify, schema_hash
 from catalog.sla.counts import odd
 from catalog.sla.happenings import Happening, Kind, Subject, SubjectType, Urgency
 from catalog.sla.incidents import Trouble
@@ -89,7 +89,13 @@ def _new_versions(cursor: Cursor[Any], now: datetime) -> list[dict[str, Any]]:
     ).fetchone()
     rows: list[dict[str, Any]] = []
     if known is not None:
-        parameters = {"organisation": organisation_id(), "now": now, "limit": _AT_ONCE, **known}
+        parameters = {
+            "organisation": organisation_id(),
+            "now": now,
+            "limit": _AT_ONCE,
+            "no_schema": schema_hash(()),
+            **known,
+        }
         rows = statement("sla_new_versions").execute(cursor, parameters).fetchall()
     if known is None or rows:
         reached = Position(rows[-1]["transaction_id"], rows[-1]["outbox_id"]) if rows else position(cursor)

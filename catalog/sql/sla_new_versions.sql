@@ -1,5 +1,5 @@
 -- Versions that the outbox has told of since a place in it, with the checks that did not pass, the row counts of the versions
--- before, and the schema of the one before.
+-- before, and the schema of the one before of which anybody said one (no_schema: the hash of no columns).
 WITH told AS MATERIALIZED (
     SELECT transaction_id, outbox_id, (payload_json ->> 'version_id')::uuid AS dataset_version_id
     FROM catalog.outbox
@@ -27,9 +27,10 @@ LEFT JOIN LATERAL (
     SELECT earlier.schema_hash
     FROM catalog.dataset_version earlier
     WHERE earlier.dataset_id = version.dataset_id AND earlier.outcome = 'PUBLISHED' AND earlier.produced_at < version.produced_at
+      AND earlier.schema_hash <> %(no_schema)s
     ORDER BY earlier.produced_at DESC, earlier.dataset_version_id
     LIMIT 1
-) previous ON version.outcome = 'PUBLISHED'
+) previous ON version.outcome = 'PUBLISHED' AND version.schema_hash <> %(no_schema)s
 LEFT JOIN LATERAL (
     SELECT array_agg(jsonb_build_array(extract(epoch FROM produced_at), row_count)) AS history
     FROM (

@@ -6,11 +6,14 @@ import pytest
 from sqlalchemy import Engine
 
 from catalog.alerts.heartbeat import beat
+from catalog.schema import schema_hash
 from catalog.sla.counts import odd
+from catalog.sla.happenings import Kind
 from catalog.sla.tick import evaluate
-from tests.catalog.sla.building import columns, declare, published, ran
+from tests.catalog.sla.building import columns, declare, happenings, published, ran
 from tests.catalog.sla.test_tick import at, incidents, told
 
+UNTOLD = schema_hash(())
 MONDAY = datetime(2026, 6, 1, 6, tzinfo=UTC)
 # A thousand rows on working days, a hundred at weekends, a few more or less.
 SEASONAL = [
@@ -51,6 +54,18 @@ def test_an_odd_row_count_and_a_changed_schema_are_told_once(engine: Engine) -> 
     evaluate(engine, at("2026-11-10T05:02"))
     assert told(engine) == [("sales/orders", "ROW_COUNT_ODD"), ("sales/orders", "SCHEMA_CHANGED")]
     assert incidents(engine) == []
+
+
+def test_a_version_that_nobody_told_the_schema_of_is_no_change_of_it(engine: Engine) -> None:
+    declare(engine, {"sales/orders": None})
+    columns(engine, "sales/orders", {"h": ["a"], "g": ["a", "b"]})
+    evaluate(engine, at("2026-11-10T00:00"))
+    for hour, schema in enumerate(("h", UNTOLD, "h", UNTOLD, "g"), 1):
+        published(engine, "sales/orders", at(f"2026-11-10T0{hour}:00"), schema=schema)
+        evaluate(engine, at(f"2026-11-10T0{hour}:01"))
+    changed = [each for each in happenings(engine) if each.kind is Kind.SCHEMA_CHANGED]
+    assert [each.at for each in changed] == [at("2026-11-10T05:00")]
+    assert changed[0].facts["compatible"] == ["column b (int) was added"]
 
 
 def test_a_blocked_version_is_an_incident_until_one_is_published(engine: Engine) -> None:
