@@ -981,7 +981,7 @@ class SlaPromise(Base):
 
 
 class SlaHabit(Base):
-    """When a dataset or process came, and how long each run took."""
+    """When a dataset or process came, how long each run took, how many rows each version had."""
 
     __tablename__ = "sla_habit"
     subject_id: Mapped[UUID] = _key()
@@ -1040,13 +1040,14 @@ class PlannedOutage(Base):
 
 
 class SlaTick(Base):
-    """When promises were judged last, and before that, and since when that goes on without a pause."""
+    """When promises were judged last and before that, since when without a pause, and by which rules of time zones."""
 
     __tablename__ = "sla_tick"
     organisation_id: Mapped[UUID] = _key("organisation.organisation_id")
     evaluated_at: Mapped[datetime]
     before: Mapped[datetime | None]
     steady_since: Mapped[datetime]
+    zone_rules: Mapped[str]
 
 
 class Heartbeat(Base):

@@ -17,6 +17,7 @@ Following = Callable[[Clock, datetime], tuple[datetime, str]]
 LIKELY = 0.5  # a miss that is at least so likely is a risk
 UNLIKELY = 0.25  # and one that becomes less likely than this is none any more
 _LONGEST = timedelta(days=1)
+_SHIFT = timedelta(hours=3)  # by which new rules of a zone move a deadline at most
 _AGAIN = timedelta(hours=1)  # what a calendar does not know today a scan may bring
 
 
@@ -45,13 +46,19 @@ def judge_clock(
     """See `judging.judge`.
 
     One arrival is for one deadline: what ends a delay is not counted for the next deadline as well. Where no deadline
-    can be told, its calendar being unknown or at its end, the promise is UNKNOWN until it can.
+    can be told, its calendar being unknown or at its end, the promise is UNKNOWN until it can. When its zone has other
+    rules than before, the deadline that is expected is the one by these, and a settled one is not asked for again.
     """
     course = Course(standing)
     met_at, newest = standing.met_at, standing.newest_at
     looked, settled = standing.evaluated_at, standing.settled or standing.evaluated_at
     try:
         expected = _expected(clock, settled, following)
+        if standing.deadline not in (None, expected.deadline):
+            settled = _moved(clock, settled, following)
+            expected = _expected(clock, settled, following)
+            if course.state is State.LATE and now < expected.deadline:
+                course.quieten(now, expected.deadline, expected.partition)
         if met_at is None and newest is None and clock.partition is None:
             earlier = [each.at for each in arrivals if each.at < expected.opens_at]
             if earlier:
@@ -125,6 +132,14 @@ def _expected(clock: Clock, settled: datetime, following: Following) -> _Expecte
     else:
         closes = after if clock.partition else deadline + (after - deadline) / 2
     return _Expected(settled, opens, deadline, partition, closes)
+
+
+def _moved(clock: Clock, settled: datetime, following: Following) -> datetime:
+    """The deadline before, by the rules of now; itself where they have it too, or none that it can have been."""
+    if following(clock, settled - timedelta(seconds=1))[0] == settled:
+        return settled
+    moved, _ = following(clock, settled)
+    return moved if moved - settled <= _SHIFT else settled
 
 
 def _arrival(expected: _Expected, arrivals: Sequence[Arrival], newest: datetime | None) -> Arrival | None:

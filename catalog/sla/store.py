@@ -79,9 +79,13 @@ class Judged:
     incident_id: UUID | None
 
 
-def due(cursor: Cursor[Any], now: datetime) -> list[Pending]:
-    """The promises whose time has come, or for which something came in, up to `now`."""
-    rows = statement("sla_due").execute(cursor, {"organisation": organisation_id(), "now": now})
+def due(cursor: Cursor[Any], now: datetime, *, all_deadlines: bool = False) -> list[Pending]:
+    """The promises whose time has come, or for which something came in, up to `now`.
+
+    all_deadlines: and all by the clock, whose deadlines may have become others.
+    """
+    parameters = {"organisation": organisation_id(), "now": now, "all_deadlines": all_deadlines}
+    rows = statement("sla_due").execute(cursor, parameters)
     return [_pending(row) for row in rows]
 
 

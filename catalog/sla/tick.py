@@ -15,7 +15,7 @@ from sqlalchemy import Engine
 
 from catalog.database import transaction
 from catalog.identity import organisation_id
-from catalog.sla import calendars, compiling, graph, happenings, heartbeats, incidents, quality, store
+from catalog.sla import calendars, compiling, graph, happenings, heartbeats, incidents, quality, store, zones
 from catalog.sla.deadlines import partition_of, remembered
 from catalog.sla.delivery import Following
 from catalog.sla.forecasting import foresee
@@ -24,6 +24,7 @@ from catalog.sla.incidents import Trouble
 from catalog.sla.judging import judge
 from catalog.sla.promises import Clock
 from catalog.sla.standing import OUT_OF_ORDER, Change, Judgement, Pause, State
+from catalog.sql import statement
 
 _LOCK = 0x736C61  # "sla", beside the organisation
 _PAUSE = timedelta(minutes=5)  # without a tick: nothing judged, and what else ticks was down as well
@@ -68,11 +69,12 @@ def evaluate(engine: Engine, now: datetime | None = None) -> Tick:
 
 
 def _evaluate(cursor: Cursor[Any], now: datetime) -> Tick:
+    news_since, zones_changed = _begin(cursor, now)
     known = calendars.load(cursor)
     compiled = compiling.compile_slas(cursor, known, now)
     following = remembered(known)
     predicted = foresee(cursor, now)
-    due = store.due(cursor, now)
+    due = store.due(cursor, now, all_deadlines=zones_changed)
     since = min((each.standing.evaluated_at for each in due), default=now)
     outages = store.outages(cursor, since)
 
@@ -81,7 +83,7 @@ def _evaluate(cursor: Cursor[Any], now: datetime) -> Tick:
         return deadline, partition_of(clock, known, deadline)
 
     judged = [(each, _judge(each, outages, now, expected)) for each in due]
-    noticed = quality.notice(cursor, _since(cursor, now), now)
+    noticed = quality.notice(cursor, news_since, now)
     told, written = _assign(cursor, judged, noticed, now)
     store.write(cursor, written, now)
     told += incidents.close(cursor, now)
@@ -136,17 +138,18 @@ def _assign(
     return told + signs, written
 
 
-def _since(cursor: Cursor[Any], now: datetime) -> datetime:
-    """From when on what has gone wrong is news: the last tick, and a little before; of the first tick, now."""
-    row = cursor.execute(
-        "INSERT INTO catalog.sla_tick AS last (organisation_id, evaluated_at, steady_since) "
-        "SELECT organisation_id, %s, %s FROM catalog.organisation WHERE organisation_id = %s "
-        "ON CONFLICT (organisation_id) DO UPDATE SET before = last.evaluated_at, evaluated_at = excluded.evaluated_at, "
-        "steady_since = CASE WHEN excluded.evaluated_at - last.evaluated_at > %s THEN excluded.steady_since "
-        "ELSE last.steady_since END RETURNING before",
-        [now, now, organisation_id(), _PAUSE],
-    ).fetchone()
-    return min(row["before"], now) - _LATE_NEWS if row and row["before"] else now
+def _begin(cursor: Cursor[Any], now: datetime) -> tuple[datetime, bool]:
+    """Note the tick. From when on what has gone wrong is news, and whether time zones have other rules than before.
+
+    News is what came since the last tick, and a little before; of the first tick, since now.
+    """
+    parameters = {
+        "organisation": organisation_id(), "now": now, "pause": _PAUSE, "zone_rules": zones.rules(),
+    }  # fmt: skip
+    row = statement("sla_begin_tick").execute(cursor, parameters).fetchone()
+    if row is None or row["before"] is None:
+        return now, False
+    return min(row["before"], now) - _LATE_NEWS, row["zones_changed"]
 
 
 def _causes(

@@ -30,6 +30,7 @@ WITH held AS MATERIALIZED (
       AND (
           next_at <= %(now)s
           OR state = 'PAUSED'
+          OR (%(all_deadlines)s AND kind IN ('DELIVERY', 'START'))
           OR (kind <> 'VOLUME'
               AND coalesce(dataset_id, process_id) IN (SELECT subject_id FROM kept WHERE until IS NULL))
           OR (met_at IS NULL AND dataset_id IS NOT NULL AND EXISTS (

@@ -83,7 +83,8 @@ CREATE INDEX sla_promise_dataset ON catalog.sla_promise (dataset_id);
 CREATE INDEX sla_promise_process ON catalog.sla_promise (process_id);
 CREATE INDEX sla_promise_incident ON catalog.sla_promise (incident_id) WHERE incident_id IS NOT NULL;
 
--- When a dataset or process came, up to 200 times, and how long each run took: two rows of 8-byte floats, seconds.
+-- When a dataset or process came, up to 200 times, how long each run took, and how many rows each version had: three rows of
+-- 8-byte floats, times in seconds, NaN for what nobody knows.
 CREATE TABLE catalog.sla_habit (
     subject_id      uuid PRIMARY KEY,
     organisation_id uuid NOT NULL,
@@ -138,12 +139,14 @@ CREATE TABLE catalog.planned_outage (
 );
 CREATE INDEX planned_outage_end ON catalog.planned_outage (organisation_id, ends_at);
 
--- When promises were judged last, and before that, and since when that goes on without a pause.
+-- When promises were judged last, and before that, and since when that goes on without a pause. zone_rules: a digest of the
+-- rules of time zones by which they were.
 CREATE TABLE catalog.sla_tick (
     organisation_id uuid PRIMARY KEY REFERENCES catalog.organisation,
     evaluated_at    timestamptz NOT NULL,
     before          timestamptz,
-    steady_since    timestamptz NOT NULL
+    steady_since    timestamptz NOT NULL,
+    zone_rules      text NOT NULL
 );
 
 -- When a sensor last ticked, and after how many seconds without a tick it counts as dead.

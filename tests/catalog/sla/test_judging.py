@@ -205,6 +205,32 @@ def test_deadlines(cron: str, zone: str, moment: str, expected: str) -> None:
     assert following(Clock(deadline=cron, timezone=zone), NONE, at(moment)) == at(expected)
 
 
+def test_what_comes_in_the_second_of_two_hours_is_late_for_a_deadline_of_the_first() -> None:
+    clock = Clock(deadline="30 1 * * *", timezone="Europe/London")
+    standing = made(clock, "2026-10-24T12:00")
+    found = judged(clock, standing, ["2026-10-25T01:10"], "2026-10-25T12:00")  # 1:10, for the second time
+    assert course(found) == [("25 00:30", "LATE"), ("25 01:10", "MET_LATE")]
+    assert outcomes(found) == [("25 00:30", "MET_LATE", "25 01:10")]
+
+
+def test_a_night_that_is_an_hour_longer_or_shorter_has_one_deadline() -> None:
+    clock = Clock(deadline="30 1 * * *", timezone="Europe/London")
+    long = judged(clock, made(clock, "2026-10-24T12:00"), ["2026-10-25T00:20"], "2026-10-26T00:00")
+    assert outcomes(long) == [("25 00:30", "MET", "25 00:20")]
+    short = judged(clock, made(clock, "2026-03-28T12:00"), ["2026-03-29T00:50"], "2026-03-30T00:00")
+    assert outcomes(short) == [("29 01:00", "MET", "29 00:50")]
+
+
+def test_the_last_night_of_a_year_is_as_any_other() -> None:
+    come = ["2026-12-31T05:50", "2027-01-01T06:20", "2027-01-02T05:50"]
+    found = judged(LONDON, made(LONDON, "2026-12-30T12:00"), come, "2027-01-02T12:00")
+    assert outcomes(found) == [
+        ("31 06:00", "MET", "31 05:50"),
+        ("01 06:00", "MET_LATE", "01 06:20"),
+        ("02 06:00", "MET", "02 05:50"),
+    ]
+
+
 # Easter 2026: Good Friday is 3 April, Easter Monday 6 April; London's clocks are an hour ahead by then.
 @pytest.mark.parametrize(
     ("calendar", "moment", "deadline", "partition"),
@@ -219,6 +245,9 @@ def test_deadlines(cron: str, zone: str, moment: str, expected: str) -> None:
             "2026-12-29T06:00",
             "2026-12-24",
         ),  # Boxing Day's substitute is the 28th
+        ("XLON", "2026-12-31T12:00", "2027-01-04T06:00", "2026-12-31"),  # a Friday's New Year
+        ("GB-ENG", "2028-02-28T12:00", "2028-02-29T06:00", "2028-02-28"),  # a leap day is a business day
+        ("GB-ENG", "2028-02-29T12:00", "2028-03-01T06:00", "2028-02-29"),
     ],
 )
 def test_yesterdays_partition_by_six_on_business_days(

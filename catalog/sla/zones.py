@@ -1,0 +1,27 @@
+"""The rules of time zones as this process knows them: countries change theirs, and machines learn of it by updates."""
+
+from __future__ import annotations
+
+import zoneinfo
+from functools import cache
+from hashlib import sha256
+from importlib import resources
+from pathlib import Path
+
+
+@cache
+def rules() -> str:
+    """A digest (SHA-256, hex) of all zones' rules; as long as a process lives, those with which it began."""
+    digest = sha256()
+    for name in sorted(zoneinfo.available_timezones()):
+        digest.update(name.encode() + b"\0" + _data(name))
+    return digest.hexdigest()
+
+
+def _data(name: str) -> bytes:
+    """Where `zoneinfo` takes a zone from: the machine's, before those of the package tzdata."""
+    for folder in zoneinfo.TZPATH:
+        found = Path(folder, name)
+        if found.is_file():
+            return found.read_bytes()
+    return resources.files("tzdata").joinpath("zoneinfo", name).read_bytes()
