@@ -59,24 +59,16 @@ def _judge_age(
     age: Age, standing: Standing, arrivals: Sequence[Arrival], pauses: Sequence[Pause], now: datetime
 ) -> Judgement:
     course = Course(standing)
-    newest = standing.newest_at
+    newest, looked = standing.newest_at, standing.evaluated_at
 
     def turn(until: datetime) -> None:
-        """What time alone brings, up to a moment."""
+        """What time alone has brought since one looked, up to a moment."""
         if newest is None:
             return
         expires = newest + age.max_age
         warned = newest + age.warn_after if age.warn_after else expires
-        for moment in sorted(
-            {
-                each
-                for pause in pauses
-                for each in (pause.since, pause.until)
-                if each and standing.evaluated_at <= each <= until
-            }
-            | {each for each in (warned, expires) if each <= until}
-            | {until}
-        ):
+        edges = {warned, expires, *(each for pause in pauses for each in (pause.since, pause.until) if each)}
+        for moment in sorted({each for each in edges if looked <= each <= until} | {until}):
             pause = next(
                 (p for p in pauses if p.since <= moment and (p.until is None or moment < p.until)), None
             )
@@ -100,7 +92,7 @@ def _judge_age(
             state = State.MET_LATE if course.state is State.LATE else State.ON_TRACK
         else:
             state = State.ON_TRACK
-        newest = arrival.at
+        newest = looked = arrival.at
         course.turn(
             arrival.at,
             state,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from catalog.sla.calendars import Calendars
 from catalog.sla.deadlines import following, partition_of, preceding
 from catalog.sla.judging import begin, judge
-from catalog.sla.promises import Clock, PromiseKind, Terms, promises, terms
+from catalog.sla.promises import Age, Clock, PromiseKind, Terms, promises, terms
 from catalog.sla.standing import Arrival, Judgement, Pause, Standing, State
 
 LONDON = Clock(deadline="0 6 * * *", timezone="Europe/London")
@@ -290,6 +290,16 @@ def test_age() -> None:
     assert found.standing.next_at == at("2026-01-10T04:30")
 
 
+def test_what_is_too_old_is_said_so_once() -> None:
+    age = terms(PromiseKind.AGE, {"max_age_seconds": 7200.0, "warn_after_seconds": 3600.0})
+    late = judged(age, begin(at("2026-01-10T00:00")), ["2026-01-10T01:00"], "2026-01-10T03:10")
+    assert late.standing.state is State.LATE
+    later = judged(age, late.standing, [], "2026-01-10T03:20")
+    assert course(later) == []
+    come = judged(age, later.standing, ["2026-01-10T03:25"], "2026-01-10T03:30")
+    assert course(come) == [("10 03:25", "MET_LATE")]
+
+
 def test_run_time() -> None:
     limits = terms(PromiseKind.RUN_TIME, {"max_run_seconds": 600.0, "min_run_seconds": 60.0})
     going = Arrival(at("2026-01-10T01:00"))
@@ -329,23 +339,35 @@ def test_an_sla_comes_apart_into_promises() -> None:
 @given(
     come=st.lists(st.integers(0, 5 * 24 * 60), max_size=12),
     looks=st.lists(st.integers(0, 5 * 24 * 60), max_size=12),
-    within=st.sampled_from([None, 3600.0, 12 * 3600.0]),
-    warn=st.sampled_from([None, 1800.0]),
+    what=st.sampled_from(
+        [
+            *(
+                Clock(
+                    deadline="0 6 * * *",
+                    timezone="Europe/London",
+                    within_seconds=within,
+                    warn_before_seconds=warn,
+                )
+                for within in (None, 3600.0, 12 * 3600.0)
+                for warn in (None, 1800.0)
+            ),
+            Age(max_age_seconds=20 * 3600.0),
+            Age(max_age_seconds=20 * 3600.0, warn_after_seconds=10 * 3600.0),
+        ]
+    ),
 )
 def test_however_often_the_engine_looks_the_history_is_the_same(
-    come: list[int], looks: list[int], within: float | None, warn: float | None
+    come: list[int], looks: list[int], what: Clock | Age
 ) -> None:
     """A daemon that is down for hours, or always up: arrivals are seen in their order, at or after their time."""
-    clock = Clock(
-        deadline="0 6 * * *", timezone="Europe/London", within_seconds=within, warn_before_seconds=warn
-    )
     start, end = at("2026-03-27T00:00"), at("2026-04-01T00:00")
     arrivals = [Arrival(start + timedelta(minutes=each)) for each in sorted(come)]
+    settled = preceding(what, NONE, start) if isinstance(what, Clock) else None
 
     def walk(moments: list[datetime]) -> tuple[list[object], list[object], Standing]:
-        standing, changes, results = begin(start, preceding(clock, NONE, start)), [], []
+        standing, changes, results = begin(start, settled), [], []
         for moment in moments:
-            found = judge(clock, standing, arrivals, (), moment, expect)
+            found = judge(what, standing, arrivals, (), moment, expect)
             standing = found.standing
             changes += found.changes
             results += found.outcomes
