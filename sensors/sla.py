@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from time import monotonic, sleep
 
@@ -9,12 +11,16 @@ import dagster as dg
 
 from catalog.alerts import heartbeat
 from catalog.database import connect
+from catalog.queries.slas import OutOfOrder, out_of_order
+from catalog.sla.happenings import Kind
+from catalog.sla.standing import State
 from catalog.sla.tick import Tick, evaluate
 from legacy.collection import paused
 
 DAEMON_LOOP = 5.0  # seconds from one look of Dagster's daemon at its sensors to the next
 PAUSE = 2.0
 LONGEST = 40.0  # Dagster cuts a tick at 60 s
+_NAMED = 3  # of what is late, and of what is at risk
 
 
 def slas_sensor() -> dg.SensorDefinition:
@@ -30,7 +36,7 @@ def slas_sensor() -> dg.SensorDefinition:
         default_status=dg.DefaultSensorStatus.RUNNING,
         description="Judges what was promised of datasets and jobs, foresees what will be late, and finds out why.",
     )
-    def slas(context: dg.SensorEvaluationContext) -> dg.SensorResult:
+    def slas(_: dg.SensorEvaluationContext) -> dg.SensorResult:
         engine = connect()
         began = monotonic()
         looks = []
@@ -41,29 +47,40 @@ def slas_sensor() -> dg.SensorDefinition:
             if monotonic() - began >= min(DAEMON_LOOP - 2 * PAUSE, LONGEST):
                 break
             sleep(PAUSE)
-        for look in looks:
-            if look.told:
-                context.log.info(", ".join(f"{count} {kind.value}" for kind, count in look.told.items()))
-        return dg.SensorResult(skip_reason=dg.SkipReason(words(looks)))
+        return dg.SensorResult(skip_reason=dg.SkipReason(words(looks, out_of_order(engine, _NAMED))))
 
     return slas
 
 
-def words(looks: list[Tick]) -> str:
-    """What the looks of a tick came to, for its line on the Automation page."""
+def words(looks: Sequence[Tick], wrong: Sequence[OutOfOrder]) -> str:
+    """What the looks of a tick came to, and what is out of order now, for the tick's line on the Automation page."""
     done = [look for look in looks if not look.skipped]
     if not done:
         return "Another process judges."
-    said = f"{sum(look.judged for look in done)} promises judged, {sum(look.predicted for look in done)} foreseen."
-    compiled = sum(look.compiled for look in done)
-    told: dict[str, int] = {}
+    looked = _counted(sum(look.judged for look in done), "promise")
+    said = [f"{looked} looked at, {sum(look.predicted for look in done)} foreseen."]
+    if compiled := sum(look.compiled for look in done):
+        said.append(f"{_counted(compiled, 'SLA')} new or changed.")
+    happened: Counter[Kind] = Counter()
     for look in done:
-        for kind, count in look.told.items():
-            word = kind.value.lower().replace("_", " ")
-            told[word] = told.get(word, 0) + count
-    parts = [said]
-    if compiled:
-        parts.append(f"{compiled} SLAs are new or have changed.")
-    if told:
-        parts.append("Happened: " + ", ".join(f"{count} {word}" for word, count in told.items()) + ".")
-    return " ".join(parts)
+        happened.update(look.told)
+    if happened:
+        said.append("Happened: " + ", ".join(f"{n} {_plain(kind)}" for kind, n in happened.items()) + ".")
+    said += [f"{_plain(each.state).capitalize()}: {_named(each)}." for each in wrong]
+    if not wrong:
+        said.append("Nothing is late or at risk.")
+    return " ".join(said)
+
+
+def _named(wrong: OutOfOrder) -> str:
+    names = ", ".join(wrong.keys)
+    more = wrong.count - len(wrong.keys)
+    return f"{names} and {more} more" if more else names
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
+
+
+def _plain(word: Kind | State) -> str:
+    return word.value.lower().replace("_", " ")

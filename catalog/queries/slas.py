@@ -14,7 +14,7 @@ from catalog.database import transaction
 from catalog.errors import UnknownSla
 from catalog.identity import organisation_id
 from catalog.sla.promises import PromiseKind
-from catalog.sla.standing import State, Verdict
+from catalog.sla.standing import OUT_OF_ORDER, State, Verdict
 from catalog.sql import statement
 
 
@@ -138,6 +138,28 @@ class Incident:
     closed_at: datetime | None
     members: list[IncidentMember]
     downstream: list[IncidentMember]
+
+
+@dataclass(frozen=True, slots=True)
+class OutOfOrder:
+    """The datasets and processes that stand so: how many, and the keys of the few that have come to it last."""
+
+    state: State
+    count: int
+    keys: list[str]
+
+
+def out_of_order(engine: Engine, few: int) -> list[OutOfOrder]:
+    """What is late, missed or at risk at the last tick, the worst first."""
+    parameters = {"organisation": organisation_id(), "states": list(OUT_OF_ORDER), "few": few}
+    with transaction(engine) as cursor:
+        rows = statement("sla_out_of_order").execute(cursor, parameters).fetchall()
+    found = {row["state"]: row for row in rows}
+    return [
+        OutOfOrder(state, found[state]["count"], found[state]["keys"])
+        for state in (State.LATE, State.MISSED, State.AT_RISK)
+        if state in found
+    ]
 
 
 def sla_standings(
