@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 _QUARTER = timedelta(days=91)
+_FEW, _MANY = 0.8, 1.25  # times the usual rows: between these a forecast hardly moves
 
 Subject = Annotated[
     str,
@@ -167,7 +168,7 @@ def explain(subject: Subject, as_json: AsJson = False) -> None:
     if path:
         show(
             table(
-                ["waits for", "usually", "expected", "four of five", "#late by"],
+                ["waits for", "usually", "expected", "four of five", "#late by", "has to read"],
                 [_step(step) for step in path],
             )
         )
@@ -250,7 +251,15 @@ def _step(step: Step) -> tuple[object, ...]:
         f"{step.expected:%Y-%m-%d %H:%M}",
         f"{step.earliest:%H:%M} to {step.latest:%H:%M}",
         None if step.late_by is None else f"{step.late_by:.0f} min",
+        _rows(step.times_usual_rows),
     )
+
+
+def _rows(times_usual: float | None) -> str | None:
+    """How many rows there are to read, where that is worth a word: about as many as usual are none."""
+    if times_usual is None or _FEW < times_usual < _MANY:
+        return None
+    return f"{times_usual:.1f} times the usual rows"
 
 
 def _incident(incident: Incident) -> list[RenderableType]:

@@ -18,7 +18,8 @@ from catalog.sql import statement
 class Step:
     """One dataset or process of the path. usually: when it usually comes; None where too little is known.
 
-    expected, earliest, latest: the median and the interval that four of five days are in.
+    expected, earliest, latest: the median and the interval that four of five days are in. times_usual_rows: how many
+    times the rows of such days it has to read, where its run time follows them.
     """
 
     subject_type: str
@@ -27,6 +28,7 @@ class Step:
     expected: datetime
     earliest: datetime
     latest: datetime
+    times_usual_rows: float | None
 
     @property
     def late_by(self) -> float | None:
@@ -70,6 +72,7 @@ def critical_path(engine: Engine, key: str, zone: str, now: datetime) -> list[St
                 _moment(forecast.expected),
                 _moment(forecast.low),
                 _moment(forecast.high),
+                prediction.times_usual_rows(node),
             )
         )
     return steps

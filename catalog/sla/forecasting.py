@@ -80,17 +80,7 @@ def learn(cursor: Cursor[Any], ids: Sequence[UUID], now: datetime) -> None:
         "limit": _LEARNED,
     }
     rows = statement("sla_learn").execute(cursor, parameters).fetchall()
-    habits = [
-        (
-            row["subject_id"],
-            organisation_id(),
-            now,
-            np.array(
-                [row["came"] or [], [np.nan if each is None else each for each in row["took"] or []]]
-            ).tobytes(),
-        )
-        for row in rows
-    ]
+    habits = [(row["subject_id"], organisation_id(), now, _history(row)) for row in rows]
     cursor.executemany(
         "INSERT INTO catalog.sla_habit (subject_id, organisation_id, learned_at, history) VALUES (%s, %s, %s, %s) "
         "ON CONFLICT (subject_id) DO UPDATE SET learned_at = excluded.learned_at, history = excluded.history",
@@ -108,10 +98,11 @@ def predict(cursor: Cursor[Any], whole: Graph, nodes: Iterable[int], zone: str, 
     first = now.timestamp()
     for row in rows:
         node = whole.number[row["subject_id"]]
-        came, took = np.frombuffer(row["history"]).reshape(2, -1)
+        came, took, counts = np.frombuffer(row["history"]).reshape(3, -1)
         if row["last"] is not None and (not len(came) or row["last"] > came[-1]):
             came, took = np.append(came, row["last"]), np.append(took, np.nan)
-        habits[node] = Habit(came, took)
+            counts = np.append(counts, np.nan if row["last_rows"] is None else row["last_rows"])
+        habits[node] = Habit(came, took, counts)
         first = min(first, float(came[0])) if len(came) else first
         if row["running"] is not None:
             running[node] = row["running"]
@@ -119,6 +110,11 @@ def predict(cursor: Cursor[Any], whole: Graph, nodes: Iterable[int], zone: str, 
             failed.add(node)
     clock = Zone(zone, max(first, now.timestamp() - 400 * DAY), now.timestamp())
     return Prediction(whole, habits, clock, Present(now.timestamp(), running, frozenset(failed)))
+
+
+def _history(row: Mapping[str, Any]) -> bytes:
+    """As the catalog keeps it: when it came, how long each run took, how many rows each version had."""
+    return np.array([row["came"] or [], row["took"] or [], row["counts"] or []], dtype=np.float64).tobytes()
 
 
 def _row(

@@ -21,13 +21,14 @@ _SOON = 4  # samples without which nothing is said
 
 @dataclass(frozen=True, slots=True)
 class Habit:
-    """The history of one dataset or process: when it came (seconds since 1970, in order), and how long each run took.
+    """The history of one dataset or process: when it came (seconds since 1970, in order).
 
-    took: seconds, NaN where nobody knows.
+    took: seconds of each run; rows: of each version. NaN where nobody knows.
     """
 
     came: Floats
     took: Floats
+    rows: Floats
 
     @property
     def last(self) -> float:
@@ -35,7 +36,7 @@ class Habit:
         return float(self.came[-1]) if len(self.came) else -np.inf
 
 
-NO_HABIT = Habit(np.empty(0), np.empty(0))
+NO_HABIT = Habit(np.empty(0), np.empty(0), np.empty(0))
 
 
 class Zone:
@@ -58,13 +59,13 @@ class Zone:
 class Usual:
     """What is usual about the occurrence nearest to a moment.
 
-    times: samples of when it comes, as seconds since 1970. due: their median. rows: which samples of the
-    habit they are. is_expected: whether it comes on such a day at all.
+    times: samples of when it comes, as seconds since 1970. due: their median. places: which of the habit's they
+    are. is_expected: whether it comes on such a day at all.
     """
 
     times: Floats
     due: float
-    rows: NDArray[np.int64]
+    places: NDArray[np.int64]
     is_expected: bool
 
 
@@ -86,9 +87,9 @@ def usual(habit: Habit, zone: Zone, moment: float) -> Usual | None:
     due = np.round((now - middle) / DAY) * DAY + middle  # that time of day, nearest to the moment
     off = (local - middle + DAY / 2) % DAY - DAY / 2
     days = np.floor((local - off) / DAY).astype(np.int64)
-    rows, is_expected = alike(days, int(np.floor(due / DAY)))
-    times = moment + (due + off[rows] - now)
-    return Usual(times, float(np.median(times)), rows, is_expected)
+    places, is_expected = alike(days, int(np.floor(due / DAY)))
+    times = moment + (due + off[places] - now)
+    return Usual(times, float(np.median(times)), places, is_expected)
 
 
 def lags(habit: Habit, inputs: list[Habit]) -> Floats:

@@ -10,9 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from catalog.sla.graph import Graph
 from catalog.sla.habits import DAY, NO_HABIT, Floats, Habit, Usual, Zone, lags, spread, usual
+from catalog.sla.volume import Volumes
 
 SAMPLES = 200
 _HALF_CYCLE = DAY / 4  # what came this long before its usual time is of this time
@@ -56,8 +58,9 @@ class Prediction:
     def __init__(self, graph: Graph, habits: Mapping[int, Habit], zone: Zone, present: Present) -> None:
         self._graph, self._habits, self._zone, self._present = graph, habits, zone, present
         self._random = np.random.default_rng(int(present.now) // 60)
+        self._volumes = Volumes(graph, self._random, SAMPLES)
         self._samples: dict[int, Floats | None] = {}  # None: it is there, or nothing is known of it
-        self._due: dict[int, float] = {}
+        self._usual: dict[int, Usual] = {}
         self._via: dict[int, int] = {}
 
     def of(self, targets: Sequence[int]) -> dict[int, Forecast]:
@@ -83,42 +86,49 @@ class Prediction:
 
     def due(self, node: int) -> float | None:
         """When a node usually comes, this time."""
-        return self._due.get(node)
+        known = self._usual.get(node)
+        return None if known is None else known.due
+
+    def times_usual_rows(self, node: int) -> float | None:
+        """How many times the rows of such days its run reads; None where that does not move its forecast."""
+        known = self._usual.get(node)
+        return None if known is None else self._volumes.times_usual(node, known.places)
 
     def _foresee(self, node: int) -> Floats | None:
         now = self._present.now
         habit = self._habits.get(node, NO_HABIT)
         pending = [each for each in self._graph.before[node] if self._samples.get(each) is not None]
         known = usual(habit, self._zone, now)
+        is_there = known is not None and (habit.last >= known.due - _HALF_CYCLE or not known.is_expected)
+        self._volumes.note(node, habit, None if is_there else known)
         if known is not None:
-            self._due[node] = known.due
-            if habit.last >= known.due - _HALF_CYCLE or not known.is_expected:
+            self._usual[node] = known
+            if is_there:
                 return None
         base = self._latest(node, pending)
         if known is None:
             return base
         if node in self._present.failed:
-            took = self._draw(_known(habit.took), default=0.0)
+            took = self._draw_runs(node, habit.took, np.arange(len(habit.took)), default=0.0)
             again = now + self._random.exponential(_RECOVERY, SAMPLES) + took
             return again if base is None else np.maximum(again, base + took)
         if node in self._present.running:
-            took = self._draw(_known(habit.took[known.rows]), default=600.0)
+            took = self._draw_runs(node, habit.took[known.places], known.places, default=600.0)
             return self._after_now(self._present.running[node] + took)
         if base is None:
-            return self._after_now(self._draw(known.times))
+            return self._after_now(self._draw_runs(node, known.times, known.places))
         return np.maximum(self._waiting(node, habit, known, base), base)
 
     def _waiting(self, node: int, habit: Habit, known: Usual, base: Floats) -> Floats:
         """Of what waits for something: begun by it where that explains its times better than the clock does."""
         inputs = [self._habits.get(each, NO_HABIT) for each in self._graph.before[node]]
-        after = lags(habit, inputs)[known.rows]
-        took = _known(habit.took[known.rows])
+        after = lags(habit, inputs)[known.places]
         if spread(after) <= spread(known.times):
-            return base + self._draw(_known(after))
-        if not len(took):
-            took = np.array([np.quantile(_known(after), 0.1)]) if len(_known(after)) else np.zeros(1)
+            return base + self._draw_runs(node, after, known.places)
+        shortest = float(np.quantile(_known(after), 0.1)) if len(_known(after)) else 0.0
+        took = self._draw_runs(node, habit.took[known.places], known.places, default=shortest)
         self._via_clock(node, known, base)
-        return np.maximum(self._draw(known.times), base + self._draw(took))
+        return np.maximum(self._draw_runs(node, known.times, known.places), base + took)
 
     def _via_clock(self, node: int, known: Usual, base: Floats) -> None:
         """What starts by the clock waits for nobody whose data is usually there by then."""
@@ -133,10 +143,16 @@ class Prediction:
         self._via[node] = pending[int(np.argmax(medians))]
         return found[0] if len(found) == 1 else np.max(np.stack(found), axis=0)
 
-    def _draw(self, samples: Floats, default: float = 0.0) -> Floats:
-        if not len(samples):
+    def _draw_runs(
+        self, node: int, samples: Floats, places: NDArray[np.int64], default: float = 0.0
+    ) -> Floats:
+        """Samples of its history, those at these places: runs as long as they would be with the rows of now."""
+        known = np.flatnonzero(np.isfinite(samples))
+        if not len(known):
             return np.full(SAMPLES, default)
-        return self._random.choice(samples, SAMPLES)
+        drawn = self._random.choice(known, SAMPLES)
+        result: Floats = samples[drawn] + self._volumes.longer(node, places[drawn])
+        return result
 
     def _after_now(self, samples: Floats) -> Floats:
         """Given that it has not come yet; later than ever, it is as far off as it strays from the usual."""
@@ -154,8 +170,9 @@ class Prediction:
             seen.add(head)
         found = self._samples[head]
         later = 0.0
-        if found is not None and head in self._due:
-            later = max((float(np.median(found)) - self._due[head]) / 60, 0.0)
+        due = self.due(head)
+        if found is not None and due is not None:
+            later = max((float(np.median(found)) - due) / 60, 0.0)
         return Forecast(samples, float(expected), float(low), float(high), head, later)
 
 

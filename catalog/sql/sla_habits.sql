@@ -1,9 +1,9 @@
-SELECT habit.subject_id, habit.history, greatest(version.last, success.last) AS last,
+SELECT habit.subject_id, habit.history, greatest(version.last, success.last) AS last, version.row_count AS last_rows,
        CASE WHEN newest.status = 'RUNNING' THEN extract(epoch FROM newest.start_ts)::double precision END AS running,
        coalesce(newest.status IN ('FAILED', 'TERMINATED', 'LOST', 'BLOCKED'), false) AS failed
 FROM catalog.sla_habit habit
 LEFT JOIN LATERAL (
-    SELECT extract(epoch FROM produced_at)::double precision AS last
+    SELECT extract(epoch FROM produced_at)::double precision AS last, row_count
     FROM catalog.dataset_version
     WHERE dataset_id = habit.subject_id AND outcome = 'PUBLISHED' AND produced_at <= %(now)s
     ORDER BY produced_at DESC

@@ -8,11 +8,12 @@ WITH stale AS MATERIALIZED (
     LIMIT %(limit)s
 )
 SELECT stale.subject_id, array_agg(extract(epoch FROM at)::double precision ORDER BY at) FILTER (WHERE at IS NOT NULL) AS came,
-       array_agg(took ORDER BY at) FILTER (WHERE at IS NOT NULL) AS took
+       array_agg(took ORDER BY at) FILTER (WHERE at IS NOT NULL) AS took,
+       array_agg(counted ORDER BY at) FILTER (WHERE at IS NOT NULL) AS counts
 FROM stale
 LEFT JOIN LATERAL (
     (
-        SELECT produced_at AS at, NULL::double precision AS took
+        SELECT produced_at AS at, NULL::double precision AS took, row_count::double precision AS counted
         FROM catalog.dataset_version
         WHERE dataset_id = stale.subject_id AND outcome = 'PUBLISHED' AND produced_at <= %(now)s
         ORDER BY produced_at DESC
@@ -20,7 +21,7 @@ LEFT JOIN LATERAL (
     )
     UNION ALL
     (
-        SELECT end_ts, extract(epoch FROM end_ts - start_ts)::double precision
+        SELECT end_ts, extract(epoch FROM end_ts - start_ts)::double precision, NULL
         FROM catalog.process_run
         WHERE process_id = stale.subject_id AND status = 'SUCCESS' AND end_ts <= %(now)s
         ORDER BY start_ts DESC

@@ -67,6 +67,25 @@ def test_an_explanation_names_the_path_that_is_waited_for(engine, ask):
     assert path[0]["key"] == "raw/a"
 
 
+def test_an_explanation_says_that_there_are_more_rows_than_usual(engine, invoke, ask):
+    promise = {"deadline": "0 6 * * *", "timezone": "UTC"}
+    declare(engine, {"raw/a": None, "mart/c": promise}, [("raw/a", "mart/c")])
+    now = datetime.now(UTC)
+    for day in range(1, 40):  # a minute for each thousand rows, of which there are 20,000 to 69,000
+        came, thousands = now - timedelta(days=day, minutes=5), 20 + 13 * day % 50
+        published(engine, "raw/a", came, 1000 * thousands)
+        ran(engine, "mart/c", came, came + timedelta(minutes=thousands), "SUCCESS")
+        published(engine, "mart/c", came + timedelta(minutes=thousands))
+    published(engine, "raw/a", now - timedelta(minutes=5), 135_000)
+    ran(engine, "mart/c", now - timedelta(minutes=4), None, "RUNNING")
+    evaluate(engine, now - timedelta(days=1))
+    run, version = ask("sla", "explain", "mart/c")["critical_path"]
+    assert 2.4 < run["times_usual_rows"] < 3.6
+    expected = datetime.fromisoformat(version["expected"])
+    assert timedelta(minutes=125) < expected - now < timedelta(minutes=137)
+    assert "times the usual rows" in " ".join(invoke("sla", "explain", "mart/c").output.split())
+
+
 def test_an_outage_pauses_what_fits(engine, invoke, ask):
     promise = {"deadline": "0 6 * * *", "timezone": "UTC"}
     declare(engine, {"a/one": promise, "b/one": promise})

@@ -139,3 +139,23 @@ def test_an_estate_that_runs_late_is_foreseen_and_the_job_that_all_wait_for_is_n
         ran(engine, key, at("2026-11-10T05:10"), at("2026-11-10T05:30"), "SUCCESS")
     evaluate(engine, at("2026-11-10T05:31"))
     assert told(engine)[1:] == [("mart/c", "ON_TRACK"), ("raw/a", "INCIDENT_CLOSED")]
+
+
+def test_a_night_of_three_times_the_rows_is_foreseen_late_as_soon_as_they_have_landed(engine: Engine) -> None:
+    promise = {"deadline": "0 6 * * *", "timezone": "UTC"}
+    declare(engine, {"raw/a": None, "mart/c": promise}, [("raw/a", "mart/c")])
+    for day in range(1, 40):  # two hours for a million rows, of which there are 0.7 to 1.3
+        landed = at("2026-11-10T02:00") - timedelta(days=day)
+        rows = 700_000 + 100_000 * (day * 5 % 7)
+        done = landed + timedelta(hours=2) * rows / 1e6
+        published(engine, "raw/a", landed, rows)
+        ran(engine, "mart/c", landed, done, "SUCCESS")
+        published(engine, "mart/c", done)
+    evaluate(engine, at("2026-11-10T00:00"))
+    published(engine, "raw/a", at("2026-11-10T02:00"), 3_000_000)
+    ran(engine, "mart/c", at("2026-11-10T02:00"), None, "RUNNING")
+    evaluate(engine, at("2026-11-10T02:01"))
+    risk = next(each for each in happenings(engine) if each.kind is Kind.AT_RISK)
+    assert risk.subject.key == "mart/c"
+    expected = datetime.fromisoformat(str(risk.facts["expected_at"]))
+    assert abs(expected - at("2026-11-10T08:00")) < timedelta(minutes=10)
