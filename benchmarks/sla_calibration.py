@@ -33,6 +33,7 @@ DEPTH = 6
 FIXED = (15, 30, 60)  # minutes
 FORESEEN = "foreseen"
 USUAL_ROWS = 1_000_000
+MANY = 1.7  # times as many
 
 Floats = NDArray[np.float64]
 
@@ -84,6 +85,7 @@ def main(
     rules = {f"fixed, {minutes} min": Score(early=[]) for minutes in FIXED}
     counted = {"foreseen, rows unknown": False, FORESEEN: True}
     rules |= {name: Score(early=[]) for name in counted}
+    many = {name: Score(early=[]) for name in counted}
     inside = total = 0
     bins: dict[int, list[bool]] = {}
     graph = graph_of(EDGES)
@@ -109,9 +111,12 @@ def main(
                         bins.setdefault(min(int(chance * 5), 4), []).append(missed)
                         total, inside = total + 1, inside + (low <= came <= high)
                 _note(rules[name], missed, first, deadline)
+                if year.rows[day] > MANY * USUAL_ROWS:
+                    _note(many[name], missed, first, deadline)
     report = {
         "chains": chains,
         "rules": {name: score.row() for name, score in rules.items()},
+        "nights of many rows": {name: score.row() for name, score in many.items()},
         "in the interval of 80 %": round(100 * inside / max(total, 1)),
         "missed by foreseen chance": {
             f"{20 * each} to {20 * each + 20} %": f"{100 * np.mean(missed):.0f} % of {len(missed)}"

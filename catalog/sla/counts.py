@@ -8,7 +8,7 @@ from datetime import datetime
 
 import numpy as np
 
-from catalog.sla.habits import DAY, alike
+from catalog.sla.habits import alike, by_day, middle_of_day
 
 _ENOUGH = 12  # versions without which nothing is odd
 _FAR = 5.0  # robust standard deviations
@@ -32,8 +32,9 @@ def odd(at: datetime, rows: int, history: Sequence[tuple[datetime, int]]) -> Odd
     """
     if len(history) < _ENOUGH:
         return None
-    days = np.array([each.timestamp() // DAY for each, _ in history]).astype(np.int64)
-    like, _ = alike(days, int(at.timestamp() // DAY))
+    came = np.array([*(each.timestamp() for each, _ in history), at.timestamp()])
+    days, _ = by_day(came, middle_of_day(came[:-1]))
+    like, _ = alike(days[:-1], int(days[-1]))
     counts = np.log1p(np.array([count for _, count in history], dtype=np.float64)[like])
     middle = float(np.median(counts))
     distance = max(_FAR * 1.4826 * float(np.median(np.abs(counts - middle))), _SMALL)

@@ -82,12 +82,12 @@ def usual(habit: Habit, zone: Zone, moment: float) -> Usual | None:
         times = habit.last + gaps
         return Usual(times, float(np.median(times)), np.arange(1, len(habit.came)), True)
     local = zone.local(habit.came)
-    middle = _middle_of_day(local % DAY)
+    middle = middle_of_day(local)
     now = float(zone.local(np.array([moment]))[0])
-    due = np.round((now - middle) / DAY) * DAY + middle  # that time of day, nearest to the moment
-    off = (local - middle + DAY / 2) % DAY - DAY / 2
-    days = np.floor((local - off) / DAY).astype(np.int64)
-    places, is_expected = alike(days, int(np.floor(due / DAY)))
+    day = round((now - middle) / DAY)
+    due = day * DAY + middle  # that time of day, nearest to the moment
+    days, off = by_day(local, middle)
+    places, is_expected = alike(days, day)
     times = moment + (due + off[places] - now)
     return Usual(times, float(np.median(times)), places, is_expected)
 
@@ -114,9 +114,18 @@ def spread(samples: Floats) -> float:
     return float(high - low)
 
 
-def _middle_of_day(times: Floats) -> float:
+def by_day(local: Floats, middle: float) -> tuple[NDArray[np.int64], Floats]:
+    """Of which day each is, and how long after that day's `middle` it came: half a day before or after it at most.
+
+    What usually comes at midnight is of one day, whether it comes a little before or after.
+    """
+    off: Floats = (local - middle + DAY / 2) % DAY - DAY / 2
+    return np.round((local - off - middle) / DAY).astype(np.int64), off
+
+
+def middle_of_day(local: Floats) -> float:
     """The mean time of day, on the circle: of 23:30 and 0:30 midnight."""
-    angles = times * (2 * np.pi / DAY)
+    angles = local % DAY * (2 * np.pi / DAY)
     return float(np.arctan2(np.sin(angles).mean(), np.cos(angles).mean()) * DAY / (2 * np.pi)) % DAY
 
 

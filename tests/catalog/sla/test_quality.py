@@ -39,6 +39,20 @@ def test_row_counts_by_the_day_of_the_week(day: int, rows: int, strange: bool) -
     assert (odd(MONDAY + timedelta(days=day), rows, SEASONAL) is not None) is strange
 
 
+@pytest.mark.parametrize("early", [False, True])
+@pytest.mark.parametrize(("day", "usual"), [(4, 1000), (5, 100), (6, 100), (7, 1000)])  # Friday to Monday
+def test_what_comes_around_midnight_is_of_one_day_whether_it_comes_before_or_after(
+    day: int, usual: int, early: bool
+) -> None:
+    def came(at: datetime, early: bool) -> datetime:
+        return at.replace(hour=0) + timedelta(minutes=-20 if early else 20)
+
+    history = [(came(each, index % 3 == 0), rows) for index, (each, rows) in enumerate(SEASONAL)]
+    now = came(MONDAY + timedelta(days=day), early)
+    assert odd(now, usual, history) is None
+    assert odd(now, 1100 - usual, history) is not None
+
+
 def test_little_history_says_nothing() -> None:
     assert odd(MONDAY, 0, SEASONAL[:5]) is None
 
