@@ -22,7 +22,7 @@ from components.notices import Notice
 if TYPE_CHECKING:
     import logging
 
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +52,9 @@ class Transform(Protocol):
 
 
 class PartitionColumn(Protocol):
-    """Yields, for a frame's row, the partition key that it belongs to, as a Spark column of strings."""
+    """Yields, for a frame's row, the partition key that it belongs to, as an SQL expression of a string."""
 
-    def __call__(self, frame: DataFrame) -> Column:
+    def __call__(self, frame: DataFrame) -> str:
         """The key of each row of the frame."""
         ...
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from components.declaration import Multi, Static, Time
+from resources.predicates import literal, quoted
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import DataFrame
 
 _SECONDS_OF_DAY = 86_400
 
@@ -25,13 +26,11 @@ class KeyColumn:
         """The columns that it reads."""
         return tuple(cast("str", dimension.column) for dimension in self.dimensions)
 
-    def __call__(self, frame: DataFrame) -> Column:
-        """The key of each row of the frame, as a column of strings."""
-        from pyspark.sql import functions as f
-
+    def __call__(self, frame: DataFrame) -> str:
+        """The key of each row of the frame, as an SQL expression: Spark parses it at once, in one call to its JVM."""
         types = {name.lower(): type_ for name, type_ in frame.dtypes}
         parts = [_key_of(dimension, types) for dimension in self.dimensions]
-        return parts[0] if len(parts) == 1 else f.concat_ws("|", *parts)
+        return parts[0] if len(parts) == 1 else f"concat_ws('|', {', '.join(parts)})"
 
 
 def partition_column(partitions: Time | Static | Multi) -> KeyColumn | None:
@@ -44,63 +43,50 @@ def partition_column(partitions: Time | Static | Multi) -> KeyColumn | None:
     return KeyColumn(dimensions) if all(dimension.column for dimension in dimensions) else None
 
 
-def _key_of(dimension: Time | Static, types: Mapping[str, str]) -> Column:
-    from pyspark.sql import functions as f
-
+def _key_of(dimension: Time | Static, types: Mapping[str, str]) -> str:
     name = cast("str", dimension.column)
-    column = f.col(name)
+    column = quoted(name)
     if isinstance(dimension, Static):
-        return column.cast("string")
+        return f"CAST({column} AS STRING)"
     # A timestamp is an instant and has to be read in the partitions' zone; anything else is a local time already.
     if types.get(name.lower()) == "timestamp":
         return _key_of_instant(column, dimension)
-    return _key_of_local(column.cast("timestamp_ntz"), dimension)
+    return _key_of_local(f"CAST({column} AS TIMESTAMP_NTZ)", dimension)
 
 
-def _key_of_instant(instant: Column, dimension: Time) -> Column:
+def _key_of_instant(instant: str, dimension: Time) -> str:
     """The key by the clock of the partitions' zone, in whole seconds, so that the session's zone has no part in it."""
-    from pyspark.sql import functions as f
-
-    clock = f.from_utc_timestamp(instant, dimension.timezone)
-    seconds = f.unix_seconds(clock)
-    second_of_day = f.pmod(seconds, f.lit(_SECONDS_OF_DAY))
-    day = f.date_from_unix_date(((seconds - second_of_day) / _SECONDS_OF_DAY).cast("int"))
+    zone = literal(dimension.timezone)
+    clock = f"from_utc_timestamp({instant}, {zone})"
+    seconds = f"unix_seconds({clock})"
+    second_of_day = f"pmod({seconds}, {_SECONDS_OF_DAY})"
+    day = f"date_from_unix_date(CAST(({seconds} - {second_of_day}) / {_SECONDS_OF_DAY} AS INT))"
     if dimension.type != "hourly":
         return _key_of_day(day, dimension)
-    ahead = ((seconds - f.unix_seconds(instant)) / 60).cast("int")
-    offset = f.format_string(
-        "%s%02d%02d",
-        f.when(ahead < 0, f.lit("-")).otherwise(f.lit("+")),
-        f.floor(f.abs(ahead) / 60),
-        f.abs(ahead) % 60,
-    )
+    ahead = f"CAST(({seconds} - unix_seconds({instant})) / 60 AS INT)"
+    sign = f"CASE WHEN {ahead} < 0 THEN '-' ELSE '+' END"
+    offset = f"format_string('%s%02d%02d', {sign}, floor(abs({ahead}) / 60), abs({ahead}) % 60)"
     # An hour that the clock shows twice: read back, its time means the first, and Dagster names the second by its
     # distance from UTC.
-    again = f.to_utc_timestamp(clock, dimension.timezone) != instant
-    hour = f.floor(second_of_day / 3600)
-    return f.concat(_key_of_hour(day, hour), f.when(again, offset).otherwise(f.lit("")))
+    again = f"to_utc_timestamp({clock}, {zone}) != {instant}"
+    hour = _key_of_hour(day, f"floor({second_of_day} / 3600)")
+    return f"concat({hour}, CASE WHEN {again} THEN {offset} ELSE '' END)"
 
 
-def _key_of_local(local: Column, dimension: Time) -> Column:
+def _key_of_local(local: str, dimension: Time) -> str:
     """The key of a time without a zone; of an hour that comes twice, the first one's."""
-    from pyspark.sql import functions as f
-
-    day = local.cast("date")
-    return _key_of_hour(day, f.hour(local)) if dimension.type == "hourly" else _key_of_day(day, dimension)
+    day = f"CAST({local} AS DATE)"
+    return _key_of_hour(day, f"hour({local})") if dimension.type == "hourly" else _key_of_day(day, dimension)
 
 
-def _key_of_hour(day: Column, hour: Column) -> Column:
-    from pyspark.sql import functions as f
-
-    return f.concat(day.cast("string"), f.lit("-"), f.lpad(hour.cast("string"), 2, "0"), f.lit(":00"))
+def _key_of_hour(day: str, hour: str) -> str:
+    return f"concat(CAST({day} AS STRING), '-', lpad(CAST({hour} AS STRING), 2, '0'), ':00')"
 
 
-def _key_of_day(day: Column, dimension: Time) -> Column:
-    from pyspark.sql import functions as f
-
+def _key_of_day(day: str, dimension: Time) -> str:
     if dimension.type == "weekly":
         # Dagster's weeks begin on Sunday, which Spark numbers 1.
-        day = f.date_sub(day, f.dayofweek(day) - 1)
+        day = f"date_sub({day}, dayofweek({day}) - 1)"
     elif dimension.type == "monthly":
-        day = f.trunc(day, "month")
-    return day.cast("string")
+        day = f"trunc({day}, 'month')"
+    return f"CAST({day} AS STRING)"

@@ -43,12 +43,14 @@ from components.telling import Published, Results, tell
 from resources.errors import ResourceError, SparkUnavailable, WarehouseUnavailable
 from resources.formats import OutputFormat
 from resources.partitions import PartitionWrite
+from resources.progress import progress
+from resources.spark import configured
 from resources.store import VersionStore
 from resources.writing import WrittenVersion, conformed
 from settings import settings
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
     from resources.spark import SparkResource
 
@@ -112,7 +114,8 @@ def materialize(context: dg.AssetExecutionContext, plan: ProcessPlan, spark: Spa
             context.log.info(
                 "attempt %d of run %s; starting Spark if it does not run", current.number, current.run_id
             )
-            store = VersionStore(spark.session, settings().warehouse_uri)
+            session = spark.session
+            store = VersionStore(session, settings().warehouse_uri)
             # Before the inputs: whoever publishes after this was quicker, and this run must not undo it.
             expected = generations(
                 engine, [(output.record.key, key) for output in plan.outputs for key in keys]
@@ -122,11 +125,11 @@ def materialize(context: dg.AssetExecutionContext, plan: ProcessPlan, spark: Spa
             for alias, choices in pinned.by_alias.items():
                 context.log.info("%s: %s", alias, described(choices))
             with (
-                spark.configured(plan.spark_conf),
-                spark.progress(context.log),
+                configured(session, plan.spark_conf),
+                progress(session, context.log, spark.is_remote),
                 discreet(_hidden(plan, pinned), _spoken()),
             ):
-                frames, inputs = _transform(context, engine, plan, spark, store, pinned, keys)
+                frames, inputs = _transform(context, engine, plan, session, store, pinned, keys)
                 lineages = {
                     output.record.key: _lineage(context, plan, output, frames[output.record.key], inputs)
                     for output in plan.outputs
@@ -259,7 +262,7 @@ def _transform(
     context: dg.AssetExecutionContext,
     engine: Engine,
     plan: ProcessPlan,
-    spark: SparkResource,
+    session: SparkSession,
     store: VersionStore,
     pinned: Pinned,
     keys: Sequence[PartitionKey],
@@ -275,7 +278,7 @@ def _transform(
         }
         frames = plan.transform(
             TransformContext(
-                spark=spark.session,
+                spark=session,
                 log=context.log,
                 partition_keys=tuple(key for key in keys if key is not None),
                 parameters=sql_parameters(plan.partitions, keys),

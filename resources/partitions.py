@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from pyspark.sql import Column
 
 COLUMN = "partition"
 _ESCAPED = frozenset([chr(i) for i in range(1, 0x20)] + list("\"#%'*/:=?\\{[]^\x7f"))
@@ -16,10 +12,10 @@ _ESCAPED = frozenset([chr(i) for i in range(1, 0x20)] + list("\"#%'*/:=?\\{[]^\x
 class PartitionWrite:
     """The partitions that a write is to fill.
 
-    `column` yields a row's partition key as a string; None: every row is of the one partition that there is.
+    key: an SQL expression of a row's partition key as a string; None: every row is of the one partition that there is.
     """
 
-    column: Column | None
+    key: str | None
     keys: tuple[str, ...]
 
     def __post_init__(self) -> None:
@@ -27,8 +23,8 @@ class PartitionWrite:
             raise ValueError("a partitioned write needs at least one partition key, and no empty one")
         if len(set(self.keys)) != len(self.keys):
             raise ValueError("a partition key occurs twice")
-        if self.column is None and len(self.keys) > 1:
-            raise ValueError("rows of several partitions need a column that tells them apart")
+        if self.key is None and len(self.keys) > 1:
+            raise ValueError("rows of several partitions need a key that tells them apart")
 
 
 def directory(key: str) -> str:

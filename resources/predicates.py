@@ -202,6 +202,11 @@ def quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
+def literal(text: str) -> str:
+    """A text in SQL by its bytes, since what a backslash means in quotation marks depends on a setting of Spark."""
+    return f"CAST(X'{text.encode().hex()}' AS STRING)"
+
+
 def _meets(kind: str, value: Column, parameters: _Parameters) -> Column:
     """The condition that pandera's check of that name filters by."""
     from pyspark.sql import functions as F

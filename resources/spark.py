@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import socket
 import sys
@@ -18,7 +17,6 @@ from pydantic import Field
 from resources import jvm
 from resources.errors import SparkUnavailable
 from resources.java import require_java
-from resources.progress import INTERVAL, progress
 from resources.reporting import is_of_another_run, listener_conf
 from settings import settings
 
@@ -83,35 +81,6 @@ class SparkResource(dg.ConfigurableResource[None]):
         """Whether Spark runs behind Spark Connect."""
         return self._address()[1] is not None
 
-    @contextmanager
-    def configured(self, conf: Mapping[str, str]) -> Iterator[SparkSession]:
-        """The session with `conf` applied; what was set before is put back at the end.
-
-        Raises SparkUnavailable for a setting that only takes effect when Spark starts.
-        """
-        session = self.session
-        before: dict[str, str | None] = {}
-        try:
-            for key, value in conf.items():
-                if not session.conf.isModifiable(key):
-                    raise SparkUnavailable(
-                        f"{key} cannot be changed once Spark runs. Move it from the dataset's Spark settings to "
-                        "spark.conf in headrace.toml."
-                    )
-                before[key] = session.conf.get(key, None)
-                session.conf.set(key, value)
-            yield session
-        finally:
-            if _alive(session):
-                for key, earlier in before.items():
-                    session.conf.unset(key) if earlier is None else session.conf.set(key, earlier)
-
-    @contextmanager
-    def progress(self, log: logging.Logger, interval: float = INTERVAL) -> Iterator[None]:
-        """Tell `log` every `interval` seconds how far Spark's jobs and stages are."""
-        with progress(self.session, log, self.is_remote, interval):
-            yield
-
     def stop(self) -> None:
         """Stop the process's session, if one runs."""
         with _starting:
@@ -166,6 +135,29 @@ class SparkResource(dg.ConfigurableResource[None]):
 
             anticipate()
         return session
+
+
+@contextmanager
+def configured(session: SparkSession, conf: Mapping[str, str]) -> Iterator[None]:
+    """The session with `conf` applied; what was set before is put back at the end.
+
+    Raises SparkUnavailable for a setting that only takes effect when Spark starts.
+    """
+    before: dict[str, str | None] = {}
+    try:
+        for key, value in conf.items():
+            if not session.conf.isModifiable(key):
+                raise SparkUnavailable(
+                    f"{key} cannot be changed once Spark runs. Move it from the dataset's Spark settings to "
+                    "spark.conf in headrace.toml."
+                )
+            before[key] = session.conf.get(key, None)
+            session.conf.set(key, value)
+        yield
+    finally:
+        if before and _alive(session):
+            for key, earlier in before.items():
+                session.conf.unset(key) if earlier is None else session.conf.set(key, earlier)
 
 
 def file_session() -> SparkSession:

@@ -17,7 +17,7 @@ from resources.footers import Footer, read_footers
 from resources.formats import PARQUET, OutputFormat, reader_options, writer_options
 from resources.leaves import ACCEPTED, QUARANTINED, ROWS, Leaf, Leaves
 from resources.partitions import COLUMN, PartitionWrite, directory
-from resources.predicates import counted, quoted
+from resources.predicates import literal, quoted
 from resources.readback import PARTITION, footer_of, jsonable, summary_aggregates
 from resources.sizes import size_of
 
@@ -123,39 +123,44 @@ def _write(
     from pyspark.sql import functions as F
 
     names, target, directories = frame.columns, root, []
-    written: SparkColumn = F.lit(True)
-    counts: dict[str, SparkColumn] = {}
-    if partition is not None and partition.column is not None:
-        key = partition.column
+    written = "TRUE"
+    counts: list[SparkColumn] = []
+    if partition is not None and partition.key is not None:
+        key = f"({partition.key})"
         if len(partition.keys) > 1:
-            frame = frame.withColumn(COLUMN, key)
-            key = F.col(COLUMN)
+            frame = frame.withColumn(COLUMN, F.expr(key))
+            key = quoted(COLUMN)
             directories.append(COLUMN)
             # Each partition's rows go to few tasks, and small partitions share one: no file per task and
             # partition.
             frame = frame.hint("rebalance", COLUMN)
-        written = F.coalesce(key.isin(list(partition.keys)), F.lit(False))
-        outside = F.when(~written, key)
-        counts["partition"] = counted(~written)
-        counts["partition_low"], counts["partition_high"] = F.min(outside), F.max(outside)
+        written = f"coalesce({key} IN ({', '.join(map(literal, partition.keys))}), FALSE)"
+        counts = [
+            F.expr(f"count(CASE WHEN NOT {written} THEN 1 END) AS partition"),
+            F.expr(f"min(CASE WHEN NOT {written} THEN {key} END) AS partition_low"),
+            F.expr(f"max(CASE WHEN NOT {written} THEN {key} END) AS partition_high"),
+        ]
     if partition is not None and len(partition.keys) == 1:
         target = f"{root}/{directory(partition.keys[0])}"
     quarantined = audit.quarantined
-    accepted = written if quarantined is None else written & ~quarantined
+    scope = F.expr(written)
+    accepted = scope if quarantined is None else scope & ~quarantined
     footers = output.format == PARQUET
     # What options such as a word for null write may read back as something else: then the files themselves are asked.
     faithful = footers or not output.options
     if faithful:
-        counts |= {f"check:{name}": count for name, count in audit.counts(written, accepted, footers).items()}
+        counts += [
+            count.alias(f"check:{name}") for name, count in audit.counts(scope, accepted, footers).items()
+        ]
     if not footers and faithful and not directories:
-        counts |= summary_aggregates(audit.types, accepted)
+        counts += [count.alias(name) for name, count in summary_aggregates(audit.types, accepted).items()]
     if quarantined is not None:
         frame = frame.withColumn(ROWS, F.when(quarantined, F.lit("quarantined")).otherwise(F.lit("accepted")))
         directories.append(ROWS)
     observation = Observation() if counts else None
     if observation is not None:
-        frame = frame.observe(observation, *(count.alias(name) for name, count in counts.items()))
-    if "partition" in counts:
+        frame = frame.observe(observation, *counts)
+    if partition is not None and partition.key is not None:
         frame = frame.where(written)
     kept = [*names, *directories]
     if frame.columns != kept:

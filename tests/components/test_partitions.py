@@ -197,7 +197,7 @@ def test_spark_gives_each_instant_the_key_of_dagsters_window(
         for moment in data.draw(st.lists(moments, min_size=5, max_size=5))
     ]
     frame = spark.createDataFrame([(instant,) for instant in instants], "at timestamp")
-    for instant, row in zip(instants, frame.select(column(frame).alias("key")).collect(), strict=True):
+    for instant, row in zip(instants, frame.selectExpr(f"{column(frame)} AS key").collect(), strict=True):
         window = known.time_window_for_partition_key(row["key"])
         # As numbers: times of one zone compare by the clock, which shows an hour twice.
         assert window.start.timestamp() <= instant.timestamp() < window.end.timestamp()
@@ -232,7 +232,7 @@ def test_hours_have_dagsters_keys_all_through_the_days_when_clocks_change(
     spark.conf.set("spark.sql.session.timeZone", session_zone)
     try:
         frame = spark.createDataFrame([(instant,) for instant in instants], "at timestamp")
-        found = [row[0] for row in frame.select(column(frame)).collect()]
+        found = [row[0] for row in frame.selectExpr(column(frame)).collect()]
     finally:
         spark.conf.set("spark.sql.session.timeZone", "UTC")
     assert found == [key for key in keys for _ in (0, 59)]
@@ -245,10 +245,10 @@ def test_the_second_of_two_equal_hours_is_named_by_its_distance_from_utc(spark: 
     frame = spark.sql(
         "SELECT explode(array(TIMESTAMP'2013-11-03T05:30:00Z', TIMESTAMP'2013-11-03T06:30:00Z')) AS at"
     )
-    found = [row[0] for row in frame.select(column(frame)).collect()]
+    found = [row[0] for row in frame.selectExpr(column(frame)).collect()]
     assert found == ["2013-11-03-01:00", "2013-11-03-01:00-0500"]
     local = spark.sql("SELECT TIMESTAMP_NTZ'2013-11-03 01:30:00' AS at")
-    assert local.select(column(local)).first()[0] == "2013-11-03-01:00"
+    assert local.selectExpr(column(local)).first()[0] == "2013-11-03-01:00"
 
 
 def test_a_row_without_a_time_has_no_key(spark: SparkSession) -> None:
@@ -256,7 +256,7 @@ def test_a_row_without_a_time_has_no_key(spark: SparkSession) -> None:
     assert column is not None
     for type_ in ("timestamp", "timestamp_ntz"):
         frame = spark.sql(f"SELECT CAST(null AS {type_}) AS at")
-        assert frame.select(column(frame)).first()[0] is None
+        assert frame.selectExpr(column(frame)).first()[0] is None
 
 
 def test_dates_texts_and_two_dimensions_have_keys_too(spark: SparkSession) -> None:
@@ -269,12 +269,16 @@ def test_dates_texts_and_two_dimensions_have_keys_too(spark: SparkSession) -> No
     ):
         column = partition_column(partitions)
         assert column is not None
-        assert frame.select(column(frame)).first()[0] == key
+        assert frame.selectExpr(column(frame)).first()[0] == key
     text = partition_column(Time(type="daily", start="2013-01-01", column="text"))
+    odd = partition_column(Time(type="daily", start="2013-01-01", column="the day's.`end`"))
     both = partition_column(BOTH)
     assert text is not None
     assert both is not None
-    assert frame.select(text(frame)).first()[0] == "2013-02-14"
-    key = frame.select(both(frame)).first()[0]
+    assert odd is not None
+    renamed = frame.withColumnRenamed("day", "the day's.`end`")
+    assert renamed.selectExpr(odd(renamed)).first()[0] == "2013-02-14"
+    assert frame.selectExpr(text(frame)).first()[0] == "2013-02-14"
+    key = frame.selectExpr(both(frame)).first()[0]
     assert key == "de|2013-02-14"
     assert definition(BOTH).has_partition_key(key)

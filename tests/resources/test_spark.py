@@ -67,7 +67,7 @@ def test_a_killed_jvm_is_told_and_replaced(tmp_path):
         import os, signal, threading
         from pyspark import SparkContext
         from resources.errors import ResourceError, SparkUnavailable
-        from resources.spark import SparkResource
+        from resources.spark import SparkResource, configured
         from resources.store import VersionStore
 
         spark = SparkResource(conf={{"spark.sql.shuffle.partitions": "3"}})
@@ -75,11 +75,11 @@ def test_a_killed_jvm_is_told_and_replaced(tmp_path):
         assert spark.session is session and SparkResource().session is session
         context = session.sparkContext
         print(context.master, session.conf.get("spark.sql.session.timeZone"), context.uiWebUrl)
-        with spark.configured({{"spark.sql.shuffle.partitions": "7", "spark.sql.ansi.enabled": "false"}}) as same:
-            print(same.conf.get("spark.sql.shuffle.partitions"))
+        with configured(session, {{"spark.sql.shuffle.partitions": "7", "spark.sql.ansi.enabled": "false"}}):
+            print(session.conf.get("spark.sql.shuffle.partitions"))
         print(session.conf.get("spark.sql.shuffle.partitions"), session.conf.get("spark.sql.ansi.enabled"))
         try:
-            with spark.configured({{"spark.executor.memory": "3g"}}):
+            with configured(session, {{"spark.executor.memory": "3g"}}):
                 pass
         except SparkUnavailable as error:
             print(error)
@@ -127,10 +127,10 @@ def test_spark_says_only_what_matters_and_wherever_stderr_leads_at_the_time(tmp_
 def test_spark_connect_writes_audits_and_reads(tmp_path):
     script = f"""
         import logging, socket, uuid, datetime as dt
-        from pyspark.sql import functions as F
         from catalog.records import Check, Outcome, Version
         from resources.errors import WarehouseUnavailable
         from resources.partitions import PartitionWrite
+        from resources.progress import progress
         from resources.spark import SparkResource
         from resources.store import VersionStore
 
@@ -142,9 +142,9 @@ def test_spark_connect_writes_audits_and_reads(tmp_path):
             Check("known", "isin", "k", {{"allowed_values": ["0", "1"]}}),
             Check("aside", "sql", parameters={{"expression": "id <> 4"}}, quarantine=True),
         ]
-        with spark.progress(logging.getLogger()):
+        with progress(spark.session, logging.getLogger(), spark.is_remote):
             written = store.write(
-                frame, dataset="a/b", tag="t", checks=checks, partition=PartitionWrite(F.col("k"), ("0", "1"))
+                frame, dataset="a/b", tag="t", checks=checks, partition=PartitionWrite("k", ("0", "1"))
             )
         for w in written:
             print(w.partition, w.row_count, w.quarantine_rows, *(r.status.value for r in w.check_results))

@@ -58,7 +58,7 @@ def test_a_range_is_one_write_of_many_versions(orders, store, version, format):
         tag="t",
         output=OutputFormat(format),
         checks=checks,
-        partition=PartitionWrite(F.col("hour"), KEYS),
+        partition=PartitionWrite("hour", KEYS),
     )
     assert [w.partition for w in written] == list(KEYS)
     assert [w.row_count for w in written] == [10, 10, 0]
@@ -77,14 +77,14 @@ def test_a_range_is_one_write_of_many_versions(orders, store, version, format):
 def test_a_range_writes_one_file_a_small_partition(spark, store):
     frame = spark.range(0, 400, 1, 8).select("id", (F.col("id") % 20).cast("string").alias("k"))
     keys = tuple(str(k) for k in range(20))
-    written = store.write(frame, dataset="shop/orders", tag="t", partition=PartitionWrite(F.col("k"), keys))
+    written = store.write(frame, dataset="shop/orders", tag="t", partition=PartitionWrite("k", keys))
     assert {w.file_count for w in written} == {1}
     assert {r.status.value for w in written for r in w.check_results} == {"PASS"}
 
 
 def test_one_key_takes_only_its_rows(orders, store, version):
     [written] = store.write(
-        orders, dataset="shop/orders", tag="t", partition=PartitionWrite(F.col("hour"), KEYS[1:2])
+        orders, dataset="shop/orders", tag="t", partition=PartitionWrite("hour", KEYS[1:2])
     )
     [result] = written.check_results
     assert (result.name, result.failed_rows, result.detail["examples"]) == (
@@ -95,12 +95,28 @@ def test_one_key_takes_only_its_rows(orders, store, version):
     assert store.read([version(written)]).distinct().count() == written.row_count == 10
 
 
+@pytest.mark.parametrize("backslashes_stand_for_themselves", ["true", "false"])
+def test_a_key_with_quotes_and_backslashes_is_taken_literally(spark, store, backslashes_stand_for_themselves):
+    keys = (r"it's a\nb", "it's a\nb", 'say "é"')
+    frame = spark.createDataFrame([(key,) for key in (*keys, "other")], "k string")
+    setting = "spark.sql.parser.escapedStringLiterals"
+    spark.conf.set(setting, backslashes_stand_for_themselves)
+    try:
+        written = [
+            store.write(frame, dataset="shop/orders", tag=tag, partition=PartitionWrite("k", of))
+            for tag, of in {"range": keys, "one": keys[:1]}.items()
+        ]
+    finally:
+        spark.conf.unset(setting)
+    assert [[w.row_count for w in each] for each in written] == [[1, 1, 1], [1]]
+
+
 def test_without_a_column_every_row_is_of_the_one_partition(orders, store, version):
     [written] = store.write(orders, dataset="shop/orders", tag="t", partition=PartitionWrite(None, KEYS[:1]))
     [result] = written.check_results
     assert (result.name, result.status.value, result.failed_rows) == ("partition", "PASS", 0)
     assert store.read([version(written)]).count() == written.row_count == orders.count()
-    with pytest.raises(ValueError, match="need a column"):
+    with pytest.raises(ValueError, match="need a key"):
         PartitionWrite(None, KEYS)
 
 
@@ -119,7 +135,7 @@ def test_rows_that_fail_a_quarantining_check_are_set_aside(spark, orders, store,
         tag="t",
         output=OutputFormat(format),
         checks=checks,
-        partition=PartitionWrite(F.col("hour"), keys) if keys else None,
+        partition=PartitionWrite("hour", keys) if keys else None,
     )
     first = written[0]
     assert (first.row_count, first.quarantine_rows) == (4, 6)
@@ -187,7 +203,7 @@ def test_a_column_may_be_named_anything_but_a_directory_level(spark, store, vers
     assert written.check_results[0].failed_rows == 1
     assert store.read([version(written)]).columns == frame.columns
     with pytest.raises(SchemaMismatch, match="'partition' is taken for a directory level"):
-        store.write(frame, dataset="shop/orders", tag="u", partition=PartitionWrite(F.lit("k"), ("k",)))
+        store.write(frame, dataset="shop/orders", tag="u", partition=PartitionWrite("'k'", ("k",)))
 
 
 @pytest.mark.parametrize("format", sorted(FORMATS))
@@ -385,4 +401,4 @@ def test_keys_are_escaped_as_spark_does(spark):
 @pytest.mark.parametrize("keys", [(), ("",), ("a", "a")])
 def test_partition_keys_are_there_and_differ(keys):
     with pytest.raises(ValueError, match="partition key"):
-        PartitionWrite(F.lit("a"), keys)
+        PartitionWrite("'a'", keys)
