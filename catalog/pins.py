@@ -34,6 +34,8 @@ def resolve(engine: Engine, requests: Sequence[InputRequest]) -> list[list[Resol
 
 def choose(engine: Engine, requests: Sequence[InputRequest]) -> list[list[ResolvedInput]]:
     """As `resolve`, but a partition that has no such version is left out. Raises UnknownDataset."""
+    if not requests:
+        return []
     with transaction(engine) as cursor:
         dataset_ids(cursor, {request.dataset for request in requests})
         rows = statement("resolve").execute(cursor, _parameters(requests)).fetchall()

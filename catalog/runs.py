@@ -109,6 +109,8 @@ def reap(engine: Engine, run_id: UUID | None = None) -> list[LostAttempt]:
 
 def record_inputs(engine: Engine, run_id: UUID, attempt: int, inputs: Sequence[ResolvedInput]) -> None:
     """Record what the attempt reads: while it runs, retention keeps these versions. Recording one again is harmless."""
+    if not inputs:
+        return
     with transaction(engine) as cursor:
         statement("record_inputs").execute(
             cursor,
