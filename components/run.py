@@ -50,7 +50,7 @@ from resources.writing import WrittenVersion, conformed
 from settings import settings
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
 
     from resources.spark import SparkResource
 
@@ -129,7 +129,7 @@ def materialize(context: dg.AssetExecutionContext, plan: ProcessPlan, spark: Spa
                 progress(session, context.log, spark.is_remote),
                 discreet(_hidden(plan, pinned), _spoken()),
             ):
-                frames, inputs = _transform(context, engine, plan, session, store, pinned, keys)
+                frames, inputs = _transform(context, engine, plan, spark, store, pinned, keys)
                 lineages = {
                     output.record.key: _lineage(context, plan, output, frames[output.record.key], inputs)
                     for output in plan.outputs
@@ -262,7 +262,7 @@ def _transform(
     context: dg.AssetExecutionContext,
     engine: Engine,
     plan: ProcessPlan,
-    session: SparkSession,
+    spark: SparkResource,
     store: VersionStore,
     pinned: Pinned,
     keys: Sequence[PartitionKey],
@@ -278,7 +278,8 @@ def _transform(
         }
         frames = plan.transform(
             TransformContext(
-                spark=session,
+                # Asked for again: a JVM that died while the inputs were pinned costs nothing but another.
+                spark=spark.session,
                 log=context.log,
                 partition_keys=tuple(key for key in keys if key is not None),
                 parameters=sql_parameters(plan.partitions, keys),
