@@ -941,8 +941,11 @@ class Incident(Base):
     reason: Mapped[str]
     severity: Mapped[str]
     run_id: Mapped[UUID | None]
+    waits: Mapped[bool]
+    holds: Mapped[bool]
     opened_at: Mapped[datetime]
     closed_at: Mapped[datetime | None]
+    part_of: Mapped[UUID | None]
 
 
 class SlaPromise(Base):

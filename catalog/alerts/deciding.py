@@ -4,11 +4,13 @@
 |--------------|-----------------------------|--------------|------------------------------------------------------|
 | none         | something bad, an incident  | OPEN         | all steps of its route                               |
 | none         | something bad, no incident  | CLOSED       | the first step: there is nothing to wait for         |
-| OPEN         | something worse             | OPEN         | all steps anew, in place of those that wait          |
-| ACKNOWLEDGED | something worse             | ACKNOWLEDGED | the first step: somebody is at it                    |
+| OPEN         | something worse, or what    | OPEN         | all steps anew, in place of those that wait          |
+|              | it turns out to come from   |              |                                                      |
+| ACKNOWLEDGED | something worse, or that    | ACKNOWLEDGED | the first step: somebody is at it                    |
 | OPEN, ACK.   | nothing worse               | as it was    | none: it is no news                                  |
 | OPEN         | somebody acknowledges       | ACKNOWLEDGED | later steps are dropped                              |
 | OPEN, ACK.   | the incident closes         | CLOSED       | what waits is dropped; who has been told is told     |
+| OPEN, ACK.   | another goes on with it     | CLOSED       | the same, with which one                             |
 | CLOSED       | something bad, an incident  | OPEN         | all steps of its route                               |
 """
 
@@ -23,6 +25,7 @@ from catalog.alerts.records import Alert, AlertState, Message, MessageState, Pur
 from catalog.alerts.rules import AlertRules, Recipient, is_worse
 from catalog.sla.happenings import Happening, Kind
 
+ENDS = frozenset({Purpose.RECOVERED, Purpose.JOINED})
 HARMLESS = frozenset({Kind.ON_TRACK, Kind.MET_LATE, Kind.PAUSED, Kind.SENSOR_BACK})
 
 
@@ -54,27 +57,28 @@ def decide(
         rules: who is told.
         now: when it is decided.
     """
-    if happening.kind is Kind.INCIDENT_CLOSED:
+    if happening.kind in (Kind.INCIDENT_CLOSED, Kind.INCIDENT_MERGED):
         return _closed(known, messages, happening, rules, now) if known else None
     if known is None or known.state is AlertState.CLOSED:
         if happening.kind in HARMLESS or (known is not None and known.incident_id is None):
             return None
         return _opened(alert_id, known, happening, rules, now)
     counted = replace(known, happenings=known.happenings + 1, hit=_hit(known, happening))
-    if happening.kind in HARMLESS or not is_worse(happening.severity, known.severity):
+    if happening.kind in HARMLESS:
         return Decision(counted)
-    worse = replace(
-        counted,
-        severity=happening.severity,
-        kind=happening.kind,
-        at=happening.at,
-        facts=happening.facts,
-        round=known.round + 1,
-    )
+    worse = is_worse(happening.severity, known.severity)
+    if not worse and not _is_found_to_be_the_cause(known, happening):
+        came_true = known.kind is Kind.AT_RISK and _is_about(known, happening)
+        return Decision(_about(counted, happening) if came_true else counted)
+    graver = replace(_about(counted, happening), round=known.round + 1)
+    if worse:
+        graver = replace(graver, severity=happening.severity)
     told = any(message.has_told for message in messages)
     acknowledged = known.state is AlertState.ACKNOWLEDGED
     purpose = Purpose.WORSENED if told else Purpose.RAISED
-    alert, send = _steps(worse, purpose, rules, now, first_only=acknowledged)
+    # Who owns what was told of before has to know that it is more than that.
+    owners = (*happening.subject.owners, *known.subject.owners)
+    alert, send = _steps(graver, purpose, rules, now, owners, first_only=acknowledged)
     return Decision(alert, send, _waiting(messages), f"it became {happening.kind}")
 
 
@@ -107,7 +111,8 @@ def _opened(
         happenings=before.happenings + 1 if before else 1,
         closed_at=None if happening.incident_id else now,
     )
-    alert, send = _steps(fresh, Purpose.RAISED, rules, now, first_only=happening.incident_id is None)
+    owners = happening.subject.owners
+    alert, send = _steps(fresh, Purpose.RAISED, rules, now, owners, first_only=happening.incident_id is None)
     return Decision(alert, send)
 
 
@@ -117,15 +122,25 @@ def _closed(
     if known.state is AlertState.CLOSED:
         return None
     alert = replace(known, state=AlertState.CLOSED, closed_at=happening.at, happenings=known.happenings + 1)
-    recovered = max((m.round for m in messages if m.purpose is Purpose.RECOVERED), default=-1)
-    told = dict.fromkeys(m.recipient for m in messages if m.has_told and m.round > recovered)
+    purpose, because = Purpose.RECOVERED, "it is over"
+    if happening.kind is Kind.INCIDENT_MERGED:
+        purpose, because = Purpose.JOINED, f"it goes on as part of {happening.facts.get('part_of')}"
+        alert = replace(alert, facts={**known.facts, **happening.facts})
+    ended = max((m.round for m in messages if m.purpose in ENDS), default=-1)
+    told = dict.fromkeys(m.recipient for m in messages if m.has_told and m.round > ended)
     due = rules.not_before(known.severity, now)
-    send = tuple(_message(alert, Purpose.RECOVERED, 0, recipient, due, now) for recipient in told)
-    return Decision(alert, send, _waiting(messages), "it is over")
+    send = tuple(_message(alert, purpose, 0, recipient, due, now) for recipient in told)
+    return Decision(alert, send, _waiting(messages), because)
 
 
 def _steps(
-    alert: Alert, purpose: Purpose, rules: AlertRules, now: datetime, *, first_only: bool
+    alert: Alert,
+    purpose: Purpose,
+    rules: AlertRules,
+    now: datetime,
+    owners: Sequence[str],
+    *,
+    first_only: bool,
 ) -> tuple[Alert, tuple[Message, ...]]:
     """The messages of the route that fits now. Later steps count from when the first may leave."""
     subject = alert.subject
@@ -143,7 +158,7 @@ def _steps(
             now,
         )
         for number, step in enumerate(route.steps[:1] if first_only else route.steps)
-        for recipient in rules.recipients(step, subject.owners)
+        for recipient in rules.recipients(step, owners)
     ]
     return replace(alert, route=route.name), tuple(messages)
 
@@ -166,12 +181,12 @@ def _message(
 
 
 def _waiting(messages: Sequence[Message], purpose: Purpose | None = None) -> tuple[UUID, ...]:
-    """Those that wait, of one purpose or of all but recoveries."""
+    """Those that wait, of one purpose or of all but those that tell of an end."""
     return tuple(
         message.message_id
         for message in messages
         if message.state is MessageState.WAITING
-        and (message.purpose is purpose if purpose else message.purpose is not Purpose.RECOVERED)
+        and (message.purpose is purpose if purpose else message.purpose not in ENDS)
     )
 
 
@@ -180,3 +195,26 @@ def _hit(known: Alert, happening: Happening) -> dict[str, tuple[str, ...]]:
     if happening.subject.key == known.subject.key or happening.kind in HARMLESS:
         return dict(known.hit)
     return {**known.hit, happening.subject.key: happening.subject.owners}
+
+
+def _about(alert: Alert, happening: Happening) -> Alert:
+    """The alert, now about this happening; what it was about is hit by it."""
+    subject = happening.subject
+    hit = {**alert.hit, alert.subject.key: alert.subject.owners}
+    hit.pop(subject.key, None)
+    return replace(
+        alert, subject=subject, kind=happening.kind, at=happening.at, facts=happening.facts, hit=hit
+    )
+
+
+def _is_about(alert: Alert, happening: Happening) -> bool:
+    return (alert.subject.type, alert.subject.key) == (happening.subject.type, happening.subject.key)
+
+
+def _is_found_to_be_the_cause(known: Alert, happening: Happening) -> bool:
+    """Whether what all of it comes from has not been heard of in this alert before."""
+    return (
+        bool(happening.facts.get("is_cause"))
+        and not _is_about(known, happening)
+        and happening.subject.key not in known.hit
+    )

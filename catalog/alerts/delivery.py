@@ -61,7 +61,7 @@ def deliver(destination: Destination, address: str, parcel: Parcel) -> None:
     service = _service(resolved(destination, address), _known_by(destination, parcel), destination)
     if type(service) is NotifyEmail:
         _mail(service, parcel)
-    elif type(service) is NotifyOpsgenie and parcel.is_recovery:
+    elif type(service) is NotifyOpsgenie and parcel.ends_thread:
         _close(service, parcel)
     elif type(service) is NotifyPagerDuty:
         service.details |= {"message": parcel.body}  # the summary is cut after 1024 characters
@@ -95,7 +95,7 @@ def _known_by(destination: Destination, parcel: Parcel) -> dict[str, str]:
         return {
             "+Idempotency-Key": str(parcel.message_id),
             ":alert": str(parcel.thread),
-            ":state": "recovered" if parcel.is_recovery else "firing",
+            ":state": "recovered" if parcel.ends_thread else "firing",
         }
     if scheme in _BY_ALERT:
         return {name: value.format(parcel.thread) for name, value in _BY_ALERT[scheme].items()}
@@ -127,7 +127,7 @@ def _notify(
     result = one.notify(
         body=body,
         title=title,
-        notify_type=apprise.NotifyType.SUCCESS if parcel.is_recovery else _TYPES[parcel.severity],
+        notify_type=apprise.NotifyType.SUCCESS if parcel.ends_thread else _TYPES[parcel.severity],
         body_format=written_in,
         timeout=SECONDS,
     )

@@ -30,6 +30,7 @@ class Purpose(StrEnum):
     WORSENED = "WORSENED"  # it was told before, and is graver now
     ESCALATED = "ESCALATED"  # nobody has acknowledged it
     RECOVERED = "RECOVERED"
+    JOINED = "JOINED"  # it goes on as part of another alert
     DIGEST = "DIGEST"  # several messages in one, where a destination may not get more
 
 
@@ -107,14 +108,14 @@ class NotDelivered(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Parcel:
-    """What is handed over. thread: the alert, which several messages tell of."""
+    """What is handed over. thread: the alert, which several messages tell of; this one may be its last."""
 
     message_id: UUID
     thread: UUID
     title: str
     body: str
     severity: Urgency
-    is_recovery: bool = False
+    ends_thread: bool = False
 
 
 def alert_id_of(happening_id: int, organisation: UUID) -> UUID:

@@ -14,8 +14,9 @@ from psycopg import Cursor
 from sqlalchemy import Engine
 
 from catalog.alerts import rows
+from catalog.alerts.deciding import ENDS
 from catalog.alerts.limits import Leaving, is_given_up, leaving, new_digest, next_try
-from catalog.alerts.records import Message, NotDelivered, Parcel, Purpose
+from catalog.alerts.records import Message, NotDelivered, Parcel
 from catalog.alerts.rules import AlertRules, Destination, Recipient
 from catalog.alerts.telling import words_of
 from catalog.database import transaction
@@ -206,7 +207,7 @@ def _send(rules: AlertRules, send: Send, message: Message) -> None:
         title=message.title or "",
         body=message.body or "",
         severity=message.severity,
-        is_recovery=message.purpose is Purpose.RECOVERED,
+        ends_thread=message.purpose in ENDS,
     )
     send(destination, message.recipient.address, parcel)
 

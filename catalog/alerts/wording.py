@@ -35,6 +35,7 @@ _TITLES = {
     Purpose.WORSENED: "Now ",
     Purpose.ESCALATED: "Not acknowledged: ",
     Purpose.RECOVERED: "Recovered: ",
+    Purpose.JOINED: "Part of {part_of}: ",
 }
 
 
@@ -59,13 +60,15 @@ def worded(
 ) -> Told:
     """What the message says. link: where its recipient acknowledges with one click."""
     over = message.purpose is Purpose.RECOVERED
+    merged = message.purpose is Purpose.JOINED
     facts = alert.facts
-    head = f"{_TITLES[message.purpose]}{alert.kind} {_subject(alert)}"
+    head = _title(alert, message)
     lines = [
         (
             "What",
             f"{_subject(alert)} {_was(alert) if over else _is(alert)}."
-            + (f" It is over since {_at(alert.closed_at)}." if over else ""),
+            + (f" It is over since {_at(alert.closed_at)}." if over else "")
+            + (f" It goes on as part of {facts.get('part_of')}." if merged else ""),
         ),
         ("Since", _since(alert, message.decided_at)),
         ("Cause", _cause(facts)),
@@ -73,11 +76,11 @@ def worded(
         ("Owners", ", ".join(alert.subject.owners) or "nobody is named"),
         ("Also hit", _hit(hit)),
         ("Acknowledged", f"by {alert.acknowledged_by}" if alert.acknowledged_by else None),
-        ("Next", None if over else " ".join(_advice(alert))),
+        ("Next", None if over else " ".join(_goes_on(facts) if merged else _advice(alert))),
     ]
     parts = ["\n".join(_one_line(f"{name}: {text}", _LONGEST) for name, text in lines if text)]
     found = [*_links(alert, links)]
-    if not over and alert.incident_id is not None and alert.acknowledged_by is None:
+    if not (over or merged) and alert.incident_id is not None and alert.acknowledged_by is None:
         found.append(f"I am at it: {link or f'headrace alerts ack {alert.alert_id}'}")
     parts += ["\n".join(found)] if found else []
     return Told(_one_line(head), "\n\n".join(parts))
@@ -91,9 +94,7 @@ def sentence(alert: Alert, now: datetime) -> str:
 def digest(said: Sequence[tuple[Alert, Message]]) -> Told:
     """Many messages in one."""
     lines = [
-        _one_line(
-            f"{_TITLES[message.purpose]}{alert.kind} {_subject(alert)}, {_since(alert, message.decided_at)}"
-        )
+        _one_line(f"{_title(alert, message)}, {_since(alert, message.decided_at)}")
         for alert, message in said[:SHOWN]
     ]
     more = [f"and {len(said) - SHOWN} more"] if len(said) > SHOWN else []
@@ -108,6 +109,11 @@ def digest(said: Sequence[tuple[Alert, Message]]) -> Told:
         ]
     )
     return Told(f"{len(said)} more alerts", body)
+
+
+def _title(alert: Alert, message: Message) -> str:
+    before = _TITLES[message.purpose].replace("{part_of}", str(alert.facts.get("part_of", "another alert")))
+    return f"{before}{alert.kind} {_subject(alert)}"
 
 
 def _subject(alert: Alert) -> str:
@@ -186,6 +192,12 @@ def _advice(alert: Alert) -> Iterator[str]:
             yield f"Ask its producer whether it is meant so; `headrace show {key}` shows the versions."
         case Kind.SENSOR_SILENT:
             yield "See Automation in Dagster's UI, and whether Dagster's daemon runs."
+
+
+def _goes_on(facts: Mapping[str, Any]) -> Iterator[str]:
+    """Whoever is at it has to say so there as well: nobody knows whether he is at the cause."""
+    there = facts.get("part_of_id")
+    yield f"`headrace alerts ack {there}` says that you are at that one; `headrace alerts show {there}` shows it."
 
 
 def _links(alert: Alert, links: Links) -> Iterator[str]:

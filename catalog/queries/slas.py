@@ -125,7 +125,10 @@ class IncidentMember:
 
 @dataclass(frozen=True, slots=True)
 class Incident:
-    """What went wrong at one place. members: as they stood last; downstream: datasets that come of it."""
+    """What went wrong at one place. members: as they stood last; downstream: datasets that come of it.
+
+    part_of: the incident that turned out to be its cause and goes on with its members.
+    """
 
     incident_id: UUID
     cause_type: str
@@ -136,6 +139,7 @@ class Incident:
     run_id: UUID | None
     opened_at: datetime
     closed_at: datetime | None
+    part_of: UUID | None
     members: list[IncidentMember]
     downstream: list[IncidentMember]
 

@@ -40,6 +40,7 @@ class Kind(StrEnum):
     SENSOR_SILENT = "SENSOR_SILENT"  # no tick for longer than it promised
     SENSOR_BACK = "SENSOR_BACK"
     INCIDENT_CLOSED = "INCIDENT_CLOSED"  # nothing of an incident is out of order any more
+    INCIDENT_MERGED = "INCIDENT_MERGED"  # it goes on as part of another, from which it turned out to come
 
 
 class Urgency(StrEnum):
@@ -79,13 +80,15 @@ class Happening:
 
     at: when it happened, which may be long before it was noticed. incident_id: the incident that it belongs to: all
     happenings of one incident are one piece of news, of which the first one and those of a higher severity are worth
-    telling; INCIDENT_CLOSED is its last. None for what is no incident (an odd row count, a changed schema).
+    telling, and the first one of what it comes from (`is_cause`); INCIDENT_CLOSED or INCIDENT_MERGED is its last. None
+    for what is no incident (an odd row count, a changed schema).
     facts: plain JSON. Of promises: `promise` (DELIVERY, ...), `before` (the state), `deadline`, `partition`, `reason`
     (a sentence), `late_by` (seconds), `arrived_at`, `chance` (of a miss), `expected_at`, `expected_from`,
     `expected_to`, `waits_for` (the key everybody waits for) and `by_minutes`. Of runs: `run_id`, `dagster_run_id`,
     `log_location`, `status`, `reason`. Of checks: `checks` (each with check, status, failed_rows), `version`,
     `partition`, `reason`. Of row counts: `rows`, `usual`, `reason`. Of schemas: `breaking`, `compatible`, `reason`. Of
-    INCIDENT_CLOSED: `cause`, `reason`, `opened_at`, `members`.
+    INCIDENT_CLOSED: `cause`, `reason`, `opened_at`, `members` (the keys of what was out of order). Of INCIDENT_MERGED:
+    `part_of` (the key of the other one's cause), `part_of_id`.
     """
 
     kind: Kind

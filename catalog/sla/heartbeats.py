@@ -8,8 +8,9 @@ from typing import Any
 from psycopg import Cursor
 
 from catalog.identity import organisation_id
+from catalog.sla.causes import Trouble
 from catalog.sla.happenings import Happening, Kind, Subject, SubjectType, Urgency
-from catalog.sla.incidents import Incidents, Trouble
+from catalog.sla.incidents import Incidents
 
 
 def listen(cursor: Cursor[Any], incidents: Incidents, now: datetime) -> list[Happening]:

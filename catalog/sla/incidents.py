@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -12,114 +12,176 @@ from psycopg import Cursor
 
 from catalog.identity import organisation_id
 from catalog.payload import jsonb
-from catalog.sla.graph import Graph
+from catalog.sla.causes import Causes, Trouble
 from catalog.sla.happenings import Happening, Kind, Subject, SubjectType, Urgency
 from catalog.sql import statement
 
 _RANK = {severity: rank for rank, severity in enumerate(Urgency)}
 
 
-@dataclass(frozen=True, slots=True)
-class Trouble:
-    """Something that is out of order at a subject, since when and why; run_id: the run that failed."""
-
-    subject: Subject
-    since: datetime
-    reason: str
-    severity: Urgency
-    run_id: UUID | None = None
-
-
 @dataclass(slots=True)
 class Open:
-    """An incident that is open, and how bad it is by now."""
+    """An incident that is open: the trouble at its cause, and how bad it is by now.
+
+    apart: something belongs to it that waits for nothing (a version that is too small), and stays where it is.
+    """
 
     incident_id: UUID
-    cause: Subject
+    trouble: Trouble
     severity: Urgency
-    new: bool = False
+    apart: bool = False
+    changed: bool = False
+
+    @property
+    def cause(self) -> Subject:
+        """Where it went wrong."""
+        return self.trouble.subject
+
+    def worsen(self, severity: Urgency) -> None:
+        """It is at least so bad."""
+        if _RANK[severity] > _RANK[self.severity]:
+            self.severity, self.changed = severity, True
+
+
+@dataclass(frozen=True, slots=True)
+class _Moved:
+    """An incident of which what waits goes on as part of another; closed: nothing is left of it."""
+
+    old: Open
+    new: Open
+    closed: bool
 
 
 class Incidents:
-    """The incidents that are open, while a tick adds to them."""
+    """The incidents that are open, while a tick adds to them and makes one of those that have one cause."""
 
     def __init__(self, known: Sequence[Open]) -> None:
-        self._by_cause = {(each.cause.type, each.cause.key): each for each in known}
+        self._by_cause = {_place(each.cause): each for each in known}
         self._by_id = {each.incident_id: each for each in known}
-        self._written: dict[UUID, tuple[Open, Trouble]] = {}
+        self._moved: dict[UUID, _Moved] = {}
+
+    def gather(self, causes: Causes) -> None:
+        """Incidents whose cause has turned out to come from something else become one, at that: the eldest goes on."""
+        for each in sorted(self._by_id.values(), key=lambda each: (each.trouble.since, each.cause.key)):
+            root = causes.beyond(each.trouble)
+            if root is None:
+                continue
+            there = self._by_cause.get(_place(root.subject))
+            if there is None and not each.apart:
+                del self._by_cause[_place(each.cause)]
+                each.trouble, each.changed = root, True
+                self._by_cause[_place(root.subject)] = each
+                continue
+            there = there or self._open(root, each.severity)
+            there.worsen(each.severity)
+            self._moved[each.incident_id] = _Moved(each, there, closed=not each.apart)
+            if not each.apart:
+                del self._by_cause[_place(each.cause)], self._by_id[each.incident_id]
 
     def at(self, trouble: Trouble, severity: Urgency | None = None, joined: UUID | None = None) -> UUID:
         """The incident that a trouble causes: the one that the subject belongs to already, its cause's, or a new one.
 
         severity: of what belongs to it from now on, when that is worse.
         """
-        found = self._by_id.get(joined) if joined else None
-        found = found or self._by_cause.get((trouble.subject.type, trouble.subject.key))
         worst = max(severity or trouble.severity, trouble.severity, key=_RANK.__getitem__)
+        if joined in self._moved and trouble.holds:
+            joined = self._moved[joined].new.incident_id
+        found = self._by_id.get(joined) if joined else None
+        found = found or self._by_cause.get(_place(trouble.subject))
         if found is None:
-            found = Open(uuid4(), trouble.subject, worst, new=True)
-            self._by_cause[trouble.subject.type, trouble.subject.key] = found
-            self._by_id[found.incident_id] = found
-            self._written[found.incident_id] = (found, trouble)
-        elif _RANK[worst] > _RANK[found.severity]:
-            found.severity = worst
-            self._written.setdefault(found.incident_id, (found, trouble))
+            return self._open(trouble, worst).incident_id
+        found.worsen(worst)
+        if (
+            found.trouble.waits
+            and trouble.holds
+            and not trouble.waits
+            and _place(trouble.subject) == _place(found.cause)
+        ):
+            found.trouble, found.changed = trouble, True  # what did not come has failed
         return found.incident_id
 
-    def write(self, cursor: Cursor[Any]) -> None:
-        """Store those that are new or have become worse; before what refers to them."""
-        rows = [
-            {
-                "incident_id": each.incident_id,
-                "cause_type": each.cause.type,
-                "cause_key": each.cause.key,
-                "cause_id": each.cause.id,
-                "reason": trouble.reason,
-                "severity": each.severity,
-                "run_id": trouble.run_id,
-                "opened_at": trouble.since,
-            }
-            for each, trouble in self._written.values()
-        ]
+    def goes_on_as(self, incident_id: UUID | None) -> UUID | None:
+        """The incident itself, or the one that it is part of from now on."""
+        moved = self._moved.get(incident_id) if incident_id else None
+        return moved.new.incident_id if moved and moved.closed else incident_id
+
+    def cause_of(self, incident_id: UUID | None) -> Subject | None:
+        """Where an open incident went wrong."""
+        found = self._by_id.get(incident_id) if incident_id else None
+        return found.cause if found else None
+
+    def write(self, cursor: Cursor[Any], now: datetime) -> list[Happening]:
+        """Store what has become of them, before what refers to them.
+
+        The last happening of each that goes on as part of another.
+        """
+        if self._moved:
+            moved = [
+                {"incident_id": each.old.incident_id, "part_of": each.new.incident_id, "closed": each.closed}
+                for each in self._moved.values()
+            ]
+            parameters = {"organisation": organisation_id(), "now": now, "moved": jsonb(moved)}
+            statement("sla_join_incidents").execute(cursor, parameters)
+        rows = [_row(each) for each in self._by_id.values() if each.changed]
         if rows:
             parameters = {"organisation": organisation_id(), "incidents": jsonb(rows)}
             statement("sla_write_incidents").execute(cursor, parameters)
+        return [
+            Happening(
+                Kind.INCIDENT_MERGED,
+                Urgency.INFO,
+                each.old.cause,
+                now,
+                each.old.incident_id,
+                {"part_of": each.new.cause.key, "part_of_id": str(each.new.incident_id)},
+            )
+            for each in self._moved.values()
+            if each.closed
+        ]
+
+    def _open(self, trouble: Trouble, severity: Urgency) -> Open:
+        found = Open(uuid4(), trouble, severity, changed=True)
+        self._by_cause[_place(trouble.subject)] = self._by_id[found.incident_id] = found
+        return found
 
 
 def load(cursor: Cursor[Any]) -> Incidents:
     """The incidents that are open."""
     rows = statement("sla_open_incidents").execute(cursor, {"organisation": organisation_id()})
     return Incidents(
-        [Open(row["incident_id"], _cause(row), Urgency(row["severity"])) for row in rows.fetchall()]
+        [
+            Open(
+                row["incident_id"],
+                Trouble(
+                    _cause(row),
+                    row["opened_at"],
+                    row["reason"],
+                    Urgency(row["severity"]),
+                    row["run_id"],
+                    waits=row["waits"],
+                    holds=row["holds"],
+                ),
+                Urgency(row["severity"]),
+                row["apart"],
+            )
+            for row in rows.fetchall()
+        ]
     )
 
 
-def roots(graph: Graph, troubles: Mapping[UUID, Trouble], settled: frozenset[UUID]) -> dict[UUID, Trouble]:
-    """For each subject in trouble the trouble that it comes from: the farthest one against the flow of data.
+def close(cursor: Cursor[Any], told: Iterable[Happening], now: datetime) -> list[Happening]:
+    """Close the incidents of which nothing is out of order any more; the last happening of each.
 
-    settled: subjects whose data of today is there, through which no trouble can come. Of several the one that began
-    first.
+    told: the happenings of this look, which are not stored yet. Where a run has failed just now, nothing is over.
     """
-    found: list[Trouble | None] = [None] * len(graph.ids)
-    for node in graph.order:
-        own = troubles.get(graph.ids[node])
-        if own is None and graph.ids[node] in settled:
-            continue
-        above = [trouble for each in graph.before[node] if (trouble := found[each]) is not None]
-        if own is not None:
-            above = [each for each in above if each.since <= own.since or each.run_id is not None]
-        found[node] = (
-            min(above, key=lambda each: (each.run_id is None, each.since, each.subject.key)) if above else own
-        )
-    return {
-        each: (found[graph.number[each]] if each in graph.number else None) or trouble
-        for each, trouble in troubles.items()
-    }
-
-
-def close(cursor: Cursor[Any], now: datetime) -> list[Happening]:
-    """Close the incidents of which nothing is out of order any more; the last happening of each."""
-    parameters = {"organisation": organisation_id(), "now": now}
+    hit: dict[UUID, set[str]] = {}
+    failed = set()
+    for each in told:
+        if each.incident_id is not None and each.severity is not Urgency.INFO:
+            hit.setdefault(each.incident_id, set()).add(each.subject.key)
+            if each.kind in (Kind.RUN_FAILED, Kind.CHECK_FAILED):
+                failed.add(each.incident_id)
+    parameters = {"organisation": organisation_id(), "now": now, "failed": list(failed)}
     return [
         Happening(
             Kind.INCIDENT_CLOSED,
@@ -131,11 +193,31 @@ def close(cursor: Cursor[Any], now: datetime) -> list[Happening]:
                 "cause": row["cause_key"],
                 "reason": row["reason"],
                 "opened_at": row["opened_at"].isoformat(),
-                "members": row["members"],
+                "members": sorted(hit.get(row["incident_id"], set()) | set(row["members"])),
             },
         )
         for row in statement("sla_close_incidents").execute(cursor, parameters).fetchall()
     ]
+
+
+def _row(each: Open) -> dict[str, object]:
+    trouble = each.trouble
+    return {
+        "incident_id": each.incident_id,
+        "cause_type": trouble.subject.type,
+        "cause_key": trouble.subject.key,
+        "cause_id": trouble.subject.id,
+        "reason": trouble.reason,
+        "severity": each.severity,
+        "run_id": trouble.run_id,
+        "waits": trouble.waits,
+        "holds": trouble.holds,
+        "opened_at": trouble.since,
+    }
+
+
+def _place(subject: Subject) -> tuple[SubjectType, str]:
+    return subject.type, subject.key
 
 
 def _cause(row: Mapping[str, Any]) -> Subject:

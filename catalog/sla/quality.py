@@ -14,9 +14,9 @@ from catalog.identity import organisation_id
 from catalog.model.outbox import Position, position
 from catalog.queries.schemas import schema_columns
 from catalog.schema import classify, schema_hash
+from catalog.sla.causes import Trouble
 from catalog.sla.counts import odd
 from catalog.sla.happenings import Happening, Kind, Subject, SubjectType, Urgency
-from catalog.sla.incidents import Trouble
 from catalog.sql import statement
 
 _READER = "slas"
@@ -55,15 +55,29 @@ def notice(cursor: Cursor[Any], since: datetime, now: datetime) -> Noticed:
     return found
 
 
-def standing_troubles(cursor: Cursor[Any]) -> tuple[list[Trouble], frozenset[UUID]]:
-    """The troubles of incidents that are open and of promises in them; and the subjects whose promises are all kept."""
-    rows = statement("sla_troubles").execute(cursor, {"organisation": organisation_id()}).fetchall()
-    troubles = [
-        Trouble(subject_of(row), row["since"], row["reason"], Urgency(row["severity"]), row["run_id"])
+def standing_troubles(cursor: Cursor[Any], now: datetime) -> list[Trouble]:
+    """The troubles of incidents that are open, and of promises, as they were before this look."""
+    rows = statement("sla_troubles").execute(cursor, {"organisation": organisation_id(), "now": now})
+    return [
+        Trouble(
+            subject_of(row),
+            row["since"],
+            row["reason"],
+            Urgency(row["severity"]),
+            row["run_id"],
+            row["waits"],
+            row["holds"],
+            row["opens_at"],
+            row["came_at"],
+        )
         for row in rows
-        if row["since"] is not None
     ]
-    return troubles, frozenset(row["subject_id"] for row in rows if row["since"] is None)
+
+
+def settled(cursor: Cursor[Any]) -> frozenset[UUID]:
+    """The subjects whose promises are all kept, or made up for."""
+    rows = statement("sla_settled").execute(cursor, {"organisation": organisation_id()})
+    return frozenset(row["subject_id"] for row in rows)
 
 
 def subjects(cursor: Cursor[Any], ids: Collection[UUID]) -> dict[UUID, Subject]:
@@ -113,7 +127,9 @@ def _failed_run(found: Noticed, row: Mapping[str, Any]) -> None:
         "status": row["status"],
         "reason": reason,
     }
-    trouble = Trouble(subject, row["at"], reason, Urgency.ERROR, row["run_id"])
+    trouble = Trouble(
+        subject, row["at"], reason, Urgency.ERROR, row["run_id"], holds=True, came_at=row["came_at"]
+    )
     facts = {name: value for name, value in facts.items() if value is not None}
     found.happenings.append(
         (Happening(Kind.RUN_FAILED, Urgency.ERROR, subject, row["at"], None, facts), trouble)
@@ -132,7 +148,7 @@ def _bad_version(found: Noticed, row: Mapping[str, Any]) -> None:
     facts = {name: value for name, value in facts.items() if value is not None}
     blocked = row["outcome"] == "BLOCKED"
     severity = Urgency.ERROR if blocked else Urgency.WARNING
-    trouble = Trouble(subject, row["at"], reason, severity) if blocked else None
+    trouble = Trouble(subject, row["at"], reason, severity, row["run_id"], holds=True) if blocked else None
     found.happenings.append(
         (Happening(Kind.CHECK_FAILED, severity, subject, row["at"], None, facts), trouble)
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from fnmatch import fnmatchcase
@@ -15,14 +15,26 @@ from sqlalchemy import Engine
 
 from catalog.database import transaction
 from catalog.identity import organisation_id
-from catalog.sla import calendars, compiling, graph, happenings, heartbeats, incidents, quality, store, zones
+from catalog.sla import (
+    awaited,
+    calendars,
+    compiling,
+    graph,
+    happenings,
+    heartbeats,
+    incidents,
+    quality,
+    store,
+    zones,
+)
+from catalog.sla.causes import Causes, Trouble, causes
 from catalog.sla.deadlines import partition_of, remembered
 from catalog.sla.delivery import Following
 from catalog.sla.forecasting import foresee
 from catalog.sla.happenings import Happening, Kind, Urgency
-from catalog.sla.incidents import Trouble
+from catalog.sla.incidents import Incidents
 from catalog.sla.judging import judge
-from catalog.sla.promises import Clock
+from catalog.sla.promises import Clock, PromiseKind
 from catalog.sla.standing import OUT_OF_ORDER, Change, Judgement, Pause, State
 from catalog.sql import statement
 
@@ -30,6 +42,7 @@ _LOCK = 0x736C61  # "sla", beside the organisation
 _PAUSE = timedelta(minutes=5)  # without a tick: nothing judged, and what else ticks was down as well
 _LATE_NEWS = timedelta(minutes=15)  # by which a transaction may end after what it says
 _SEVERITY = {State.AT_RISK: Urgency.WARNING, State.LATE: Urgency.ERROR, State.MISSED: Urgency.ERROR}
+_WAITING = frozenset((PromiseKind.DELIVERY, PromiseKind.AGE, PromiseKind.START))
 _TOLD = frozenset((*OUT_OF_ORDER, State.MET_LATE, State.PAUSED))
 
 
@@ -86,7 +99,7 @@ def _evaluate(cursor: Cursor[Any], now: datetime) -> Tick:
     noticed = quality.notice(cursor, news_since, now)
     told, written = _assign(cursor, judged, noticed, now)
     store.write(cursor, written, now)
-    told += incidents.close(cursor, now)
+    told += incidents.close(cursor, told, now)
     happenings.record(cursor, told, now)
     states = Counter(change.state for _, judgement in judged for change in judgement.changes[-1:])
     return Tick(
@@ -110,32 +123,30 @@ def _assign(
 ) -> tuple[list[Happening], list[store.Judged]]:
     """What is to be told, and to which incident each promise belongs."""
     open_incidents = incidents.load(cursor)
-    causes = _causes(cursor, judged, noticed.troubles)
-    told = [
-        replace(each, incident_id=open_incidents.at(trouble)) if trouble else each
-        for each, trouble in noticed.happenings
-    ]
+    found = _causes(cursor, judged, noticed.troubles, now)
+    open_incidents.gather(found)
+    told = [_noticed(each, trouble, found, open_incidents) for each, trouble in noticed.happenings]
     written = []
     for pending, judgement in judged:
         wrong = judgement.standing.state in OUT_OF_ORDER
         incident = None
         if wrong or any(change.state in OUT_OF_ORDER for change in judgement.changes):
-            assert pending.subject.id is not None  # noqa: S101 - a promise is of a dataset or a process
-            cause = causes.get(pending.subject.id) or _trouble(pending, judgement)
             worst = max(
                 (_SEVERITY[c.state] for c in judgement.changes if c.state in OUT_OF_ORDER),
                 default=Urgency.INFO,
             )
-            incident = open_incidents.at(cause, worst, pending.incident_id)
-        of = incident or pending.incident_id
+            incident = open_incidents.at(found.of(_trouble(pending, judgement)), worst, pending.incident_id)
+        of = incident or open_incidents.goes_on_as(pending.incident_id)
         told += [
-            _happening(pending, judgement, change, of) for change in judgement.changes if _is_told(change)
+            _happening(pending, judgement, change, of, open_incidents)
+            for change in judgement.changes
+            if _is_told(change)
         ]
         written.append(store.Judged(pending, judgement, incident if wrong else None))
     signs = heartbeats.listen(cursor, open_incidents, now)
-    open_incidents.write(cursor)
+    merged = open_incidents.write(cursor, now)
     heartbeats.note(cursor, signs)
-    return told + signs, written
+    return told + signs + merged, written
 
 
 def _begin(cursor: Cursor[Any], now: datetime) -> tuple[datetime, bool]:
@@ -155,47 +166,64 @@ def _begin(cursor: Cursor[Any], now: datetime) -> tuple[datetime, bool]:
 def _causes(
     cursor: Cursor[Any],
     judged: Sequence[tuple[store.Pending, Judgement]],
-    failed: Iterable[Trouble],
-) -> dict[UUID, Trouble]:
-    """Of each subject that gets out of order, the trouble that it comes from."""
-    new = [
+    failed: Sequence[Trouble],
+    now: datetime,
+) -> Causes:
+    """Where all that is out of order comes from, when something has gone wrong just now."""
+    wrong = [
         (pending, judgement)
         for pending, judgement in judged
-        if pending.incident_id is None and any(change.state in OUT_OF_ORDER for change in judgement.changes)
+        if judgement.standing.state in OUT_OF_ORDER
+        or any(change.state in OUT_OF_ORDER for change in judgement.changes)
     ]
-    if not new:
-        return {}
-    troubles: dict[UUID, Trouble] = {}
-    for pending, judgement in new:
-        trouble = _trouble(pending, judgement)
-        assert pending.subject.id is not None  # noqa: S101 - as above
-        known = troubles.get(pending.subject.id)
-        if known is None or trouble.since < known.since:
-            troubles[pending.subject.id] = trouble
-    standing, settled = quality.standing_troubles(cursor)
-    for each in (*standing, *failed):
-        if each.subject.id is not None:
-            troubles[each.subject.id] = each
-    waits = {
-        pending.subject.id: pending.forecast["waits_for_id"]
-        for pending, _ in new
-        if pending.subject.id is not None and "waits_for_id" in pending.forecast
-    }
-    found = incidents.roots(graph.load(cursor), troubles, settled)
-    heads = quality.subjects(cursor, {head for key, head in waits.items() if found[key] is troubles[key]})
-    for key, head in waits.items():
-        own = troubles[key]
-        if found[key] is own and head in heads and head != key:
-            found[key] = Trouble(heads[head], own.since, f"{heads[head].key} has not finished", own.severity)
-    return found
+    if not failed and all(pending.incident_id for pending, _ in wrong):
+        return Causes()
+    mine = [_trouble(pending, judgement) for pending, judgement in wrong]
+    better = {pending.subject.id for pending, _ in judged} - {each.subject.id for each in mine}
+    standing = [
+        each
+        for each in quality.standing_troubles(cursor, now)
+        if not (each.waits and each.subject.id in better)
+    ]
+    whole = graph.load(cursor)
+    found = causes(whole, (*standing, *mine, *failed), quality.settled(cursor))
+    waiting = {whole.number[each] for each in found.waiting if each in whole.number}
+    came = awaited.load(cursor, whole, {*waiting, *whole.reached(waiting, up=True)}, now)
+    heads = {whole.ids[node]: whole.ids[head] for node, head in awaited.awaited(whole, came, waiting).items()}
+    named = quality.subjects(cursor, {head for node, head in heads.items() if node != head})
+    return found.traced({node: named[head] for node, head in heads.items() if head != node})
 
 
 def _trouble(pending: store.Pending, judgement: Judgement) -> Trouble:
     first = next((change for change in judgement.changes if change.state in OUT_OF_ORDER), None)
-    if first is None:
-        standing = judgement.standing
-        return Trouble(pending.subject, standing.since, standing.reason, _SEVERITY[standing.state])
-    return Trouble(pending.subject, first.at, first.reason, _SEVERITY[first.state])
+    standing = judgement.standing
+    since, reason, state = (
+        (first.at, first.reason, first.state) if first else (standing.since, standing.reason, standing.state)
+    )
+    return Trouble(
+        pending.subject,
+        since,
+        reason,
+        _SEVERITY[state],
+        waits=pending.kind in _WAITING,
+        holds=pending.kind is not PromiseKind.VOLUME
+        and (pending.kind is not PromiseKind.RUN_TIME or state is not State.MISSED),
+        opens_at=standing.opens_at,
+        came_at=pending.standing.newest_at,
+    )
+
+
+def _noticed(
+    happening: Happening, trouble: Trouble | None, found: Causes, open_incidents: Incidents
+) -> Happening:
+    if trouble is None:
+        return happening
+    incident = open_incidents.at(found.of(trouble), trouble.severity)
+    facts = dict(happening.facts)
+    cause = open_incidents.cause_of(incident)
+    if cause is not None and cause.id == happening.subject.id:
+        facts["is_cause"] = True
+    return replace(happening, incident_id=incident, facts=facts)
 
 
 def _is_told(change: Change) -> bool:
@@ -206,7 +234,11 @@ def _is_told(change: Change) -> bool:
 
 
 def _happening(
-    pending: store.Pending, judgement: Judgement, change: Change, incident: UUID | None
+    pending: store.Pending,
+    judgement: Judgement,
+    change: Change,
+    incident: UUID | None,
+    open_incidents: Incidents,
 ) -> Happening:
     facts: dict[str, Any] = {
         "promise": pending.kind,
@@ -229,6 +261,12 @@ def _happening(
             "waits_for": forecast.get("waits_for"),
             "by_minutes": forecast.get("waits_minutes"),
         }
+    cause = open_incidents.cause_of(incident)
+    if cause is not None and change.state in OUT_OF_ORDER:
+        if cause.id == pending.subject.id:
+            facts["is_cause"] = True
+        else:
+            facts["waits_for"] = facts.get("waits_for") or cause.key
     severity = _SEVERITY.get(change.state, Urgency.INFO)
     return Happening(
         Kind(change.state.value),

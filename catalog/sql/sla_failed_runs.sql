@@ -44,7 +44,10 @@ WITH RECURSIVE failed AS MATERIALIZED (
 )
 SELECT 'PROCESS' AS subject_type, process.process_key AS subject, process.process_id AS subject_id, process.owners,
        failed.run_id, failed.status, failed.at, attempt.reason, attempt.dagster_run_id,
-       coalesce(attempt.log_location, failed.log_location) AS log_location
+       coalesce(attempt.log_location, failed.log_location) AS log_location, (
+           SELECT max(run.start_ts) FROM catalog.process_run run
+           WHERE run.process_id = failed.process_id AND run.status = 'SUCCESS'
+       ) AS came_at
 FROM failed
 JOIN promised USING (process_id)
 JOIN catalog.process USING (process_id)

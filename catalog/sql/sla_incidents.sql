@@ -1,14 +1,16 @@
 SELECT incident.incident_id, incident.cause_type, incident.cause_key AS cause, coalesce(dataset.owners, process.owners) AS owners,
-       incident.reason, incident.severity, incident.run_id, incident.opened_at, incident.closed_at, member.members,
-       below.downstream
+       incident.reason, incident.severity, incident.run_id, incident.opened_at, incident.closed_at,
+       incident.part_of, member.members, below.downstream
 FROM (
     SELECT *
     FROM catalog.incident
     WHERE organisation_id = %(organisation)s
       AND (NOT %(open_only)s::boolean OR closed_at IS NULL)
       AND (%(key)s::text IS NULL OR cause_key = %(key)s OR incident_id IN (
-          SELECT happening.incident_id FROM catalog.happening
-          WHERE organisation_id = %(organisation)s AND happening.subject = %(key)s))
+          SELECT unnest(ARRAY[told.incident_id, whole.part_of])
+          FROM catalog.happening told
+          JOIN catalog.incident whole USING (incident_id)
+          WHERE told.organisation_id = %(organisation)s AND told.subject = %(key)s))
     ORDER BY opened_at DESC, incident_id
     LIMIT %(limit)s
 ) incident
@@ -20,7 +22,12 @@ LEFT JOIN LATERAL (
     FROM (
         SELECT DISTINCT ON (subject_type, subject) subject_type, subject, owners, kind
         FROM catalog.happening
-        WHERE happening.incident_id = incident.incident_id AND kind <> 'INCIDENT_CLOSED'
+        WHERE happening.incident_id IN (
+                  SELECT incident.incident_id
+                  UNION ALL
+                  SELECT part.incident_id FROM catalog.incident part WHERE part.part_of = incident.incident_id
+              )
+          AND kind NOT IN ('INCIDENT_CLOSED', 'INCIDENT_MERGED')
         ORDER BY subject_type, subject, happening_id DESC
     ) happened
 ) member ON true

@@ -12,7 +12,7 @@ WITH told AS MATERIALIZED (
 )
 SELECT told.transaction_id, told.outbox_id, 'DATASET' AS subject_type, dataset.full_name AS subject,
        dataset.dataset_id AS subject_id, dataset.owners, version.version_tag AS tag, version.partition_key, version.outcome,
-       version.reason, version.produced_at AS at, version.row_count, version.schema_hash,
+       version.reason, version.produced_by_run_id AS run_id, version.produced_at AS at, version.row_count, version.schema_hash,
        previous.schema_hash AS previous_hash, past.history, bad.checks, bad.names
 FROM told
 JOIN catalog.dataset_version version USING (dataset_version_id)

@@ -1,19 +1,43 @@
--- Subjects that are out of order, since when; and with since null those whose promises are all kept, this time's too.
-SELECT cause_type AS subject_type, cause_key AS subject, coalesce(dataset_id, process_id) AS subject_id, NULL::text[] AS owners,
-       opened_at AS since, reason, severity, run_id
+-- What is out of order: the causes of open incidents that have not come since, and subjects whose promises are broken or at
+-- risk. waits: something has not come; holds: others wait for it (what is too small, or ran too short, keeps nobody waiting).
+SELECT cause_type AS subject_type, cause_key AS subject, coalesce(incident.dataset_id, incident.process_id) AS subject_id,
+       coalesce(dataset.owners, process.owners) AS owners, opened_at AS since, reason, severity, run_id, waits, holds,
+       NULL::timestamptz AS opens_at, came.at AS came_at
 FROM catalog.incident
-WHERE organisation_id = %(organisation)s AND closed_at IS NULL AND cause_type <> 'SENSOR'
+LEFT JOIN catalog.dataset USING (dataset_id)
+LEFT JOIN catalog.process ON process.process_id = incident.process_id
+LEFT JOIN LATERAL (
+    (
+        SELECT produced_at AS at, produced_at AS ended_at
+        FROM catalog.dataset_version version
+        WHERE version.dataset_id = incident.dataset_id AND outcome = 'PUBLISHED' AND produced_at <= %(now)s
+        ORDER BY produced_at DESC, dataset_version_id
+        LIMIT 1
+    )
+    UNION ALL
+    (
+        SELECT start_ts, end_ts
+        FROM catalog.process_run run
+        WHERE run.process_id = incident.process_id AND status = 'SUCCESS' AND end_ts <= %(now)s
+        ORDER BY start_ts DESC
+        LIMIT 1
+    )
+) came ON true
+WHERE incident.organisation_id = %(organisation)s
+  AND closed_at IS NULL
+  AND cause_type <> 'SENSOR'
+  AND (came.ended_at IS NULL OR came.ended_at <= opened_at)
 UNION ALL
 SELECT CASE WHEN promise.dataset_id IS NULL THEN 'PROCESS' ELSE 'DATASET' END, coalesce(dataset.full_name, process.process_key),
-       coalesce(promise.dataset_id, promise.process_id), coalesce(dataset.owners, process.owners),
-       CASE WHEN bool_or(state IN ('AT_RISK', 'LATE', 'MISSED')) THEN
-           min(promise.since) FILTER (WHERE state IN ('AT_RISK', 'LATE', 'MISSED')) END,
-       min(promise.reason) FILTER (WHERE state IN ('AT_RISK', 'LATE', 'MISSED')),
-       CASE WHEN bool_or(state IN ('LATE', 'MISSED')) THEN 'ERROR' ELSE 'WARNING' END, NULL
+       coalesce(promise.dataset_id, promise.process_id), coalesce(dataset.owners, process.owners), min(promise.since),
+       min(promise.reason), CASE WHEN bool_or(state IN ('LATE', 'MISSED')) THEN 'ERROR' ELSE 'WARNING' END, NULL, flag.waits,
+       flag.holds, min(promise.opens_at), max(promise.newest_at) FILTER (WHERE promise.dataset_id IS NOT NULL)
 FROM catalog.sla_promise promise
+CROSS JOIN LATERAL (
+    SELECT kind IN ('DELIVERY', 'AGE', 'START') AS waits, kind <> 'VOLUME' AND (kind <> 'RUN_TIME' OR state <> 'MISSED') AS holds
+) flag
 LEFT JOIN catalog.dataset USING (dataset_id)
 LEFT JOIN catalog.process ON process.process_id = promise.process_id
-WHERE promise.organisation_id = %(organisation)s
-GROUP BY promise.dataset_id, promise.process_id, dataset.full_name, process.process_key, dataset.owners, process.owners
-HAVING bool_or(state IN ('AT_RISK', 'LATE', 'MISSED'))
-    OR bool_and(state = 'ON_TRACK' AND (promise.met_at IS NOT NULL OR promise.kind NOT IN ('DELIVERY', 'START')))
+WHERE promise.organisation_id = %(organisation)s AND state IN ('AT_RISK', 'LATE', 'MISSED')
+GROUP BY promise.dataset_id, promise.process_id, dataset.full_name, process.process_key, dataset.owners, process.owners,
+         flag.waits, flag.holds

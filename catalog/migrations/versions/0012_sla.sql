@@ -21,7 +21,9 @@ CREATE TABLE catalog.business_calendar (
     PRIMARY KEY (organisation_id, name, instance)
 );
 
--- What went wrong at one place, with all that waits for it. cause_key: the dataset, process or sensor to look at.
+-- What went wrong at one place, with all that waits for it. cause_key: the dataset, process or sensor to look at. waits: it
+-- is that something has not come, which something else may turn out to explain; holds: others wait for it. part_of: the
+-- incident that turned out to be the cause of this one, which is closed since and goes on as part of that.
 CREATE TABLE catalog.incident (
     incident_id      uuid PRIMARY KEY DEFAULT gen_random_uuid(),
     organisation_id  uuid NOT NULL REFERENCES catalog.organisation,
@@ -32,11 +34,15 @@ CREATE TABLE catalog.incident (
     reason           text NOT NULL,
     severity         text NOT NULL CHECK (severity IN ('INFO', 'WARNING', 'ERROR')),
     run_id           uuid,
+    waits            boolean NOT NULL DEFAULT false,
+    holds            boolean NOT NULL DEFAULT false,
     opened_at        timestamptz NOT NULL,
-    closed_at        timestamptz
+    closed_at        timestamptz,
+    part_of          uuid
 );
 CREATE UNIQUE INDEX incident_open ON catalog.incident (organisation_id, cause_type, cause_key) WHERE closed_at IS NULL;
 CREATE INDEX incident_newest ON catalog.incident (organisation_id, opened_at DESC);
+CREATE INDEX incident_part ON catalog.incident (part_of) WHERE part_of IS NOT NULL;
 CREATE INDEX incident_cause ON catalog.incident (organisation_id, cause_key, opened_at DESC);
 
 -- One thing that an SLA promises, and how it stands. definition: what the SLA says about it. opens_at, deadline,

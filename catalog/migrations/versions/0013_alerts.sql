@@ -39,7 +39,7 @@ CREATE TABLE catalog.alert_message (
     alert_id        uuid REFERENCES catalog.alert,
     destination     text COLLATE "C" NOT NULL,
     address         text COLLATE "C" NOT NULL,
-    purpose         text NOT NULL CHECK (purpose IN ('RAISED', 'WORSENED', 'ESCALATED', 'RECOVERED', 'DIGEST')),
+    purpose         text NOT NULL CHECK (purpose IN ('RAISED', 'WORSENED', 'ESCALATED', 'RECOVERED', 'JOINED', 'DIGEST')),
     severity        text NOT NULL,
     step            integer NOT NULL,
     round           integer NOT NULL,

@@ -16,6 +16,8 @@ from catalog.sla.happenings import Kind, Urgency
 from tests.catalog.alerts.making import START, at, happening, incident, night, rules
 
 INCIDENT = incident()
+ENDS = (Kind.INCIDENT_CLOSED, Kind.INCIDENT_MERGED)
+LAST = (Purpose.RECOVERED, Purpose.JOINED)
 
 
 class Thread:
@@ -108,6 +110,56 @@ def test_the_same_again_and_its_consequences_are_no_news() -> None:
     assert thread.alert.hit == {"mart/report": ("team:bi",), "mart/summary": ("team:bi",)}
 
 
+def test_what_is_worse_at_another_subject_is_told_about_that_subject() -> None:
+    """Whoever was told of the milder one hears of it as well."""
+    thread = Thread(rules())
+    thread.happens(
+        Kind.AT_RISK, 0, key="mart/delays", owners=("alice@example.com",), deadline="2026-11-02T10:00:00Z"
+    )
+    thread.happens(Kind.LATE, 5, key="mart/report", owners=("team:data",), deadline="2026-11-02T09:05:00Z")
+    alert = thread.alert
+    assert alert is not None
+    assert (alert.subject.key, alert.kind, alert.at) == ("mart/report", Kind.LATE, at(5))
+    assert alert.facts["deadline"] == "2026-11-02T09:05:00Z"
+    assert alert.hit == {"mart/delays": ("alice@example.com",)}
+    assert thread.send(5) == [("RAISED", "data")]
+
+
+def test_whoever_was_told_of_the_milder_one_hears_that_it_is_more_than_that() -> None:
+    thread = Thread(replace(rules(), owners={"team:data": ("data",), "team:bi": ("on_call",)}))
+    thread.happens(Kind.AT_RISK, 0, owners=("team:bi",))
+    assert thread.send(0) == [("RAISED", "on_call")]
+    thread.happens(Kind.LATE, 5, key="mart/report", owners=("team:data",))
+    assert thread.send(5) == [("WORSENED", "data"), ("WORSENED", "on_call")]
+
+
+def test_what_it_turns_out_to_come_from_is_told_once_though_it_is_no_worse() -> None:
+    thread = Thread(rules())
+    thread.happens(Kind.LATE, 0)
+    thread.send(0)
+    thread.happens(Kind.AT_RISK, 20, key="core/input", is_cause=True)
+    assert thread.send(20) == [("WORSENED", "data")]
+    thread.happens(Kind.LATE, 40, key="core/input", is_cause=True)
+    assert thread.send(40) == []
+    alert = thread.alert
+    assert alert is not None
+    assert (alert.subject.key, alert.kind, alert.severity) == ("core/input", Kind.LATE, Urgency.ERROR)
+    assert alert.hit == {"mart/delays": ("team:data",)}
+    assert thread.send(50) == [("ESCALATED", "lead")], "half an hour after the cause was told"
+
+
+def test_what_goes_on_as_part_of_another_neither_escalates_nor_recovers() -> None:
+    thread = Thread(rules())
+    thread.happens(Kind.LATE, 0)
+    thread.send(0)
+    thread.acknowledged(5)
+    thread.happens(Kind.INCIDENT_MERGED, 10, part_of="core/input", part_of_id=str(INCIDENT))
+    assert thread.send(600) == [("JOINED", "data")]
+    assert thread.happens(Kind.INCIDENT_CLOSED, 610) is None
+    assert thread.alert is not None
+    assert (thread.alert.state, thread.alert.acknowledged_by) == (AlertState.CLOSED, "alice")
+
+
 def test_who_has_heard_nothing_hears_of_no_recovery() -> None:
     thread = Thread(rules(night()))
     thread.happens(Kind.AT_RISK, 13 * 60)  # 22:00
@@ -153,7 +205,7 @@ def test_what_is_no_incident_is_told_once_and_closed() -> None:
 
 
 def test_good_news_alone_is_no_alert() -> None:
-    for kind in (Kind.ON_TRACK, Kind.MET_LATE, Kind.PAUSED, Kind.SENSOR_BACK, Kind.INCIDENT_CLOSED):
+    for kind in (Kind.ON_TRACK, Kind.MET_LATE, Kind.PAUSED, Kind.SENSOR_BACK, *ENDS):
         assert Thread(rules()).happens(kind, 0) is None
 
 
@@ -176,10 +228,10 @@ class Anything(RuleBasedStateMachine):
     def happens(self, kind: Kind, key: str) -> None:
         before = self.thread.alert
         decision = self.thread.happens(kind, self.minutes, key=key)
-        if decision and before and before.state is not AlertState.CLOSED and kind is not Kind.INCIDENT_CLOSED:
+        if decision and before and before.state is not AlertState.CLOSED and kind not in ENDS:
             is_worse = decision.alert.severity != before.severity
             assert bool(decision.send) <= is_worse, "no news was told"
-        if decision and kind is Kind.INCIDENT_CLOSED:
+        if decision and kind in ENDS:
             told = {message.recipient for message in decision.send}
             assert len(told) == len(decision.send), "more than one recovery for one recipient"
 
@@ -197,7 +249,7 @@ class Anything(RuleBasedStateMachine):
         closed = self.thread.alert is None or self.thread.alert.state is AlertState.CLOSED
         sent = self.thread.send(self.minutes)
         if closed:
-            assert {purpose for purpose, _ in sent} <= {"RECOVERED"}
+            assert {purpose for purpose, _ in sent} <= {"RECOVERED", "JOINED"}
         elif self.thread.alert and self.thread.alert.state is AlertState.ACKNOWLEDGED:
             assert "ESCALATED" not in {purpose for purpose, _ in sent}
 
@@ -213,11 +265,9 @@ class Anything(RuleBasedStateMachine):
         thread = self.thread
         if thread.alert is None or thread.alert.state is not AlertState.CLOSED:
             return
-        recovered = {
-            (m.recipient, m.round) for m in thread.messages.values() if m.purpose is Purpose.RECOVERED
-        }
+        recovered = {(m.recipient, m.round) for m in thread.messages.values() if m.purpose in LAST}
         for message in thread.messages.values():
-            if message.state is MessageState.SENT and message.purpose is not Purpose.RECOVERED:
+            if message.state is MessageState.SENT and message.purpose not in LAST:
                 ends = [number for recipient, number in recovered if recipient == message.recipient]
                 assert any(number >= message.round for number in ends)
 
@@ -225,7 +275,7 @@ class Anything(RuleBasedStateMachine):
     def an_open_alert_has_told_or_will_tell(self) -> None:
         alert = self.thread.alert
         if alert is not None and alert.state is not AlertState.CLOSED and alert.route is not None:
-            mine = [m for m in self.thread.messages.values() if m.purpose is not Purpose.RECOVERED]
+            mine = [m for m in self.thread.messages.values() if m.purpose not in LAST]
             assert any(m.state in (MessageState.WAITING, MessageState.SENT) or m.tries for m in mine)
 
 

@@ -86,7 +86,7 @@ def test_pagerduty_gets_one_incident_for_an_alert_and_its_end(
     there = to("pagerduty://${PD_KEY}@" + "a" * 20)
     long = replace(PARCEL, body="What: it is late.\n" * 200)
     deliver(there, "", long)
-    deliver(there, "", replace(long, message_id=uuid4(), is_recovery=True))
+    deliver(there, "", replace(long, message_id=uuid4(), ends_thread=True))
     (_, _, opened), (path, _, ended) = pager
     assert path == "/v2/enqueue"
     assert opened["routing_key"] == "k" * 32
@@ -106,7 +106,7 @@ def test_opsgenie_gets_one_alert_with_all_responders_and_its_end(pager: list[Ask
     """As its Alert API has it: https://docs.opsgenie.com/docs/alert-api."""
     there = to("opsgenie://a39a0f0e-aaaa-bbbb-cccc-1234567890ab/#data/@lead@example.com")
     deliver(there, "", PARCEL)
-    deliver(there, "", replace(PARCEL, message_id=uuid4(), is_recovery=True))
+    deliver(there, "", replace(PARCEL, message_id=uuid4(), ends_thread=True))
     (path, key, opened), (end, end_key, ended) = pager
     assert path == "/v2/alerts"
     assert key == end_key == "GenieKey a39a0f0e-aaaa-bbbb-cccc-1234567890ab"
@@ -127,7 +127,7 @@ def test_what_opsgenie_does_not_close_is_tried_again(monkeypatch: pytest.MonkeyP
     monkeypatch.setitem(OPSGENIE_API_LOOKUP, "us", "http://127.0.0.1:1/v2/alerts")
     there = to("opsgenie://a39a0f0e-aaaa-bbbb-cccc-1234567890ab")
     with pytest.raises(NotDelivered, match="Opsgenie cannot be had") as refused:
-        deliver(there, "", replace(PARCEL, is_recovery=True))
+        deliver(there, "", replace(PARCEL, ends_thread=True))
     assert "a39a0f0e" not in str(refused.value)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 from psycopg.types.json import Jsonb
 from sqlalchemy import Engine
@@ -44,6 +44,7 @@ def published(
     partition: str = "",
     schema: str = "h",
     outcome: str = "PUBLISHED",
+    run: UUID | None = None,
 ) -> None:
     """A version that was published then, or blocked."""
     version = uuid4()
@@ -51,12 +52,12 @@ def published(
         cursor.execute(
             "INSERT INTO catalog.dataset_version (dataset_version_id, organisation_id, dataset_id, partition_key, "
             "version_tag, path, format, row_count, byte_size, file_count, checksum, schema_hash, idempotency_key, "
-            "outcome, reason, quarantine_rows, statistics, metadata_json, produced_at) "
+            "outcome, reason, quarantine_rows, statistics, metadata_json, produced_at, produced_by_run_id) "
             "SELECT %s, organisation_id, dataset_id, %s, %s, '', 'parquet', %s, %s, 1, '', %s, %s, %s, %s, 0, '{}', "
-            "'{}', %s FROM catalog.dataset WHERE full_name = %s",
+            "'{}', %s, %s FROM catalog.dataset WHERE full_name = %s",
             [
                 version, partition, str(version), rows, rows, schema, str(version), outcome,
-                "failed check: c" if outcome == "BLOCKED" else None, at, key,
+                "failed check: c" if outcome == "BLOCKED" else None, at, run, key,
             ],
         )  # fmt: skip
         cursor.execute(
@@ -65,14 +66,16 @@ def published(
         )
 
 
-def ran(engine: Engine, process: str, began: datetime, ended: datetime | None, status: str) -> None:
-    """A run of a process."""
+def ran(engine: Engine, process: str, began: datetime, ended: datetime | None, status: str) -> UUID:
+    """A run of a process; its id."""
+    run = uuid4()
     with transaction(engine) as cursor:
         cursor.execute(
             "INSERT INTO catalog.process_run (run_id, start_ts, organisation_id, process_id, status, end_ts, attempt, "
             "partitions) SELECT %s, %s, %s, process_id, %s, %s, 1, '{}' FROM catalog.process WHERE process_key = %s",
-            [uuid4(), began, organisation_id(), status, ended, process],
+            [run, began, organisation_id(), status, ended, process],
         )
+    return run
 
 
 def happenings(engine: Engine) -> list[Happening]:

@@ -1,0 +1,18 @@
+-- What waits in some incidents belongs to others from now on; those of which nothing is left are closed as part of them, and
+-- so is what was part of them before.
+WITH moved AS MATERIALIZED (
+    SELECT * FROM jsonb_to_recordset(%(moved)s) AS item (incident_id uuid, part_of uuid, closed boolean)
+), closed AS (
+    UPDATE catalog.incident
+    SET part_of = moved.part_of, closed_at = coalesce(closed_at, greatest(%(now)s, opened_at))
+    FROM moved
+    WHERE moved.closed AND (incident.incident_id = moved.incident_id OR incident.part_of = moved.incident_id)
+      AND incident.organisation_id = %(organisation)s
+)
+UPDATE catalog.sla_promise promise
+SET incident_id = moved.part_of
+FROM moved
+WHERE promise.incident_id = moved.incident_id
+  AND promise.organisation_id = %(organisation)s
+  AND kind <> 'VOLUME'
+  AND (kind <> 'RUN_TIME' OR state <> 'MISSED')

@@ -1,0 +1,8 @@
+-- Datasets and processes whose promises are all kept, this time's too, or made up for.
+SELECT coalesce(dataset_id, process_id) AS subject_id
+FROM catalog.sla_promise
+WHERE organisation_id = %(organisation)s
+GROUP BY 1
+HAVING bool_and(
+    state = 'MET_LATE' OR (state = 'ON_TRACK' AND (met_at IS NOT NULL OR kind NOT IN ('DELIVERY', 'START')))
+)
