@@ -193,7 +193,7 @@ def close(cursor: Cursor[Any], told: Iterable[Happening], now: datetime) -> list
                 "cause": row["cause_key"],
                 "reason": row["reason"],
                 "opened_at": row["opened_at"].isoformat(),
-                "members": sorted(hit.get(row["incident_id"], set()) | set(row["members"])),
+                "members": sorted(hit.get(row["incident_id"], set()) | set(row["members"] or ())),
             },
         )
         for row in statement("sla_close_incidents").execute(cursor, parameters).fetchall()

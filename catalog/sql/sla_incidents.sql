@@ -21,13 +21,13 @@ LEFT JOIN LATERAL (
         'subject_type', subject_type, 'key', subject, 'owners', happened.owners, 'state', kind) ORDER BY subject) AS members
     FROM (
         SELECT DISTINCT ON (subject_type, subject) subject_type, subject, owners, kind
-        FROM catalog.happening
-        WHERE happening.incident_id IN (
-                  SELECT incident.incident_id
-                  UNION ALL
-                  SELECT part.incident_id FROM catalog.incident part WHERE part.part_of = incident.incident_id
-              )
-          AND kind NOT IN ('INCIDENT_CLOSED', 'INCIDENT_MERGED')
+        FROM (
+            SELECT incident.incident_id
+            UNION ALL
+            SELECT part.incident_id FROM catalog.incident part WHERE part.part_of = incident.incident_id
+        ) made
+        JOIN catalog.happening USING (incident_id)
+        WHERE kind NOT IN ('INCIDENT_CLOSED', 'INCIDENT_MERGED')
         ORDER BY subject_type, subject, happening_id DESC
     ) happened
 ) member ON true
