@@ -4,7 +4,7 @@
 |----------------------|----------------------------------------------------------------|
 | json, xml, form      | the header Idempotency-Key                                     |
 | e-mail               | its Message-ID                                                 |
-| PagerDuty, Opsgenie  | the alert's key; a recovery resolves the incident there        |
+| PagerDuty, Opsgenie  | the alert's key; its last message resolves the incident there  |
 | any other            | nothing: it may come twice if the sender dies while it sends   |
 """
 

@@ -445,6 +445,7 @@ class Incident(TypedDict):
     run_id: str | None
     opened_at: str
     closed_at: str | None
+    part_of: str | None
     members: Sequence[IncidentMember]
     downstream: Sequence[IncidentMember]
 
@@ -458,7 +459,7 @@ class IncidentMember(TypedDict):
     state: str
 
 
-Kind = Literal["AT_RISK", "LATE", "MISSED", "MET_LATE", "ON_TRACK", "PAUSED", "RUN_FAILED", "CHECK_FAILED", "ROW_COUNT_ODD", "SCHEMA_CHANGED", "SENSOR_SILENT", "SENSOR_BACK", "INCIDENT_CLOSED"]
+Kind = Literal["AT_RISK", "LATE", "MISSED", "MET_LATE", "ON_TRACK", "PAUSED", "RUN_FAILED", "CHECK_FAILED", "ROW_COUNT_ODD", "SCHEMA_CHANGED", "SENSOR_SILENT", "SENSOR_BACK", "INCIDENT_CLOSED", "INCIDENT_MERGED"]
 
 
 Level = Literal["dataset", "version", "column", "process"]
@@ -711,7 +712,7 @@ class PublishedRow(TypedDict):
     published_at: str
 
 
-Purpose = Literal["RAISED", "WORSENED", "ESCALATED", "RECOVERED", "DIGEST"]
+Purpose = Literal["RAISED", "WORSENED", "ESCALATED", "RECOVERED", "JOINED", "DIGEST"]
 
 
 class QualityRow(TypedDict):
