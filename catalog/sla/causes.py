@@ -23,7 +23,7 @@ class Trouble:
 
     waits: it is that something has not come, for which an input that has not come may be the reason. holds: others wait
     for it; a version that is too small keeps nobody waiting. opens_at: from when on it was expected; came_at: when it
-    came last.
+    came last. incident_id: the incident that it belongs to already.
     """
 
     subject: Subject
@@ -35,6 +35,7 @@ class Trouble:
     holds: bool = False
     opens_at: datetime | None = None
     came_at: datetime | None = None
+    incident_id: UUID | None = None
 
     def explains(self, other: Trouble) -> bool:
         """Whether this trouble, at something that the other's subject is made from, is why the other is in trouble.
@@ -86,9 +87,8 @@ class Causes:
         if there is None:
             return root
         ended = "come" if there.type is SubjectType.DATASET else "finished"
-        missed = replace(
-            root, subject=there, reason=f"{there.key} has not {ended}", opens_at=None, came_at=None
-        )
+        reason = f"{there.key} has not {ended}"
+        missed = replace(root, subject=there, reason=reason, opens_at=None, came_at=None, incident_id=None)
         return self.of(missed)
 
     def beyond(self, trouble: Trouble) -> Trouble | None:

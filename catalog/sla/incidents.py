@@ -66,7 +66,9 @@ class Incidents:
             root = causes.beyond(each.trouble)
             if root is None:
                 continue
-            there = self._by_cause.get(_place(root.subject))
+            there = self._of(root)
+            if there is each:
+                continue
             if there is None and not each.apart:
                 del self._by_cause[_place(each.cause)]
                 each.trouble, each.changed = root, True
@@ -84,10 +86,7 @@ class Incidents:
         severity: of what belongs to it from now on, when that is worse.
         """
         worst = max(severity or trouble.severity, trouble.severity, key=_RANK.__getitem__)
-        if joined in self._moved and trouble.holds:
-            joined = self._moved[joined].new.incident_id
-        found = self._by_id.get(joined) if joined else None
-        found = found or self._by_cause.get(_place(trouble.subject))
+        found = self._known(joined, holds=trouble.holds) or self._of(trouble)
         if found is None:
             return self._open(trouble, worst).incident_id
         found.worsen(worst)
@@ -103,7 +102,7 @@ class Incidents:
     def goes_on_as(self, incident_id: UUID | None) -> UUID | None:
         """The incident itself, or the one that it is part of from now on."""
         moved = self._moved.get(incident_id) if incident_id else None
-        return moved.new.incident_id if moved and moved.closed else incident_id
+        return self._end(moved).incident_id if moved and moved.closed else incident_id
 
     def cause_of(self, incident_id: UUID | None) -> Subject | None:
         """Where an open incident went wrong."""
@@ -117,7 +116,11 @@ class Incidents:
         """
         if self._moved:
             moved = [
-                {"incident_id": each.old.incident_id, "part_of": each.new.incident_id, "closed": each.closed}
+                {
+                    "incident_id": each.old.incident_id,
+                    "part_of": self._end(each).incident_id,
+                    "closed": each.closed,
+                }
                 for each in self._moved.values()
             ]
             parameters = {"organisation": organisation_id(), "now": now, "moved": jsonb(moved)}
@@ -133,11 +136,29 @@ class Incidents:
                 each.old.cause,
                 now,
                 each.old.incident_id,
-                {"part_of": each.new.cause.key, "part_of_id": str(each.new.incident_id)},
+                {"part_of": self._end(each).cause.key, "part_of_id": str(self._end(each).incident_id)},
             )
             for each in self._moved.values()
             if each.closed
         ]
+
+    def _of(self, trouble: Trouble) -> Open | None:
+        """The incident of a trouble: that at its subject, or the one that its subject belongs to."""
+        found = self._by_cause.get(_place(trouble.subject))
+        return found or self._known(trouble.incident_id, holds=trouble.holds)
+
+    def _known(self, incident_id: UUID | None, *, holds: bool) -> Open | None:
+        if incident_id is None:
+            return None
+        moved = self._moved.get(incident_id) if holds else None
+        return self._end(moved) if moved else self._by_id.get(incident_id)
+
+    def _end(self, moved: _Moved) -> Open:
+        """Where it went, or where that went after it."""
+        new = moved.new
+        while further := self._moved.get(new.incident_id):
+            new = further.new
+        return new
 
     def _open(self, trouble: Trouble, severity: Urgency) -> Open:
         found = Open(uuid4(), trouble, severity, changed=True)

@@ -69,6 +69,7 @@ def standing_troubles(cursor: Cursor[Any], now: datetime) -> list[Trouble]:
             row["holds"],
             row["opens_at"],
             row["came_at"],
+            row["incident_id"],
         )
         for row in rows
     ]

@@ -210,6 +210,7 @@ def _trouble(pending: store.Pending, judgement: Judgement) -> Trouble:
         and (pending.kind is not PromiseKind.RUN_TIME or state is not State.MISSED),
         opens_at=standing.opens_at,
         came_at=pending.standing.newest_at,
+        incident_id=pending.incident_id,
     )
 
 

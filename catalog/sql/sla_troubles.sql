@@ -2,7 +2,7 @@
 -- risk. waits: something has not come; holds: others wait for it (what is too small, or ran too short, keeps nobody waiting).
 SELECT cause_type AS subject_type, cause_key AS subject, coalesce(incident.dataset_id, incident.process_id) AS subject_id,
        coalesce(dataset.owners, process.owners) AS owners, opened_at AS since, reason, severity, run_id, waits, holds,
-       NULL::timestamptz AS opens_at, came.at AS came_at
+       NULL::timestamptz AS opens_at, came.at AS came_at, incident_id
 FROM catalog.incident
 LEFT JOIN catalog.dataset USING (dataset_id)
 LEFT JOIN catalog.process ON process.process_id = incident.process_id
@@ -31,7 +31,8 @@ UNION ALL
 SELECT CASE WHEN promise.dataset_id IS NULL THEN 'PROCESS' ELSE 'DATASET' END, coalesce(dataset.full_name, process.process_key),
        coalesce(promise.dataset_id, promise.process_id), coalesce(dataset.owners, process.owners), min(promise.since),
        min(promise.reason), CASE WHEN bool_or(state IN ('LATE', 'MISSED')) THEN 'ERROR' ELSE 'WARNING' END, NULL, flag.waits,
-       flag.holds, min(promise.opens_at), max(promise.newest_at) FILTER (WHERE promise.dataset_id IS NOT NULL)
+       flag.holds, min(promise.opens_at), max(promise.newest_at) FILTER (WHERE promise.dataset_id IS NOT NULL),
+       (array_agg(promise.incident_id ORDER BY promise.since))[1]
 FROM catalog.sla_promise promise
 CROSS JOIN LATERAL (
     SELECT kind IN ('DELIVERY', 'AGE', 'START') AS waits, kind <> 'VOLUME' AND (kind <> 'RUN_TIME' OR state <> 'MISSED') AS holds

@@ -136,6 +136,23 @@ def test_forty_datasets_below_one_failed_input_are_one_page(engine: Engine) -> N
     assert {(each.key, each.owners) for each in found.members} >= {(key, ("team:data",)) for key in marts}
 
 
+def test_what_waits_for_a_member_joins_its_incident_though_the_cause_has_come_since(engine: Engine) -> None:
+    declare(
+        engine,
+        {"raw/a": None, "core/b": by("06:00"), "mart/c": by("08:00")},
+        [("raw/a", "core/b"), ("core/b", "mart/c")],
+    )
+    night = Night(engine)
+    night.tick("00:00")
+    ran(engine, "raw/a", at("2026-11-10T03:00"), at("2026-11-10T03:05"), "FAILED")
+    night.tick("03:06", "06:01")
+    ran(engine, "raw/a", at("2026-11-10T06:10"), at("2026-11-10T06:20"), "SUCCESS")
+    night.publish("06:20", "raw/a")
+    night.tick("06:21", "08:01")
+    assert incidents(engine) == [("raw/a", True)]
+    assert night.pages == ["RUN_FAILED process raw/a"]
+
+
 def test_forty_datasets_that_were_late_before_the_input_failed_are_one_incident(engine: Engine) -> None:
     marts = [f"mart/m{number:02}" for number in range(40)]
     declare(engine, {"raw/a": None, **dict.fromkeys(marts, by("06:00"))}, [("raw/a", key) for key in marts])
