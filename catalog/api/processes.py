@@ -14,7 +14,8 @@ from catalog import queries
 from catalog.api.pages import Cursor, Limit, Page, cursor_of, place_of
 from catalog.api.showing import shown
 from catalog.api.subjects import Database, Process, Reader
-from catalog.openlineage.asking import FacetRow, RunDataset, facets, run_datasets
+from catalog.openlineage.asking import FacetRow, facets
+from catalog.openlineage.told import RunDataset, told
 from catalog.queries.process_detail import (
     ProcessDetail,
     ProcessSummary,
@@ -118,11 +119,8 @@ def show_run(
 ) -> Response:
     """What it read and wrote, its attempts, why each ended as it did, and where its log is."""
     run = queries.why(engine, run_id)[0]
-    answer = RunAnswer(
-        run=run,
-        facets=facets(engine, "RUN", run_id),
-        datasets=run_datasets(engine, run_id),
-    )
+    said = told(engine, run)
+    answer = RunAnswer(run=run, facets=said.facets, datasets=said.datasets)
     return shown(engine, caller, answer, run.process_key)
 
 

@@ -13,7 +13,6 @@ from sqlalchemy import Engine
 
 from catalog.database import transaction
 from catalog.openlineage.places import key_of, own_namespace, place, placer
-from catalog.openlineage.schemas import RUN, facet_schemas
 from catalog.openlineage.values import Name
 from catalog.queries.rows import Direction
 from catalog.sql import statement
@@ -69,18 +68,6 @@ class ColumnEdge:
     origin: str
     unknown: str | None
     depth: int
-
-
-@dataclass(frozen=True, slots=True)
-class RunDataset:
-    """A dataset that a run read (INPUT) or wrote (OUTPUT). version: as the run knew it. facets: of this use of it."""
-
-    role: str
-    dataset_id: UUID
-    key: str
-    version: str | None
-    partition: str | None
-    facets: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,18 +162,11 @@ def names(engine: Engine, dataset_id: UUID) -> list[DatasetName]:
     return [DatasetName(**row) for row in rows]
 
 
-def facets(engine: Engine, subject: Literal["DATASET", "PROCESS", "RUN"], id: UUID) -> dict[str, FacetRow]:
-    """The facets of a dataset (by all its names), a process, or a run, by name: of each the newest."""
+def facets(engine: Engine, subject: Literal["DATASET", "PROCESS"], id: UUID) -> dict[str, FacetRow]:
+    """The facets of a dataset (by all its names) or a process, by name: of each the newest. Of a run: `told`."""
+    parameters = {"subject": subject, "subject_id": id}
     with transaction(engine) as cursor:
-        if subject == "RUN":
-            said = statement("openlineage_run_facets").execute(cursor, {"run_id": id})
-            rows = [{**row, "modelled": _is_modelled(row["name"], row["content"])} for row in said]
-        else:
-            rows = (
-                statement("openlineage_facets_of")
-                .execute(cursor, {"subject": subject, "subject_id": id})
-                .fetchall()
-            )
+        rows = statement("openlineage_facets_of").execute(cursor, parameters).fetchall()
     return {row["name"]: FacetRow(**row) for row in rows}
 
 
@@ -220,13 +200,6 @@ def column_lineage(
         return [ColumnEdge(**row) for row in rows]
 
 
-def run_datasets(engine: Engine, run_id: UUID) -> list[RunDataset]:
-    """What the run read and wrote, as it told itself."""
-    with transaction(engine) as cursor:
-        rows = statement("openlineage_run_datasets").execute(cursor, {"run_id": run_id}).fetchall()
-    return [RunDataset(**row) for row in rows]
-
-
 def quality(engine: Engine, dataset_id: UUID, limit: int = 100) -> Quality:
     """The results of tests and the measures that runs reported of the dataset, the newest first, `limit` of each."""
     parameters = {"dataset_id": dataset_id, "limit": limit}
@@ -234,12 +207,6 @@ def quality(engine: Engine, dataset_id: UUID, limit: int = 100) -> Quality:
         tests = statement("openlineage_assertions_of").execute(cursor, parameters).fetchall()
         measured = statement("openlineage_metrics_of").execute(cursor, parameters).fetchall()
     return Quality(tuple(Assertion(**row) for row in tests), tuple(Metrics(**row) for row in measured))
-
-
-def _is_modelled(name: str, content: Mapping[str, Any]) -> bool:
-    """Of a facet of a run; those of others were looked at when they were stored."""
-    known = facet_schemas()[RUN].get(name)
-    return known is not None and known.describes(content["_schemaURL"])
 
 
 def _own(cursor: Cursor[Any], organisation: UUID) -> str:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -11,7 +14,9 @@ from sqlalchemy import Engine
 from catalog.acting import acting, signing
 from catalog.database import transaction
 from catalog.identity import organisation_id
+from catalog.retention.files import Archive
 from catalog.retention.registry import EVER, KeptFile, Kind, kept
+from settings import settings
 
 _SEEN = "SELECT process_key FROM catalog.process WHERE organisation_id = %s AND process_key = ANY (%s)"
 
@@ -36,6 +41,26 @@ def seen(engine: Engine, rows: pa.Table) -> pa.Table:
     with transaction(engine) as cursor:
         visible = [row["process_key"] for row in cursor.execute(_SEEN, [organisation_id(), keys])]
     return rows.filter(pc.is_in(rows["process_key"], pa.array(visible, pa.string())))
+
+
+def archived_run(engine: Engine, run_id: UUID, started_at: datetime) -> dict[str, Any] | None:
+    """The row of a run that is archived, as the file has it; None for one that is not there, or not for the caller."""
+    archive, wanted = Archive(settings().archive_location), pc.field("run_id") == str(run_id)
+    for file in files(engine, Kind.RUN, started_at, started_at + timedelta(microseconds=1)):
+        for row in seen(engine, archive.read(file.location, where=wanted)).to_pylist():
+            return dict(row)
+    return None
+
+
+def archived_events_of(
+    engine: Engine, run_id: UUID, process: str, since: datetime, until: datetime
+) -> Iterator[dict[str, Any]]:
+    """The archived events that tell of this run of this process, from [since, until), as the files have them."""
+    archive = Archive(settings().archive_location)
+    wanted = (pc.field("run_id") == str(run_id)) & (pc.field("process_key") == process)
+    columns = ("event_time", "content_hash", "payload_json")
+    for file in files(engine, Kind.EVENT, since, until):
+        yield from archive.read(file.location, columns=columns, where=wanted).to_pylist()
 
 
 def _is_narrow() -> bool:

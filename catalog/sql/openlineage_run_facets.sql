@@ -1,12 +1,12 @@
--- From the events of the run themselves, which keep all of them.
+-- From the events of the run themselves, which keep all of them: those in the tables, and those that are archived.
 SELECT DISTINCT ON (facet.name) facet.name, facet.content, event.event_time AS at
-FROM catalog.openlineage_run run
-JOIN catalog.process USING (process_id)
-JOIN catalog.run_event event
-    ON event.organisation_id = run.organisation_id
-   AND event.run_id = run.reported_run_id
-   AND event.process_key = process.process_key
+FROM (
+    SELECT event_time, content_hash, payload_json
+    FROM catalog.run_event
+    WHERE organisation_id = %(organisation)s AND run_id = %(reported)s AND process_key = %(process)s
+    UNION ALL
+    SELECT * FROM jsonb_to_recordset(%(archived)s) AS item (event_time timestamptz, content_hash text, payload_json jsonb)
+) event
 CROSS JOIN LATERAL jsonb_each(event.payload_json -> 'run' -> 'facets') AS facet (name, content)
-WHERE run.run_id = %(run_id)s
-  AND jsonb_typeof(event.payload_json -> 'run' -> 'facets') = 'object'
+WHERE jsonb_typeof(event.payload_json -> 'run' -> 'facets') = 'object'
 ORDER BY facet.name, event.event_time DESC, event.content_hash DESC

@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime, timedelta
 from typing import Any
-from uuid import UUID, uuid5
+from uuid import UUID, uuid4, uuid5
 
 import pytest
 import sqlalchemy as sa
 from sqlalchemy import Engine
+from starlette.testclient import TestClient
 
+from catalog.access.callers import Permission
+from catalog.access.tokens import issue_service_token
+from catalog.api.app import create_app
 from catalog.identity import organisation_id
 from catalog.openlineage import Result, ingest
 from catalog.retention import Kind, archive, events, runs
@@ -43,6 +47,11 @@ def event(day: float, kind: str, minutes: int = 0, **facets: Any) -> dict[str, A
         "producer": PRODUCER,
         "schemaURL": f"{SPEC}/RunEvent",
     }
+
+
+def facet(schema: str, **content: Any) -> dict[str, Any]:
+    url = f"https://openlineage.io/spec/facets/{schema}.json#/$defs/{schema.partition('/')[2]}"
+    return {"_producer": PRODUCER, "_schemaURL": url, **content}
 
 
 def run_of(day: float) -> UUID:
@@ -123,3 +132,40 @@ def test_what_is_told_again_long_after_is_there_once(shop: Engine) -> None:
     assert {kind: set(rows) for kind, rows in after.items()} == {
         kind: set(rows) for kind, rows in before.items()
     }
+
+
+def show(engine: Engine, day: float, *permissions: Permission, domain: str = "*") -> dict[str, Any]:
+    """The run of so many days ago, as it is served."""
+    token = issue_service_token(engine, uuid4().hex, permissions, domain=domain, by="test")
+    with TestClient(create_app(engine), headers={"Authorization": f"Bearer {token}"}) as client:
+        answer = client.get(f"/api/v1/run/{run_of(day)}")
+        assert answer.status_code == 200, answer.text
+        return dict(answer.json())
+
+
+def test_a_run_is_served_with_what_was_told_of_it_wherever_that_is(engine: Engine) -> None:
+    told = {
+        "nominalTime": facet("1-0-1/NominalTimeRunFacet", nominalStartTime="2026-01-01T00:00:00Z"),
+        "mine": {"_producer": PRODUCER, "_schemaURL": f"{PRODUCER}/mine.json", "who": "ann@example.com"},
+    }
+    for day in (200, 150):  # the first is archived with its events, of the other, the newest, these only
+        store(engine, event(day, "START", **told), event(day, "COMPLETE", 5))
+    callers: list[tuple[tuple[Permission, ...], str]] = [
+        ((Permission.READ, Permission.READ_SENSITIVE), "*"),
+        ((Permission.READ,), "*"),
+        ((Permission.READ, Permission.READ_SENSITIVE), "db2://shop"),
+    ]
+    before = [show(engine, day, *may, domain=domain) for day in (200, 150) for may, domain in callers]
+
+    archive(engine)
+
+    assert [run.location is None for run in runs(engine)] == [True, False]
+    assert not [each for each in events(engine) if each.location is None]
+    after = [show(engine, day, *may, domain=domain) for day in (200, 150) for may, domain in callers]
+    assert after == before
+    whole, plain, narrow = after[:3]
+    assert set(whole["facets"]) == set(plain["facets"]) == {"mine", "nominalTime"}
+    assert "ann@example.com" in str(whole)
+    assert "ann@example.com" not in str(plain)
+    assert whole["datasets"][1]["facets"]["outputStatistics"]["rowCount"] == 5
+    assert narrow["facets"] == {}

@@ -1,7 +1,7 @@
 """What answers hide from whom."""
 
 import copy
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 import pytest
 from pydantic_core import to_jsonable_python
@@ -14,13 +14,13 @@ from catalog.access.redaction import redacted
 from catalog.acting import acting_for
 from catalog.api.showing import shown, shown_whole
 from catalog.database import transaction
-from catalog.openlineage import Result, asking
+from catalog.openlineage import Result
 from catalog.publishing import publish
 from catalog.queries import to_json
 from catalog.records import Check, CheckResult, CheckStatus, DatasetRecord, ProcessRecord, Technology
 from catalog.registry import register
 from tests.catalog.access.conftest import SECRETS, SQL, STATISTICS, acting_of, caller, service
-from tests.catalog.openlineage.said import ingest, run_event, uuid
+from tests.catalog.openlineage.said import ingest, run_event, told_of, uuid
 
 CONSUMER = caller(Role.DATA_CONSUMER)
 LOCATION = "file:/warehouse/crm/people/v9"
@@ -366,7 +366,7 @@ def test_a_facet_of_a_run_is_of_the_spec_by_its_name_and_version_and_not_by_its_
     }
     assert [each.result for each in ingest(two, run_event(run="told", run_facets=facets))] == [Result.STORED]
     with acting_for(acting_of("default")):
-        found = asking.facets(two, "RUN", UUID(uuid("told")))
+        found = told_of(two, "told").facets
         hidden = masked(two, CONSUMER, to_jsonable_python({"facets": found}), "airflow#load")
     assert {name: each.modelled for name, each in found.items()} == {
         "plan": False,

@@ -11,9 +11,10 @@ from uuid import UUID, uuid5
 import sqlalchemy as sa
 from sqlalchemy import Engine
 
-from catalog import openlineage
+from catalog import openlineage, queries
 from catalog.identity import organisation_id
 from catalog.openlineage import Outcome, Result
+from catalog.openlineage.told import Told, told
 
 SAMPLES = Path(__file__).with_name("samples")
 SCENARIOS = sorted(folder.name for folder in (SAMPLES / "scenarios").iterdir())
@@ -103,6 +104,11 @@ def tell(engine: Engine, *events: object) -> None:
     """Ingest what has to be taken."""
     refused = [each for each in ingest(engine, *events) if each.result is Result.REFUSED]
     assert not refused, refused
+
+
+def told_of(engine: Engine, run: object) -> Told:
+    (report,) = queries.why(engine, UUID(uuid(run)))
+    return told(engine, report)
 
 
 _QUERIES = {

@@ -25,6 +25,7 @@ from tests.catalog.openlineage.said import (
     ingest,
     run_event,
     tell,
+    told_of,
     uuid,
     wipe,
 )
@@ -183,7 +184,7 @@ def test_all_facets_of_a_run_are_there(engine):
         ),
         run_event("COMPLETE", run_facets={"mine": facet(a=2)}, minutes=1),
     )
-    found = asking.facets(engine, "RUN", UUID(uuid(1)))
+    found = told_of(engine, 1).facets
     assert found["mine"].content == facet(a=2)
     assert found["nominalTime"].content["nominalStartTime"] == "2026-03-01T00:00:00Z"
 
@@ -262,7 +263,7 @@ def test_all_facets_of_a_use_are_there(engine):
     tell(engine, run_event("START", inputs=[dataset("a", use=read)], outputs=["b"]))
     written = {"outputFacets": {"icebergCommitReport": facet(snapshotId=2)}}
     tell(engine, run_event("COMPLETE", outputs=[dataset("b", use=written)], minutes=1))
-    found = {each.key: each.facets for each in asking.run_datasets(engine, UUID(uuid(1)))}
+    found = {each.key: each.facets for each in told_of(engine, 1).datasets}
     assert found == {"db#a": read["inputFacets"], "db#b": written["outputFacets"]}
 
 

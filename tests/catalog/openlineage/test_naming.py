@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from uuid import UUID
-
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
@@ -25,7 +23,7 @@ from tests.catalog.openlineage.said import (
     facet,
     run_event,
     tell,
-    uuid,
+    told_of,
     wipe,
 )
 
@@ -166,7 +164,7 @@ def test_the_path_of_a_version_of_ours_is_its_dataset(engine, rest):
     path = dataset(f"{root}/flights/planes/{TAG}{rest}", "file")
     tell(engine, run_event(job="spark", inputs=[path], outputs=["report"]))
     assert edges(engine) == {("flights/planes", "db#report")}
-    (used,) = [each for each in asking.run_datasets(engine, UUID(uuid(1))) if each.role == "INPUT"]
+    (used,) = [each for each in told_of(engine, 1).datasets if each.role == "INPUT"]
     assert (used.key, used.version, used.partition) == ("flights/planes", TAG, "2026-03-01" if rest else None)
     assert located(engine, path["name"], "file") == queries.dataset(engine, "flights/planes").dataset_id
     assert not any(TAG in name for name in (row[1] for row in contents(engine)["names"]))
