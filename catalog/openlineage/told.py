@@ -85,7 +85,9 @@ def told(engine: Engine, run: RunReport) -> Told:
 def _origin(engine: Engine, run: RunReport) -> _Origin | None:
     with transaction(engine) as cursor:
         row = cursor.execute(_ORIGIN, [run.run_id]).fetchone()
-    return row and _Origin(row["reported_run_id"], row["process_key"], row["first_at"], row["last_at"])
+    if row is None:
+        return None
+    return _Origin(row["reported_run_id"], row["process_key"], row["first_at"], row["last_at"])
 
 
 def _archived_origin(engine: Engine, run: RunReport) -> _Origin | None:

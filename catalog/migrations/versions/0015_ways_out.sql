@@ -41,13 +41,22 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = catalog, pg_temp AS $$
     LIMIT most
 $$;
 
--- The text without what opens doors, as catalog.access.redaction has it: passwords in addresses and options, and tokens.
+-- The text without what opens doors, as catalog.access.redaction has it, pattern by pattern: passwords in addresses and
+-- options, and tokens. In the collation C a letter is one of ASCII, whatever the database's own is.
 CREATE FUNCTION catalog.without_secrets(value text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN CASE WHEN value ~ '@|=|:[^/]|hr[st]_' THEN regexp_replace(regexp_replace(regexp_replace(value,
-    '([a-z0-9_+.-]+://[^\s:/@]*:)[^\s/@]+(?=@)', '\1***', 'gi'),
-    '(\m(\w*_)?(password|passwd|pwd|secret|token|api[_-]?key|access[_-]?key|account[_-]?key|sig)["'']?[=:])[^\s"''=&;,]+',
-    '\1***', 'gi'),
-    '\m(hr[st]_)[0-9a-f]{32}_[\w-]+', '\1***', 'g') ELSE value END;
+RETURN CASE WHEN value COLLATE "C" ~* '@|=|:[^/]|hr[st]_|ey[ja]|bearer|basic'
+    THEN regexp_replace(regexp_replace(regexp_replace(regexp_replace(regexp_replace(regexp_replace(value COLLATE "C",
+    '\y(hr[st]_)[0-9a-f]{32}_[\w-]+', '\1***', 'g'),
+    '\y(ey)[JA][\w-]{7,}\.[\w-]+\.[\w-]*', '\1***', 'g'),
+    '(\y[\w+.-]+://[^\s:/@]*:)[^\s/@]+(?=@)', '\1***', 'g'),
+    '(\y(Bearer|Basic)\s+)[\w.~+/=-]{8,}', '\1***', 'gi'),
+    '(\y(\w*_)?(password|passwd|pwd|passphrase|(client|shared)?secret([._-]?key)?|(access|auth|refresh|session|sas|id)?token'
+    || '|(api|access|account|private)[._-]?key(\.[\w.-]+)?|sig|x-amz-signature)'
+    || '["'']?\s*[=:]\s*)("[^"]*"|''[^'']*'')', '\1***', 'gi'),
+    '(\y(\w*_)?(password|passwd|pwd|passphrase|(client|shared)?secret([._-]?key)?|(access|auth|refresh|session|sas|id)?token'
+    || '|(api|access|account|private)[._-]?key(\.[\w.-]+)?|sig|x-amz-signature)'
+    || '["'']?[=:])[^\s"''=&;,]+', '\1***', 'gi')
+    ELSE value END;
 
 -- As before, without secrets. What functions of the views call is bound when they are made: whoever reads those needs no
 -- right on this schema.
