@@ -30,6 +30,7 @@ from catalog.api import (
 from catalog.api.bodies import Bodies
 from catalog.api.coalescing import Coalescing
 from catalog.api.etags import ETags
+from catalog.api.heads import Heads
 from catalog.api.limits import Limits
 from catalog.api.observing import Metrics, Observing
 from settings import settings
@@ -48,6 +49,7 @@ def create_app(engine: Engine) -> FastAPI:
     app.state.metrics = metrics
     app.state.coalescing = Coalescing(engine)
     app.add_middleware(ETags)
+    app.add_middleware(Heads)
     app.add_middleware(Bodies)
     app.add_middleware(Limits, rate=settings().requests_per_second)
     app.add_middleware(Observing, metrics=metrics)

@@ -5,10 +5,13 @@ from __future__ import annotations
 import gzip
 import json
 import socket
+import time
+import zlib
 from dataclasses import replace
 from urllib.parse import urlsplit
 from uuid import UUID
 
+import httpx
 import pytest
 from fastapi import FastAPI
 from starlette.responses import PlainTextResponse
@@ -166,6 +169,14 @@ def test_unpacks_members_one_after_the_other() -> None:
     assert bodies.unpacked(gzip.compress(b"one ") + gzip.compress(b"two")) == b"one two"
 
 
+def test_refuses_a_body_packed_in_a_million_pieces_as_soon_as_others() -> None:
+    packed = gzip.compress(b"") * 500_000
+    began = time.process_time()
+    with pytest.raises(zlib.error, match="more than 1000 members"):
+        bodies.unpacked(packed)
+    assert time.process_time() - began < 1
+
+
 def test_slows_down_who_asks_too_often() -> None:
     async def application(scope: Scope, receive: Receive, send: Send) -> None:
         await PlainTextResponse("well")(scope, receive, send)
@@ -197,6 +208,33 @@ def test_knows_what_the_client_has_already(reader: TestClient) -> None:
     changed = reader.get("/api/v1/dataset/mart/delays", headers={"If-None-Match": '"other"'})
     assert changed.json() == first.json()
     assert "authorization" in changed.headers["vary"].lower()
+
+
+def test_tells_by_head_what_get_would_without_the_body(app: FastAPI, ask: Ask, caplog) -> None:
+    token = {"Authorization": ask(Permission.READ).headers["Authorization"]}
+    with served(app) as address, httpx.Client(base_url=address) as client, caplog.at_level("INFO"):
+        for path in (
+            "/health/live",
+            "/health/ready",
+            "/api/v1/docs",
+            "/api/v1/dataset/mart/delays",
+            "/api/v1/dataset/x",
+        ):
+            caplog.clear()
+            got, headed = client.get(path, headers=token), client.head(path, headers=token)
+            assert headed.status_code == got.status_code
+            assert got.content
+            assert not headed.content
+            kept = ("content-length", "content-type", "etag")
+            assert [headed.headers.get(name) for name in kept] == [got.headers.get(name) for name in kept]
+            lines = [json.loads(each.message) for each in caplog.records if each.name == "headrace.access"]
+            assert [line["method"] for line in lines] == ["GET", "HEAD"]
+            assert lines[0]["route"] == lines[1]["route"]
+        known = client.head("/api/v1/dataset", headers=token).headers["etag"]
+        assert client.head("/api/v1/dataset", headers={**token, "If-None-Match": known}).status_code == 304
+        assert client.head("/api/v1/dataset").status_code == 401
+        assert client.head("/metrics", headers=token).status_code == 403
+        assert client.head("/api/v1/lineage/batch", headers=token).headers["allow"] == "POST"
 
 
 def test_measures_by_route_and_logs_a_line(ask: Ask, reader: TestClient, caplog) -> None:

@@ -1,0 +1,28 @@
+"""HEAD: what GET would answer, without its body, for whoever watches over the service and for proxies."""
+
+from __future__ import annotations
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+
+class Heads:
+    """ASGI middleware: within, a HEAD is a GET, so that every route that has the one has the other."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Hand the request on, and of its answer all but the body."""
+        if scope["type"] != "http" or scope["method"] != "HEAD":
+            await self.app(scope, receive, send)
+            return
+
+        async def send_head(message: Message) -> None:
+            await send({**message, "body": b""} if "body" in message else message)
+
+        # A copy, since the server has to know that it was a HEAD; routing writes into it what the access log reads.
+        asked = {**scope, "method": "GET"}
+        try:
+            await self.app(asked, receive, send_head)
+        finally:
+            scope["route"] = asked.get("route")
