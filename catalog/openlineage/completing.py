@@ -35,10 +35,10 @@ def complete(
     """
     done = dict(_completed(runs))
     said = _said(events, processes)
-    rows = [{**row, "historical": said[key]} for key, row in done.items() if key in said]
+    rows = [{**row, "historical": said.get(key)} for key, row in done.items()]
     ended = {(each["run"], each["job"]) for each in runs.values() if "ended" in each}
     otherwise = [_event_key(key) for key in sorted(ended - done.keys())]
-    if not rows and not otherwise and not (done and new_versions):
+    if not rows and not otherwise:
         return
     lock_reports(cursor)
     if otherwise:

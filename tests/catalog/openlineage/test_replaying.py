@@ -10,9 +10,9 @@ from sqlalchemy import Engine
 
 from catalog.openlineage import rebuild
 from tests.catalog.openlineage.said import (
-    contents,
     dataset,
     dataset_event,
+    everything,
     facet,
     job_event,
     run_event,
@@ -115,13 +115,13 @@ def test_any_order_comes_to_the_same(engine: Engine, data: st.DataObject) -> Non
     said = data.draw(streams())
     wipe(engine)
     tell(engine, *said)
-    together = contents(engine)
+    together = everything(engine)
     rebuild(engine)
-    assert contents(engine) == together
+    assert everything(engine) == together
     wipe(engine)
     for event in data.draw(st.permutations(said)):
         tell(engine, event)
     tell(engine, *said)
-    assert contents(engine) == together
+    assert everything(engine) == together
     rebuild(engine)
-    assert contents(engine) == together
+    assert everything(engine) == together
