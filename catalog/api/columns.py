@@ -62,7 +62,7 @@ class SensitiveColumns(BaseModel):
 
 
 @router.get(
-    "/dataset/{dataset:path}/column-lineage",
+    "/dataset/{dataset:key}/column-lineage",
     summary="Show where the columns of a version come from",
     response_model=VersionColumns,
 )
@@ -74,7 +74,7 @@ def show_column_lineage(
 
 
 @router.get(
-    "/dataset/{dataset:path}/column-lineage-changes",
+    "/dataset/{dataset:key}/column-lineage-changes",
     summary="Compare where the columns of two versions come from",
     response_model=LineageChanges,
 )
@@ -97,7 +97,7 @@ def show_column_lineage_changes(
 
 
 @router.get(
-    "/dataset/{dataset:path}/column-impact",
+    "/dataset/{dataset:key}/column-impact",
     summary="Show what a change of a column would break",
     response_model=ColumnImpact,
 )
@@ -119,7 +119,7 @@ def show_column_impact(
 
 
 @router.get(
-    "/dataset/{dataset:path}/sensitive",
+    "/dataset/{dataset:key}/sensitive",
     summary="Show which columns are sensitive, and why",
     response_model=SensitiveColumns,
 )
@@ -129,7 +129,7 @@ def show_sensitive(engine: Database, caller: Reader, dataset: Dataset) -> Respon
 
 
 @router.post(
-    "/dataset/{dataset:path}/sensitive/clear",
+    "/dataset/{dataset:key}/sensitive/clear",
     summary="Clear a column of what it inherits",
     response_model=SensitiveColumns,
 )
@@ -144,7 +144,7 @@ def clear_column(
 
 
 @router.post(
-    "/dataset/{dataset:path}/sensitive/withdraw",
+    "/dataset/{dataset:key}/sensitive/withdraw",
     summary="Withdraw the clearing of a column",
     response_model=SensitiveColumns,
 )

@@ -122,7 +122,7 @@ def dataset_by_name(
     return _answer(engine, caller, subject)
 
 
-@router.get("/{dataset:path}/versions", summary="List a dataset's versions", response_model=Page[VersionRow])
+@router.get("/{dataset:key}/versions", summary="List a dataset's versions", response_model=Page[VersionRow])
 def list_versions(
     engine: Database,
     caller: Reader,
@@ -140,7 +140,7 @@ def list_versions(
 
 
 @router.get(
-    "/{dataset:path}/versions/{tag}",
+    "/{dataset:key}/versions/{tag}",
     summary="Show a version and what produced it",
     response_model=VersionAnswer,
 )
@@ -159,7 +159,7 @@ def show_version(
     return shown(engine, caller, VersionAnswer(detail, run), dataset.key)
 
 
-@router.get("/{dataset:path}/published", summary="List what readers get", response_model=Page[PublishedRow])
+@router.get("/{dataset:key}/published", summary="List what readers get", response_model=Page[PublishedRow])
 def list_published(
     engine: Database, caller: Reader, dataset: Dataset, cursor: Cursor = None, limit: Limit = 100
 ) -> Response:
@@ -171,7 +171,7 @@ def list_published(
 
 
 @router.get(
-    "/{dataset:path}/schema", summary="Show the history of a dataset's schema", response_model=Page[SchemaRow]
+    "/{dataset:key}/schema", summary="Show the history of a dataset's schema", response_model=Page[SchemaRow]
 )
 def list_schemas(
     engine: Database, caller: Reader, dataset: Dataset, cursor: Cursor = None, limit: Limit = 50
@@ -184,7 +184,7 @@ def list_schemas(
 
 
 @router.get(
-    "/{dataset:path}/quality",
+    "/{dataset:key}/quality",
     summary="List the results of a dataset's checks",
     response_model=Page[QualityRow],
 )
@@ -206,7 +206,7 @@ def list_quality(
 
 
 @router.get(
-    "/{dataset:path}/reported-quality",
+    "/{dataset:key}/reported-quality",
     summary="Show what OpenLineage events said of a dataset's quality",
     response_model=ReportedQuality,
 )
@@ -232,7 +232,7 @@ def show_reported_quality(engine: Database, caller: Reader, dataset: Dataset, li
 
 
 @router.get(
-    "/{dataset:path}/last-success",
+    "/{dataset:key}/last-success",
     summary="Show the last successful run that made a dataset",
     response_model=RunReport,
 )

@@ -43,7 +43,8 @@ class Limits:
     """ASGI middleware: 429 with Retry-After to who asks more often than `rate` times a second.
 
     A caller is who sends the same Authorization, and without one an address. Tokens that turn out to be wrong are
-    counted by address, so that trying others does not help.
+    counted by address, so that trying others does not help; who was let in before is not held up by them, since many
+    callers have one address behind a proxy.
     """
 
     def __init__(self, app: ASGIApp, rate: int) -> None:
@@ -51,6 +52,7 @@ class Limits:
         self.rate = rate
         self.asked = Buckets(rate, rate * _BURST_SECONDS)
         self.refused = Buckets(_WRONG_PER_SECOND, _WRONG_PER_SECOND * 10)
+        self.let_in: OrderedDict[str, None] = OrderedDict()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Hand the request on, or refuse it for now."""
@@ -60,7 +62,8 @@ class Limits:
         address = scope["client"][0] if scope.get("client") else "?"
         token = Headers(scope=scope).get("authorization")
         caller = hashlib.sha256(token.encode()).hexdigest() if token else f"address {address}"
-        seconds = self.refused.wait(address, take=False) or self.asked.wait(caller)
+        held_up = 0.0 if caller in self.let_in else self.refused.wait(address, take=False)
+        seconds = held_up or self.asked.wait(caller)
         if seconds:
             refusal = answer(
                 scope,
@@ -72,8 +75,18 @@ class Limits:
             return
 
         async def note(message: Message) -> None:
-            if message["type"] == "http.response.start" and message["status"] == HTTPStatus.UNAUTHORIZED:
-                self.refused.wait(address)
+            if message["type"] == "http.response.start":
+                self._note(scope, message["status"], address, caller)
             await send(message)
 
         await self.app(scope, receive, note)
+
+    def _note(self, scope: Scope, status: int, address: str, caller: str) -> None:
+        if status == HTTPStatus.UNAUTHORIZED:
+            self.refused.wait(address)
+            self.let_in.pop(caller, None)
+        elif scope.get("state", {}).get("caller") is not None:
+            self.let_in[caller] = None
+            self.let_in.move_to_end(caller)
+            if len(self.let_in) > _MOST:
+                self.let_in.popitem(last=False)

@@ -77,7 +77,7 @@ Depth = Annotated[int, Query(ge=1, le=100, description="How many steps.")]
 
 
 @router.get(
-    "/dataset/{dataset:path}/lineage",
+    "/dataset/{dataset:key}/lineage",
     summary="Show what a dataset comes from, or leads to",
     response_model=Lineage | VersionLineage | ColumnEdges | ProcessLineage,
 )
@@ -123,7 +123,7 @@ def show_lineage(
 
 
 @router.get(
-    "/process/{process:path}/lineage",
+    "/process/{process:key}/lineage",
     summary="Show what a process comes from, or leads to",
     response_model=ProcessLineage,
 )
@@ -139,7 +139,7 @@ def show_process_lineage(
 
 
 @router.get(
-    "/dataset/{dataset:path}/impact",
+    "/dataset/{dataset:key}/impact",
     summary="Show who reads a dataset, directly and in the end",
     response_model=ImpactAnswer,
 )

@@ -71,7 +71,7 @@ def list_processes(
 
 
 @router.get(
-    "/process/{process:path}/runs",
+    "/process/{process:key}/runs",
     summary="List a process's runs",
     tags=["processes"],
     response_model=Page[RunRow],

@@ -9,6 +9,7 @@ from uuid import UUID
 from fastapi import Depends, Path, Query, Request
 from pydantic import AwareDatetime
 from sqlalchemy import Engine
+from starlette.convertors import Convertor, register_url_convertor
 
 from catalog.access.callers import Caller, Permission
 from catalog.api.security import requires
@@ -26,6 +27,21 @@ SELECT dataset_id, full_name FROM catalog.dataset WHERE organisation_id = %(orga
 UNION ALL
 SELECT dataset_id, full_name FROM catalog.dataset WHERE organisation_id = %(organisation)s AND dataset_id = %(id)s
 """
+
+
+class _Key(Convertor[str]):
+    """What a key or an id can be: `crm` is none, so that crm/schema is a dataset, and no dataset's schema."""
+
+    regex = r"[^/#]*[/#].*|[0-9a-fA-F-]{36}"
+
+    def convert(self, value: str) -> str:
+        return value
+
+    def to_string(self, value: str) -> str:
+        return value
+
+
+register_url_convertor("key", _Key())
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,6 +43,20 @@ def test_shows_a_dataset_by_key_and_by_id(reader: TestClient, run_id: UUID) -> N
     assert got(reader, f"dataset/{answer['dataset']['dataset_id']}") == answer
 
 
+@pytest.mark.parametrize("name", ["schema", "versions", "impact", "lineage", "runs"])
+def test_shows_a_dataset_that_is_called_like_a_question(
+    reader: TestClient, catalog: Engine, name: str
+) -> None:
+    register(catalog, [DatasetRecord(f"crm/{name}", "csv")])
+    found = reader.get(f"/api/v1/dataset/crm/{name}")
+    assert (found.status_code, found.json()["dataset"]["key"]) == (200, f"crm/{name}")
+    assert reader.get(f"/api/v1/dataset/crm/{name}/versions").json() == {"items": [], "next": None}
+    register(catalog, [], [ProcessRecord(f"crm/{name}", Technology.SPARK, outputs=(f"crm/{name}",))])
+    assert reader.get(f"/api/v1/process/crm/{name}").json()["process"]["key"] == f"crm/{name}"
+    by_id = reader.get(f"/api/v1/dataset/{found.json()['dataset']['dataset_id']}/versions")
+    assert by_id.json() == {"items": [], "next": None}
+
+
 def test_lists_datasets_page_by_page(reader: TestClient) -> None:
     keys = [row["key"] for row in all_of(reader, "dataset", limit=1)]
     assert keys == ["mart/delays", "mart/report", "raw/flights"]

@@ -198,6 +198,19 @@ def test_refuses_the_next_of_many_wrong_tokens(app: FastAPI, ask: Ask) -> None:
     ]
     assert wrong[0] == 401
     assert wrong[-1] == 429
+    assert client.get("/api/v1/dataset").status_code == 429
+
+
+def test_wrong_tokens_hold_up_nobody_who_was_let_in_before(app: FastAPI, ask: Ask) -> None:
+    known, stranger = ask(Permission.READ), ask(Permission.READ)
+    assert known.get("/api/v1/dataset").status_code == 200
+    for number in range(80):
+        wrong = {"Authorization": f"Bearer wrong{number}"}
+        known.get("/api/v1/openapi.json", headers=wrong)  # which is open, and lets nobody in
+        last = known.get("/api/v1/dataset", headers=wrong).status_code
+    assert last == 429
+    assert known.get("/api/v1/dataset").status_code == 200
+    assert stranger.get("/api/v1/dataset").status_code == 429
 
 
 def test_knows_what_the_client_has_already(reader: TestClient) -> None:
