@@ -41,9 +41,11 @@ def intake(
 
 def server(port: int) -> list[str]:
     """The module and arguments by which Python serves the intake on this machine."""
+    from cli import webserver
+
     return [
         *("uvicorn", "--factory", APPLICATION, "--host", "127.0.0.1", "--port", str(port)),
-        *("--log-level", "warning", "--no-access-log"),
+        *("--http", webserver.PROTOCOL, "--log-level", "warning", "--no-access-log"),
     ]
 
 

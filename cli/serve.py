@@ -49,9 +49,11 @@ def serve(
 
 def server(port: int) -> list[str]:
     """The module and arguments by which Python serves the API on this machine."""
+    from cli import webserver
+
     return [
         *("uvicorn", "--factory", APPLICATION, "--host", "127.0.0.1", "--port", str(port)),
-        *("--log-level", "warning", "--no-access-log", "--no-server-header"),
+        *("--http", webserver.PROTOCOL, "--log-level", "warning", "--no-access-log", "--no-server-header"),
         *("--timeout-keep-alive", str(_KEEP_ALIVE_SECONDS), "--limit-concurrency", str(_CONNECTIONS)),
     ]
 

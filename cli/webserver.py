@@ -12,6 +12,7 @@ import typer
 from cli.errors import CommandError
 
 HOST = "127.0.0.1"
+PROTOCOL = "catalog.api.protocol:Bounded"  # by which our own servers read HTTP
 FIRST_PORT = 3000
 _QUERY = """
 {
@@ -100,7 +101,14 @@ def run(application: str, host: str, port: int, listening: str, **options: Any) 
 
     served = Server(
         uvicorn.Config(
-            application, factory=True, host=host, port=port, log_level="warning", access_log=False, **options
+            application,
+            factory=True,
+            host=host,
+            port=port,
+            log_level="warning",
+            access_log=False,
+            http=PROTOCOL,
+            **options,
         )
     )
     with suppress(KeyboardInterrupt):  # uvicorn has shut down, and raises it again

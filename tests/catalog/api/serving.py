@@ -10,11 +10,14 @@ from contextlib import contextmanager
 import uvicorn
 from fastapi import FastAPI
 
+from catalog.api.protocol import Bounded
+
 
 @contextmanager
 def served(app: FastAPI) -> Iterator[str]:
     """The address at which uvicorn serves the application, on a port of its own."""
-    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning", access_log=False))
+    config = uvicorn.Config(app, port=0, log_level="warning", access_log=False, http=Bounded)
+    server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run)
     thread.start()
     try:

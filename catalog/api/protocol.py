@@ -1,0 +1,48 @@
+"""HTTP as uvicorn reads it, with an end to what may come before the body."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+LARGEST_HEAD = 64 * 1024  # bytes of the first line and the headers
+_TOO_LARGE = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
+_DETAIL = f"the address and the headers have more than {LARGEST_HEAD:,} bytes"
+_BODY = (
+    f'{{"type":"about:blank","title":"{_TOO_LARGE.phrase}","status":{_TOO_LARGE.value},"detail":"{_DETAIL}"}}'
+)
+_REFUSAL = (
+    f"HTTP/1.1 {_TOO_LARGE.value} {_TOO_LARGE.phrase}\r\ncontent-type: application/problem+json\r\n"
+    f"content-length: {len(_BODY)}\r\nconnection: close\r\n\r\n{_BODY}"
+).encode("ascii")
+
+
+class Bounded(HttpToolsProtocol):
+    """Answers 431 to who sends more than LARGEST_HEAD and does not come to the end of his headers.
+
+    Otherwise they would be kept however many there are, and looked through again with each piece that comes: one client
+    who sends an endless one would cost all others their time, before anybody has asked for a token.
+    """
+
+    _head: int | None = None  # bytes of it that are here; None while none is being read
+
+    def data_received(self, data: bytes) -> None:
+        """As uvicorn does, unless it is too much."""
+        super().data_received(data)
+        if self._head is None:
+            return
+        self._head += len(data)
+        if self._head > LARGEST_HEAD and not self.transport.is_closing():
+            self.transport.write(_REFUSAL)
+            self.transport.close()
+
+    def on_message_begin(self) -> None:
+        """A head begins."""
+        self._head = 0
+        super().on_message_begin()
+
+    def on_headers_complete(self) -> None:
+        """It ends."""
+        self._head = None
+        super().on_headers_complete()
