@@ -56,7 +56,7 @@ def install(engine: Engine, schema: str | None = None) -> Installed:
             for wrong in (_columns_wrong, _indexes_elsewhere)
             for each in wrong(inspector, table, schema)
         ]
-        version = _version(connection, schema) if ddl.VERSION_TABLE in there else None
+        version = _version(connection, inspector, schema) if ddl.VERSION_TABLE in there else None
         if version not in (None, _expected()):
             problems.append(f"the version record says {version}, and this is {_expected()}")
         if problems:
@@ -111,7 +111,7 @@ def verify(engine: Engine, schema: str | None = None) -> Verified:
             problems += _columns_wrong(inspector, table, schema)
             problems += _indexes_elsewhere(inspector, table, schema)
             problems += _indexes_missing(inspector, table, schema)
-        version = _version(connection, schema) if ddl.VERSION_TABLE in there else None
+        version = _version(connection, inspector, schema) if ddl.VERSION_TABLE in there else None
         if version != _expected():
             problems.append(f"the version record says {version or 'nothing'}, and this is {_expected()}")
         return Verified(tuple(problems), version, _legacy(there))
@@ -157,14 +157,25 @@ def _columns_wrong(inspector: Inspector, table: sa.Table, schema: str | None) ->
             yield f"{table.name}.{column.name} has to be filled, and need not be"
         if stored.get("nullable") is True and not column.nullable:
             yield f"{table.name}.{column.name} need not be filled, and has to be"
-        if column.server_default is not None and not stored.get("default"):
-            yield f"{table.name}.{column.name} has no default"
+        yield from _default_wrong(column, stored.get("default"))
     key = [
         name.lower() for name in inspector.get_pk_constraint(table.name, schema=schema)["constrained_columns"]
     ]
     if key != [column.name for column in table.primary_key]:
         wanted_key = ", ".join(table.primary_key.columns.keys())
         yield f"{table.name} has the primary key ({', '.join(key)}), not ({wanted_key})"
+
+
+def _default_wrong(column: sa.Column[Any], stored: str | None) -> Iterator[str]:
+    if not isinstance(column.server_default, sa.DefaultClause):
+        return
+    wanted = str(column.server_default.arg)
+    if not stored:
+        yield f"{column.table.name}.{column.name} has no default"
+    elif (
+        f"'{wanted}'" not in stored and stored.strip() != wanted
+    ):  # whether a database tells it in quotes or not
+        yield f"{column.table.name}.{column.name} has the default {stored}, and not '{wanted}'"
 
 
 def _sort(kind: sa.types.TypeEngine[Any]) -> type:
@@ -198,9 +209,12 @@ def _indexes(inspector: Inspector, table: sa.Table, schema: str | None) -> dict[
     }
 
 
-def _version(connection: Connection, schema: str | None) -> str | None:
-    """What the newest record says; None where there is none."""
+def _version(connection: Connection, inspector: Inspector, schema: str | None) -> str | None:
+    """What the newest record says; None where there is none, or a table without its columns."""
     table = in_schema(schema)[-1]
+    there = {column["name"].lower() for column in inspector.get_columns(table.name, schema=schema)}
+    if not there >= {"version_id", "openlineage_spec_version", "schema_version"}:
+        return None
     newest = sa.select(table.c.openlineage_spec_version, table.c.schema_version).order_by(
         table.c.version_id.desc()
     )
