@@ -16,7 +16,7 @@ from catalog.queries.process_detail import process_page
 from catalog.queries.process_lineage import process_lineage
 from catalog.queries.rows import Direction
 from catalog.sql import statement
-from tests.catalog.openlineage.said import dataset, facet, ingest, run_event, tell, uuid
+from tests.catalog.openlineage.said import dataset, everything, facet, ingest, run_event, tell, uuid
 
 _READERS = 2500
 _HUB = """
@@ -129,3 +129,31 @@ def test_whatever_is_not_taken_has_a_reason_and_a_place(engine: Engine) -> None:
         "outputs[0].name",
         "outputs[0].facets.schema.fields",
     ]
+
+
+def test_the_dated_directories_of_a_table_are_one_dataset_with_a_version_a_day(engine: Engine) -> None:
+    url = "https://openlineage.io/spec/facets/1-0-1/SymlinksDatasetFacet.json"
+    table = {"namespace": "hive://metastore:9083", "name": "shop.sales", "type": "TABLE"}
+    linked = {**facet(identifiers=[table]), "_schemaURL": url}
+    for day in range(1, 4):
+        path = dataset(f"sales/dt=2026-03-0{day}", "s3://lake", symlinks=linked)
+        tell(
+            engine,
+            run_event(run=f"write {day}", job="write", minutes=day * 1440, inputs=["orders"], outputs=[path]),
+            run_event(
+                run=f"read {day}", job="read", minutes=day * 1440 + 5, inputs=[path], outputs=["report"]
+            ),
+        )
+    found = queries.lineage(engine, "db#report", Direction.UP, 5)
+    assert len(found.nodes) == 3
+    (sales,) = {node.key for node in found.nodes} - {"db#report", "db#orders"}
+    assert len(queries.versions(engine, sales)) == 3
+    assert len(queries.versions(engine, "db#report")) == 3
+
+
+def test_an_event_that_comes_twice_leaves_the_graph_as_it_was(engine: Engine) -> None:
+    said = [run_event("START", inputs=["a"]), run_event("COMPLETE", minutes=1, outputs=["b"])]
+    tell(engine, *said)
+    before = everything(engine)
+    tell(engine, *said, *reversed(said))
+    assert everything(engine) == before
