@@ -21,9 +21,10 @@ from catalog.sql import statement
 
 _ORIGIN = """
 SELECT reported_run_id, process_key, first_at, last_at
-FROM catalog.openlineage_run
-JOIN catalog.process USING (process_id)
-WHERE run_id = %s
+FROM catalog.process_run run
+LEFT JOIN catalog.openlineage_run told USING (organisation_id, run_id)
+LEFT JOIN catalog.process ON process.process_id = told.process_id
+WHERE run.run_id = %s
 """
 
 
@@ -64,7 +65,7 @@ def told(engine: Engine, run: RunReport) -> Told:
     A caller with some domains only sees no facets of runs, which name datasets of any domain. Raises ArchiveUnavailable
     when the storage refuses.
     """
-    origin = _origin(engine, run) or _archived_origin(engine, run)
+    origin = _origin(engine, run)
     wanted = {
         "organisation": organisation_id(),
         "run_id": run.run_id,
@@ -86,6 +87,8 @@ def _origin(engine: Engine, run: RunReport) -> _Origin | None:
     with transaction(engine) as cursor:
         row = cursor.execute(_ORIGIN, [run.run_id]).fetchone()
     if row is None:
+        return _archived_origin(engine, run)
+    if row["reported_run_id"] is None:  # nobody told of it, or not to this caller
         return None
     return _Origin(row["reported_run_id"], row["process_key"], row["first_at"], row["last_at"])
 
