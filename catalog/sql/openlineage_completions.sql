@@ -13,9 +13,8 @@ WITH item AS MATERIALIZED (
     DELETE FROM catalog.announcement USING item
     WHERE announcement.organisation_id = %(organisation)s
       AND announcement.event_key = item.event_key
-      AND announcement.run_id IS DISTINCT FROM item.run_id
-    RETURNING subject_type, subject_id, announcement.partition_key, announcement.event_key, announcement.at, item.run_id,
-              version_id
+      AND (announcement.run_id, announcement.at) IS DISTINCT FROM (item.run_id, item.at)
+    RETURNING subject_type, subject_id, announcement.partition_key, announcement.event_key, item.at, item.run_id, version_id
 ), announced AS (
     INSERT INTO catalog.announcement (
         organisation_id, subject_type, subject_id, partition_key, event_key, at, run_id, version_id

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from itertools import permutations
 from typing import Any
 
@@ -9,8 +10,9 @@ import pytest
 from sqlalchemy import Engine
 
 from catalog.completed import completions
+from catalog.database import transaction
 from catalog.openlineage import rebuild
-from tests.catalog.openlineage.said import facet, run_event, tell
+from tests.catalog.openlineage.said import START, facet, run_event, tell
 
 NOMINAL = {
     "nominalTime": {
@@ -52,3 +54,13 @@ def test_a_business_date_that_only_the_start_states_is_that_of_the_completion(
     for index in order:
         tell(engine, said[index])
     assert completed(engine) == {("airflow#load", "2026-03-01T00:00:00Z")}
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_dagster_is_told_of_the_end_that_counts(engine: Engine, order: tuple[int, ...]) -> None:
+    said = [run_event("COMPLETE", namespace="AUTOSYS", minutes=minutes) for minutes in (5, 6)]
+    for index in order:
+        tell(engine, said[index])
+    with transaction(engine) as cursor:
+        waiting = cursor.execute("SELECT at FROM catalog.announcement").fetchall()
+    assert [row["at"] for row in waiting] == [START + timedelta(minutes=6)]
