@@ -45,7 +45,8 @@ def _answers() -> Iterator[Json]:
     for rule in rules(app):
         if rule.permission is not Permission.READ:
             continue
-        operation = document["paths"][rule.path.replace(":path}", "}")][rule.method.lower()]
+        path = rule.path.replace(":path}", "}").replace(":key}", "}")
+        operation = document["paths"][path][rule.method.lower()]
         for status, answer in operation["responses"].items():
             if status.startswith("2"):
                 for content in (
