@@ -16,6 +16,7 @@ from catalog.api.problems import Refused
 from catalog.api.showing import shown, shown_whole
 from catalog.api.subjects import AsOf, Database, Dataset, Partition, Process, Reader
 from catalog.openlineage.asking import ColumnEdge, column_lineage
+from catalog.queries.columns import ColumnPlace, check_column
 from catalog.queries.impact import Reader as Hit
 from catalog.queries.impact import impact
 from catalog.queries.process_lineage import ProcessLineage, process_lineage
@@ -109,6 +110,7 @@ def show_lineage(
             engine, dataset.key, direction, depth, tag=version, partition=partition, as_of=as_of
         )
     elif level is Level.COLUMN:
+        check_column(engine, ColumnPlace(dataset.id, dataset.key, column))
         edges = column_lineage(
             engine, dataset.id, direction, depth, field=column, as_of=as_of, limit=_MOST_COLUMN_EDGES + 1
         )

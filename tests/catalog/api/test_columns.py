@@ -75,8 +75,9 @@ def test_who_sees_one_domain_sees_no_sources_in_others(mails: Engine, ask: Ask) 
     assert narrow.get("/api/v1/dataset/hr/people/column-impact").status_code in {403, 404}
 
 
-def test_impact_of_a_column_that_there_is_not(mails: Engine, reader: TestClient) -> None:
-    refused = reader.get("/api/v1/dataset/hr/people/column-impact", params={"column": "emial"})
+@pytest.mark.parametrize("path", ["column-impact?", "lineage?level=column&"])
+def test_column_that_there_is_not(mails: Engine, reader: TestClient, path: str) -> None:
+    refused = reader.get(f"/api/v1/dataset/hr/people/{path}column=emial")
     assert refused.status_code == 404
     assert "hr/people has no column emial. There are: email" in refused.json()["detail"]
 
