@@ -514,6 +514,7 @@ public class PlanText {
       if (e instanceof Cast) {
         Cast cast = (Cast) e;
         if (cast.child().dataType().equals(cast.dataType())) return add(cast.child());
+        if (cast.dataType() instanceof StructType && cast.child().dataType() instanceof StructType) return fields(cast);
       }
       if (e instanceof With) {
         scala.collection.Iterator definitions = ((With) e).defs().iterator();
@@ -556,33 +557,36 @@ public class PlanText {
       }
       if (e instanceof GetStructField) {
         GetStructField field = (GetStructField) e;
-        return field(field.child(), field.extractFieldName());
+        return field(add(field.child()), field.extractFieldName());
       }
       if (e instanceof GetArrayStructFields) {
         GetArrayStructFields field = (GetArrayStructFields) e;
-        return field(field.child(), field.field().name());
+        return field(add(field.child()), field.field().name());
       }
       if (e instanceof CreateNamedStruct) {
         CreateNamedStruct struct = (CreateNamedStruct) e;
-        StringBuilder made = start("Struct").append(",[");
-        scala.collection.Iterator names = struct.names().iterator();
-        boolean first = true;
-        while (names.hasNext()) {
-          if (!first) made.append(',');
-          first = false;
-          quote(made, String.valueOf(names.next()));
-        }
-        made.append("],");
-        list(made, struct.valExprs(), this);
+        StringBuilder made = start("Struct").append(',');
+        names(made, struct.names());
+        list(made.append(','), struct.valExprs(), this);
         return put(made);
       }
       if (e instanceof CaseWhen) return choice((CaseWhen) e);
       if (e instanceof HigherOrderFunction) return lambda((HigherOrderFunction) e);
       String name = e.getClass().getSimpleName();
       if (name.equals("UpdateFields")) return update(e);
+      if (name.equals("VariableReference")) {
+        StringBuilder made = start("Variable");
+        quote(made.append(','), variable(e));
+        return put(made);
+      }
+      if (name.equals("ArraysZip")) {
+        StringBuilder made = start("Zip").append(',');
+        names(made, (scala.collection.Iterable) get(e, "names"));
+        return put(rest(made, e.children()));
+      }
       if (name.startsWith("Python") || name.startsWith("Scala") || name.startsWith("HiveSimple")
           || name.startsWith("HiveGeneric") || name.startsWith("HiveUDAF") || name.endsWith("PythonUDTF")
-          || name.equals("ApplyFunctionExpression")) {
+          || name.equals("ApplyFunctionExpression") || name.equals("V2Aggregator")) {
         StringBuilder made = start("Function");
         quote(made.append(','), name.startsWith("Python") ? "Python" : "JVM");
         quote(made.append(','), functionName(e));
@@ -591,11 +595,36 @@ public class PlanText {
       return put(rest(start(name), e.children()));
     }
 
-    private String field(Expression of, String name) {
-      String child = add(of);
+    private String field(String of, String name) {
       StringBuilder made = start("Field");
       quote(made.append(','), name);
-      return put(made.append(',').append(child));
+      return put(made.append(',').append(of));
+    }
+
+    private void names(StringBuilder made, scala.collection.Iterable names) {
+      made.append('[');
+      scala.collection.Iterator each = names.iterator();
+      while (each.hasNext()) {
+        quote(made, String.valueOf(each.next()));
+        if (each.hasNext()) made.append(',');
+      }
+      made.append(']');
+    }
+
+    /** A cast from struct to struct goes by the places of the fields. */
+    private String fields(Cast cast) {
+      String of = add(cast.child());
+      StructType before = (StructType) cast.child().dataType();
+      StructType after = (StructType) cast.dataType();
+      StringBuilder quoted = new StringBuilder();
+      StringBuilder values = new StringBuilder();
+      for (int i = 0; i < after.length(); i++) {
+        boolean same = before.apply(i).dataType().equals(after.apply(i).dataType());
+        String field = field(of, before.apply(i).name());
+        quote(quoted.append(i > 0 ? "," : ""), after.apply(i).name());
+        values.append(i > 0 ? "," : "").append(same ? field : put(start("Cast").append(',').append(field)));
+      }
+      return put(start("Struct").append(",[").append(quoted).append("],[").append(values).append(']'));
     }
 
     private String choice(CaseWhen e) {
@@ -630,19 +659,26 @@ public class PlanText {
       return put(made.append("\",").append(arguments).append(",[").append(bodies).append(']'));
     }
 
+    /** withField and dropFields: a struct of the fields that it has then, each set to a value or as it was. */
     private String update(Expression e) {
-      StringBuilder made = start("Update").append(',').append(add((Expression) get(e, "structExpr"))).append(",[");
+      String of = add((Expression) get(e, "structExpr"));
+      HashMap set = new HashMap();
       scala.collection.Iterator operations = ((scala.collection.Iterable) get(e, "fieldOps")).iterator();
-      boolean first = true;
       while (operations.hasNext()) {
         Object operation = operations.next();
-        if (!first) made.append(',');
-        first = false;
-        quote(made.append('['), String.valueOf(get(operation, "name")));
-        if (has(operation, "valExpr")) made.append(',').append(add((Expression) get(operation, "valExpr")));
-        made.append(']');
+        String name = String.valueOf(get(operation, "name")).toLowerCase();
+        if (has(operation, "valExpr")) set.put(name, add((Expression) get(operation, "valExpr")));
+        else set.remove(name);
       }
-      return put(made.append(']'));
+      String[] names = ((StructType) e.dataType()).fieldNames();
+      StringBuilder quoted = new StringBuilder();
+      StringBuilder values = new StringBuilder();
+      for (int i = 0; i < names.length; i++) {
+        quote(quoted.append(i > 0 ? "," : ""), names[i]);
+        String value = (String) set.get(names[i].toLowerCase());
+        values.append(i > 0 ? "," : "").append(value != null ? value : field(of, names[i]));
+      }
+      return put(start("Struct").append(",[").append(quoted).append("],[").append(values).append(']'));
     }
 
     private StringBuilder rest(StringBuilder made, scala.collection.Iterable children) {
@@ -684,6 +720,11 @@ public class PlanText {
     return e.prettyName();
   }
 
+  /** The name of a session's variable; its SQL would tell its value. */
+  private static String variable(Expression reference) {
+    return ((scala.collection.Iterable) get(reference, "originalNameParts")).mkString(".");
+  }
+
   private String sql(scala.collection.Iterable expressions, String between) {
     StringBuilder text = new StringBuilder();
     scala.collection.Iterator each = expressions.iterator();
@@ -723,6 +764,7 @@ public class PlanText {
     if (e instanceof Cast && ((Cast) e).child() instanceof Literal) return folded((Cast) e);
     if (e instanceof NamedLambdaVariable) return new PrettyAttribute(((NamedLambdaVariable) e).name(), e.dataType());
     if (e instanceof LambdaFunction) return arrow((LambdaFunction) e, shared);
+    if (e.getClass().getSimpleName().equals("VariableReference")) return new PrettyAttribute(variable(e), e.dataType());
     if (e.getClass().getSimpleName().startsWith("KnownNot")) return written((Expression) e.children().head(), shared);
     if (e instanceof AttributeReference && pulled.containsKey(((AttributeReference) e).exprId())) {
       return written((Expression) pulled.get(((AttributeReference) e).exprId()), shared);

@@ -63,7 +63,7 @@ class Expressions:
     """The expressions of one node.
 
     known: values of the attributes in reach. subquery: the values of a subquery's output, what its rows depend on, and
-    the inputs that they come from. below: the inputs that the node's rows come from.
+    the inputs that they come from. below: the inputs that the node's rows come from. inputs: all that the plan has.
     """
 
     def __init__(
@@ -72,6 +72,7 @@ class Expressions:
         known: Callable[[int], Value],
         subquery: Callable[[int, Sequence[int]], tuple[list[Value], Value, frozenset[str]]],
         below: frozenset[str],
+        inputs: Sequence[str],
     ) -> None:
         """Reads all of them. Raises KeyError for an attribute that nothing below the node gives."""
         self.defined: Environment = {}
@@ -79,6 +80,7 @@ class Expressions:
         self._known = known
         self._subquery = subquery
         self._below = below
+        self._inputs = inputs
         self._records = records
         self._values: list[Value] = []
         for record in records:
@@ -176,9 +178,9 @@ class Expressions:
     def _struct(self, names: Sequence[str], values: Sequence[Reference]) -> Value:
         return struct(dict(zip(names, map(self.value, values), strict=True)))
 
-    def _update(self, of: Reference, operations: Sequence[Sequence[Any]]) -> Value:
-        fields = {name: self.value(value[0]) if value else None for name, *value in operations}
-        return struct(fields, self.value(of))
+    def _zip(self, names: Sequence[str], *arrays: Reference) -> Value:
+        parts = [through(self.value(each), Subtype.TRANSFORMATION, keep=True) for each in arrays]
+        return through(struct(dict(zip(names, parts, strict=True))), Subtype.TRANSFORMATION, keep=True)
 
     def _bind(
         self,
@@ -223,6 +225,10 @@ class Expressions:
         }
         return owing(made, Value(length, made.doubt or whole.doubt))
 
+    def _variable(self, name: str) -> Value:
+        reason = f"the session's variable {name}: what it was set to is not in the plan"
+        return rows(self._inputs, False, Doubt(reason, 0.2))
+
     def _function(self, kind: str, name: str, *arguments: Reference) -> Value:
         reason = f"the {kind} function {name}: what it makes of its arguments is not in the plan"
         given = through(self._all(arguments), Subtype.TRANSFORMATION)
@@ -246,5 +252,6 @@ _READERS: dict[str, Callable[..., Value]] = {
     "SortOrder": Expressions._sortorder,
     "Struct": Expressions._struct,
     "Subquery": Expressions._inner,
-    "Update": Expressions._update,
+    "Variable": Expressions._variable,
+    "Zip": Expressions._zip,
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from catalog.column_lineage import Subtype
-from resources.column_lineage.expressions import Expressions
+from resources.column_lineage.expressions import Expressions, Reference
 from resources.column_lineage.values import NOTHING, Value, field_of, merged, through
 
 
@@ -24,16 +24,24 @@ def generated(
         made = [through(field_of(given[0], each), Subtype.TRANSFORMATION, keep=True) for each in names]
         return made, steady
     if name in ("Explode", "PosExplode"):
-        value = through(given[0], Subtype.TRANSFORMATION, keep=True)
         number = NOTHING if steady else through(given[0], Subtype.TRANSFORMATION)
         place = [number] if name == "PosExplode" else []
-        return [*place, *[value] * (len(names) - len(place))], steady
+        made = _elements(expressions, children[0], len(names) - len(place))
+        return [*place, *(through(each, Subtype.TRANSFORMATION, keep=True) for each in made)], steady
     if name == "Stack":
         cells = given[1:]
         made = [merged(cells[place :: len(names)], keep=True) for place in range(len(names))]
         return [through(each, Subtype.TRANSFORMATION, keep=True) for each in made], True
     value = through(merged(given), Subtype.TRANSFORMATION)
     return [value] * len(names), name in ("JsonTuple", "ReplicateRows")
+
+
+def _elements(expressions: Expressions, collection: Reference, count: int) -> list[Value]:
+    """The elements of an array, or the keys and the values of a map, which are apart where it is spelt out."""
+    name, cells = expressions.head(collection)
+    if name != "CreateMap":
+        return [expressions.value(collection)] * count
+    return [merged(map(expressions.value, cells[place::2]), keep=True) for place in range(2)]
 
 
 def is_reference(each: object) -> bool:

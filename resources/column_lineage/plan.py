@@ -78,4 +78,4 @@ class Plan:
             scope.notes.update(of.notes)
             return [inner.values[each] for each in output], Value(depends), inner.below
 
-        return Expressions(node.get("e", ()), known, subquery, frame.below)
+        return Expressions(node.get("e", ()), known, subquery, frame.below, self.inputs)

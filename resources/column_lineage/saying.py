@@ -20,11 +20,10 @@ def column_lineage(path: Path, value: Value) -> ColumnLineage:
 
 def fields(path: Path, value: Value) -> Iterator[ColumnLineage]:
     """The fields of a struct that the query made, also those of a struct in it."""
-    for name, each in (value.fields or {}).items():
-        if each is not None:
-            found = field_of(value, name)
-            yield column_lineage((*path, name), found)
-            yield from fields((*path, name), found)
+    for name in value.fields or ():
+        found = field_of(value, name)
+        yield column_lineage((*path, name), found)
+        yield from fields((*path, name), found)
 
 
 def sources(found: Sources, plain: str) -> list[ColumnSource]:

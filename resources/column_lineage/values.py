@@ -28,16 +28,14 @@ class Value:
     """Where a value comes from.
 
     whole: it is a column of an input as it stands, or an element of one, so that its fields are that column's fields.
-    fields: it is a struct of these. rest: where the fields come from that are not among `fields`. ways: it is one of
-    these, each after a step, so that a field of it is that field of one of them. around: what it depends on as a whole,
-    and so every field of it, which `sources` has as well.
+    fields: it is a struct of these. ways: it is one of these, each after a step, so that a field of it is that field of
+    one of them. around: what it depends on as a whole, and so every field of it, which `sources` has as well.
     """
 
     sources: Sources = field(default_factory=dict)
     doubt: Doubt | None = None
     whole: bool = False
-    fields: Mapping[str, Value | None] | None = None
-    rest: Value | None = None
+    fields: Mapping[str, Value] | None = None
     ways: tuple[tuple[Value, Subtype, bool], ...] = ()
     around: Value | None = None
 
@@ -129,10 +127,7 @@ def field_of(value: Value, name: str) -> Value:
 
 def _field(value: Value, name: str) -> Value:
     if value.fields is not None:
-        found = value.fields.get(name)
-        if found is not None:
-            return found
-        return field_of(value.rest, name) if value.rest else NOTHING
+        return value.fields.get(name, NOTHING)
     if value.ways:
         return merged(
             (
@@ -152,11 +147,10 @@ def _field(value: Value, name: str) -> Value:
     return value
 
 
-def struct(fields: Mapping[str, Value | None], rest: Value | None = None) -> Value:
-    """A struct of these fields. None for one that is dropped from `rest`, which has the others."""
-    parts = [value for value in fields.values() if value is not None]
-    whole = merged(through(value, Subtype.TRANSFORMATION) for value in [*parts, *([rest] if rest else [])])
-    return Value(whole.sources, whole.doubt, fields=fields, rest=rest)
+def struct(fields: Mapping[str, Value]) -> Value:
+    """A struct of these fields."""
+    whole = merged(through(value, Subtype.TRANSFORMATION) for value in fields.values())
+    return Value(whole.sources, whole.doubt, fields=fields)
 
 
 def rows(inputs: Iterable[str], masking: bool, doubt: Doubt | None = None) -> Value:

@@ -105,10 +105,24 @@ def test_fields_apart(inputs: Inputs) -> None:
         F.struct(F.upper("name").alias("up"), F.col("r").withField("z", F.col("id")).alias("in")).alias("s"),
     )
     found = lineage_of(frame, inputs)
-    assert [each.column for each in found.columns] == ["y", "s", "s.up", "s.in", "s.in.z"]
+    assert [each.column for each in found.columns] == ["y", "s", "s.up", "s.in", "s.in.x", "s.in.y", "s.in.z"]
     assert _named(_column(found, "y")) == {"shop/orders.r.y IDENTITY"}
+    assert _named(_column(found, "s.in.x")) == {"shop/orders.r.x IDENTITY"}
     assert _named(_column(found, "s.in.z")) == {"shop/orders.id IDENTITY"}
     assert found.coverage() == (2, 2)
+
+
+def test_variable_of_the_session(spark: SparkSession, inputs: Inputs) -> None:
+    """Anything may have been put into it, and its value, which may be secret, is told nowhere."""
+    spark.sql("DECLARE OR REPLACE VARIABLE least INT DEFAULT 4711")
+    inputs[0][1].createOrReplaceTempView("orders")
+    found = lineage_of(spark.sql("SELECT name, id + least AS n FROM orders WHERE id > least"), inputs)
+    spark.sql("DROP TEMPORARY VARIABLE least")
+    assert _column(found, "name").unknown is None
+    assert "variable least" in (_column(found, "n").unknown or "")
+    assert {source.input for source in _column(found, "n").sources} == {"shop/orders", "shop/prices"}
+    assert "variable least" in (found.note or "")
+    assert "4711" not in str(found)
 
 
 def test_temporary_view_of_a_step(spark: SparkSession, inputs: Inputs) -> None:

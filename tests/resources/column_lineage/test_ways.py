@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 from catalog.column_lineage import ColumnSource, LineageOfOutput
 from resources.column_lineage import lineage_of
@@ -57,6 +58,8 @@ def inputs(spark: SparkSession) -> Inputs:
         ("map_values(mr)[0].y", "t.mr.y TRANSFORMATION"),
         ("map_entries(mr)[0].value.x", "t.mr.x TRANSFORMATION"),
         ("array_compact(ar)[0].y", "t.ar.y TRANSFORMATION, t.ar CONDITIONAL"),
+        ("arrays_zip(l, ar)[0].ar.y", "t.ar.y TRANSFORMATION"),
+        ("CAST(r AS STRUCT<p: BIGINT, q: STRING>).p", "t.r.x TRANSFORMATION"),
         # Whether there are rows at all.
         ("EXISTS (SELECT 1 FROM u)", "u. FILTER masked"),
     ],
@@ -105,6 +108,37 @@ def test_rows_of_as_many_elements_as_are_written(spark: SparkSession, inputs: In
         set(),
         {"t.a TRANSFORMATION", "t.b TRANSFORMATION"},
     ]
+
+
+def test_keys_and_values_of_a_map_that_is_written(spark: SparkSession, inputs: Inputs) -> None:
+    """They are apart, as when columns are turned into rows by it."""
+    sql = "SELECT k, v FROM t LATERAL VIEW explode(map('x', a, s, b)) x AS k, v"
+    assert _known(lineage_of(spark.sql(sql), inputs)) == [
+        {"t.s TRANSFORMATION"},
+        {"t.a TRANSFORMATION", "t.b TRANSFORMATION"},
+    ]
+
+
+def test_fields_that_stay_when_one_is_set(inputs: Inputs) -> None:
+    """The graph has a struct by its fields: all of them are told, whether they were set or stayed as they were."""
+    of = F.col("r")
+    frame = inputs[0][1].select(
+        of.withField("X", F.col("a") + 1).withField("z", F.col("b")).alias("set"),
+        of.withField("z", F.col("b")).dropFields("z", "x").alias("less"),
+        of.cast("struct<p: bigint, q: string>").alias("cast"),
+    )
+    found = {each.column: _ways(each.sources) for each in lineage_of(frame, inputs).columns}
+    assert found == {
+        "set": {"t.a TRANSFORMATION", "t.r.y TRANSFORMATION", "t.b TRANSFORMATION"},
+        "set.X": {"t.a TRANSFORMATION"},
+        "set.y": {"t.r.y IDENTITY"},
+        "set.z": {"t.b IDENTITY"},
+        "less": {"t.r.y TRANSFORMATION"},
+        "less.y": {"t.r.y IDENTITY"},
+        "cast": {"t.r.x TRANSFORMATION", "t.r.y TRANSFORMATION"},
+        "cast.p": {"t.r.x TRANSFORMATION"},
+        "cast.q": {"t.r.y IDENTITY"},
+    }
 
 
 def test_fields_apart_depend_on_what_the_struct_depends_on(spark: SparkSession, inputs: Inputs) -> None:
