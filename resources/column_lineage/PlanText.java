@@ -80,6 +80,8 @@ public class PlanText {
     LogicalPlan query = query(plan);
     if (name.equals("MergeIntoTable") || name.equals("UpdateTable") || name.equals("DeleteFromTable")) {
       output = ((LogicalPlan) plan.children().head()).output();
+    } else if (name.equals("ReplaceData") || name.equals("WriteDelta")) {
+      output = ((LogicalPlan) get(plan, "table")).output();
     } else if (query != null) {
       output = query.output();
       names = written(plan, name);
@@ -132,7 +134,10 @@ public class PlanText {
   private static Object relation(LogicalPlan leaf) {
     String name = leaf.getClass().getSimpleName();
     if (name.equals("LogicalRelation")) return get(leaf, "relation");
-    if (name.equals("DataSourceV2Relation")) return get(leaf, "table");
+    if (name.equals("DataSourceV2Relation")) {
+      Object table = get(leaf, "table");
+      return table.getClass().getSimpleName().equals("RowLevelOperationTable") ? get(table, "table") : table;
+    }
     if (name.equals("LogicalRDD")) return get(leaf, "rdd");
     if (name.equals("LocalRelation")) return get(leaf, "data");
     return null;
@@ -176,6 +181,11 @@ public class PlanText {
     scala.collection.mutable.ArrayBuffer found = new scala.collection.mutable.ArrayBuffer();
     if (name.equals("InMemoryRelation")) {
       found.addOne(get(get(plan, "cacheBuilder"), "logicalPlan"));
+      return found.toSeq();
+    }
+    if (name.equals("WriteDelta")) {  // beside the rows that change those that stay
+      found.addOne(get(plan, "query"));
+      found.addOne(get(plan, "originalTable"));
       return found.toSeq();
     }
     if (plan.children().isEmpty()) {
@@ -281,6 +291,8 @@ public class PlanText {
     if (name.equals("MergeIntoTable") || name.equals("UpdateTable")) {
       return writes(plan, name, text, in);
     }
+    if (name.equals("MergeRows")) return merges(plan, text, in);
+    if (name.equals("ReplaceData") || name.equals("WriteDelta")) return replaces(plan, text);
     if (name.equals("DeleteFromTable")) string(text, "s", "WHERE " + sql(plan.expressions(), ", "));
     string(text, "n", named(plan, name));
     refs(text, "p", plan.expressions(), in);
@@ -362,6 +374,63 @@ public class PlanText {
     refs(text, "p", on, in);
     string(text, "s", "MERGE ON " + sql(on, ", "));
     return true;
+  }
+
+  /** For each instruction of a MERGE whether it keeps rows as they are, its condition with its SQL, and the rows that it
+   *  makes, each value with its SQL. */
+  private boolean merges(LogicalPlan plan, StringBuilder text, Expressions in) {
+    String[] kinds = {"matchedInstructions", "notMatchedInstructions", "notMatchedBySourceInstructions"};
+    text.append(",\"r\":[");
+    boolean first = true;
+    for (int kind = 0; kind < kinds.length; kind++) {
+      scala.collection.Iterator instructions = ((scala.collection.Iterable) get(plan, kinds[kind])).iterator();
+      while (instructions.hasNext()) {
+        Object each = instructions.next();
+        boolean copies = has(each, "context") && get(each, "context").getClass().getSimpleName().startsWith("Copy");
+        text.append(first ? "[" : ",[").append(copies).append(',');
+        first = false;
+        spelt(text, (Expression) get(each, "condition"), in);
+        scala.collection.Iterator rows = ((scala.collection.Iterable) get(each, "outputs")).iterator();
+        while (rows.hasNext()) {
+          text.append(",[");
+          scala.collection.Iterator values = ((scala.collection.Iterable) rows.next()).iterator();
+          while (values.hasNext()) {
+            spelt(text, (Expression) values.next(), in);
+            if (values.hasNext()) text.append(',');
+          }
+          text.append(']');
+        }
+        text.append(']');
+      }
+    }
+    text.append(']');
+    return true;
+  }
+
+  private void spelt(StringBuilder text, Expression e, Expressions in) {
+    quote(text.append('[').append(in.add(e)).append(','), sql(e));
+    text.append(']');
+  }
+
+  /** For each column of a table whose rows change one by one, what it was, and what is written, by its name. */
+  private boolean replaces(LogicalPlan plan, StringBuilder text) {
+    HashMap written = new HashMap();
+    scala.collection.Iterator made = ((LogicalPlan) get(plan, "query")).output().iterator();
+    while (made.hasNext()) {
+      NamedExpression each = (NamedExpression) made.next();
+      if (!written.containsKey(each.name())) written.put(each.name(), Long.valueOf(each.exprId().id()));
+    }
+    scala.collection.immutable.Seq columns = ((LogicalPlan) get(plan, "table")).output();
+    ids(columns, text.append(",\"o\":"));
+    ids(((LogicalPlan) get(plan, "originalTable")).output(), text.append(",\"b\":"));
+    text.append(",\"r\":[");
+    scala.collection.Iterator each = columns.iterator();
+    while (each.hasNext()) {
+      text.append(written.get(((NamedExpression) each.next()).name()));
+      if (each.hasNext()) text.append(',');
+    }
+    text.append(']');
+    return false;
   }
 
   private void set(StringBuilder text, scala.collection.Iterable condition, scala.collection.Iterable pairs,
@@ -573,6 +642,9 @@ public class PlanText {
       if (e instanceof CaseWhen) return choice((CaseWhen) e);
       if (e instanceof HigherOrderFunction) return lambda((HigherOrderFunction) e);
       String name = e.getClass().getSimpleName();
+      if (name.equals("If") && Literal.TrueLiteral().equals(e.children().head())) {
+        return add((Expression) e.children().apply(1));
+      }
       if (name.equals("UpdateFields")) return update(e);
       if (name.equals("VariableReference")) {
         StringBuilder made = start("Variable");

@@ -12,7 +12,9 @@ from resources.column_lineage.generators import generated, is_reference
 from resources.column_lineage.values import (
     NOTHING,
     Doubt,
+    Value,
     column,
+    depending,
     merged,
     rows,
     said,
@@ -237,6 +239,32 @@ def _delete(plan: Plan, node: Node, frame: Frame, under: list[Frame], scope: Sco
     return _rows(plan, node, frame, scope, Subtype.FILTER)
 
 
+def _merged_rows(plan: Plan, node: Node, frame: Frame, under: list[Frame], scope: Scope) -> Frame:
+    """MERGE as Spark carries it out: each column is what one of the instructions makes it, by its condition."""
+    expressions = plan.expressions(node, frame, scope)
+    ways: list[list[Value]] = [[] for _ in node["o"]]
+    for copies, (condition, when), *made in node["r"]:
+        depends = said(through(expressions.value(condition), Subtype.CONDITIONAL), when)
+        if not made:
+            scope.depend([depends], Subtype.FILTER, when)
+        for row in made:
+            for place, (reference, sql) in enumerate(row):
+                value = said(expressions.value(reference), sql, plain=reference is None or reference < 0)
+                ways[place].append(value if copies else depending(value, depends, Subtype.CONDITIONAL))
+    values = {attribute: merged(each, keep=True) for attribute, each in zip(node["o"], ways, strict=True)}
+    return Frame(values, frame.below)
+
+
+def _written(plan: Plan, node: Node, frame: Frame, under: list[Frame], scope: Scope) -> Frame:
+    """UPDATE, DELETE and MERGE as Spark carries them out: whole files again, or rows beside those that stay."""
+    query, *stays = under
+    values: Environment = {}
+    for own, before, now in zip(node["o"], node["b"], node["r"], strict=True):
+        ways = [each.values[before] for each in stays]
+        values[own] = merged(ways if now is None else [*ways, query.values[now]], keep=True)
+    return Frame(values, frame.below)
+
+
 def _numbered(plan: Plan, node: Node, frame: Frame, under: list[Frame], scope: Scope) -> Frame:
     """Rows with their places, which no column has a part in."""
     return Frame({each: frame.values.get(each, NOTHING) for each in node["o"]}, frame.below)
@@ -290,9 +318,11 @@ READERS: dict[str, Any] = {
     "LogicalRDD": _rdd,
     "LogicalRelation": _relation,
     "MergeIntoTable": _merge,
+    "MergeRows": _merged_rows,
     "OneRowRelation": _literal,
     "Project": _project,
     "Range": _literal,
+    "ReplaceData": _written,
     "Sort": _sort,
     "StreamingRelation": _relation,
     "Union": _union,
@@ -301,5 +331,6 @@ READERS: dict[str, Any] = {
     "UpdateTable": _merge,
     "View": _positions,
     "Window": _window,
+    "WriteDelta": _written,
     "WithCTE": _with,
 }
