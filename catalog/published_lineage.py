@@ -12,7 +12,15 @@ from uuid import UUID
 from psycopg import Cursor
 
 from catalog import events
-from catalog.column_lineage import WHOLE, ColumnLineage, ColumnSource, LineageOfOutput, as_json, is_field
+from catalog.column_lineage import (
+    WHOLE,
+    ColumnLineage,
+    ColumnSource,
+    LineageOfOutput,
+    as_json,
+    from_json,
+    is_field,
+)
 from catalog.identity import organisation_id
 from catalog.openlineage.places import name_id
 from catalog.openlineage.values import Name
@@ -23,15 +31,25 @@ from catalog.sql import statement
 UNKNOWN = "UNKNOWN"  # the subtype of an edge from what may be in a column
 _LONGEST = 2000  # characters of an expression or a reason in the graph; the version keeps the whole
 
+_LOCK = """
+SELECT FROM catalog.column_lineage_said WHERE target_name_id = %(name_id)s AND via = 'plan' ORDER BY said_by FOR UPDATE
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class _Told:
-    """What drafts of one dataset say together. published: when one of them was; None where none is what readers get."""
+    """What versions of one dataset say together.
+
+    hash: None where nothing is said. published: when one of them was; None where none is what readers get. said_by: the
+    process that says it, in a run.
+    """
 
     dataset: str
-    hash: str
+    hash: str | None
     lineage: LineageOfOutput
     published: datetime | None
+    said_by: UUID | None = None
+    run_id: UUID | None = None
 
 
 def lineage_hashes(drafts: Sequence[VersionDraft]) -> list[str | None]:
@@ -62,30 +80,49 @@ def store_lineage(
     known = statement("lineage_known").execute(
         cursor, {"organisation": organisation, "run_id": run_id, "lineages": jsonb(items)}
     )
-    process_id: UUID | None = None
-    new, saying = [], []
+    new, saying, replaced = [], [], []
     for row in known.fetchall():
-        process_id = row["process_id"]
+        each = told[row["ordinal"]]
         if not row["stored"]:
-            new.append(_stored(told[row["ordinal"]]))
-        if not row["said"] and told[row["ordinal"]].published is not None:
-            saying.append(row["ordinal"])
+            new.append(_stored(each))
+        if not row["said"] and each.published is not None:
+            saying.append(replace(each, said_by=row["process_id"], run_id=run_id))
+        if row["others"] and each.published is not None:
+            replaced.append((row["dataset_id"], each))
     if new:
         statement("lineage_store").execute(cursor, {"organisation": organisation, "lineages": jsonb(new)})
-    if saying:
-        parameters = {
-            "organisation": organisation,
-            "namespace": events.namespace(),
-            "process_id": process_id,
-            "run_id": run_id,
-            "names": jsonb(_names([told[ordinal] for ordinal in saying])),
-            "lineages": jsonb(
-                [{**items[ordinal], "said_by": process_id or items[ordinal]["name_id"]} for ordinal in saying]
-            ),
-            "edges": jsonb([edge for ordinal in saying for edge in _edges(told[ordinal])]),
-        }
-        statement("lineage_reserve").execute(cursor, parameters)
-        statement("lineage_say").execute(cursor, parameters)
+    _say(cursor, saying)
+    for dataset_id, each in replaced:
+        follow_pointers(cursor, dataset_id, each.dataset, each.published)
+
+
+def follow_pointers(cursor: Cursor[Any], dataset_id: UUID, dataset: str, at: datetime) -> None:
+    """Have the graph say from `at` on what the versions say that readers get, where a pointer has moved from another's.
+
+    Of several partitions that a process makes the newest version speaks.
+    """
+    place = {"dataset_id": dataset_id, "name_id": _name_id(dataset)}
+    cursor.execute(_LOCK, place)  # so that what is published meanwhile is either found or said after this
+    for row in statement("lineage_heads").execute(cursor, place).fetchall():
+        lineage = from_json(row["content"]) if row["content"] is not None else LineageOfOutput()
+        _say(cursor, [_Told(dataset, row["hash"], lineage, at, row["process_id"], row["run_id"])])
+
+
+def _say(cursor: Cursor[Any], told: Sequence[_Told]) -> None:
+    """Of one process and run."""
+    if not told:
+        return
+    parameters = {
+        "organisation": organisation_id(),
+        "namespace": events.namespace(),
+        "process_id": told[0].said_by,
+        "run_id": told[0].run_id,
+        "names": jsonb(_names(told)),
+        "lineages": jsonb([_item(ordinal, each) for ordinal, each in enumerate(told)]),
+        "edges": jsonb([edge for each in told for edge in _edges(each)]),
+    }
+    statement("lineage_reserve").execute(cursor, parameters)
+    statement("lineage_say").execute(cursor, parameters)
 
 
 def _told(
@@ -112,6 +149,7 @@ def _item(ordinal: int, told: _Told) -> dict[str, Any]:
         "dataset": told.dataset,
         "hash": told.hash,
         "name_id": _name_id(told.dataset),
+        "said_by": told.said_by or _name_id(told.dataset),
         "at": told.published,
     }
 

@@ -12,6 +12,7 @@ from catalog.errors import RollbackRefused
 from catalog.identity import organisation_id
 from catalog.payload import jsonb
 from catalog.pins import dataset_ids, find, named, which_partition
+from catalog.published_lineage import follow_pointers
 from catalog.records import Outcome, Publication, Version
 from catalog.sql import statement
 
@@ -96,6 +97,7 @@ def _move(
     moved = cursor.execute(_MOVE, move).fetchone()
     assert moved is not None  # noqa: S101 - the row is locked
     cursor.execute(_RECORD, {**move, **moved})
+    follow_pointers(cursor, dataset_id, version.dataset, moved["moved_at"])
     told = {
         "dataset": version.dataset,
         "partition": version.partition,

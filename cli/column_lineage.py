@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from catalog.openlineage.asking import ColumnEdge
     from catalog.queries.columns import ColumnPlace, VersionColumns
-    from catalog.queries.rows import Direction
+    from catalog.queries.rows import Direction, VersionRow
     from catalog.records import Version
 
 app = typer.Typer()
@@ -90,8 +90,9 @@ def diff_lineage(
     from catalog.database import connect
 
     engine = connect()
-    published = _published(engine, dataset, partition)
-    new = _columns(engine, dataset, after, partition, published)
+    rows = _published(engine, dataset, partition)
+    published = [row.version for row in rows]
+    new = _columns(engine, dataset, after, partition, [row.version for row in rows if row.published])
     old = _columns(engine, dataset, before, partition, _earlier(published, new.version.tag))
     missing = [each.version.tag for each in (old, new) if each.lineage is None]
     if old.lineage is None or new.lineage is None:
@@ -107,12 +108,12 @@ def diff_lineage(
         typer.echo("  No column comes from anywhere else than before.")
 
 
-def _published(engine: Engine, dataset: str, partition: str | None) -> list[Version]:
-    """The versions that were published, the newest first; of all partitions, unless one is named."""
+def _published(engine: Engine, dataset: str, partition: str | None) -> list[VersionRow]:
+    """The versions that are or were published, the newest first; of all partitions, unless one is named."""
     from catalog import queries
 
     rows = queries.versions(engine, dataset, partition, limit=1000)
-    return [row.version for row in rows if row.version.outcome == "PUBLISHED"]
+    return [row for row in rows if row.version.outcome == "PUBLISHED"]
 
 
 def _earlier(published: Sequence[Version], tag: str) -> Sequence[Version]:
@@ -130,8 +131,8 @@ def _columns(
     if tag is None:
         if not published:
             raise CommandError(
-                f"there are not two published versions of {dataset} to compare; `headrace versions {dataset}` lists "
-                "what there is"
+                f"there are not two published versions of {dataset} to compare, one after the other; `headrace "
+                f"versions {dataset}` lists what there is"
             )
         tag, partition = published[0].tag, published[0].partition
     elif partition is None:

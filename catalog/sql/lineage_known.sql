@@ -1,6 +1,12 @@
--- Of each lineage that drafts have: whether it is stored, whether the process said just this of the dataset last, and which
--- process that is.
-SELECT item.ordinal, run.process_id, stored.lineage_hash IS NOT NULL AS stored, said.lineage_hash IS NOT NULL AS said
+-- Of each lineage that drafts have: whether it is stored, whether the process said just this of the dataset last, which
+-- process that is, and whether others have said something of it as well.
+SELECT item.ordinal, dataset.dataset_id, run.process_id, stored.lineage_hash IS NOT NULL AS stored,
+       said.lineage_hash IS NOT NULL AS said,
+       EXISTS (
+           SELECT FROM catalog.column_lineage_said other
+           WHERE other.target_name_id = item.name_id AND other.via = 'plan' AND other.lineage_hash IS NOT NULL
+             AND other.said_by <> coalesce(run.process_id, item.name_id)
+       ) AS others
 FROM jsonb_to_recordset(%(lineages)s) AS item (ordinal integer, dataset text, hash text, name_id uuid)
 JOIN catalog.dataset ON dataset.organisation_id = %(organisation)s AND dataset.full_name = item.dataset
 LEFT JOIN catalog.process_run run ON run.run_id = %(run_id)s

@@ -24,8 +24,13 @@ from catalog.openlineage.merging import merge
 from catalog.openlineage.rebuilding import rebuild
 from catalog.publishing import publish
 from catalog.queries import Direction
-from catalog.records import CheckResult, CheckStatus
+from catalog.queries.column_impact import UNSAID, column_impact
+from catalog.queries.columns import column_place
+from catalog.records import CheckResult, CheckStatus, ProcessRecord, Technology
+from catalog.registry import register
+from catalog.rollback import rollback
 from catalog.runs import attempt
+from tests.catalog.conftest import DATASETS, PROCESSES
 
 
 def direct(dataset, column, subtype=Subtype.IDENTITY, **more):
@@ -159,6 +164,73 @@ def test_what_is_said_no_longer_is_not_current_and_was_as_of_then(catalog, draft
     assert [edge[1] for edge in at(second)] == ["id"]
     assert [edge[1] for edge in at(third, microseconds=-2)] == ["id"]
     assert len(at(third)) == 3
+
+
+LESS = LineageOfOutput((ColumnLineage("id", (direct("raw/flights", "id"),)),))
+
+
+def sources(engine, **more):
+    return [edge[1] for edge in edges(engine, "mart/delays", **more)]
+
+
+def test_after_a_rollback_the_graph_has_what_readers_get(catalog, draft):
+    publish(catalog, None, [draft(lineage=DELAYS)])
+    second = publish(catalog, None, [draft(generation=1, lineage=LESS)])[0]
+    rollback(catalog, "mart/delays", None, None, by="ann", reason="wrong")
+    assert sources(catalog) == ["delay", "delay", "id"]
+    assert sources(catalog, as_of=second.version.created_at) == ["id"]
+    with transaction(catalog) as cursor:
+        at = cursor.execute("SELECT moved_at FROM catalog.published_pointer").fetchone()["moved_at"]
+    assert sources(catalog, as_of=at) == ["delay", "delay", "id"]
+    publish(catalog, None, [draft(generation=3, lineage=LESS)])
+    assert sources(catalog) == ["id"]
+
+
+def test_after_a_rollback_to_a_version_of_which_nobody_knows_the_graph_says_nothing(catalog, draft):
+    publish(catalog, None, [draft()])
+    publish(catalog, None, [draft(generation=1, lineage=DELAYS)])
+    rollback(catalog, "mart/delays", None, None, by="ann", reason="wrong")
+    assert sources(catalog) == []
+    found = column_impact(catalog, column_place(catalog, "raw/flights.delay")).used_by
+    assert ("mart/delays", UNSAID) in [(each.key, each.reason) for each in found]
+    rollback(catalog, "mart/delays", None, "v2", by="ann", reason="right")
+    assert sources(catalog) == ["delay", "delay", "id"]
+
+
+def test_of_several_partitions_the_newest_that_readers_get_is_what_the_graph_has(catalog, draft):
+    publish(catalog, None, [draft(partition="1", lineage=DELAYS)])
+    publish(catalog, None, [draft(partition="1", generation=1, lineage=LESS)])
+    publish(catalog, None, [draft(partition="2", lineage=LESS)])
+    rollback(catalog, "mart/delays", "1", None, by="ann", reason="wrong")
+    assert sources(catalog) == ["id"]
+    publish(catalog, None, [draft(partition="2", generation=1, lineage=DELAYS)])
+    rollback(catalog, "mart/delays", "2", None, by="ann", reason="wrong")
+    assert sources(catalog) == ["id"]
+
+
+def test_what_another_process_said_ends_when_its_version_is_replaced(catalog, draft):
+    others = [ProcessRecord(name, Technology.SPARK, outputs=("mart/delays",)) for name in ("old", "new")]
+    register(catalog, DATASETS, [*PROCESSES, *others])
+    for name, generation, lineage in (("old", 0, DELAYS), ("new", 1, LESS)):
+        with running(catalog, name) as current:
+            publish(catalog, current.run_id, [draft(generation=generation, lineage=lineage)])
+    assert sources(catalog) == ["id"]
+    rollback(catalog, "mart/delays", None, None, by="ann", reason="wrong")
+    assert sources(catalog) == ["delay", "delay", "id"]
+    found = column_lineage(catalog, dataset_id(catalog, "mart/delays"))
+    assert {each.process for each in found} == {"old"}
+
+
+def running(engine, process):
+    return attempt(
+        engine,
+        run_id=uuid4(),
+        process_key=process,
+        root_dagster_run_id=process,
+        dagster_run_id=process,
+        partitions=[],
+        log_location=None,
+    )
 
 
 def test_a_version_that_readers_do_not_get_says_nothing_in_the_graph(catalog, draft):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from catalog.column_lineage import ColumnLineage, ColumnSource, How, LineageOfOu
 from catalog.publishing import generations, publish
 from catalog.records import Column, DatasetRecord, Outcome, ProcessRecord, Technology, VersionDraft
 from catalog.registry import register
+from catalog.rollback import rollback
 
 Invoke = Callable[..., Result]
 Ask = Callable[..., Any]
@@ -181,6 +183,17 @@ def test_diff_lineage_says_what_a_change_reads(chain: Engine, invoke: Invoke, as
     ]
     found = ask("diff-lineage", "shop/bill", "one", "one")
     assert found["changes"] == []
+
+
+def test_after_a_rollback_readers_versions_are_told_of(chain: Engine, invoke: Invoke, ask: Ask) -> None:
+    published(chain, "shop/bill", "two", LineageOfOutput((ColumnLineage("customer", ()),)))
+    published(chain, "shop/bill", "three", BILLED)
+    before = datetime.now(UTC)
+    rollback(chain, "shop/bill", None, None, by="ann", reason="wrong")
+    assert "Nothing is known" in invoke("lineage", "shop/bill.customer").stdout
+    assert "shop/bill" not in {each["key"] for each in ask("impact", "shop/clean.name")["used_by"]}
+    assert "shop/clean.name" in invoke("lineage", "shop/bill.customer", "--as-of", before.isoformat()).stdout
+    assert invoke("diff-lineage", "shop/bill").stdout.splitlines()[0] == "shop/bill one -> two"
 
 
 def test_diff_lineage_complaints(chain: Engine, invoke: Invoke) -> None:

@@ -1,0 +1,23 @@
+-- Of each process that has said where a dataset's columns come from, or has made a version that readers get: what the newest
+-- of those versions says, where that is not what the process said last. No hash: readers get no version of its any more, or
+-- one of whose columns nobody knows.
+WITH head AS (
+    SELECT DISTINCT ON (coalesce(run.process_id, %(name_id)s))
+           coalesce(run.process_id, %(name_id)s) AS said_by, run.process_id, run.run_id, version.lineage_hash
+    FROM catalog.published_pointer pointer
+    JOIN catalog.dataset_version version ON version.dataset_version_id = pointer.dataset_version_id
+    LEFT JOIN catalog.process_run run ON run.run_id = version.produced_by_run_id
+    WHERE pointer.dataset_id = %(dataset_id)s
+    ORDER BY coalesce(run.process_id, %(name_id)s), version.produced_at DESC, version.dataset_version_id
+), said AS (
+    SELECT said_by, process_id, lineage_hash
+    FROM catalog.column_lineage_said
+    WHERE target_name_id = %(name_id)s AND via = 'plan'
+)
+SELECT said_by, coalesce(head.process_id, said.process_id) AS process_id, head.run_id, head.lineage_hash AS hash, stored.content
+FROM head
+FULL JOIN said USING (said_by)
+LEFT JOIN catalog.dataset_lineage stored
+    ON stored.dataset_id = %(dataset_id)s AND stored.lineage_hash = head.lineage_hash
+WHERE head.lineage_hash IS DISTINCT FROM said.lineage_hash
+ORDER BY said_by
