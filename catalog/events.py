@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
+from urllib.parse import urlsplit
 from uuid import UUID
 
 from psycopg import Cursor
@@ -17,6 +18,7 @@ from catalog.records import Column, RunState, VersionDraft
 PRODUCER = "https://github.com/headrace/headrace"
 _SPEC = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs"
 _KEY = re.compile(r"[^/:]+/[^/:]+")
+_PATH = re.compile(r"/|[A-Za-z][A-Za-z0-9+.-]*:/")
 _FACET = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/BaseFacet"
 
 EVENT_TYPES = {
@@ -154,17 +156,25 @@ def _digest(event: Mapping[str, Any]) -> str:
 
 
 def _column_lineage(draft: VersionDraft) -> dict[str, Any]:
-    return {} if draft.lineage is None else {"columnLineage": column_lineage.facet(draft.lineage, _named)}
+    return {} if draft.lineage is None else {"columnLineage": column_lineage.facet(draft.lineage, named)}
 
 
-def _named(key: str) -> tuple[str, str]:
+def named(key: str) -> tuple[str, str]:
     """What OpenLineage calls a dataset of ours; and what a transform reads past its inputs: a path, or a table."""
     if "#" in key:
         of, _, name = key.partition("#")
         return of.replace("%23", "#"), name
     if _KEY.fullmatch(key):
         return namespace(), key
-    return ("file", key) if "/" in key else ("spark", key)
+    return _path(key) if _PATH.match(key) else ("spark", key)
+
+
+def _path(path: str) -> tuple[str, str]:
+    parts = urlsplit(path)
+    if parts.scheme in {"", "file"}:
+        return "file", parts.path
+    store = "s3" if parts.scheme in {"s3a", "s3n"} else parts.scheme
+    return f"{store}://{parts.netloc}", parts.path if store == "hdfs" else parts.path.lstrip("/") or "/"
 
 
 def _fields(columns: Sequence[Column]) -> list[dict[str, Any]]:

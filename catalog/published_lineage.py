@@ -22,7 +22,7 @@ from catalog.column_lineage import (
     is_field,
 )
 from catalog.identity import organisation_id
-from catalog.openlineage.places import name_id
+from catalog.openlineage.places import key_of, name_id, place
 from catalog.openlineage.values import Name
 from catalog.payload import encoded, jsonb
 from catalog.records import Outcome, VersionDraft
@@ -121,6 +121,8 @@ def _say(cursor: Cursor[Any], told: Sequence[_Told]) -> None:
         "lineages": jsonb([_item(ordinal, each) for ordinal, each in enumerate(told)]),
         "edges": jsonb([edge for each in told for edge in _edges(each)]),
     }
+    if past := _past(told):
+        statement("lineage_past_inputs").execute(cursor, {**parameters, "past": jsonb(past)})
     statement("lineage_reserve").execute(cursor, parameters)
     statement("lineage_say").execute(cursor, parameters)
 
@@ -167,7 +169,23 @@ def _stored(told: _Told) -> dict[str, Any]:
 
 def _names(told: Sequence[_Told]) -> list[dict[str, Any]]:
     keys = {each.dataset for each in told} | {key for each in told for key in each.lineage.inputs()}
-    return [{"dataset": key, "name_id": _name_id(key)} for key in sorted(keys)]
+    names = {_name(key) for key in keys}
+    return [{"dataset": name.name, "name_id": name_id(organisation_id(), name)} for name in sorted(names)]
+
+
+def _past(told: Sequence[_Told]) -> list[dict[str, Any]]:
+    """The names of what was read past the inputs, unless it is a dataset of ours after all."""
+    keys = {key for each in told for key in each.lineage.inputs() if "#" not in key}
+    names = {name for name in map(_name, keys) if name.namespace != events.namespace()}
+    return [
+        {
+            "name_id": name_id(organisation_id(), name),
+            "namespace": name.namespace,
+            "name": name.name,
+            "key": key_of(name, events.namespace()),
+        }
+        for name in sorted(names)
+    ]
 
 
 def _edges(told: _Told) -> Iterator[dict[str, Any]]:
@@ -204,4 +222,10 @@ def _edge(target: UUID, column: ColumnLineage, source: ColumnSource) -> dict[str
 
 
 def _name_id(key: str) -> UUID:
-    return name_id(organisation_id(), Name(events.namespace(), key))
+    return name_id(organisation_id(), _name(key))
+
+
+def _name(key: str) -> Name:
+    """The name that the graph has of a dataset of ours, or of a path or table; files of a dataset of ours are that."""
+    own = events.namespace()
+    return Name(own, key) if "#" in key else place(Name(*events.named(key)), own).name

@@ -457,7 +457,7 @@ public class PlanText {
       if (table.isDefined()) return unquoted(get(table.get(), "qualifiedName"));
       Object relation = get(plan, "relation");
       if (has(relation, "location")) {
-        return ((scala.collection.Iterable) get(get(relation, "location"), "rootPaths")).mkString(",");
+        return directory(((scala.collection.Iterable) get(get(relation, "location"), "rootPaths")).iterator());
       }
       return String.valueOf(relation);
     }
@@ -471,6 +471,16 @@ public class PlanText {
       }
     }
     return "";
+  }
+
+  /** The path, or of several the directory that they are all below. */
+  private static String directory(scala.collection.Iterator paths) {
+    String all = String.valueOf(paths.next());
+    while (paths.hasNext()) {
+      String path = paths.next() + "/";
+      while (!path.startsWith(all + "/") && all.lastIndexOf('/') > 0) all = all.substring(0, all.lastIndexOf('/'));
+    }
+    return all;
   }
 
   private static String unquoted(Object name) {

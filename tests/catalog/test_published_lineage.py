@@ -30,6 +30,7 @@ from catalog.records import CheckResult, CheckStatus, ProcessRecord, Technology
 from catalog.registry import register
 from catalog.rollback import rollback
 from catalog.runs import attempt
+from settings import settings
 from tests.catalog.conftest import DATASETS, PROCESSES
 
 
@@ -333,4 +334,27 @@ def test_the_event_of_a_publish_carries_the_facet(catalog, draft):
         ("file", "/data/x.csv"),
         ("spark", "spark.t"),
     ]
-    assert edges(catalog, "mart/delays") == [("raw/flights", "id", "mart/delays", "id", "DIRECT", "IDENTITY")]
+
+
+def test_what_was_read_past_the_inputs_is_in_the_graph(catalog, draft):
+    warehouse = settings().warehouse_uri
+    read = (
+        direct("file:/data/x.csv", "a"),
+        direct("s3a://lake/day/2", "b"),
+        direct("spark_catalog.default.t", "c"),
+        direct(f"{warehouse}/raw/flights/20260101T000000Z-0a1b2c3d", "id"),
+    )
+    publish(catalog, None, [draft(lineage=LineageOfOutput((ColumnLineage("id", read),)))])
+    found = edges(catalog, "mart/delays")
+    assert [edge[:2] for edge in found] == [
+        ("file#/data/x.csv", "a"),
+        ("raw/flights", "id"),
+        ("s3://lake#day/2", "b"),
+        ("spark#spark_catalog.default.t", "c"),
+    ]
+    used, *_ = column_impact(catalog, column_place(catalog, "file#/data/x.csv.a")).used_by
+    assert (used.key, used.direct) == ("mart/delays", ("id",))
+    rebuild(catalog)
+    assert edges(catalog, "mart/delays") == found
+    publish(catalog, None, [draft(lineage=LineageOfOutput((ColumnLineage("id", read[:1]),)), generation=1)])
+    assert edges(catalog, "mart/delays") == found[:1]

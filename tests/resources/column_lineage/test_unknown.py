@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from pyspark.sql import DataFrame, Row, SparkSession
@@ -123,6 +124,17 @@ def test_variable_of_the_session(spark: SparkSession, inputs: Inputs) -> None:
     assert {source.input for source in _column(found, "n").sources} == {"shop/orders", "shop/prices"}
     assert "variable least" in (found.note or "")
     assert "4711" not in str(found)
+
+
+def test_read_past_the_inputs(spark: SparkSession, tmp_path: Path, inputs: Inputs) -> None:
+    """A path that nobody declared is told by its name, and several by the directory that they are all below."""
+    for name in ("day=1", "day=2"):
+        spark.range(1).write.parquet(str(tmp_path / "past" / name))
+    one = spark.read.parquet(str(tmp_path / "past"))
+    found = lineage_of(one.join(inputs[0][1], "id").select("day", "name"), inputs)
+    assert _named(_column(found, "day")) == {f"file:{tmp_path}/past.day IDENTITY"}
+    both = spark.read.parquet(str(tmp_path / "past" / "day=1"), str(tmp_path / "past" / "day=2"))
+    assert _named(lineage_of(both, inputs).columns[0]) == {f"file:{tmp_path}/past.id IDENTITY"}
 
 
 def test_temporary_view_of_a_step(spark: SparkSession, inputs: Inputs) -> None:
