@@ -15,10 +15,9 @@ from sqlglot.optimizer.scope import build_scope
 
 from catalog.column_lineage import LineageOfOutput, Origin, unknown
 from resources.column_lineage.saying import column_lineage, sources
-from resources.column_lineage.sql_tree import Made, Query
+from resources.column_lineage.sql_tree import Anything, Made, Query
 from resources.column_lineage.values import (
     Doubt,
-    Value,
     column,
     rows,
 )
@@ -72,7 +71,7 @@ def _step(step: SqlStep, known: Mapping[str, Made]) -> Made:
     if step.text is None:
         below = frozenset().union(*(made.below for made in known.values()))
         doubt = Doubt(f"the Python step {step.name}: what it makes of its inputs is not in the SQL", 0.2)
-        return Made(_Anything(rows(below, False, doubt)), {}, below)
+        return Made(Anything(rows(below, False, doubt)), {}, below)
     tree = parse_one(step.text, dialect="spark")
     tables: dict[str, Made] = {}
     for table in list(tree.find_all(exp.Table)):
@@ -91,15 +90,3 @@ def _step(step: SqlStep, known: Mapping[str, Made]) -> Made:
     if scope is None:
         raise SqlglotError("it is not a query")
     return Query(tables).made(scope, {})
-
-
-class _Anything(dict[str, Value]):
-    """The columns of what nothing is known of: whichever is asked for."""
-
-    def __init__(self, value: Value) -> None:
-        self._value = value
-        super().__init__()
-
-    def get(self, key: str, default: object = None) -> Value:
-        """The same for each."""
-        return self._value

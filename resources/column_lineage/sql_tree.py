@@ -37,27 +37,39 @@ class Made:
     below: frozenset[str]
 
 
+class Anything(Columns):
+    """The columns of what is known of no column: each that is asked for is the same."""
+
+    def __init__(self, value: Value) -> None:
+        self._value = value
+        super().__init__()
+
+    def get(self, key: str, default: object = None) -> Value:
+        """The same for each."""
+        return self._value
+
+
 NOTHING_MADE = Made({}, {}, frozenset())
+_NOT_YET = Made(Anything(NOTHING), {}, frozenset())
 
 
 class Query:
-    """A query with its subqueries. tables: what each table in it is."""
+    """A query with its subqueries. tables: what each table in it is. inputs: all that it may read."""
 
     def __init__(self, tables: Mapping[str, Made]) -> None:
         self.tables = tables
-        self._reading: set[int] = set()
+        self.inputs: frozenset[str] = frozenset().union(*(made.below for made in tables.values()))
+        self._recursions: dict[
+            exp.Expr, Made
+        ] = {}  # what each gives, as far as it is known, by where it starts
 
     def made(self, scope: Scope, outer: Mapping[str, Columns]) -> Made:
         """What the scope gives; outer: the tables around a correlated subquery."""
-        if id(scope) in self._reading:  # a recursion adds nothing to where its start comes from
-            return NOTHING_MADE
-        self._reading.add(id(scope))
-        try:
-            if scope.set_operation_scopes:
-                return self._set_operation(scope, outer)
-            return _Select(self, scope, outer).made()
-        finally:
-            self._reading.discard(id(scope))
+        if scope.set_operation_scopes:
+            return self._set_operation(scope, outer)
+        if not scope.sources and scope.expression.find(exp.From):  # so a recursion sees itself
+            return self._recursions.setdefault(scope.expression, _NOT_YET)
+        return _Select(self, scope, outer).made()
 
     def _set_operation(self, scope: Scope, outer: Mapping[str, Columns]) -> Made:
         left, right = (self.made(each, outer) for each in scope.set_operation_scopes)
@@ -71,6 +83,10 @@ class Query:
         both = dict(left.columns)
         for (name, one), other in zip(left.columns.items(), right.columns.values(), strict=False):
             both[name] = merged([one, other], keep=True)
+        start = scope.set_operation_scopes[0].expression
+        if self._recursions.get(start) is _NOT_YET:
+            self._recursions[start] = Made(both, {}, below)
+            return self._set_operation(scope, outer)
         if scope.expression.args.get("distinct"):
             for value in both.values():
                 add(whole, through(value, Subtype.GROUP_BY).sources)
@@ -89,13 +105,14 @@ class _Select:
         self._generated: dict[str, Value] = {}
         self._columns: Columns = {}
         for alias, source in scope.sources.items():
-            if isinstance(source, Scope) and isinstance(source.expression, exp.UDTF):
+            if not isinstance(source, Scope):
+                found = query.tables.get(source.name, NOTHING_MADE)
+            elif not isinstance(source.expression, exp.UDTF):
+                found = query.made(source, outer)
+            elif source.subquery_scopes:  # a lateral subquery, which sees the tables before it
+                found = query.made(source.subquery_scopes[0], self._tables)
+            else:
                 continue
-            found = (
-                query.made(source, outer)
-                if isinstance(source, Scope)
-                else query.tables.get(source.name, NOTHING_MADE)
-            )
             self._tables[alias] = found.columns
             if alias in scope.selected_sources:
                 add(self._whole, found.whole)
@@ -179,7 +196,7 @@ class _Select:
             found = next(iter(self._generated.values()))
         if found is None:
             return rows(
-                self._below,
+                self._query.inputs,
                 False,
                 Doubt(f"the SQL's tree does not say whose column {tree.sql('spark')} is", 0.2),
             )
@@ -190,7 +207,9 @@ class _Select:
         query = query.this if isinstance(query, exp.Exists) else query
         scope = next((each for each in self._scope.subquery_scopes if each.expression is query), None)
         if scope is None:
-            return rows(self._below, False, Doubt("a subquery that the SQL's tree has no place for", 0.2))
+            return rows(
+                self._query.inputs, False, Doubt("a subquery that the SQL's tree has no place for", 0.2)
+            )
         made = self._query.made(scope, self._tables)
         depends = Value(dict(made.whole))
         if isinstance(tree, exp.Exists):

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
+
 import pytest
 from pyspark.sql import SparkSession
 
@@ -31,6 +35,9 @@ DATASETS = {"t": "shop/t", "u": "shop/u"}
         "SELECT r.x AS x FROM t",
         "SELECT DISTINCT a FROM t ORDER BY a",
         "SELECT n FROM (SELECT a AS n FROM t) ORDER BY n",
+        "SELECT t.a, l.z FROM t, LATERAL (SELECT c + t.b AS z FROM u WHERE u.a = t.a) l",
+        "WITH RECURSIVE w AS (SELECT a, 1 AS n FROM t UNION ALL SELECT w.a, w.n + c FROM w JOIN u ON w.n = u.a"
+        " WHERE n < 6) SELECT a, n FROM w",
         "SELECT s, e FROM t LATERAL VIEW explode(array(a, b)) x AS e",
     ],
 )
@@ -70,6 +77,49 @@ def test_steps() -> None:
     assert [bool(each.unknown) for each in found.columns] == [False, True]
     assert "fitted" in (found.columns[1].unknown or "")
     assert {(source.input, source.column) for source in found.columns[0].sources} == {("shop/t", "s")}
+
+
+def test_what_the_tree_does_not_tell_may_be_of_any_input() -> None:
+    """As the columns of a PIVOT, which are in no table."""
+    sql = "SELECT p FROM (SELECT s, b FROM t) PIVOT (sum(b) FOR s IN ('p')) WHERE p IN (SELECT c FROM u)"
+    found = lineage_of_sql(
+        [SqlStep("out", sql, DATASETS)], {DATASETS[t]: c for t, c in TABLES.items()}, ["p"]
+    )
+    assert "whose column" in (found.columns[0].unknown or "")
+    assert {source.input for source in found.columns[0].sources} == {"shop/t", "shop/u"}
+
+
+@pytest.mark.slow
+def test_over_spark_connect() -> None:
+    """A server of its own, since a process that has a session cannot have one over Connect as well."""
+    done = subprocess.run(
+        [sys.executable, "-c", _CONNECT], check=True, capture_output=True, text=True, timeout=900
+    )
+    by_sql, by_code = json.loads(done.stdout.splitlines()[-1])
+    assert by_sql == [["n", ["shop/t.a TRANSFORMATION"], None, CONFIDENCE, "SQL"]]
+    ((name, sources, unknown, confidence, origin),) = by_code
+    assert (name, sources, confidence, origin) == ("n", [], 0.0, "SQL")
+    assert "Spark Connect" in unknown
+
+
+_CONNECT = """
+import json
+from pyspark.sql import SparkSession, functions as F
+from resources.column_lineage import SqlStep, lineage_of
+spark = SparkSession.builder.remote("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+table = spark.sql("SELECT 1 AS a, 2 AS b")
+table.createOrReplaceTempView("t")
+steps = [SqlStep("out", "SELECT a + 1 AS n FROM t WHERE b > 1", {"t": "shop/t"})]
+made = [(spark.sql(steps[0].text), steps), (table.select((F.col("a") + 1).alias("n")), [SqlStep("out", None, {})])]
+told = [
+    [
+        [c.column, [f"{s.input}.{s.column} {s.subtype}" for s in c.sources], c.unknown, c.confidence, c.origin]
+        for c in lineage_of(frame, [("shop/t", table)], steps=steps).columns
+    ]
+    for frame, steps in made
+]
+print(json.dumps(told))
+"""
 
 
 def test_without_sql() -> None:
