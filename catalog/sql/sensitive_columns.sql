@@ -3,7 +3,7 @@ WITH inherited AS MATERIALIZED (
     SELECT *
     FROM catalog.inherited_columns(%(organisation)s, ARRAY(
         SELECT dataset_id FROM catalog.dataset
-        WHERE organisation_id = %(organisation)s AND full_name = ANY (%(datasets)s)))
+        WHERE organisation_id = %(organisation)s AND full_name = ANY (%(datasets)s)), false)
 )
 SELECT full_name, ARRAY(
     SELECT item ->> 'name'

@@ -20,7 +20,7 @@ WITH asked AS MATERIALIZED (
         SELECT FROM jsonb_array_elements_text(CASE jsonb_typeof(each.tags) WHEN 'array' THEN each.tags ELSE '[]' END) AS tag
         WHERE lower(tag) IN ('pii', 'sensitive'))
 ), inherited AS MATERIALIZED (
-    SELECT * FROM catalog.inherited_columns(%(organisation)s, ARRAY(SELECT dataset_id FROM asked))
+    SELECT * FROM catalog.inherited_columns(%(organisation)s, ARRAY(SELECT dataset_id FROM asked), true)
 )
 SELECT full_name AS dataset, name AS column, 'TAGGED' AS standing, NULL AS from_dataset, NULL AS from_column,
        NULL AS by, NULL AS reason, NULL::timestamptz AS at

@@ -86,8 +86,10 @@ $$;
 -- Columns that are sensitive because of what they are made from: the values of a sensitive column come out in them, or may,
 -- where it is not known what is in them (certain = false). A masking step ends it, and an owner's clearing. It looks at
 -- datasets that the caller may not see, since their values are no less in what he sees; what it tells of those is only
--- that there is something (NULL).
-CREATE FUNCTION catalog.inherited_columns(organisation uuid, datasets uuid[])
+-- that there is something (NULL). Without `origins` it does not say from where, and has the columns that are tagged themselves
+-- as well: with them a column is met once for each that it is made from, which of many datasets is too often. Each step looks
+-- up the few edges of one dataset (DISTINCT keeps it a look-up of its own), so that it does not count how many there are in all.
+CREATE FUNCTION catalog.inherited_columns(organisation uuid, datasets uuid[], origins boolean)
 RETURNS TABLE (dataset_id uuid, column_name text, certain boolean, from_key text, from_column text)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = catalog, pg_temp AS $$
     WITH RECURSIVE edge AS NOT MATERIALIZED (
@@ -106,7 +108,9 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = catalog, pg_temp AS $$
     ), above AS (
         SELECT unnest(datasets) AS id
         UNION
-        SELECT edge.source_id FROM above JOIN edge ON edge.target_id = above.id
+        SELECT next.id FROM above CROSS JOIN LATERAL (
+            SELECT DISTINCT edge.source_id AS id FROM edge WHERE edge.target_id = above.id
+        ) next
     ), tagged AS MATERIALIZED (
         SELECT above.id, each.name
         FROM above
@@ -128,24 +132,27 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = catalog, pg_temp AS $$
             WHERE lower(tag) IN ('pii', 'sensitive'))
         GROUP BY above.id, each.name
     ), below AS (
-        SELECT id, name, id AS from_id, name AS from_name, true AS certain FROM tagged
+        SELECT id, name, CASE WHEN origins THEN id END AS from_id, CASE WHEN origins THEN name END AS from_name, true AS certain
+        FROM tagged
         UNION
-        SELECT edge.target_id, edge.target_column, below.from_id, below.from_name, below.certain AND edge.certain
+        SELECT next.id, next.name, below.from_id, below.from_name, below.certain AND next.certain
         FROM below
-        JOIN edge ON edge.source_id = below.id AND edge.source_column IN (below.name, '')
-        WHERE edge.target_id IN (SELECT id FROM above)
-          AND edge.target_column <> ''
+        CROSS JOIN LATERAL (
+            SELECT DISTINCT edge.target_id AS id, edge.target_column AS name, edge.certain
+            FROM edge
+            WHERE edge.source_id = below.id AND edge.source_column IN (below.name, '') AND edge.target_column <> ''
+        ) next
+        WHERE next.id IN (SELECT id FROM above)
           AND NOT EXISTS (
               SELECT FROM cleared_column cleared
-              WHERE cleared.dataset_id = edge.target_id AND cleared.column_name = edge.target_column
-                AND cleared.withdrawn_at IS NULL)
+              WHERE cleared.dataset_id = next.id AND cleared.column_name = next.name AND cleared.withdrawn_at IS NULL)
     )
     SELECT below.id, below.name, bool_or(below.certain),
            (array_agg(CASE WHEN seen THEN origin.full_name END ORDER BY below.certain DESC, origin.full_name, below.from_name))[1],
            (array_agg(CASE WHEN seen THEN below.from_name END ORDER BY below.certain DESC, origin.full_name, below.from_name))[1]
     FROM below
     JOIN dataset asked ON asked.dataset_id = below.id
-    JOIN dataset origin ON origin.dataset_id = below.from_id
+    LEFT JOIN dataset origin ON origin.dataset_id = below.from_id
     CROSS JOIN LATERAL (
         SELECT caller_organisation() IS NULL OR caller_sees(origin.full_name) AS seen
     ) shown
