@@ -88,10 +88,14 @@ def _words(taken: Taken, told: int) -> str:
     if taken.busy:
         files = "Another process reads the folder."
     elif taken.files or taken.problems or taken.waiting:
-        files = f"{taken.files} files, {taken.ingested.new} new events." + (
-            f" {taken.waiting} files are being written." if taken.waiting else ""
-        )
+        files = f"{_count(taken.files, 'file')}, {_count(taken.ingested.new, 'new event')}."
+        if taken.waiting:
+            files += f" Being written: {_count(taken.waiting, 'file')}."
     else:
         files = "No completion file."
     more = " More is left for the next tick." if taken.more else ""
-    return f"{files}{more} Dagster was told of {told} completions."
+    return f"{files}{more} Dagster was told of {_count(told, 'completion')}."
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"

@@ -410,7 +410,7 @@ def test_the_sensor_takes_files_in_and_tells_dagster(engine, folder, instance):
     sensor = completions_sensor()
     with dg.build_sensor_context(instance=instance) as context:
         result = sensor(context)
-    assert result.skip_reason.skip_message == "1 files, 1 new events. Dagster was told of 2 completions."
+    assert result.skip_reason.skip_message == "1 file, 1 new event. Dagster was told of 2 completions."
     assert result.cursor == "2"
     assert [bad.name for bad in folder.quarantined()] == ["bad.json"]
     assert instance.get_latest_materialization_event(LOAD) is not None

