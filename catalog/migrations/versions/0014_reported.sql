@@ -51,6 +51,7 @@ CREATE INDEX process_dependency_process ON catalog.process_dependency (process_i
 -- that wait.
 ALTER TABLE catalog.announcement DROP COLUMN state;
 CREATE INDEX announcement_waiting ON catalog.announcement (at);
+CREATE INDEX announcement_event ON catalog.announcement (organisation_id, event_key); -- what is said anew of a run
 
 -- As before, without that state.
 CREATE OR REPLACE FUNCTION catalog.archivable_runs(
