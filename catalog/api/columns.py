@@ -129,7 +129,7 @@ def show_sensitive(engine: Database, caller: Reader, dataset: Dataset) -> Respon
 
 
 @router.post(
-    "/dataset/{dataset:key}/sensitive/clear",
+    "/dataset/{dataset:path}/sensitive/clear",
     summary="Clear a column of what it inherits",
     response_model=SensitiveColumns,
 )
@@ -144,7 +144,7 @@ def clear_column(
 
 
 @router.post(
-    "/dataset/{dataset:key}/sensitive/withdraw",
+    "/dataset/{dataset:path}/sensitive/withdraw",
     summary="Withdraw the clearing of a column",
     response_model=SensitiveColumns,
 )

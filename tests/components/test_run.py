@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ from catalog.records import RunState
 from catalog.sensitivity import hidden_columns
 from components import run
 from components.loading import load
+from resources.progress import progress
 from tests.projects import checks, failure, load_project, project_of, write_project
 
 if TYPE_CHECKING:
@@ -75,6 +77,20 @@ def test_dagster_sees_version_rows_schema_location_and_preview(tmp_path: Path, e
     columns = materialization.metadata["dagster/column_schema"].value.columns
     assert [(column.name, column.type) for column in columns] == [("day", "bigint"), ("n", "bigint")]
     assert "| day | n |" in str(materialization.metadata["preview"].value)
+
+
+def test_the_log_of_a_run_tells_how_far_spark_is(
+    tmp_path: Path, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run, "progress", partial(progress, interval=0.02))
+    long = "SELECT count(*) AS n FROM range(0, 50000000, 1, 4) WHERE hash(id, id * 7) % 3 = 0"
+    one = f"type: components.Dataset\nattributes: {{key: shop/long, sql: {long!r}}}\n"
+    project = load_project(write_project(tmp_path, "shop", one), engine)
+
+    (result,) = project.materialize()
+
+    said = [entry.user_message for entry in project.instance.all_logs(result.run_id)]
+    assert any(text.startswith("Spark: 1 job; stage") and text.endswith("/4 tasks") for text in said)
 
 
 def test_sensitive_values_are_masked_in_the_preview(tmp_path: Path, engine: Engine) -> None:
