@@ -12,6 +12,7 @@ from catalog.database import connect
 from sensors.completion_folder import Folder, folder_at
 from sensors.completion_intake import Taken, take_in
 from sensors.completion_telling import tell_completions
+from sensors.nouns import noun
 from settings import settings
 
 TIME_FOR_FILES = timedelta(seconds=20)  # Dagster cuts a tick at 60 s
@@ -88,14 +89,11 @@ def _words(taken: Taken, told: int) -> str:
     if taken.busy:
         files = "Another process reads the folder."
     elif taken.files or taken.problems or taken.waiting:
-        files = f"{_count(taken.files, 'file')}, {_count(taken.ingested.new, 'new event')}."
+        new = taken.ingested.new
+        files = f"{taken.files} {noun(taken.files, 'file')}, {new} {noun(new, 'new event')}."
         if taken.waiting:
-            files += f" Being written: {_count(taken.waiting, 'file')}."
+            files += f" Being written: {taken.waiting} {noun(taken.waiting, 'file')}."
     else:
         files = "No completion file."
     more = " More is left for the next tick." if taken.more else ""
-    return f"{files}{more} Dagster was told of {_count(told, 'completion')}."
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+    return f"{files}{more} Dagster was told of {told} {noun(told, 'completion')}."

@@ -16,6 +16,7 @@ from catalog.sla.happenings import Kind
 from catalog.sla.standing import State
 from catalog.sla.tick import Tick, evaluate
 from legacy.collection import paused
+from sensors.nouns import noun
 
 DAEMON_LOOP = 5.0  # seconds from one look of Dagster's daemon at its sensors to the next
 PAUSE = 2.0
@@ -57,10 +58,12 @@ def words(looks: Sequence[Tick], wrong: Sequence[OutOfOrder]) -> str:
     done = [look for look in looks if not look.skipped]
     if not done:
         return "Another process judges."
-    looked = _counted(sum(look.judged for look in done), "promise")
-    said = [f"{looked} looked at, {sum(look.predicted for look in done)} foreseen."]
+    judged = sum(look.judged for look in done)
+    said = [
+        f"{judged:,} {noun(judged, 'promise')} looked at, {sum(look.predicted for look in done)} foreseen."
+    ]
     if compiled := sum(look.compiled for look in done):
-        said.append(f"{_counted(compiled, 'SLA')} new or changed.")
+        said.append(f"{compiled:,} {noun(compiled, 'SLA')} new or changed.")
     happened: Counter[Kind] = Counter()
     for look in done:
         happened.update(look.told)
@@ -76,10 +79,6 @@ def _named(wrong: OutOfOrder) -> str:
     names = ", ".join(wrong.keys)
     more = wrong.count - len(wrong.keys)
     return f"{names} and {more} more" if more else names
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
 
 
 def _plain(word: Kind | State) -> str:

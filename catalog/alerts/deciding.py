@@ -25,7 +25,6 @@ from catalog.alerts.records import Alert, AlertState, Message, MessageState, Pur
 from catalog.alerts.rules import AlertRules, Recipient, is_worse
 from catalog.sla.happenings import Happening, Kind
 
-ENDS = frozenset({Purpose.RECOVERED, Purpose.JOINED})
 HARMLESS = frozenset({Kind.ON_TRACK, Kind.MET_LATE, Kind.PAUSED, Kind.SENSOR_BACK})
 
 
@@ -126,7 +125,7 @@ def _closed(
     if happening.kind is Kind.INCIDENT_MERGED:
         purpose, because = Purpose.JOINED, f"it goes on as part of {happening.facts.get('part_of')}"
         alert = replace(alert, facts={**known.facts, **happening.facts})
-    ended = max((m.round for m in messages if m.purpose in ENDS), default=-1)
+    ended = max((m.round for m in messages if m.purpose.is_end), default=-1)
     told = dict.fromkeys(m.recipient for m in messages if m.has_told and m.round > ended)
     due = rules.not_before(known.severity, now)
     send = tuple(_message(alert, purpose, 0, recipient, due, now) for recipient in told)
@@ -186,7 +185,7 @@ def _waiting(messages: Sequence[Message], purpose: Purpose | None = None) -> tup
         message.message_id
         for message in messages
         if message.state is MessageState.WAITING
-        and (message.purpose is purpose if purpose else message.purpose not in ENDS)
+        and (message.purpose is purpose if purpose else not message.purpose.is_end)
     )
 
 

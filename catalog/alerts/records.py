@@ -33,6 +33,11 @@ class Purpose(StrEnum):
     JOINED = "JOINED"  # it goes on as part of another alert
     DIGEST = "DIGEST"  # several messages in one, where a destination may not get more
 
+    @property
+    def is_end(self) -> bool:
+        """Whether nothing more is told of the alert after it."""
+        return self in (Purpose.RECOVERED, Purpose.JOINED)
+
 
 class MessageState(StrEnum):
     """What became of a message."""

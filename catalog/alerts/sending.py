@@ -14,7 +14,6 @@ from psycopg import Cursor
 from sqlalchemy import Engine
 
 from catalog.alerts import rows
-from catalog.alerts.deciding import ENDS
 from catalog.alerts.limits import Leaving, is_given_up, leaving, new_digest, next_try
 from catalog.alerts.records import Message, NotDelivered, Parcel
 from catalog.alerts.rules import AlertRules, Destination, Recipient
@@ -207,7 +206,7 @@ def _send(rules: AlertRules, send: Send, message: Message) -> None:
         title=message.title or "",
         body=message.body or "",
         severity=message.severity,
-        ends_thread=message.purpose in ENDS,
+        ends_thread=message.purpose.is_end,
     )
     send(destination, message.recipient.address, parcel)
 

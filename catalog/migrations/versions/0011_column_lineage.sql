@@ -41,26 +41,6 @@ JOIN catalog.column_lineage_said said
    AND said.said_by = lineage.said_by
    AND said.via = lineage.via;
 
-CREATE OR REPLACE VIEW openlineage.ol_column_lineage WITH (security_invoker = true) AS
-SELECT edge.column_lineage_id::text::varchar(64) AS lineage_id,
-       edge.run_id::text::varchar(64) AS run_id,
-       catalog.fitted(source.namespace_uri, 512)::varchar(512) AS source_namespace,
-       catalog.fitted(source.name, 256)::varchar(256) AS source_dataset,
-       catalog.fitted(edge.source_field, 256)::varchar(256) AS source_field,
-       catalog.fitted(target.namespace_uri, 512)::varchar(512) AS target_namespace,
-       catalog.fitted(target.name, 256)::varchar(256) AS target_dataset,
-       catalog.fitted(edge.target_field, 256)::varchar(256) AS target_field,
-       catalog.fitted(edge.transformation_type, 20)::varchar(20) AS transformation_type,
-       catalog.fitted(edge.transformation_subtype, 50)::varchar(50) AS transformation_subtype,
-       catalog.fitted(edge.transformation_description, 2000)::varchar(2000) AS transformation_description,
-       CASE WHEN edge.masking THEN 'Y' ELSE 'N' END::char(1) AS masking,
-       edge.confidence::numeric(3, 2) AS confidence_score,
-       edge.first_at::timestamptz(0) AS discovered_at,
-       CASE WHEN edge.current THEN 'Y' ELSE 'N' END::char(1) AS is_active
-FROM catalog.column_edge edge
-JOIN catalog.openlineage_dataset source ON source.dataset_id = edge.source_id
-JOIN catalog.openlineage_dataset target ON target.dataset_id = edge.target_id;
-
 -- An owner's word that a column does not show what it is made from, until it is withdrawn. Rows are kept.
 CREATE TABLE catalog.cleared_column (
     clearing_id     uuid PRIMARY KEY DEFAULT gen_random_uuid(),

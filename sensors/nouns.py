@@ -1,0 +1,8 @@
+"""The words of a tick's line on the Automation page."""
+
+from __future__ import annotations
+
+
+def noun(number: int, one: str) -> str:
+    """What so many are called: `file` for 1, `files` for any other number."""
+    return one if number == 1 else f"{one}s"
