@@ -99,9 +99,10 @@ def owner_of(cursor: Cursor[Any], organisation_id: UUID) -> Owner:
 
 def lock(cursor: Cursor[Any], organisation_id: UUID) -> None:
     """One at a time of an organisation: what a name or a run comes to is read, decided and written under this lock."""
-    # Plans are kept: to plan these statements costs more than to execute them, and any plan for few rows does for many.
+    # Plans are kept: to plan these statements costs more than to execute them. They all go by keys; a plan that was made
+    # while a table was short would read all of it still when it is long.
     cursor.execute(
-        "SELECT set_config('plan_cache_mode', 'force_generic_plan', true), "
+        "SELECT set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true), "
         "pg_advisory_xact_lock(hashtextextended(%s, 0))",
         [f"{_LOCK}/{organisation_id}"],
     )

@@ -8,8 +8,17 @@ WITH place AS MATERIALIZED (
     WHERE position('#' IN full_name) > 0
       AND NOT EXISTS (SELECT FROM catalog.pointer_move move WHERE move.dataset_id = item.dataset_id AND kind = 'ROLLBACK')
 ), move AS (
+    -- Such moves are numbered in the order of their times: from the newest back, however many there are before.
     DELETE FROM catalog.pointer_move USING place
-    WHERE pointer_move.dataset_id = place.dataset_id AND partition_key = '' AND pointer_move.moved_at >= place.since
+    WHERE pointer_move.dataset_id = place.dataset_id
+      AND partition_key = ''
+      AND pointer_move.generation > coalesce((
+          SELECT generation
+          FROM catalog.pointer_move before
+          WHERE before.dataset_id = place.dataset_id AND before.partition_key = '' AND before.moved_at < place.since
+          ORDER BY generation DESC
+          LIMIT 1
+      ), 0)
 ), pointer AS (
     DELETE FROM catalog.published_pointer USING place
     WHERE published_pointer.dataset_id = place.dataset_id AND partition_key = ''

@@ -10,7 +10,7 @@ from uuid import UUID, uuid4
 import pytest
 import sqlalchemy as sa
 
-from catalog import openlineage, queries
+from catalog import database, openlineage, queries
 from catalog.errors import CatalogError
 from catalog.identity import organisation_id
 from catalog.openlineage import Result, asking, ingesting
@@ -359,3 +359,32 @@ def test_of_two_runs_that_say_the_same_of_columns_at_the_same_time_one_is_named_
             tell(engine, event)
         found.append(contents(engine)["columns"])
     assert found[0] == found[1] == found[2]
+
+
+def test_no_table_is_read_whole_however_short_it_was_when_the_plans_were_made(engine):
+    def read_whole():
+        with database.transaction(engine) as cursor:  # the pool gives the connection that was used last
+            cursor.execute("SELECT pg_stat_force_next_flush()")
+        with database.transaction(engine) as cursor:
+            return {
+                row["relname"]: row["seq_scan"]
+                for row in cursor.execute(
+                    "SELECT relname, seq_scan FROM pg_stat_user_tables WHERE schemaname = 'catalog'"
+                )
+            }
+
+    def told(run):
+        facets = {"schema": facet(fields=[{"name": "a", "type": "int"}])}
+        return [
+            run_event("START", run=run, minutes=run, inputs=[dataset("in", **facets)]),
+            run_event(run=run, minutes=run, outputs=[dataset("out", **facets)]),
+        ]
+
+    for run in range(1, 8):
+        for event in told(run):
+            ingest(engine, event)
+    before = read_whole()
+    for run in range(8, 12):
+        for event in told(run):
+            ingest(engine, event)
+    assert read_whole() == before
