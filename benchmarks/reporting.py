@@ -23,6 +23,7 @@ from typing import Annotated, Any
 from uuid import uuid4
 
 import httpx
+import psycopg
 import typer
 from rich.console import Console
 from rich.table import Table
@@ -35,8 +36,8 @@ from cli import serve, webserver
 from settings import PROJECT_ROOT, settings
 
 JOBS = 2000
-BATCH = 200  # events of a body
 SENDERS = 32  # that report one by one, each waiting for its answer
+BATCH_SENDERS = 4
 _RUNS = """
 WITH made AS (
     INSERT INTO catalog.process (
@@ -61,9 +62,11 @@ def main(
     with _service(runs) as (client, home):
         report: dict[str, Any] = {"cpus": os.cpu_count(), "runs_before": runs}
         report["new_datasets_and_jobs"] = _first(client)
-        report["batches"] = _batches(client, seconds)
-        for rate in (100, 300, 0):
-            report[f"one by one, {rate or 'as many as go'} a second"] = _singly(client, seconds, rate)
+        _settle()
+        for size, rate in ((50, 1000), (200, 0), (1, 100), (1, 300), (1, 0)):
+            how = f"in batches of {size}" if size > 1 else "one by one"
+            offered = f"{rate:,} a second offered" if rate else "as many as go"
+            report[f"{how}, {offered}"] = _reported(client, seconds, size, rate)
         report["restart"] = _restart(client, home)
     if as_json:
         typer.echo(json.dumps(report, indent=2))
@@ -74,67 +77,62 @@ def main(
 def _first(client: httpx.Client) -> dict[str, float]:
     """Every job once, so that what follows is of jobs and datasets that are known."""
     began = time.perf_counter()
-    for begin in range(0, JOBS, BATCH // 2):
-        body = [event for number in range(begin, begin + BATCH // 2) for event in _run(number)]
+    for begin in range(0, JOBS, 100):
+        body = [event for number in range(begin, begin + 100) for event in _run(number)]
         answer = client.post("/api/v1/lineage/batch", json=body)
         assert answer.status_code == 200, answer.text
     return {"events_per_second": round(2 * JOBS / (time.perf_counter() - began))}
 
 
-def _batches(client: httpx.Client, seconds: int) -> dict[str, float]:
-    """Two senders, so that one body is on its way while another is stored."""
+def _settle() -> None:
+    """What PostgreSQL does by itself within minutes: what was loaded at once just now was not stored long before."""
+    with psycopg.connect(os.environ["HEADRACE_DATABASE_URL"], autocommit=True) as connection:
+        connection.execute("VACUUM (ANALYZE)")
+        connection.execute("CHECKPOINT")
+
+
+def _reported(client: httpx.Client, seconds: int, size: int, rate: int) -> dict[str, float]:
+    """rate: events a second of all senders together; 0: as many as go. size: events of a body; 1: one by one."""
+    senders = SENDERS if size == 1 else BATCH_SENDERS
     end = time.perf_counter() + seconds
-
-    def send() -> list[float]:
-        taken = []
-        while time.perf_counter() < end:
-            body = [event for _ in range(BATCH // 2) for event in _run()]
-            began = time.perf_counter()
-            answer = client.post("/api/v1/lineage/batch", json=body)
-            taken.append(time.perf_counter() - began)
-            assert answer.status_code == 200, answer.text
-            assert answer.json()["status"] == "success", answer.text
-        return taken
-
-    with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        began = time.perf_counter()
-        taken = [each for future in [pool.submit(send) for _ in range(2)] for each in future.result()]
-        length = time.perf_counter() - began
-    return {"events_per_second": round(len(taken) * BATCH / length), **_cuts(taken)}
-
-
-def _singly(client: httpx.Client, seconds: int, rate: int) -> dict[str, float]:
-    """rate: events a second of all senders together; 0: as many as go."""
-    end = time.perf_counter() + seconds
-    pause = SENDERS / rate if rate else 0
+    pause = senders * size / rate if rate else 0
 
     def send(number: int) -> list[float]:
         taken = []
         # httpx would take a third of the two CPUs that it is to leave to what is measured.
         sender = http.client.HTTPConnection(client.base_url.host, client.base_url.port or 80, timeout=60)
         headers = {"Authorization": client.headers["authorization"], "Content-Type": "application/json"}
-        due = time.perf_counter() + pause * number / SENDERS
+        due = time.perf_counter() + pause * number / senders
         while time.perf_counter() < end:
-            for event in _run():
+            for path, body in _bodies(size):
                 time.sleep(max(0.0, due - time.perf_counter()))
                 # From when it was due, so that waiting for the one before counts.
                 began = due if rate else time.perf_counter()
                 due += pause
-                sender.request("POST", "/api/v1/lineage", json.dumps(event).encode(), headers)
+                sender.request("POST", path, body, headers)
                 answer = sender.getresponse()
-                said = answer.read()
+                said = json.loads(answer.read())
                 taken.append(time.perf_counter() - began)
                 assert answer.status == HTTPStatus.OK, said
+                assert said.get("status", "success") == "success", said
         sender.close()
         return taken
 
-    with concurrent.futures.ThreadPoolExecutor(SENDERS) as pool:
+    with concurrent.futures.ThreadPoolExecutor(senders) as pool:
         began = time.perf_counter()
         taken = [
-            each for future in [pool.submit(send, n) for n in range(SENDERS)] for each in future.result()
+            each for future in [pool.submit(send, n) for n in range(senders)] for each in future.result()
         ]
         length = time.perf_counter() - began
-    return {"events_per_second": round(len(taken) / length), **_cuts(taken)}
+    return {"events_per_second": round(len(taken) * size / length), **_cuts(taken)}
+
+
+def _bodies(size: int) -> list[tuple[str, bytes]]:
+    """The paths and bodies that report a run one by one, or some runs in a batch."""
+    if size == 1:
+        return [("/api/v1/lineage", json.dumps(event).encode()) for event in _run()]
+    events = [event for _ in range(size // 2) for event in _run()]
+    return [("/api/v1/lineage/batch", json.dumps(events).encode())]
 
 
 def _restart(client: httpx.Client, home: Path) -> dict[str, int | bool]:

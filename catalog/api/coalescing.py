@@ -13,7 +13,8 @@ from starlette.concurrency import run_in_threadpool
 
 from catalog.acting import Acting, acting, acting_for
 from catalog.errors import CatalogUnavailable
-from catalog.openlineage import Outcome, ingest
+from catalog.openlineage import Outcome, store
+from catalog.openlineage.values import AnyEvent
 
 AT_ONCE = 1000  # events of a transaction
 
@@ -30,7 +31,7 @@ class _Kind:
 class _Waiting:
     """The events of one request, and what tells it of their outcomes."""
 
-    events: Sequence[object]
+    events: Sequence[AnyEvent]
     told: asyncio.Future[list[Outcome]]
 
 
@@ -49,21 +50,20 @@ class Coalescing:
         self.engine = engine
         self._queues: dict[_Kind, _Queue] = {}
 
-    async def store(self, events: Sequence[object], *, historical: bool = False) -> list[Outcome]:
+    async def store(self, events: Sequence[AnyEvent], *, historical: bool = False) -> list[Outcome]:
         """Store the events, or the history, for the caller of this request; an outcome each, in order.
 
         Raises CatalogUnavailable: what is stored already is known when it is sent again.
         """
         caller = acting()
         assert caller is not None  # noqa: S101 - the route requires one
+        kind = _Kind(replace(caller, request_id=""), historical)
         outcomes: list[Outcome] = []
         for begin in range(0, len(events), AT_ONCE):
-            kind = _Kind(replace(caller, request_id=""), historical)
-            part = await self._wait(kind, events[begin : begin + AT_ONCE])
-            outcomes += [replace(each, index=begin + each.index) for each in part]
+            outcomes += await self._wait(kind, events[begin : begin + AT_ONCE])
         return outcomes
 
-    async def _wait(self, kind: _Kind, events: Sequence[object]) -> list[Outcome]:
+    async def _wait(self, kind: _Kind, events: Sequence[AnyEvent]) -> list[Outcome]:
         waiting = _Waiting(events, asyncio.get_running_loop().create_future())
         queue = self._queues.setdefault(kind, _Queue())
         queue.waiting.append(waiting)
@@ -82,7 +82,7 @@ class Coalescing:
     async def _store(self, kind: _Kind, together: list[_Waiting]) -> None:
         try:
             outcomes = await run_in_threadpool(
-                _ingest, self.engine, kind, [event for each in together for event in each.events]
+                _stored, self.engine, kind, [event for each in together for event in each.events]
             )
         except CatalogUnavailable as error:
             for each in together:
@@ -96,14 +96,13 @@ class Coalescing:
         else:
             begin = 0
             for each in together:
-                part = outcomes[begin : begin + len(each.events)]
-                _tell(each, [replace(outcome, index=outcome.index - begin) for outcome in part])
+                _tell(each, outcomes[begin : begin + len(each.events)])
                 begin += len(each.events)
 
 
-def _ingest(engine: Engine, kind: _Kind, events: Sequence[object]) -> list[Outcome]:
+def _stored(engine: Engine, kind: _Kind, events: Sequence[AnyEvent]) -> list[Outcome]:
     with acting_for(kind.caller):
-        return ingest(engine, kind.caller.organisation_id, events, historical=kind.historical)
+        return store(engine, kind.caller.organisation_id, events)
 
 
 def _taken(waiting: deque[_Waiting]) -> list[_Waiting]:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from http import HTTPStatus
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 from uuid import UUID
 
 from fastapi import APIRouter, Depends, Query, Request
@@ -21,8 +21,9 @@ from catalog.api.decoding import Unreadable, decoded, decoded_batch
 from catalog.api.observing import Metrics
 from catalog.api.problems import Refused
 from catalog.api.security import requires
-from catalog.openlineage import Outcome, Result
+from catalog.openlineage import Outcome, Result, read_events
 
+T = TypeVar("T")
 router = APIRouter(prefix="/api/v1", tags=["events"])
 REPORT = requires(Permission.REPORT)
 Reporter = Annotated[Caller, Depends(REPORT)]
@@ -147,9 +148,10 @@ async def _stored(
         forbidden = await run_in_threadpool(_forbidden, coalescing, caller, events)
         wrong = [one or other for one, other in zip(wrong, forbidden, strict=True)]
     allowed = [index for index, reason in enumerate(wrong) if reason is None]
-    stored = (
-        await coalescing.store([events[index] for index in allowed], historical=historical) if allowed else []
-    )
+    # Before it is their turn to be stored, while PostgreSQL is at others.
+    permitted = [events[index] for index in allowed]
+    read = await _read(request, lambda _: read_events(permitted, historical=historical))
+    stored = read.outcomes(await coalescing.store(read.good, historical=historical))
     outcomes = [
         Outcome(index, Result.REFUSED, reason) for index, reason in enumerate(wrong) if reason is not None
     ]
@@ -178,8 +180,7 @@ def _reason(outcome: Outcome) -> str:
     return f"{outcome.field}: {outcome.reason}" if outcome.field else str(outcome.reason)
 
 
-async def _read(request: Request, read: Callable[[bytes], Any]) -> Any:  # noqa: ANN401 - JSON
-    """The body as JSON. Raises Refused saying where it is none."""
+async def _read(request: Request, read: Callable[[bytes], T]) -> T:
+    """What `read` makes of the body. With a short one it is done sooner than a thread is found for it."""
     body = await request.body()
-    # A short one is read sooner than a thread is found for it.
     return read(body) if len(body) < _SHORT else await run_in_threadpool(read, body)

@@ -1,11 +1,11 @@
 """OpenLineage in: events of any producer kept as received, and what they come to in the catalog.
 
 `parse` makes a value of one event or says which field is wrong; `ingest` keeps events and brings datasets, processes,
-runs, versions and lineage up to date; `rebuild` makes all that again from the events. Datasets are found by every name
-that anybody has for them (`identity`), and what was said of them by `asking`.
+runs, versions and lineage up to date (`read_events`, then `store`); `rebuild` makes all that again from the events.
+Datasets are found by every name that anybody has for them (`identity`), and what was said of them by `asking`.
 """
 
-from catalog.openlineage.ingesting import ingest
+from catalog.openlineage.ingesting import Read, ingest, read_events, store
 from catalog.openlineage.limits import InvalidEvent
 from catalog.openlineage.reading import parse
 from catalog.openlineage.rebuilding import rebuild
@@ -26,9 +26,12 @@ __all__ = [
     "JobEvent",
     "Name",
     "Outcome",
+    "Read",
     "Result",
     "RunEvent",
     "ingest",
     "parse",
+    "read_events",
     "rebuild",
+    "store",
 ]

@@ -42,6 +42,20 @@ class Owner:
 
 
 @dataclass(frozen=True, slots=True)
+class Read:
+    """Events that were read: the good ones, where each of them stood, and the others, refused."""
+
+    good: Sequence[AnyEvent]
+    places: Sequence[int]
+    refused: Sequence[Outcome]
+
+    def outcomes(self, stored: Sequence[Outcome]) -> list[Outcome]:
+        """One an event, in the order in which they were given; stored: those of the good ones."""
+        placed = [replace(each, index=place) for place, each in zip(self.places, stored, strict=True)]
+        return sorted([*self.refused, *placed], key=lambda outcome: outcome.index)
+
+
+@dataclass(frozen=True, slots=True)
 class Projected:
     """What events came to: the processes of their jobs, the runs that they are of, the versions that are new."""
 
@@ -67,17 +81,32 @@ def ingest(
 
     Raises CatalogUnavailable when the database is lost: all may then be sent again, and what was stored is not doubled.
     """
-    outcomes: list[Outcome] = []
-    good: list[tuple[int, AnyEvent]] = []
+    read = read_events(events, received_at=received_at, historical=historical)
+    return read.outcomes(store(engine, organisation_id, read.good))
+
+
+def read_events(
+    events: Sequence[object], *, received_at: datetime | None = None, historical: bool = False
+) -> Read:
+    """What the events (decoded JSON) say, and what is wrong with the others. No database is asked."""
+    good: dict[int, AnyEvent] = {}
+    refused: list[Outcome] = []
     for index, body in enumerate(events):
         try:
             event = parse(body, received_at=received_at)
-            good.append((index, replace(event, historical=True) if historical else event))
+            good[index] = replace(event, historical=True) if historical else event
         except InvalidEvent as error:
-            outcomes.append(Outcome(index, Result.REFUSED, error.reason, error.field))
+            refused.append(Outcome(index, Result.REFUSED, error.reason, error.field))
+    return Read(list(good.values()), list(good), refused)
+
+
+def store(engine: Engine, organisation_id: UUID, events: Sequence[AnyEvent]) -> list[Outcome]:
+    """The second half of `ingest`: keep what was read; one Outcome an event, in order. Raises CatalogUnavailable."""
+    numbered = list(enumerate(events))
+    outcomes: list[Outcome] = []
     with signing():
-        for begin in range(0, len(good), AT_ONCE):
-            outcomes += _store_all(engine, organisation_id, good[begin : begin + AT_ONCE])
+        for begin in range(0, len(events), AT_ONCE):
+            outcomes += _store_all(engine, organisation_id, numbered[begin : begin + AT_ONCE])
     return sorted(outcomes, key=lambda outcome: outcome.index)
 
 
@@ -99,11 +128,11 @@ def owner_of(cursor: Cursor[Any], organisation_id: UUID) -> Owner:
 
 def lock(cursor: Cursor[Any], organisation_id: UUID) -> None:
     """One at a time of an organisation: what a name or a run comes to is read, decided and written under this lock."""
-    # Plans are kept: to plan these statements costs more than to execute them. They all go by keys; a plan that was made
-    # while a table was short would read all of it still when it is long.
+    # Plans are kept: to plan these statements costs more than to execute them. They all go by keys; a plan made while a
+    # table was short would read or merge all of it still when it is long.
     cursor.execute(
         "SELECT set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true), "
-        "pg_advisory_xact_lock(hashtextextended(%s, 0))",
+        "set_config('enable_mergejoin', 'off', true), pg_advisory_xact_lock(hashtextextended(%s, 0))",
         [f"{_LOCK}/{organisation_id}"],
     )
 

@@ -8,7 +8,7 @@ WITH item AS MATERIALIZED (
 ), known AS MATERIALIZED (
     SELECT event_key, historical
     FROM catalog.reported_event
-    WHERE organisation_id = %(organisation)s AND event_key IN (SELECT event_key FROM item)
+    WHERE organisation_id = %(organisation)s AND event_key = ANY (ARRAY (SELECT event_key FROM item))
 ), moved AS (
     DELETE FROM catalog.announcement USING item
     WHERE announcement.organisation_id = %(organisation)s

@@ -23,8 +23,12 @@ WITH place AS MATERIALIZED (
            coalesce(lag(version.dataset_version_id) OVER of_dataset, last.dataset_version_id) AS previous_version_id,
            version.produced_at AS moved_at
     FROM last
-    JOIN catalog.dataset_version version
-        ON version.dataset_id = last.dataset_id AND version.partition_key = '' AND version.produced_at >= last.since
+    CROSS JOIN LATERAL (
+        SELECT *
+        FROM catalog.dataset_version written
+        WHERE written.dataset_id = last.dataset_id AND written.partition_key = '' AND written.produced_at >= last.since
+        OFFSET 0 -- by the dataset, whatever the planner knows of the table
+    ) version
     WHERE last.derived AND version.outcome = 'PUBLISHED'
     WINDOW of_dataset AS (PARTITION BY last.dataset_id ORDER BY version.produced_at, version.version_tag COLLATE "C")
     UNION ALL
@@ -32,8 +36,12 @@ WITH place AS MATERIALIZED (
         SELECT DISTINCT ON (last.dataset_id) last.dataset_id, version.dataset_version_id, version.produced_by_run_id,
                last.generation + 1, last.dataset_version_id, clock_timestamp()
         FROM last
-        JOIN catalog.dataset_version version
-            ON version.dataset_id = last.dataset_id AND version.partition_key = '' AND version.produced_at >= last.since
+        CROSS JOIN LATERAL (
+            SELECT *
+            FROM catalog.dataset_version written
+            WHERE written.dataset_id = last.dataset_id AND written.partition_key = '' AND written.produced_at >= last.since
+            OFFSET 0
+        ) version
         WHERE NOT last.derived
           AND version.outcome = 'PUBLISHED'
           AND (last.produced_at IS NULL OR version.produced_at > last.produced_at)
