@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from typing import Any
 from uuid import UUID, uuid5
 
@@ -24,7 +25,9 @@ WHERE organisation_id = %s AND reported_run_id = ANY (%s)
 # A run that is known here, and not from such events, tells of itself; its id is that of no other job's run.
 _NATIVES = "SELECT run_id, process_id FROM catalog.process_run WHERE run_id = ANY (%s)"
 _OTHERS = """
-SELECT document FROM catalog.openlineage_run WHERE process_id = ANY (%s) ORDER BY last_at DESC LIMIT %s
+SELECT document FROM catalog.openlineage_run
+WHERE process_id = ANY (%s) AND last_at >= coalesce(%s::timestamptz, '-infinity')
+ORDER BY last_at DESC LIMIT %s
 """
 
 
@@ -38,6 +41,9 @@ class Stored:
     runs: Mapping[UUID, Document]
     known: frozenset[UUID]
     former: frozenset[UUID]
+
+
+NOTHING = Stored({}, frozenset(), frozenset())
 
 
 def store(
@@ -128,39 +134,54 @@ def _store_edges(
     cursor: Cursor[Any], organisation: UUID, before: Mapping[Key, Document], after: Mapping[Key, Document]
 ) -> None:
     found: dict[Edge, str] = {}
-    no_longer: set[Edge] = set()
+    no_longer: dict[Edge, str] = {}
     processes: set[str] = set()
     for key, document in after.items():
         shown = edges(document)
         for edge, at in shown.items():
             found[edge] = min(found.get(edge, at), at)
-        old = before.get(key)
-        if old is not None and (gone := edges(old).keys() - shown.keys()):
-            no_longer |= gone
-            processes.add(document["job"])
+        for edge, at in edges(before[key]).items() if key in before else ():
+            if edge not in shown or at < shown[edge]:
+                no_longer[edge] = min(no_longer.get(edge, at), at)
+                processes.add(document["job"])
     if no_longer:
         _end(cursor, no_longer, processes)
     store_edges(cursor, organisation, found)
 
 
-def _end(cursor: Cursor[Any], no_longer: Iterable[Edge], processes: Iterable[str]) -> None:
-    """Take away edges that a run turned out not to show, unless other runs of the process do."""
-    documents = documents_of(cursor, [UUID(each) for each in processes])
+def _end(cursor: Cursor[Any], no_longer: Mapping[Edge, str], processes: Iterable[str]) -> None:
+    """Take away edges that a run turned out not to show, or only later, unless other runs of the process do."""
+    rows = edge_rows(no_longer)
+    doubted = (
+        statement("openlineage_edges_doubted")
+        .execute(cursor, {"edges": jsonb([{**row, "place": place} for place, row in enumerate(rows)])})
+        .fetchall()
+    )
+    if not doubted:
+        return
+    # A run that was over before knows nothing of them. So a job is asked of its newest runs, however many it has had.
+    since = min(row["valid_from"] for row in doubted)
+    documents = documents_of(cursor, [UUID(each) for each in processes], since)
     if documents is None:
         return
     still: dict[Edge, str] = {}
     for document in documents:
         for edge, at in edges(document).items():
             still[edge] = min(still.get(edge, at), at)
+    gone = [rows[place] for place in sorted({row["place"] for row in doubted})]
     statement("openlineage_edges_end").execute(
-        cursor,
-        {"gone": jsonb(edge_rows(dict.fromkeys(no_longer, None))), "still": jsonb(edge_rows(still))},
+        cursor, {"gone": jsonb(gone), "still": jsonb(edge_rows(still))}
     )
 
 
-def documents_of(cursor: Cursor[Any], processes: Sequence[UUID]) -> list[Document] | None:
-    """What is known of the runs of these processes, and of their design; None for more than can be asked each time."""
-    rows = cursor.execute(_OTHERS, [list(processes), _MOST_DOCUMENTS]).fetchall()
+def documents_of(
+    cursor: Cursor[Any], processes: Sequence[UUID], since: datetime | None = None
+) -> list[Document] | None:
+    """What is known of the runs of these processes, and of their design; None for more than can be asked each time.
+
+    since: leaves out those of which all was said before.
+    """
+    rows = cursor.execute(_OTHERS, [list(processes), since, _MOST_DOCUMENTS]).fetchall()
     return None if len(rows) == _MOST_DOCUMENTS else [row["document"] for row in rows]
 
 

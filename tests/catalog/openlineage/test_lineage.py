@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from catalog import queries
 from catalog.identity import organisation_id
-from catalog.openlineage import asking, rebuild
+from catalog.openlineage import asking, rebuild, runs
 from catalog.queries.rows import Direction
 from catalog.records import DatasetRecord, ProcessRecord, Technology
 from catalog.registry import register
@@ -81,6 +81,33 @@ def test_an_edge_that_another_run_shows_stays_with_its_time(engine):
     assert contents(engine)["edges"] == late["edges"]
     rebuild(engine)
     assert contents(engine)["edges"] == late["edges"]
+
+
+def test_what_a_facet_of_before_said_was_read_is_read_since_the_run_says_so_itself(engine):
+    said = [
+        run_event("START", outputs=[dataset("x", lineage=facet(inputs=[source("a")]))]),
+        run_event(minutes=5, inputs=["a"], outputs=[dataset("x", lineage=facet(inputs=[source("b")]))]),
+    ]
+    found = []
+    for order in (said, said[::-1]):
+        wipe(engine)
+        for event in order:
+            tell(engine, event)
+        found.append(contents(engine)["edges"])
+    assert found[0] == found[1]
+    since = {row[5] for row in found[0] if (row[0], row[2]) == ("db#a", "CONSUMES")}
+    assert since == {START + timedelta(minutes=5)}
+
+
+def test_a_job_that_ran_often_claims_no_more_than_another(engine, monkeypatch):
+    monkeypatch.setattr(runs, "_MOST_DOCUMENTS", 4)
+    pairs = {(f"db#{one}", f"db#{other}") for one, other in ("ax", "by")}
+    for run in range(8):
+        tell(engine, run_event("START", run=run, minutes=run, inputs=["a", "b"], outputs=["x", "y"]))
+        tell(engine, run_event(run=run, minutes=run + 0.5, job_facets={"lineage": PAIRS}))
+        assert edges(engine) == pairs
+    since = {row[5] for row in contents(engine)["edges"]}
+    assert since == {START}
 
 
 def test_a_generated_dataset_has_no_source_whatever_the_job_read(engine):
