@@ -156,12 +156,13 @@ def project(cursor: Cursor[Any], owner: Owner, events: Sequence[AnyEvent]) -> Pr
             told_by_jobs.add(process)
         key = (subject, process)
         said[key] = merged(said[key], document) if key in said else document
-    told, new = runs.Stored({}, frozenset(), frozenset()), frozenset[UUID]()
+    merged_into = {*named.merged.values()}
+    told = runs.NOTHING
     if said:
         told = runs.store(cursor, owner.organisation, said, frozenset(told_by_jobs))
-        new = versions.store(cursor, owner.organisation, told)
-    designs.settle(cursor, owner.organisation, {process for _, process in said}, {*named.merged.values()})
+    designs.settle(cursor, owner.organisation, {process for _, process in said}, merged_into)
     runs.store_edges(cursor, owner.organisation, _told_by_datasets(events, ids))
+    new = versions.store(cursor, owner.organisation, told, merged_into)
     columns.store(
         cursor, owner.organisation, [each for event in events for each in columns.sayings(event, ids)]
     )

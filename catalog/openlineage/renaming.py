@@ -11,7 +11,7 @@ from sqlalchemy import Engine
 
 from catalog.database import transaction
 from catalog.errors import CatalogError, UnknownDataset
-from catalog.openlineage import facets, naming
+from catalog.openlineage import facets, naming, runs, versions
 from catalog.openlineage.ingesting import Owner, lock, owner_of
 from catalog.openlineage.limits import InvalidEvent
 from catalog.openlineage.naming import Mentions
@@ -132,6 +132,7 @@ def _decide(cursor: Cursor[Any], owner: Owner, decisions: Iterable[tuple[Name, N
         )
         found = naming.resolve(cursor, owner.organisation, owner.namespace, mentions)
         facets.show(cursor, [], list(set(found.dataset_ids.values())))
+        versions.store(cursor, owner.organisation, runs.NOTHING, {*found.merged.values()})
 
 
 def _note(

@@ -1,5 +1,6 @@
--- A version that two runs claim is that of the first. One that is there may have come from a dataset that became part of
--- this one.
+-- A version that two runs claim is that of the first; between runs that were weighed that is decided already. One that is
+-- there may have come from a dataset that became part of this one; it gets its own tag back when the other that had it is
+-- gone.
 WITH item AS MATERIALIZED (
     SELECT * FROM jsonb_to_recordset(%(versions)s) AS item (
         dataset_version_id uuid, dataset_id uuid, version_tag text, path text, format text, row_count bigint,
@@ -8,6 +9,13 @@ WITH item AS MATERIALIZED (
     )
 ), known AS (
     UPDATE catalog.dataset_version known SET
+        version_tag = CASE
+            WHEN EXISTS (
+                SELECT FROM catalog.dataset_version other
+                WHERE other.dataset_id = item.dataset_id AND other.version_tag = item.version_tag AND other.partition_key = ''
+            ) THEN known.version_tag
+            ELSE item.version_tag
+        END,
         path = item.path,
         format = item.format,
         row_count = item.row_count,
@@ -18,8 +26,7 @@ WITH item AS MATERIALIZED (
         produced_at = item.produced_at
     FROM item
     WHERE known.dataset_version_id = item.dataset_version_id
-      AND (known.produced_by_run_id = item.produced_by_run_id
-           OR known.produced_by_run_id = ANY (%(former)s::uuid[])
+      AND (known.produced_by_run_id = ANY (%(weighed)s::uuid[])
            OR (item.produced_at, item.produced_by_run_id) < (known.produced_at, known.produced_by_run_id))
 )
 INSERT INTO catalog.dataset_version AS known (
@@ -44,6 +51,6 @@ ON CONFLICT (dataset_id, version_tag, partition_key) DO UPDATE SET
     produced_by_run_id = excluded.produced_by_run_id,
     produced_at = excluded.produced_at
 WHERE known.idempotency_key LIKE 'openlineage/%'
-  AND (known.produced_by_run_id = excluded.produced_by_run_id
+  AND (known.produced_by_run_id = ANY (%(weighed)s::uuid[])
        OR (excluded.produced_at, excluded.produced_by_run_id) < (known.produced_at, known.produced_by_run_id))
 RETURNING known.dataset_version_id

@@ -212,6 +212,47 @@ def test_an_output_that_is_dropped_has_no_new_version(engine):
     assert queries.versions(engine, "db#x") == []
 
 
+def test_a_version_of_a_run_that_did_not_write_it_is_that_of_the_next_that_did(engine):
+    stated = dataset("out", version=facet(datasetVersion="v1"))
+    said = [
+        run_event(run=1, outputs=[stated]),
+        run_event(run=2, minutes=1, outputs=[stated]),
+        run_event("FAIL", run=1, minutes=2),
+    ]
+    found = []
+    for order in permutations(said):
+        wipe(engine)
+        for event in order:
+            tell(engine, event)
+        (version,) = queries.versions(engine, "db#out")
+        assert (version.published, str(version.version.run_id)) == (True, uuid(2))
+        found.append(contents(engine)["versions"])
+    assert all(each == found[0] for each in found)
+
+
+def test_the_version_that_a_run_read_is_the_last_that_it_names_whenever_it_says_so(engine):
+    def read(version):
+        return [dataset("a", version=facet(datasetVersion=version))]
+
+    said = [
+        *(
+            run_event(run=run, minutes=run, outputs=[dataset("a", version=facet(datasetVersion=f"v{run}"))])
+            for run in (1, 2)
+        ),
+        run_event("START", run=3, job="copy", minutes=3, inputs=read("v1")),
+        run_event("RUNNING", run=3, job="copy", minutes=4, inputs=read("v2")),
+        run_event(run=3, job="copy", minutes=5, inputs=["a"], outputs=["b"]),
+    ]
+    for order in permutations(said[2:]):
+        wipe(engine)
+        tell(engine, *said[:2])
+        for event in order:
+            tell(engine, event)
+        (version,) = queries.versions(engine, "db#b")
+        detail = queries.version(engine, "db#b", version.version.tag)
+        assert [each.tag for each in detail.inputs] == ["v2"]
+
+
 def test_which_version_was_read_is_known_even_when_it_is_told_later(engine):
     read = dataset("a", version=facet(datasetVersion="7"))
     tell(engine, run_event(run=2, job="next", inputs=[read], outputs=["x"], minutes=10))
