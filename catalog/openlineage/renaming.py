@@ -11,7 +11,7 @@ from sqlalchemy import Engine
 
 from catalog.database import transaction
 from catalog.errors import CatalogError, UnknownDataset
-from catalog.openlineage import facets, naming, runs, versions
+from catalog.openlineage import designs, facets, naming, runs, versions
 from catalog.openlineage.ingesting import Owner, lock, owner_of
 from catalog.openlineage.limits import InvalidEvent
 from catalog.openlineage.naming import Mentions
@@ -132,7 +132,9 @@ def _decide(cursor: Cursor[Any], owner: Owner, decisions: Iterable[tuple[Name, N
         )
         found = naming.resolve(cursor, owner.organisation, owner.namespace, mentions)
         facets.show(cursor, [], list(set(found.dataset_ids.values())))
-        versions.store(cursor, owner.organisation, runs.NOTHING, {*found.merged.values()})
+        merged_into = {*found.merged.values()}
+        designs.settle(cursor, owner.organisation, (), merged_into)
+        versions.store(cursor, owner.organisation, runs.NOTHING, merged_into)
 
 
 def _note(

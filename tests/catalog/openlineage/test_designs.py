@@ -9,7 +9,8 @@ from typing import Any
 from sqlalchemy import Engine
 
 from catalog import queries
-from catalog.openlineage import rebuild
+from catalog.identity import organisation_id
+from catalog.openlineage import rebuild, renaming
 from catalog.openlineage.designs import settle
 from catalog.queries.rows import Direction
 from tests.catalog.openlineage.said import (
@@ -90,6 +91,17 @@ def test_an_output_that_is_gone_and_one_that_comes_back(engine: Engine) -> None:
     tell(engine, job_event("load", ["a"], ["x", "y"], 20))
     assert edges(engine) == {("db#a", "db#x"), ("db#a", "db#y")}
     assert {span[4] for span in spans(engine)} == {None}
+
+
+def test_what_goes_on_under_the_other_name_of_two_that_a_person_made_one_has_not_ended(
+    engine: Engine,
+) -> None:
+    tell(engine, job_event("load", ["a"], ["x"], 0), job_event("load", ["b"], ["x"], 10))
+    renaming.merge(engine, organisation_id(), "db#a", "db#b", by="eve", reason="it is the same")
+    assert {span[4] for span in spans(engine)} == {None}
+    before = contents(engine)
+    rebuild(engine)
+    assert contents(engine) == before
 
 
 def test_jobs_that_say_nothing_new_are_asked_nothing(engine: Engine) -> None:
