@@ -47,18 +47,20 @@ def alerts(
     states: Collection[AlertState] = (),
     *,
     subject: str | None = None,
+    hitting: bool = True,
     before: tuple[datetime, UUID] | None = None,
     limit: int = 100,
 ) -> list[Listed]:
     """The newest first, those opened before a moment (and of one moment, with a lower id).
 
-    states: only those that stand so; none given: all. subject: only those about it, or that hit it.
+    states: only those that stand so; none given: all. subject: only those about it, or, if hitting, that hit it.
     """
     moment, alert_id = before or _NEWEST
     parameters = {
         "organisation": organisation_id(),
         "states": list(states),
         "subject": subject,
+        "hitting": hitting,
         "before": moment,
         "before_id": alert_id,
         "limit": limit,

@@ -105,7 +105,9 @@ def list_alerts(
 ) -> Response:
     """The newest first."""
     before = place_of(cursor, tuple[datetime, UUID]) if cursor else None
-    found = alerts(engine, state or (), subject=subject, before=before, limit=limit + 1)
+    # Whom an alert hits is told to nobody who does not see it, nor by which alerts are listed.
+    hitting = subject is not None and caller.may(Permission.READ, subject)
+    found = alerts(engine, state or (), subject=subject, hitting=hitting, before=before, limit=limit + 1)
     last = found[limit - 1].alert if len(found) > limit else None
     following = cursor_of(last.opened_at, last.alert_id) if last else None
     return shown(

@@ -7,7 +7,7 @@ SELECT alert.*,
 FROM catalog.alert
 WHERE organisation_id = %(organisation)s
   AND (cardinality(%(states)s::text[]) = 0 OR state = ANY (%(states)s))
-  AND (%(subject)s::text IS NULL OR subject = %(subject)s OR hit ? %(subject)s)
+  AND (%(subject)s::text IS NULL OR subject = %(subject)s OR %(hitting)s::boolean AND hit ? %(subject)s)
   AND (opened_at, alert_id) < (%(before)s, %(before_id)s)
 ORDER BY opened_at DESC, alert_id DESC
 LIMIT %(limit)s

@@ -23,6 +23,7 @@ from settings import settings
 from tests.catalog.alerts.making import rules
 
 NOW = datetime.now(UTC).replace(microsecond=0)
+HITS = ("mart/delays", "raw/flights", "raw/nothing")
 
 
 def raised(engine: Engine, key: str, *hit: str, minutes: int = 0) -> UUID:
@@ -105,6 +106,8 @@ def test_who_sees_one_domain_sees_its_alerts_and_no_names_of_others(ask: Any, ca
     assert [(each["key"], each["hit"]) for each in listed] == [("mart/delays", [])]
     shown = client.get(f"/api/v1/alert/{alert}").text
     assert "raw/flights" not in shown
+    asked = {key: client.get("/api/v1/alert", params={"subject": key}).json()["items"] for key in HITS}
+    assert [len(items) for items in asked.values()] == [1, 0, 0], "nor is it told by what is found"
     assert ask(Permission.READ, organisation="elsewhere").get("/api/v1/alert").json()["items"] == []
 
 
