@@ -156,6 +156,15 @@ def run_ids(engine: Engine, events: Sequence[RunEvent]) -> list[UUID | None]:
     ]
 
 
+def process_keys(engine: Engine, events: Sequence[RunEvent]) -> list[str | None]:
+    """The process that each event is of; None for one that is not known, and for what is said of a dataset alone."""
+    names = {(str(event.technology), event.instance, event.process) for event in events if event.process}
+    with transaction(engine) as cursor:
+        found = _find_processes(cursor, names, make=False)
+    keys = {name: str(row["process_key"]) for name, row in found.items()}
+    return [keys.get((str(event.technology), event.instance, event.process)) for event in events]
+
+
 def run_id_of(engine: Engine, technology: Technology, instance: str, process: str, run: str) -> UUID:
     """The run that another system knows as `run` of its process, whether it has been heard of or not."""
     name = (str(technology), instance, process)

@@ -4,7 +4,7 @@ Who reports for a whole organisation is asked nothing. A caller with some domain
 token of a run only that run and its child runs, and only the outputs that it was issued for.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -27,24 +27,28 @@ JOIN catalog.dataset ON dataset_id = edge.target_id
 WHERE process.organisation_id = %s AND process_key = ANY (%s) AND edge.target_type = 'DATASET' AND edge.valid_to IS NULL
 GROUP BY process_key
 """
-_GOVERNING = frozenset({"ownership", "tags", "lifecycleStateChange"})  # facets of OpenLineage
+# Facets of OpenLineage. Of where columns come from depends which are sensitive.
+_GOVERNING = frozenset({"ownership", "tags", "lifecycleStateChange", "columnLineage", "lineage"})
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
     """What matters of an event.
 
-    parents: the runs that it names above its own. written: what it says was written, or is like this. governed: what it
-    only reads, and says owners or tags of, or that it was renamed or dropped. also: other names that it gives to
-    datasets, which would become one with those. job: what ran.
+    parent, root: the runs that it names above its own. written: what it says was written, or is like this. governed:
+    what it only reads, and says owners, tags or sources of, or that it was renamed or dropped. also: other names that
+    it gives to datasets, which would become one with those. job: what ran. jobs: others, of which it says what they
+    read or write.
     """
 
-    run_id: UUID | None
-    parents: frozenset[UUID]
-    written: Names
+    run_id: UUID | None = None
+    parent: UUID | None = None
+    root: UUID | None = None
+    written: Names = frozenset()
     governed: Names = frozenset()
     also: Names = frozenset()
     job: Name | None = None
+    jobs: Names = frozenset()
 
 
 def refusals(engine: Engine, caller: Caller, reports: Sequence[Report]) -> list[str | None]:
@@ -57,7 +61,9 @@ def refusals(engine: Engine, caller: Caller, reports: Sequence[Report]) -> list[
         return [None] * len(reports)
     names = frozenset[Name]().union(*(report.written | report.governed | report.also for report in reports))
     keys = _keys(engine, caller, names)
-    written = _written_by(engine, caller, reports)
+    own = own_namespace(caller.organisation)
+    jobs = frozenset[Name]().union(*map(_jobs, reports))
+    written = written_by(engine, caller, {key_of(job, own) for job in jobs})
     if caller.capability is None:
         scope = caller.scope(Permission.REPORT)
         assert scope is not None  # noqa: S101 - `require` was asked before
@@ -66,10 +72,10 @@ def refusals(engine: Engine, caller: Caller, reports: Sequence[Report]) -> list[
             or _of_another_job(caller, report, scope, written)
             for report in reports
         ]
-    children = _children(engine, caller.capability, reports)
+    below = _below(engine, caller.capability, reports)
     outputs = Scope(frozenset(), caller.capability.outputs)
     return [
-        _of_another_run(report, caller.capability, children)
+        _of_another_run(report, caller.capability, below)
         or _outside(report, outputs, keys, "the outputs that this token was issued for")
         or _of_another_job(caller, report, outputs, written)
         for report in reports
@@ -85,19 +91,19 @@ def reports_everything(caller: Caller) -> bool:
 def report_of(event: object) -> Report:
     """What matters of an OpenLineage event as it came, well-formed or not; what is no event reports nothing."""
     if not isinstance(event, Mapping):
-        return Report(None, frozenset(), frozenset())
+        return Report()
     parent = _at(event, "run", "facets", "parent")
     datasets = [*_list(event.get("outputs")), event.get("dataset")]
     inputs = _list(event.get("inputs"))
     return Report(
         run_id=_uuid(_at(event, "run", "runId")),
-        parents=frozenset(
-            filter(None, (_uuid(_at(parent, "run", "runId")), _uuid(_at(parent, "root", "run", "runId"))))
-        ),
+        parent=_uuid(_at(parent, "run", "runId")),
+        root=_uuid(_at(parent, "root", "run", "runId")),
         written=frozenset(filter(None, map(_name, [*datasets, *_explained(event)]))),
         governed=frozenset(filter(None, map(_name, filter(_is_governed, inputs)))),
         also=frozenset(_other_names([*datasets, *inputs])),
         job=_name(event.get("job")),
+        jobs=frozenset(_other_jobs(event, [*datasets, *inputs])),
     )
 
 
@@ -115,7 +121,7 @@ def _outside(report: Report, scope: Scope, keys: Mapping[Name, _Key], what: str)
             return f"the output {keys[name].key} is not among {what}"
     for name in sorted(report.governed):
         if not scope.covers(keys[name].key):
-            return f"{keys[name].key} is not among {what}, whose owners, tags and names may be told"
+            return f"{keys[name].key} is not among {what}, whose owners, tags, sources and names may be told"
     for name in sorted(report.also):
         if keys[name].known and not scope.covers(keys[name].key):
             return f"{keys[name].key} is not among {what}, and so may not become one with another dataset"
@@ -137,44 +143,54 @@ def _of_another_job(
 ) -> str | None:
     """The catalog's own processes are called as the first dataset that they write; others are known by what they write.
 
-    Whoever may report none of that has nothing to say of the job, its owners and its code.
+    Whoever may report none of that has nothing to say of the job, its owners, its code, and what it reads and writes:
+    who sees a dataset sees the jobs beside it.
     """
-    job = report.job
-    if job is None:
-        return None
-    if job.namespace == own_namespace(caller.organisation) and not scope.covers(job.name):
-        return f"the job {job.name} is one of the catalog's own, and not this token's"
-    known = written.get(key_of(job, own_namespace(caller.organisation)), ())
-    if known and not any(map(scope.covers, known)):
-        return f"the job {job} writes {known[0]} and nothing that this token may report"
+    own = own_namespace(caller.organisation)
+    for job in sorted(_jobs(report)):
+        if job.namespace == own and not scope.covers(job.name):
+            return f"the job {job.name} is one of the catalog's own, and not this token's"
+        if foreign := foreign_output(scope, written.get(key_of(job, own), ())):
+            return f"the job {job} writes {foreign} and nothing that this token may report"
     return None
 
 
-def _written_by(engine: Engine, caller: Caller, reports: Iterable[Report]) -> dict[str, list[str]]:
-    """What the jobs that are known write now, by their keys."""
-    own = own_namespace(caller.organisation)
-    keys = sorted({key_of(report.job, own) for report in reports if report.job is not None})
+def _jobs(report: Report) -> Names:
+    return report.jobs if report.job is None else report.jobs | {report.job}
+
+
+def foreign_output(scope: Scope, written: Sequence[str]) -> str | None:
+    """The first of what a job writes where none of it may be reported; None for a job that writes nothing either."""
+    return written[0] if written and not any(map(scope.covers, written)) else None
+
+
+def written_by(engine: Engine, caller: Caller, processes: Collection[str]) -> dict[str, list[str]]:
+    """What the processes with these keys write now; without those that are not known, or write nothing."""
     with transaction(engine) as cursor:
-        rows = cursor.execute(_WRITTEN_BY, [caller.organisation_id, keys]).fetchall()
+        rows = cursor.execute(_WRITTEN_BY, [caller.organisation_id, sorted(processes)]).fetchall()
     return {row["process_key"]: row["written"] for row in rows}
 
 
-def _of_another_run(report: Report, capability: Capability, children: Mapping[UUID, bool]) -> str | None:
-    """Unless it is the run of the token, or one below it: a new one, or one that is known to be."""
+def _of_another_run(report: Report, capability: Capability, below: Mapping[UUID, bool]) -> str | None:
+    """Unless it is the run of the token, or one below it: a new one, or one that is known to be.
+
+    Nor does such a run become a child of a run that is known and not below: naming the token's run as the root of it
+    all is no leave to.
+    """
+    own = capability.run_id
     if report.run_id is None:
-        return f"this token reports the run {capability.run_id}, and the event names no run"
-    if report.run_id == capability.run_id:
+        return f"this token reports the run {own}, and the event names no run"
+    if report.run_id == own:
         return None
-    if children.get(report.run_id, capability.run_id in report.parents):
+    stays = report.parent in (None, own) or below.get(report.parent, True)
+    if stays and below.get(report.run_id, own in (report.parent, report.root)):
         return None
-    return (
-        f"this token reports the run {capability.run_id} and its child runs; {report.run_id} is none of them"
-    )
+    return f"this token reports the run {own} and its child runs; {report.run_id} is none of them"
 
 
-def _children(engine: Engine, capability: Capability, reports: Iterable[Report]) -> dict[UUID, bool]:
+def _below(engine: Engine, capability: Capability, reports: Iterable[Report]) -> dict[UUID, bool]:
     """Of the runs that are known already: whether they are below the run of the token."""
-    runs = {report.run_id for report in reports if report.run_id not in (None, capability.run_id)}
+    runs = {run for report in reports for run in (report.run_id, report.parent)} - {None, capability.run_id}
     if not runs:
         return {}
     with transaction(engine) as cursor:
@@ -186,6 +202,18 @@ def _explained(event: object) -> list[Any]:
     """The datasets of which the job says where they come from."""
     entries = _list(_at(event, "job", "facets", "lineage", "entries"))
     return [entry for entry in entries if _at(entry, "type") == "DATASET"]
+
+
+def _other_jobs(event: Mapping[str, Any], datasets: Iterable[object]) -> Iterator[Name]:
+    """Those of which lineage facets say what they read, or what they feed."""
+    entries = _list(_at(event, "job", "facets", "lineage", "entries"))
+    for said in (*entries, *(_at(dataset, "facets", "lineage") for dataset in datasets)):
+        fields = _at(said, "fields")
+        columns = fields.values() if isinstance(fields, Mapping) else ()
+        sources = [*_list(_at(said, "inputs")), *(s for each in columns for s in _list(_at(each, "inputs")))]
+        for each in (said, *sources):
+            if _at(each, "type") == "JOB" and (name := _name(each)):
+                yield name
 
 
 def _is_governed(dataset: object) -> bool:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from sqlalchemy import Engine
 
 from catalog.access.callers import Caller, Permission, Scope
-from catalog.access.reports import reports_everything
-from catalog.ingestion import run_ids
+from catalog.access.reports import foreign_output, reports_everything, written_by
+from catalog.ingestion import process_keys, run_ids
 from catalog.run_events import RunEvent
 
 
@@ -24,7 +24,8 @@ class Refusal:
 def run_refusals(engine: Engine, caller: Caller, events: Sequence[RunEvent]) -> list[Refusal | None]:
     """Why each of the events is not the caller's to report; None for one that is.
 
-    The token of a run reports that run, and its outputs also apart from it. Raises Forbidden when the caller may not
+    The token of a run reports that run, and its outputs also apart from it. A caller with some domains only reports
+    outputs of these, and runs of processes that write any of them, or nothing. Raises Forbidden when the caller may not
     report at all.
     """
     caller.require(Permission.REPORT)
@@ -34,7 +35,13 @@ def run_refusals(engine: Engine, caller: Caller, events: Sequence[RunEvent]) -> 
     if capability is None:
         scope = caller.scope(Permission.REPORT)
         assert scope is not None  # noqa: S101 - `require` was asked before
-        return [_outside(event, scope, "the domains of this token") for event in events]
+        processes = process_keys(engine, events)
+        written = written_by(engine, caller, {key for key in processes if key is not None})
+        return [
+            _outside(event, scope, "the domains of this token")
+            or _of_another_process(event, scope, written.get(process or "", ()))
+            for event, process in zip(events, processes, strict=True)
+        ]
     outputs = Scope(frozenset(), capability.outputs)
     return [
         Refusal(
@@ -44,6 +51,14 @@ def run_refusals(engine: Engine, caller: Caller, events: Sequence[RunEvent]) -> 
         else _outside(event, outputs, "the outputs that this token was issued for")
         for event, run_id in zip(events, run_ids(engine, events), strict=True)
     ]
+
+
+def _of_another_process(event: RunEvent, scope: Scope, written: Sequence[str]) -> Refusal | None:
+    """Who says that a run has failed, or is done, wakes people, and starts what comes after it."""
+    foreign = foreign_output(scope, written)
+    if foreign is None:
+        return None
+    return Refusal(f"{event.process} writes {foreign} and nothing that this token may report")
 
 
 def _outside(event: RunEvent, scope: Scope, what: str) -> Refusal | None:

@@ -95,6 +95,21 @@ def test_a_service_reports_for_its_organisation(engine: Engine, served: Served) 
     assert served.post(json.dumps(WRITES), **bearer(narrow))[1]["rejected"][0]["line"] == 1
 
 
+def test_a_service_of_one_domain_tells_of_no_run_of_another(engine: Engine, served: Served) -> None:
+    """A success that nobody had starts what comes after it."""
+    whole, ops, mart = (
+        issue_service_token(engine, name, [Permission.REPORT], domain=domain, by="test")
+        for name, domain in (("whole", "*"), ("ops", "ops"), ("mart", "mart"))
+    )
+    assert served.post(json.dumps(OWN), **bearer(mart))[0] == 202  # nobody knows yet whose it is
+    assert served.post(json.dumps(WRITES), **bearer(whole))[0] == 202
+    later = {**OWN, "run": "8"}
+    status, said = served.post(json.dumps(later), **bearer(mart))
+    assert status == 400
+    assert "writes ops/flights and nothing that this token may report" in said["rejected"][0]["message"]
+    assert served.post(json.dumps(later), **bearer(ops))[0] == 202
+
+
 @pytest.mark.parametrize("client", ["headrace_client.py", "headrace.sh"])
 def test_the_clients_send_the_token_and_keep_what_is_of_other_runs(
     engine: Engine, served: Served, token: str, tmp_path: Path, client: str

@@ -117,7 +117,10 @@ def test_nobody_renames_or_gives_away_a_dataset_of_another_domain(two):
     assert why(two, mart, read(people, schema={"fields": []}), read(delays, **owners)) == [None, None]
     assert (
         why(two, mart, read(people, **owners), read(people, tags={"tags": []}))
-        == ["crm/people is not among the domains of this token, whose owners, tags and names may be told"] * 2
+        == [
+            "crm/people is not among the domains of this token, whose owners, tags, sources and names may be told"
+        ]
+        * 2
     )
     assert why(two, mart, renamed(delays, {"namespace": OWN, "name": "mart/old"})) == [None]
     assert "may not become one" in why(two, mart, renamed(delays, people))[0]
@@ -139,6 +142,48 @@ def test_what_a_job_explains_counts_as_written(two):
         None,
         "the output crm/people is not among the domains of this token",
     ]
+
+
+@pytest.mark.parametrize("facet", ["columnLineage", "lineage"])
+def test_nobody_says_of_what_he_reads_where_it_comes_from(two, facet):
+    """Else he takes from its columns that they are sensitive."""
+    people = {"namespace": OWN, "name": "crm/people", "facets": {facet: {"fields": {}}}}
+    said = event(uuid4(), (OWN, "mart/delays"), inputs=[people])
+    assert "whose owners, tags, sources" in why(two, service(Permission.REPORT, domain="mart"), said)[0]
+    assert why(two, service(Permission.REPORT, domain="crm"), event(uuid4(), inputs=[people])) == [None]
+
+
+def test_nobody_says_of_a_job_of_another_domain_what_it_reads_or_writes(two):
+    """Else he sees the job, which is beside a dataset of his then, and is taken for one who may report it."""
+    mart = service(Permission.REPORT, domain="mart")
+    delays = {"namespace": OWN, "name": "mart/delays", "type": "DATASET"}
+    theirs, unknown = ({"namespace": "airflow", "name": name, "type": "JOB"} for name in ("people", "new"))
+    with transaction(two) as cursor:
+        cursor.execute(
+            "UPDATE catalog.process SET process_key = 'airflow#people' "
+            "WHERE process_key = 'crm/people' AND organisation_id = %s",
+            [organisation_id()],
+        )
+
+    def by_job(*entries):
+        job = {"namespace": "x", "name": "y", "facets": {"lineage": {"entries": list(entries)}}}
+        return event(uuid4(), job=job)
+
+    def by_dataset(**facet):
+        return event(uuid4(), outputs=[{**delays, "facets": {"lineage": facet}}])
+
+    def each_way(job):
+        return (
+            by_job({**job, "inputs": [delays]}),
+            by_job({**delays, "inputs": [job]}),
+            by_job({**delays, "fields": {"id": {"inputs": [job]}}}),
+            by_dataset(inputs=[job]),
+            by_dataset(fields={"id": {"inputs": [job]}}),
+        )
+
+    refused = "the job airflow#people writes crm/people and nothing that this token may report"
+    assert why(two, mart, *each_way(theirs)) == [refused] * 5
+    assert why(two, mart, *each_way(unknown), *each_way({"type": "JOB"})) == [None] * 10
 
 
 def test_nobody_reports_as_a_process_of_another_domain(two):
@@ -223,6 +268,25 @@ def test_a_run_takes_no_run_of_others_for_a_child(two, task):
     assert why(two, by, event(orphan, parent=run_id), event(others, parent=run_id)).count(None) == 0
 
 
+def test_a_run_makes_no_child_of_a_run_of_others(two, task):
+    """Whichever run it says that all of them began with."""
+    run_id, by = task
+    others, child = uuid4(), uuid4()
+    _store(two, others, None)
+    _store(two, child, run_id)
+
+    def below(run, parent):
+        said = event(run, (OWN, "mart/delays"), parent=parent)
+        said["run"]["facets"]["parent"]["root"] = {"run": {"runId": str(run_id)}}
+        return said
+
+    refused = f"this token reports the run {run_id} and its child runs; %s is none of them"
+    fresh = uuid4()
+    assert why(two, by, below(fresh, others), below(child, others)) == [refused % fresh, refused % child]
+    assert why(two, by, below(fresh, child), below(fresh, uuid4()), below(child, run_id)) == [None] * 3
+    assert why(two, by, event(run_id, parent=others)) == [None]  # what has started it, it may say
+
+
 def test_a_run_tells_nothing_outside_of_it(two, task):
     _, by = task
     job = {"job": {"namespace": "a", "name": "b"}, "outputs": [{"namespace": OWN, "name": "mart/delays"}]}
@@ -247,15 +311,14 @@ def test_a_run_tells_nothing_outside_of_it(two, task):
     ],
 )
 def test_what_is_no_event_reports_nothing(broken):
-    assert report_of(broken) == Report(None, frozenset(), frozenset())
+    assert report_of(broken) == Report()
 
 
 def test_what_an_event_says_is_read(two):
     run_id, parent = uuid4(), uuid4()
     read = report_of(event(run_id, ("a", "b"), parent=parent, dataset={"namespace": "c", "name": "d"}))
-    assert read == Report(
-        run_id, frozenset({parent}), frozenset({Name("a", "b"), Name("c", "d")}), job=Name("spark", "app")
-    )
+    written = frozenset({Name("a", "b"), Name("c", "d")})
+    assert read == Report(run_id, parent, written=written, job=Name("spark", "app"))
 
 
 def _store(engine, run_id, parent):
