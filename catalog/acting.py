@@ -54,6 +54,12 @@ def acting() -> Acting | None:
     return _ACTING.get()
 
 
+def is_narrow() -> bool:
+    """Whether it is a caller with some domains only, to whom PostgreSQL shows what belongs to these."""
+    caller = _ACTING.get()
+    return caller is not None and not caller.signs and caller.domains is not None
+
+
 def act(caller: Acting) -> None:
     """Work for the caller from now on, to the end of this task (a request is a task)."""
     _ACTING.set(caller)

@@ -14,6 +14,7 @@ from sqlalchemy import Engine
 from catalog.database import transaction
 from catalog.openlineage.places import key_of, own_namespace, place, placer
 from catalog.openlineage.values import Name
+from catalog.openlineage.visible import seen
 from catalog.queries.rows import Direction
 from catalog.sql import statement
 
@@ -163,11 +164,14 @@ def names(engine: Engine, dataset_id: UUID) -> list[DatasetName]:
 
 
 def facets(engine: Engine, subject: Literal["DATASET", "PROCESS"], id: UUID) -> dict[str, FacetRow]:
-    """The facets of a dataset (by all its names) or a process, by name: of each the newest. Of a run: `told`."""
+    """The facets of a dataset (by all its names) or a process, by name: of each the newest. Of a run: `told`.
+
+    A caller with some domains only is shown no names of others in them.
+    """
     parameters = {"subject": subject, "subject_id": id}
     with transaction(engine) as cursor:
         rows = statement("openlineage_facets_of").execute(cursor, parameters).fetchall()
-    return {row["name"]: FacetRow(**row) for row in rows}
+    return seen(engine, {row["name"]: FacetRow(**row) for row in rows})
 
 
 def column_lineage(

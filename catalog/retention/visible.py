@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from sqlalchemy import Engine
 
-from catalog.acting import acting, signing
+from catalog.acting import is_narrow, signing
 from catalog.database import transaction
 from catalog.identity import organisation_id
 from catalog.retention.files import Archive
@@ -27,7 +27,7 @@ def files(engine: Engine, kind: Kind, since: datetime = EVER[0], until: datetime
     None for a caller with some domains only where the kind is events: he sees none in the tables either, since what
     they hold names datasets of any domain.
     """
-    if kind is not Kind.RUN and _is_narrow():
+    if kind is not Kind.RUN and is_narrow():
         return []
     with signing(), transaction(engine) as cursor:  # an entry belongs to no domain
         return kept(cursor, kind, since, until)
@@ -35,7 +35,7 @@ def files(engine: Engine, kind: Kind, since: datetime = EVER[0], until: datetime
 
 def seen(engine: Engine, rows: pa.Table) -> pa.Table:
     """Of runs in a file those that the caller would see in the tables: of processes that he sees there."""
-    if not _is_narrow():
+    if not is_narrow():
         return rows
     keys = pc.unique(rows["process_key"]).to_pylist()
     with transaction(engine) as cursor:
@@ -61,8 +61,3 @@ def archived_events_of(
     columns = ("event_time", "content_hash", "payload_json")
     for file in files(engine, Kind.EVENT, since, until):
         yield from archive.read(file.location, columns=columns, where=wanted).to_pylist()
-
-
-def _is_narrow() -> bool:
-    caller = acting()
-    return caller is not None and not caller.signs and caller.domains is not None
