@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import Any
@@ -21,7 +21,7 @@ from catalog.payload import jsonb
 from catalog.retention.files import Archive
 from catalog.retention.merging import rewrite
 from catalog.retention.registry import KeptFile, Kind, kept
-from catalog.retention.rows import POSTGRES
+from catalog.retention.rows import POSTGRES, TIME
 from catalog.sql import statement
 
 _RUNS_AT_ONCE = 20_000
@@ -31,6 +31,7 @@ SET parent_run_id = item.parent
 FROM unnest(%s::uuid[], %s::uuid[]) AS item (run_id, parent)
 WHERE run.run_id = item.run_id AND run.parent_run_id IS NULL
 """
+_Day = tuple[str, str, str]  # a process, a day (UTC), and how its runs ended
 _SUMMED = ("run_id", "process_id", "start_ts", "end_ts", "status", "attempt")
 
 
@@ -134,7 +135,7 @@ def drop_repeated_events(cursor: Cursor[Any], archive: Archive, hot: timedelta) 
 
 def _withdraw(engine: Engine, archive: Archive, run_ids: Sequence[str]) -> None:
     """Take these runs, and what was reported of them, out of the archive and of its sums."""
-    sums: dict[tuple[str, str, str], list[float]] = {}
+    sums: dict[_Day, list[float]] = {}
     wanted = pc.field("run_id").isin(run_ids)
     with transaction(engine) as cursor:
         for kind in (Kind.RUN, Kind.REPORT):
@@ -145,16 +146,9 @@ def _withdraw(engine: Engine, archive: Archive, run_ids: Sequence[str]) -> None:
                     rewrite(engine, cursor, archive, [file], without=there.column("run_id"))
                     if kind is Kind.RUN:
                         _add(sums, there)
-        rows = [
-            dict(
-                zip(
-                    ("process_id", "day", "state", "runs", "attempts", "timed", "seconds"),
-                    (*of, *totals),
-                    strict=True,
-                )
-            )
-            for of, totals in sums.items()
-        ]
+        longest = _longest(cursor, archive, sums.keys())
+        names = ("process_id", "day", "state", "runs", "attempts", "timed", "seconds", "longest")
+        rows = [dict(zip(names, (*of, *totals, longest.get(of)), strict=True)) for of, totals in sums.items()]
         statement("archive_uncount_runs").execute(cursor, {"sums": jsonb(rows)})
 
 
@@ -185,16 +179,43 @@ def _reports(archive: Archive, file: KeptFile, run_ids: Sequence[str]) -> Iterat
         }
 
 
-def _add(sums: dict[tuple[str, str, str], list[float]], runs: pa.Table) -> None:
+def _add(sums: dict[_Day, list[float]], runs: pa.Table) -> None:
     """Sum these runs up as the roll-ups do: runs, attempts, those that have an end, and their seconds."""
     for run in runs.to_pylist():
-        day = run["start_ts"].astimezone(UTC).date().isoformat()
-        totals = sums.setdefault((run["process_id"], day, run["status"]), [0, 0, 0, 0.0])
+        totals = sums.setdefault(_day(run), [0, 0, 0, 0.0])
         totals[0] += 1
         totals[1] += max(run["attempt"], 1)
         if run["end_ts"] is not None:
             totals[2] += 1
-            totals[3] += (run["end_ts"] - run["start_ts"]).total_seconds()
+            totals[3] += _seconds(run)
+
+
+def _longest(cursor: Cursor[Any], archive: Archive, days: Collection[_Day]) -> dict[_Day, float]:
+    """The seconds of the longest run of each of these that the archive still has; without those of none with an end."""
+    if not days:
+        return {}
+    dates = [datetime.fromisoformat(day).replace(tzinfo=UTC) for _, day, _ in days]
+    since, until = min(dates), max(dates) + timedelta(days=1)
+    wanted = (
+        pc.field("process_id").isin(sorted({process for process, _, _ in days}))
+        & (pc.field("start_ts") >= pa.scalar(since, TIME))
+        & (pc.field("start_ts") < pa.scalar(until, TIME))
+        & pc.field("end_ts").is_valid()
+    )
+    found: dict[_Day, float] = {}
+    for file in kept(cursor, Kind.RUN, since, until):
+        for run in archive.read(file.location, columns=_SUMMED, where=wanted).to_pylist():
+            if (day := _day(run)) in days:
+                found[day] = max(found.get(day, _seconds(run)), _seconds(run))
+    return found
+
+
+def _day(run: Mapping[str, Any]) -> _Day:
+    return run["process_id"], run["start_ts"].astimezone(UTC).date().isoformat(), run["status"]
+
+
+def _seconds(run: Mapping[str, Any]) -> float:
+    return float((run["end_ts"] - run["start_ts"]).total_seconds())
 
 
 def _parts(values: Sequence[str], size: int) -> Iterator[list[str]]:

@@ -19,13 +19,13 @@ from catalog.identity import organisation_id
 from catalog.records import RunState
 from catalog.retention.files import Archive, ArchiveFileGone
 from catalog.retention.registry import EVER, Kind, kept
+from catalog.retention.rows import TIME
 from catalog.retention.visible import files, seen
 from catalog.sql import statement
 from settings import settings
 
 LIMIT = 100
 _DIGITS = 32  # hexadecimal, of a UUID
-_TIME = pa.timestamp("us", tz="UTC")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +101,8 @@ def runs(
         at, run_id = before
         parameters |= {"before_at": at, "before_id": run_id}
         start = pc.field("start_ts")
-        same = start == pa.scalar(at, _TIME)
-        wanted.append((start < pa.scalar(at, _TIME)) | (same & (pc.field("run_id") > str(run_id))))
+        same = start == pa.scalar(at, TIME)
+        wanted.append((start < pa.scalar(at, TIME)) | (same & (pc.field("run_id") > str(run_id))))
     with transaction(engine) as cursor:
         found = statement("past_runs").execute(cursor, parameters).fetchall()
     rows = _with_archive(engine, Kind.RUN, found, scope, wanted, _archived_run) if archived else found
@@ -174,8 +174,8 @@ class _Scope:
     def times(self, column: str) -> list[pc.Expression]:
         """The column lies in the time that is asked for."""
         return [
-            pc.field(column) >= pa.scalar(self.since, _TIME),
-            pc.field(column) < pa.scalar(self.until, _TIME),
+            pc.field(column) >= pa.scalar(self.since, TIME),
+            pc.field(column) < pa.scalar(self.until, TIME),
         ]
 
 

@@ -16,6 +16,7 @@ from psycopg.types.string import TextLoader
 from catalog.sql import statement
 
 POSTGRES = b"postgres"  # in a field's metadata: the type that its column has in PostgreSQL
+TIME = pa.timestamp("us", tz="UTC")
 _AT_ONCE = 5_000
 _TYPES = {
     "text": pa.string(),
@@ -27,7 +28,7 @@ _TYPES = {
     "float4": pa.float64(),
     "float8": pa.float64(),
     "date": pa.date32(),
-    "timestamptz": pa.timestamp("us", tz="UTC"),
+    "timestamptz": TIME,
     "_text": pa.list_(pa.string()),
 }
 

@@ -255,13 +255,13 @@ def comparable(engine: Engine) -> dict[Kind, Counter[str]]:
 
 
 def totals(engine: Engine) -> list[tuple[object, ...]]:
-    """The daily sums, without the longest, which a run that was withdrawn may have left."""
+    """The daily sums."""
     with engine.connect() as connection:
         return sorted(
             tuple(row)
             for row in connection.execute(
-                sa.text("SELECT process_key, day, state, runs, attempts, timed, seconds FROM catalog.run_daily "
-                        "JOIN catalog.process USING (process_id)")
+                sa.text("SELECT process_key, day, state, runs, attempts, timed, seconds, longest "
+                        "FROM catalog.run_daily JOIN catalog.process USING (process_id)")
             )
         )  # fmt: skip
 
@@ -287,6 +287,27 @@ def test_runs_said_of_late_are_up_to_date_in_the_archive(engine: Engine) -> None
     assert run.location is not None
     (report,) = queries.why(engine, run.run_id)
     assert [(each.number, each.state) for each in report.attempts] == [(1, "SUCCESS"), (2, "FAILED")]
+
+
+def test_the_longest_of_a_day_is_one_that_is_still_of_it(engine: Engine) -> None:
+    """And not one of which was heard late that it ended otherwise."""
+    long, short = nights("LOAD", 200, state=RunState.FAILED), nights("LOAD", 2)
+    ends = [said("LOAD", RunState.FAILED, OLD + minutes, run="other") for minutes in (60, 62)]
+    ingest(engine, [*long, *short, said("LOAD", RunState.RUNNING, OLD + 60, run="other"), ends[1]])
+    told(engine)
+    archive(engine)
+    ingest(engine, [said("LOAD", RunState.SUCCESS, OLD + 9, run="200", attempt=2)])
+    told(engine)
+
+    assert archive(engine).late == 1
+
+    with engine.connect() as connection:
+        longest = connection.execute(
+            sa.text(
+                "SELECT state, runs, longest FROM catalog.run_daily WHERE day < '2026-10-01' ORDER BY state"
+            )
+        )
+        assert [tuple(row) for row in longest] == [("FAILED", 1, 120.0), ("SUCCESS", 1, 540.0)]
 
 
 def test_a_run_whose_box_is_archived_stays_in_it(engine: Engine) -> None:
