@@ -47,6 +47,8 @@ FIELDS: Mapping[str, Kind] = {
     "options": Kind.METADATA,
     "statistics": Kind.STATISTICS,
     "columnMetrics": Kind.STATISTICS,
+    "dimensions": Kind.STATISTICS,  # the values by which a partition is told
+    "identifier": Kind.SAMPLE,  # the same as one text
     "sample": Kind.SAMPLE,
     "samples": Kind.SAMPLE,
     "preview": Kind.SAMPLE,
@@ -71,7 +73,9 @@ FIELDS: Mapping[str, Kind] = {
 FACET = "_schemaURL"  # by which one knows a facet
 OF_EVERY_FACET = frozenset({"_producer", FACET, "_deleted"})
 # Those whose names mean many things; `_kind` tells by what stands beside them.
-_NAMES = frozenset({*FIELDS, FACET, "modelled", "message", "reason", "description", "name", "value"})
+_NAMES = frozenset(
+    {*FIELDS, FACET, "modelled", "message", "reason", "description", "name", "namespace", "value", "task"}
+)
 _TEXTS = frozenset({"query", "sql", "source", "path", "sourceCode", "command", "errorMessage", "expression"})
 COLUMN = ("column", "column_name", "field")
 
@@ -138,10 +142,12 @@ def _beside(name: str, around: Mapping[str, Any]) -> Kind | None:
         return Kind.ERROR
     if name == "description" and "masking" in around:
         return Kind.SOURCE  # how a column is made
-    if name == "name" and (around.get("canonical") is False or "uri" in around):
-        return (
-            Kind.LOCATION
-        )  # what a dataset is called elsewhere: its path, or its table; or where it comes from
+    if name in ("namespace", "name") and around.get("canonical") is False:
+        return Kind.LOCATION  # what a dataset is called elsewhere: its path, or its table
+    if name == "name" and "uri" in around:
+        return Kind.LOCATION  # where it comes from
+    if name == "task" and "errorMessage" in around:
+        return Kind.SOURCE  # the query that could not be read
     if name == "value" and around.get("type") == "literal":
         return Kind.SAMPLE  # what the rows of a subset are compared with
     return None

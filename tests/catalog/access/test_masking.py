@@ -343,3 +343,36 @@ def test_a_facet_of_a_run_is_of_the_spec_by_its_name_and_version_and_not_by_its_
     }
     assert "ann@example.com" not in str(hidden)
     assert hidden["facets"]["processing_engine"]["content"]["name"] == "spark"
+
+
+def hidden_of(engine, document, about=None):
+    """The document as a consumer sees it."""
+    with acting_for(acting_of("default")):
+        return masked(engine, CONSUMER, document, about)
+
+
+def test_where_a_dataset_is_known_by_another_name_is_hidden_with_the_name(two):
+    names = [
+        {"namespace": "headrace://default", "name": "crm/people", "canonical": True, "kind": None},
+        {"namespace": "s3://hr-private", "name": "people", "canonical": False, "kind": "LOCATION"},
+    ]
+    hidden = hidden_of(two, {"names": names}, "crm/people")
+    assert hidden["names"] == [names[0], {**names[1], "namespace": MASK, "name": MASK}]
+
+
+def test_the_query_that_could_not_be_read_is_hidden(two):
+    error = {"task": "SELECT 'ann@example.com'", "errorMessage": "no", "taskNumber": 1}
+    hidden = hidden_of(two, {"errors": [error]}, "crm/people")
+    assert hidden["errors"] == [{"task": MASK, "errorMessage": MASK, "taskNumber": 1}]
+
+
+def test_partitions_by_a_sensitive_column_are_hidden(two):
+    partition = {
+        "identifier": "email=ann@example.com",
+        "dimensions": {"email": "ann@example.com", "day": "1"},
+    }
+    document = {"dataset": "crm/people", "partitions": [partition]}
+    assert hidden_of(two, document)["partitions"] == [
+        {"identifier": MASK, "dimensions": {"email": MASK, "day": "1"}}
+    ]
+    assert hidden_of(two, {**document, "dataset": "mart/delays"})["partitions"] == [partition]

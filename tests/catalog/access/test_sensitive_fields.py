@@ -123,13 +123,12 @@ def test_a_facet_that_nobody_has_modelled_is_hidden(two: Engine, modelled: bool 
     assert whole == document
 
 
-def _filled(schema: Json, schemas: Json, name: str = "", within: tuple[str, ...] = ()) -> Any:
+def _filled(schema: Json, schemas: Json, name: str = "", within: tuple[int, ...] = ()) -> Any:
     """A document of the schema in which each text is the marker, but those that say what it is about."""
     schema = _resolved(schema, schemas)
-    title = str(schema.get("title", ""))
-    if within.count(title) > 1:
+    if within.count(id(schema)) > 1:
         return None  # it is within itself
-    within = (*within, title) if "properties" in schema else within
+    within = (*within, id(schema)) if "properties" in schema else within
     for key in ("allOf", "anyOf", "oneOf"):
         if key in schema:
             options = [_filled(each, schemas, name, within) for each in schema[key]]
