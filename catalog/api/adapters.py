@@ -96,7 +96,11 @@ def openlineage_events(event: AdapterEvent) -> list[dict[str, Any]]:
     producer = event.producer or PRODUCER
     events = []
     if ends and event.run.startTime is not None:
-        events.append(_event("START", event.run.startTime, event, producer))
+        began = _event("START", event.run.startTime, event, producer)
+        # It is below the same run: who may report no others may report both or none.
+        parent = {name: facet for name, facet in event.run.facets.items() if name == "parent"}
+        began["run"]["facets"] = _facets(parent, producer)
+        events.append(began)
     told = _event(event.eventType, at, event, producer)
     told["run"]["facets"] = _facets(event.run.facets, producer)
     told["job"]["facets"] = _facets(event.job.facets, producer)

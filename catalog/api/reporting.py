@@ -83,7 +83,7 @@ class BatchAnswer(BaseModel):
 async def report_event(request: Request, caller: Reporter, historical: Historical = False) -> Taken:
     """A RunEvent, DatasetEvent or JobEvent; gzip too. One that is known changes nothing, and is answered the same."""
     event = await _read(request, decoded)
-    [outcome] = await _stored(request, caller, [event], historical)
+    [outcome] = await _stored(request, caller, [event], historical, as_one=True)
     return _taken(outcome)
 
 
@@ -132,20 +132,25 @@ async def report_run(
     request: Request, caller: Reporter, event: AdapterEvent, historical: Historical = False
 ) -> Taken:
     """The adapters' form of a run event: times within `run`, plain values for facets, no producer and no schemaURL."""
-    outcomes = await _stored(request, caller, openlineage_events(event), historical)
+    outcomes = await _stored(request, caller, openlineage_events(event), historical, as_one=True)
     refused = [each for each in outcomes if each.result is Result.REFUSED]
     return _taken(refused[0] if refused else outcomes[-1])
 
 
 async def _stored(
-    request: Request, caller: Caller, events: Sequence[object], historical: bool
+    request: Request, caller: Caller, events: Sequence[object], historical: bool, *, as_one: bool = False
 ) -> list[Outcome]:
-    """What became of each event, in order; what the caller may not report is refused and not stored."""
+    """What became of each event, in order; what the caller may not report is refused and not stored.
+
+    as_one: they were sent as one event. Raises Refused where the caller may not report any of them.
+    """
     coalescing: Coalescing = request.app.state.coalescing
     metrics: Metrics = request.app.state.metrics
     wrong = [each.reason if isinstance(each, Unreadable) else None for each in events]
     if not reports_everything(caller):
         forbidden = await run_in_threadpool(_forbidden, coalescing, caller, events)
+        if as_one and (reason := next(filter(None, forbidden), None)):
+            raise Refused(HTTPStatus.FORBIDDEN, reason)
         wrong = [one or other for one, other in zip(wrong, forbidden, strict=True)]
     allowed = [index for index, reason in enumerate(wrong) if reason is None]
     # Before it is their turn to be stored, while PostgreSQL is at others.
@@ -162,10 +167,7 @@ async def _stored(
 
 
 def _forbidden(coalescing: Coalescing, caller: Caller, events: Sequence[object]) -> list[str | None]:
-    reasons = refusals(coalescing.engine, caller, [report_of(event) for event in events])
-    if len(events) == 1 and reasons[0] is not None:
-        raise Refused(HTTPStatus.FORBIDDEN, reasons[0])
-    return reasons
+    return refusals(coalescing.engine, caller, [report_of(event) for event in events])
 
 
 def _taken(outcome: Outcome) -> Taken:

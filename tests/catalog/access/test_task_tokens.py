@@ -99,9 +99,28 @@ def test_a_token_that_is_stretched_is_refused_alone_and_in_batches(two: Engine, 
     run_id = uuid4()
     token = issue_task_token(two, run_id, ["mart/delays"], ["raw/flights"], by="test")
     assert post(url, token, wrong(run_id)).status_code == 403
+    alone = post(url, token, [wrong(run_id)], "/api/v1/lineage/batch")
+    assert (alone.status_code, alone.json()["summary"]["failed"]) == (200, 1), "it is told by index"
     batch = post(url, token, [wrong(run_id), event(run_id, "mart/delays")], "/api/v1/lineage/batch").json()
     assert [each["index"] for each in batch["failed_events"]] == [0]
     assert _stored(two) == [(run_id, f"task:{run_id}")]
+
+
+def test_a_run_reports_a_finished_child_as_an_adapter(two: Engine, url: str) -> None:
+    run_id, child = uuid4(), uuid4()
+    token = issue_task_token(two, run_id, ["mart/delays"], by="test")
+    times = {"startTime": "2026-11-28T12:00:00Z", "endTime": "2026-11-28T12:05:00Z"}
+    parent = {"run": {"runId": str(run_id)}, "job": {"namespace": "x", "name": "y"}}
+
+    def said(facets: dict[str, Any]) -> dict[str, Any]:
+        run = {"runId": str(child), **times, "facets": facets}
+        return {"eventType": "COMPLETE", "run": run, "job": {"namespace": "spark", "name": "app"}}
+
+    assert post(url, token, said({}), "/api/v1/run_event").status_code == 403
+    assert _stored(two) == []
+    answer = post(url, token, said({"parent": parent}), "/api/v1/run_event")
+    assert answer.status_code == 200, answer.text
+    assert _stored(two) == [(child, f"task:{run_id}")]
 
 
 def _renamed(name: str) -> dict[str, Any]:
