@@ -162,3 +162,26 @@ def test_the_nightly_job_does_both(instance: DagsterInstance) -> None:
     metadata = result.get_step_success_events()
     assert metadata
     assert prune(instance, BEFORE).events == 0
+
+
+@pytest.mark.parametrize(("days", "stays"), [(89, True), (91, False)])
+def test_the_nightly_job_prunes_after_90_days(instance: DagsterInstance, days: int, stays: bool) -> None:
+    with instance.event_log_storage.index_transaction() as connection:  # type: ignore[attr-defined]
+        connection.execute(
+            sa.text(
+                "UPDATE event_logs SET timestamp = now() AT TIME ZONE 'UTC' - make_interval(days => :days)"
+            ),
+            {"days": days},
+        )
+    old, failures = size(instance), answers(instance)["failures"]
+
+    assert catalog_retention.execute_in_process(instance=instance).success
+
+    with instance.event_log_storage.index_connection() as connection:  # type: ignore[attr-defined]
+        left = connection.scalar(
+            sa.text(
+                "SELECT count(*) FROM event_logs WHERE timestamp < now() AT TIME ZONE 'UTC' - interval '1 day'"
+            )
+        )
+    assert (left == old) is stays
+    assert answers(instance)["failures"] == failures
