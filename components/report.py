@@ -7,7 +7,7 @@ from typing import Any
 
 import dagster as dg
 
-from catalog.access.redaction import redacted
+from catalog.access.redaction import redacted, scrubbed
 from catalog.records import (
     Check,
     CheckResult,
@@ -41,11 +41,13 @@ def version_metadata(publication: Publication) -> dict[str, Any]:
         "generation": publication.generation,
         "catalog": dg.MetadataValue.md(f"`headrace show {version.dataset}`, `headrace why {version.run_id}`"),
         **({"replayed": True} if publication.replayed else {}),
-        **{
-            str(name): value
-            for name, value in version.metadata.items()
-            if isinstance(value, str | int | float | bool)
-        },
+        **scrubbed(
+            {
+                str(name): value
+                for name, value in version.metadata.items()
+                if isinstance(value, str | int | float | bool)
+            }
+        ),
     }
 
 

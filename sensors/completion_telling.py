@@ -10,6 +10,7 @@ import dagster as dg
 from dagster._core.definitions.data_version import DATA_VERSION_TAG
 from sqlalchemy import Engine
 
+from catalog.access.redaction import scrubbed
 from catalog.announcements import Announcement, to_tell, told
 from catalog.locks import alone
 from components.estate_keys import asset_key
@@ -92,7 +93,7 @@ def materialization(said: Announcement) -> dg.AssetMaterialization:
         asset_key=key,
         partition=partition,
         description=f"{words} This comes late: something newer was told before." if said.late else words,
-        metadata={name: value for name, value in about.items() if value is not None},
+        metadata={name: scrubbed(value) for name, value in about.items() if value is not None},
         tags={DATA_VERSION_TAG: version, COMPLETION_TAG: str(said.version_id or said.run_id)},
     )
 

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 import dagster as dg
 from dagster._core.definitions.data_version import DATA_VERSION_TAG
 
+from catalog.access.redaction import redacted
 from catalog.alerts.heartbeat import beat
 from catalog.database import connect
 from catalog.external_versions import REPORTED
@@ -102,7 +103,7 @@ def materialization(version: Version) -> dg.AssetMaterialization:
         description="A file landed.",
         metadata={
             rows: version.row_count,
-            "dagster/uri": version.location,
+            "dagster/uri": redacted(version.location),
             "version": version.tag,
             "bytes": version.byte_size,
             "checksum": version.checksum,

@@ -383,6 +383,18 @@ def test_a_run_that_several_report_is_told_once(engine, instance):
     assert tell_completions(engine, instance, WITHIN) == 1
 
 
+def test_dagster_is_told_no_password(engine, instance):
+    """Anybody who can open its pages reads them."""
+    place = output(location="https://etl:hunter2@files/raw?token=hunter2", row_count=3)
+    ingest(
+        engine, [said("LOAD", RunState.SUCCESS, 5, log_location="ftp://etl:hunter2@host/1", outputs=(place,))]
+    )
+    for each in to_tell(engine, 10):
+        metadata = str(materialization(each).metadata)
+        assert "hunter2" not in metadata
+        assert "://etl:***@" in metadata
+
+
 @pytest.mark.parametrize("died_after_telling", [True, False])
 def test_a_teller_that_died_is_made_up_for_once(engine, instance, died_after_telling):
     ingest(engine, [said("LOAD", RunState.SUCCESS, 5)])
