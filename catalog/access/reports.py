@@ -14,6 +14,8 @@ from sqlalchemy import Engine
 from catalog.access.callers import Caller, Capability, Permission, Scope
 from catalog.database import transaction
 from catalog.openlineage.asking import keys_of
+from catalog.openlineage.jobs import keys_of_jobs
+from catalog.openlineage.places import job as plain_job
 from catalog.openlineage.places import key_of, own_namespace, place
 from catalog.openlineage.values import Name
 from catalog.sql import statement
@@ -63,7 +65,9 @@ def refusals(engine: Engine, caller: Caller, reports: Sequence[Report]) -> list[
     keys = _keys(engine, caller, names)
     own = own_namespace(caller.organisation)
     jobs = frozenset[Name]().union(*map(_jobs, reports))
-    written = written_by(engine, caller, {key_of(job, own) for job in jobs})
+    processes = keys_of_jobs(engine, caller.organisation_id, own, jobs)
+    by_process = written_by(engine, caller, set(processes.values()))
+    written = {job: by_process.get(process, []) for job, process in processes.items()}
     if caller.capability is None:
         scope = caller.scope(Permission.REPORT)
         assert scope is not None  # noqa: S101 - `require` was asked before
@@ -139,7 +143,7 @@ def _keys(engine: Engine, caller: Caller, names: Iterable[Name]) -> dict[Name, _
 
 
 def _of_another_job(
-    caller: Caller, report: Report, scope: Scope, written: Mapping[str, Sequence[str]]
+    caller: Caller, report: Report, scope: Scope, written: Mapping[Name, Sequence[str]]
 ) -> str | None:
     """The catalog's own processes are called as the first dataset that they write; others are known by what they write.
 
@@ -148,9 +152,9 @@ def _of_another_job(
     """
     own = own_namespace(caller.organisation)
     for job in sorted(_jobs(report)):
-        if job.namespace == own and not scope.covers(job.name):
+        if job.namespace == own and not scope.covers(plain_job(job).name):
             return f"the job {job.name} is one of the catalog's own, and not this token's"
-        if foreign := foreign_output(scope, written.get(key_of(job, own), ())):
+        if foreign := foreign_output(scope, written[job]):
             return f"the job {job} writes {foreign} and nothing that this token may report"
     return None
 

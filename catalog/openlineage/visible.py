@@ -11,7 +11,7 @@ from sqlalchemy import Engine
 from catalog.acting import is_narrow
 from catalog.database import transaction
 from catalog.identity import organisation, organisation_id
-from catalog.openlineage.places import key_of, own_namespace
+from catalog.openlineage.places import own_namespace
 from catalog.openlineage.values import Name
 
 if TYPE_CHECKING:
@@ -35,10 +35,11 @@ def seen(engine: Engine, facets: Mapping[str, FacetRow]) -> dict[str, FacetRow]:
 
 def _hidden(engine: Engine, named: set[_Named]) -> set[_Named]:
     from catalog.openlineage.asking import keys_of  # which asks for what is seen of its answers
+    from catalog.openlineage.jobs import keys_of_jobs
 
     datasets = keys_of(engine, organisation_id(), [name for kind, name in named if kind == "DATASET"])
     own = own_namespace(organisation())
-    jobs = {name: key_of(name, own) for kind, name in named if kind == "JOB"}
+    jobs = keys_of_jobs(engine, organisation_id(), own, [name for kind, name in named if kind == "JOB"])
     with transaction(engine) as cursor:
         rows = cursor.execute(_PROCESSES, [organisation_id(), list(jobs.values())]).fetchall()
     known = {row["process_key"] for row in rows}

@@ -218,6 +218,24 @@ def test_nobody_tells_of_a_job_that_writes_nothing_of_his(two):
     assert why(two, by, event(run_id, job=job)) == [refused]
 
 
+@pytest.mark.parametrize(
+    ("namespace", "name"),
+    [("AUTOSYS", "PEOPLE"), ("AUTOSYS", "NIGHT_BOX/PEOPLE"), ("AUTOSYS", "PEOPLE.20261128T041500Z-1a2b3c4d")],
+)
+def test_a_job_is_known_by_each_of_its_names(two, namespace, name):
+    with transaction(two) as cursor:
+        cursor.execute(
+            "UPDATE catalog.process SET process_key = 'AUTOSYS/PEOPLE', technology = 'AUTOSYS', "
+            "external_name = 'PEOPLE', standing = 'UNSCANNED' "
+            "WHERE process_key = 'crm/people' AND organisation_id = %s",
+            [organisation_id()],
+        )
+    said = event(uuid4(), job={"namespace": namespace, "name": name})
+    refused = f"the job {namespace}#{name} writes crm/people and nothing that this token may report"
+    assert why(two, service(Permission.REPORT, domain="mart"), said) == [refused]
+    assert why(two, service(Permission.REPORT, domain="crm"), said) == [None]
+
+
 @pytest.fixture
 def task(two):
     run_id = uuid4()
