@@ -14,8 +14,8 @@ from catalog.pins import choose
 from catalog.published import fingerprints
 from components.fingerprint import fingerprint
 from components.partitions import NoUpstreamPartition, upstream_keys
+from components.pinning import input_request
 from components.plan import ProcessPlan
-from components.run import input_request
 
 PartitionKey = str | None
 

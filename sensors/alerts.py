@@ -17,6 +17,7 @@ from catalog.alerts.rules import AlertRules
 from catalog.alerts.sending import Sent, send_due
 from catalog.database import connect
 from components.alert_rules import FILE, WrongRules, alert_rules
+from sensors.nouns import noun
 from settings import PROJECT_ROOT
 
 TIME_FOR_SENDING = timedelta(seconds=30)  # Dagster cuts a tick at 60 s
@@ -58,17 +59,22 @@ class Look:
         if self.busy:
             return "Another process sends alerts."
         told = self.decided
-        said = [f"{self.messages} messages sent."] if self.messages else []
+        said = []
         if told.happenings:
-            said.insert(
-                0, f"{told.happenings} happenings: {told.opened} alerts opened, {told.closed} closed."
-            )
+            opened = f"{told.opened} {noun(told.opened, 'alert')} opened, {told.closed} closed."
+            said.append(f"{told.happenings} {noun(told.happenings, 'happening')}: {opened}")
+        if self.messages:
+            said.append(f"{self.messages} {noun(self.messages, 'message')} sent.")
         if self.failed:
-            said.append(f"{len(self.failed)} destinations did not take theirs; see the log.")
+            count = len(self.failed)
+            said.append(f"{count} {noun(count, 'destination')} did not take theirs; see the log.")
         if self.held:
-            said.append(f"{self.held} messages wait for what their destination may get.")
+            said.append(
+                f"Held back for what their destination may get: {self.held} {noun(self.held, 'message')}."
+            )
         if told.unheard:
-            said.append(f"{len(told.unheard)} alerts reach nobody by {FILE}; see the log.")
+            count = len(told.unheard)
+            said.append(f"Reaching nobody by {FILE}: {count} {noun(count, 'alert')}; see the log.")
         return " ".join(said) or "Nothing has happened that anybody has to be told of."
 
 

@@ -67,14 +67,14 @@ def test_alerts_that_nobody_is_told_of_are_said(tick: Tick, engine: Engine, root
     (root / "alerts.yaml").write_text("")
     breaches(engine, 1)
     assert tick() == (
-        "1 happenings: 1 alerts opened, 0 closed. 1 alerts reach nobody by alerts.yaml; see the log."
+        "1 happening: 1 alert opened, 0 closed. Reaching nobody by alerts.yaml: 1 alert; see the log."
     )
 
 
 def test_a_destination_that_is_away_is_said(tick: Tick, engine: Engine, http: Receiver) -> None:
     http.refuses = True
     breaches(engine, 1)
-    assert "1 destinations did not take theirs; see the log." in tick()
+    assert "1 destination did not take theirs; see the log." in tick()
 
 
 def test_the_sign_of_life_goes_out_once_a_minute_and_only_if_all_live(
@@ -103,7 +103,7 @@ def test_with_wrong_rules_the_right_ones_before_go_on_and_no_sign_of_life_is_giv
     before = standing(engine, datetime.now(UTC))
     (root / "alerts.yaml").write_text("destinations: nonsense")
     breaches(engine, 1)
-    assert tick().startswith("alerts.yaml is wrong, and the rules before it go on; see the log. 1 happenings")
+    assert tick().startswith("alerts.yaml is wrong, and the rules before it go on; see the log. 1 happening:")
     assert len([each for each in http.received if each.to == "/alerts"]) == 1
     assert standing(engine, datetime.now(UTC)).sensors == before.sensors
 

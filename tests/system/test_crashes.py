@@ -40,15 +40,15 @@ DECLARATION = (
 
 BOUNDARIES = [
     "before:attempt",
-    "before:_pin",
+    "before:pin",
     "before:_transform",
-    "before:_write",
+    "before:write",
     "before:publish",
     "after:publish",
     "before:tell",
     "after:tell",
 ]
-JVM_NEEDED = ["jvm:_write"]
+JVM_NEEDED = ["jvm:write"]
 JVM_NOT_NEEDED = ["jvm:_transform", "jvm:publish", "jvm:tell"]  # a transform begins with a JVM that lives
 RANDOM = [f"at random, {number}" for number in range(4)]
 
