@@ -38,6 +38,9 @@ INSERT INTO catalog.task_token (
     token_id, organisation_id, run_id, outputs, inputs, secret_digest, issued_by, expires_at
 ) VALUES (%s, %s, %s, %s, %s, %s, %s, %s)
 """
+_HAS_SUCCEEDED = """
+SELECT FROM catalog.process_run WHERE run_id = %s AND organisation_id = %s AND status = 'SUCCESS'
+"""
 _FORGET_TASKS = """
 DELETE FROM catalog.task_token WHERE token_id IN (
     SELECT token_id FROM catalog.task_token WHERE expires_at < now() - interval '1 day' LIMIT 100 FOR UPDATE SKIP LOCKED
@@ -171,13 +174,15 @@ def issue_task_token(
     """A token with which the run may report itself and its child runs, as writing these datasets, and see these alone.
 
     It ends with its lifetime, or TASK_GRACE after the end of the run, whichever comes first. Raises AccessRefused for a
-    lifetime longer than LONGEST_TASK.
+    lifetime longer than LONGEST_TASK, and for a run that has succeeded; one that failed may be tried again.
     """
     if not timedelta() < lifetime <= LONGEST_TASK:
         raise AccessRefused(f"a task token lasts {LONGEST_TASK.total_seconds() / 3600:.0f} hours at most")
     token, presented = _new(TASK)
     with transaction(engine) as cursor:
         require_organisation(cursor, None)
+        if cursor.execute(_HAS_SUCCEEDED, [run_id, organisation_id()]).fetchone() is not None:
+            raise AccessRefused(f"run {run_id} has succeeded, and has nothing more to report")
         cursor.execute(_FORGET_TASKS)
         cursor.execute(
             _ISSUE_TASK,

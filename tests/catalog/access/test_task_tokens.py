@@ -15,6 +15,7 @@ from openlineage.client.transport.http import ApiKeyTokenProvider, HttpConfig, H
 from sqlalchemy import Engine
 
 from catalog.access.callers import Permission
+from catalog.access.errors import AccessRefused
 from catalog.access.grants import add_organisation
 from catalog.access.tokens import issue_service_token, issue_task_token, renew_task_token
 from catalog.acting import acting_for
@@ -149,6 +150,17 @@ def test_a_token_that_is_replayed_after_its_run_or_its_time_is_refused(two: Engi
             == 401
         )
         assert not renew_task_token(two, ended)
+
+
+def test_a_run_that_has_succeeded_gets_no_token_and_one_that_failed_does(two: Engine) -> None:
+    done, failed = uuid4(), uuid4()
+    with attempt(two, run_id=done, process_key="mart/delays"):
+        pass
+    with pytest.raises(ArithmeticError), attempt(two, run_id=failed, process_key="mart/delays"):
+        raise ArithmeticError
+    with pytest.raises(AccessRefused, match=f"run {done} has succeeded"):
+        issue_task_token(two, done, ["mart/delays"], by="test")
+    assert issue_task_token(two, failed, ["mart/delays"], by="test")
 
 
 def test_a_token_opens_nothing_else(two: Engine, url: str) -> None:
