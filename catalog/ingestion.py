@@ -147,22 +147,20 @@ def lock(cursor: Cursor[Any]) -> None:
 
 def run_ids(engine: Engine, events: Sequence[RunEvent]) -> list[UUID | None]:
     """The run that each event is of once it is ingested; None for what is said of a dataset alone."""
-    names = {(str(event.technology), event.instance, event.process) for event in events if event.process}
-    own = _own_instances(engine, names)
+    own = _own_instances(engine, {_name(event) for event in events if event.process})
     return [
         external_run_id(name[0], own[name], name[2], event.run or event.key) if event.process else None
         for event in events
-        for name in [(str(event.technology), event.instance, event.process)]
+        for name in [_name(event)]
     ]
 
 
 def process_keys(engine: Engine, events: Sequence[RunEvent]) -> list[str | None]:
     """The process that each event is of; None for one that is not known, and for what is said of a dataset alone."""
-    names = {(str(event.technology), event.instance, event.process) for event in events if event.process}
+    names = {_name(event) for event in events if event.process}
     with transaction(engine) as cursor:
-        found = _find_processes(cursor, names, make=False)
-    keys = {name: str(row["process_key"]) for name, row in found.items()}
-    return [keys.get((str(event.technology), event.instance, event.process)) for event in events]
+        found = find_processes(cursor, organisation_id(), names, make=False)
+    return [found[name]["process_key"] if (name := _name(event)) in found else None for event in events]
 
 
 def run_id_of(engine: Engine, technology: Technology, instance: str, process: str, run: str) -> UUID:
@@ -171,11 +169,42 @@ def run_id_of(engine: Engine, technology: Technology, instance: str, process: st
     return external_run_id(name[0], _own_instances(engine, {name})[name], process, run)
 
 
+def _name(event: RunEvent) -> Name:
+    return str(event.technology), event.instance, event.process
+
+
 def _own_instances(engine: Engine, names: set[Name]) -> dict[Name, str]:
     """The scheduler that the catalog knows each process under."""
     with transaction(engine) as cursor:
-        found = _find_processes(cursor, names, make=False)
+        found = find_processes(cursor, organisation_id(), names, make=False)
     return {name: found[name]["own_instance"] if name in found else name[1] for name in names}
+
+
+def find_processes(
+    cursor: Cursor[Any], organisation: UUID, names: Iterable[Name], *, make: bool
+) -> dict[Name, dict[str, Any]]:
+    """The processes that schedulers and others know by these names; unknown ones are made, or left out."""
+    wanted = [
+        {
+            "technology": name[0],
+            "instance": name[1],
+            "external_name": name[2],
+            "short_key": key.short,
+            "whole_key": key.whole,
+        }
+        for name in sorted(set(names))
+        for key in (ExternalKey.of(name[0], name[2], name[1]),)
+    ]
+    if not wanted:
+        return {}
+    parameters = {"organisation": organisation, "processes": jsonb(wanted), "make": False}
+    found = statement("ingest_processes").execute(cursor, parameters).fetchall()
+    if make and len(found) < len(wanted):
+        # A report, a scan or a declaration may be about to make the very same; all lock these in this order.
+        lock(cursor)
+        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [REGISTRATION_LOCK])
+        found = statement("ingest_processes").execute(cursor, {**parameters, "make": True}).fetchall()
+    return {(row["technology"], row["instance"], row["external_name"]): row for row in found}
 
 
 def derive_again(cursor: Cursor[Any], run_ids: set[UUID]) -> int:
@@ -204,15 +233,16 @@ def _not_measured(news: Iterable[Mapping[str, Any]]) -> Iterator[str]:
 
 def _processes(cursor: Cursor[Any], events: Iterable[RunEvent]) -> tuple[Named, tuple[str, ...]]:
     """The processes that the events name, and their boxes; the keys of those that were never heard of."""
-    wanted = {(str(event.technology), event.instance, event.process) for event in events if event.process}
+    wanted = {_name(event) for event in events if event.process}
     wanted |= {(str(e.technology), e.instance, e.box) for e in events if e.process and e.box}
-    found = _find_processes(cursor, wanted)
+    found = find_processes(cursor, organisation_id(), wanted, make=True)
     boxes = {
         name: (row["technology"], row["own_instance"], row["box"])
         for name, row in found.items()
         if row["box"]
     }
-    found |= _find_processes(cursor, set(boxes.values()) - found.keys())
+    others = set(boxes.values()) - found.keys()
+    found |= find_processes(cursor, organisation_id(), others, make=True)
     named = Named(
         ids={name: row["process_id"] for name, row in found.items()},
         keys={name: row["process_key"] for name, row in found.items()},
@@ -220,31 +250,6 @@ def _processes(cursor: Cursor[Any], events: Iterable[RunEvent]) -> tuple[Named, 
         boxes={name: found[box]["process_id"] for name, box in boxes.items()},
     )
     return named, tuple(sorted(row["process_key"] for row in found.values() if row["made"]))
-
-
-def _find_processes(
-    cursor: Cursor[Any], names: Iterable[Name], *, make: bool = True
-) -> dict[Name, dict[str, Any]]:
-    wanted = [
-        {
-            "technology": name[0],
-            "instance": name[1],
-            "external_name": name[2],
-            "short_key": key.short,
-            "whole_key": key.whole,
-        }
-        for name in sorted(names)
-        for key in (ExternalKey.of(name[0], name[2], name[1]),)
-    ]
-    if not wanted:
-        return {}
-    parameters = {"organisation": organisation_id(), "processes": jsonb(wanted), "make": False}
-    found = statement("ingest_processes").execute(cursor, parameters).fetchall()
-    if make and len(found) < len(wanted):
-        # A scan or a declaration may be about to register the very same.
-        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [REGISTRATION_LOCK])
-        found = statement("ingest_processes").execute(cursor, {**parameters, "make": True}).fetchall()
-    return {(row["technology"], row["instance"], row["external_name"]): row for row in found}
 
 
 def _runs(cursor: Cursor[Any], run_ids: set[UUID], fresh: set[str]) -> int:

@@ -5,7 +5,7 @@ runs, versions and lineage up to date (`read_events`, then `store`); `rebuild` m
 Datasets are found by every name that anybody has for them (`identity`), and what was said of them by `asking`.
 """
 
-from catalog.openlineage.ingesting import Read, ingest, read_events, store
+from catalog.openlineage.ingesting import ingest, read_events, store
 from catalog.openlineage.limits import InvalidEvent
 from catalog.openlineage.reading import parse
 from catalog.openlineage.rebuilding import rebuild
@@ -26,7 +26,6 @@ __all__ = [
     "JobEvent",
     "Name",
     "Outcome",
-    "Read",
     "Result",
     "RunEvent",
     "ingest",

@@ -107,7 +107,7 @@ def store(engine: Engine, organisation_id: UUID, events: Sequence[AnyEvent]) -> 
     with signing():
         for begin in range(0, len(events), AT_ONCE):
             outcomes += _store_all(engine, organisation_id, numbered[begin : begin + AT_ONCE])
-    return sorted(outcomes, key=lambda outcome: outcome.index)
+    return outcomes
 
 
 def owner_of(cursor: Cursor[Any], organisation_id: UUID) -> Owner:

@@ -10,16 +10,14 @@ from psycopg import Cursor
 from sqlalchemy import Engine
 
 from catalog.database import transaction
-from catalog.ingestion import lock as lock_reports
+from catalog.external_events import Name as Place
+from catalog.ingestion import find_processes
 from catalog.openlineage.places import job, job_id, key_of
 from catalog.openlineage.values import Name
 from catalog.payload import jsonb
 from catalog.records import Technology
-from catalog.registry import REGISTRATION_LOCK
-from catalog.scans import ExternalKey
 from catalog.sql import statement
 
-_Place = tuple[str, str, str]  # of a process of a scheduler: technology, instance and name
 _SCHEDULED = {str(each) for each in Technology} - {Technology.SPARK, Technology.EXTERNAL}
 
 
@@ -32,8 +30,8 @@ def resolve(cursor: Cursor[Any], organisation: UUID, own: str, jobs: Iterable[Na
     plain = {name: job(name) for name in jobs}
     wanted = sorted(set(plain.values()))
     scheduled = {name: place for name in wanted if (place := _scheduled(name)) is not None}
-    found = _resolve_scheduled(cursor, organisation, scheduled.values()) if scheduled else {}
-    known = {name: found[place] for name, place in scheduled.items()}
+    found = find_processes(cursor, organisation, scheduled.values(), make=True)
+    known = {name: found[place]["process_id"] for name, place in scheduled.items()}
     rows = [
         {
             "ordinal": ordinal,
@@ -57,50 +55,18 @@ def keys_of_jobs(engine: Engine, organisation: UUID, own: str, jobs: Iterable[Na
     """The key of the process that each job is, by whichever of its names; of one that nobody knows that of the name."""
     plain = {name: job(name) for name in jobs}
     scheduled = {name: place for name in plain.values() if (place := _scheduled(name)) is not None}
-    rows = []
+    found = {}
     if scheduled:
         with transaction(engine) as cursor:
-            parameters = _looked_for(organisation, scheduled.values())
-            rows = statement("ingest_processes").execute(cursor, parameters).fetchall()
-    found = {(row["technology"], row["instance"], row["external_name"]): row["process_key"] for row in rows}
-    known = {name: found[place] for name, place in scheduled.items() if place in found}
+            found = find_processes(cursor, organisation, scheduled.values(), make=False)
+    known = {name: found[place]["process_key"] for name, place in scheduled.items() if place in found}
     return {name: known.get(each) or key_of(each, own) for name, each in plain.items()}
 
 
-def _scheduled(name: Name) -> _Place | None:
+def _scheduled(name: Name) -> Place | None:
     """Technology, instance and name of a process of a scheduler; None for another job."""
     technology, _, instance = name.namespace.partition("/")
     if technology not in _SCHEDULED or "/" in instance:
         return None
     process = name.name.rpartition("/")[2] if technology == Technology.AUTOSYS else name.name
     return (technology, instance, process) if process else None
-
-
-def _resolve_scheduled(
-    cursor: Cursor[Any], organisation: UUID, places: Iterable[_Place]
-) -> dict[_Place, UUID]:
-    wanted = set(places)
-    parameters = _looked_for(organisation, wanted)
-    found = statement("ingest_processes").execute(cursor, parameters).fetchall()
-    if len(found) < len(wanted):
-        # A report, a scan or a declaration may be about to make the very same; reports lock these in this order.
-        lock_reports(cursor)
-        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [REGISTRATION_LOCK])
-        found = statement("ingest_processes").execute(cursor, {**parameters, "make": True}).fetchall()
-    return {(row["technology"], row["instance"], row["external_name"]): row["process_id"] for row in found}
-
-
-def _looked_for(organisation: UUID, places: Iterable[_Place]) -> dict[str, Any]:
-    """The parameters by which processes of schedulers are looked for, and none is made."""
-    wanted = [
-        {
-            "technology": technology,
-            "instance": instance,
-            "external_name": name,
-            "short_key": key.short,
-            "whole_key": key.whole,
-        }
-        for technology, instance, name in sorted(set(places))
-        for key in (ExternalKey.of(technology, name, instance),)
-    ]
-    return {"organisation": organisation, "processes": jsonb(wanted), "make": False}

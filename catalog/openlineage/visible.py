@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Engine
 
 from catalog.acting import is_narrow
-from catalog.database import transaction
 from catalog.identity import organisation, organisation_id
+from catalog.openlineage.jobs import keys_of_jobs
 from catalog.openlineage.places import own_namespace
 from catalog.openlineage.values import Name
+from catalog.seen import seen_processes
 
 if TYPE_CHECKING:
     from catalog.openlineage.asking import FacetRow
 
 _TELLING = ("columnLineage", "lineage")  # those of datasets and jobs that name others
-_PROCESSES = "SELECT process_key FROM catalog.process WHERE organisation_id = %s AND process_key = ANY (%s)"
 
 _Named = tuple[str, Name]  # DATASET or JOB
 
@@ -35,14 +35,11 @@ def seen(engine: Engine, facets: Mapping[str, FacetRow]) -> dict[str, FacetRow]:
 
 def _hidden(engine: Engine, named: set[_Named]) -> set[_Named]:
     from catalog.openlineage.asking import keys_of  # which asks for what is seen of its answers
-    from catalog.openlineage.jobs import keys_of_jobs
 
     datasets = keys_of(engine, organisation_id(), [name for kind, name in named if kind == "DATASET"])
     own = own_namespace(organisation())
     jobs = keys_of_jobs(engine, organisation_id(), own, [name for kind, name in named if kind == "JOB"])
-    with transaction(engine) as cursor:
-        rows = cursor.execute(_PROCESSES, [organisation_id(), list(jobs.values())]).fetchall()
-    known = {row["process_key"] for row in rows}
+    known = seen_processes(engine, jobs.values())
     return {("DATASET", name) for name, key in datasets.items() if key is None} | {
         ("JOB", name) for name, key in jobs.items() if key not in known
     }

@@ -13,12 +13,10 @@ from sqlalchemy import Engine
 
 from catalog.acting import is_narrow, signing
 from catalog.database import transaction
-from catalog.identity import organisation_id
 from catalog.retention.files import Archive
 from catalog.retention.registry import EVER, KeptFile, Kind, kept
+from catalog.seen import seen_processes
 from settings import settings
-
-_SEEN = "SELECT process_key FROM catalog.process WHERE organisation_id = %s AND process_key = ANY (%s)"
 
 
 def files(engine: Engine, kind: Kind, since: datetime = EVER[0], until: datetime = EVER[1]) -> list[KeptFile]:
@@ -37,10 +35,8 @@ def seen(engine: Engine, rows: pa.Table) -> pa.Table:
     """Of runs in a file those that the caller would see in the tables: of processes that he sees there."""
     if not is_narrow():
         return rows
-    keys = pc.unique(rows["process_key"]).to_pylist()
-    with transaction(engine) as cursor:
-        visible = [row["process_key"] for row in cursor.execute(_SEEN, [organisation_id(), keys])]
-    return rows.filter(pc.is_in(rows["process_key"], pa.array(visible, pa.string())))
+    visible = seen_processes(engine, pc.unique(rows["process_key"]).to_pylist())
+    return rows.filter(pc.is_in(rows["process_key"], pa.array(sorted(visible), pa.string())))
 
 
 def archived_run(engine: Engine, run_id: UUID, started_at: datetime) -> dict[str, Any] | None:
