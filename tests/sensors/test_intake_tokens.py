@@ -164,7 +164,9 @@ def test_a_wrapped_command_reports_and_inherits_its_token(
         "HEADRACE_TIMEOUT": "20",
     }
     environment.pop("AUTO_JOB_NAME", None)
-    words = [str(tmp_path / "headrace-run"), f"run={run}", "--", "env"]
+    # The start is reported beside the command, and left out of what ends before it could be: this one takes a second.
+    command = ["process=env", f"run={run}", "--", "sh", "-c", "sleep 1; env"]
+    words = [str(tmp_path / "headrace-run"), *command]
     done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=60, check=True)
     assert f"HEADRACE_TOKEN={token}" in done.stdout
     assert {each["state"] for each in events(engine)} == {"RUNNING", "SUCCESS"}
