@@ -14,7 +14,7 @@ help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
 
 demo: install ## Install, load the demo data, materialize it and show the result
-	@$(BIN)/headrace demo
+	@$(BIN)/python -m jobs.demo
 
 up: install ## Serve Dagster's UI and daemon until Ctrl-C
 	@$(BIN)/headrace up
@@ -26,27 +26,27 @@ clean: ## Stop everything; delete the state folder and the virtual environment
 	@if [ -x $(BIN)/headrace ]; then $(BIN)/headrace clean; fi
 	@rm -rf $(VENV) *.egg-info build .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 
-test: install browser lint ## Lint, types, doors between rooms, and every test
+test: install browser lint ## Lint, types, import layers, and every test
 	@$(PYTEST)
 
 test-fast: install ## The tests that take no cluster, no killing and no browser
 	@$(PYTEST) -m "not slow"
 
-lint: install ## Style, formatting, types, and doors between rooms
+lint: install ## Style, formatting, types, and import layers
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 
 docs: install ## Write docs/cli.md from the commands, and the API's client from its document
-	@$(BIN)/python -m cli.reference
-	@$(BIN)/python -m catalog.api.client_writing
+	@$(BIN)/python -m headrace.cli.reference
+	@$(BIN)/python -m headrace.service.client_generator
 
 bench: install ## Measure every claim about performance again
 	@$(BIN)/python -m benchmarks
 
 neo4j: ## Bring a Neo4j for the tests of the graph's copy (Maven)
-	@mvn -q -B -f tests/catalog/model/neo4j/pom.xml dependency:copy-dependencies -DoutputDirectory=$(CURDIR)/$(VENV)/neo4j
+	@mvn -q -B -f tests/platform/exports/neo4j/pom.xml dependency:copy-dependencies -DoutputDirectory=$(CURDIR)/$(VENV)/neo4j
 
 lock: install ## Resolve pyproject.toml anew into requirements.lock
 	@$(BIN)/uv pip compile pyproject.toml --group dev --universal --generate-hashes --upgrade --quiet \
@@ -67,7 +67,7 @@ install: preflight
 		cp requirements.lock $(VENV)/installed.lock; }
 
 preflight:
-	@$(find_python); "$$python" -I cli/preflight.py
+	@$(find_python); "$$python" -I headrace/local/preflight.py
 
 # The lock is complete: with --no-deps pip takes it as it is and resolves nothing.
 pip = $(BIN)/python -m pip --disable-pip-version-check --quiet install --no-deps

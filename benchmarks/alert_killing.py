@@ -16,12 +16,12 @@ from uuid import uuid4
 from psycopg import Cursor
 from sqlalchemy import Engine
 
-from catalog.alerts.records import Parcel
-from catalog.alerts.rules import AlertRules, Destination, Limit, Route, Step
-from catalog.database import transaction
-from catalog.identity import organisation, organisation_id
-from catalog.sla.happenings import Happening, Kind, Subject, SubjectType, Urgency, record
-from settings import PROJECT_ROOT
+from headrace.alerts.records import Parcel
+from headrace.alerts.rules import AlertRules, Destination, Limit, Route, Step
+from headrace.database.connection import transaction
+from headrace.database.ids import organisation, organisation_id
+from headrace.slas.events import Happening, Kind, Subject, SubjectType, Urgency, record
+from tests.paths import REPOSITORY
 
 FAST = 200  # how much faster than the world's the clock of the processes goes, so that pauses between tries are short
 _STEPS = 6  # that a process takes at most before it is to die
@@ -60,7 +60,7 @@ def alert_and_be_killed(http_port: int, mail_port: int, kills: int, seconds: flo
     """
     arguments = [str(http_port), str(mail_port), str(kills), str(seconds), str(seed)]
     command = [sys.executable, "-m", "benchmarks.alert_killing", *arguments]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, cwd=PROJECT_ROOT, check=True)
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, cwd=REPOSITORY, check=True)
     return int(json.loads(done.stdout.splitlines()[-1])["killed"])
 
 
@@ -105,9 +105,9 @@ def _kill(http_port: int, mail_port: int, kills: int, seconds: float, seed: int)
 
 def _alert(rules: AlertRules, began: float, says: int) -> None:
     """Decide and send; a byte for each step: something was decided, a message is about to be sent, it was taken."""
-    from catalog.alerts import outbox, sending
-    from catalog.alerts.heartbeat import standing
-    from catalog.database import connect
+    from headrace.alerts import outbox, sending
+    from headrace.alerts.heartbeat import standing
+    from headrace.database.connection import connect
 
     def now() -> datetime:
         return datetime.fromtimestamp(began + (time.time() - began) * FAST, UTC)

@@ -27,10 +27,10 @@ from sqlalchemy import Engine
 
 from benchmarks import alert_killing
 from benchmarks.receivers import Receiver, http_receiver, mail_receiver
-from catalog import database
-from catalog.alerts.outbox import AT_ONCE, decide_next
-from catalog.alerts.sending import send_due
-from settings import settings
+from headrace.alerts.outbox import AT_ONCE, decide_next
+from headrace.alerts.sending import send_due
+from headrace.database import connection as database
+from headrace.settings import settings
 
 RULES = """
 destinations:
@@ -71,7 +71,7 @@ def _catalog(folder: Path) -> Iterator[Engine]:
     os.environ |= {"HEADRACE_HOME": str(folder / "home")}
     os.environ.pop("HEADRACE_DATABASE_URL", None)
     settings.cache_clear()
-    from catalog import embedded
+    from headrace.database import embedded
 
     engine = database.connect()
     try:
@@ -83,7 +83,7 @@ def _catalog(folder: Path) -> Iterator[Engine]:
 
 def _latency(engine: Engine, root: Path, http: Receiver, mail: Receiver, count: int) -> dict[str, float]:
     """Seconds from the commit of a breach to its arrival at both receivers, breaches coming at random."""
-    from sensors.alerts import DAEMON_LOOP, alerts_sensor
+    from headrace.orchestration.sensors.alerts import DAEMON_LOOP, alerts_sensor
 
     (root / "alerts.yaml").write_text(RULES.format(http=http.port, mail=mail.port))
     sensor, stopped, chance = alerts_sensor(root), threading.Event(), random.Random(1)

@@ -38,7 +38,7 @@ SELECT date_add(:first, CAST(id DIV 1000 AS INT)) AS day, id, id % 97 AS shop, r
 FROM range(:days * 1000)
 """
 DECLARATION = """
-type: components.Dataset
+type: headrace.Dataset
 attributes:
   key: bench/sales
   sql: >-
@@ -106,8 +106,8 @@ def _cases() -> Iterator[dict[str, Case]]:
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
         os.environ["HEADRACE_HOME"] = str(home / "state")
-        from catalog import embedded
-        from cli.environment import environment
+        from headrace.database import embedded
+        from headrace.local.environment import environment
 
         os.environ.update(environment())
         logging.getLogger("dagster").setLevel(logging.CRITICAL)
@@ -123,12 +123,12 @@ def _cases() -> Iterator[dict[str, Case]]:
 def _three_ways(home: Path, instance: dg.DagsterInstance) -> dict[str, Case]:
     import dagster as dg
 
-    from catalog.database import connect
-    from catalog.registry import register
-    from components.loading import load, records
-    from components.plan import ProcessPlan
-    from jobs.materialization import PlannedRun, execute
-    from resources.spark import SparkResource
+    from headrace.catalog.registry import register
+    from headrace.database.connection import connect
+    from headrace.declarations.loading.project import load, records
+    from headrace.execution.plan import ProcessPlan
+    from headrace.orchestration.materialization import PlannedRun, execute
+    from headrace.spark.session import SparkResource
 
     spark = SparkResource()
     keys = [(START + timedelta(days=day)).isoformat() for day in range(365)]

@@ -14,7 +14,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from resources.column_lineage import lineage_of
+from headrace.spark.column_lineage import lineage_of
 
 SIZES = ((10, 1), (100, 5), (500, 25), (1000, 50), (2000, 50))  # columns, joins
 MILLISECONDS, MEGABYTES = 500, 100  # of a plan of 1,000 columns and 50 joins

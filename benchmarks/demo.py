@@ -16,7 +16,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from catalog import embedded
+from headrace.database import embedded
 
 
 def main() -> None:

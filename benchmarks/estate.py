@@ -28,11 +28,11 @@ IN_A_BOX, IN_AN_APPLICATION = 20, 2_000
 CHANGES = 10
 LIMIT = 300  # seconds for another program on the same file
 
-HEADRACE = "import sys; sys.argv[0] = 'headrace'; from cli import app; app()"
+HEADRACE = "import sys; sys.argv[0] = 'headrace'; from headrace.cli import app; app()"
 READ = """
 import json, resource, sys
 from pathlib import Path
-from legacy import read_estate
+from headrace.autosys import read_estate
 estate = read_estate([Path(sys.argv[1])])
 print(json.dumps({"jobs": len(estate.jobs), "edges": len(estate.edges), "findings": len(estate.findings),
     "mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)}))
@@ -40,7 +40,8 @@ print(json.dumps({"jobs": len(estate.jobs), "edges": len(estate.edges), "finding
 SHOW = """
 import json, resource, sys, time
 import dagster as dg
-from components.estate import estate_assets, known_estate
+from headrace.declarations.estate.assets import estate_assets
+from headrace.declarations.estate.assets import known_estate
 began = time.perf_counter()
 assets = estate_assets(known_estate(), collapse_above=int(sys.argv[1]))
 dg.Definitions(assets=assets.specs).get_repository_def()
@@ -59,7 +60,7 @@ def main(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Measure and print seconds, memory and ratios."""
-    from catalog import embedded
+    from headrace.database import embedded
 
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder) / "home"
@@ -162,7 +163,7 @@ def scan(path: Path, environment: Mapping[str, str]) -> dict[str, Any]:
 
 def in_dagster(path: Path, home: Path, jobs: int, environment: Mapping[str, str]) -> dict[str, Any]:
     """Seconds to load the assets of an estate, boxes standing for their jobs, and one asset a job."""
-    from catalog import embedded
+    from headrace.database import embedded
 
     own = {**environment, "HEADRACE_HOME": str(home)}
     try:

@@ -25,12 +25,13 @@ from rich.console import Console
 from rich.table import Table
 from sqlalchemy import Engine
 
-from catalog import database, embedded
-from catalog.access.callers import Permission
-from catalog.access.tokens import issue_service_token
-from catalog.api.serving import application
-from catalog.identity import organisation_id
-from settings import settings
+from headrace.access.callers import Permission
+from headrace.access.tokens import issue_service_token
+from headrace.database import connection as database
+from headrace.database import embedded
+from headrace.database.ids import organisation_id
+from headrace.service.server import application
+from headrace.settings import settings
 
 HUB = 10_000  # datasets that are computed from one
 _WORDS = [

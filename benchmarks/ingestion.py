@@ -26,11 +26,13 @@ from rich.table import Table
 from sqlalchemy import Engine
 
 from benchmarks.killing import drop, history, ingest_and_be_killed
-from catalog import database, embedded
-from cli.environment import environment
-from sensors.completion_folder import LocalFolder
-from sensors.completion_intake import take_in
-from settings import PROJECT_ROOT, settings
+from headrace.database import connection as database
+from headrace.database import embedded
+from headrace.local.environment import environment
+from headrace.orchestration.completions.folder import LocalFolder
+from headrace.orchestration.completions.intake import take_in
+from headrace.settings import settings
+from tests.paths import REPOSITORY
 
 TICK = timedelta(seconds=20)
 
@@ -73,7 +75,7 @@ def _backlog(files: int) -> dict[str, float]:
             check=True,
             capture_output=True,
             text=True,
-            cwd=PROJECT_ROOT,
+            cwd=REPOSITORY,
         )
         return {"files": files, **json.loads(done.stdout)}
 
@@ -169,8 +171,8 @@ def _newest_run() -> str | None:
 def _up(home: Path) -> Iterator[None]:
     """Headrace as `headrace up` runs it, with a look at the folder every second."""
     os.environ["HEADRACE_COMPLETIONS_INTERVAL"] = "1"
-    command = [sys.executable, "-c", "from cli import app; app()", "up"]
-    with subprocess.Popen(command, cwd=PROJECT_ROOT, stdout=subprocess.PIPE, text=True) as services:
+    command = [sys.executable, "-c", "from headrace.cli import app; app()", "up"]
+    with subprocess.Popen(command, cwd=REPOSITORY, stdout=subprocess.PIPE, text=True) as services:
         try:
             assert services.stdout is not None
             assert any("Headrace is up" in line for line in services.stdout)
@@ -182,7 +184,7 @@ def _up(home: Path) -> Iterator[None]:
 
 
 def _killed(events: int, kills: int) -> dict[str, Any]:
-    from tests.catalog.said import contents, wipe
+    from tests.platform.catalog.said import contents, wipe
 
     reports = history(events)
     shuffled = [*reports, *reports]

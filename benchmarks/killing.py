@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from settings import PROJECT_ROOT
+from tests.paths import REPOSITORY
 
 _START = datetime(2026, 6, 1, 20, tzinfo=UTC)
 
@@ -64,7 +64,7 @@ def ingest_and_be_killed(folder: Path, kills: int, seconds: float, seed: int = 1
 
 def _worker(folder: Path) -> "subprocess.Popen[str]":
     command = [sys.executable, "-m", "benchmarks.killing", str(folder)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=PROJECT_ROOT)
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=REPOSITORY)
 
 
 def _box(chance: random.Random, box: int, night: int) -> list[dict[str, Any]]:
@@ -103,9 +103,9 @@ def _box(chance: random.Random, box: int, night: int) -> list[dict[str, Any]]:
 
 
 def _work(folder: Path) -> None:
-    from catalog.database import connect
-    from sensors import completion_intake
-    from sensors.completion_folder import LocalFolder
+    from headrace.database.connection import connect
+    from headrace.orchestration.completions import intake as completion_intake
+    from headrace.orchestration.completions.folder import LocalFolder
 
     completion_intake.EVENTS_AT_ONCE = 200  # many small transactions, for many places to die between
     completion_intake.FILES_AT_ONCE = 20

@@ -25,7 +25,7 @@ IN_A_DOMAIN = 50
 TARGET_SIZE, TARGET_SECONDS, TARGET_MB = 1_000, 5.0, 500
 
 DECLARATION = """\
-type: components.Dataset
+type: headrace.Dataset
 attributes:
   key: {key}
   description: Departures of group {index}, joined with its airlines.
@@ -50,10 +50,10 @@ FROM flown AS f JOIN {second} USING (carrier)
 GROUP BY f.flight_date, f.carrier
 """
 EXTERNAL = """\
-type: components.ExternalDataset
+type: headrace.ExternalDataset
 attributes: {key: feed/flights, format: csv, partitions: {type: daily, start: "2013-01-01"}}
 ---
-type: components.ExternalDataset
+type: headrace.ExternalDataset
 attributes: {key: feed/airlines, format: csv}
 """
 PLAIN = """
@@ -131,7 +131,7 @@ def load_project(project: Path) -> int:
     """Load a project as `definitions.py` does, up to the repository; how many plans it has."""
     import dagster as dg
 
-    from components.loading import load
+    from headrace.declarations.loading.project import load
 
     loaded = load(project)
     if loaded.problems:
@@ -223,7 +223,6 @@ PARTS: Mapping[str, tuple[str, str]] = {
 
 def profile(project: Path) -> None:
     """The shares of one load, as cProfile sees them; the profiler itself makes small functions look dearer."""
-    import components.loading  # noqa: F401  what is imported here is not in the profile
 
     profiler = cProfile.Profile()
     profiler.enable()

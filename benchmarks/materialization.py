@@ -26,9 +26,9 @@ from pyspark import SparkContext
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from resources.models import checks_of
-from resources.spark import SparkResource
-from resources.store import VersionStore
+from headrace.spark.session import SparkResource
+from headrace.stores.files.models import checks_of
+from headrace.stores.files.store import VersionStore
 
 STATES = ["new", "paid", "packed", "sent", "returned"]
 

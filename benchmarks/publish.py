@@ -22,11 +22,8 @@ from rich.console import Console
 from rich.table import Table
 from sqlalchemy import Engine
 
-from catalog import database, embedded
-from catalog.identity import organisation_id
-from catalog.payload import jsonb
-from catalog.publishing import publish
-from catalog.records import (
+from headrace.catalog.publishing import publish
+from headrace.catalog.records import (
     Check,
     CheckResult,
     CheckStatus,
@@ -37,8 +34,12 @@ from catalog.records import (
     Technology,
     VersionDraft,
 )
-from catalog.registry import register
-from catalog.runs import attempt
+from headrace.catalog.registry import register
+from headrace.catalog.runs import attempt
+from headrace.database import connection as database
+from headrace.database import embedded
+from headrace.database.ids import organisation_id
+from headrace.database.jsonb import jsonb
 
 COLUMNS = tuple(Column(f"column_{number}", "bigint") for number in range(20))
 CHECKS = tuple(CheckResult(f"check_{number}", CheckStatus.PASS, 0) for number in range(10))

@@ -29,12 +29,15 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from catalog import database, embedded
-from catalog.access.callers import Permission
-from catalog.access.tokens import issue_service_token
-from catalog.identity import organisation_id
-from cli import serve, webserver
-from settings import PROJECT_ROOT, settings
+from headrace.access.callers import Permission
+from headrace.access.tokens import issue_service_token
+from headrace.database import connection as database
+from headrace.database import embedded
+from headrace.database.ids import organisation_id
+from headrace.local import ports as webserver
+from headrace.local.servers import SERVICE
+from headrace.settings import settings
+from tests.paths import REPOSITORY
 
 JOBS = 2000
 SENDERS = 32  # that report one by one, each waiting for its answer
@@ -256,13 +259,13 @@ def _service(runs: int) -> Iterator[tuple[httpx.Client, Path]]:
         with database.transaction(engine) as cursor:
             cursor.execute("SELECT catalog.make_partitions(now() - interval '2 months', 4)")
             cursor.execute(_RUNS, {"organisation": organisation_id(), "runs": runs})
-        port = webserver.free_port(None, first=serve.FIRST_PORT) or 0
+        port = webserver.free_port(None, first=SERVICE.first_port) or 0
         log = (home / "serve.log").open("wb")
         process = subprocess.Popen(
-            [sys.executable, "-m", *serve.server(port)], cwd=PROJECT_ROOT, stdout=log, stderr=log
+            [sys.executable, "-m", *SERVICE.command(port)], cwd=REPOSITORY, stdout=log, stderr=log
         )
         try:
-            while not serve.is_up(port):
+            while not SERVICE.is_up(port):
                 assert process.poll() is None, (home / "serve.log").read_text()
                 time.sleep(0.2)
             limits = httpx.Limits(max_connections=SENDERS * 2)

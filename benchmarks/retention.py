@@ -20,10 +20,11 @@ from rich.console import Console
 from rich.table import Table
 from sqlalchemy import Engine
 
-from catalog import database, embedded
-from catalog.records import RunState
-from catalog.retention import archive, events, runs
-from settings import settings
+from headrace.catalog.records import RunState
+from headrace.database import connection as database
+from headrace.database import embedded
+from headrace.retention import archive, events, runs
+from headrace.settings import settings
 
 PROCESSES = 1_000
 EVENTS_OF_A_RUN = 3
@@ -125,7 +126,7 @@ def _catalog() -> Iterator[tuple[Engine, str]]:
 
 
 def _execute(url: str, statements: str, count: int) -> None:
-    from catalog.identity import organisation_id
+    from headrace.database.ids import organisation_id
 
     values = {
         "organisation": organisation_id(),

@@ -19,13 +19,14 @@ from typing import Annotated, Any
 import typer
 from sqlalchemy import Engine
 
-from catalog import database, embedded
-from catalog.database import transaction
-from catalog.identity import organisation_id
-from catalog.records import DatasetRecord, ProcessRecord, Technology
-from catalog.registry import register
-from catalog.sla.tick import Tick, evaluate
-from legacy.collection import paused
+from headrace.autosys.garbage_collection import paused
+from headrace.catalog.records import DatasetRecord, ProcessRecord, Technology
+from headrace.catalog.registry import register
+from headrace.database import connection as database
+from headrace.database import embedded
+from headrace.database.connection import transaction
+from headrace.database.ids import organisation_id
+from headrace.slas.tick import Tick, evaluate
 
 NIGHT = datetime(2026, 11, 10, tzinfo=UTC)
 _AT_ONCE = 1000  # processes

@@ -21,10 +21,10 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from catalog.sla.delivery import LIKELY
-from catalog.sla.graph import Graph, graph_of
-from catalog.sla.habits import DAY, Habit, Zone
-from catalog.sla.prediction import Prediction, Present
+from headrace.slas.arrivals import LIKELY
+from headrace.slas.graph import Graph, graph_of
+from headrace.slas.history import DAY, Habit, Zone
+from headrace.slas.prediction import Prediction, Present
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 DAYS, LEARNED = 364, 182

@@ -1,4 +1,7 @@
-"""What is launched on purpose: asset jobs and their schedules, scans of estates, the delivery of the demo's feed.
+"""This project's jobs and schedules: the morning's flights, and the catalog's nightly retention."""
 
-Nothing is imported here, since a scan has no use for Dagster.
-"""
+from headrace.orchestration.jobs.retention import catalog_retention, catalog_retention_nightly
+from jobs.flights import flights_daily, flights_every_morning
+
+JOBS = (flights_daily, catalog_retention)
+SCHEDULES = (flights_every_morning, catalog_retention_nightly)

@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
-from legacy.client.headrace_client import register_process
+from headrace.autosys.client.headrace_client import register_process
 
-LOADS = {  # what each job of assets/flights_ops delivers
+LOADS = {  # what each job of legacy delivers
     "weather.csv": "LOAD_WEATHER",
     "planes.csv": "FETCH_PLANES",
     "airports.csv": "LOAD_REFERENCE",

@@ -1,5 +1,5 @@
-"""What a run needs: a Spark session, and the store that writes, audits and reads dataset versions.
+"""What this project's runs need: its Spark engines."""
 
-Import the parts from their modules; nothing is imported here, so that loading declarations stays free of
-Spark and pandera.
-"""
+from headrace.spark.session import SparkResource
+
+RESOURCES = {"spark": SparkResource()}

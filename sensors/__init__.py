@@ -1,29 +1,5 @@
-"""What reacts: to files that land and to what other systems report; new versions and ends of jobs start what waits."""
+"""The sensors that this project runs: the platform's, over its own datasets."""
 
-from collections.abc import Sequence
+from headrace.orchestration.sensors import sensors
 
-import dagster as dg
-
-from components.plan import Plan
-from sensors.alerts import alerts_sensor
-from sensors.completions import completions_sensor
-from sensors.landing import landing_sensor
-from sensors.process_triggers import process_trigger_sensor
-from sensors.sla import slas_sensor
-
-
-def sensors(plans: Sequence[Plan]) -> list[dg.SensorDefinition]:
-    """The sensors over the datasets that `plans` declare."""
-    return [
-        landing_sensor(plans),
-        completions_sensor(),
-        process_trigger_sensor(plans),
-        slas_sensor(),
-        alerts_sensor(),
-        dg.AutomationConditionSensorDefinition(
-            "dataset_triggers",
-            target=dg.AssetSelection.all(),
-            default_status=dg.DefaultSensorStatus.RUNNING,
-            description="Starts the datasets whose declared trigger holds.",
-        ),
-    ]
+__all__ = ["sensors"]

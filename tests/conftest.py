@@ -1,10 +1,11 @@
-"""What tests of all rooms share: one PostgreSQL server and one Spark session a run, a new database a test."""
+"""What all tests share: one PostgreSQL server, one database and one Spark session for each worker."""
 
 from __future__ import annotations
 
 import os
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,11 +13,13 @@ from typing import TYPE_CHECKING
 
 import psycopg
 import pytest
+from psycopg import sql
 from sqlalchemy import URL, Engine
 from sqlalchemy.engine import make_url
 
-from catalog import database, embedded
-from settings import settings
+from headrace.database import connection as database
+from headrace.database import embedded
+from headrace.settings import settings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -54,18 +57,94 @@ def _server(home: Path) -> Iterator[str]:
         embedded.stop(home)
 
 
+@dataclass
+class Databases:
+    """The worker's database, which tests use one after another, and what it looked like when it was new."""
+
+    server: URL
+    name: str = ""
+    url: URL | None = None
+    seeded: tuple[str, ...] = ()
+    shape: object = None
+
+    def take(self) -> str:
+        """The URL of a migrated database without rows."""
+        if self.url is None:
+            self.name = f"test_{next(_DATABASES)}"
+            with self._admin() as admin:
+                admin.execute(f"CREATE DATABASE {self.name} TEMPLATE {self.server.database}")
+            self.url = self.server.set(database=self.name)
+            with psycopg.connect(_text(self.url), autocommit=True) as connection:
+                self.shape = connection.execute(_SHAPE).fetchall()
+                tables = [row[0] for row in connection.execute(_TABLES)]
+                filled = [
+                    table
+                    for table in tables
+                    if connection.execute(
+                        sql.SQL("SELECT EXISTS (SELECT FROM {})").format(sql.SQL(table))
+                    ).fetchone()
+                    == (True,)
+                ]
+                self.seeded = tuple(filled)
+        return _text(self.url)
+
+    def give_back(self) -> None:
+        """Delete every row; drop a database whose tables the test has changed, or that is still in use."""
+        assert self.url is not None
+        with psycopg.connect(_text(self.url), autocommit=True) as connection:
+            changed = connection.execute(_SHAPE).fetchall() != self.shape
+            if not changed:
+                tables = [row[0] for row in connection.execute(_TABLES) if row[0] not in self.seeded]
+                connection.execute("SET session_replication_role = replica")  # no triggers, no foreign keys
+                deletes = [sql.SQL("DELETE FROM {}").format(sql.SQL(table)) for table in tables]
+                connection.execute(sql.SQL("; ").join(deletes))
+                connection.execute(_RESTART)
+        if changed:
+            with self._admin() as admin:
+                admin.execute(f"DROP DATABASE {self.name} WITH (FORCE)")
+            self.url = None
+
+    def _admin(self) -> psycopg.Connection:
+        return psycopg.connect(_text(self.server.set(database="postgres")), autocommit=True)
+
+
+# Relations, functions, columns and grants: what DELETE does not bring back.
+_SHAPE = """
+SELECT 'relation', count(*), max(oid)::bigint, sum(hashtext(relname || coalesce(relacl::text, '')))::bigint
+FROM pg_class WHERE relnamespace::regnamespace::text NOT IN ('pg_catalog', 'information_schema', 'pg_toast')
+UNION ALL SELECT 'function', count(*), max(oid)::bigint, sum(hashtext(prosrc))::bigint FROM pg_proc
+UNION ALL SELECT 'column', count(*), NULL, sum(hashtext(attname || attnotnull::text))::bigint
+FROM pg_attribute WHERE attrelid > 16384 AND attnum > 0 AND NOT attisdropped
+UNION ALL SELECT 'schema', count(*), max(oid)::bigint, NULL FROM pg_namespace WHERE nspname NOT LIKE 'pg_%'
+UNION ALL SELECT 'role', count(*), max(oid)::bigint, NULL FROM pg_roles
+"""
+_TABLES = """
+SELECT format('%I.%I', schemaname, tablename) FROM pg_tables
+WHERE schemaname NOT IN ('pg_catalog', 'information_schema') AND tablename <> 'alembic_version'
+  AND NOT EXISTS (
+      SELECT FROM pg_inherits WHERE inhrelid = format('%I.%I', schemaname, tablename)::regclass
+  )
+"""
+_RESTART = """
+SELECT setval(format('%I.%I', schemaname, sequencename)::regclass, start_value, false)
+FROM pg_sequences WHERE last_value IS NOT NULL
+"""
+
+
+@pytest.fixture(scope="session")
+def databases(postgres: str) -> Databases:
+    """The databases of this worker. One that is cleaned costs a sixth of one that is created and dropped."""
+    return Databases(make_url(postgres))
+
+
 @pytest.fixture
-def engine(postgres: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
-    """The catalog in a new database, which the settings name: `catalog.database.connect` gives this very engine.
+def engine(databases: Databases, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
+    """The catalog in a database without rows, which the settings name, so that `connect` gives this very engine.
 
     HEADRACE_HOME is the test's own folder, so that the warehouse is there too.
     """
-    name = f"test_{next(_DATABASES)}"
-    server = make_url(postgres)
-    with psycopg.connect(_text(server.set(database="postgres")), autocommit=True) as admin:
-        admin.execute(f"CREATE DATABASE {name} TEMPLATE {server.database}")
     monkeypatch.setenv("HEADRACE_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("HEADRACE_DATABASE_URL", _text(server.set(database=name)))
+    monkeypatch.setenv("HEADRACE_DATABASE_URL", databases.take())
     settings.cache_clear()
     database.disconnect()
     try:
@@ -73,8 +152,7 @@ def engine(postgres: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> It
     finally:
         database.disconnect()
         settings.cache_clear()
-        with psycopg.connect(_text(server.set(database="postgres")), autocommit=True) as admin:
-            admin.execute(f"DROP DATABASE {name} WITH (FORCE)")
+        databases.give_back()
 
 
 @pytest.fixture(scope="session")

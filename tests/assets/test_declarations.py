@@ -9,10 +9,10 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from catalog.records import Check, DatasetRecord, Severity
-from components.loading import load, records
-from components.plan import ProcessPlan, TransformContext
-from resources.predicates import KINDS, failing
+from headrace.catalog.records import Check, DatasetRecord, Severity
+from headrace.declarations.loading.project import load, records
+from headrace.execution.plan import ProcessPlan, TransformContext
+from headrace.stores.files.predicates import KINDS, failing
 
 Table = Callable[[str], DataFrame]
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine
 
-from catalog.queries.processes import processes
+from headrace.catalog.queries.processes import processes
+from headrace.orchestration.completions.folder import SETTLED, LocalFolder
+from headrace.orchestration.completions.intake import take_in
 from jobs.deliveries import report
-from sensors.completion_folder import SETTLED, LocalFolder
-from sensors.completion_intake import take_in
 
 DELIVERED = [
     Path("flights_2013-01-01.csv"),

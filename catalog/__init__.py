@@ -1,6 +1,0 @@
-"""The central metadata service: what datasets, versions, runs and lineage there are, in PostgreSQL.
-
-Open it with `catalog.database.connect()`; declare with `registry`, choose inputs with `pins`, run within
-`runs.attempt`, publish with `publishing`, take back with `rollback`, ask with `queries`. It knows neither Dagster
-nor Spark.
-"""

@@ -1,5 +1,0 @@
-"""The command line: what a person or a script asks of the catalog, and starts."""
-
-from cli.main import app
-
-__all__ = ["app"]

@@ -1,0 +1,76 @@
+"""The audit trail: who changed what (which the database notes by itself), and who read what is sensitive."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from psycopg import Cursor
+from sqlalchemy import Engine
+
+from headrace.access.callers import Caller
+from headrace.access.sql import statement
+from headrace.database.connection import transaction
+from headrace.database.ids import organisation_id, organisation_named
+from headrace.database.jsonb import jsonb
+from headrace.database.principal import Acting, acting, acting_for
+
+_READ = """
+INSERT INTO catalog.audit_entry (organisation_id, action, object_type, object, detail, request_id)
+VALUES (%s, 'READ', %s, %s, %s, nullif(%s, ''))
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class AuditEntry:
+    """A change (detail: each column, as `[before, after]`), or a reading of what is sensitive (detail: of what)."""
+
+    audit_id: int
+    at: datetime
+    subject: str
+    action: str
+    object_type: str
+    object: str
+    detail: dict[str, Any]
+    request_id: str | None
+
+
+def note_reading(engine: Engine, caller: Caller, subjects: Sequence[str], kinds: Sequence[str]) -> None:
+    """Note that the caller was shown sensitive things of these kinds, about these datasets and processes."""
+    if not subjects:
+        return
+    current = acting()
+    request_id = current.request_id if current else ""
+    of_caller = Acting(caller.organisation_id, caller.organisation, caller.subject, request_id=request_id)
+    named = ", ".join(subjects[:3]) + (f" and {len(subjects) - 3} more" if len(subjects) > 3 else "")
+    detail = {"kinds": sorted(kinds), "of": sorted(subjects)}
+    with acting_for(of_caller), transaction(engine) as cursor:
+        cursor.execute(_READ, [caller.organisation_id, "METADATA", named, jsonb(detail), request_id])
+
+
+def sign(cursor: Cursor[Any], by: str) -> None:
+    """Have what this transaction changes noted as done by `by`, where no caller is set."""
+    if acting() is None:
+        cursor.execute("SELECT set_config('headrace.subject', %s, true)", [by])
+
+
+def entries(
+    engine: Engine,
+    *,
+    organisation: str | None = None,
+    subject: str | None = None,
+    object_name: str | None = None,
+    before: int | None = None,
+    limit: int = 100,
+) -> list[AuditEntry]:
+    """The newest entries first; those of one subject, of one object, and older than the entry `before` where given."""
+    parameters = {
+        "organisation": organisation_named(organisation) if organisation else organisation_id(),
+        "subject": subject,
+        "object": object_name,
+        "before": before,
+        "limit": limit,
+    }
+    with transaction(engine) as cursor:
+        rows = statement("audit_entries").execute(cursor, parameters).fetchall()
+    return [AuditEntry(**row) for row in rows]

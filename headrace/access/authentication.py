@@ -1,0 +1,178 @@
+"""From a token to the caller: a user by one of his issuer, a service or a run by one of ours."""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from sqlalchemy import Engine
+
+from headrace.access.callers import (
+    EVERY_DOMAIN,
+    ROLES,
+    Caller,
+    CallerKind,
+    Capability,
+    Grant,
+    Permission,
+    Role,
+)
+from headrace.access.errors import Unauthenticated
+from headrace.access.grants import USER
+from headrace.access.issuers import Issuer
+from headrace.access.token_cache import admit, admitted, refuse
+from headrace.access.tokens import SERVICE, Presented, presented
+from headrace.database.connection import transaction
+from headrace.database.principal import acting_for
+from headrace.errors import Forbidden
+from headrace.settings import settings
+
+_USE_NOTED = timedelta(hours=1)
+# What a run may do beside reading what it reads and writes; `reports` binds it to the run.
+_OF_A_TASK = Grant(EVERY_DOMAIN, frozenset({Permission.REPORT}))
+
+_SERVICE = """
+SELECT token.*, organisation.name AS organisation
+FROM catalog.service_token token
+JOIN catalog.organisation USING (organisation_id)
+WHERE token_id = %s
+"""
+_TASK = """
+SELECT token.*, organisation.name AS organisation
+FROM catalog.task_token token
+JOIN catalog.organisation USING (organisation_id)
+WHERE token_id = %s
+"""
+_USER = """
+SELECT organisation_id, organisation.name AS organisation, role, domain
+FROM catalog.access_grant
+JOIN catalog.organisation USING (organisation_id)
+WHERE subject = %s AND revoked_at IS NULL
+"""
+
+
+def caller_of(engine: Engine, issuer: Issuer | None, token: str, organisation: str | None = None) -> Caller:
+    """Who sent the token. organisation: the name of the one that is meant, where the user belongs to several.
+
+    Raises Unauthenticated for a token that is wrong, expired or revoked, Forbidden for a user without a role, and for a
+    service or run of another organisation than the one that is meant.
+    """
+    with acting_for(None):
+        ours = presented(token)
+        if ours is None:
+            return _user(engine, issuer, token, organisation)
+        caller = _service(engine, ours) if ours.prefix == SERVICE else _task(engine, ours)
+    _require_same(caller, organisation)
+    return caller
+
+
+def known_caller(token: str, organisation: str | None = None) -> Caller | None:
+    """The service that sent the token, if it was let in a moment ago; nothing is asked of PostgreSQL.
+
+    Raises Forbidden for a service of another organisation than the one that is meant.
+    """
+    ours = presented(token)
+    caller = None if ours is None else admitted(ours.digest)
+    if caller is not None:
+        _require_same(caller, organisation)
+    return caller
+
+
+def _require_same(caller: Caller, organisation: str | None) -> None:
+    if organisation not in (None, caller.organisation):
+        raise Forbidden(f"{caller.subject} is of another organisation than {organisation}")
+
+
+def _user(engine: Engine, issuer: Issuer | None, token: str, organisation: str | None) -> Caller:
+    if issuer is None:
+        raise Unauthenticated(
+            "no user's token is taken here, as no issuer of them is set (HEADRACE_ACCESS__ISSUER), and tokens of "
+            "services and runs begin with hrs_ and hrt_"
+        )
+    subject = USER + issuer.subject(token)
+    with transaction(engine) as cursor:
+        rows = cursor.execute(_USER, [subject]).fetchall()
+    chosen = _organisation(subject, {row["organisation"] for row in rows}, organisation)
+    mine = [row for row in rows if row["organisation"] == chosen]
+    grants = tuple(Grant(row["domain"], ROLES[role], role) for row in mine for role in [Role(row["role"])])
+    return Caller(subject, CallerKind.USER, mine[0]["organisation_id"], chosen, grants)
+
+
+def _organisation(subject: str, has: Iterable[str], wanted: str | None) -> str:
+    """The organisation that the user means: what he says, else that of the settings, else the only one."""
+    names = sorted(has)
+    if wanted is not None:
+        if wanted not in names:
+            raise Forbidden(f"{subject} has no role in organisation {wanted}")
+        return wanted
+    if settings().organisation in names:
+        return settings().organisation
+    if not names:
+        raise Forbidden(
+            f"{subject} has no role in any organisation: an administrator gives one with "
+            f"`headrace access grant {subject.removeprefix(USER)} DATA_CONSUMER`"
+        )
+    if len(names) > 1:
+        raise Forbidden(
+            f"{subject} belongs to {', '.join(names)}: say which is meant in the header Headrace-Organisation"
+        )
+    return names[0]
+
+
+def _service(engine: Engine, token: Presented) -> Caller:
+    row = _row(engine, _SERVICE, token)
+    now = datetime.now(UTC)
+    if row["revoked_at"] is not None:
+        refuse(token.digest)
+        raise Unauthenticated(f"the token of the service {row['name']} was revoked")
+    if row["expires_at"] <= now:
+        refuse(token.digest)
+        raise Unauthenticated(
+            f"the token of the service {row['name']} expired at {row['expires_at']:%Y-%m-%d %H:%MZ}"
+        )
+    if row["last_used_at"] is None or now - row["last_used_at"] > _USE_NOTED:
+        _note_use(engine, token)
+    grant = Grant(row["domain"], frozenset(map(Permission, row["permissions"])))
+    caller = Caller(
+        f"service:{row['name']}", CallerKind.SERVICE, row["organisation_id"], row["organisation"], (grant,)
+    )
+    admit(token.digest, caller, row["expires_at"])
+    return caller
+
+
+def _task(engine: Engine, token: Presented) -> Caller:
+    row = _row(engine, _TASK, token)
+    if row["expires_at"] <= datetime.now(UTC):
+        raise Unauthenticated(
+            f"the token of the run {row['run_id']} ended at {row['expires_at']:%Y-%m-%d %H:%M:%SZ}, with its time or "
+            "with the run"
+        )
+    capability = Capability(
+        token.token_id,
+        row["run_id"],
+        frozenset(row["outputs"]),
+        frozenset(row["inputs"]),
+        row["expires_at"],
+    )
+    return Caller(
+        f"task:{row['run_id']}",
+        CallerKind.TASK,
+        row["organisation_id"],
+        row["organisation"],
+        (_OF_A_TASK,),
+        capability,
+    )
+
+
+def _row(engine: Engine, query: str, token: Presented) -> dict[str, Any]:
+    with transaction(engine) as cursor:
+        row = cursor.execute(query, [token.token_id]).fetchone()
+    if row is None or not token.is_that_of(bytes(row["secret_digest"])):
+        raise Unauthenticated("the token is not one that this catalog has issued")
+    return row
+
+
+def _note_use(engine: Engine, token: Presented) -> None:
+    with transaction(engine) as cursor:
+        cursor.execute(
+            "UPDATE catalog.service_token SET last_used_at = now() WHERE token_id = %s", [token.token_id]
+        )

@@ -1,0 +1,142 @@
+"""Organisations, and which roles people have in them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from difflib import get_close_matches
+from typing import Any
+
+from psycopg import Cursor
+from sqlalchemy import Engine
+
+from headrace.access.audit import sign
+from headrace.access.callers import EVERY_DOMAIN, Role
+from headrace.access.errors import AccessRefused
+from headrace.database.connection import transaction
+from headrace.database.ids import organisation_named
+from headrace.settings import settings
+
+USER = "user:"
+
+_GRANT = """
+INSERT INTO catalog.access_grant (organisation_id, subject, role, domain, granted_by) VALUES (%s, %s, %s, %s, %s)
+ON CONFLICT (subject, organisation_id, role, domain) WHERE revoked_at IS NULL DO NOTHING
+"""
+_REVOKE = """
+UPDATE catalog.access_grant SET revoked_at = now(), revoked_by = %s
+WHERE organisation_id = %s AND subject = %s AND role = %s AND domain = %s AND revoked_at IS NULL
+"""
+_GRANTS = """
+SELECT organisation.name AS organisation, subject, role, domain, granted_by, granted_at
+FROM catalog.access_grant
+JOIN catalog.organisation USING (organisation_id)
+WHERE revoked_at IS NULL AND (%(subject)s::text IS NULL OR subject = %(subject)s)
+ORDER BY organisation.name, subject, role, domain
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class GrantRow:
+    """A grant in force."""
+
+    organisation: str
+    subject: str
+    role: Role
+    domain: str
+    granted_by: str
+    granted_at: datetime
+
+
+def grant(
+    engine: Engine,
+    user: str,
+    role: Role,
+    *,
+    domain: str = EVERY_DOMAIN,
+    organisation: str | None = None,
+    by: str,
+) -> None:
+    """Give a user (the `sub` of the issuer's tokens) a role; having it already changes nothing.
+
+    organisation: by name, the settings' own unless given. Raises AccessRefused for an organisation that is not there,
+    or an administrator of a single domain.
+    """
+    if role is Role.PLATFORM_ADMIN and domain != EVERY_DOMAIN:
+        raise AccessRefused(f"{role} is for the whole organisation: leave the domain {domain} out")
+    if not user.strip() or "\x00" in user:
+        raise AccessRefused("a user is named as the issuer's tokens do (`sub`), which is not empty")
+    with transaction(engine) as cursor:
+        sign(cursor, by)
+        known = require_organisation(cursor, organisation)
+        cursor.execute(_GRANT, [organisation_named(known), USER + user, role, domain, by])
+
+
+def revoke(
+    engine: Engine,
+    user: str,
+    role: Role,
+    *,
+    domain: str = EVERY_DOMAIN,
+    organisation: str | None = None,
+    by: str,
+) -> None:
+    """Take a role from a user. Raises AccessRefused when he does not have it in this domain."""
+    with transaction(engine) as cursor:
+        sign(cursor, by)
+        known = require_organisation(cursor, organisation)
+        cursor.execute(_REVOKE, [by, organisation_named(known), USER + user, role, domain])
+        if cursor.rowcount == 0:
+            raise AccessRefused(
+                f"{user} does not have {role} for {domain} in organisation {known}; `headrace access grants` lists "
+                "what is granted"
+            )
+
+
+def grants(engine: Engine, user: str | None = None) -> list[GrantRow]:
+    """The grants in force in every organisation, of one user or of all."""
+    with transaction(engine) as cursor:
+        rows = cursor.execute(_GRANTS, {"subject": None if user is None else USER + user}).fetchall()
+    return [GrantRow(**{**row, "role": Role(row["role"])}) for row in rows]
+
+
+def add_organisation(engine: Engine, name: str, *, by: str) -> bool:
+    """Make an organisation; False where it is there. Raises AccessRefused for a name that is none."""
+    if not name.strip() or "\x00" in name:
+        raise AccessRefused("the name of an organisation is not empty")
+    with transaction(engine) as cursor:
+        sign(cursor, by)
+        return _add(cursor, name)
+
+
+def organisations(engine: Engine) -> list[str]:
+    """The names of all organisations."""
+    with transaction(engine) as cursor:
+        return _names(cursor)
+
+
+def require_organisation(cursor: Cursor[Any], name: str | None) -> str:
+    """The name, without one that of the settings' own organisation, which is made if need be. Raises AccessRefused."""
+    if name is None or name == settings().organisation:
+        _add(cursor, settings().organisation)
+        return settings().organisation
+    known = _names(cursor)
+    if name not in known:
+        near = get_close_matches(name, known, n=1)
+        hint = f" Did you mean {near[0]}?" if near else ""
+        raise AccessRefused(
+            f"there is no organisation {name!r}.{hint} `headrace access organisation {name}` makes it."
+        )
+    return name
+
+
+def _add(cursor: Cursor[Any], name: str) -> bool:
+    cursor.execute(
+        "INSERT INTO catalog.organisation (organisation_id, name) VALUES (%s, %s) ON CONFLICT DO NOTHING",
+        [organisation_named(name), name],
+    )
+    return cursor.rowcount == 1
+
+
+def _names(cursor: Cursor[Any]) -> list[str]:
+    rows: Sequence[Any] = cursor.execute("SELECT name FROM catalog.organisation ORDER BY name").fetchall()
+    return [str(row["name"]) for row in rows]

@@ -1,0 +1,162 @@
+"""Who says who a user is: an OpenID Connect issuer, or on a machine that is not in production Headrace itself."""
+
+import os
+from collections.abc import Collection, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any, Protocol
+
+import jwt
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from jwt import PyJWK
+
+from headrace.access.errors import AccessRefused, Unauthenticated
+from headrace.access.issuer_keys import IssuerKeys
+from headrace.settings import Settings
+
+# None that takes a shared secret: a public key must never serve as one.
+ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
+DEVELOPMENT = "headrace-development"
+_LEEWAY = timedelta(seconds=30)
+
+
+class Issuer(Protocol):
+    """Who users' tokens are checked with."""
+
+    def subject(self, token: str) -> str:
+        """The user's `sub`. Raises Unauthenticated, or IssuerUnavailable when the issuer's keys cannot be had."""
+
+
+def issuer(configured: Settings) -> Issuer | None:
+    """The issuer that the settings name; the machine's own where none is and it is not in production; None else."""
+    access = configured.access
+    if access.issuer is not None:
+        return OpenIdIssuer(access.issuer, access.audience, access.jwks)
+    return None if configured.is_production else DevelopmentIssuer(configured)
+
+
+class OpenIdIssuer:
+    """An OpenID Connect issuer."""
+
+    def __init__(self, name: str, audience: str, jwks: str | None) -> None:
+        self.name = name
+        self.audience = audience
+        self._keys = IssuerKeys(name, jwks)
+
+    def subject(self, token: str) -> str:
+        """As `Issuer` says."""
+        kid = self._key_id(token)
+        key = self._keys.key(kid)
+        if key is None:
+            raise Unauthenticated(f"the token is not one of {self.name}: it has no key {kid}")
+        try:
+            return self._subject(token, key)
+        except _WrongSignature:
+            # An issuer may have changed what a key is, and kept its name.
+            fresh = self._keys.other(kid, key)
+            if fresh is None:
+                raise
+            return self._subject(token, fresh)
+
+    def _key_id(self, token: str) -> str:
+        try:
+            kid = jwt.get_unverified_header(token).get("kid")
+        except (jwt.PyJWTError, ValueError) as error:
+            raise Unauthenticated(f"the token is not one of {self.name}: {error}") from error
+        if not isinstance(kid, str):
+            raise Unauthenticated(f"the token is not one of {self.name}: it names no key (`kid`)")
+        return kid
+
+    def _subject(self, token: str, key: PyJWK) -> str:
+        stated = key._jwk_data.get("alg")
+        return _subject(token, key.key, self.name, self.audience, ALGORITHMS if stated is None else (stated,))
+
+
+class DevelopmentIssuer:
+    """Issues tokens to whoever can read its key, which is to say the user of this machine. Not for production."""
+
+    def __init__(self, configured: Settings) -> None:
+        if configured.is_production or configured.access.issuer is not None:
+            raise AccessRefused(
+                "the development issuer does not run in production, nor beside another issuer. Set "
+                "HEADRACE_ACCESS__ISSUER to yours and have it issue tokens, or on a machine of your own "
+                "HEADRACE_PRODUCTION=false"
+            )
+        self._path = configured.home.expanduser().resolve() / "development-issuer.pem"
+        self._audience = configured.access.audience
+        self._key: Ed25519PrivateKey | None = None
+
+    def issue(self, subject: str, lifetime: timedelta = timedelta(hours=8)) -> str:
+        """A token for the user `subject`."""
+        now = datetime.now(UTC)
+        claims = {
+            "iss": DEVELOPMENT,
+            "aud": self._audience,
+            "sub": subject,
+            "iat": now,
+            "exp": now + lifetime,
+        }
+        return jwt.encode(claims, self._private(), algorithm="EdDSA")
+
+    def subject(self, token: str) -> str:
+        """As `Issuer` says."""
+        return _subject(token, self._private().public_key(), DEVELOPMENT, self._audience)
+
+    def _private(self) -> Ed25519PrivateKey:
+        """The key, made when it is first needed; processes that make it at once end up with the same."""
+        if self._key is None:
+            if not self._path.exists():
+                self._make()
+            key = serialization.load_pem_private_key(self._path.read_bytes(), password=None)
+            if not isinstance(key, Ed25519PrivateKey):
+                raise AccessRefused(f"{self._path} holds no Ed25519 key: remove it, and a new one is made")
+            self._key = key
+        return self._key
+
+    def _make(self) -> None:
+        pem = Ed25519PrivateKey.generate().private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+        )
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        fresh = self._path.with_name(f".{self._path.name}.{os.getpid()}")
+        fresh.touch(mode=0o600)
+        try:
+            fresh.write_bytes(pem)
+            os.link(fresh, self._path)
+        except FileExistsError:
+            return
+        finally:
+            fresh.unlink()
+
+
+class _WrongSignature(Unauthenticated):
+    """Signed by another key."""
+
+
+def _subject(
+    token: str,
+    key: Any,  # noqa: ANN401 - whatever key the algorithm takes
+    name: str,
+    audience: str,
+    algorithms: Collection[str] = ALGORITHMS,
+) -> str:
+    try:
+        claims: Mapping[str, Any] = jwt.decode(
+            token,
+            key,
+            algorithms=[each for each in algorithms if each in ALGORITHMS],
+            audience=audience,
+            issuer=name,
+            leeway=_LEEWAY,
+            options={"require": ["exp", "iss", "aud", "sub"]},
+        )
+    except jwt.ExpiredSignatureError as error:
+        raise Unauthenticated("the token has expired: have a new one issued") from error
+    except jwt.InvalidSignatureError as error:
+        raise _WrongSignature(f"the token is not one of {name}: {error}") from error
+    except (jwt.PyJWTError, ValueError, TypeError) as error:
+        raise Unauthenticated(f"the token is not one of {name} for {audience}: {error}") from error
+    subject = claims["sub"]
+    if not isinstance(subject, str) or not subject.strip() or not subject.isprintable() or len(subject) > 255:
+        raise Unauthenticated("the token's `sub` names nobody")
+    return subject

@@ -1,0 +1,232 @@
+"""Tokens that the catalog issues itself: of services, and of single runs. Only digests of them are kept.
+
+A token is `<prefix>_<id>_<secret>`, the prefix `hrs` or `hrt`, so that a scanner for leaked secrets knows one.
+"""
+
+import hashlib
+import hmac
+import secrets
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from uuid import UUID, uuid4
+
+import psycopg
+from sqlalchemy import Engine
+
+from headrace.access import token_cache as admitted
+from headrace.access.audit import sign
+from headrace.access.callers import EVERY_DOMAIN, Permission
+from headrace.access.errors import AccessRefused
+from headrace.access.grants import require_organisation
+from headrace.database.connection import transaction
+from headrace.database.ids import organisation_id, organisation_named
+
+SERVICE, TASK = "hrs", "hrt"
+LONGEST_SERVICE = timedelta(days=366)
+LONGEST_TASK = timedelta(hours=24)
+TASK_LEASE = timedelta(minutes=10)  # of a run of ours, which renews it while it lives
+TASK_GRACE = timedelta(seconds=30)  # after the end of the run; catalog.end_task_tokens says the same
+
+_ISSUE_SERVICE = """
+INSERT INTO catalog.service_token (
+    token_id, organisation_id, name, domain, permissions, secret_digest, issued_by, expires_at
+) VALUES (%s, %s, %s, %s, %s, %s, %s, %s)
+"""
+_ISSUE_TASK = """
+INSERT INTO catalog.task_token (
+    token_id, organisation_id, run_id, outputs, inputs, secret_digest, issued_by, expires_at
+) VALUES (%s, %s, %s, %s, %s, %s, %s, %s)
+"""
+_HAS_SUCCEEDED = """
+SELECT FROM catalog.process_run WHERE run_id = %s AND organisation_id = %s AND status = 'SUCCESS'
+"""
+_FORGET_TASKS = """
+DELETE FROM catalog.task_token WHERE token_id IN (
+    SELECT token_id FROM catalog.task_token WHERE expires_at < now() - interval '1 day' LIMIT 100 FOR UPDATE SKIP LOCKED
+)
+"""
+# Not of a run that has ended, nor beyond LONGEST_TASK.
+_RENEW_TASK = """
+UPDATE catalog.task_token SET expires_at = least(greatest(expires_at, now() + %s), issued_at + %s)
+WHERE token_id = %s AND secret_digest = %s AND expires_at > now()
+"""
+_REVOKE_SERVICE = """
+UPDATE catalog.service_token SET revoked_at = now(), revoked_by = %s
+WHERE organisation_id = %s AND name = %s AND revoked_at IS NULL
+"""
+_SERVICES = """
+SELECT organisation.name AS organisation, token.name, domain, permissions, issued_by, issued_at, expires_at,
+       last_used_at
+FROM catalog.service_token token
+JOIN catalog.organisation USING (organisation_id)
+WHERE revoked_at IS NULL
+ORDER BY organisation.name, token.name
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceTokenRow:
+    """A service token that is not revoked; last_used_at is exact to an hour."""
+
+    organisation: str
+    name: str
+    domain: str
+    permissions: tuple[Permission, ...]
+    issued_by: str
+    issued_at: datetime
+    expires_at: datetime
+    last_used_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Presented:
+    """A token of ours, taken apart."""
+
+    prefix: str
+    token_id: UUID
+    digest: bytes
+
+    def is_that_of(self, digest: bytes) -> bool:
+        """Whether it has the secret of this digest; how long that takes tells nothing."""
+        return hmac.compare_digest(self.digest, digest)
+
+
+def issue_service_token(
+    engine: Engine,
+    name: str,
+    permissions: Iterable[Permission],
+    *,
+    domain: str = EVERY_DOMAIN,
+    organisation: str | None = None,
+    lifetime: timedelta = timedelta(days=90),
+    by: str,
+) -> str:
+    """A new token for the service `name`, which is shown this once.
+
+    Raises AccessRefused where the service has one that is not revoked, nothing is permitted, or the lifetime is longer
+    than LONGEST_SERVICE.
+    """
+    allowed = sorted(set(permissions))
+    if not allowed:
+        raise AccessRefused(f"say what {name} may: one of {', '.join(Permission)}")
+    if not timedelta() < lifetime <= LONGEST_SERVICE:
+        raise AccessRefused(f"a service token lasts {LONGEST_SERVICE.days} days at most")
+    if not name.strip() or "\x00" in name:
+        raise AccessRefused("the name of a service is not empty")
+    token, presented = _new(SERVICE)
+    expires_at = datetime.now(UTC) + lifetime
+    try:
+        with transaction(engine) as cursor:
+            sign(cursor, by)
+            known = require_organisation(cursor, organisation)
+            cursor.execute(
+                _ISSUE_SERVICE,
+                [
+                    presented.token_id,
+                    organisation_named(known),
+                    name,
+                    domain,
+                    [permission.value for permission in allowed],
+                    presented.digest,
+                    by,
+                    expires_at,
+                ],
+            )
+    except psycopg.errors.UniqueViolation as error:
+        raise AccessRefused(
+            f"the service {name} has a token already; `headrace access revoke-token {name}` ends it"
+        ) from error
+    return token
+
+
+def revoke_service_token(engine: Engine, name: str, *, organisation: str | None = None, by: str) -> None:
+    """End the token of the service `name`. Raises AccessRefused where it has none."""
+    with transaction(engine) as cursor:
+        sign(cursor, by)
+        known = require_organisation(cursor, organisation)
+        cursor.execute(_REVOKE_SERVICE, [by, organisation_named(known), name])
+        if cursor.rowcount == 0:
+            raise AccessRefused(
+                f"the service {name} has no token in organisation {known}; `headrace access tokens` lists them"
+            )
+    admitted.forget()
+
+
+def service_tokens(engine: Engine) -> list[ServiceTokenRow]:
+    """The tokens that are not revoked, of every organisation."""
+    with transaction(engine) as cursor:
+        rows = cursor.execute(_SERVICES).fetchall()
+    return [
+        ServiceTokenRow(**{**row, "permissions": tuple(map(Permission, row["permissions"]))}) for row in rows
+    ]
+
+
+def issue_task_token(
+    engine: Engine,
+    run_id: UUID,
+    outputs: Collection[str],
+    inputs: Collection[str] = (),
+    *,
+    lifetime: timedelta = timedelta(hours=1),
+    by: str,
+) -> str:
+    """A token with which the run may report itself and its child runs, as writing these datasets, and see these alone.
+
+    It ends with its lifetime, or TASK_GRACE after the end of the run, whichever comes first. Raises AccessRefused for a
+    lifetime longer than LONGEST_TASK, and for a run that has succeeded; one that failed may be tried again.
+    """
+    if not timedelta() < lifetime <= LONGEST_TASK:
+        raise AccessRefused(f"a task token lasts {LONGEST_TASK.total_seconds() / 3600:.0f} hours at most")
+    token, presented = _new(TASK)
+    with transaction(engine) as cursor:
+        require_organisation(cursor, None)
+        if cursor.execute(_HAS_SUCCEEDED, [run_id, organisation_id()]).fetchone() is not None:
+            raise AccessRefused(f"run {run_id} has succeeded, and has nothing more to report")
+        cursor.execute(_FORGET_TASKS)
+        cursor.execute(
+            _ISSUE_TASK,
+            [
+                presented.token_id,
+                organisation_id(),
+                run_id,
+                sorted(outputs),
+                sorted(inputs),
+                presented.digest,
+                by,
+                datetime.now(UTC) + lifetime,
+            ],
+        )
+    return token
+
+
+def renew_task_token(engine: Engine, token: str) -> bool:
+    """Have the token of a run last for TASK_LEASE from now on, LONGEST_TASK in all; False where it has ended."""
+    ours = presented(token)
+    if ours is None or ours.prefix != TASK:
+        raise AccessRefused("this is no token of a run")
+    with transaction(engine) as cursor:
+        cursor.execute(_RENEW_TASK, [TASK_LEASE, LONGEST_TASK, ours.token_id, ours.digest])
+        return cursor.rowcount == 1
+
+
+def presented(token: str) -> Presented | None:
+    """The parts of a token that has the form of ours; None for any other."""
+    prefix, _, rest = token.partition("_")
+    identifier, _, secret = rest.partition("_")
+    if prefix not in (SERVICE, TASK) or len(identifier) != 32 or not secret:
+        return None
+    try:
+        return Presented(prefix, UUID(hex=identifier), _digest(secret))
+    except ValueError:
+        return None
+
+
+def _new(prefix: str) -> tuple[str, Presented]:
+    token_id, secret = uuid4(), secrets.token_urlsafe(32)
+    return f"{prefix}_{token_id.hex}_{secret}", Presented(prefix, token_id, _digest(secret))
+
+
+def _digest(secret: str) -> bytes:
+    """A secret of 256 random bits needs no slow hash: nobody guesses it."""
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest()

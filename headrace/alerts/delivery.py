@@ -1,0 +1,232 @@
+"""Handing a message over to the service that carries it, by apprise, with what it knows a second copy by.
+
+| service              | a copy is known by                                             |
+|----------------------|----------------------------------------------------------------|
+| json, xml, form      | the header Idempotency-Key                                     |
+| e-mail               | its Message-ID                                                 |
+| PagerDuty, Opsgenie  | the alert's key; its last message resolves the incident there  |
+| any other            | nothing: it may come twice if the sender dies while it sends   |
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import smtplib
+from collections.abc import Mapping
+from email import message_from_string
+from email.message import Message
+from email.mime.multipart import MIMEMultipart
+from email.mime.text import MIMEText
+from typing import Any, cast
+from urllib.parse import quote, urlencode
+
+import apprise
+import httpx
+from apprise.common import PersistentStoreMode
+from apprise.exception import AppriseException
+from apprise.plugins.email.base import NotifyEmail
+from apprise.plugins.email.smtp import AppriseSMTPController
+from apprise.plugins.opsgenie import OPSGENIE_API_LOOKUP, NotifyOpsgenie
+from apprise.plugins.pagerduty import NotifyPagerDuty
+
+from headrace.alerts.markup import html, markdown
+from headrace.alerts.records import NotDelivered, Parcel
+from headrace.alerts.rules import Destination
+from headrace.slas.events import Urgency
+
+SECONDS = 15.0  # that a service may take in all, and
+_SECONDS_TO_ANSWER = 12.0  # one that is slow to say that it took a message would get it twice
+_REFERENCE = re.compile(r"\$\{(\w+)\}")
+_TYPES = {
+    Urgency.INFO: apprise.NotifyType.INFO,
+    Urgency.WARNING: apprise.NotifyType.WARNING,
+    Urgency.ERROR: apprise.NotifyType.FAILURE,
+}
+_WITH_HEADERS = frozenset({"json", "jsons", "xml", "xmls", "form", "forms"})
+_BY_ALERT: Mapping[str, Mapping[str, str]] = {
+    "pagerduty": {"dedup": "{}", "action": "map"},
+    # One call for all responders: of a second one with the same alias, Opsgenie counts no more than that it came.
+    "opsgenie": {"alias": "{}", "action": "new", "batch": "yes"},
+}
+# At DEBUG they write addresses whole, with the tokens in them.
+for _each in ("apprise", "urllib3.connectionpool"):
+    logging.getLogger(_each).setLevel(logging.INFO)
+_NO_SOURCE = NotifyPagerDuty.template_tokens["source"]["default"]
+
+
+def deliver(destination: Destination, address: str, parcel: Parcel) -> None:
+    """Hand a message over. address: of a personal destination, whose. Raises NotDelivered."""
+    service = _service(resolved(destination, address), _known_by(destination, parcel), destination)
+    if type(service) is NotifyEmail:
+        _mail(service, parcel)
+    elif type(service) is NotifyOpsgenie and parcel.ends_thread:
+        _close(service, parcel)
+    elif type(service) is NotifyPagerDuty:
+        service.details |= {"message": parcel.body}  # the summary is cut after 1024 characters
+        service.source = "Headrace" if service.source == _NO_SOURCE else service.source
+        _notify(service, parcel, "", parcel.title, apprise.NotifyFormat.TEXT)
+    elif service.notify_format is apprise.NotifyFormat.MARKDOWN:
+        _notify(service, parcel, parcel.title, markdown(parcel.body), apprise.NotifyFormat.MARKDOWN)
+    else:
+        _notify(service, parcel, parcel.title, parcel.body, apprise.NotifyFormat.TEXT)
+
+
+def resolved(destination: Destination, address: str) -> str:
+    """The destination's URL, secrets and the owner filled in. Raises NotDelivered for a variable that is not set."""
+    whole = _REFERENCE.fullmatch(destination.url)
+
+    def value(found: re.Match[str]) -> str:
+        given = os.environ.get(found[1], "")
+        if not given:
+            raise NotDelivered(
+                f"the environment variable {found[1]}, which {destination.name} needs, is not set"
+            )
+        return given if whole else quote(given, safe="")
+
+    return _REFERENCE.sub(value, destination.url).replace("{owner}", quote(address, safe=""))
+
+
+def _known_by(destination: Destination, parcel: Parcel) -> dict[str, str]:
+    """What is added to the URL, so that the service knows the message again."""
+    scheme = resolved(destination, "").partition("://")[0].lower()
+    if scheme in _WITH_HEADERS:
+        return {
+            "+Idempotency-Key": str(parcel.message_id),
+            ":alert": str(parcel.thread),
+            ":state": "recovered" if parcel.ends_thread else "firing",
+        }
+    if scheme in _BY_ALERT:
+        return {name: value.format(parcel.thread) for name, value in _BY_ALERT[scheme].items()}
+    return {}
+
+
+def _service(url: str, added: Mapping[str, str], destination: Destination) -> Any:  # noqa: ANN401 - one of apprise's many
+    whole = f"{url}{'&' if '?' in url else '?'}{urlencode(added)}" if added else url
+    service = apprise.Apprise.instantiate(whole, asset=_asset(), suppress_exceptions=True)
+    if service is None:
+        raise NotDelivered(
+            f"the URL of {destination.name} is none that apprise knows; its pages say how the service's is written"
+        )
+    service.socket_read_timeout = max(service.socket_read_timeout, _SECONDS_TO_ANSWER)
+    return service
+
+
+def _asset() -> apprise.AppriseAsset:
+    return apprise.AppriseAsset(
+        app_id="Headrace", app_desc="Headrace alerts", storage_mode=PersistentStoreMode.MEMORY
+    )
+
+
+def _notify(
+    service: apprise.NotifyBase, parcel: Parcel, title: str, body: str, written_in: apprise.NotifyFormat
+) -> None:
+    one = apprise.Apprise(asset=_asset())
+    one.add(service)
+    result = one.notify(
+        body=body,
+        title=title,
+        notify_type=apprise.NotifyType.SUCCESS if parcel.ends_thread else _TYPES[parcel.severity],
+        body_format=written_in,
+        timeout=SECONDS,
+    )
+    if not result:
+        said = [str(entry.message) for entry in result.logs()]
+        raise NotDelivered(said[-1] if said else f"the service says {result.status.name.lower()}")
+
+
+def _close(service: NotifyOpsgenie, parcel: Parcel) -> None:
+    """The alert there is over. apprise would close only what its own process remembers to have opened."""
+    address = f"{OPSGENIE_API_LOOKUP[str(service.region_name)]}/{parcel.thread}/close"
+    try:
+        answer = httpx.post(
+            address,
+            params={"identifierType": "alias"},
+            headers={"Authorization": f"GenieKey {service.apikey}"},
+            json={"source": "Headrace alerts", "note": parcel.body},
+            timeout=SECONDS,
+        )
+    except httpx.HTTPError as error:
+        raise NotDelivered(f"Opsgenie cannot be had: {type(error).__name__}") from error
+    if not answer.is_success:
+        raise NotDelivered(f"Opsgenie does not close the alert: error={answer.status_code}")
+
+
+class _MailServer(AppriseSMTPController):
+    """A mail server that says why it does not take a mail; apprise's own keeps that to itself."""
+
+    def sendmail(self, from_addr: str, to_addrs: list[str], message: str) -> bool:
+        """Raises SMTPException."""
+        server = cast(smtplib.SMTP, self._socket)
+        if refused := server.sendmail(from_addr, to_addrs, message):
+            raise smtplib.SMTPRecipientsRefused(refused)
+        return True
+
+
+def _mail(service: NotifyEmail, parcel: Parcel) -> None:
+    """A mail under the message's own Message-ID, in one thread with the others of its alert.
+
+    apprise would draw a new Message-ID for each try.
+    """
+    sender = str(service.from_addr[1])
+    domain = sender.rpartition("@")[2] or "headrace"
+    prepared = NotifyEmail.prepare_emails(
+        subject=parcel.title,
+        body=parcel.body,
+        notify_format=apprise.NotifyFormat.TEXT,
+        from_addr=service.from_addr,
+        to=service.targets,
+        cc=service.cc,
+        bcc=service.bcc,
+        reply_to=service.reply_to,
+        smtp_host=service.smtp_host,
+        headers={
+            "X-Application": "Headrace",
+            "Auto-Submitted": "auto-generated",
+            "References": f"<{parcel.thread}@{domain}>",
+            **service.headers,
+        },
+        names=service.names,
+    )
+    try:
+        with _MailServer(
+            host=service.smtp_host,
+            port=cast(int, service.port),
+            secure_mode=cast(str, service.secure_mode),
+            user=service.user,
+            password=service.password,
+            verify_certificate=service.verify_certificate,
+            socket_connect_timeout=int(service.socket_read_timeout),  # which is for each of its answers
+        ) as server:
+            for mail in prepared:
+                letter = _letter(message_from_string(mail.body), parcel)
+                letter["Message-ID"] = f"<{parcel.message_id}@{domain}>"
+                server.sendmail(sender, mail.to_addrs, letter.as_string())
+    except smtplib.SMTPRecipientsRefused as error:
+        said = "; ".join(
+            f"{who}: {code} {text.decode(errors='replace')}" for who, (code, text) in error.recipients.items()
+        )
+        raise NotDelivered(f"the mail server {service.smtp_host} does not take it: {said}") from error
+    except smtplib.SMTPResponseException as error:
+        said = (
+            error.smtp_error.decode(errors="replace")
+            if isinstance(error.smtp_error, bytes)
+            else error.smtp_error
+        )
+        raise NotDelivered(
+            f"the mail server {service.smtp_host} does not take it: {error.smtp_code} {said}"
+        ) from error
+    except (smtplib.SMTPException, OSError, AppriseException) as error:
+        raise NotDelivered(f"the mail server {service.smtp_host} cannot be had: {error}") from error
+
+
+def _letter(prepared: Message[str, str], parcel: Parcel) -> MIMEMultipart:
+    """The mail as apprise has prepared it, but for its Message-ID, in text and in HTML."""
+    letter = MIMEMultipart("alternative")
+    for name, value in prepared.items():
+        if name.lower() not in ("message-id", "mime-version", "content-type", "content-transfer-encoding"):
+            letter[name] = value
+    letter.attach(MIMEText(parcel.body, "plain", "utf-8"))
+    letter.attach(MIMEText(html(parcel.body), "html", "utf-8"))
+    return letter

@@ -1,0 +1,135 @@
+"""The dead-man's switch: signs of life of what judges and what alerts, for whoever watches over them from outside."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sqlalchemy import Engine
+
+from headrace.alerts.sql import statement
+from headrace.database.connection import transaction
+from headrace.database.ids import organisation, organisation_id
+
+ALERTS = "alerts"  # the sensor that decides on alerts and sends them
+JUDGING = "slas"  # the sensor that judges SLAs
+SILENT_AFTER = timedelta(minutes=5)
+_STUCK_AFTER = timedelta(minutes=5)  # that a message is refused, before it is a matter of everybody
+_SECONDS = 5.0
+_REFERENCE = re.compile(r"\$\{(\w+)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Life:
+    """A sensor, when it ticked last, and whether that is too long ago. None: it never has."""
+
+    sensor: str
+    ticked_at: datetime | None
+    is_silent: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How alerting stands.
+
+    undecided: happenings about which nothing is decided yet. overdue: messages that were tried and not taken, the
+    oldest due since `oldest`, and why. failed: messages of the last two days that were given up.
+    """
+
+    open: int
+    acknowledged: int
+    undecided: int
+    overdue: int
+    oldest: datetime | None
+    reason: str | None
+    failed: int
+    sensors: tuple[Life, ...]
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether both judge and messenger are at work."""
+        return not any(life.is_silent for life in self.sensors)
+
+    def problems(self, now: datetime) -> list[str]:
+        """What is wrong with alerting itself, a sentence each. A sensor that never was needed is not missed."""
+        said = [
+            f"Alerts: the sensor {life.sensor!r} "
+            + (
+                f"has not ticked since {life.ticked_at:%Y-%m-%d %H:%M:%SZ}"
+                if life.ticked_at
+                else "has never ticked"
+            )
+            + "; see Automation in Dagster's UI."
+            for life in self.sensors
+            if life.is_silent and (life.ticked_at or self.undecided)
+        ]
+        if self.oldest is not None and now - self.oldest >= _STUCK_AFTER:
+            said.append(f"Alerts: {self.overdue} messages are not taken: {self.reason}.")
+        if self.failed:
+            said.append(
+                f"Alerts: {self.failed} messages were given up; `headrace alerts list` has the alerts."
+            )
+        return said
+
+
+def beat(engine: Engine, sensor: str, now: datetime, silent_after: timedelta = SILENT_AFTER) -> None:
+    """A sensor has ticked, and ought to do so again within so long."""
+    with transaction(engine) as cursor:
+        statement("alerts_beat").execute(
+            cursor,
+            {
+                "organisation": organisation_id(),
+                "name": organisation(),
+                "sensor": sensor,
+                "now": now,
+                "silent_after": int(silent_after.total_seconds()),
+            },
+        )
+
+
+def standing(engine: Engine, now: datetime) -> Standing:
+    """How alerting stands at this moment."""
+    mine = organisation_id()
+    with transaction(engine) as cursor:
+        parameters = {"organisation": mine, "now": now}
+        (row,) = statement("alerts_standing").execute(cursor, parameters).fetchall()
+        beats = cursor.execute(
+            "SELECT sensor, ticked_at, silent_after FROM catalog.heartbeat "
+            "WHERE organisation_id = %s AND sensor = ANY (%s)",
+            [mine, [JUDGING, ALERTS]],
+        ).fetchall()
+    known = {each["sensor"]: each for each in beats}
+    return Standing(**row, sensors=tuple(_life(name, known.get(name), now) for name in (JUDGING, ALERTS)))
+
+
+def ping(address: str) -> str | None:
+    """Ask the address that watches from outside; what is wrong with it, None when it has answered.
+
+    ${NAME} in it is an environment variable. That it cannot be reached keeps no alert from being sent.
+    """
+    names = [name for name in _REFERENCE.findall(address) if not os.environ.get(name)]
+    if names:
+        return f"the environment variable {names[0]}, which the heartbeat needs, is not set"
+    import httpx  # here, since all who only ask how alerting stands need it not
+
+    logging.getLogger("httpx").setLevel(
+        logging.WARNING
+    )  # it would write the address whole, with the token in it
+    whole = _REFERENCE.sub(lambda found: os.environ[found[1]], address)
+    try:
+        answer = httpx.get(whole, timeout=_SECONDS, follow_redirects=True)
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        return f"the heartbeat's address cannot be had: {type(error).__name__}"
+    return None if answer.is_success else f"the heartbeat's address answers {answer.status_code}"
+
+
+def _life(sensor: str, row: dict[str, object] | None, now: datetime) -> Life:
+    if row is None:
+        return Life(sensor, None, is_silent=True)
+    ticked_at, silent_after = row["ticked_at"], row["silent_after"]
+    assert isinstance(ticked_at, datetime)  # noqa: S101 - columns of these types
+    assert isinstance(silent_after, int)  # noqa: S101
+    return Life(sensor, ticked_at, now - ticked_at > timedelta(seconds=silent_after))

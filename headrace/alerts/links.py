@@ -1,0 +1,85 @@
+"""Links with which whoever got a message acknowledges its alert: signed, so that nobody else can make one."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import jwt
+
+from headrace.alerts.rules import Recipient
+from headrace.errors import CatalogError
+from headrace.settings import Settings
+
+PATH = "/alerts/acknowledge"
+LIFETIME = timedelta(days=7)
+_AUDIENCE = "headrace-alert"
+
+
+class WrongLink(CatalogError):
+    """A link that was not made here, or that has ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Linked:
+    """What a link stands for: the alert, the organisation whose it is, and who was given the link."""
+
+    alert_id: UUID
+    organisation: str
+    who: str
+
+
+def secret(configured: Settings) -> str | None:
+    """What links are signed with: the setting, or on a machine that is not in production a key of its own."""
+    if configured.alert_secret is not None:
+        return configured.alert_secret.get_secret_value()
+    if configured.is_production:
+        return None
+    path = configured.home.expanduser().resolve() / "alert-links.key"
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        fresh = path.with_name(f".{path.name}.{os.getpid()}")
+        fresh.touch(mode=0o600)
+        try:
+            fresh.write_text(secrets.token_urlsafe(32))
+            os.link(fresh, path)  # whoever is first: all processes sign with the same
+        except FileExistsError:
+            pass
+        finally:
+            fresh.unlink()
+    return path.read_text()
+
+
+def link(base: str, key: str, alert_id: UUID, organisation: str, recipient: Recipient, now: datetime) -> str:
+    """The address at which this recipient acknowledges the alert."""
+    who = "/".join(filter(None, ("link", recipient.destination, recipient.address)))
+    claims = {
+        "aud": _AUDIENCE,
+        "sub": str(alert_id),
+        "org": organisation,
+        "who": who,
+        "exp": now + LIFETIME,
+    }
+    return f"{base.rstrip('/')}{PATH}?token={jwt.encode(claims, key, algorithm='HS256')}"
+
+
+def read(token: str, key: str) -> Linked:
+    """What the token of a link stands for. Raises WrongLink."""
+    try:
+        claims: Mapping[str, Any] = jwt.decode(
+            token,
+            key,
+            algorithms=["HS256"],
+            audience=_AUDIENCE,
+            options={"require": ["exp", "sub", "org", "who"]},
+        )
+        return Linked(UUID(claims["sub"]), str(claims["org"]), str(claims["who"]))
+    except jwt.ExpiredSignatureError as error:
+        raise WrongLink("this link has ended: acknowledge with `headrace alerts ack`") from error
+    except (jwt.PyJWTError, ValueError, TypeError) as error:
+        raise WrongLink("this link is not one of ours, or was cut: copy it whole") from error

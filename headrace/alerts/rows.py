@@ -1,0 +1,132 @@
+"""Rows of the database as alerts, messages and happenings, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from headrace.alerts.records import Alert, AlertState, Message, MessageState, Purpose
+from headrace.alerts.rules import Recipient
+from headrace.database.jsonb import jsonb
+from headrace.slas.events import Happening, Kind, Subject, SubjectType, Urgency
+
+Row = Mapping[str, Any]
+
+
+def happening_of(row: Row) -> Happening:
+    """The happening that a row holds."""
+    return Happening(
+        Kind(row["kind"]),
+        Urgency(row["severity"]),
+        _subject(row),
+        row["at"],
+        row["incident_id"],
+        row["facts"],
+    )
+
+
+def alert_of(row: Row) -> Alert:
+    """The alert that a row holds."""
+    return Alert(
+        alert_id=row["alert_id"],
+        incident_id=row["incident_id"],
+        subject=_subject(row),
+        kind=Kind(row["kind"]),
+        severity=Urgency(row["severity"]),
+        state=AlertState(row["state"]),
+        at=row["at"],
+        opened_at=row["opened_at"],
+        facts=row["facts"],
+        hit={key: tuple(owners) for key, owners in row["hit"].items()},
+        route=row["route"],
+        round=row["round"],
+        happenings=row["happenings"],
+        closed_at=row["closed_at"],
+        acknowledged_at=row["acknowledged_at"],
+        acknowledged_by=row["acknowledged_by"],
+        comment=row["comment"],
+    )
+
+
+def message_of(row: Row) -> Message:
+    """The message that a row holds."""
+    return Message(
+        message_id=row["message_id"],
+        alert_id=row["alert_id"],
+        recipient=Recipient(row["destination"], row["address"]),
+        purpose=Purpose(row["purpose"]),
+        severity=Urgency(row["severity"]),
+        due_at=row["due_at"],
+        decided_at=row["decided_at"],
+        step=row["step"],
+        round=row["round"],
+        state=MessageState(row["state"]),
+        tries=row["tries"],
+        next_try_at=row["next_try_at"],
+        sent_at=row["sent_at"],
+        reason=row["reason"],
+        digest_id=row["digest_id"],
+        title=row["title"],
+        body=row["body"],
+    )
+
+
+def alerts_parameter(alerts: Iterable[Alert]) -> object:
+    """Alerts as the statement that stores them takes them."""
+    return jsonb(
+        [
+            {
+                "alert_id": each.alert_id,
+                "incident_id": each.incident_id,
+                "subject_type": each.subject.type,
+                "subject": each.subject.key,
+                "subject_id": each.subject.id,
+                "owners": each.subject.owners,
+                "kind": each.kind,
+                "severity": each.severity,
+                "state": each.state,
+                "at": each.at,
+                "opened_at": each.opened_at,
+                "facts": each.facts,
+                "hit": each.hit,
+                "route": each.route,
+                "round": each.round,
+                "happenings": each.happenings,
+                "closed_at": each.closed_at,
+                "acknowledged_at": each.acknowledged_at,
+                "acknowledged_by": each.acknowledged_by,
+                "comment": each.comment,
+            }
+            for each in alerts
+        ]
+    )
+
+
+def messages_parameter(messages: Iterable[Message]) -> object:
+    """New messages as the statement that stores them takes them."""
+    return jsonb(
+        [
+            {
+                "message_id": each.message_id,
+                "alert_id": each.alert_id,
+                "destination": each.recipient.destination,
+                "address": each.recipient.address,
+                "purpose": each.purpose,
+                "severity": each.severity,
+                "step": each.step,
+                "round": each.round,
+                "due_at": each.due_at,
+                "decided_at": each.decided_at,
+            }
+            for each in messages
+        ]
+    )
+
+
+def _subject(row: Row) -> Subject:
+    return Subject(
+        SubjectType(row["subject_type"]),
+        row["subject"],
+        row["dataset_id"] or row["process_id"],
+        tuple(row["owners"]),
+    )

@@ -1,0 +1,164 @@
+"""Who is told of what, and when: the rules that alerts are routed by, and the questions they answer. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, time, timedelta
+from zoneinfo import ZoneInfo
+
+from headrace.slas.events import Urgency
+
+OWNERS = "owners"  # in a step: whoever owns what the alert is about
+ANY_OWNER = "*"  # among the owners: whoever has no line of his own
+_DAY = timedelta(days=1)
+_ORDER = {severity: place for place, severity in enumerate(Urgency)}
+_CHAINED = 20  # quiet hours that may follow upon one another
+
+
+@dataclass(frozen=True, slots=True)
+class Hours:
+    """Hours of the week: from `start` to `end` by the clock of a zone, over midnight where `end` is not after `start`.
+
+    days: those on which they begin, Monday is 0.
+    """
+
+    start: time
+    end: time
+    zone: ZoneInfo
+    days: frozenset[int] = frozenset(range(7))
+
+    def until(self, at: datetime) -> datetime | None:
+        """When the hours end in which the moment is; None when it is in none."""
+        today = at.astimezone(self.zone).date()
+        for day in (today - _DAY, today):
+            begin = datetime.combine(day, self.start, self.zone)
+            end = datetime.combine(day if self.end > self.start else day + _DAY, self.end, self.zone)
+            # Compared as moments: within one zone, Python compares what the clocks show.
+            if day.weekday() in self.days and begin.timestamp() <= at.timestamp() < end.timestamp():
+                return end
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Quiet:
+    """Hours in which only alerts of `least` severity leave; the others wait for their end."""
+
+    hours: Hours
+    least: Urgency
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """At most so many messages within a length of time; what is more is told in one."""
+
+    at_most: int
+    within: timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """Where messages go: an apprise URL, in which ${NAME} is an environment variable and {owner} an owner's address."""
+
+    name: str
+    url: str = field(repr=False)
+    limit: Limit
+
+    @property
+    def is_personal(self) -> bool:
+        """Whether its address is the owner's."""
+        return "{owner}" in self.url
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Whom to tell when nobody has acknowledged after so long: names of destinations, or OWNERS."""
+
+    to: tuple[str, ...]
+    after: timedelta = timedelta()
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """Which alerts it is for, and the steps in which they are told. What is empty holds for all."""
+
+    name: str
+    steps: tuple[Step, ...]
+    domains: frozenset[str] = frozenset()
+    owners: frozenset[str] = frozenset()
+    least: Urgency = Urgency.INFO
+    hours: Hours | None = None
+
+    def fits(self, domain: str, owners: Sequence[str], severity: Urgency, at: datetime) -> bool:
+        """Whether an alert of this domain, these owners and this severity is for it at this moment."""
+        return (
+            (not self.domains or domain in self.domains)
+            and (not self.owners or not self.owners.isdisjoint(owners))
+            and is_worse(severity, self.least, or_same=True)
+            and (self.hours is None or self.hours.until(at) is not None)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Recipient:
+    """One destination, and for a personal one whose."""
+
+    destination: str
+    address: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """Where people find more: the addresses of Dagster's pages and of the catalog."""
+
+    dagster: str | None = None
+    catalog: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AlertRules:
+    """All rules. owners: the destinations of each owner. heartbeat: an address to ask as long as all is well."""
+
+    destinations: dict[str, Destination] = field(default_factory=dict)
+    owners: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    routes: tuple[Route, ...] = ()
+    quiet: tuple[Quiet, ...] = ()
+    links: Links = Links()
+    heartbeat: str | None = field(default=None, repr=False)
+
+    def route(self, domain: str, owners: Sequence[str], severity: Urgency, at: datetime) -> Route | None:
+        """The first route that fits, None when nobody is to be told."""
+        return next((route for route in self.routes if route.fits(domain, owners, severity, at)), None)
+
+    def recipients(self, step: Step, owners: Sequence[str]) -> tuple[Recipient, ...]:
+        """Whom the step tells, each once."""
+        found: dict[Recipient, None] = {}
+        for name in step.to:
+            if name != OWNERS:
+                found[Recipient(name)] = None
+                continue
+            for owner in owners:
+                for destination in self.owners.get(owner, self.owners.get(ANY_OWNER, ())):
+                    if not self.destinations[destination].is_personal:
+                        found[Recipient(destination)] = None
+                    elif "@" in owner:
+                        found[Recipient(destination, owner)] = None
+        return tuple(found)
+
+    def not_before(self, severity: Urgency, at: datetime) -> datetime:
+        """The moment, or the end of the quiet hours that an alert of this severity has to wait for."""
+        for _ in range(_CHAINED):
+            ends = [
+                end
+                for quiet in self.quiet
+                if is_worse(quiet.least, severity) and (end := quiet.hours.until(at)) is not None
+            ]
+            if not ends:
+                break
+            at = max(ends).astimezone(at.tzinfo)
+        return at
+
+
+def is_worse(severity: Urgency, other: Urgency, *, or_same: bool = False) -> bool:
+    """Whether the first is the higher of the two."""
+    return _ORDER[severity] > _ORDER[other] or (or_same and severity == other)

@@ -1,0 +1,238 @@
+"""What an alert says: what, since when, why, who else is hit, what to do next, and where to look. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from urllib.parse import quote
+
+from headrace.alerts.records import Alert, Message, Purpose
+from headrace.alerts.rules import Links
+from headrace.slas.events import Kind, SubjectType
+
+SHOWN = 10  # of those who are hit, and of the alerts in a digest
+_LONGEST = 1000  # characters of a line, and
+_LONGEST_TITLE = 200
+_IS = {
+    Kind.AT_RISK: "is at risk of being late",
+    Kind.LATE: "is late",
+    Kind.MISSED: "was not delivered at all",
+    Kind.RUN_FAILED: "failed",
+    Kind.CHECK_FAILED: "failed a check",
+    Kind.ROW_COUNT_ODD: "has an unusual number of rows",
+    Kind.SCHEMA_CHANGED: "has another schema",
+    Kind.SENSOR_SILENT: "does not tick any more",
+}
+_WAS = {
+    Kind.AT_RISK: "was at risk of being late",
+    Kind.LATE: "was late",
+    Kind.SENSOR_SILENT: "did not tick",
+}
+_TITLES = {
+    Purpose.RAISED: "",
+    Purpose.WORSENED: "Now ",
+    Purpose.ESCALATED: "Not acknowledged: ",
+    Purpose.RECOVERED: "Recovered: ",
+    Purpose.JOINED: "Part of {part_of}: ",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """Datasets that suffer from it, the nearest first, as (key, owners), and how many there are in all."""
+
+    named: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    count: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A message in words."""
+
+    title: str
+    body: str
+
+
+def worded(
+    alert: Alert, message: Message, links: Links, *, hit: Hit = Hit(), link: str | None = None
+) -> Told:
+    """What the message says. link: where its recipient acknowledges with one click."""
+    over = message.purpose is Purpose.RECOVERED
+    merged = message.purpose is Purpose.JOINED
+    facts = alert.facts
+    head = _title(alert, message)
+    lines = [
+        (
+            "What",
+            f"{_subject(alert)} {_was(alert) if over else _is(alert)}."
+            + (f" It is over since {_at(alert.closed_at)}." if over else "")
+            + (f" It goes on as part of {facts.get('part_of')}." if merged else ""),
+        ),
+        ("Since", _since(alert, message.decided_at)),
+        ("Cause", _cause(facts)),
+        ("Expected", _expected(facts) if not over else None),
+        ("Owners", ", ".join(alert.subject.owners) or "nobody is named"),
+        ("Also hit", _hit(hit)),
+        ("Acknowledged", f"by {alert.acknowledged_by}" if alert.acknowledged_by else None),
+        ("Next", None if over else " ".join(_goes_on(facts) if merged else _advice(alert))),
+    ]
+    parts = ["\n".join(_one_line(f"{name}: {text}", _LONGEST) for name, text in lines if text)]
+    found = [*_links(alert, links)]
+    if not (over or merged) and alert.incident_id is not None and alert.acknowledged_by is None:
+        found.append(f"I am at it: {link or f'headrace alerts ack {alert.alert_id}'}")
+    parts += ["\n".join(found)] if found else []
+    return Told(_one_line(head), "\n\n".join(parts))
+
+
+def sentence(alert: Alert, now: datetime) -> str:
+    """What happened and since when, in a line: for a page about the alert."""
+    return _one_line(f"{_subject(alert)} {_is(alert)}, since {_since(alert, now)}.")
+
+
+def digest(said: Sequence[tuple[Alert, Message]]) -> Told:
+    """Many messages in one."""
+    lines = [
+        _one_line(f"{_title(alert, message)}, {_since(alert, message.decided_at)}")
+        for alert, message in said[:SHOWN]
+    ]
+    more = [f"and {len(said) - SHOWN} more"] if len(said) > SHOWN else []
+    body = "\n".join(
+        [
+            "More happened than may be told here one by one:",
+            "",
+            *lines,
+            *more,
+            "",
+            "Next: `headrace alerts list` lists them all.",
+        ]
+    )
+    return Told(f"{len(said)} more alerts", body)
+
+
+def _title(alert: Alert, message: Message) -> str:
+    before = _TITLES[message.purpose].replace("{part_of}", str(alert.facts.get("part_of", "another alert")))
+    return f"{before}{alert.kind} {_subject(alert)}"
+
+
+def _subject(alert: Alert) -> str:
+    partition = alert.facts.get("partition")
+    name = alert.subject.key if alert.subject.type is SubjectType.DATASET else _named(alert)
+    return f"{name} [{partition}]" if partition else name
+
+
+def _named(alert: Alert) -> str:
+    return f"{alert.subject.type.lower()} {alert.subject.key}"
+
+
+def _is(alert: Alert) -> str:
+    return _IS.get(alert.kind, f"is {alert.kind.lower().replace('_', ' ')}")
+
+
+def _was(alert: Alert) -> str:
+    return _WAS.get(alert.kind, _is(alert))
+
+
+def _since(alert: Alert, now: datetime) -> str:
+    deadline = _time(alert.facts.get("deadline"))
+    due = f", due {_at(deadline)}" if deadline and deadline != alert.at else ""
+    return f"{_at(alert.at)} ({_span(now - alert.at)}){due}"
+
+
+def _cause(facts: Mapping[str, Any]) -> str | None:
+    said = [_sentence(str(facts["reason"]))] if facts.get("reason") else []
+    if facts.get("waits_for"):
+        minutes = facts.get("by_minutes")
+        longer = f", for {float(minutes):.0f} minutes" if isinstance(minutes, int | float) else ""
+        said.append(f"All wait for {facts['waits_for']}{longer}.")
+    if facts.get("log_location"):
+        said.append(f"Log: {facts['log_location']}")
+    return " ".join(said) or None
+
+
+def _sentence(text: str) -> str:
+    text = text.strip()
+    return text if text.endswith((".", "!", "?")) else f"{text}."
+
+
+def _expected(facts: Mapping[str, Any]) -> str | None:
+    expected = _time(facts.get("expected_at"))
+    if expected is None:
+        return None
+    first, last = _time(facts.get("expected_from")), _time(facts.get("expected_to"))
+    between = f", between {_at(first)} and {_at(last)}" if first and last else ""
+    chance = facts.get("chance")
+    miss = f"; the chance of a miss is {chance:.0%}" if isinstance(chance, int | float) else ""
+    return f"{_at(expected)}{between}{miss}"
+
+
+def _hit(hit: Hit) -> str | None:
+    if not hit.count:
+        return None
+    named = [f"{key} ({', '.join(owners)})" if owners else key for key, owners in hit.named[:SHOWN]]
+    more = hit.count - len(named)
+    return ", ".join(named) + (f" and {more:,} more" if more > 0 else "")
+
+
+def _advice(alert: Alert) -> Iterator[str]:
+    facts, key = alert.facts, alert.subject.key
+    run = facts.get("run_id")
+    match alert.kind:
+        case Kind.AT_RISK | Kind.LATE | Kind.MISSED:
+            if alert.subject.type is SubjectType.DATASET:
+                yield f"`headrace sla explain {key}` says what it waits for."
+            if run:
+                yield f"`headrace why {run}` explains its run."
+        case Kind.RUN_FAILED:
+            yield f"`headrace why {run}` explains it." if run else "Look into its log, then run it again."
+        case Kind.CHECK_FAILED:
+            yield f"Readers keep the version before, if it blocks. `headrace show {key}` shows what failed."
+        case Kind.ROW_COUNT_ODD | Kind.SCHEMA_CHANGED:
+            yield f"Ask its producer whether it is meant so; `headrace show {key}` shows the versions."
+        case Kind.SENSOR_SILENT:
+            yield "See Automation in Dagster's UI, and whether Dagster's daemon runs."
+
+
+def _goes_on(facts: Mapping[str, Any]) -> Iterator[str]:
+    """Whoever is at it has to say so there as well: nobody knows whether he is at the cause."""
+    there = facts.get("part_of_id")
+    yield f"`headrace alerts ack {there}` says that you are at that one; `headrace alerts show {there}` shows it."
+
+
+def _links(alert: Alert, links: Links) -> Iterator[str]:
+    run = alert.facts.get("dagster_run_id")
+    if links.dagster and run:
+        yield f"Run: {links.dagster}/runs/{quote(str(run))}"
+    if alert.subject.type is SubjectType.DATASET:
+        key = quote(alert.subject.key)
+        if links.dagster:
+            yield f"Asset: {links.dagster}/assets/{key}"
+        if links.catalog:
+            yield f"Catalog: {links.catalog}/api/v1/dataset/{key}"
+
+
+def _time(value: object) -> datetime | None:
+    """A time among the facts, which are JSON. What is none is not worth an alert that never leaves."""
+    try:
+        found = datetime.fromisoformat(value) if isinstance(value, str) else None
+    except ValueError:
+        return None
+    return found if found and found.tzinfo else None
+
+
+def _at(moment: datetime | None) -> str:
+    return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M}Z" if moment else "an unknown time"
+
+
+def _span(length: timedelta) -> str:
+    minutes = int(length.total_seconds() // 60)
+    if minutes < 1:
+        return "just now"
+    return f"{minutes} min ago" if minutes < 120 else f"{minutes // 60} h {minutes % 60} min ago"
+
+
+def _one_line(text: str, longest: int = _LONGEST_TITLE) -> str:
+    """What a name or a reason may contain must begin no other header of a mail, and no other line of a message."""
+    line = " ".join("".join(each if each.isprintable() else " " for each in text).split())
+    return line if len(line) <= longest else f"{line[: longest - 1]}…"

@@ -1,0 +1,52 @@
+"""The old world, as its own files describe it: jobs, calendars, what waits for what, and which files they touch.
+
+Everything here is a pure function of what was read: no Dagster, no Spark, no database. `read_estate` is the way in;
+`census`, `lint`, `candidates`, `Forecast` and `compare` each answer one question about what it returns.
+"""
+
+from headrace.autosys.calendars import Calendars, read_calendars
+from headrace.autosys.census import Census, census
+from headrace.autosys.diff import Change, Difference, compare
+from headrace.autosys.estate import Estate, Thing, read_estate, resolve
+from headrace.autosys.expected import Expected, Forecast
+from headrace.autosys.findings import Finding, Gravity
+from headrace.autosys.jobs import Edge, Job, Trigger
+from headrace.autosys.lint import lint
+from headrace.autosys.scan.dataset_candidates import Candidate, Evidence, candidates
+from headrace.autosys.scan.tools import Direction
+from headrace.autosys.schedules import Schedule
+from headrace.autosys.starts import Clock, NoStartError, Start, next_start, starts
+from headrace.autosys.wording import start_in_words
+
+__all__ = [
+    "Calendars",
+    "Candidate",
+    "Census",
+    "Change",
+    "Clock",
+    "Difference",
+    "Direction",
+    "Edge",
+    "Estate",
+    "Evidence",
+    "Expected",
+    "Finding",
+    "Forecast",
+    "Gravity",
+    "Job",
+    "NoStartError",
+    "Schedule",
+    "Start",
+    "Thing",
+    "Trigger",
+    "candidates",
+    "census",
+    "compare",
+    "lint",
+    "next_start",
+    "read_calendars",
+    "read_estate",
+    "resolve",
+    "start_in_words",
+    "starts",
+]

@@ -1,0 +1,270 @@
+"""Calendars as `autocal_asc` exports them: standard ones (dates), cycles (periods) and extended ones (rules)."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import date, time
+from typing import TypeVar
+
+from headrace.autosys.findings import Finding, Gravity
+
+
+@dataclass(frozen=True, slots=True)
+class Standard:
+    """A list of dates, each with the times of day that the calendar gives it (midnight where it gives none)."""
+
+    name: str
+    days: Mapping[date, tuple[time, ...]]
+    description: str = ""
+    file: str = ""
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Cycle:
+    """Periods, first and last day of each, both within."""
+
+    name: str
+    periods: tuple[tuple[date, date], ...]
+    description: str = ""
+    file: str = ""
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Extended:
+    """Rules that generate dates; `headrace.autosys.extended_calendars` works out those whose meaning is certain.
+
+    fields: the record as exported, by name; a field given more than once has all its values, in order.
+    """
+
+    name: str
+    fields: Mapping[str, tuple[str, ...]]
+    file: str = ""
+    line: int = 0
+
+    def get(self, name: str) -> str:
+        """The field's one value, or its last; empty when it has none."""
+        return (self.fields.get(name) or ("",))[-1].strip()
+
+
+Calendar = Standard | Extended
+Named = TypeVar("Named", Standard | Extended, Cycle)
+
+
+@dataclass(frozen=True, slots=True)
+class Calendars:
+    """What exports hold, by name. Findings: what could not be read of them."""
+
+    calendars: Mapping[str, Calendar] = field(default_factory=dict)
+    cycles: Mapping[str, Cycle] = field(default_factory=dict)
+    findings: tuple[Finding, ...] = ()
+
+
+_RECORD = re.compile(r"(calendar|cycle|extended_calendar|ext_calendar)\s*:\s*(.*)", re.IGNORECASE)
+_FIELD = re.compile(
+    r"(description|start_date|end_date|workday|non_workday|holiday|holcal|cyccal|adjust|condition|timezone)\s*:\s*(.*)",
+    re.IGNORECASE,
+)
+_DAY = re.compile(r"(\d{1,4})[/-](\d{1,2})[/-](\d{1,4})(?:\s+(\d{1,2}):(\d\d)(?::(\d\d))?)?")
+_COMMENTS = ("#", "/*")
+_LINE = re.compile(r"[^\n]+")
+_ORDERS = {"mdy": (2, 0, 1), "dmy": (2, 1, 0), "ymd": (0, 1, 2)}
+
+
+def is_export(text: str) -> bool:
+    """Whether a text looks like an export: its first line that is neither blank nor a comment begins a record."""
+    lines = (found[0].strip() for found in _LINE.finditer(text))
+    first = next((line for line in lines if line and not line.startswith(_COMMENTS)), "")
+    return _RECORD.match(first) is not None
+
+
+def read_calendars(text: str, file: str) -> Calendars:
+    """The calendars and cycles of an export whose lines end in LF.
+
+    An instance can be set to write dates otherwise than month/day/year: of the orders, the one that fits most dates of
+    the file is taken, and told where it is not the vendor's, or where another fits as well. A date that fits no
+    calendar is a finding and is left out.
+    """
+    findings: list[Finding] = []
+    lines = text.split("\n")
+    order = _order(lines, file, findings)
+    calendars: dict[str, Calendar] = {}
+    cycles: dict[str, Cycle] = {}
+    for start, end in _records(lines, file, findings):
+        head = _RECORD.match(lines[start].strip())
+        if head is None:  # _records yields what begins with one
+            continue
+        record = _Record(file, order, findings, start + 1)
+        for number in range(start + 1, end):
+            record.take(lines[number].strip(), number + 1)
+        kind, name = head[1].lower(), head[2].strip().strip('"')
+        if not name:
+            findings.append(
+                Finding(
+                    "calendar/no-name",
+                    Gravity.ERROR,
+                    f"{kind} names nothing and is lost",
+                    file,
+                    start + 1,
+                    hint=f"write `{kind}: NAME`",
+                )
+            )
+        elif kind == "calendar":
+            days = {day: tuple(sorted(times)) for day, times in sorted(record.days.items())}
+            _put(calendars, Standard(name, days, record.get("description"), file, start + 1), findings)
+        elif kind == "cycle":
+            _put(cycles, Cycle(name, record.periods(), record.get("description"), file, start + 1), findings)
+        else:
+            fields = {each: tuple(values) for each, values in record.fields.items()}
+            _put(calendars, Extended(name, fields, file, start + 1), findings)
+    return Calendars(calendars, cycles, tuple(findings))
+
+
+def records(text: str, export: Calendars, file: str) -> dict[tuple[str, int], str]:
+    """The text of each calendar and cycle of an export, by file and line, as it stands there."""
+    lines = text.split("\n")
+    starts = sorted(each.line for each in (*export.calendars.values(), *export.cycles.values()))
+    ends = [*(start - 1 for start in starts), len(lines)][1:]
+    return {
+        (file, start): "\n".join(lines[start - 1 : end]).rstrip() + "\n"
+        for start, end in zip(starts, ends, strict=True)
+    }
+
+
+def merged(parts: Iterable[Calendars]) -> Calendars:
+    """Several exports as one; of two calendars of one name the later counts, and a finding says so."""
+    calendars: dict[str, Calendar] = {}
+    cycles: dict[str, Cycle] = {}
+    findings: list[Finding] = []
+    for part in parts:
+        findings += part.findings
+        for calendar in part.calendars.values():
+            _put(calendars, calendar, findings)
+        for cycle in part.cycles.values():
+            _put(cycles, cycle, findings)
+    return Calendars(calendars, cycles, tuple(findings))
+
+
+def _put(there: dict[str, Named], new: Named, findings: list[Finding]) -> None:
+    before = there.get(new.name)
+    if before is not None:
+        message = f"also defined at {before.file}:{before.line}; this one counts"
+        findings.append(Finding("calendar/duplicate", Gravity.WARNING, message, new.file, new.line, new.name))
+    there[new.name] = new
+
+
+def _records(lines: list[str], file: str, findings: list[Finding]) -> Iterable[tuple[int, int]]:
+    starts = [number for number, line in enumerate(lines) if _RECORD.match(line.strip())]
+    for number in range(starts[0] if starts else len(lines)):
+        if lines[number].strip():
+            findings.append(
+                Finding(
+                    "calendar/stray-line",
+                    Gravity.WARNING,
+                    f"this line stands before any calendar and was skipped: {lines[number].strip()[:60]!r}",
+                    file,
+                    number + 1,
+                )
+            )
+            break
+    return zip(starts, [*starts[1:], len(lines)], strict=True)
+
+
+def _order(lines: list[str], file: str, findings: list[Finding]) -> str:
+    dates = [found.group(1, 2, 3) for line in lines if (found := _DAY.search(line))]
+    fitting = {order: sum(_date(each, order) is not None for each in dates) for order in _ORDERS}
+    best = max(_ORDERS, key=lambda order: fitting[order])  # the first of equals, which is the vendor's
+    message = None
+    if best == "dmy":
+        message = (
+            "dates were read as day/month/year, which fits more of them than the vendor's month/day/year"
+        )
+    elif fitting["mdy"] == fitting["dmy"] and any(_date(each, "mdy") != _date(each, "dmy") for each in dates):
+        message = (
+            "dates were read as month/day/year, as the vendor writes them; day/month/year would fit as well"
+        )
+    if message is not None:
+        findings.append(Finding("calendar/date-order", Gravity.NOTE, message, file, 0))
+    return best
+
+
+def _date(parts: tuple[str, ...], order: str) -> date | None:
+    year, month, day = (parts[position] for position in _ORDERS[order])
+    if len(year) != 4:
+        return None
+    try:
+        return date(int(year), int(month), int(day))
+    except ValueError:
+        return None
+
+
+class _Record:
+    """The lines of one record as they come in."""
+
+    def __init__(self, file: str, order: str, findings: list[Finding], line: int) -> None:
+        self.file, self.order, self.findings, self.line = file, order, findings, line
+        self.days: dict[date, set[time]] = {}
+        self.fields: dict[str, list[str]] = {}
+        self._starts: list[tuple[date | None, int]] = []
+        self._ends: list[date | None] = []
+
+    def get(self, name: str) -> str:
+        return " ".join(self.fields.get(name, [])).strip().strip('"')
+
+    def take(self, line: str, number: int) -> None:
+        if not line or line.startswith(_COMMENTS):
+            return
+        found = _FIELD.match(line)
+        if found is None:
+            self._take_days(line, number)
+            return
+        name, value = found[1].lower(), found[2].strip()
+        if name == "start_date":
+            self._starts.append((self._day(value, number), number))
+        elif name == "end_date":
+            self._ends.append(self._day(value, number))
+        else:
+            self.fields.setdefault(name, []).append(value)
+
+    def periods(self) -> tuple[tuple[date, date], ...]:
+        periods: list[tuple[date, date]] = []
+        for position, (start, number) in enumerate(self._starts):
+            end = self._ends[position] if position < len(self._ends) else None
+            if start is None or end is None or end < start:
+                self._lost(number, "a period needs a start_date and an end_date that is not before it")
+            else:
+                periods.append((start, end))
+        return tuple(sorted(periods))
+
+    def _take_days(self, line: str, number: int) -> None:
+        for part in filter(None, map(str.strip, line.split(","))):
+            found = _DAY.fullmatch(part)
+            day = self._day(part, number) if found else None
+            if found is None:
+                self._lost(number, f"{part[:40]!r} is neither a date nor a field of a calendar")
+            elif day is not None:
+                hour, minute = int(found[4] or 0), int(found[5] or 0)
+                if hour < 24 and minute < 60:
+                    self.days.setdefault(day, set()).add(time(hour, minute))
+                else:
+                    self._lost(number, f"{part!r} has no such time of day")
+
+    def _day(self, text: str, number: int) -> date | None:
+        found = _DAY.match(text)
+        day = _date(found.group(1, 2, 3), self.order) if found else None
+        if day is None:
+            self._lost(number, f"{text[:40]!r} is no date written {'/'.join(self.order)}")
+        return day
+
+    def _lost(self, number: int, message: str) -> None:
+        self.findings.append(
+            Finding(
+                "calendar/date",
+                Gravity.ERROR,
+                message,
+                self.file,
+                number,
+                hint="this entry is left out; the rest of the calendar is read",
+            )
+        )

@@ -1,0 +1,88 @@
+"""Completion files: whatever their form, the run events that they say, and what is wrong with the rest."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, tzinfo
+
+from headrace.autosys.completions.formats import Entry, Form, entries, form_of
+from headrace.autosys.completions.names import DEFAULT_NAMES, fields_of
+from headrace.autosys.completions.reports import FIELDS, Place, event_of, wrong
+from headrace.autosys.findings import Finding
+from headrace.autosys.jil.text import decode
+from headrace.catalog.run_events import RunEvent
+
+LONGEST_TEXT = 10_000  # characters of a flag's text that are kept
+_BEGINS_JSON = re.compile(r"""\s*(\{\s*(["}]|\Z)|\[\s*([][{]|\Z))""")
+
+
+@dataclass(frozen=True, slots=True)
+class Completions:
+    """What a file of completions says; errors: what could not be taken, by line and field."""
+
+    events: tuple[RunEvent, ...] = ()
+    errors: tuple[Finding, ...] = ()
+
+
+def read_completions(
+    data: bytes,
+    file: str,
+    *,
+    name: str,
+    at: datetime,
+    zone: tzinfo = UTC,
+    patterns: Sequence[str] = DEFAULT_NAMES,
+) -> Completions:
+    """The events in a completion file: JSON (a document, an array, JSON lines), key=value, CSV, or a bare flag.
+
+    A report that is wrong is an error, and the others are read. What the name of the file says by `patterns` stands in
+    for fields that its content lacks; such a file may hold any text instead, which is kept as `text`.
+
+    Args:
+        data: the file's bytes, in any encoding.
+        file: its path, for messages.
+        name: its name, for the patterns.
+        at: its time, for reports that name none.
+        zone: the zone of times that name none.
+        patterns: see `completion_names.fields_of`.
+    """
+    text, _ = decode(data, file)
+    named = fields_of(name, patterns)
+    found = _entries(text, named is not None, name)
+    events: list[RunEvent] = []
+    errors: list[Finding] = []
+    for entry in found:
+        place = Place(file, entry.line, at, zone, entry.element)
+        if entry.problem:
+            errors.append(wrong(place, entry.problem))
+            continue
+        event, problems = event_of({**(named or {}), **entry.fields}, place)
+        errors += problems
+        if event is not None:
+            events.append(event)
+    return Completions(tuple(events), tuple(errors))
+
+
+def _entries(text: str, is_flag: bool, name: str) -> list[Entry]:
+    """The reports in a text. is_flag: the name of the file says what is needed."""
+    form = form_of(text)
+    if form is Form.EMPTY:
+        nothing = f"is empty, and no pattern says what the name {name} means (setting completion_names)"
+        return [Entry(1, {}, None if is_flag else nothing)]
+    found = list(entries(text, form)) if form else []
+    if is_flag and _is_prose(text, form, found):
+        return [Entry(1, {"text": text.strip()[:LONGEST_TEXT]})]
+    if form is None:
+        return [
+            Entry(1, {}, "is neither JSON nor key=value nor CSV with a header that names status and process")
+        ]
+    return found
+
+
+def _is_prose(text: str, form: Form | None, found: Sequence[Entry]) -> bool:
+    """Whether a text has no form or only seems to: `[04:15] begins` is no JSON, `Lines: 842` no part of a report."""
+    if form is Form.JSON:
+        return not _BEGINS_JSON.match(text)
+    return form is not Form.CSV and not any(entry.fields.keys() & FIELDS for entry in found)

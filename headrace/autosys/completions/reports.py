@@ -1,0 +1,283 @@
+"""One report of a run or of a dataset, as named fields, checked and turned into a run event."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, tzinfo
+from hashlib import sha256
+from typing import Annotated, Any, Self
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    model_validator,
+)
+from pydantic_core import to_json
+
+from headrace.autosys.clocks import ImpossibleTime, possible
+from headrace.autosys.completions.fields import ALIASES, is_empty
+from headrace.autosys.completions.values import (
+    WRITTEN,
+    Count,
+    Instant,
+    Key,
+    Long,
+    Name,
+    Short,
+    day,
+    single,
+    upper,
+)
+from headrace.autosys.findings import Finding, Gravity
+from headrace.autosys.statuses import meaning
+from headrace.catalog.records import Column, Technology
+from headrace.catalog.run_events import ReportedOutput, RunEvent
+
+DEEPEST = 50  # levels of lists and objects in a report
+_OF_A_KEY = ("technology", "instance", "process", "run", "attempt", "state", "partition")
+_OF_AN_OUTPUT = (
+    "dataset",
+    "version",
+    "location",
+    "format",
+    "row_count",
+    "byte_size",
+    "checksum",
+    "schema",
+    "measure",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a report was read.
+
+    at: the time that it has when it names none. zone: of times that name none. element: its number in an array, from 1.
+    """
+
+    file: str
+    line: int
+    at: datetime
+    zone: tzinfo = UTC
+    element: int | None = None
+
+    def __str__(self) -> str:
+        return _printable(f"{self.file}:{self.line}")
+
+
+def event_of(fields: Mapping[str, Any], place: Place) -> tuple[RunEvent | None, list[Finding]]:
+    """The event that the fields of one report say, or what is wrong with them, each with its field."""
+    try:
+        payload = _storable(fields)
+    except ValueError as error:
+        return None, [wrong(place, str(error))]
+    given = {name: value for name, value in fields.items() if not is_empty(value)}
+    try:
+        report = _Report.model_validate(given, context=place)
+    except ValidationError as error:
+        return None, list(_findings(error, given, place))
+    try:
+        return _event(report, payload, place), []
+    except ImpossibleTime as error:
+        return None, [wrong(place, f"is missing, and the file's own time will not do: {error}", field="at")]
+
+
+def wrong(place: Place, message: str, *, field: str | None = None, subject: str | None = None) -> Finding:
+    """An error about a report; nothing else of its file is lost."""
+    rule = "report/field" if field else "report/form"
+    message = f"element {place.element}: {message}" if place.element else message
+    return Finding(rule, Gravity.ERROR, _printable(message), place.file, place.line, subject, field)
+
+
+def _printable(text: str) -> str:
+    return text.encode(errors="replace").decode()
+
+
+def _storable(value: Any, depth: int = 0) -> Any:  # noqa: ANN401 - JSON
+    """What a report says, a mark in place of what is no character. Raises ValueError where it is nested too deep."""
+    if depth > DEEPEST:
+        raise ValueError(f"is nested more than {DEEPEST} levels deep")
+    if isinstance(value, str):
+        return _printable(value)
+    if isinstance(value, Mapping):
+        return {_printable(str(name)): _storable(each, depth + 1) for name, each in value.items()}
+    return [_storable(each, depth + 1) for each in value] if isinstance(value, list) else value
+
+
+def key_of(said: Mapping[str, Any], given: str | None = None) -> str:
+    """The key of the event that these of its fields make: the same words about the same run have the same key.
+
+    given: a key that the reporter gives in place of the words. It is one of his process or dataset, run and status: of
+    another it says nothing.
+    """
+    if given is not None:
+        places = [(output.dataset, output.partition) for output in said["outputs"]]
+        said = {**{name: said[name] for name in _OF_A_KEY}, "outputs": places, "key": given}
+    run = f"{said['run']}/{said['attempt']}" if said["run"] is not None else "-"
+    digest = sha256(to_json(said)).hexdigest()[:32]
+    return f"{said['technology']}/{said['instance']}/{said['process']}/{run}/{said['state']}/{digest}"
+
+
+_SETTINGS = ConfigDict(extra="allow", coerce_numbers_to_str=True, frozen=True)
+
+
+def _status(word: str) -> str:
+    if meaning(word) is None:
+        raise ValueError(f"{word} says that there is no run, and so nothing that is kept")
+    return word
+
+
+class _Column(BaseModel):
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    name: Short
+    type: Short = "string"
+    nullable: bool = True
+    description: Long | None = None
+
+
+class _Output(BaseModel):
+    model_config = _SETTINGS
+
+    dataset: Key
+    version: Short | None = None
+    location: Long | None = None
+    format: Short | None = None
+    row_count: Count | None = None
+    byte_size: Count | None = None
+    checksum: Short | None = None
+    columns: tuple[_Column, ...] = Field(default=(), alias="schema")
+    partition: Short | None = None
+    metadata: dict[str, Any] = Field(default_factory=dict)
+
+    @model_validator(mode="before")
+    @classmethod
+    def said(cls, given: object) -> object:
+        """What is not empty, by the names of an output's fields; the first of several names of one counts."""
+        if not isinstance(given, dict):
+            return given
+        fields: dict[str, Any] = {}
+        for name, value in given.items():
+            meant = ALIASES.get(name, name)
+            if not is_empty(value):
+                fields.setdefault(meant if meant in _OF_AN_OUTPUT else name, value)
+        return fields
+
+
+class _Report(BaseModel):
+    model_config = _SETTINGS
+
+    process: Name | None = None
+    technology: Annotated[Technology, BeforeValidator(upper)] = Technology.AUTOSYS
+    instance: Name | None = None
+    box: Name | None = None
+    status: Annotated[str, BeforeValidator(single), AfterValidator(_status)]
+    run: Short | None = None
+    attempt: Annotated[int, Field(ge=0, lt=2**31)] = 1
+    at: Instant | None = None
+    started_at: Instant | None = None
+    exit_code: Annotated[int, Field(ge=-(2**31), lt=2**31)] | None = None
+    machine: Short | None = None
+    log: Long | None = None
+    business_date: Annotated[date, BeforeValidator(day)] | None = None
+    partition: Short | None = None
+    reason: Long | None = None
+    outputs: tuple[_Output, ...] = ()
+    key: Short | None = None
+    metadata: dict[str, Any] = Field(default_factory=dict)
+
+    @model_validator(mode="before")
+    @classmethod
+    def short_form(cls, given: dict[str, Any]) -> dict[str, Any]:
+        """Take what is said of one dataset beside the run as its one output."""
+        if "dataset" not in given or given.get("outputs"):
+            return given
+        output = {name: given[name] for name in _OF_AN_OUTPUT if given.get(name) is not None}
+        if given.get("partition") is not None:
+            output["partition"] = given["partition"]
+        rest = {name: value for name, value in given.items() if name not in _OF_AN_OUTPUT}
+        if "process" not in given:
+            output["metadata"] = rest.pop("metadata", {})
+        return {**rest, "outputs": [output]}
+
+    @model_validator(mode="after")
+    def about_something(self) -> Self:
+        """A report is about a run of a process, or about datasets."""
+        if self.process is None and not self.outputs:
+            raise ValueError("names neither a process nor a dataset")
+        if self.technology is Technology.SPARK:
+            raise ValueError("Spark's runs are recorded by Headrace itself, and reported by nobody else")
+        if self.at and self.started_at and self.started_at > self.at:
+            raise ValueError(f"started_at, {self.started_at}, is later than at, {self.at}")
+        places = [(output.dataset, output.partition) for output in self.outputs]
+        if len(set(places)) != len(places):
+            raise ValueError("names the same dataset and partition twice among its outputs")
+        return self
+
+
+FIELDS = frozenset(
+    _Report.model_fields
+)  # of a report, but for those of the one output that its short form has
+
+
+def _event(report: _Report, fields: Mapping[str, Any], place: Place) -> RunEvent:
+    found = meaning(report.status, by_hand=report.attempt == 0)
+    assert found is not None  # noqa: S101 - the validator has looked
+    day = report.business_date.isoformat() if report.business_date else None
+    started_at = report.started_at.astimezone(UTC) if report.started_at else None
+    only_start = started_at if found.ending is None else None
+    said: dict[str, Any] = {
+        "technology": report.technology if report.process else Technology.EXTERNAL,
+        "process": report.process or "",
+        "state": found.state,
+        "status": report.status,
+        "at": report.at.astimezone(UTC) if report.at else only_start or possible(place.at),
+        "instance": report.instance or "",
+        "box": report.box,
+        "run": report.run,
+        "attempt": report.attempt,
+        "ending": found.ending,
+        "started_at": started_at,
+        "exit_code": report.exit_code,
+        "machine": report.machine,
+        "reason": report.reason,
+        "log_location": report.log,
+        "partition": report.partition or day,
+        "outputs": tuple(_output(output) for output in report.outputs),
+    }
+    return RunEvent(key=key_of(said, report.key), payload=dict(fields), origin=str(place), **said)
+
+
+def _output(output: _Output) -> ReportedOutput:
+    return ReportedOutput(
+        dataset=output.dataset,
+        partition=output.partition,
+        tag=output.version,
+        location=output.location,
+        format=output.format,
+        row_count=output.row_count,
+        byte_size=output.byte_size,
+        checksum=output.checksum,
+        columns=tuple(Column(c.name, c.type, c.nullable, c.description) for c in output.columns),
+        metadata=_storable({**output.metadata, **(output.model_extra or {})}),
+    )
+
+
+def _findings(error: ValidationError, given: Mapping[str, Any], place: Place) -> Iterator[Finding]:
+    named = given.get("process") or given.get("dataset")
+    for item in error.errors(include_url=False, include_context=False):
+        field = ".".join(str(part) for part in item["loc"]) or None
+        message = item["msg"].removeprefix("Value error, ")
+        if item["type"] == "missing":
+            message = "is missing"
+        elif item["type"].startswith(("date", "timezone")):
+            kind = "date" if item["type"].startswith("date_") else "time"
+            message = f"{str(item['input'])[:80]!r} is no {kind}; one is written {WRITTEN[kind]}"
+        elif field and item["type"] != "value_error":
+            message = f"{str(item['input'])[:80]!r}: {message[0].lower()}{message[1:]}"
+        yield wrong(place, message, field=field, subject=_printable(str(named)) if named else None)

@@ -1,0 +1,83 @@
+"""The values that the fields of a report have: names, times, dates and counts, and the forms that are taken."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, tzinfo
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, AwareDatetime, BeforeValidator, Field, ValidationInfo
+
+from headrace.autosys.clocks import possible
+
+_AUTOSYS_TIME = re.compile(r"(\d\d)/(\d\d)/(\d{4})(?:[ T](\d\d:\d\d(?::\d\d)?))?")
+_PACKED = re.compile(r"\d{8}")
+WRITTEN = {
+    "date": "2013-01-31, 20130131 or 01/31/2013",
+    "time": "2026-11-28T04:15:00Z or, as Autosys does, 11/28/2026 04:15:00",
+}
+
+
+def _instant(value: object, info: ValidationInfo) -> object:
+    """Autosys' own form, and the zone of the report's place where there is none."""
+    zone: tzinfo = info.context.zone  # type: ignore[union-attr]  # the report's place
+    if isinstance(value, str):
+        value = value.strip()
+        if found := _AUTOSYS_TIME.fullmatch(value):
+            month, day, year, time = found.groups()
+            value = f"{year}-{month}-{day}T{time or '00:00:00'}"
+        try:
+            value = datetime.fromisoformat(value)
+        except ValueError:
+            return value
+    if not isinstance(value, datetime):
+        return value
+    instant = value if value.tzinfo else value.replace(tzinfo=zone)
+    try:
+        instant.astimezone(UTC)
+    except OverflowError as error:
+        raise ValueError("is not within the years 1 to 9999 of UTC") from error
+    return instant
+
+
+def day(value: object) -> object:
+    """A date in any of three forms, as YYYY-MM-DD; 20130131 may be a number, too."""
+    text = value.strip() if isinstance(value, str) else value
+    if isinstance(text, int) and not isinstance(text, bool):
+        text = f"{text:08}"
+    if isinstance(text, str):
+        if found := _AUTOSYS_TIME.fullmatch(text):
+            text = f"{found[3]}-{found[1]}-{found[2]}"
+        elif _PACKED.fullmatch(text):
+            text = f"{text[:4]}-{text[4:6]}-{text[6:]}"
+    return text
+
+
+def single(value: object) -> object:
+    """Text that a database holds: without NUL and without halves of surrogate pairs."""
+    if isinstance(value, str):
+        value = value.strip()
+        if "\x00" in value:
+            raise ValueError("has a NUL character")
+        try:
+            value.encode()
+        except UnicodeEncodeError as error:
+            raise ValueError("has half of a surrogate pair, which is no character") from error
+    return value
+
+
+def upper(value: object) -> object:
+    """Text in capitals."""
+    return value.strip().upper() if isinstance(value, str) else value
+
+
+def _text(longest: int, pattern: str | None = None) -> Any:  # noqa: ANN401 - an annotation
+    return Annotated[str, BeforeValidator(single), Field(min_length=1, max_length=longest, pattern=pattern)]
+
+
+Name = _text(255, r"^[^/\s]+$")
+Short = _text(500)
+Long = _text(100_000)
+Key = _text(255, r"^[^/\s]+(/[^/\s]+)*$")
+Instant = Annotated[AwareDatetime, BeforeValidator(_instant), AfterValidator(possible)]
+Count = Annotated[int, Field(ge=0, lt=2**63)]

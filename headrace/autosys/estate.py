@@ -1,0 +1,149 @@
+"""The estate that JIL files and calendar exports come to: jobs, boxes, and what waits for what."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from headrace.autosys.calendars import Calendars, is_export, merged, read_calendars
+from headrace.autosys.cycles import find_cycles
+from headrace.autosys.findings import Finding, Gravity
+from headrace.autosys.garbage_collection import paused
+from headrace.autosys.jil.scanner import scan
+from headrace.autosys.jil.statements import Attribute, Jil, Statement
+from headrace.autosys.jil.text import decode
+from headrace.autosys.jobs import Edge, Job, edges_of, make_job
+from headrace.autosys.statement_application import Applied, Entry, Step, apply
+
+
+@dataclass(frozen=True, slots=True)
+class Thing:
+    """An object that is no job (a machine, resource, global variable, other instance, ...), kept as written."""
+
+    kind: str
+    name: str
+    attributes: tuple[Attribute, ...]
+    file: str
+    line: int
+
+    def get(self, name: str) -> str | None:
+        """The value of the last attribute of that name."""
+        return next((each.value for each in reversed(self.attributes) if each.name == name), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Estate:
+    """Everything that the files say, after all statements.
+
+    jobs: by name, in order of insertion. members: the jobs directly in each box. edges: every job-to-job atom of a
+    condition. waited_for: the edges that lead away from a job, by its name; waits_for: those that lead to it. cycles:
+    sets of jobs that wait for each other. things: what is no job, by kind and name. steps: what updates, deletes and
+    overrides did, for review.
+    """
+
+    jobs: Mapping[str, Job]
+    members: Mapping[str, tuple[str, ...]]
+    edges: tuple[Edge, ...]
+    waited_for: Mapping[str, tuple[Edge, ...]]
+    waits_for: Mapping[str, tuple[Edge, ...]]
+    cycles: tuple[tuple[str, ...], ...]
+    things: Mapping[str, Mapping[str, Thing]]
+    calendars: Calendars
+    steps: tuple[Step, ...]
+    findings: tuple[Finding, ...]
+
+    def boxes_of(self, name: str) -> tuple[str, ...]:
+        """The boxes that a job is in, from the inside out."""
+        boxes: dict[str, None] = {}
+        job = self.jobs.get(name)
+        while job is not None and job.box is not None and job.box not in boxes:
+            boxes[job.box] = None
+            job = self.jobs.get(job.box)
+        return tuple(boxes)
+
+
+def read_estate(files: Iterable[Path]) -> Estate:
+    """The estate in files of JIL and of calendar exports, told apart by what is in them, in the order given.
+
+    A file that holds neither is one finding. Raises OSError for a file that cannot be read.
+    """
+    jils: list[Jil] = []
+    calendars: list[Calendars] = []
+    for path in files:
+        text, findings = decode(path.read_bytes(), str(path))
+        if is_export(text):
+            export = read_calendars(text, str(path))
+            calendars.append(Calendars(export.calendars, export.cycles, findings + export.findings))
+        else:
+            jil = scan(text, str(path))
+            told = findings + jil.findings if jil.statements else nothing_in(str(path), jil.findings)
+            jils.append(Jil(jil.statements, told))
+    return resolve(jils, merged(calendars))
+
+
+def nothing_in(file: str, findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """What is to be told of a file without statements: that, and what was lost, in place of each doubtful line."""
+    return (
+        *(each for each in findings if each.gravity is Gravity.ERROR),
+        Finding("jil/nothing", Gravity.WARNING, "there is no JIL in it, and no calendar", file, 0),
+    )
+
+
+def resolve(jils: Sequence[Jil], calendars: Calendars | None = None) -> Estate:
+    """The estate after all statements of all files, in order."""
+    calendars = calendars or Calendars()
+    with paused():
+        return _resolve(
+            [statement for jil in jils for statement in jil.statements],
+            [finding for jil in jils for finding in jil.findings],
+            calendars,
+        )
+
+
+def _resolve(statements: list[Statement], findings: list[Finding], calendars: Calendars) -> Estate:
+    applied = apply(statements)
+    findings = [*findings, *calendars.findings, *applied.findings]
+    jobs: dict[str, Job] = {}
+    members: dict[str, list[str]] = {}
+    edges: list[Edge] = []
+    waited_for: dict[str, list[Edge]] = {}
+    waits_for: dict[str, tuple[Edge, ...]] = {}
+    for name, entry in applied.of("job").items():
+        job = _job(name, entry, findings)
+        jobs[name] = job
+        if job.box is not None:
+            members.setdefault(job.box, []).append(name)
+        if job.conditions:
+            found = tuple(edges_of(job))
+            waits_for[name] = found
+            edges += found
+            for edge in found:
+                waited_for.setdefault(edge.upstream, []).append(edge)
+    return Estate(
+        jobs=jobs,
+        members={box: tuple(names) for box, names in members.items()},
+        edges=tuple(edges),
+        waited_for={name: tuple(found) for name, found in waited_for.items()},
+        waits_for=waits_for,
+        cycles=tuple(find_cycles(jobs, edges)),
+        things=_things(applied),
+        calendars=calendars,
+        steps=tuple(applied.steps),
+        findings=tuple(findings),
+    )
+
+
+def _job(name: str, entry: Entry, findings: list[Finding]) -> Job:
+    job = make_job(name, entry.statement.file, entry.statement.line, entry.attributes, findings)
+    job.overrides = entry.overrides
+    return job
+
+
+def _things(applied: Applied) -> dict[str, dict[str, Thing]]:
+    return {
+        kind: {
+            name: Thing(kind, name, entry.attributes, entry.statement.file, entry.statement.line)
+            for name, entry in entries.items()
+        }
+        for kind, entries in applied.objects.items()
+        if kind != "job" and entries
+    }

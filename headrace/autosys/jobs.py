@@ -1,0 +1,258 @@
+"""A job as the estate knows it: its attributes, and what its condition and schedule come to."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+from headrace.autosys.conditions import (
+    AllOf,
+    Condition,
+    ConditionError,
+    ExitIs,
+    GlobalIs,
+    JobIs,
+    Wanted,
+    atoms,
+    parse,
+    unparse,
+)
+from headrace.autosys.findings import Finding, Gravity, Problem
+from headrace.autosys.jil.keywords import CONDITIONS, REPEATED
+from headrace.autosys.jil.statements import Attribute
+from headrace.autosys.schedules import Schedule, read_schedule
+
+_TYPES = {
+    "": "CMD", "C": "CMD", "COMMAND": "CMD", "B": "BOX", "F": "FW", "FILEWATCHER": "FW", "FILE_WATCHER": "FW",
+}  # fmt: skip
+_WATCHERS = frozenset(("FW", "FT"))
+_MAY_REPEAT = REPEATED.union(CONDITIONS)
+_ONE_ATOM = re.compile(r"([sfdtn])\(([^\s(),^|&\"]+)\)").fullmatch
+
+
+class Trigger(StrEnum):
+    """What makes a job start."""
+
+    CLOCK = "clock"
+    BOX = "box"
+    CONDITION = "condition"
+    FILE = "file"  # it starts otherwise, and ends when a file is there
+    HAND = "hand"  # nothing that the files show
+
+
+class Edge(NamedTuple):
+    """One job waits for another: what a single atom of a condition says.
+
+    upstream: the job named; `name^INSTANCE` when it belongs to another scheduler. atom: the test, with its lookback.
+    attribute: the field of the downstream job that holds the condition, with its place.
+    """
+
+    upstream: str
+    downstream: str
+    atom: JobIs | ExitIs
+    attribute: str
+    file: str
+    line: int
+
+    @property
+    def orders(self) -> bool:
+        """Whether the downstream job runs after the upstream one, and may use what it made.
+
+        `notrunning` keeps two jobs apart, and the conditions under which a box ends start nothing: neither does.
+        """
+        return self.attribute == "condition" and not (
+            isinstance(self.atom, JobIs) and self.atom.wanted is Wanted.NOT_RUNNING
+        )
+
+    @property
+    def text(self) -> str:
+        """The atom as JIL writes it."""
+        return unparse(self.atom)
+
+
+@dataclass(slots=True)
+class Job:
+    """One job after all statements about it.
+
+    type: canonical and in capitals (CMD, BOX, FW, ...); other types are kept as they are. file, line: of the
+    statement that inserted it. attributes: in the order written, changed by updates. values: the last value of each.
+    conditions: by attribute, those that could be read. overrides: what applies to its next run alone.
+    """
+
+    name: str
+    type: str
+    file: str
+    line: int
+    attributes: tuple[Attribute, ...]
+    values: dict[str, str]
+    conditions: dict[str, Condition]
+    schedule: Schedule
+    overrides: tuple[Attribute, ...] = ()
+
+    @property
+    def box(self) -> str | None:
+        """The box it is in."""
+        return self.values.get("box_name") or None
+
+    @property
+    def owner(self) -> str | None:
+        """Who it runs as."""
+        return self.values.get("owner") or None
+
+    @property
+    def machine(self) -> str | None:
+        """Where it runs; a virtual machine, or several separated by commas, is given as written."""
+        return self.values.get("machine") or None
+
+    @property
+    def machines(self) -> tuple[str, ...]:
+        """The machines that it names, one by one."""
+        return tuple(name for each in (self.machine or "").split(",") if (name := each.strip()))
+
+    @property
+    def command(self) -> str | None:
+        """What it runs."""
+        return self.values.get("command") or None
+
+    @property
+    def condition(self) -> Condition | None:
+        """What it waits for; None when it waits for nothing, or when the text is none (a finding then says so)."""
+        return self.conditions.get("condition")
+
+    @property
+    def triggers(self) -> tuple[Trigger, ...]:
+        """What makes it start, all of which must agree; HAND alone when nothing does."""
+        found = [
+            trigger
+            for trigger, there in (
+                (Trigger.CLOCK, self.schedule.starts_itself),
+                (Trigger.BOX, self.box is not None),
+                (Trigger.CONDITION, bool(self.values.get("condition"))),
+                (Trigger.FILE, self.type in _WATCHERS),
+            )
+            if there
+        ]
+        return tuple(found) or (Trigger.HAND,)
+
+    def all(self, name: str) -> tuple[Attribute, ...]:
+        """Every attribute of that name, in order."""
+        return tuple(each for each in self.attributes if each.name == name)
+
+    def place(self, name: str) -> tuple[str, int]:
+        """File and line of the last attribute of that name, or of the job when it has none."""
+        found = self.all(name)
+        return (found[-1].file or self.file, found[-1].line) if found else (self.file, self.line)
+
+
+def make_job(
+    name: str, file: str, line: int, attributes: tuple[Attribute, ...], findings: list[Finding]
+) -> Job:
+    """The job that the attributes describe; what cannot be read of them is added to `findings`, and the job stays."""
+    values = {attribute[0]: attribute[1] for attribute in attributes}
+    if len(values) < len(attributes):
+        _tell_repeated(name, file, attributes, findings)
+    conditions: dict[str, Condition] = {}
+    for each in CONDITIONS:
+        if values.get(each):
+            condition = _condition(name, file, each, attributes, findings)
+            if condition is not None:
+                conditions[each] = condition
+    schedule, told = read_schedule(values)
+    for problem in told:
+        findings.append(_about(f"schedule/{problem.attribute}", problem, name, file, attributes))
+    return Job(
+        name, job_type(values.get("job_type", "")), file, line, attributes, values, conditions, schedule
+    )
+
+
+def job_type(written: str) -> str:
+    """The canonical name of a job type, from its letter or word in any case; none at all means CMD."""
+    word = written.strip().upper()
+    return _TYPES.get(word, word)
+
+
+def edges_of(job: Job) -> Iterable[Edge]:
+    """What the job waits for, an edge for each atom that names a job."""
+    for name, condition in job.conditions.items():
+        written = next(each for each in job.attributes if each.name == name and each.value)
+        file = written.file or job.file
+        for atom in atoms(condition):
+            if not isinstance(atom, GlobalIs):
+                upstream = f"{atom.job}^{atom.instance}" if atom.instance else atom.job
+                yield Edge(upstream, job.name, atom, name, file, written.line)
+
+
+def globals_of(job: Job) -> Iterable[tuple[GlobalIs, str]]:
+    """The atoms of its conditions that ask for a global variable, each with the attribute that holds it."""
+    for name, condition in job.conditions.items():
+        for atom in atoms(condition):
+            if isinstance(atom, GlobalIs):
+                yield atom, name
+
+
+def _condition(
+    job: str, file: str, name: str, attributes: Iterable[Attribute], findings: list[Finding]
+) -> Condition | None:
+    """What all attributes of that name ask for; None when one of them is no condition."""
+    parts: list[Condition] = []
+    for attribute in attributes:
+        if attribute[0] != name or not attribute[1]:
+            continue
+        simple = _ONE_ATOM(attribute.value)
+        if simple is not None:
+            parts.append(JobIs(Wanted(simple[1]), simple[2]))
+            continue
+        try:
+            parts.append(parse(attribute.value))
+        except ConditionError as error:
+            problem = Problem(
+                name,
+                f"{error}; what the job waits for is unknown",
+                Gravity.ERROR,
+                "the job is kept without this condition",
+            )
+            findings.append(_about("job/condition", problem, job, file, [attribute]))
+            return None
+    if len(parts) < 2:
+        return parts[0] if parts else None
+    problem = Problem(
+        name,
+        f"given {len(parts)} times; all of them are taken to be required",
+        Gravity.WARNING,
+        "join them with AND if that is meant",
+    )
+    findings.append(_about("job/repeated-condition", problem, job, file, attributes))
+    return AllOf(
+        tuple(part for each in parts for part in (each.parts if isinstance(each, AllOf) else (each,)))
+    )
+
+
+def _tell_repeated(job: str, file: str, attributes: Iterable[Attribute], findings: list[Finding]) -> None:
+    seen: dict[str, str] = {}
+    for attribute in attributes:
+        before = seen.get(attribute.name, attribute.value)
+        if before != attribute.value and attribute.name not in _MAY_REPEAT:
+            problem = Problem(
+                attribute.name,
+                f"given before with another value, {before[:60]!r}; this one counts",
+                Gravity.WARNING,
+                "keep one of them",
+            )
+            findings.append(_about("job/repeated", problem, job, file, [attribute]))
+        seen[attribute.name] = attribute.value
+
+
+def _about(rule: str, problem: Problem, job: str, file: str, attributes: Iterable[Attribute]) -> Finding:
+    """The finding for a problem, at the last of the attributes concerned."""
+    at = [each for each in attributes if each.name == problem.attribute][-1]
+    return Finding(
+        rule,
+        problem.gravity,
+        problem.message,
+        at.file or file,
+        at.line,
+        job,
+        problem.attribute,
+        problem.hint,
+    )

@@ -1,0 +1,289 @@
+"""What is wrong or doubtful about an estate as a whole: one function a rule, each yielding its findings."""
+
+import re
+from collections.abc import Callable, Container, Iterable, Iterator
+from datetime import date
+
+from headrace.autosys.calendars import Standard
+from headrace.autosys.conditions import AllOf, AnyOf, Condition, GlobalIs, JobIs, Wanted
+from headrace.autosys.estate import Estate
+from headrace.autosys.findings import Finding, Gravity
+from headrace.autosys.undeclared import (
+    finding_at,
+    unknown_calendars,
+    unknown_globals,
+    unknown_instances,
+    unknown_machines,
+)
+
+_SCHEDULER_CALL = re.compile(
+    r"(?:^|[\s;&|/(`])(sendevent|autostatus|autorep|job_depends|autosyslog|jil)(?=\s|$)"
+)
+_NEEDS = {"CMD": "command", "FW": "watch_file", "FT": "watch_file", "DBPROC": "sp_name", "SQL": "sql_command"}
+
+
+def lint(estate: Estate, *, today: date | None = None) -> tuple[Finding, ...]:
+    """Every finding about the estate, those of reading it first.
+
+    today: the day on which calendars that have run out are told; None leaves that rule out.
+    """
+    found = list(estate.findings)
+    for rule in RULES:
+        found += rule(estate)
+    if today is not None:
+        found += _expired_calendars(estate, today)
+    return tuple(found)
+
+
+def dangling(estate: Estate) -> Iterator[Finding]:
+    """Conditions that name a job that is not there."""
+    lower = {name.lower(): name for name in estate.jobs}
+    for name, edges in estate.waited_for.items():
+        if name in estate.jobs:
+            continue
+        for edge in edges:
+            if edge.atom.instance is not None:
+                continue
+            never = not (isinstance(edge.atom, JobIs) and edge.atom.wanted is Wanted.NOT_RUNNING)
+            near = lower.get(name.lower())
+            yield Finding(
+                "estate/dangling",
+                Gravity.WARNING,
+                f"{edge.text} names a job that is not there; it {'never holds' if never else 'always holds'}",
+                edge.file,
+                edge.line,
+                edge.downstream,
+                edge.attribute,
+                f"there is {near}: names are case-sensitive"
+                if near
+                else "was it deleted, or is it missing from the files?",
+            )
+
+
+def boxes(estate: Estate) -> Iterator[Finding]:
+    """Boxes that are not there, are no boxes, or are empty."""
+    for name, members in estate.members.items():
+        box = estate.jobs.get(name)
+        if box is not None and box.type == "BOX":
+            continue
+        what = "is not there" if box is None else f"is no box but {box.type}"
+        for member in members:
+            yield finding_at(
+                estate.jobs[member],
+                "no-box",
+                Gravity.WARNING,
+                f"box {name} {what}; the job never starts",
+                "box_name",
+                "was the box deleted, or is it missing from the files?" if box is None else None,
+            )
+    for job in estate.jobs.values():
+        if job.type == "BOX" and job.name not in estate.members:
+            yield finding_at(job, "empty-box", Gravity.WARNING, "a box without members")
+
+
+def circles(estate: Estate) -> Iterator[Finding]:
+    """Jobs that wait for each other, or for the box they are in."""
+    for circle in estate.cycles:
+        first = estate.jobs[circle[0]]
+        if len(circle) == 1 and first.type != "BOX":
+            message = "waits for itself"
+        else:
+            shown = ", ".join(circle[:8]) + (f" and {len(circle) - 8} more" if len(circle) > 8 else "")
+            message = f"these wait for each other: {shown}"
+        yield finding_at(
+            first,
+            "cycle",
+            Gravity.WARNING,
+            message,
+            "condition" if first.condition else None,
+            "unless an OR lets one of them start, somebody has to; results of earlier runs then keep the circle going",
+        )
+
+
+def without_owner(estate: Estate) -> Iterator[Finding]:
+    """Jobs that name no owner."""
+    for job in estate.jobs.values():
+        if job.owner is None:
+            yield finding_at(
+                job, "no-owner", Gravity.NOTE, "names no owner", hint="who inserts the job becomes its owner"
+            )
+
+
+def incomplete(estate: Estate) -> Iterator[Finding]:
+    """Jobs that lack what their type needs."""
+    for job in estate.jobs.values():
+        if job.type != "BOX" and job.machine is None:
+            yield finding_at(job, "no-machine", Gravity.WARNING, "names no machine to run on")
+        needed = _NEEDS.get(job.type)
+        if needed and not job.values.get(needed):
+            yield finding_at(
+                job, "no-work", Gravity.WARNING, f"a {job.type} job without {needed} does nothing", needed
+            )
+
+
+def never_start(estate: Estate) -> Iterator[Finding]:
+    """Jobs that nothing starts, those whose condition cannot come true, and what waits for these."""
+    blocked = _blocked(estate)
+    for job in estate.jobs.values():
+        if job.name in blocked:
+            blocker = blocked[job.name]
+            if blocker is None:
+                yield finding_at(
+                    job,
+                    "dead",
+                    Gravity.WARNING,
+                    "its condition asks for jobs that are not there and can never hold",
+                    "condition",
+                    "take the job out, or add the file that inserts the missing jobs",
+                )
+            elif blocker in estate.jobs:  # else its box is not there, which is a finding of its own
+                yield finding_at(
+                    job,
+                    "held-up",
+                    Gravity.WARNING,
+                    f"is in box {blocker}, which never starts"
+                    if job.box == blocker
+                    else f"waits for {blocker}, which never starts",
+                    "box_name" if job.box == blocker else "condition",
+                )
+        elif job.box is None and not job.values.get("condition") and not job.schedule.starts_itself:
+            is_orphan = job.name not in estate.waited_for and job.name not in estate.members
+            yield finding_at(
+                job,
+                "orphan" if is_orphan else "by-hand",
+                Gravity.NOTE,
+                "no box, no condition and no clock starts it: by hand or by an event only"
+                + ("; and nothing waits for it" if is_orphan else ""),
+                hint="dead, unless somebody or a script starts it",
+            )
+
+
+def clocks_in_boxes(estate: Estate) -> Iterator[Finding]:
+    """Members of boxes with a clock of their own."""
+    for job in estate.jobs.values():
+        if job.box is not None and job.schedule.starts_itself:
+            yield finding_at(
+                job,
+                "clock-in-box",
+                Gravity.WARNING,
+                "starts by its own clock, but only while its box runs; the box runs on until it has",
+                "date_conditions",
+                "let the box have the schedule",
+            )
+
+
+def hidden_calls(estate: Estate) -> Iterator[Finding]:
+    """Commands that call the scheduler themselves."""
+    for job in estate.jobs.values():
+        found = _SCHEDULER_CALL.search(job.command or "")
+        if found:
+            yield finding_at(
+                job,
+                "hidden-call",
+                Gravity.WARNING,
+                f"the command calls {found[1]}: a dependency that no condition shows",
+                "command",
+                "look there what it starts or waits for",
+            )
+
+
+def name_clashes(estate: Estate) -> Iterator[Finding]:
+    """Jobs whose names differ in case alone."""
+    seen: dict[str, str] = {}
+    for name, job in estate.jobs.items():
+        other = seen.setdefault(name.lower(), name)
+        if other != name:
+            yield finding_at(
+                job,
+                "name-clash",
+                Gravity.WARNING,
+                f"differs from {other} in case alone; conditions may mean the other",
+            )
+
+
+def initial_states(estate: Estate) -> Iterator[Finding]:
+    """Jobs inserted on hold, on ice or without execution, and those with a pending override."""
+    for job in estate.jobs.values():
+        status = job.values.get("status", "").upper()
+        if status in ("ON_HOLD", "ON_ICE", "ON_NOEXEC"):
+            yield finding_at(job, "initial-state", Gravity.NOTE, f"is inserted {status}", "status")
+        if job.overrides:
+            names = ", ".join(each.name for each in job.overrides)
+            yield finding_at(
+                job, "override", Gravity.NOTE, f"its next run alone has other values for {names}"
+            )
+
+
+def _expired_calendars(estate: Estate, today: date) -> Iterator[Finding]:
+    for name, calendar in estate.calendars.calendars.items():
+        if isinstance(calendar, Standard) and calendar.days and max(calendar.days) < today:
+            yield Finding(
+                "calendar/expired",
+                Gravity.WARNING,
+                f"its last date is {max(calendar.days)}",
+                calendar.file,
+                calendar.line,
+                name,
+                hint="jobs that run by it do not start any more; extend it",
+            )
+
+
+def _blocked(estate: Estate) -> dict[str, str | None]:
+    """The jobs that cannot start by themselves, each with the job or box that it waits for in vain.
+
+    None: its condition names nothing but jobs that are not there.
+    """
+    blocked: dict[str, str | None] = {}
+    for job in estate.jobs.values():
+        if job.box is not None and job.box not in estate.jobs:
+            blocked[job.name] = job.box
+        elif job.condition is not None and not _can_hold(job.condition, estate, ()):
+            blocked[job.name] = None
+    waiting = list(blocked)
+    for name in waiting:  # grows while it is walked
+        for edge in estate.waited_for.get(name, ()):
+            condition = estate.jobs[edge.downstream].condition
+            if (
+                edge.downstream not in blocked
+                and condition is not None
+                and not _can_hold(condition, estate, blocked)
+            ):
+                blocked[edge.downstream] = name
+                waiting.append(edge.downstream)
+        for member in estate.members.get(name, ()):
+            if member not in blocked:
+                blocked[member] = name
+                waiting.append(member)
+    return blocked
+
+
+def _can_hold(condition: Condition, estate: Estate, blocked: Container[str]) -> bool:
+    match condition:
+        case AllOf(parts):
+            return all(_can_hold(part, estate, blocked) for part in parts)
+        case AnyOf(parts):
+            return any(_can_hold(part, estate, blocked) for part in parts)
+        case GlobalIs():
+            return True
+        case _:
+            keeps_apart = isinstance(condition, JobIs) and condition.wanted is Wanted.NOT_RUNNING
+            there = condition.job in estate.jobs and condition.job not in blocked
+            return condition.instance is not None or there or keeps_apart
+
+
+RULES: tuple[Callable[[Estate], Iterable[Finding]], ...] = (
+    dangling,
+    unknown_instances,
+    boxes,
+    circles,
+    without_owner,
+    incomplete,
+    never_start,
+    clocks_in_boxes,
+    unknown_calendars,
+    unknown_machines,
+    unknown_globals,
+    hidden_calls,
+    name_clashes,
+    initial_states,
+)

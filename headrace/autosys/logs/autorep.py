@@ -1,0 +1,235 @@
+"""Reports of `autorep -J` and `autorep -d`: the last run of each job, as run events."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, tzinfo
+from typing import Any
+
+from headrace.autosys.clocks import possible
+from headrace.autosys.completions.reports import key_of
+from headrace.autosys.findings import Finding, Gravity
+from headrace.autosys.jil.text import decode
+from headrace.autosys.statuses import ENDED, UnknownStatus, meaning
+from headrace.catalog.records import RunState, Technology
+from headrace.catalog.run_events import RunEvent
+
+_DATE = r"\d{1,4}[/.-]\d{1,2}[/.-]\d{2,4}"
+_TIME = rf"{_DATE} \d{{1,2}}:\d\d(?::\d\d)?"
+_HEADER = re.compile(r"\s*Job Name\s+Last Start\s+Last End\s+ST", re.IGNORECASE)
+_ROW = re.compile(
+    rf"(?P<indent>\s*)(?P<name>\S.*?)?\s+(?P<start>-----|{_TIME})\s+(?P<end>-----|{_TIME})\s+"
+    r"(?P<status>[A-Z]{2}(?:/[A-Z]{2})?)(?:\s+(?P<run>\d+)(?:/(?P<ntry>\d+))?)?(?:\s+(?P<exit>-?\d+))?\s*"
+)
+_DETAIL = re.compile(
+    rf"\s*(?P<status>[A-Z_]+)\s+(?P<time>{_TIME})\s+(?P<ntry>\d+)\s+[A-Z]{{2}}(?:\s+{_TIME})?(?:\s+(?P<machine>\S+))?\s*"
+)
+_NOISE = re.compile(r"\s*(?:[_\s-]+|\(\w+\)|Status/\[Event\].*|\[.*|)\s*", re.DOTALL)
+_REMARK = re.compile(r"\s*<(.*)>\s*")
+_NO_JOB = re.compile(r"[\w.#@:-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a report says; errors: lines that could not be read."""
+
+    events: tuple[RunEvent, ...]
+    errors: tuple[Finding, ...]
+
+
+@dataclass(slots=True)
+class _Job:
+    """A row, with the lines of its details."""
+
+    line: int
+    name: str
+    box: str | None
+    row: re.Match[str]
+    details: list[tuple[int, re.Match[str], str | None]] = field(default_factory=list)
+
+
+def is_report(text: str) -> bool:
+    """Whether a text seems to be a report."""
+    return any(_HEADER.match(line) for line in text.split("\n", 200)[:200])
+
+
+def read_report(
+    data: bytes, file: str, *, zone: tzinfo, instance: str = "", historical: bool = True
+) -> Report:
+    """The runs in a report: of each job the last one, or what `-d` lists of it.
+
+    Jobs that never ran, and those whose status says nothing of a run (ON_HOLD, INACTIVE), give no events.
+
+    Args:
+        data: the report, in any encoding.
+        file: its path, for messages.
+        zone: of its times: that of the machine on which `autorep` was called.
+        instance: the scheduler's name.
+        historical: whether the runs start nothing and alarm nobody.
+    """
+    text, _ = decode(data, file)
+    errors: list[Finding] = []
+    order = _order(text)
+    events: list[RunEvent] = []
+    for job in _jobs(text, file, errors):
+        try:
+            warning = _leave_out_earlier(job, file, order, zone)
+            said = list(_events(job, file, order, zone, instance))
+        except (ValueError, UnknownStatus) as error:
+            errors.append(Finding("report/row", Gravity.ERROR, str(error), file, job.line, job.name))
+            continue
+        events += [replace(event, historical=historical) for event in said]
+        errors += warning
+    return Report(tuple(events), tuple(errors))
+
+
+def _jobs(text: str, file: str, errors: list[Finding]) -> Iterator[_Job]:
+    """The rows below the header; a name too long for its column stands on a line of its own before its row."""
+    boxes: list[tuple[int, str]] = []
+    job: _Job | None = None
+    wrapped: tuple[int, str] | None = None
+    begun = False
+    for number, line in enumerate(text.split("\n"), 1):
+        begun = begun or bool(_HEADER.match(line))
+        if not begun or _HEADER.match(line):
+            continue
+        if (row := _ROW.fullmatch(line)) and (row["name"] or wrapped):
+            if job is not None:
+                yield job
+            indent, name = (len(row["indent"]), row["name"]) if row["name"] else wrapped or (0, "")
+            boxes = [each for each in boxes if each[0] < indent]
+            job = _Job(number, name, boxes[-1][1] if boxes else None, row)
+            boxes.append((indent, name))
+            wrapped = None
+        elif job is not None and (detail := _DETAIL.fullmatch(line)):
+            job.details.append((number, detail, None))
+        elif job is not None and job.details and (remark := _REMARK.fullmatch(line)):
+            at, detail, _ = job.details[-1]
+            job.details[-1] = (at, detail, remark[1])
+        elif _NO_JOB.fullmatch(line.strip()) and not _NOISE.fullmatch(line):
+            wrapped = (len(line) - len(line.lstrip()), line.strip())
+        elif not _NOISE.fullmatch(line) and not _is_alarm(line):
+            message = f"the line is no row of a report: {line.strip()[:80]!r}"
+            errors.append(Finding("report/row", Gravity.ERROR, message, file, number))
+    if job is not None:
+        yield job
+
+
+def _leave_out_earlier(job: _Job, file: str, order: str, zone: tzinfo) -> list[Finding]:
+    """Take away the details of runs before that of the row, with a warning.
+
+    Those from the row's start on are its own, and before it those of the attempts that led to it, each of which ended
+    once.
+    """
+    if job.row["start"] == "-----":
+        return []
+    start = _instant(job.row["start"], order, zone)
+    times = [_instant(detail["time"], order, zone) for _, detail, _ in job.details]
+    first = next((number for number, time in enumerate(times) if time >= start), len(times))
+    attempt = int(job.row["ntry"] or 1) or 1
+    while first:
+        detail = job.details[first - 1][1]
+        ntry = int(detail["ntry"])
+        found = meaning(detail["status"]) if detail["status"] not in _EVENTS else None
+        if found is not None and found.ending is not None:
+            if not 0 < ntry < attempt:
+                break
+            attempt = ntry
+        elif ntry > attempt:
+            break
+        first -= 1
+    earlier, job.details = job.details[:first], job.details[first:]
+    if not earlier:
+        return []
+    message = f"{len(earlier)} details are of runs before the one that began at {job.row['start']}, and are left out"
+    return [Finding("report/details", Gravity.WARNING, message, file, earlier[0][0], job.name)]
+
+
+def _events(job: _Job, file: str, order: str, zone: tzinfo, instance: str) -> Iterator[RunEvent]:
+    row = job.row
+    found = meaning(row["status"], by_hand=row["ntry"] == "0")
+    if not row["run"] or row["run"] == "0":
+        return
+    about = {"process": job.name, "box": job.box, "run": row["run"], "instance": instance}
+    exit_code = int(row["exit"]) if row["exit"] else None
+    attempt = int(row["ntry"] or 1)
+    if job.details:
+        for number, detail, remark in job.details:
+            ntry = int(detail["ntry"])
+            said = meaning(detail["status"], by_hand=ntry == 0) if detail["status"] not in _EVENTS else None
+            if said is None:
+                continue
+            is_last = ntry == attempt and said.ending is not None
+            yield _event(
+                about,
+                f"{file}:{number}",
+                state=said.state,
+                ending=said.ending,
+                status=detail["status"],
+                at=_instant(detail["time"], order, zone),
+                attempt=ntry,
+                machine=detail["machine"],
+                reason=remark,
+                exit_code=exit_code if is_last else None,
+            )
+        return
+    start = None if row["start"] == "-----" else _instant(row["start"], order, zone)
+    end = None if row["end"] == "-----" else _instant(row["end"], order, zone)
+    if start and end and end < start:  # the night on which an hour came twice
+        end = _instant(row["end"], order, zone, fold=1)
+    origin = f"{file}:{job.line}"
+    if (
+        found is not None
+        and (found.state in ENDED or "/" in row["status"])
+        and found.ending
+        and (end or start)
+    ):
+        yield _event(
+            about,
+            origin,
+            state=found.state,
+            ending=found.ending,
+            status=row["status"],
+            at=end or start,
+            attempt=attempt,
+            started_at=start,
+            exit_code=exit_code,
+        )
+    elif found is not None and found.state is RunState.RUNNING and start:
+        yield _event(about, origin, state=found.state, status=row["status"], at=start, attempt=attempt)
+
+
+_EVENTS = {"ALARM", "STARTJOB", "FORCE_STARTJOB", "KILLJOB", "CHANGE_STATUS", "JOBFAILURE", "COMMENT"}
+
+
+def _event(about: dict[str, Any], origin: str, **said: Any) -> RunEvent:  # noqa: ANN401 - fields of the event
+    fields = {"technology": Technology.AUTOSYS, **about, **said}
+    payload = {name: value for name, value in {**about, "status": said["status"]}.items() if value}
+    return RunEvent(key=key_of(fields), payload=payload, origin=origin, **fields)
+
+
+def _instant(text: str, order: str, zone: tzinfo, fold: int = 0) -> datetime:
+    """The UTC of a local time. order: of day, month and year in dates, as `mdy`."""
+    date, _, time = text.partition(" ")
+    parts = dict(zip(order, map(int, re.split(r"[/.-]", date)), strict=True))
+    hour, minute, second = [*map(int, time.split(":")), 0][:3]
+    year = parts["y"] + 2000 if parts["y"] < 100 else parts["y"]
+    try:
+        local = datetime(year, parts["m"], parts["d"], hour, minute, second, tzinfo=zone, fold=fold)
+        return possible(local.astimezone(UTC))
+    except (ValueError, OverflowError) as error:
+        raise ValueError(f"{text} is no time: {error}") from error
+
+
+def _order(text: str) -> str:
+    """Month, day, year as Autosys writes dates, unless the report has dates that only another order fits."""
+    dates = [re.split(r"[/.-]", date) for date in re.findall(_DATE, text)]
+    if any(len(date[0]) == 4 for date in dates):
+        return "ymd"
+    return "dmy" if any(int(date[0]) > 12 for date in dates) else "mdy"
+
+
+def _is_alarm(line: str) -> bool:
+    return bool(re.fullmatch(rf"\s*\w+\s+{_TIME}\b.*", line))

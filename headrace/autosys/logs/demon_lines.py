@@ -1,0 +1,119 @@
+"""The lines of an event demon's log that say something of a job, and the instants of its local times."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, tzinfo
+
+from headrace.autosys.clocks import possible
+
+_TIME = re.compile(r"\[?(\d\d)/(\d\d)/(\d{4}) (\d\d):(\d\d):(\d\d)(?:\.\d+)?\]?")
+_EVENT = re.compile(r"\bCAUAJM_I_40245\s+EVENT:\s*(\S+)\s*(.*)")
+_CONNECTED = re.compile(r"\bCAUAJM_I_10082\s+\[(\S+) connected for (?!KILLJOB\b)(\S+) (\d+)\.(\d+)\.(\d+)\]")
+_IDLE = re.compile(r"(?:JOB_)?(ON|OFF)_(ICE|NOEXEC)")
+_LABEL = re.compile(r"\b(STATUS|ALARM|JOB|MACHINE|EXITCODE|GLOBAL):[ \t]*")
+_OUT_OF_ORDER = timedelta(minutes=5)  # lines of two threads of the demon may change places
+
+
+@dataclass(frozen=True, slots=True)
+class StatusLine:
+    """A job's status changed."""
+
+    at: datetime
+    job: str
+    status: str
+    machine: str | None
+    exit_code: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class NumberLine:
+    """The machine began a job: the only line that tells the number of the run."""
+
+    at: datetime
+    job: str
+    machine: str
+    joid: int
+    run: int
+    ntry: int
+
+
+@dataclass(frozen=True, slots=True)
+class IdleLine:
+    """A job was put on ice or on noexec, or was taken off. It may say so of a job that has long been there."""
+
+    at: datetime
+    job: str
+    on: bool
+    ice: bool
+    machine: None = None
+
+
+class WrongLine(ValueError):
+    """A line about a job that cannot be read; the message says which part of it."""
+
+
+class Clock:
+    """The instants of the local times of a log, whose lines are in the order of time.
+
+    In the hour that comes twice when the clocks go back, the second pass begins where a time is earlier than the one
+    before it. A log that is silent from one pass to the other does not show it, and such times count as of the first.
+    """
+
+    def __init__(self, zone: tzinfo, last: datetime | None = None) -> None:
+        self.zone = zone
+        self.last = last
+
+    def instant(self, local: datetime) -> datetime:
+        """The UTC of a naive local time. Raises ImpossibleTime, and forgets such a time."""
+        first, second = (local.replace(tzinfo=self.zone, fold=fold).astimezone(UTC) for fold in (0, 1))
+        comes_again = second > first and self.last is not None and first < self.last - _OUT_OF_ORDER
+        result = possible(second if comes_again else first)
+        if self.last is None or result > self.last:
+            self.last = result
+        return result
+
+
+def parse(line: str, clock: Clock) -> StatusLine | NumberLine | IdleLine | None:
+    """What a line says of a job; None for a line about something else. Raises WrongLine."""
+    time = _TIME.match(line)
+    if time is None:
+        if "CAUAJM_I_40245" in line and "CHANGE_STATUS" in line:
+            raise WrongLine("the line has no time as in [11/26/2026 21:55:01]")
+        return None
+    try:
+        month, day, year, hour, minute, second = map(int, time.groups())
+        at = clock.instant(datetime(year, month, day, hour, minute, second))  # noqa: DTZ001 - the clock knows the zone
+    except (ValueError, OverflowError) as error:
+        raise WrongLine(f"{time[0]} is no time of this log: {error}") from error
+    if found := _CONNECTED.search(line, time.end()):
+        machine, job, joid, run, ntry = found.groups()
+        return NumberLine(at, job, machine, int(joid), int(run), int(ntry))
+    event = _EVENT.search(line, time.end())
+    if event is None:
+        return None
+    labels = _labels(event[2])
+    if event[1] == "BYPASS" and labels.get("JOB"):
+        return IdleLine(at, labels["JOB"], on=True, ice=False)
+    if (idle := _IDLE.fullmatch(event[1])) and labels.get("JOB"):
+        return IdleLine(at, labels["JOB"], on=idle[1] == "ON", ice=idle[2] == "ICE")
+    if event[1] != "CHANGE_STATUS":
+        return None
+    if not labels.get("JOB") or not labels.get("STATUS"):
+        raise WrongLine(f"{'JOB' if labels.get('STATUS') else 'STATUS'} is missing")
+    code = labels.get("EXITCODE")
+    if code and not re.fullmatch(r"-?\d{1,9}", code):
+        raise WrongLine(f"EXITCODE {code!r} is no number")
+    return StatusLine(
+        at, labels["JOB"], labels["STATUS"], labels.get("MACHINE") or None, int(code) if code else None
+    )
+
+
+def _labels(text: str) -> dict[str, str]:
+    """The values by label, whatever blanks stand between them; the first word of each is the value."""
+    parts = _LABEL.split(text)
+    return {
+        label: value.split()[0] if value.split() else ""
+        for label, value in zip(parts[1::2], parts[2::2], strict=True)
+    }

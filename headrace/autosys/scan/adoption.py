@@ -1,0 +1,109 @@
+"""Taking in a process that was only heard of, because no file that can be scanned has it."""
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+from typing import Any
+
+from psycopg import Cursor
+from sqlalchemy import Engine
+
+from headrace.autosys.scan.sql import statement
+from headrace.catalog.links import link
+from headrace.catalog.records import Technology
+from headrace.catalog.registry import REGISTRATION_LOCK
+from headrace.catalog.scans import ExternalKey
+from headrace.database.connection import transaction
+from headrace.database.ids import organisation_id
+from headrace.database.jsonb import jsonb
+from headrace.errors import DecisionRefused, UnknownProcess
+
+_NAMED = """
+SELECT process_id, technology, standing, process_key, owners, metadata_json ->> 'box' AS box,
+       metadata_json ? 'adopted_by' AND NOT EXISTS (
+           SELECT FROM catalog.process_text place WHERE place.process_id = process.process_id
+       ) AS is_adopted
+FROM catalog.process
+WHERE organisation_id = %s AND instance = %s AND external_name = %s
+ORDER BY standing = 'UNSCANNED' DESC, technology
+"""
+_UNSCANNED = """
+SELECT external_name, instance FROM catalog.process
+WHERE organisation_id = %s AND standing = 'UNSCANNED' AND external_name IS NOT NULL
+ORDER BY external_name, instance
+"""
+_BOXES = """
+SELECT external_name, coalesce(metadata_json ->> 'type', 'BOX') AS type FROM catalog.process
+WHERE organisation_id = %s AND technology = %s AND instance = %s AND standing <> 'RETIRED' AND process_id <> %s
+ORDER BY external_name
+"""
+
+
+def adopt(
+    engine: Engine, name: str, instance: str = "", *, box: str | None, owners: Sequence[str] | None, by: str
+) -> str:
+    """Make a process that was only heard of an active one, or say otherwise of one that was adopted; its new key.
+
+    box, owners: None leaves what was said of it before; an empty one takes that away. A scan that finds the process
+    takes it over; one that does not leaves it. Raises UnknownProcess for a process that nobody has heard of, and for a
+    box that is not there; DecisionRefused for a process that a scan has found.
+    """
+    with transaction(engine) as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [REGISTRATION_LOCK])
+        found = cursor.execute(_NAMED, [organisation_id(), instance, name]).fetchall()
+        open_ = [row for row in found if row["standing"] == "UNSCANNED" or row["is_adopted"]]
+        if not found:
+            raise _unheard_of(cursor, name, instance)
+        if not open_:
+            raise DecisionRefused(
+                f"{found[0]['process_key']} is {found[0]['standing'].lower()}: a scan knows it"
+            )
+        row = open_[0]
+        box = row["box"] if box is None else box or None
+        if box is not None:
+            _require_box(cursor, row, box, instance)
+        key = ExternalKey.of(row["technology"], name, instance, box)
+        parameters = {
+            "organisation": organisation_id(),
+            "process": row["process_id"],
+            "short_key": key.short,
+            "whole_key": key.whole,
+            "owners": row["owners"] if owners is None else [owner for owner in owners if owner],
+            "metadata": jsonb({"adopted_by": by, **({"box": box} if box else {})}),
+        }
+        adopted = statement("adopt").execute(cursor, parameters).fetchone()
+        link(cursor)
+    return str(adopted and adopted["process_key"])
+
+
+def _unheard_of(cursor: Cursor[Any], name: str, instance: str) -> UnknownProcess:
+    heard = cursor.execute(_UNSCANNED, [organisation_id()]).fetchall()
+    elsewhere = [row["instance"] for row in heard if row["external_name"] == name]
+    near = get_close_matches(name, [row["external_name"] for row in heard if row["instance"] == instance], 3)
+    if elsewhere:
+        others = " or ".join(f"`--instance {each}`" if each else "no `--instance`" for each in elsewhere)
+        hint = f"it was heard of with {others}"
+    elif near:
+        hint = f"did you mean {' or '.join(near)}?"
+    else:
+        hint = "`headrace legacy unscanned` lists those that were"
+    return UnknownProcess(f"nobody has heard of {name}{_in(instance)}; {hint}")
+
+
+def _require_box(cursor: Cursor[Any], row: dict[str, Any], box: str, instance: str) -> None:
+    """Raise UnknownProcess unless the name is that of a box, or may be: of what was only heard of nobody knows."""
+    if row["technology"] != Technology.AUTOSYS:
+        raise UnknownProcess(f"{row['process_key']} can be in no box; only jobs of Autosys are")
+    parameters = [organisation_id(), row["technology"], instance, row["process_id"]]
+    types = {each["external_name"]: each["type"] for each in cursor.execute(_BOXES, parameters)}
+    if types.get(box) == "BOX":
+        return
+    what = (
+        f"{box} is no box but a {types[box]} job" if box in types else f"there is no box {box}{_in(instance)}"
+    )
+    near = get_close_matches(box, [name for name, type_ in types.items() if type_ == "BOX"], 3)
+    hint = f"did you mean {' or '.join(near)}?" if near else "`headrace legacy processes` lists what is there"
+    raise UnknownProcess(f"{what}; {hint}")
+
+
+def _in(instance: str) -> str:
+    return f" in {instance}" if instance else ""

@@ -1,0 +1,174 @@
+"""Candidates for datasets: what processes seem to use, and what a person decides about it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from difflib import get_close_matches
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from psycopg import Cursor
+from sqlalchemy import Engine
+
+from headrace.autosys.scan.sql import statement
+from headrace.catalog.links import link
+from headrace.catalog.registry import REGISTRATION_LOCK
+from headrace.database.connection import transaction
+from headrace.database.ids import organisation_id
+from headrace.database.jsonb import jsonb
+from headrace.errors import DecisionRefused, UnknownCandidate
+
+_DECLARED = """
+SELECT full_name FROM catalog.dataset
+WHERE organisation_id = %s AND full_name = ANY (%s) AND declaration_hash <> ''
+ORDER BY full_name
+"""
+
+
+class Status(StrEnum):
+    """What was decided about a candidate."""
+
+    PENDING = "PENDING"
+    CONFIRMED = "CONFIRMED"
+    REJECTED = "REJECTED"
+
+
+class EvidenceRow(NamedTuple):
+    """Why a process is thought to read or write a candidate; place is file:line, where it is known."""
+
+    name: str
+    process: str
+    direction: str
+    attribute: str
+    excerpt: str
+    confidence: float
+    place: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateRow:
+    """Files or a table that processes seem to use, the best evidence first; dataset: what a confirmed one is."""
+
+    instance: str
+    pattern: str
+    status: Status
+    dataset: str | None
+    decided_by: str | None
+    decided_at: datetime | None
+    evidence: tuple[EvidenceRow, ...]
+
+    def processes(self, direction: str) -> tuple[str, ...]:
+        """The names of those that seem to read it (`reads`) or write it (`writes`)."""
+        return tuple(dict.fromkeys(each.name for each in self.evidence if each.direction == direction))
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What a person decides.
+
+    dataset: the key of what a confirmed one is, made with format and owners if it is not there. written_by, read_by:
+    its processes, by name or key, beside those of which the evidence says so.
+    """
+
+    pattern: str
+    status: Status
+    instance: str = ""
+    dataset: str | None = None
+    format: str = "csv"
+    owners: tuple[str, ...] = ()
+    written_by: tuple[str, ...] = ()
+    read_by: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if (self.dataset is not None) != (self.status is Status.CONFIRMED):
+            raise DecisionRefused(f"{self.pattern}: what is confirmed, and nothing else, has a dataset")
+
+
+def candidates(engine: Engine, status: Status | None = None) -> tuple[CandidateRow, ...]:
+    """The candidates by instance and pattern; pending ones only while a process still speaks for them."""
+    with transaction(engine) as cursor:
+        rows = statement("candidates").execute(
+            cursor, {"organisation": organisation_id(), "status": status.value if status else None}
+        )
+        return tuple(
+            CandidateRow(
+                **{
+                    **row,
+                    "status": Status(row["status"]),
+                    "evidence": tuple(
+                        EvidenceRow._make([*each[:6], f"{each[6]}:{each[7]}" if each[6] else None])
+                        for each in row["evidence"] or ()
+                    ),
+                }
+            )
+            for row in rows
+        )
+
+
+def decide(engine: Engine, decisions: Sequence[Decision], by: str) -> int:
+    """Carry decisions out, all or none; how many of them were new.
+
+    Raises UnknownCandidate for a pattern that no scan has found, DecisionRefused where a declaration says who writes.
+    """
+    known = {(row.instance, row.pattern): row for row in candidates(engine)}
+    for decision in decisions:
+        if (decision.instance, decision.pattern) not in known:
+            raise _unknown(decision, known)
+    new = [each for each in decisions if _differs(each, known[each.instance, each.pattern])]
+    if not new:
+        return 0
+    rows = [
+        {
+            "instance": each.instance,
+            "pattern": each.pattern,
+            "status": each.status,
+            "dataset": each.dataset,
+            "namespace": (each.dataset or "").rpartition("/")[0],
+            "name": (each.dataset or "").rpartition("/")[2],
+            "format": each.format,
+            "owners": each.owners,
+            "metadata": {
+                "external": True,
+                "location": each.pattern,
+                **({"produced_by": each.written_by} if each.written_by else {}),
+                **({"consumed_by": each.read_by} if each.read_by else {}),
+            },
+        }
+        for each in new
+    ]
+    with transaction(engine) as cursor:
+        parameters = {"organisation": organisation_id(), "decisions": jsonb(rows), "by": by}
+        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [REGISTRATION_LOCK])
+        declared = _declared(cursor, [each.dataset for each in new if each.written_by or each.read_by])
+        if declared:
+            raise DecisionRefused(
+                f"{', '.join(declared)}: it is declared; say there who writes it, with `produced_by`"
+            )
+        statement("decide_candidates").execute(cursor, parameters)
+        link(cursor)
+    return len(new)
+
+
+def _differs(decision: Decision, known: CandidateRow) -> bool:
+    named = bool(decision.written_by or decision.read_by)
+    return named or (decision.status, decision.dataset) != (known.status, known.dataset)
+
+
+def _declared(cursor: Cursor[Any], datasets: Sequence[str | None]) -> list[str]:
+    """Those of the datasets that a declaration describes."""
+    cursor.execute(_DECLARED, [organisation_id(), list(datasets)])
+    return [row["full_name"] for row in cursor]
+
+
+def _unknown(decision: Decision, known: dict[tuple[str, str], CandidateRow]) -> UnknownCandidate:
+    elsewhere = sorted({instance for instance, pattern in known if pattern == decision.pattern})
+    if elsewhere:
+        if elsewhere == [""]:
+            return UnknownCandidate(
+                f"{decision.pattern} was found without an instance; leave `--instance` out"
+            )
+        names = " or ".join(f"`--instance {name}`" if name else "no `--instance`" for name in elsewhere)
+        return UnknownCandidate(f"{decision.pattern} was found in another instance; say {names}")
+    near = get_close_matches(decision.pattern, [pattern for _, pattern in known], 3)
+    hint = f"did you mean {' or '.join(near)}?" if near else "`headrace legacy review` lists those that were"
+    return UnknownCandidate(f"no scan has found {decision.pattern}; {hint}")

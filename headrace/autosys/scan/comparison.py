@@ -1,0 +1,216 @@
+"""What an estate's files hold, against what the catalog knows of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+from sqlalchemy import Engine
+
+from headrace.autosys import Change, Finding, Gravity
+from headrace.autosys.diff import changes
+from headrace.autosys.jil.text import decode
+from headrace.autosys.objectives import business_calendars, unpromised_findings
+from headrace.autosys.rescan import SourceFile, read_changed
+from headrace.autosys.scan import storage as estates
+from headrace.autosys.scan.db2 import Listed, read_listing
+from headrace.autosys.scan.declared_processes import Name as Named
+from headrace.autosys.scan.declared_processes import described_processes, unknown_upstream
+from headrace.autosys.scan.line_moves import Stands, moves
+from headrace.autosys.scan.plan import Plan
+from headrace.autosys.scan.processes import Described, once_each, read_processes
+from headrace.autosys.scan.scanned_jobs import scanned_jobs, scanned_objects, told_again
+from headrace.catalog.records import Technology
+from headrace.catalog.scans import EstateText, KnownProcess, Place, ScannedProcess
+
+YAML, CSV = (".yaml", ".yml"), (".csv",)
+Name = tuple[str, str]  # of a process: technology and name
+
+
+class Comparison:
+    """The processes of one scan's files: those to write, those that stand elsewhere now, those that are not there.
+
+    instance: the scheduler of the jobs, '' where there is one only.
+    """
+
+    def __init__(self, instance: str, known: Sequence[KnownProcess]) -> None:
+        self.instance = instance
+        self.known: dict[Name, KnownProcess] = {(one.technology, one.name): one for one in known}
+        self.files: list[SourceFile] = []
+        self.written: list[ScannedProcess] = []
+        self.placed: list[tuple[Technology, str, Place]] = []  # as it was, and somewhere else
+        self.moved: dict[int, int] = {}  # lines by block
+        self.removed: list[KnownProcess] = []
+        self.objects: list[EstateText] = []  # machines, calendars and the like
+        self.calendars: Mapping[str, tuple[date, ...]] = {}
+        self._findings: list[Finding] = []
+        self._doubts: list[Finding] = []
+        self._fresh: list[ScannedProcess] = []  # read this time
+        self._unchanged: set[Name] = set()  # known by their text, and not read
+        self._described: Sequence[Described] = ()
+        self._has_jil = False
+        self._lost_jobs: set[str | None] = (
+            set()
+        )  # names of jobs that could not be read; None: of one without a name
+        self._lost_entries = False
+
+    def read(self, files: Sequence[Path]) -> None:
+        """Read the files. Raises OSError for one that cannot be read."""
+        described: list[Described] = []
+        listed: list[Listed] = []
+        jil: list[Path] = []
+        for path in files:
+            if path.suffix.lower() not in YAML + CSV:
+                jil.append(path)
+                continue
+            data = path.read_bytes()
+            self.files.append(SourceFile.of(path, data))
+            text, told = decode(data, str(path))
+            if path.suffix.lower() in CSV:
+                rows, lost = read_listing(text, str(path))
+                listed += rows
+            else:
+                entries, lost = read_processes(text, str(path))
+                described += entries
+            self._tell_of_descriptions([*told, *lost])
+        self._described, repeated = once_each(described)
+        self._tell_of_descriptions(repeated)
+        self._lost_entries = any(each.gravity is Gravity.ERROR for each in self._findings)
+        self._has_jil = bool(jil)
+        if jil:
+            self._read_jil(jil)
+        self._take_described(listed)
+
+    def _tell_of_descriptions(self, findings: Collection[Finding]) -> None:
+        self._findings += findings
+        self._doubts += [each for each in findings if each.gravity is Gravity.WARNING]
+
+    def _read_jil(self, files: Sequence[Path]) -> None:
+        jobs = {
+            one.text_digest: one
+            for one in self.known.values()
+            if one.text_digest is not None and one.standing == "ACTIVE"
+        }
+        reading = read_changed(files, {digest: one.name for digest, one in jobs.items()})
+        self.files += reading.files
+        findings = list(reading.estate.findings)
+        self._fresh += scanned_jobs(reading, self.instance)
+        self.objects += scanned_objects(reading)
+        today = datetime.now(UTC).date()
+        self.calendars = business_calendars(reading.estate.calendars, today)
+        findings += unpromised_findings(reading.estate.jobs.values(), reading.estate.calendars, today)
+        texts = [Stands(jobs[digest], file, line) for digest, (file, line) in reading.known.items()]
+        self._unchanged = {(one.technology, one.name) for one, _, _ in texts}
+        findings += [told_again(each, file, line) for one, file, line in texts for each in one.lost or ()]
+        self.moved, apart = moves(texts)
+        self.placed += [
+            (Technology(each.process.technology), each.process.name, each.place) for each in apart
+        ]
+        self._lost_jobs = {each.subject for each in findings if each.rule == "jil/no-insert"}
+        if any(each.rule == "jil/no-name" and each.attribute == "insert_job" for each in findings):
+            self._lost_jobs.add(None)
+        self._findings += findings
+
+    def _take_described(self, listed: Sequence[Listed]) -> None:
+        names = {each.description.name for each in self._described if each.technology is Technology.DB2_SP}
+        read = {each.path for each in self.files}
+        kept: list[Listed] = []
+        for each in listed:
+            known = self.known.get((Technology.DB2_SP.value, each.procedure))
+            elsewhere = (
+                known.file if known and known.standing == "ACTIVE" and each.procedure not in names else None
+            )
+            if elsewhere is not None and elsewhere not in read:
+                what = f"{each.procedure} is described in {elsewhere}, which is not among these files"
+                hint = "its rows are left out; give both files"
+                self._findings.append(
+                    Finding(
+                        "db2/described", Gravity.ERROR, what, each.file, each.line, each.procedure, None, hint
+                    )
+                )
+                self._unchanged.add((Technology.DB2_SP.value, each.procedure))
+            else:
+                kept.append(each)
+        self._fresh += described_processes(self._described, kept, self.instance)
+
+    def plan(self, engine: Engine) -> Plan:
+        """What storing would change; fills what is to be written, placed and retired."""
+        added: list[str] = []
+        taken_over: list[str] = []
+        returned: list[str] = []
+        there: list[ScannedProcess] = []
+        for one in self._fresh:
+            known = self.known.get((one.technology.value, one.name))
+            if known is None or known.file is None:  # nobody has seen its text
+                added.append(one.title)
+                taken_over += [one.title] if known else []
+            elif known.standing == "RETIRED":
+                returned.append(one.title)
+            else:
+                there.append(one)
+                continue
+            self.written.append(one)
+        before = estates.differing(engine, self.instance, there) if there else {}
+        changed: dict[str, tuple[Change, ...]] = {}
+        for one in there:
+            stored = before.get((one.technology.value, one.name))
+            if stored is None:
+                self.placed.append((one.technology, one.name, one.place))
+                continue
+            self.written.append(one)
+            if told := changes(stored, list(one.attributes)):  # or it is only written otherwise
+                changed[one.title] = told
+        compared = self._compared()
+        there_now = self._unchanged.union((one.technology.value, one.name) for one in self._fresh)
+        missing = [one for one in compared if (one.technology, one.name) not in there_now]
+        self.removed = [one for one in missing if not self._may_be_lost(one)]
+        if self._described:
+            self._tell_of_descriptions(list(self._unknown_upstream(engine)))
+        return Plan(
+            instance=self.instance if self._has_jil else "",
+            files=tuple(self.files),
+            processes=len(self._fresh) + len(self._unchanged),
+            known=len(compared),
+            added=tuple(added),
+            taken_over=tuple(taken_over),
+            returned=tuple(returned),
+            changed=changed,
+            removed=tuple(one.title for one in self.removed),
+            kept=tuple(one.title for one in missing if self._may_be_lost(one)),
+            errors=tuple(each for each in self._findings if each.gravity is Gravity.ERROR),
+            doubts=tuple(self._doubts),
+            warnings=Counter(each.gravity for each in self._findings)[Gravity.WARNING],
+        )
+
+    def _unknown_upstream(self, engine: Engine) -> Iterator[Finding]:
+        gone = set(map(self._named, self.removed))
+        there = {(one.technology.value, one.instance, one.name) for one in self._fresh}
+        there |= {self._named(one) for one in self.known.values() if one.standing != "RETIRED"} - gone
+        return unknown_upstream(
+            self._described, self.instance, there, lambda names: estates.named(engine, names) - gone
+        )
+
+    def _named(self, one: KnownProcess) -> Named:
+        instance = self.instance if one.technology == Technology.AUTOSYS else ""
+        return one.technology, instance, one.name
+
+    def _may_be_lost(self, one: KnownProcess) -> bool:
+        """Whether a process that is not there may be what could not be read."""
+        if one.technology == Technology.AUTOSYS:
+            return None in self._lost_jobs or one.name in self._lost_jobs
+        return self._lost_entries
+
+    def _compared(self) -> list[KnownProcess]:
+        """The processes that scans have found, and that these files would have if they still were there."""
+        there = {name[0] for name in self._unchanged}.union(one.technology for one in self._fresh)
+        read = {each.path for each in self.files}
+        has_jobs = Technology.AUTOSYS in there
+        return [
+            one
+            for one in self.known.values()
+            if one.file is not None
+            and one.standing == "ACTIVE"
+            and (has_jobs if one.technology == "AUTOSYS" else one.file in read)
+        ]

@@ -1,0 +1,169 @@
+"""Candidate datasets: the files that jobs seem to read and write, with the evidence and how far to trust it.
+
+The confidence of one piece of evidence, from 0 to 1:
+
+    0.95  the scheduler itself waits for the file, or moves it
+    0.90  a program whose arguments are known reads or writes it, or it is the standard input of a job
+    0.80  a redirection in a command
+    0.70  an option whose name says so (`--input`, `-o`) hands it to a program that is not known
+    0.40  a program that is not known is given the path; the direction is open
+    0.30  the standard output of a job
+    0.10  the name of a log, whatever else speaks for it
+
+Half of that when the path holds a value that is not known. A candidate is as certain as its best evidence, and nearer
+to 1 by a third of the rest when one job writes it and another reads it. Nothing here makes a dataset of a candidate:
+its owner does.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from headrace.autosys.estate import Estate
+from headrace.autosys.jil.statements import Attribute
+from headrace.autosys.jobs import Job
+from headrace.autosys.scan.paths import is_certain, is_log, pattern_of
+from headrace.autosys.scan.shell import Command, split
+from headrace.autosys.scan.tools import Direction, known_uses, option_uses
+
+_SCHEDULER, _TOOL, _REDIRECTION, _OPTION, _ARGUMENT, _STD_OUT, _LOG = 0.95, 0.9, 0.8, 0.7, 0.4, 0.3, 0.1
+
+_ATTRIBUTES = {
+    "watch_file": (Direction.READS, _SCHEDULER),
+    "text_file_name": (Direction.READS, _SCHEDULER),
+    "std_in_file": (Direction.READS, _TOOL),
+    "std_out_file": (Direction.WRITES, _STD_OUT),
+    "std_err_file": (Direction.WRITES, _LOG),
+    "destination_file": (Direction.WRITES, _SCHEDULER),
+    "results_file": (Direction.WRITES, _SCHEDULER),
+}
+_TRANSFERS = {"FTP": "ftp", "SCP": "scp"}
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """One place that speaks for a candidate: which job, where in its definition, and the text that says so."""
+
+    job: str
+    direction: Direction
+    attribute: str
+    file: str
+    line: int
+    text: str
+    confidence: float
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """Files that one pattern stands for, and the evidence, the best first."""
+
+    pattern: str
+    evidence: tuple[Evidence, ...]
+
+    @property
+    def writers(self) -> tuple[str, ...]:
+        """The jobs that seem to write it."""
+        return self._jobs(Direction.WRITES)
+
+    @property
+    def readers(self) -> tuple[str, ...]:
+        """The jobs that seem to read it, or to wait for it."""
+        return self._jobs(Direction.READS)
+
+    @property
+    def confidence(self) -> float:
+        """How far to trust that it is a dataset, from 0 to 1."""
+        best = self.evidence[0].confidence
+        if len(self.evidence) == 1:
+            return best
+        writers, readers = set(self.writers), set(self.readers)
+        agreed = writers and readers and len(writers | readers) > 1
+        return round(best + (1 - best) / 3, 3) if agreed and best > _LOG else best
+
+    def _jobs(self, direction: Direction) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(each.job for each in self.evidence if each.direction is direction))
+
+
+def candidates(estate: Estate) -> tuple[Candidate, ...]:
+    """The candidates of an estate, the most certain first, then by pattern."""
+    found: dict[str, list[Evidence]] = {}
+    for job in estate.jobs.values():
+        for pattern, evidence in candidates_of(job):
+            found.setdefault(pattern, []).append(evidence)
+    made = (
+        Candidate(pattern, tuple(sorted(evidence, key=lambda each: -each.confidence)))
+        for pattern, evidence in found.items()
+    )
+    return tuple(sorted(made, key=lambda each: (-each.confidence, each.pattern)))
+
+
+def candidates_of(job: Job, at_least: float = 0) -> Iterator[tuple[str, Evidence]]:
+    """What the definition of one job says about files: pattern and evidence, in the order of the attributes.
+
+    at_least: leaves out evidence of less confidence.
+    """
+    variables = dict(_variables(job.all("envvars")))
+    transfer = _TRANSFERS.get(job.type)
+    for attribute in job.attributes:
+        if attribute.name in _ATTRIBUTES:
+            direction, confidence = _ATTRIBUTES[attribute.name]
+            uses: Iterable[tuple[str, Direction, float]] = [
+                (attribute.value.lstrip("> "), direction, confidence)
+            ]
+        elif attribute.name in ("command", "remote_command"):
+            line = split(
+                attribute.value.replace("\\:", ":")
+            )  # escaped also within quotes, where it stays as written
+            variables |= {
+                name: value for name, value in line.variables if "$" not in value and "`" not in value
+            }
+            uses = _command_uses(line.commands)
+        elif transfer is not None and attribute.name in (f"{transfer}_local_name", f"{transfer}_remote_name"):
+            uploads = job.values.get(f"{transfer}_transfer_direction", "DOWNLOAD").upper().startswith("U")
+            is_source = uploads == attribute.name.endswith("local_name")
+            uses = [(attribute.value, Direction.READS if is_source else Direction.WRITES, _SCHEDULER)]
+        else:
+            continue
+        for text, direction, confidence in uses:
+            if confidence < at_least:
+                continue
+            pattern = pattern_of(text, job=job.name, variables=variables)
+            if pattern is not None:
+                evidence = _evidence(job, attribute, pattern, text, direction, confidence)
+                if evidence.confidence >= at_least:
+                    yield pattern, evidence
+
+
+def _evidence(
+    job: Job, attribute: Attribute, pattern: str, text: str, direction: Direction, confidence: float
+) -> Evidence:
+    if is_log(pattern) and confidence < _SCHEDULER:
+        confidence = _LOG
+    elif not is_certain(pattern):
+        confidence = confidence / 2
+    file = attribute.file or job.file
+    return Evidence(job.name, direction, attribute.name, file, attribute.line, text, confidence)
+
+
+def _command_uses(commands: Iterable[Command]) -> Iterator[tuple[str, Direction, float]]:
+    for command in commands:
+        for operator, target in command.redirections:
+            if operator.endswith("&") or operator.startswith("<<"):
+                continue  # a copy of a descriptor, or a document in the line itself
+            if operator.startswith("2"):
+                yield target, Direction.WRITES, _LOG
+            else:
+                yield target, Direction.READS if "<" in operator else Direction.WRITES, _REDIRECTION
+        known = known_uses(command.words)
+        if known is not None:
+            yield from ((text, direction, _TOOL) for text, direction in known)
+        else:
+            for text, direction, told in option_uses(command.words[1:]):
+                yield text, direction, _OPTION if told else _ARGUMENT
+
+
+def _variables(written: Iterable[Attribute]) -> Iterator[tuple[str, str]]:
+    for attribute in written:
+        name, equals, value = attribute.value.partition("=")
+        value = value.strip().strip('"')
+        if equals and "$" not in value and "`" not in value:
+            yield name.strip(), value

@@ -1,0 +1,151 @@
+"""From what people and listings say of processes beside Autosys to what the catalog keeps of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import replace
+from difflib import get_close_matches
+
+from headrace.autosys import Direction, Finding, Gravity
+from headrace.autosys.scan.db2 import Listed
+from headrace.autosys.scan.processes import After, Described
+from headrace.catalog.records import Technology
+from headrace.catalog.scans import Place, ScannedProcess, Use, Waiting
+
+_CERTAIN = 0.95  # a person says so, or the database
+Name = tuple[str, str, str]  # of a process: technology, instance and name
+
+
+def described_processes(
+    described: Iterable[Described], listed: Iterable[Listed], instance: str
+) -> Iterator[ScannedProcess]:
+    """The processes that people describe, with what listings say of them, and the procedures that are only listed.
+
+    instance: the scheduler whose jobs they name without one.
+    """
+    listings: dict[str, Listed] = {}
+    for each in listed:
+        first = listings.setdefault(each.procedure, each)
+        if first is not each:
+            first.uses += each.uses
+            first.calls += each.calls
+    for one in described:
+        listing = listings.pop(one.description.name, None) if one.technology is Technology.DB2_SP else None
+        yield _with_listing(_described(one, instance), listing)
+    for listing in listings.values():
+        empty = ScannedProcess(
+            Technology.DB2_SP, "", listing.procedure, Place(listing.file, listing.line, listing.line)
+        )
+        yield _with_listing(empty, listing)
+
+
+def unknown_upstream(
+    described: Iterable[Described],
+    instance: str,
+    there: Collection[Name],
+    look_up: Callable[[Collection[tuple[str, str]]], Collection[Name]],
+) -> Iterator[Finding]:
+    """What `after` names and nobody knows.
+
+    there: the processes of these files, and those that the catalog knows beside them. look_up: the processes of these
+    technologies and names that the catalog knows, of whatever instance.
+    """
+    open_: list[tuple[Described, After, Name]] = []
+    for one in described:
+        for each in one.after():
+            if each.technology is None:
+                what = f"{each.text!r} is no name: write NAME, autosys/JOB, autosys/INSTANCE/JOB, shell/NAME"
+                yield _about(one, Gravity.ERROR, what, "the process is kept without it")
+            elif (name := _named(each, instance)) not in there:
+                open_.append((one, each, name))
+    known = look_up({(name[0], name[2]) for _, _, name in open_}) if open_ else ()
+    for one, each, name in open_:
+        if name not in known:
+            what = f"{each.text} is neither in these files nor in the catalog"
+            yield _about(one, Gravity.WARNING, what, _meant(name, there, known))
+
+
+def _about(one: Described, gravity: Gravity, what: str, hint: str) -> Finding:
+    line = one.lines.get("after", one.line)
+    return Finding("entry/after", gravity, what, one.file, line, one.description.name, "after", hint)
+
+
+def _meant(name: Name, there: Collection[Name], known: Collection[Name]) -> str:
+    elsewhere = sorted(other for other in {*there, *known} if other[2] == name[2])
+    if not elsewhere:
+        ends = name[2][:1] + name[2][-1:]  # which slips seldom touch: estates have a hundred thousand names
+        alike = {
+            other[2]: other for other in there if other[0] == name[0] and other[2][:1] + other[2][-1:] == ends
+        }
+        elsewhere = [alike[near] for near in get_close_matches(name[2], sorted(alike), 3)]
+    if not elsewhere:
+        return "is it misspelt, or yet to be scanned?"
+    written = ["/".join(filter(None, (other[0].lower(), *other[1:]))) for other in elsewhere]
+    return f"did you mean {' or '.join(written)}?"
+
+
+def _named(after: After, instance: str) -> Name:
+    own = instance if after.instance is None else after.instance
+    return (str(after.technology), own, after.name)
+
+
+def _described(one: Described, instance: str) -> ScannedProcess:
+    said_of_it = one.description
+    kept = {
+        "machine": said_of_it.machine,
+        "database": said_of_it.database,
+        "application": said_of_it.application,
+        "command": said_of_it.command,
+        "schedule": said_of_it.schedule,
+        "condition": ", ".join(said_of_it.after) or None,
+    }
+    uses = [
+        Use(_table_or_path(one, text), direction.value, attribute, text, _CERTAIN,
+            one.lines.get(attribute, one.line) - one.line)
+        for attribute, direction, texts in (
+            ("reads", Direction.READS, said_of_it.reads),
+            ("writes", Direction.WRITES, said_of_it.writes),
+        )
+        for text in texts
+    ]  # fmt: skip
+    fields = said_of_it.model_dump(exclude_defaults=True)
+    return ScannedProcess(
+        technology=one.technology,
+        instance="",
+        name=said_of_it.name,
+        place=Place(one.file, one.line, one.line),
+        description=said_of_it.description,
+        owners=tuple(said_of_it.owners),
+        attributes=tuple(
+            (name, str(value))
+            for name, given in fields.items()
+            for value in (given if isinstance(given, list) else [given])
+        ),
+        metadata={**said_of_it.metadata, **{name: value for name, value in kept.items() if value}},
+        waits_for=tuple(
+            Waiting(each.technology, _named(each, instance)[1], each.name, "after", f"after {each.name}")
+            for each in one.after()
+            if each.technology is not None
+        ),
+        uses=tuple(uses),
+    )
+
+
+def _table_or_path(one: Described, text: str) -> str:
+    is_table = one.technology is Technology.DB2_SP and "/" not in text
+    return f"db2:{text}" if is_table else text
+
+
+def _with_listing(one: ScannedProcess, listing: Listed | None) -> ScannedProcess:
+    if listing is None:
+        return one
+    uses = tuple(
+        Use(f"db2:{each.table}", each.direction.value, "access", f"{each.access} {each.table}", _CERTAIN)
+        for each in listing.uses
+    )
+    attributes = tuple((each.direction.value, each.table) for each in listing.uses)
+    calls = tuple(("calls", name) for name in listing.calls)
+    metadata = {**one.metadata, **({"calls": listing.calls} if listing.calls else {})}
+    return replace(
+        one, uses=(*one.uses, *uses), attributes=(*one.attributes, *attributes, *calls), metadata=metadata
+    )

@@ -1,0 +1,95 @@
+"""Lists that people write in YAML, entry by entry: a wrong one is lost, by line and field, and the others are not."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import yaml
+from pydantic import BaseModel, ValidationError
+
+from headrace.autosys.findings import Finding, Gravity
+
+Model = TypeVar("Model", bound=BaseModel)
+_ENTRY = re.compile(r"^- ", re.MULTILINE)
+_MARK = re.compile(r"^(?:---|\.\.\.)[ \t]*$", re.MULTILINE)
+_NO_ENTRY = re.compile(r"^(?!---|\.\.\.|%)[ \t]*[^\s#].*$", re.MULTILINE)
+_HINT = "the entry is lost, the others are kept"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry(Generic[Model]):
+    """One entry, the line that it begins on, and the lines of its fields."""
+
+    value: Model
+    line: int
+    lines: Mapping[str, int]
+
+
+def read_entries(
+    text: str, file: str, model: type[Model], names: str
+) -> tuple[list[Entry[Model]], list[Finding]]:
+    """The entries of a list, each of which begins with `- ` at the start of a line, and what was lost.
+
+    names: the field by which a finding names its entry.
+    """
+    entries: list[Entry[Model]] = []
+    findings: list[Finding] = []
+    starts = [match.start() for match in _ENTRY.finditer(text)]
+    before = _NO_ENTRY.search(text, 0, starts[0] if starts else len(text))
+    if before is not None:
+        what = f"this belongs to no entry: each begins with `- {names}:` at the start of a line"
+        line = text.count("\n", 0, before.start()) + 1
+        findings.append(Finding("entry/outside", Gravity.ERROR, what, file, line, hint="it is not read"))
+    elif not starts:
+        what = f"there is no entry in it: write a list, each entry beginning with `- {names}:`"
+        findings.append(Finding("entry/nothing", Gravity.WARNING, what, file, 0))
+    for start, end in zip(starts, [*starts, len(text)][1:], strict=True):
+        entry = _entry(
+            _MARK.sub("", text[start:end]), file, text.count("\n", 0, start), model, names, findings
+        )
+        if entry is not None:
+            entries.append(entry)
+    return entries, findings
+
+
+def lost(
+    rule: str, message: str, file: str, line: int, subject: str | None = None, field: str | None = None
+) -> Finding:
+    """The finding that an entry is lost."""
+    return Finding(f"entry/{rule}", Gravity.ERROR, message, file, line, subject, field, _HINT)
+
+
+def _entry(
+    text: str, file: str, lines_before: int, model: type[Model], names: str, findings: list[Finding]
+) -> Entry[Model] | None:
+    line = lines_before + 1
+    try:
+        node, value = yaml.compose(text, Loader=yaml.SafeLoader), yaml.safe_load(text)
+    except yaml.MarkedYAMLError as error:
+        at = line + (error.problem_mark.line if error.problem_mark else 0)
+        findings.append(lost("yaml", f"this is not YAML: {error.problem}", file, at))
+        return None
+    except (yaml.YAMLError, ValueError) as error:
+        findings.append(lost("yaml", f"this is not YAML: {error}", file, line))
+        return None
+    if not isinstance(node, yaml.SequenceNode) or len(value) != 1 or not isinstance(value[0], Mapping):
+        findings.append(lost("yaml", f"an entry is fields and values, as in `- {names}: X`", file, line))
+        return None
+    lines = {str(key.value): line + key.start_mark.line for key, _ in node.value[0].value}
+    try:
+        return Entry(model.model_validate(value[0]), line, lines)
+    except ValidationError as error:
+        subject = str(value[0].get(names) or "") or None
+        for each in error.errors():
+            field = ".".join(map(str, each["loc"]))
+            at = lines.get(str(each["loc"][0]), line) if each["loc"] else line
+            findings.append(lost("field", _message(each, model), file, at, subject, field))
+        return None
+
+
+def _message(error: Any, model: type[BaseModel]) -> str:  # noqa: ANN401 - pydantic's
+    if error["type"] == "extra_forbidden":
+        return f"is no field here; there are {', '.join(model.model_fields)}"
+    message = str(error["msg"]).removeprefix("Value error, ")
+    return message[:1].lower() + message[1:]

@@ -1,0 +1,75 @@
+"""Scanning an estate: its files held against what the catalog knows, told as a plan, and stored."""
+
+from __future__ import annotations
+
+import getpass
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from sqlalchemy import Engine
+
+from headrace.autosys.garbage_collection import paused
+from headrace.autosys.scan import storage as estates
+from headrace.autosys.scan.comparison import Comparison
+from headrace.autosys.scan.plan import Plan
+from headrace.errors import ScanRefused
+
+
+class MostWouldRetire(ScanRefused):
+    """A scan that lacks more than half of the known jobs, which nobody has said is meant."""
+
+
+def scan(
+    engine: Engine,
+    files: Sequence[Path],
+    instance: str = "",
+    *,
+    by: str | None = None,
+    may_retire_most: bool = False,
+    accept: Callable[[Plan], bool] = lambda plan: True,
+) -> Plan:
+    """Read an estate's files and bring the catalog to what they say; all of it or nothing is stored.
+
+    Args:
+        engine: the catalog.
+        files: JIL and calendar exports of one instance, descriptions of processes (.yaml), DB2 listings (.csv).
+        instance: the name of the Autosys instance (AUTOSERV), '' where there is one only; for jobs that files
+            of other kinds name, too.
+        by: who scans; None means the user of this process.
+        may_retire_most: the files are complete, though they lack more than half of what was known.
+        accept: is shown the plan before anything is stored; nothing is when it returns False.
+
+    Raises OSError for a file that cannot be read, MostWouldRetire, ScanRefused when another scan was stored meanwhile.
+    """
+    with paused():
+        known = estates.known(engine, instance)
+        found = Comparison(instance, known.processes)
+        found.read(files)
+        plan = found.plan(engine)
+    if not accept(plan):
+        return plan
+    if plan.retires_most and not may_retire_most:
+        raise MostWouldRetire(
+            f"{len(plan.removed):,} of {plan.known:,} known processes are not in these files and would be retired;"
+            " give all files of the instance, or say that these are all (`--yes`)"
+        )
+    estates.store(
+        engine,
+        estates.Scan(
+            instance=plan.instance,
+            by=by or getpass.getuser(),
+            since=known.newest_scan,
+            files=[each._asdict() for each in found.files],
+            counts=plan.counts,
+            written=found.written,
+            placed=found.placed,
+            moved=found.moved,
+            objects=found.objects,
+            calendars=found.calendars,
+            retired=[(each.technology, each.name) for each in found.removed],
+        ),
+    )
+    return plan
+
+
+__all__ = ["MostWouldRetire", "Plan", "scan"]

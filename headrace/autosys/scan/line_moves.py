@@ -1,0 +1,45 @@
+"""Lines inserted into a file move what stands below, block by block, in place of each job's own line."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from headrace.catalog.scans import KnownProcess, Place
+
+
+class Stands(NamedTuple):
+    """A process whose text is as it was, and where that stands now."""
+
+    process: KnownProcess
+    file: str
+    text_line: int
+
+    @property
+    def by(self) -> int | None:
+        """By how many lines it has moved; None when it has come from another file."""
+        return self.text_line - (self.process.text_line or 0) if self.file == self.process.file else None
+
+    @property
+    def place(self) -> Place:
+        """Where it is to be kept that it stands."""
+        one = self.process
+        line = (one.line or 0) - (one.text_line or 0) + self.text_line
+        return Place(self.file, line, self.text_line, one.text_digest, one.lost or (), one.block)
+
+
+def moves(texts: Iterable[Stands]) -> tuple[dict[int, int], list[Stands]]:
+    """By how many lines each block has moved, as most of its texts have, and the texts that have gone another way."""
+    blocks: dict[int, list[Stands]] = {}
+    for text in texts:
+        blocks.setdefault(text.process.block or 0, []).append(text)
+    moved: dict[int, int] = {}
+    apart: list[Stands] = []
+    for block, together in blocks.items():
+        ways = [text.by for text in together]
+        by = Counter(ways).most_common(1)[0][0]
+        if by:
+            moved[block] = by
+        apart += [text for text, way in zip(together, ways, strict=True) if way is None or way != by]
+    return moved, apart

@@ -1,0 +1,122 @@
+"""What runs beside Autosys, as people describe it in YAML: DB2 procedures, Run Management processes, shell scripts.
+
+A file is a list, each entry of which begins with `- name:` at the start of a line.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, NamedTuple
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from headrace.autosys.findings import Finding
+from headrace.autosys.scan.entries import lost, read_entries
+from headrace.catalog.records import Technology
+
+_TECHNOLOGIES = {
+    "db2_procedure": Technology.DB2_SP,
+    "db2_sp": Technology.DB2_SP,
+    "run_management": Technology.RUNMGR,
+    "runmgr": Technology.RUNMGR,
+    "shell": Technology.SHELL,
+    "autosys": Technology.AUTOSYS,
+}
+
+
+def _word(value: object) -> object:
+    return value.lower() if isinstance(value, str) else value
+
+
+def _one_or_several(value: object) -> object:
+    return [value] if isinstance(value, str) else value
+
+
+Texts = Annotated[list[str], BeforeValidator(_one_or_several)]
+
+
+class Description(BaseModel):
+    """One entry as a person writes it.
+
+    after: what it runs after: a name of the same technology, or `autosys/JOB`, `autosys/INSTANCE/JOB`, `shell/NAME`,
+    each of which may be of another file.
+    reads, writes: files, or tables as SCHEMA.NAME; candidates for datasets.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: Annotated[str, Field(pattern=r"^[^\s/]+$", max_length=200)]
+    technology: Annotated[
+        Literal["db2_procedure", "db2_sp", "run_management", "runmgr", "shell"], BeforeValidator(_word)
+    ]
+    description: str | None = None
+    owners: Annotated[list[str], BeforeValidator(_one_or_several)] = []
+    machine: str | None = None
+    database: str | None = None
+    application: str | None = None
+    command: str | None = None
+    schedule: str | None = None
+    after: Texts = []
+    reads: Texts = []
+    writes: Texts = []
+    metadata: dict[str, Any] = {}
+
+
+class After(NamedTuple):
+    """What a process runs after, as its text names it.
+
+    technology: None where the text names none. instance: None for the scheduler whose files are read with it.
+    """
+
+    text: str
+    technology: Technology | None
+    instance: str | None
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """A process as described, and where."""
+
+    description: Description
+    file: str
+    line: int
+    lines: Mapping[str, int]
+
+    @property
+    def technology(self) -> Technology:
+        """What runs it."""
+        return _TECHNOLOGIES[self.description.technology]
+
+    def after(self) -> Iterator[After]:
+        """What it runs after."""
+        for text in self.description.after:
+            match text.split("/"):
+                case [name]:
+                    yield After(text, self.technology, "", name)
+                case [technology, name]:
+                    found = _TECHNOLOGIES.get(technology.lower())
+                    yield After(text, found, None if found is Technology.AUTOSYS else "", name)
+                case [technology, instance, name] if technology.lower() == "autosys":
+                    yield After(text, Technology.AUTOSYS, instance, name)
+                case _:
+                    yield After(text, None, "", text)
+
+
+def read_processes(text: str, file: str) -> tuple[tuple[Described, ...], tuple[Finding, ...]]:
+    """The processes that a text describes, and what was lost of it, by line and field."""
+    entries, findings = read_entries(text, file, Description, "name")
+    found, repeated = once_each(Described(entry.value, file, entry.line, entry.lines) for entry in entries)
+    return found, (*findings, *repeated)
+
+
+def once_each(described: Iterable[Described]) -> tuple[tuple[Described, ...], tuple[Finding, ...]]:
+    """The processes without those that are described before, and a finding for each of these."""
+    found: dict[tuple[Technology, str], Described] = {}
+    findings: list[Finding] = []
+    for one in described:
+        name = one.description.name
+        first = found.setdefault((one.technology, name), one)
+        if first is not one:
+            what = f"described before, at {first.file}:{first.line}; the first counts"
+            findings.append(lost("duplicate", what, one.file, one.line, name, "name"))
+    return tuple(found.values()), tuple(findings)

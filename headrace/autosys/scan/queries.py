@@ -1,0 +1,56 @@
+"""The estates that scans have found, as Dagster shows them."""
+
+from typing import Any
+
+from sqlalchemy import Engine
+
+from headrace.autosys.scan.rows import ConfirmedDataset, EstateProcess, EstateRows, Ident
+from headrace.autosys.scan.sql import statement
+from headrace.database.connection import transaction
+from headrace.database.ids import organisation_id
+
+
+def estate(engine: Engine) -> EstateRows:
+    """What the catalog knows of other systems, by one query."""
+    with transaction(engine) as cursor:
+        row = statement("estate_assets").execute(cursor, {"organisation": organisation_id()}).fetchone()
+    assert row is not None  # noqa: S101 - two aggregates are one row
+    return EstateRows(tuple(map(_process, row["processes"] or ())), _datasets(row["datasets"] or []))
+
+
+def _process(row: list[Any]) -> EstateProcess:
+    (
+        technology,
+        instance,
+        name,
+        key,
+        description,
+        owners,
+        standing,
+        metadata,
+        file,
+        line,
+        waits,
+        writes,
+        reads,
+    ) = row
+    return EstateProcess(
+        ident=Ident(technology, instance, name),
+        key=key,
+        description=description,
+        owners=tuple(owners),
+        standing=standing,
+        metadata=metadata,
+        place=f"{file}:{line}" if file else None,
+        waits_for=tuple((Ident(*each[:3]), each[3], each[4]) for each in waits or ()),
+        writes=tuple(writes or ()),
+        reads=tuple(reads or ()),
+    )
+
+
+def _datasets(rows: list[list[Any]]) -> tuple[ConfirmedDataset, ...]:
+    found: dict[str, ConfirmedDataset] = {}
+    for key, description, owners, format_, pattern in rows:
+        before = found[key].patterns if key in found else ()
+        found[key] = ConfirmedDataset(key, description, tuple(owners), format_, (*before, pattern))
+    return tuple(found.values())

@@ -1,0 +1,137 @@
+"""Review files: candidates for datasets as a list that a person edits, with the evidence as comments, and back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from headrace.autosys import Candidate, Direction, Evidence, Finding
+from headrace.autosys.scan.candidates import CandidateRow, Decision, Status
+from headrace.autosys.scan.entries import lost, read_entries
+
+_HEAD = """\
+# Files and tables that processes seem to use. Nothing becomes a dataset before it is confirmed here:
+#   decision: confirm   with `dataset: domain/name`, `owner` and `format` if you like, and `written_by: JOB` or
+#                       `read_by: JOB` where the evidence leaves open what a job does with it
+#   decision: reject    what is no dataset
+#   decision: pending   what is to be decided later
+# Give the file back with `headrace legacy review --apply FILE`.
+"""
+_SHOWN = 5  # pieces of evidence
+_FORMATS = {"csv": "csv", "json": "json", "jsonl": "json", "parquet": "parquet", "orc": "orc", "avro": "avro",
+            "xml": "xml", "xlsx": "xlsx"}  # fmt: skip
+
+
+def _nothing(value: object) -> object:
+    return None if value == "" else value
+
+
+def _one_or_several(value: object) -> object:
+    if value in (None, ""):
+        return []
+    return [value] if isinstance(value, str) else value
+
+
+Key = Annotated[str, Field(pattern=r"^[A-Za-z_]\w*/[A-Za-z_]\w*$")]
+
+
+Texts = Annotated[list[str], BeforeValidator(_one_or_several)]
+
+
+class Entry(BaseModel):
+    """One candidate in a review file."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    pattern: str
+    instance: Annotated[str, BeforeValidator(lambda value: value or "")] = ""
+    decision: Literal["pending", "confirm", "reject"] = "pending"
+    dataset: Annotated[Key | None, BeforeValidator(_nothing)] = None
+    owner: Texts = []
+    format: Annotated[str | None, BeforeValidator(_nothing)] = None
+    written_by: Texts = []
+    read_by: Texts = []
+
+    @model_validator(mode="after")
+    def _complete(self) -> Entry:
+        if self.decision == "confirm" and self.dataset is None:
+            raise ValueError("what is confirmed needs a `dataset: domain/name`")
+        return self
+
+
+def confidence(row: CandidateRow) -> float:
+    """How far to trust that it is a dataset, from 0 to 1."""
+    evidence = tuple(
+        Evidence(each.name, Direction(each.direction), each.attribute, "", 0, each.excerpt, each.confidence)
+        for each in row.evidence
+    )
+    return Candidate(row.pattern, evidence).confidence if evidence else 0.0
+
+
+def by_confidence(rows: Sequence[CandidateRow]) -> list[CandidateRow]:
+    """The most certain first."""
+    return sorted(rows, key=lambda row: (-confidence(row), row.instance, row.pattern))
+
+
+def format_of(pattern: str) -> str:
+    """The format that a pattern's ending speaks for."""
+    if pattern.startswith("db2:"):
+        return "db2"
+    return _FORMATS.get(pattern.rpartition(".")[2].lower(), "file")
+
+
+def exported(rows: Sequence[CandidateRow]) -> str:
+    """The text of a review file."""
+    return _HEAD + "".join("\n" + "\n".join(_lines(row)) + "\n" for row in by_confidence(rows))
+
+
+def read_review(text: str, file: str) -> tuple[tuple[Decision, ...], tuple[Finding, ...]]:
+    """The decisions of a review file, and what was lost of it, by line and field."""
+    entries, findings = read_entries(text, file, Entry, "pattern")
+    found: dict[tuple[str, str], Decision] = {}
+    for entry in entries:
+        one = entry.value
+        key = (one.instance, one.pattern)
+        if key in found:
+            findings.append(
+                lost(
+                    "duplicate",
+                    "decided before in this file; the first counts",
+                    file,
+                    entry.line,
+                    one.pattern,
+                )
+            )
+            continue
+        status = {"confirm": Status.CONFIRMED, "reject": Status.REJECTED}.get(one.decision, Status.PENDING)
+        found[key] = Decision(
+            pattern=one.pattern,
+            status=status,
+            instance=one.instance,
+            dataset=one.dataset if status is Status.CONFIRMED else None,
+            format=one.format or format_of(one.pattern),
+            owners=tuple(one.owner),
+            written_by=tuple(one.written_by) if status is Status.CONFIRMED else (),
+            read_by=tuple(one.read_by) if status is Status.CONFIRMED else (),
+        )
+    return tuple(found.values()), tuple(findings)
+
+
+def _lines(row: CandidateRow) -> Iterator[str]:
+    yield f"- pattern: {json.dumps(row.pattern)}"
+    if row.instance:
+        yield f"  instance: {json.dumps(row.instance)}"
+    yield f"  # confidence {confidence(row):.2f}"
+    for each in row.evidence[:_SHOWN]:
+        at = f" ({each.place})" if each.place else ""
+        yield " ".join(f"  # {each.direction} {each.name}{at}, {each.attribute}: {each.excerpt}".split("\n"))
+    if len(row.evidence) > _SHOWN:
+        yield f"  # and {len(row.evidence) - _SHOWN} more"
+    decision = {Status.CONFIRMED: "confirm", Status.REJECTED: "reject"}.get(row.status, "pending")
+    yield f"  decision: {decision}"
+    yield f"  dataset: {row.dataset or ''}".rstrip()
+    yield "  owner:"
+    yield f"  format: {format_of(row.pattern)}"

@@ -1,0 +1,44 @@
+"""An estate as its scans have left it in the catalog, read again from the texts that are kept there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from itertools import groupby
+
+from sqlalchemy import Engine
+
+from headrace.autosys import Estate, read_calendars, resolve
+from headrace.autosys.calendars import merged
+from headrace.autosys.garbage_collection import paused
+from headrace.autosys.jil import Jil
+from headrace.autosys.jil.scanner import scan
+from headrace.autosys.rescan import shifted
+from headrace.autosys.scan.storage import sources
+from headrace.catalog.scans import EstateText
+
+_OF_CALENDARS = ("calendar", "cycle")
+
+
+def stored_estate(engine: Engine, instance: str) -> Estate:
+    """The estate of one Autosys instance as its scans have found it, without the jobs that were only heard of."""
+    texts = sources(engine, instance)
+    with paused():
+        jils = [_jil(each) for each in texts if each.kind not in _OF_CALENDARS]
+        exports = groupby((each for each in texts if each.kind in _OF_CALENDARS), lambda each: each.file)
+        calendars = merged(read_calendars(_together(found), file) for file, found in exports)
+        return resolve(jils, replace(calendars, findings=()))
+
+
+def _jil(text: EstateText) -> Jil:
+    read = replace(scan(text.source, text.file), findings=())  # which the scan has told
+    return shifted(read, text.line - read.statements[0].line) if read.statements else read
+
+
+def _together(texts: Iterable[EstateText]) -> str:
+    """The records of one export, each on its line: what order its dates have is seen from all of them."""
+    lines: list[str] = []
+    for text in texts:
+        lines += [""] * (text.line - 1 - len(lines))
+        lines += text.source.removesuffix("\n").split("\n")
+    return "\n".join(lines)

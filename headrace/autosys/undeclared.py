@@ -1,0 +1,90 @@
+"""Rules of the linter about names that conditions, schedules and jobs use and nothing that was read declares."""
+
+from collections.abc import Iterator
+
+from headrace.autosys.estate import Estate
+from headrace.autosys.findings import Finding, Gravity
+from headrace.autosys.jobs import Job, globals_of
+
+
+def unknown_instances(estate: Estate) -> Iterator[Finding]:
+    """Conditions on jobs of schedulers that no insert_xinst declares."""
+    declared = estate.things.get("xinst", {})
+    for edge in estate.edges:
+        if edge.atom.instance is not None and edge.atom.instance not in declared:
+            yield Finding(
+                "estate/unknown-instance",
+                Gravity.NOTE,
+                f"{edge.text} asks scheduler {edge.atom.instance}, which no insert_xinst declares",
+                edge.file,
+                edge.line,
+                edge.downstream,
+                edge.attribute,
+                "add the file that declares it",
+            )
+
+
+def unknown_calendars(estate: Estate) -> Iterator[Finding]:
+    """Calendars that schedules name and no export holds: one finding for each, at the first job."""
+    seen: dict[str, list[tuple[Job, str]]] = {}
+    for job in estate.jobs.values():
+        for attribute, name in (
+            ("run_calendar", job.schedule.run_calendar),
+            ("exclude_calendar", job.schedule.exclude_calendar),
+        ):
+            if name and name not in estate.calendars.calendars:
+                seen.setdefault(name, []).append((job, attribute))
+    for name, uses in seen.items():
+        job, attribute = uses[0]
+        yield finding_at(
+            job,
+            "unknown-calendar",
+            Gravity.WARNING,
+            f"calendar {name} is in no export ({len(uses)} job(s) use it); their starts cannot be told",
+            attribute,
+            "export it with autocal_asc and add the file",
+        )
+
+
+def unknown_machines(estate: Estate) -> Iterator[Finding]:
+    """Machines that jobs name and nothing declares; nothing is said when the files declare no machine at all."""
+    declared = estate.things.get("machine", {})
+    seen: dict[str, list[Job]] = {}
+    for job in estate.jobs.values() if declared else ():
+        for name in job.machines:
+            if name not in declared and name.lower() != "localhost" and "`" not in name:
+                seen.setdefault(name, []).append(job)
+    for name, jobs in seen.items():
+        yield finding_at(
+            jobs[0],
+            "unknown-machine",
+            Gravity.NOTE,
+            f"machine {name} is declared nowhere ({len(jobs)} job(s) name it)",
+            "machine",
+        )
+
+
+def unknown_globals(estate: Estate) -> Iterator[Finding]:
+    """Global variables that conditions ask for and no insert_glob sets."""
+    declared = estate.things.get("glob", {})
+    seen: set[str] = set()
+    for job in estate.jobs.values():
+        for atom, attribute in globals_of(job):
+            if atom.name not in declared and atom.name not in seen:
+                seen.add(atom.name)
+                yield finding_at(
+                    job,
+                    "unknown-global",
+                    Gravity.NOTE,
+                    f"global variable {atom.name} is set by no insert_glob",
+                    attribute,
+                    "find what sets it, as by sendevent: the dependency is hidden there",
+                )
+
+
+def finding_at(
+    job: Job, rule: str, gravity: Gravity, message: str, attribute: str | None = None, hint: str | None = None
+) -> Finding:
+    """A finding about a job, at the place of the attribute, or of the job when it is about no one attribute."""
+    file, line = job.place(attribute) if attribute else (job.file, job.line)
+    return Finding(f"estate/{rule}", gravity, message, file, line, job.name, attribute, hint)

@@ -1,0 +1,16 @@
+"""The edges between datasets and the processes of other systems, which are not declared together."""
+
+from typing import Any
+
+from psycopg import Cursor
+
+from headrace.catalog.sql import statement
+from headrace.database.ids import organisation_id
+
+
+def link(cursor: Cursor[Any]) -> None:
+    """Bring the edges to what is declared (`produced_by`) and confirmed, for the processes that are known by now.
+
+    To be called by who holds the lock of registrations.
+    """
+    statement("link_datasets").execute(cursor, {"organisation": organisation_id()})

@@ -1,0 +1,102 @@
+"""The outbox as a reader of changes sees it: what has become visible since, in an order that never changes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+from uuid import UUID
+
+from psycopg import Cursor
+from sqlalchemy import Engine
+
+from headrace.database.connection import transaction
+
+Rows = Cursor[dict[str, Any]]
+_AT_ONCE = 200  # rows, of up to a thousand ids each
+
+
+class Part(StrEnum):
+    """What the graph consists of. The value names the view that has it, and the outbox topic that tells of changes."""
+
+    DATASET = "graph_dataset"
+    PROCESS = "graph_process"
+    EDGE = "graph_edge"
+    COLUMN_EDGE = "graph_column_edge"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Position:
+    """A place in the outbox: everything up to it has been read."""
+
+    transaction_id: int
+    outbox_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Something of the graph that was made, changed or removed: the ids as the topic has them."""
+
+    part: Part
+    ids: tuple[UUID, ...]
+
+
+def position(cursor: Rows) -> Position:
+    """Where to go on after having read everything that this transaction sees.
+
+    Transactions that are under way now come behind it, and with them perhaps some that were seen already.
+    """
+    row = cursor.execute("SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint AS oldest").fetchone()
+    assert row is not None  # noqa: S101 - a SELECT without FROM
+    return Position(row["oldest"] - 1, 2**63 - 1)
+
+
+def is_known(cursor: Rows, organisation: UUID, reader: str, since: Position) -> bool:
+    """Whether everything behind this place is still there to read.
+
+    A server that was restored from a backup counts anew, and nothing is kept for whoever has not read for a year.
+    """
+    row = cursor.execute(
+        """
+        SELECT FROM catalog.outbox_reader
+        WHERE organisation_id = %s AND reader = %s AND read_at > now() - interval '1 year'
+          AND %s < pg_snapshot_xmax(pg_current_snapshot())::text::bigint
+        """,
+        [organisation, reader, since.transaction_id],
+    ).fetchone()
+    return row is not None
+
+
+def changes_since(cursor: Rows, organisation: UUID, since: Position) -> tuple[Sequence[Change], Position]:
+    """The next changes, and the place behind them; the same place again where there is nothing more."""
+    cursor.execute(
+        """
+        SELECT transaction_id, outbox_id, topic, payload_json -> 'ids' AS ids
+        FROM catalog.outbox
+        WHERE organisation_id = %s
+          AND (transaction_id, outbox_id) > (%s, %s)
+          AND transaction_id < pg_snapshot_xmin(pg_current_snapshot())::text::bigint
+          AND topic = ANY (%s)
+        ORDER BY transaction_id, outbox_id
+        LIMIT %s
+        """,
+        [organisation, since.transaction_id, since.outbox_id, list(Part), _AT_ONCE],
+    )
+    rows = cursor.fetchall()
+    changes = [Change(Part(row["topic"]), tuple(map(UUID, row["ids"]))) for row in rows]
+    return changes, Position(rows[-1]["transaction_id"], rows[-1]["outbox_id"]) if rows else since
+
+
+def note_read(engine: Engine, organisation: UUID, reader: str, reached: Position) -> None:
+    """Write down how far a reader has come, so that what he has yet to read is kept for him."""
+    with transaction(engine) as cursor:
+        cursor.execute(
+            """
+            INSERT INTO catalog.outbox_reader (organisation_id, reader, transaction_id, outbox_id)
+            VALUES (%s, %s, %s, %s)
+            ON CONFLICT (organisation_id, reader) DO UPDATE
+                SET transaction_id = excluded.transaction_id, outbox_id = excluded.outbox_id, read_at = now()
+            """,
+            [organisation, reader, reached.transaction_id, reached.outbox_id],
+        )

@@ -1,0 +1,205 @@
+"""Which exact version a reader gets: by tag, as of a time, by a pin, or as published."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+from uuid import UUID
+
+from psycopg import Cursor
+from sqlalchemy import Engine
+
+from headrace.catalog import versions
+from headrace.catalog.records import InputRequest, PinReason, ResolvedInput, Version
+from headrace.catalog.sql import statement
+from headrace.database.connection import transaction
+from headrace.database.ids import organisation_id
+from headrace.errors import MissingVersion, PinRefused, UnknownDataset, UnknownVersion
+
+_SHOWN = 5  # missing partitions that a message names
+
+
+def resolve(engine: Engine, requests: Sequence[InputRequest]) -> list[list[ResolvedInput]]:
+    """The exact versions that each request reads, in the order of its partitions (of their keys, for all of them).
+
+    One query for all. With `partitions=()` every published partition is read; those that have no version of the tag, or
+    none at the time asked for, are left out. Raises MissingVersion naming what is not there, UnknownDataset.
+    """
+    chosen = choose(engine, requests)
+    for request, found in zip(requests, chosen, strict=True):
+        there = {each.version.partition for each in found}
+        missing = [partition for partition in request.partitions if partition not in there]
+        if missing or not found:
+            raise MissingVersion(_missing(request, missing))
+    return chosen
+
+
+def choose(engine: Engine, requests: Sequence[InputRequest]) -> list[list[ResolvedInput]]:
+    """As `resolve`, but a partition that has no such version is left out. Raises UnknownDataset."""
+    if not requests:
+        return []
+    with transaction(engine) as cursor:
+        dataset_ids(cursor, {request.dataset for request in requests})
+        rows = statement("resolve").execute(cursor, _parameters(requests)).fetchall()
+        found = versions.by_ids(
+            cursor, (row["dataset_version_id"] for row in rows if row["dataset_version_id"])
+        )
+    chosen: list[list[ResolvedInput]] = [[] for _ in requests]
+    for row in rows:
+        if row["dataset_version_id"] is not None:
+            chosen[row["ordinal"]].append(
+                ResolvedInput(found[row["dataset_version_id"]], PinReason(row["reason"]))
+            )
+    return chosen
+
+
+def pin(
+    engine: Engine,
+    dataset: str,
+    tag: str,
+    partition: str | None = None,
+    consumer: str | None = None,
+    *,
+    by: str,
+    reason: str,
+) -> Version:
+    """Make readers (all, or the dataset `consumer`) get the version `tag`, whatever is published; replaces such a pin.
+
+    Raises UnknownVersion, and PinRefused for a version that was never published.
+    """
+    with transaction(engine) as cursor:
+        ids = dataset_ids(cursor, {dataset, *([consumer] if consumer else [])})
+        version = find(cursor, ids[dataset], dataset, tag, partition)
+        if version.outcome != "PUBLISHED":
+            raise PinRefused(
+                f"version {tag} of {named(dataset, partition)} is {version.outcome}: it cannot be read"
+            )
+        place = (ids[dataset], partition or "", ids[consumer] if consumer else None)
+        _end_pin(cursor, place, by)
+        cursor.execute(
+            "INSERT INTO catalog.dataset_pin (dataset_id, partition_key, consumer_id, organisation_id, "
+            "dataset_version_id, pinned_by, reason) VALUES (%s, %s, %s, %s, %s, %s, %s)",
+            [*place, organisation_id(), version.version_id, by, reason],
+        )
+    return version
+
+
+def unpin(
+    engine: Engine, dataset: str, partition: str | None = None, consumer: str | None = None, *, by: str
+) -> None:
+    """End the pin; readers get the published version again. Raises PinRefused when there is no such pin."""
+    with transaction(engine) as cursor:
+        ids = dataset_ids(cursor, {dataset, *([consumer] if consumer else [])})
+        if not _end_pin(cursor, (ids[dataset], partition or "", ids[consumer] if consumer else None), by):
+            whom = f"for {consumer}" if consumer else "for everyone"
+            raise PinRefused(f"{named(dataset, partition)} is not pinned {whom}")
+
+
+def dataset_ids(cursor: Cursor[dict[str, Any]], keys: Iterable[str]) -> dict[str, UUID]:
+    """The ids of these datasets, by key. Raises UnknownDataset naming those that are not registered."""
+    wanted = set(keys)
+    cursor.execute(
+        "SELECT full_name, dataset_id FROM catalog.dataset WHERE organisation_id = %s AND full_name = ANY (%s)",
+        [organisation_id(), list(wanted)],
+    )
+    ids = {row["full_name"]: row["dataset_id"] for row in cursor}
+    if wanted - ids.keys():
+        cursor.execute(
+            "SELECT full_name FROM catalog.dataset WHERE organisation_id = %s", [organisation_id()]
+        )
+        raise UnknownDataset.among(wanted - ids.keys(), [row["full_name"] for row in cursor])
+    return ids
+
+
+def find(
+    cursor: Cursor[dict[str, Any]], dataset_id: UUID, dataset: str, tag: str, partition: str | None
+) -> Version:
+    """The version `tag` of one partition. Raises UnknownVersion naming the newest tags that there are."""
+    cursor.execute(
+        "SELECT dataset_version_id FROM catalog.dataset_version "
+        "WHERE dataset_id = %s AND partition_key = %s AND version_tag = %s",
+        [dataset_id, partition or "", tag],
+    )
+    row = cursor.fetchone()
+    if row is None:
+        cursor.execute(
+            "SELECT version_tag FROM catalog.dataset_version WHERE dataset_id = %s AND partition_key = %s "
+            "ORDER BY produced_at DESC LIMIT 3",
+            [dataset_id, partition or ""],
+        )
+        newest = ", ".join(row["version_tag"] for row in cursor) or "none"
+        raise UnknownVersion(
+            f"{named(dataset, partition)} has no version {tag}. "
+            + (which_partition(cursor, dataset_id, partition) or f"The newest are: {newest}.")
+        )
+    return versions.by_ids(cursor, [row["dataset_version_id"]])[row["dataset_version_id"]]
+
+
+def _parameters(requests: Sequence[InputRequest]) -> dict[str, Any]:
+    """One element a (request, partition); partition null stands for every published one."""
+    flat = [
+        (ordinal, position, request, partition)
+        for ordinal, request in enumerate(requests)
+        for position, partition in enumerate(
+            [key or "" for key in request.partitions] if request.partitions else [None]
+        )
+    ]
+    return {
+        "organisation": organisation_id(),
+        "ordinals": [ordinal for ordinal, _, _, _ in flat],
+        "positions": [position for _, position, _, _ in flat],
+        "datasets": [request.dataset for _, _, request, _ in flat],
+        "consumers": [request.consumer for _, _, request, _ in flat],
+        "partitions": [partition for _, _, _, partition in flat],
+        "tags": [request.version_tag for _, _, request, _ in flat],
+        "times": [request.as_of for _, _, request, _ in flat],
+    }
+
+
+def _missing(request: InputRequest, partitions: Sequence[str | None]) -> str:
+    """What is missing, for whom, and what to do."""
+    keys = [key for key in partitions if key is not None]
+    shown = ", ".join(keys[:_SHOWN]) + (f" and {len(keys) - _SHOWN} more" if len(keys) > _SHOWN else "")
+    where = f" in partition{'s' if len(keys) > 1 else ''} {shown}" if keys else ""
+    if request.version_tag is not None:
+        what, remedy = (
+            f"no published version {request.version_tag}",
+            f"`headrace versions {request.dataset}` lists them",
+        )
+    elif request.as_of is not None:
+        what, remedy = f"no version published by {request.as_of.isoformat()}", "choose a later time"
+    else:
+        what, remedy = "no published version", f"materialize it first: headrace materialize {request.dataset}"
+        if len(keys) == 1:
+            remedy += f" --partition {keys[0]}"
+        remedy += f" (or, when another system writes it: headrace observe {request.dataset})"
+    return f"{request.dataset} has {what}{where}, which {request.consumer} reads: {remedy}."
+
+
+def _end_pin(cursor: Cursor[Any], place: tuple[UUID, str, UUID | None], by: str) -> bool:
+    cursor.execute(
+        "UPDATE catalog.dataset_pin SET unpinned_at = now(), unpinned_by = %s WHERE dataset_id = %s "
+        "AND partition_key = %s AND consumer_id IS NOT DISTINCT FROM %s AND unpinned_at IS NULL",
+        [by, *place],
+    )
+    return cursor.rowcount > 0
+
+
+def which_partition(cursor: Cursor[dict[str, Any]], dataset_id: UUID, partition: str | None) -> str | None:
+    """What to say to whoever names no partition of a dataset that is published by partition; None for others."""
+    if partition is not None:
+        return None
+    cursor.execute(
+        "SELECT partition_key FROM catalog.published_pointer "
+        "WHERE dataset_id = %s AND partition_key <> '' AND generation > 0 ORDER BY partition_key DESC LIMIT %s",
+        [dataset_id, _SHOWN],
+    )
+    keys = [row["partition_key"] for row in cursor]
+    return (
+        f"It is published by partition: name one with --partition, such as {', '.join(keys)}."
+        if keys
+        else None
+    )
+
+
+def named(dataset: str, partition: str | None) -> str:
+    """A dataset, or one of its partitions, for a message."""
+    return dataset if partition is None else f"{dataset} partition {partition}"

@@ -1,0 +1,49 @@
+"""Processes of other systems, found by the names that schedulers and reporters use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+from uuid import UUID
+
+from psycopg import Cursor
+
+from headrace.catalog.registry import REGISTRATION_LOCK
+from headrace.catalog.scans import ExternalKey
+from headrace.catalog.sql import statement
+from headrace.database.jsonb import jsonb
+
+ProcessName = tuple[str, str, str]  # technology, instance, what the other system calls the process
+_INGESTION_LOCK = 0x696E67657374  # "ingest"
+
+
+def lock(cursor: Cursor[Any]) -> None:
+    """Until the transaction ends nobody else adds to `reported_event`: its sequence is the order of being visible."""
+    cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_INGESTION_LOCK])
+
+
+def find_processes(
+    cursor: Cursor[Any], organisation: UUID, names: Iterable[ProcessName], *, make: bool
+) -> dict[ProcessName, dict[str, Any]]:
+    """The processes that schedulers and others know by these names; unknown ones are made, or left out."""
+    wanted = [
+        {
+            "technology": name[0],
+            "instance": name[1],
+            "external_name": name[2],
+            "short_key": key.short,
+            "whole_key": key.whole,
+        }
+        for name in sorted(set(names))
+        for key in (ExternalKey.of(name[0], name[2], name[1]),)
+    ]
+    if not wanted:
+        return {}
+    parameters = {"organisation": organisation, "processes": jsonb(wanted), "make": False}
+    found = statement("find_processes").execute(cursor, parameters).fetchall()
+    if make and len(found) < len(wanted):
+        # A report, a scan or a declaration may be about to make the very same; all lock these in this order.
+        lock(cursor)
+        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [REGISTRATION_LOCK])
+        found = statement("find_processes").execute(cursor, {**parameters, "make": True}).fetchall()
+    return {(row["technology"], row["instance"], row["external_name"]): row for row in found}

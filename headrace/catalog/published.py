@@ -1,0 +1,93 @@
+"""What is published at the moment, as a run or a plan of runs needs to know it."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Engine
+
+from headrace.catalog import versions
+from headrace.catalog.pins import dataset_ids
+from headrace.catalog.queries.rows import PublishedRow
+from headrace.catalog.queries.versions import published_rows
+from headrace.catalog.records import Version
+from headrace.database.connection import transaction
+from headrace.database.ids import organisation_id
+
+_NEWEST = """
+SELECT pointer.dataset_version_id
+FROM catalog.published_pointer pointer
+JOIN catalog.dataset USING (dataset_id)
+WHERE dataset.organisation_id = %s AND dataset.full_name = %s AND pointer.generation > 0
+ORDER BY pointer.moved_at DESC, pointer.partition_key DESC
+LIMIT 1
+"""
+_FINGERPRINTS = """
+SELECT dataset.full_name, pointer.partition_key, version.fingerprint
+FROM catalog.published_pointer pointer
+JOIN catalog.dataset USING (dataset_id)
+JOIN catalog.dataset_version version USING (dataset_version_id)
+WHERE dataset.organisation_id = %s AND dataset.full_name = ANY (%s)
+"""
+_DATASETS = """
+SELECT full_name
+FROM catalog.dataset
+WHERE organisation_id = %s
+  AND EXISTS (
+      SELECT FROM catalog.published_pointer pointer
+      WHERE pointer.dataset_id = dataset.dataset_id AND pointer.generation > 0
+  )
+ORDER BY full_name
+"""
+_TAKE_TURN = """
+SELECT pg_advisory_xact_lock(hashtextextended('copy of what is published/' || %s::uuid, 0))
+"""
+_METADATA = "SELECT metadata_json FROM catalog.dataset WHERE dataset_id = %s"
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What is published of a dataset, with the metadata of its declaration."""
+
+    metadata: Mapping[str, Any]
+    rows: Sequence[PublishedRow]
+
+
+def datasets(engine: Engine) -> list[str]:
+    """The datasets of which something is published, in order."""
+    with transaction(engine) as cursor:
+        return [row["full_name"] for row in cursor.execute(_DATASETS, [organisation_id()])]
+
+
+@contextmanager
+def in_turn(
+    engine: Engine, dataset: str, partitions: Collection[str | None] | None = None
+) -> Iterator[Standing]:
+    """What is published of a dataset (of these partitions, or all), for whoever copies it to another place.
+
+    One block of a dataset runs at a time, whichever processes ask, and reads when its turn has come: so the copy that
+    is made last is of what is published then. Raises UnknownDataset.
+    """
+    with transaction(engine) as cursor:
+        dataset_id = dataset_ids(cursor, {dataset})[dataset]
+        cursor.execute(_TAKE_TURN, [dataset_id])
+        row = cursor.execute(_METADATA, [dataset_id]).fetchone()
+        assert row is not None  # noqa: S101 - datasets are never deleted
+        yield Standing(row["metadata_json"], published_rows(cursor, [dataset], partitions))
+
+
+def newest(engine: Engine, dataset: str) -> Version | None:
+    """The version that was published last, whatever its partition; None where nothing is published."""
+    with transaction(engine) as cursor:
+        row = cursor.execute(_NEWEST, [organisation_id(), dataset]).fetchone()
+        if row is None:
+            return None
+        return versions.by_ids(cursor, [row["dataset_version_id"]])[row["dataset_version_id"]]
+
+
+def fingerprints(engine: Engine, datasets: Sequence[str]) -> dict[tuple[str, str | None], str | None]:
+    """The fingerprint of each published version of these datasets, by dataset and partition."""
+    with transaction(engine) as cursor:
+        rows = cursor.execute(_FINGERPRINTS, [organisation_id(), list(datasets)]).fetchall()
+    return {(row["full_name"], row["partition_key"] or None): row["fingerprint"] for row in rows}

@@ -1,0 +1,230 @@
+"""The column lineage of versions that are being published: kept with them, and said in the graph of all columns."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from psycopg import Cursor
+
+from headrace.catalog import published_events as events
+from headrace.catalog.column_lineage import (
+    WHOLE,
+    ColumnLineage,
+    ColumnSource,
+    LineageOfOutput,
+    as_json,
+    from_json,
+    is_field,
+)
+from headrace.catalog.naming import Name, key_of, name_id, place
+from headrace.catalog.records import Outcome, VersionDraft
+from headrace.catalog.sql import statement
+from headrace.database.ids import organisation_id
+from headrace.database.jsonb import encoded, jsonb
+
+UNKNOWN = "UNKNOWN"  # the subtype of an edge from what may be in a column
+_LONGEST = 2000  # characters of an expression or a reason in the graph; the version keeps the whole
+
+_LOCK = """
+SELECT FROM catalog.column_lineage_said WHERE target_name_id = %(name_id)s AND via = 'plan' ORDER BY said_by FOR UPDATE
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What versions of one dataset say together.
+
+    hash: None where nothing is said. published: when one of them was; None where none is what readers get. said_by: the
+    process that says it, in a run.
+    """
+
+    dataset: str
+    hash: str | None
+    lineage: LineageOfOutput
+    published: datetime | None
+    said_by: UUID | None = None
+    run_id: UUID | None = None
+
+
+def lineage_hashes(drafts: Sequence[VersionDraft]) -> list[str | None]:
+    """The hash of each draft's lineage; drafts of one run share it, and it is hashed once."""
+    lineages = {id(draft.lineage): draft.lineage for draft in drafts if draft.lineage is not None}
+    hashes = {
+        identity: hashlib.sha256(encoded(as_json(each))).hexdigest() for identity, each in lineages.items()
+    }
+    return [hashes.get(id(draft.lineage)) for draft in drafts]
+
+
+def store_lineage(
+    cursor: Cursor[Any],
+    run_id: UUID | None,
+    drafts: Sequence[VersionDraft],
+    hashes: Sequence[str | None],
+    rows: Sequence[Mapping[str, Any]],
+) -> None:
+    """Keep the lineage of what publish.sql answered with `rows`, in its transaction.
+
+    One small query where it is what was said before, as it mostly is; nothing at all where no draft has any.
+    """
+    told = _told(drafts, hashes, rows)
+    if not told:
+        return
+    organisation = organisation_id()
+    items = [_item(ordinal, each) for ordinal, each in enumerate(told)]
+    known = statement("lineage_known").execute(
+        cursor, {"organisation": organisation, "run_id": run_id, "lineages": jsonb(items)}
+    )
+    new, saying, replaced = [], [], []
+    for row in known.fetchall():
+        each = told[row["ordinal"]]
+        if not row["stored"]:
+            new.append(_stored(each))
+        if not row["said"] and each.published is not None:
+            saying.append(replace(each, said_by=row["process_id"], run_id=run_id))
+        if row["others"] and each.published is not None:
+            replaced.append((row["dataset_id"], each))
+    if new:
+        statement("lineage_store").execute(cursor, {"organisation": organisation, "lineages": jsonb(new)})
+    _say(cursor, saying)
+    for dataset_id, each in replaced:
+        follow_pointers(cursor, dataset_id, each.dataset, each.published)
+
+
+def follow_pointers(cursor: Cursor[Any], dataset_id: UUID, dataset: str, at: datetime) -> None:
+    """Have the graph say from `at` on what the versions say that readers get, where a pointer has moved from another's.
+
+    Of several partitions that a process makes the newest version speaks.
+    """
+    place = {"dataset_id": dataset_id, "name_id": _name_id(dataset)}
+    cursor.execute(_LOCK, place)  # so that what is published meanwhile is either found or said after this
+    for row in statement("lineage_heads").execute(cursor, place).fetchall():
+        lineage = from_json(row["content"]) if row["content"] is not None else LineageOfOutput()
+        _say(cursor, [_Told(dataset, row["hash"], lineage, at, row["process_id"], row["run_id"])])
+
+
+def _say(cursor: Cursor[Any], told: Sequence[_Told]) -> None:
+    """Of one process and run."""
+    if not told:
+        return
+    parameters = {
+        "organisation": organisation_id(),
+        "namespace": events.namespace(),
+        "process_id": told[0].said_by,
+        "run_id": told[0].run_id,
+        "names": jsonb(_names(told)),
+        "lineages": jsonb([_item(ordinal, each) for ordinal, each in enumerate(told)]),
+        "edges": jsonb([edge for each in told for edge in _edges(each)]),
+    }
+    if past := _past(told):
+        statement("lineage_past_inputs").execute(cursor, {**parameters, "past": jsonb(past)})
+    statement("lineage_reserve").execute(cursor, parameters)
+    statement("lineage_say").execute(cursor, parameters)
+
+
+def _told(
+    drafts: Sequence[VersionDraft], hashes: Sequence[str | None], rows: Sequence[Mapping[str, Any]]
+) -> list[_Told]:
+    """One for each dataset and lineage; of two lineages of one dataset that are published, the later stands."""
+    found: dict[tuple[str, str], _Told] = {}
+    for draft, digest, row in zip(drafts, hashes, rows, strict=True):
+        if draft.lineage is None or digest is None or row["replayed"]:
+            continue
+        at = row["produced_at"] if row["outcome"] == Outcome.PUBLISHED else None
+        if (draft.dataset, digest) not in found or at is not None:
+            found[draft.dataset, digest] = _Told(draft.dataset, digest, draft.lineage, at)
+    standing = {told.dataset: told.hash for told in found.values() if told.published is not None}
+    return [
+        told if standing.get(told.dataset) == told.hash else replace(told, published=None)
+        for told in found.values()
+    ]
+
+
+def _item(ordinal: int, told: _Told) -> dict[str, Any]:
+    return {
+        "ordinal": ordinal,
+        "dataset": told.dataset,
+        "hash": told.hash,
+        "name_id": _name_id(told.dataset),
+        "said_by": told.said_by or _name_id(told.dataset),
+        "at": told.published,
+    }
+
+
+def _stored(told: _Told) -> dict[str, Any]:
+    known, of = told.lineage.coverage()
+    return {
+        "dataset": told.dataset,
+        "hash": told.hash,
+        "content": as_json(told.lineage),
+        "column_count": of,
+        "known_count": known,
+    }
+
+
+def _names(told: Sequence[_Told]) -> list[dict[str, Any]]:
+    keys = {each.dataset for each in told} | {key for each in told for key in each.lineage.inputs()}
+    names = {_name(key) for key in keys}
+    return [{"dataset": name.name, "name_id": name_id(organisation_id(), name)} for name in sorted(names)]
+
+
+def _past(told: Sequence[_Told]) -> list[dict[str, Any]]:
+    """The names of what was read past the inputs, unless it is a dataset of ours after all."""
+    keys = {key for each in told for key in each.lineage.inputs() if "#" not in key}
+    names = {name for name in map(_name, keys) if name.namespace != events.namespace()}
+    return [
+        {
+            "name_id": name_id(organisation_id(), name),
+            "namespace": name.namespace,
+            "name": name.name,
+            "key": key_of(name, events.namespace()),
+        }
+        for name in sorted(names)
+    ]
+
+
+def _edges(told: _Told) -> Iterator[dict[str, Any]]:
+    """Rows of the graph. A struct whose fields are known apart is said by its fields alone: what is true of one of them
+    is not true of the others."""
+    target = _name_id(told.dataset)
+    apart = {each.column.partition(".")[0] for each in told.lineage.columns if is_field(each.column)}
+    rows: dict[tuple[Any, ...], dict[str, Any]] = {}
+    first = next(iter(told.lineage.columns), ColumnLineage(WHOLE))
+    whole = ColumnLineage(WHOLE, told.lineage.whole, None, first.confidence or 1.0, first.origin)
+    for column in (*told.lineage.columns, whole):
+        if column.column in apart and column.unknown is None:
+            continue
+        for source in column.sources:
+            row = _edge(target, column, source)
+            rows[tuple(row.values())] = row
+    yield from rows.values()
+
+
+def _edge(target: UUID, column: ColumnLineage, source: ColumnSource) -> dict[str, Any]:
+    unknown = column.unknown is not None
+    return {
+        "name_id": target,
+        "target_field": column.column,
+        "source_name_id": _name_id(source.input),
+        "source_field": source.column,
+        "type": "" if unknown else source.type.value,
+        "subtype": UNKNOWN if unknown else source.subtype.value,
+        "description": (column.unknown or source.expression)[:_LONGEST],
+        "masking": source.masking and not unknown,
+        "confidence": column.confidence,
+        "origin": column.origin.value,
+    }
+
+
+def _name_id(key: str) -> UUID:
+    return name_id(organisation_id(), _name(key))
+
+
+def _name(key: str) -> Name:
+    """The name that the graph has of a dataset of ours, or of a path or table; files of a dataset of ours are that."""
+    own = events.namespace()
+    return Name(own, key) if "#" in key else place(Name(*events.named(key)), own).name

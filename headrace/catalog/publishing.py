@@ -1,0 +1,209 @@
+"""Publishing: written versions enter the catalog and become what readers get, all of a run's in one transaction."""
+
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
+import psycopg
+from psycopg import Cursor
+from psycopg.types.json import Jsonb
+from sqlalchemy import Engine
+
+from headrace.catalog import published_events as events
+from headrace.catalog import versions
+from headrace.catalog.pins import dataset_ids
+from headrace.catalog.published_lineage import lineage_hashes, store_lineage
+from headrace.catalog.records import CheckStatus, Outcome, Publication, Version, VersionDraft
+from headrace.catalog.schema import schema_hash
+from headrace.catalog.sql import statement
+from headrace.database.connection import transaction
+from headrace.database.ids import organisation_id
+from headrace.database.jsonb import encoded, jsonb
+from headrace.errors import IdempotencyConflict, UnknownRun, UnpublishedInput
+
+
+def generations(
+    engine: Engine, outputs: Sequence[tuple[str, str | None]]
+) -> dict[tuple[str, str | None], int]:
+    """The pointer's generation of each (dataset, partition); 0 where nothing is published.
+
+    Take it when the inputs are pinned and hand it to the draft. Raises UnknownDataset.
+    """
+    found = dict.fromkeys(outputs, 0)
+    with transaction(engine) as cursor:
+        dataset_ids(cursor, {dataset for dataset, _ in outputs})
+        for row in statement("generations").execute(cursor, _places(outputs)):
+            found[row["full_name"], row["partition_key"] or None] = row["generation"]
+    return found
+
+
+def publish(engine: Engine, run_id: UUID | None, drafts: Sequence[VersionDraft]) -> list[Publication]:
+    """Store the drafts and move their pointers, in one transaction; one Publication a draft, in order.
+
+    A draft with a failed check is stored BLOCKED, one whose pointer has moved since SUPERSEDED, with a reason; neither
+    moves the pointer. A draft whose idempotency key has been published, or that was stored before, changes nothing
+    and gets the first's version. `run_id` is the run of an `attempt`; None for a version that no run made.
+
+    Raises, with nothing stored: UnknownDataset, UnpublishedInput, UnknownRun, IdempotencyConflict (a key or tag used
+    for something else), ValueError for two drafts of one partition.
+    """
+    if not drafts:
+        return []
+    places = [(draft.dataset, draft.partition) for draft in drafts]
+    if len(set(places)) != len(places):
+        twice = sorted({f"{d} {p or ''}".strip() for d, p in places if places.count((d, p)) > 1})
+        raise ValueError(f"two drafts for one partition: {', '.join(twice)}")
+    hashes, lineages = _schema_hashes(drafts), lineage_hashes(drafts)
+    parameters = _parameters(run_id, drafts, hashes, lineages)
+    try:
+        with transaction(engine) as cursor:
+            rows = _store(cursor, _places(places), parameters)
+            _verify(cursor, run_id, drafts, rows)
+            store_lineage(cursor, run_id, drafts, lineages, rows)
+            others = [r["version_id"] for r in rows if r["replayed"]]
+            others += [r["standing_version_id"] for r in rows if r["standing_version_id"]]
+            stored = versions.by_ids(cursor, others) if others else {}
+    except psycopg.errors.UniqueViolation as error:
+        raise IdempotencyConflict(
+            f"an idempotency key or version tag is in use: {error.diag.message_detail}"
+        ) from error
+    return [
+        Publication(
+            version=stored[row["version_id"]] if row["replayed"] else _version(run_id, draft, digest, row),
+            outcome=Outcome(row["outcome"]),
+            generation=row["generation"],
+            reason=row["reason"],
+            replayed=row["replayed"],
+            standing=stored.get(row["standing_version_id"]),
+        )
+        for draft, digest, row in zip(drafts, hashes, rows, strict=True)
+    ]
+
+
+def _store(
+    cursor: Cursor[dict[str, Any]], places: dict[str, Any], parameters: dict[str, Any]
+) -> list[dict[str, Any]]:
+    """Reserve the pointers, then publish: two statements in one round trip."""
+    with cursor.connection.pipeline():
+        statement("reserve").execute(cursor, places)
+        return statement("publish").execute(cursor, parameters).fetchall()
+
+
+def _verify(
+    cursor: Cursor[dict[str, Any]],
+    run_id: UUID | None,
+    drafts: Sequence[VersionDraft],
+    rows: list[dict[str, Any]],
+) -> None:
+    """Raises where the statement could not store a draft as it is; the transaction then leaves nothing."""
+    if len(rows) != len(drafts):
+        dataset_ids(cursor, {draft.dataset for draft in drafts})
+    for draft, row in zip(drafts, rows, strict=True):
+        if row["conflict"]:
+            raise IdempotencyConflict(
+                f"the idempotency key {draft.idempotency_key} or the tag {draft.tag} of {draft.dataset} was used "
+                "before, for another partition or by another run"
+            )
+        if row["unpublished"]:
+            ids = ", ".join(str(version_id) for version_id in row["unpublished"])
+            raise UnpublishedInput(
+                f"{draft.dataset} was computed from versions that were never published: {ids}. "
+                "Inputs are chosen by headrace.catalog.pins.resolve."
+            )
+    if run_id is not None and not all(row["replayed"] for row in rows) and not rows[0]["run_known"]:
+        raise UnknownRun(f"no run {run_id} was begun: publish within headrace.catalog.runs.attempt")
+
+
+def _places(outputs: Sequence[tuple[str, str | None]]) -> dict[str, Any]:
+    return {
+        "organisation": organisation_id(),
+        "datasets": [dataset for dataset, _ in outputs],
+        "partitions": [partition or "" for _, partition in outputs],
+    }
+
+
+def _parameters(
+    run_id: UUID | None, drafts: Sequence[VersionDraft], hashes: Sequence[str], lineages: Sequence[str | None]
+) -> dict[str, Any]:
+    told = encoded(
+        [
+            _row(ordinal, draft, schema, lineage)
+            for ordinal, (draft, schema, lineage) in enumerate(zip(drafts, hashes, lineages, strict=True))
+        ]
+    )
+    return {
+        "organisation": organisation_id(),
+        "namespace": events.namespace(),
+        "run_id": run_id,
+        "drafts": Jsonb(told, dumps=bytes),
+        "schemas": jsonb({digest: draft.columns for draft, digest in zip(drafts, hashes, strict=True)}),
+        "events": jsonb(events.reports(run_id, drafts, told)),
+    }
+
+
+def _schema_hashes(drafts: Sequence[VersionDraft]) -> list[str]:
+    """The schema hash of each draft; drafts of one run share their columns, which are hashed once."""
+    columns = {id(draft.columns): draft.columns for draft in drafts}
+    hashes = {identity: schema_hash(each) for identity, each in columns.items()}
+    return [hashes[id(draft.columns)] for draft in drafts]
+
+
+def _row(ordinal: int, draft: VersionDraft, schema: str, lineage: str | None) -> dict[str, Any]:
+    return {
+        "ordinal": ordinal,
+        "dataset": draft.dataset,
+        "partition_key": draft.partition or "",
+        "version_tag": draft.tag,
+        "path": draft.location,
+        "format": draft.format,
+        "schema_hash": schema,
+        "row_count": draft.row_count,
+        "byte_size": draft.byte_size,
+        "file_count": draft.file_count,
+        "checksum": draft.checksum,
+        "idempotency_key": draft.idempotency_key,
+        "expected_generation": draft.expected_generation,
+        "inputs": draft.inputs,
+        "checks": draft.checks,
+        "block_reason": _block_reason(draft),
+        "statistics": draft.statistics,
+        "code_version": draft.code_version,
+        "fingerprint": draft.fingerprint,
+        "quarantine_path": draft.quarantine_location,
+        "quarantine_rows": draft.quarantine_rows,
+        "metadata_json": draft.metadata,
+        "lineage_hash": lineage,
+    }
+
+
+def _block_reason(draft: VersionDraft) -> str | None:
+    failed = [check for check in draft.checks if check.status is CheckStatus.FAIL]
+    if not failed:
+        return None
+    named = ", ".join(
+        check.name + ("" if check.failed_rows is None else f" ({check.failed_rows} rows)") for check in failed
+    )
+    return f"failed check{'s' if len(failed) > 1 else ''}: {named}"
+
+
+def _version(run_id: UUID | None, draft: VersionDraft, schema: str, row: dict[str, Any]) -> Version:
+    return Version(
+        version_id=row["version_id"],
+        dataset=draft.dataset,
+        partition=draft.partition,
+        tag=draft.tag,
+        location=draft.location,
+        format=draft.format,
+        columns=draft.columns,
+        row_count=draft.row_count,
+        byte_size=draft.byte_size,
+        file_count=draft.file_count,
+        checksum=draft.checksum,
+        schema_hash=schema,
+        code_version=draft.code_version,
+        fingerprint=draft.fingerprint,
+        run_id=run_id,
+        outcome=Outcome(row["outcome"]),
+        created_at=row["produced_at"],
+        metadata=draft.metadata,
+    )

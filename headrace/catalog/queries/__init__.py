@@ -1,0 +1,30 @@
+"""What the CLI and the pages ask of the catalog: frozen rows, each of which `to_json` turns into plain JSON values."""
+
+from typing import Any
+
+from pydantic_core import to_jsonable_python
+
+from headrace.catalog.queries.datasets import dataset, datasets, status
+from headrace.catalog.queries.lineage import lineage, version_lineage
+from headrace.catalog.queries.rows import Direction
+from headrace.catalog.queries.runs import find_runs
+from headrace.catalog.queries.versions import published, version, versions
+
+__all__ = [
+    "Direction",
+    "dataset",
+    "datasets",
+    "find_runs",
+    "lineage",
+    "published",
+    "status",
+    "to_json",
+    "version",
+    "version_lineage",
+    "versions",
+]
+
+
+def to_json(answer: object) -> Any:  # noqa: ANN401 - JSON
+    """A row, or a list of rows, as dicts, lists, strings and numbers; times are ISO 8601 in UTC."""
+    return to_jsonable_python(answer)

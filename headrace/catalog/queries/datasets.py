@@ -1,0 +1,81 @@
+"""Datasets: a page of them, one of them, how they all stand."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Engine
+
+from headrace.catalog.pins import dataset_ids
+from headrace.catalog.queries.rows import DatasetDetail, DatasetPage, DatasetRow, DatasetStatus, PinRow
+from headrace.catalog.records import Check, Column, Outcome, RunState, Severity
+from headrace.catalog.sql import statement
+from headrace.database.connection import transaction
+from headrace.database.ids import organisation_id
+
+
+def datasets(engine: Engine, search: str | None = None, *, after: str = "", limit: int = 500) -> DatasetPage:
+    """A page of datasets in the order of their keys, those after the key `after`.
+
+    search: part of a key, description or owner (in any letter case), or a tag.
+    """
+    with transaction(engine) as cursor:
+        rows = (
+            statement("datasets")
+            .execute(
+                cursor,
+                {"organisation": organisation_id(), "after": after, "search": search, "limit": limit + 1},
+            )
+            .fetchall()
+        )
+    page = tuple(DatasetRow(**{**row, "owners": tuple(row["owners"])}) for row in rows[:limit])
+    return DatasetPage(rows=page, next=page[-1].key if len(rows) > limit else None)
+
+
+def dataset(engine: Engine, key: str) -> DatasetDetail:
+    """The dataset. Raises UnknownDataset."""
+    with transaction(engine) as cursor:
+        parameters = {"dataset_id": dataset_ids(cursor, {key})[key]}
+        row = statement("dataset").execute(cursor, parameters).fetchone()
+    assert row is not None  # noqa: S101 - its id was found in the same transaction
+    sequences = {name: tuple(row[name]) for name in ("owners", "producers", "upstream", "downstream")}
+    return DatasetDetail(
+        **{
+            **row,
+            **sequences,
+            "columns": tuple(_column(each) for each in row["columns"]),
+            "checks": tuple(_check(each) for each in row["checks"]),
+            "pins": tuple(
+                PinRow(**{**each, "at": datetime.fromisoformat(each["at"])}) for each in row["pins"]
+            ),
+        }
+    )
+
+
+def status(engine: Engine, keys: Sequence[str] | None = None) -> list[DatasetStatus]:
+    """How each dataset (of `keys`, or all) stands, in the order of their keys. Raises UnknownDataset."""
+    with transaction(engine) as cursor:
+        if keys is not None:
+            dataset_ids(cursor, keys)
+        parameters = {"organisation": organisation_id(), "keys": list(keys) if keys is not None else None}
+        rows = statement("status").execute(cursor, parameters).fetchall()
+    return [
+        DatasetStatus(
+            **{
+                **row,
+                "warning": tuple(row["warning"]),
+                "failing": tuple(row["failing"]),
+                "latest_outcome": row["latest_outcome"] and Outcome(row["latest_outcome"]),
+                "last_run_state": row["last_run_state"] and RunState(row["last_run_state"]),
+            }
+        )
+        for row in rows
+    ]
+
+
+def _column(stored: Mapping[str, Any]) -> Column:
+    return Column(**{**stored, "tags": tuple(stored["tags"])})
+
+
+def _check(stored: Mapping[str, Any]) -> Check:
+    return Check(**{**stored, "severity": Severity(stored["severity"])})

@@ -1,0 +1,69 @@
+"""What a caller sees of facets that name others: PostgreSQL keeps him to rows, and not to what is in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import Engine
+
+from headrace.catalog.jobs import keys_of_jobs
+from headrace.catalog.naming import Name, own_namespace
+from headrace.catalog.visibility import seen_processes
+from headrace.database.ids import organisation, organisation_id
+from headrace.database.principal import is_narrow
+
+if TYPE_CHECKING:
+    from headrace.catalog.queries.names import FacetRow
+
+_TELLING = ("columnLineage", "lineage")  # those of datasets and jobs that name others
+
+_Named = tuple[str, Name]  # DATASET or JOB
+
+
+def seen(engine: Engine, facets: Mapping[str, FacetRow]) -> dict[str, FacetRow]:
+    """The facets without the datasets and jobs that the caller does not see, and what is said of these."""
+    found = dict(facets)
+    if is_narrow():
+        telling = {name: facets[name] for name in _TELLING if name in facets}
+        hidden = _hidden(engine, {each for row in telling.values() for each in _named(row.content)})
+        found |= {name: replace(row, content=_without(row.content, hidden)) for name, row in telling.items()}
+    return found
+
+
+def _hidden(engine: Engine, named: set[_Named]) -> set[_Named]:
+    from headrace.catalog.queries.names import keys_of  # which asks for what is seen of its answers
+
+    datasets = keys_of(engine, organisation_id(), [name for kind, name in named if kind == "DATASET"])
+    own = own_namespace(organisation())
+    jobs = keys_of_jobs(engine, organisation_id(), own, [name for kind, name in named if kind == "JOB"])
+    known = seen_processes(engine, jobs.values())
+    return {("DATASET", name) for name, key in datasets.items() if key is None} | {
+        ("JOB", name) for name, key in jobs.items() if key not in known
+    }
+
+
+def _named(value: object) -> Iterator[_Named]:
+    for each in value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ():
+        yield from _named(each)
+    if (own := _name(value)) is not None:
+        yield own
+
+
+def _without(value: Any, hidden: set[_Named]) -> Any:  # noqa: ANN401 - JSON
+    if isinstance(value, list):
+        return [_without(each, hidden) for each in value if _name(each) not in hidden]
+    if isinstance(value, Mapping):
+        return {key: _without(each, hidden) for key, each in value.items()}
+    return value
+
+
+def _name(value: object) -> _Named | None:
+    """The dataset or job that an object names; None for one that names none."""
+    if not isinstance(value, Mapping):
+        return None
+    namespace, name = value.get("namespace"), value.get("name")
+    if not isinstance(namespace, str) or not isinstance(name, str):
+        return None
+    return "JOB" if value.get("type") == "JOB" else "DATASET", Name(namespace, name)

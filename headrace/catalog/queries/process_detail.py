@@ -1,0 +1,155 @@
+"""Processes of every kind: a page of them, one of them, its runs, and the last run that made a dataset."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Engine
+
+from headrace.catalog.records import RunState, Technology
+from headrace.catalog.sql import statement
+from headrace.database.connection import transaction
+from headrace.database.ids import organisation_id
+from headrace.errors import UnknownProcess
+
+MOST_NEIGHBOURS = 500  # inputs, and outputs, that a process is shown with
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessSummary:
+    """A process in a list. external_name, instance: what another system calls it, and which one."""
+
+    process_id: UUID
+    key: str
+    technology: str
+    instance: str
+    external_name: str | None
+    standing: str
+    owners: tuple[str, ...]
+    description: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessDetail:
+    """A process as last declared, scanned or reported, with what it reads and writes now."""
+
+    process_id: UUID
+    key: str
+    technology: str
+    instance: str
+    external_name: str | None
+    standing: str
+    trigger_mode: str
+    owners: tuple[str, ...]
+    description: str | None
+    code_version: str | None
+    steps: list[Any]
+    source: str | None
+    metadata: dict[str, Any]
+    created_at: datetime
+    updated_at: datetime
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RunRow:
+    """A run in a list."""
+
+    run_id: UUID
+    state: RunState
+    started_at: datetime
+    ended_at: datetime | None
+    attempt: int
+    partitions: tuple[str, ...]
+    parent_run_id: UUID | None
+    log_location: str | None
+    historical: bool
+    external_run: str | None
+
+
+def process_page(
+    engine: Engine,
+    *,
+    technology: Technology | None = None,
+    standing: str | None = None,
+    after: str = "",
+    limit: int = 100,
+) -> list[ProcessSummary]:
+    """Processes in the order of their keys, those after the key `after`."""
+    parameters = {
+        "organisation": organisation_id(),
+        "technology": technology,
+        "standing": standing,
+        "after": after,
+        "limit": limit,
+    }
+    with transaction(engine) as cursor:
+        rows = statement("process_page").execute(cursor, parameters).fetchall()
+    return [ProcessSummary(**{**row, "owners": tuple(row["owners"])}) for row in rows]
+
+
+def process_id(engine: Engine, named: str) -> UUID:
+    """The id of the process with this key, or this id. Raises UnknownProcess."""
+    with transaction(engine) as cursor:
+        cursor.execute(
+            "SELECT process_id FROM catalog.process WHERE organisation_id = %s AND process_key = %s "
+            "UNION ALL SELECT process_id FROM catalog.process WHERE organisation_id = %s AND process_id = %s",
+            [organisation_id(), named, organisation_id(), uuid_of(named)],
+        )
+        row = cursor.fetchone()
+    if row is None:
+        raise UnknownProcess(f"there is no process {named}; processes are known by key or by id")
+    found: UUID = row["process_id"]
+    return found
+
+
+def process(engine: Engine, process_id: UUID) -> ProcessDetail:
+    """The process. Raises UnknownProcess."""
+    with transaction(engine) as cursor:
+        parameters = {"process_id": process_id, "most": MOST_NEIGHBOURS}
+        row = statement("process").execute(cursor, parameters).fetchone()
+    if row is None:
+        raise UnknownProcess(f"there is no process {process_id}")
+    sequences = {name: tuple(row[name]) for name in ("owners", "inputs", "outputs")}
+    return ProcessDetail(**{**row, **sequences})
+
+
+def process_runs(
+    engine: Engine,
+    process_id: UUID,
+    *,
+    state: RunState | None = None,
+    before: tuple[datetime, UUID] | None = None,
+    limit: int = 50,
+) -> list[RunRow]:
+    """The runs of a process, the newest first, those that come after (start, run id)."""
+    parameters = {
+        "process_id": process_id,
+        "state": state,
+        "before_at": before and before[0],
+        "before_id": before and before[1],
+        "limit": limit,
+    }
+    with transaction(engine) as cursor:
+        rows = statement("process_runs").execute(cursor, parameters).fetchall()
+    return [
+        RunRow(**{**row, "state": RunState(row["state"]), "partitions": tuple(row["partitions"])})
+        for row in rows
+    ]
+
+
+def last_success(engine: Engine, dataset_id: UUID) -> UUID | None:
+    """The newest successful run that made the dataset; None where there was none."""
+    with transaction(engine) as cursor:
+        row = statement("last_success").execute(cursor, {"dataset_id": dataset_id}).fetchone()
+    return row["run_id"] if row else None
+
+
+def uuid_of(named: str) -> UUID | None:
+    """The UUID that a name is, if it is one as the catalog writes them: 36 characters."""
+    try:
+        return UUID(named) if len(named) == 36 else None
+    except ValueError:
+        return None

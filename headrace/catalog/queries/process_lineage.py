@@ -1,0 +1,84 @@
+"""Lineage with the processes in it: what writes a dataset, what that reads, after which others it runs, and so on."""
+
+from collections import Counter
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Engine
+
+from headrace.catalog.queries.lineage import MAX_NODES
+from headrace.catalog.queries.rows import Direction
+from headrace.catalog.sql import statement
+from headrace.database.connection import transaction
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessNode:
+    """A dataset or a process, `depth` edges from the first; `hidden` counts its edges to what is not shown."""
+
+    id: UUID
+    kind: str
+    key: str
+    depth: int
+    hidden: int
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessEdge:
+    """Data, or the word to begin, goes from source to target, one of which is a process.
+
+    role: CONSUMES, PRODUCES, DERIVES (from process to process), or AWAITS: the target runs after the source has met the
+    condition, as its system writes it (`s(JOB)`).
+    """
+
+    source: UUID
+    target: UUID
+    role: str
+    condition: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessLineage:
+    """What a dataset or process comes from, or leads to, step by step."""
+
+    direction: Direction
+    nodes: tuple[ProcessNode, ...]
+    edges: tuple[ProcessEdge, ...]
+    truncated: bool
+
+
+def process_lineage(
+    engine: Engine, start: UUID, direction: Direction, depth: int, *, as_of: datetime | None = None
+) -> ProcessLineage:
+    """The datasets and processes within `depth` edges of one of them, by the edges that hold now, or at `as_of`."""
+    walk: dict[str, Any] = {
+        "start": start,
+        "up": direction is Direction.UP,
+        "depth": depth,
+        "nodes": MAX_NODES,
+        "at": as_of or datetime.now(UTC),
+    }
+    with transaction(engine) as cursor:
+        nodes = statement("process_lineage").execute(cursor, walk).fetchall()
+        walk["ids"] = [node["id"] for node in nodes]
+        edges = statement("process_lineage_edges").execute(cursor, walk).fetchall()
+    hidden = Counter({row["near"]: row["edges"] for row in edges if row["far"] is None})
+    return ProcessLineage(
+        direction=direction,
+        nodes=tuple(
+            ProcessNode(node["id"], node["kind"], node["key"], node["depth"], hidden[node["id"]])
+            for node in nodes
+        ),
+        edges=tuple(
+            ProcessEdge(
+                *((row["far"], row["near"]) if direction is Direction.UP else (row["near"], row["far"])),
+                row["role"],
+                row["condition"],
+            )
+            for row in edges
+            if row["far"] is not None
+        ),
+        truncated=bool(hidden),
+    )

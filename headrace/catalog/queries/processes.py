@@ -1,0 +1,51 @@
+"""The processes of other systems, in a list."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import Engine
+
+from headrace.catalog.sql import statement
+from headrace.database.connection import transaction
+from headrace.database.ids import organisation_id
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessRow:
+    """A process of another system, with the state and times of its last run, if any.
+
+    schedule, condition: what starts it, in words, and what it waits for. place: file:line; None where no scan found it.
+    """
+
+    key: str
+    technology: str
+    instance: str
+    name: str
+    standing: str
+    owners: tuple[str, ...]
+    description: str | None
+    box: str | None
+    type: str | None
+    machine: str | None
+    schedule: str | None
+    condition: str | None
+    place: str | None
+    run_state: str | None
+    run_at: datetime | None
+    run_ended: datetime | None
+
+
+def processes(
+    engine: Engine, like: str | None = None, standing: str | None = None, limit: int | None = None
+) -> list[ProcessRow]:
+    """The processes in the order of their keys.
+
+    like: only those of this name, in which % and * stand for any letters.
+    """
+    pattern = like and like.replace("\\", "\\\\").replace("_", "\\_").replace("*", "%")
+    with transaction(engine) as cursor:
+        rows = statement("processes").execute(
+            cursor,
+            {"organisation": organisation_id(), "like": pattern, "standing": standing, "limit": limit},
+        )
+        return [ProcessRow(**{**row, "owners": tuple(row["owners"])}) for row in rows]

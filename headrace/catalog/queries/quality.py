@@ -1,0 +1,66 @@
+"""The results of checks on the versions of a dataset."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Engine
+
+from headrace.catalog.records import CheckStatus, Outcome, Severity
+from headrace.catalog.sql import statement
+from headrace.database.connection import transaction
+
+
+@dataclass(frozen=True, slots=True)
+class QualityRow:
+    """What one check said of one version; kind, column and severity as the check is declared now, if it is."""
+
+    version_id: UUID
+    tag: str
+    partition: str | None
+    outcome: Outcome
+    name: str
+    status: CheckStatus
+    failed_rows: int | None
+    detail: dict[str, Any]
+    executed_at: datetime
+    kind: str | None
+    column: str | None
+    severity: Severity | None
+    produced_at: datetime
+
+
+def quality(
+    engine: Engine,
+    dataset_id: UUID,
+    *,
+    partition: str | None = None,
+    status: CheckStatus | None = None,
+    after: tuple[datetime, UUID, str] | None = None,
+    limit: int = 100,
+) -> list[QualityRow]:
+    """The results, of the newest versions first, that come after (time of the version, its id, name of the check)."""
+    parameters = {
+        "dataset_id": dataset_id,
+        "partition": partition,
+        "status": status,
+        "before_at": after and after[0],
+        "before_id": after and after[1],
+        "after_name": after and after[2],
+        "limit": limit,
+    }
+    with transaction(engine) as cursor:
+        rows = statement("quality_results").execute(cursor, parameters).fetchall()
+    return [
+        QualityRow(
+            **{
+                **{name: value for name, value in row.items() if name != "partition_key"},
+                "partition": row["partition_key"] or None,
+                "outcome": Outcome(row["outcome"]),
+                "status": CheckStatus(row["status"]),
+                "severity": row["severity"] and Severity(row["severity"]),
+            }
+        )
+        for row in rows
+    ]

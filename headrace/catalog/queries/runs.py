@@ -1,0 +1,130 @@
+"""Runs: what one did, and why it ended as it did."""
+
+from collections.abc import Mapping, Sequence, Set
+from typing import Any
+from uuid import UUID
+
+from psycopg import Cursor
+from sqlalchemy import Engine
+
+from headrace.catalog.queries.rows import AttemptRow, RunInput, RunOutput, RunReport, VersionRef
+from headrace.catalog.queries.versions import check_result
+from headrace.catalog.records import Outcome, PinReason, RunState
+from headrace.catalog.run_events import Ending
+from headrace.catalog.sql import statement
+from headrace.database.connection import transaction
+from headrace.database.ids import organisation_id
+from headrace.errors import UnknownRun
+
+_SHORTEST_PREFIX = 4
+_ATTEMPTS = """
+SELECT run_id, attempt AS number, state, start_ts AS started_at, end_ts AS ended_at, reason, failure_kind, log_location,
+       dagster_run_id, host, ending, exit_code
+FROM catalog.run_attempt
+WHERE run_id = ANY (%s)
+ORDER BY run_id, attempt
+"""
+
+
+def find_runs(engine: Engine, run: str | UUID) -> tuple[RunReport, ...]:
+    """The run with this id, or all runs of this Dagster run, or of the one that a prefix of an id fits.
+
+    Empty where none is in the tables; archived runs are not looked at. Raises UnknownRun for a prefix that is too
+    short or that fits several runs.
+    """
+    prefix = str(run).strip().lower()
+    with transaction(engine) as cursor:
+        run_ids = _find(cursor, prefix)
+        return _reports(cursor, run_ids) if run_ids else ()
+
+
+def assembled(
+    runs: Sequence[Mapping[str, Any]],
+    attempts: Sequence[dict[str, Any]],
+    inputs: Sequence[dict[str, Any]],
+    outputs: Sequence[dict[str, Any]],
+) -> tuple[RunReport, ...]:
+    """Reports of these runs, in their order: of rows as the statements `run_reports`, `run_inputs` and so on give."""
+    return tuple(
+        RunReport(
+            run_id=run["run_id"],
+            process_key=run["process_key"],
+            technology=run["technology"],
+            state=RunState(run["state"]),
+            started_at=run["start_ts"],
+            ended_at=run["end_ts"],
+            partitions=tuple(run["partitions"]),
+            root_dagster_run_id=run["root_dagster_run_id"],
+            attempts=tuple(_attempt(row) for row in attempts if row["run_id"] == run["run_id"]),
+            inputs=tuple(_input(row) for row in inputs if row["run_id"] == run["run_id"]),
+            outputs=tuple(_output(row) for row in outputs if row["run_id"] == run["run_id"]),
+            parent_run_id=run["parent_run_id"],
+            external_run=run["external_run"],
+            historical=run["historical"],
+        )
+        for run in runs
+    )
+
+
+def _find(cursor: Cursor[Any], prefix: str) -> list[UUID]:
+    digits = prefix.replace("-", "")
+    hexadecimal = bool(digits) and len(digits) <= 32 and not set(digits) - set("0123456789abcdef")
+    if len(digits) < _SHORTEST_PREFIX:
+        raise UnknownRun(f"{prefix!r} is too short for a run id: give {_SHORTEST_PREFIX} characters or more")
+    bounds = {
+        "lower": UUID(digits.ljust(32, "0")) if hexadecimal else None,
+        "upper": UUID(digits.ljust(32, "f")) if hexadecimal else None,
+    }
+    candidates = (
+        statement("run_candidates")
+        .execute(cursor, {"organisation": organisation_id(), "prefix": prefix, **bounds})
+        .fetchall()
+    )
+    ids = {(row["kind"], row["id"]) for row in candidates}
+    exact = {each for each in ids if each[1] == prefix}
+    if exact:
+        ids = exact
+    refuse_several(prefix, {id_ for _, id_ in ids})
+    return list(dict.fromkeys(row["run_id"] for row in candidates if (row["kind"], row["id"]) in ids))
+
+
+def refuse_several(prefix: str, ids: Set[str]) -> None:
+    """Raise UnknownRun where a prefix fits more than one of these ids."""
+    if len(ids) > 1:
+        listed = ", ".join(sorted(ids)[:5])
+        raise UnknownRun(f"{prefix} fits {len(ids)} runs: {listed}{' ...' if len(ids) > 5 else ''}")
+
+
+def _reports(cursor: Cursor[Any], run_ids: list[UUID]) -> tuple[RunReport, ...]:
+    wanted = {"run_ids": run_ids}
+    runs = statement("run_reports").execute(cursor, wanted).fetchall()
+    attempts = cursor.execute(_ATTEMPTS, [run_ids]).fetchall()
+    inputs = statement("run_inputs").execute(cursor, wanted).fetchall()
+    outputs = statement("run_outputs").execute(cursor, wanted).fetchall()
+    return assembled(runs, attempts, inputs, outputs)
+
+
+def _attempt(row: dict[str, Any]) -> AttemptRow:
+    stored = {name: value for name, value in row.items() if name != "run_id"}
+    ending = row["ending"] and Ending(row["ending"])
+    return AttemptRow(**{**stored, "state": RunState(row["state"]), "ending": ending})
+
+
+def _input(row: dict[str, Any]) -> RunInput:
+    return RunInput(version=_ref(row), reason=row["reason"] and PinReason(row["reason"]))
+
+
+def _output(row: dict[str, Any]) -> RunOutput:
+    return RunOutput(
+        version=_ref(row),
+        outcome=Outcome(row["outcome"]),
+        reason=row["reason"],
+        row_count=row["row_count"],
+        quarantine_rows=row["quarantine_rows"],
+        location=row["location"],
+        checks=tuple(check_result(each) for each in row["checks"]),
+    )
+
+
+def _ref(row: dict[str, Any]) -> VersionRef:
+    return VersionRef(row["version_id"], row["dataset"], row["partition_key"] or None, row["tag"])

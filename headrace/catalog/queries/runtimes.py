@@ -1,0 +1,31 @@
+"""How long processes of other systems take."""
+
+from collections.abc import Mapping
+from datetime import timedelta
+
+from sqlalchemy import Engine
+
+from headrace.catalog.records import Technology
+from headrace.catalog.sql import statement
+from headrace.database.connection import transaction
+from headrace.database.ids import organisation_id
+
+DAYS = 90
+
+
+def mean_runtimes(engine: Engine, technology: Technology, instance: str = "") -> Mapping[str, timedelta]:
+    """The mean run time of each process of an instance, by its name there, over genuine successes of 90 days.
+
+    A process of which no start was ever reported is left out.
+    """
+    with transaction(engine) as cursor:
+        rows = statement("runtimes").execute(
+            cursor,
+            {
+                "organisation": organisation_id(),
+                "technology": technology,
+                "instance": instance,
+                "days": DAYS,
+            },
+        )
+        return {row["external_name"]: row["mean"] for row in rows}

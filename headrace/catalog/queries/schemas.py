@@ -1,0 +1,82 @@
+"""The schemas that a dataset has had, and what each change meant for those who read it."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from psycopg import Cursor
+from sqlalchemy import Engine
+
+from headrace.catalog.records import Column
+from headrace.catalog.schema import SchemaChange, classify, schema_hash
+from headrace.catalog.sql import statement
+from headrace.catalog.versions import columns_of
+from headrace.database.connection import transaction
+
+_COLUMNS = """
+SELECT schema_hash, column_name, column_type, nullable, column_metadata
+FROM catalog.dataset_schema
+WHERE dataset_id = %s AND schema_hash = ANY (%s)
+ORDER BY schema_hash, column_order
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaRow:
+    """A schema from the version on that brought it; change: against the one before, None for the first.
+
+    version_id, tag: None for a schema that was said of the dataset and that no version has, as of one only read.
+    """
+
+    schema_hash: str
+    columns: tuple[Column, ...]
+    since: datetime
+    version_id: UUID | None
+    tag: str | None
+    partition: str | None
+    change: SchemaChange | None
+
+
+def schema_history(
+    engine: Engine, dataset_id: UUID, *, before: tuple[datetime, str] | None = None, limit: int = 50
+) -> list[SchemaRow]:
+    """Changes of a dataset's schema, the newest first, those before `place_in` of a row."""
+    parameters = {
+        "dataset_id": dataset_id,
+        "before_at": before and before[0],
+        "before_place": before and before[1],
+        "none": schema_hash(()),
+        "limit": limit,
+    }
+    with transaction(engine) as cursor:
+        rows = statement("schema_history").execute(cursor, parameters).fetchall()
+        hashes = {row[name] for row in rows for name in ("schema_hash", "previous_hash") if row[name]}
+        columns = schema_columns(cursor, dataset_id, hashes)
+    return [
+        SchemaRow(
+            schema_hash=row["schema_hash"],
+            columns=columns[row["schema_hash"]],
+            since=row["since"],
+            version_id=row["dataset_version_id"],
+            tag=row["tag"],
+            partition=row["partition_key"] or None,
+            change=classify(columns[row["previous_hash"]], columns[row["schema_hash"]])
+            if row["previous_hash"] is not None
+            else None,
+        )
+        for row in rows
+    ]
+
+
+def place_in(row: SchemaRow) -> tuple[datetime, str]:
+    """The row's place in the history."""
+    return row.since, str(row.version_id or row.schema_hash)
+
+
+def schema_columns(cursor: Cursor[Any], dataset_id: UUID, hashes: set[str]) -> dict[str, tuple[Column, ...]]:
+    """The columns of some schemas of a dataset, by their hashes."""
+    grouped: dict[str, list[dict[str, Any]]] = {each: [] for each in hashes}
+    for row in cursor.execute(_COLUMNS, [dataset_id, list(hashes)]):
+        grouped[row["schema_hash"]].append(row)
+    return {each: columns_of(rows) for each, rows in grouped.items()}

@@ -1,0 +1,106 @@
+"""Search: datasets by words in their names, owners, tags, columns and descriptions, though they be typed wrongly."""
+
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import Any
+from uuid import UUID
+
+from psycopg import Cursor
+from sqlalchemy import Engine
+
+from headrace.catalog.sql import statement
+from headrace.database.connection import transaction
+from headrace.database.ids import organisation_id
+
+MOST_WORDS = 12  # of a query
+RANKED = 1000  # datasets of each kind of match
+_SIMILAR = 50  # words that are compared with one that is typed wrongly
+_MEANT = 8  # of those, the words that it may stand for
+_LIKENESS = 0.65  # of 1.0, that a word needs to be one of these
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A dataset that fits a query; the higher the score, the better."""
+
+    dataset_id: UUID
+    key: str
+    description: str | None
+    format: str
+    owners: tuple[str, ...]
+    tags: dict[str, str]
+    status: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """The datasets that fit, the best first. misspelt: words of the query that were taken for others."""
+
+    rows: tuple[Found, ...]
+    misspelt: tuple[str, ...]
+
+
+def search(engine: Engine, query: str, *, skip: int = 0, limit: int = 20) -> SearchResult:
+    """Datasets that have all words of the query, the best first, without the first `skip`.
+
+    A word of three letters or more may be the beginning of one. One that no dataset has is taken for those that are
+    most like it; if there is none such, nothing is found. At most RANKED of those that have the words in their names
+    are compared, and as many that have them elsewhere.
+    """
+    with transaction(engine) as cursor:
+        tokens = _tokens(cursor, query)
+        if not tokens or () in tokens.values():
+            return SearchResult((), ())
+        rows = statement("search").execute(
+            cursor,
+            {
+                "organisation": organisation_id(),
+                "query": query.strip(),
+                "in_names": _query(tokens, "A"),
+                "anywhere": _query(tokens, ""),
+                "ranked": RANKED,
+                "skip": skip,
+                "limit": limit,
+            },
+        )
+        found = tuple(Found(**{**row, "owners": tuple(row["owners"])}) for row in rows)
+    return SearchResult(found, tuple(token for token, words in tokens.items() if words is not None))
+
+
+def _tokens(cursor: Cursor[Any], query: str) -> dict[str, tuple[str, ...] | None]:
+    """The words of the query: None for one that some dataset has, else those that it may stand for."""
+    cursor.execute("SELECT * FROM catalog.known_words(%s, %s)", [organisation_id(), query])
+    known = {row["token"]: row["is_known"] for row in cursor.fetchmany(MOST_WORDS)}
+    return {token: None if is_known else _meant(cursor, token) for token, is_known in known.items()}
+
+
+def _meant(cursor: Cursor[Any], token: str) -> tuple[str, ...]:
+    """The words that a word that is typed wrongly may stand for, the likeliest first."""
+    cursor.execute(
+        "SELECT word FROM catalog.similar_words(%s, %s, %s) AS word", [organisation_id(), token, _SIMILAR]
+    )
+    likely = sorted(((_likeness(token, row["word"]), row["word"]) for row in cursor), reverse=True)
+    return tuple(word for likeness, word in likely[:_MEANT] if likeness >= _LIKENESS)
+
+
+def _likeness(token: str, word: str) -> float:
+    """How much of both is the same; a longer word may be one whose beginning was typed."""
+    beginning = word[: len(token)]
+    return max(SequenceMatcher(None, token, each).ratio() for each in (word, beginning))
+
+
+def _query(tokens: dict[str, tuple[str, ...] | None], place: str) -> str:
+    """As PostgreSQL writes a tsquery; words have neither quotes nor backslashes."""
+    return " & ".join(
+        f"({_beginning(token, place) if words is None else ' | '.join(_word(each, place) for each in words)})"
+        for token, words in tokens.items()
+    )
+
+
+def _beginning(token: str, place: str) -> str:
+    return f"'{token}':*{place}" if len(token) >= 3 else _word(token, place)
+
+
+def _word(token: str, place: str) -> str:
+    return f"'{token}':{place}" if place else f"'{token}'"

@@ -1,0 +1,45 @@
+"""Versions of a dataset page by page: all of them from the newest, and the published ones by partition."""
+
+from datetime import datetime
+from uuid import UUID
+
+from sqlalchemy import Engine
+
+from headrace.catalog.queries.rows import PublishedRow, VersionRow
+from headrace.catalog.queries.versions import published_row, version_row
+from headrace.catalog.sql import statement
+from headrace.catalog.versions import by_ids
+from headrace.database.connection import transaction
+
+
+def version_page(
+    engine: Engine,
+    dataset_id: UUID,
+    partition: str | None = None,
+    *,
+    before: tuple[datetime, UUID] | None = None,
+    limit: int = 50,
+) -> list[VersionRow]:
+    """The newest versions (of all partitions, or one) that come after (time, version id), blocked ones too."""
+    parameters = {
+        "dataset_id": dataset_id,
+        "partition": partition,
+        "before_at": before and before[0],
+        "after_id": before and before[1],
+        "limit": limit,
+    }
+    with transaction(engine) as cursor:
+        rows = statement("version_page").execute(cursor, parameters).fetchall()
+        found = by_ids(cursor, [row["dataset_version_id"] for row in rows])
+    return [version_row(row, found) for row in rows]
+
+
+def published_page(
+    engine: Engine, dataset_id: UUID, *, after: str | None = None, limit: int = 100
+) -> list[PublishedRow]:
+    """What readers of each partition get, in the order of partition keys, those after the key `after`."""
+    parameters = {"dataset_id": dataset_id, "after": after, "limit": limit}
+    with transaction(engine) as cursor:
+        rows = statement("published_page").execute(cursor, parameters).fetchall()
+        found = by_ids(cursor, [row["dataset_version_id"] for row in rows])
+    return [published_row(row, found) for row in rows]

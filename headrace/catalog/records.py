@@ -1,0 +1,260 @@
+"""The values that the rooms hand to the catalog and get back: frozen, without behaviour, without a database.
+
+A `None` partition means that the dataset (or the use of it) is not partitioned. Dataset keys are `domain/name`.
+Times are timezone-aware UTC.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+from uuid import UUID
+
+from headrace.catalog.column_lineage import LineageOfOutput
+
+
+class Technology(StrEnum):
+    """What runs a process."""
+
+    SPARK = "SPARK"
+    AUTOSYS = "AUTOSYS"
+    RUNMGR = "RUNMGR"
+    DB2_SP = "DB2_SP"
+    SHELL = "SHELL"
+    EXTERNAL = "EXTERNAL"
+
+
+class TriggerMode(StrEnum):
+    """What starts a process: the end of another process, new versions of its inputs, or both."""
+
+    PROCESS = "PROCESS"
+    DATASET = "DATASET"
+    HYBRID = "HYBRID"
+
+
+class RunState(StrEnum):
+    """The states of a run and of each of its attempts."""
+
+    RUNNING = "RUNNING"
+    SUCCESS = "SUCCESS"
+    FAILED = "FAILED"
+    BLOCKED = "BLOCKED"  # a blocking check failed: written, not published
+    SUPERSEDED = "SUPERSEDED"  # another run published the same partition first
+    LOST = "LOST"  # the process died without a word
+    # Of runs elsewhere, beside the first three:
+    QUEUED = "QUEUED"  # about to run: activated, starting, waiting for a machine or resource
+    HELD = "HELD"  # kept from running by an operator: on hold, suspended
+    SKIPPED = "SKIPPED"  # passed over: on ice, on noexec, bypassed
+    TERMINATED = "TERMINATED"  # ended by an operator or a limit
+
+
+class Severity(StrEnum):
+    """ERROR stops the publish; WARN is recorded and shown."""
+
+    ERROR = "ERROR"
+    WARN = "WARN"
+
+
+class CheckStatus(StrEnum):
+    """The outcome of one check on one version."""
+
+    PASS = "PASS"  # noqa: S105
+    WARN = "WARN"
+    FAIL = "FAIL"
+
+
+class Outcome(StrEnum):
+    """What became of a written version when its run asked to publish it."""
+
+    PUBLISHED = "PUBLISHED"
+    BLOCKED = "BLOCKED"
+    SUPERSEDED = "SUPERSEDED"
+
+
+class PinReason(StrEnum):
+    """How an input version was chosen."""
+
+    PUBLISHED = "PUBLISHED"
+    PINNED = "PINNED"
+    AS_OF = "AS_OF"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of a schema; `type` is Spark's simple string (`bigint`, `decimal(10,2)`, `struct<a:int>`)."""
+
+    name: str
+    type: str
+    nullable: bool = True
+    description: str | None = None
+    tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One check on a dataset.
+
+    kind: a pandera built-in (`greater_than_or_equal_to`, `in_range`, `isin`, `str_matches`, ...), or `not_null`,
+    `unique` (parameters: columns), `row_count` (min, max), `sql` (expression: true for a good row), `partition` (rows
+    belong to the partition), `pandera` (a custom check of a pandera model: model, check).
+    quarantine: rows that fail are set aside beside the version and do not block it.
+    """
+
+    name: str
+    kind: str
+    column: str | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    severity: Severity = Severity.ERROR
+    quarantine: bool = False
+    description: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetRecord:
+    """A dataset as declared; registering it again with the same key updates it and keeps its UUID."""
+
+    key: str
+    format: str
+    description: str | None = None
+    owners: tuple[str, ...] = ()
+    tags: Mapping[str, str] = field(default_factory=dict)
+    columns: tuple[Column, ...] = ()
+    checks: tuple[Check, ...] = ()
+    partitions: str | None = None  # e.g. "daily from 2013-01-01 (column flight_date)"
+    sla: Mapping[str, Any] | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    declared_at: str | None = None  # file:line
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessRecord:
+    """A process as declared: what it reads and writes, with which code.
+
+    key: for Spark the asset key of its first output; for Autosys `AUTOSYS/box/job`.
+    steps: nested sub-steps, each a name and the names of the steps and datasets it reads.
+    """
+
+    key: str
+    technology: Technology
+    inputs: tuple[str, ...] = ()
+    outputs: tuple[str, ...] = ()
+    code_version: str | None = None
+    trigger_mode: TriggerMode = TriggerMode.DATASET
+    description: str | None = None
+    owners: tuple[str, ...] = ()
+    steps: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    source: str | None = None  # the SQL text, or the Python reference
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    sla: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A dataset version as stored.
+
+    row_count, byte_size: None where another system wrote it and did not say. checksum: '' there.
+    """
+
+    version_id: UUID
+    dataset: str
+    partition: str | None
+    tag: str
+    location: str
+    format: str
+    columns: tuple[Column, ...]
+    row_count: int | None
+    byte_size: int | None
+    file_count: int
+    checksum: str
+    schema_hash: str
+    code_version: str | None
+    fingerprint: (
+        str | None
+    )  # code and inputs in one hash: equal means that recomputing would use the same of both
+    run_id: UUID | None
+    outcome: Outcome
+    created_at: datetime
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """The result of the check `name` on a version; `failed_rows` is None where a count means nothing."""
+
+    name: str
+    status: CheckStatus
+    failed_rows: int | None = None
+    detail: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class InputRequest:
+    """One input of a run: which partitions of which dataset, and how to choose the version.
+
+    partitions: the keys to read, (None,) for an unpartitioned input, () for every published partition.
+    consumer: the dataset that reads; a pin made for it wins over the published version.
+    """
+
+    dataset: str
+    consumer: str
+    partitions: tuple[str | None, ...] = (None,)
+    version_tag: str | None = None
+    as_of: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedInput:
+    """The exact version that a run reads."""
+
+    version: Version
+    reason: PinReason
+
+
+@dataclass(frozen=True, slots=True)
+class VersionDraft:
+    """A version that has been written and audited, asking to be published.
+
+    expected_generation: the pointer's generation when the run pinned its inputs (0: no pointer yet); the publish moves
+    the pointer only if it still has it.
+    """
+
+    dataset: str
+    partition: str | None
+    tag: str
+    location: str
+    format: str
+    columns: tuple[Column, ...]
+    row_count: int
+    byte_size: int
+    file_count: int
+    checksum: str
+    idempotency_key: str
+    expected_generation: int
+    inputs: tuple[UUID, ...] = ()
+    checks: tuple[CheckResult, ...] = ()
+    statistics: Mapping[str, Mapping[str, Any]] = field(
+        default_factory=dict
+    )  # column -> null_count, min, max
+    code_version: str | None = None
+    fingerprint: str | None = None
+    quarantine_location: str | None = None
+    quarantine_rows: int = 0
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    lineage: LineageOfOutput | None = None  # where its columns come from; None where nobody looked
+
+
+@dataclass(frozen=True, slots=True)
+class Publication:
+    """What publishing a draft came to.
+
+    replayed: the idempotency key was known, and `version` is the first's.
+    standing: of a superseded draft, the version in its place, if the same code made it from the same inputs.
+    """
+
+    version: Version
+    outcome: Outcome
+    generation: int
+    reason: str | None = None
+    replayed: bool = False
+    standing: Version | None = None

@@ -1,0 +1,152 @@
+"""Registrations: somebody asks for a dataset to be taken in, and a steward approves or rejects it."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+from uuid import UUID
+
+from psycopg import Cursor
+from sqlalchemy import Engine
+
+from headrace.catalog.records import Column
+from headrace.catalog.sql import statement
+from headrace.database.connection import transaction
+from headrace.database.ids import organisation_id
+from headrace.database.jsonb import jsonb
+from headrace.errors import DecisionRefused, UnknownDataset
+
+_DECLARED = """
+SELECT declared_at FROM catalog.dataset WHERE organisation_id = %s AND full_name = %s AND declaration_hash <> ''
+"""
+_REVIEW = """
+UPDATE catalog.dataset_registration SET status = %s, reviewer = %s, review_comment = %s, reviewed_at = now()
+WHERE reg_id = %s
+"""
+
+
+class RegistrationStatus(StrEnum):
+    """What has become of a registration."""
+
+    PENDING = "PENDING"
+    APPROVED = "APPROVED"
+    REJECTED = "REJECTED"
+
+
+@dataclass(frozen=True, slots=True)
+class Requested:
+    """A dataset as it is asked for. key: `domain/name`, or an OpenLineage namespace and name with a `/` between."""
+
+    key: str
+    format: str
+    description: str | None = None
+    owners: tuple[str, ...] = ()
+    tags: Mapping[str, str] = field(default_factory=dict)
+    columns: tuple[Column, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Registration:
+    """A request to take a dataset in, and the steward's answer."""
+
+    registration_id: UUID
+    dataset_id: UUID
+    dataset: str
+    submitted_by: str
+    submitted_at: datetime
+    status: RegistrationStatus
+    requested: dict[str, Any]
+    reviewer: str | None
+    comment: str | None
+    reviewed_at: datetime | None
+
+
+def request(cursor: Cursor[Any], asked: Requested, *, by: str) -> Registration:
+    """Ask for a dataset, in a transaction that is under way. A dataset that nobody has heard of becomes a draft.
+
+    Raises DecisionRefused where a declaration says what the dataset is, or an earlier request waits for its answer.
+    """
+    declared = cursor.execute(_DECLARED, [organisation_id(), asked.key]).fetchone()
+    if declared is not None:
+        place = f" at {declared['declared_at']}" if declared["declared_at"] else ""
+        raise DecisionRefused(f"{asked.key} is declared{place}: what it is, is changed there")
+    namespace, _, name = asked.key.rpartition("/")
+    parameters = {
+        "organisation": organisation_id(),
+        "namespace": namespace,
+        "name": name,
+        "requested": jsonb({**asdict(asked), "tags": dict(asked.tags)}),
+        "by": by,
+    }
+    statement("registration_draft").execute(cursor, parameters)
+    made = statement("registration_request").execute(cursor, parameters).fetchone()
+    if made is None:
+        raise DecisionRefused(f"{asked.key} was asked for already, and waits for a steward's answer")
+    return _one(cursor, made["reg_id"])
+
+
+def review(
+    cursor: Cursor[Any], registration_id: UUID, status: RegistrationStatus, comment: str | None, *, by: str
+) -> Registration:
+    """Approve or reject what was asked for, in a transaction that is under way.
+
+    Approved, the dataset is as asked for, and active; rejected, it stays as it was. Raises UnknownDataset for no such
+    registration, DecisionRefused for one that has its answer.
+    """
+    cursor.execute("SELECT FROM catalog.dataset_registration WHERE reg_id = %s FOR UPDATE", [registration_id])
+    waiting = _one(cursor, registration_id)
+    if waiting.status is not RegistrationStatus.PENDING:
+        raise DecisionRefused(
+            f"registration {registration_id} was {waiting.status.lower()} already, by {waiting.reviewer}"
+        )
+    if status is RegistrationStatus.APPROVED:
+        parameters = {"dataset_id": waiting.dataset_id, "requested": jsonb(waiting.requested)}
+        statement("registration_approve").execute(cursor, parameters)
+    cursor.execute(_REVIEW, [status, by, comment, registration_id])
+    return _one(cursor, registration_id)
+
+
+def registration(engine: Engine, registration_id: UUID) -> Registration:
+    """One registration. Raises UnknownDataset."""
+    with transaction(engine) as cursor:
+        return _one(cursor, registration_id)
+
+
+def registrations(
+    engine: Engine,
+    status: RegistrationStatus | None = None,
+    *,
+    before: tuple[datetime, UUID] | None = None,
+    limit: int = 50,
+) -> list[Registration]:
+    """Registrations, the newest first, those before (time, id)."""
+    with transaction(engine) as cursor:
+        return _all(cursor, status=status, before=before, limit=limit)
+
+
+def _one(cursor: Cursor[Any], registration_id: UUID) -> Registration:
+    found = _all(cursor, registration_id=registration_id)
+    if not found:
+        raise UnknownDataset(f"there is no registration {registration_id}")
+    return found[0]
+
+
+def _all(
+    cursor: Cursor[Any],
+    *,
+    registration_id: UUID | None = None,
+    status: RegistrationStatus | None = None,
+    before: tuple[datetime, UUID] | None = None,
+    limit: int = 1,
+) -> list[Registration]:
+    parameters = {
+        "organisation": organisation_id(),
+        "reg_id": registration_id,
+        "status": status,
+        "before_at": before and before[0],
+        "before_id": before and before[1],
+        "limit": limit,
+    }
+    rows = statement("registrations").execute(cursor, parameters)
+    return [Registration(**{**row, "status": RegistrationStatus(row["status"])}) for row in rows]

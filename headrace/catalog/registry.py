@@ -1,0 +1,159 @@
+"""Registering what is declared: datasets, their checks and SLAs, processes, and the edges between them."""
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from psycopg import Cursor
+from sqlalchemy import Engine
+
+from headrace.catalog.links import link
+from headrace.catalog.records import DatasetRecord, ProcessRecord
+from headrace.catalog.sql import statement
+from headrace.database.connection import transaction
+from headrace.database.ids import organisation_id
+from headrace.database.jsonb import encoded, jsonb
+from headrace.errors import UnknownDataset
+from headrace.settings import settings
+
+_MONTHS_AHEAD = 4  # run and event partitions that stand ready, the month before this one included
+REGISTRATION_LOCK = 0x7265676973746572  # "register"
+
+
+def register(
+    engine: Engine, datasets: Sequence[DatasetRecord], processes: Sequence[ProcessRecord] = ()
+) -> None:
+    """Store the declarations in one transaction; what is stored as declared already costs one query.
+
+    A dataset or process of a known key is updated and keeps its id. The edges of each given process become exactly its
+    inputs and outputs: edges that it no longer has end, and stay in history. Raises UnknownDataset for an input or
+    output that is neither given nor registered.
+    """
+    dataset_hashes = {record.key: _hash(record) for record in datasets}
+    process_hashes = {record.key: _hash(record) for record in processes}
+    with transaction(engine) as cursor:
+        changed = _changed(cursor, "dataset", "full_name", dataset_hashes)
+        new_datasets = [record for record in datasets if record.key in changed]
+        changed = _changed(cursor, "process", "process_key", process_hashes)
+        new_processes = [record for record in processes if record.key in changed]
+        if not new_datasets and not new_processes:
+            return
+        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [REGISTRATION_LOCK])
+        cursor.execute(
+            "INSERT INTO catalog.organisation (organisation_id, name) VALUES (%s, %s) ON CONFLICT DO NOTHING",
+            [organisation_id(), settings().organisation],
+        )
+        cursor.execute("SELECT catalog.make_partitions(now() - interval '1 month', %s)", [_MONTHS_AHEAD + 1])
+        if new_datasets:
+            _store_datasets(cursor, new_datasets, dataset_hashes)
+        if new_processes:
+            _store_processes(cursor, new_processes, process_hashes)
+        if new_datasets:
+            link(cursor)
+
+
+def _hash(record: DatasetRecord | ProcessRecord) -> str:
+    return hashlib.sha256(encoded(record)).hexdigest()
+
+
+def _changed(cursor: Cursor[Any], table: str, key: str, hashes: Mapping[str, str]) -> set[str]:
+    """The keys whose stored declaration differs, or is not there."""
+    cursor.execute(
+        f"SELECT {key} AS key, declaration_hash FROM catalog.{table} "  # noqa: S608 - two constants of this module
+        f"WHERE organisation_id = %s AND {key} = ANY (%s)",
+        [organisation_id(), list(hashes)],
+    )
+    stored = {row["key"]: row["declaration_hash"] for row in cursor}
+    return {key for key, declared in hashes.items() if stored.get(key) != declared}
+
+
+def _store_datasets(cursor: Cursor[Any], records: Sequence[DatasetRecord], hashes: Mapping[str, str]) -> None:
+    keys = [record.key for record in records]
+    _execute(cursor, "register_datasets", datasets=[_dataset_row(record, hashes) for record in records])
+    checks = [
+        {
+            "dataset": record.key,
+            "name": check.name,
+            "kind": check.kind,
+            "column_name": check.column,
+            "parameters": check.parameters,
+            "severity": check.severity,
+            "quarantine": check.quarantine,
+            "description": check.description,
+        }
+        for record in records
+        for check in record.checks
+    ]
+    _execute(cursor, "register_checks", keys, checks=checks)
+    slas = [{"dataset": record.key, "definition": record.sla} for record in records if record.sla is not None]
+    _execute(cursor, "register_slas", keys, slas=slas)
+
+
+def _store_processes(
+    cursor: Cursor[Any], records: Sequence[ProcessRecord], hashes: Mapping[str, str]
+) -> None:
+    _require_datasets(cursor, {key for record in records for key in (*record.inputs, *record.outputs)})
+    rows = [
+        {
+            "process_key": record.key,
+            "description": record.description,
+            "technology": record.technology,
+            "trigger_mode": record.trigger_mode,
+            "owners": record.owners,
+            "code_version": record.code_version,
+            "steps": record.steps,
+            "source": record.source,
+            "metadata_json": record.metadata,
+            "declaration_hash": hashes[record.key],
+            "inputs": record.inputs,
+            "outputs": record.outputs,
+        }
+        for record in records
+    ]
+    _execute(cursor, "register_processes", processes=rows)
+    _execute(cursor, "register_edges", processes=rows)
+    slas = [{"process": record.key, "definition": record.sla} for record in records if record.sla is not None]
+    statement("register_process_slas").execute(
+        cursor,
+        {
+            "organisation": organisation_id(),
+            "processes": [record.key for record in records],
+            "slas": jsonb(slas),
+        },
+    )
+
+
+def _dataset_row(record: DatasetRecord, hashes: Mapping[str, str]) -> dict[str, Any]:
+    namespace, _, name = record.key.rpartition("/")
+    return {
+        "namespace": namespace,
+        "name": name,
+        "full_name": record.key,
+        "description": record.description,
+        "default_format": record.format,
+        "owners": record.owners,
+        "tags": record.tags,
+        "columns": record.columns,
+        "partitions": record.partitions,
+        "metadata_json": record.metadata,
+        "declared_at": record.declared_at,
+        "declaration_hash": hashes[record.key],
+    }
+
+
+def _require_datasets(cursor: Cursor[Any], keys: Iterable[str]) -> None:
+    cursor.execute("SELECT full_name FROM catalog.dataset WHERE organisation_id = %s", [organisation_id()])
+    known = {row["full_name"] for row in cursor}
+    unknown = set(keys) - known
+    if unknown:
+        raise UnknownDataset.among(unknown, known)
+
+
+def _execute(
+    cursor: Cursor[Any], name: str, keys: list[str] | None = None, **rows: Sequence[Mapping[str, Any]]
+) -> None:
+    parameters: dict[str, Any] = {name: jsonb(value) for name, value in rows.items()}
+    parameters["organisation"] = organisation_id()
+    if keys is not None:
+        parameters["datasets"] = keys
+    statement(name).execute(cursor, parameters)

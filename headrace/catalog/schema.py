@@ -1,0 +1,129 @@
+"""Schemas compared: what a change of columns means for those who read the dataset. Pure."""
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from headrace.catalog.records import Column
+
+SENSITIVE = frozenset({"pii", "sensitive"})
+_WIDENS = {
+    "tinyint": ("smallint", "int", "bigint"),
+    "smallint": ("int", "bigint"),
+    "int": ("bigint", "double"),
+    "float": ("double",),
+}
+_DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 19}
+_NESTED = ("struct<", "array<", "map<")
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaChange:
+    """What differs, one readable line each.
+
+    breaking: a reader written for the old schema may fail or be wrong. compatible: it goes on working.
+    """
+
+    compatible: tuple[str, ...] = ()
+    breaking: tuple[str, ...] = ()
+
+
+def schema_hash(columns: Sequence[Column]) -> str:
+    """SHA-256 (hex) of names, types and nullability in order; descriptions and tags do not change it."""
+    physical = [(column.name, column.type, column.nullable) for column in columns]
+    return hashlib.sha256(json.dumps(physical, ensure_ascii=False).encode()).hexdigest()
+
+
+def sensitive(columns: Iterable[Column]) -> frozenset[str]:
+    """The names of the columns whose values nobody is shown unasked: those tagged `pii` or `sensitive`, in any case."""
+    return frozenset(column.name for column in columns if SENSITIVE & {tag.lower() for tag in column.tags})
+
+
+def classify(old: Sequence[Column], new: Sequence[Column]) -> SchemaChange:
+    """Every difference from `old` to `new`; none exactly when their hashes are equal."""
+    before = {column.name: column for column in old}
+    after = {column.name: column for column in new}
+    compatible: list[str] = []
+    breaking: list[str] = []
+    for name, column in before.items():
+        if name not in after:
+            breaking.append(f"column {name} ({column.type}) was removed")
+            continue
+        changed = after[name]
+        if column.type != changed.type:
+            widened = _widened(column.type, changed.type)
+            line = f"column {name}: type {column.type} became {changed.type}"
+            (compatible if widened else breaking).append(line)
+        if column.nullable and not changed.nullable:
+            compatible.append(f"column {name} can no longer be null")
+        elif changed.nullable and not column.nullable:
+            breaking.append(f"column {name} may now be null")
+    for name, column in after.items():
+        if name not in before:
+            compatible.append(f"column {name} ({column.type}) was added")
+    kept = [name for name in after if name in before]
+    if kept != [name for name in before if name in after]:
+        compatible.append(f"columns are in another order: {', '.join(kept)}")
+    elif list(after)[: len(kept)] != kept:
+        compatible.append(f"columns were added before others: the order is now {', '.join(after)}")
+    return SchemaChange(tuple(compatible), tuple(breaking))
+
+
+def decimal_widens(old: str, new: str) -> bool:
+    """Whether both are decimals, and `new` has at least the digits of `old` before and after the point."""
+    if not (old.startswith("decimal(") and new.startswith("decimal(")):
+        return False
+    (precision, scale), (old_precision, old_scale) = _numbers(new), _numbers(old)
+    return scale >= old_scale and precision - scale >= old_precision - old_scale
+
+
+def _widened(old: str, new: str) -> bool:
+    """Whether every value of the type `old` is one of `new`, written in a way that a reader of `old` still takes."""
+    if new in _WIDENS.get(old, ()):
+        return True
+    if old.startswith(("char(", "varchar(")):
+        return new == "string" or (new.startswith("varchar(") and _numbers(new)[0] >= _numbers(old)[0])
+    if new.startswith("decimal(") and old in _DIGITS:
+        precision, scale = _numbers(new)
+        return precision - scale >= _DIGITS[old]
+    if decimal_widens(old, new):
+        return True
+    if old.startswith(_NESTED) and new.startswith(_NESTED):
+        return _nested_widened(old, new)
+    return False
+
+
+def _numbers(type_: str) -> list[int]:
+    return [int(part) for part in type_[type_.index("(") + 1 : type_.rindex(")")].split(",")]
+
+
+def _nested_widened(old: str, new: str) -> bool:
+    """Structs may gain fields; fields, elements, keys and values may widen."""
+    kind, _, _ = old.partition("<")
+    if not new.startswith(f"{kind}<"):
+        return False
+    parts, new_parts = _parts(old), _parts(new)
+    if kind != "struct":
+        return len(parts) == len(new_parts) and all(map(_same_or_widened, parts, new_parts))
+    fields = dict(part.split(":", 1) for part in parts)
+    new_fields = dict(part.split(":", 1) for part in new_parts)
+    return all(
+        name in new_fields and _same_or_widened(type_, new_fields[name]) for name, type_ in fields.items()
+    )
+
+
+def _same_or_widened(old: str, new: str) -> bool:
+    return old == new or _widened(old, new)
+
+
+def _parts(nested: str) -> list[str]:
+    """What stands between the outermost < and >, split at its own commas; Spark quotes nothing there."""
+    parts, depth = [""], 0
+    for character in nested[nested.index("<") + 1 : -1]:
+        depth += (character in "<(") - (character in ">)")
+        if character == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return [part for part in parts if part]

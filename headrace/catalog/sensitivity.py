@@ -1,0 +1,148 @@
+"""Which columns are sensitive: those tagged so, and those made from them, unless an owner has cleared them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from psycopg import Cursor
+from sqlalchemy import Engine
+
+from headrace.catalog.pins import dataset_ids
+from headrace.catalog.records import Column, Version
+from headrace.catalog.schema import SENSITIVE
+from headrace.catalog.sql import statement
+from headrace.database.connection import transaction
+from headrace.database.ids import organisation_id
+from headrace.errors import DecisionRefused
+
+INHERITED = "sensitive"  # the tag of a column that is so because of what it is made from
+
+_CLEAR = """
+INSERT INTO catalog.cleared_column (organisation_id, dataset_id, column_name, cleared_by, reason)
+VALUES (%s, %s, %s, %s, %s)
+ON CONFLICT DO NOTHING
+"""
+_CLEARED = """
+SELECT column_name FROM catalog.cleared_column JOIN catalog.dataset USING (dataset_id)
+WHERE dataset.organisation_id = %s AND full_name = %s AND withdrawn_at IS NULL
+"""
+_WITHDRAW = """
+UPDATE catalog.cleared_column SET withdrawn_by = %s, withdrawn_at = now()
+WHERE dataset_id = %s AND column_name = %s AND withdrawn_at IS NULL
+"""
+_DECLARED = """
+SELECT FROM catalog.dataset
+CROSS JOIN LATERAL jsonb_array_elements(columns) AS item
+CROSS JOIN LATERAL jsonb_array_elements_text(
+    CASE jsonb_typeof(item -> 'tags') WHEN 'array' THEN item -> 'tags' ELSE '[]' END) AS tag
+WHERE dataset_id = %s AND item ->> 'name' = %s AND lower(tag) IN ('pii', 'sensitive')
+"""
+
+
+class Standing(StrEnum):
+    """Why a column is sensitive, or that it no longer is."""
+
+    TAGGED = "TAGGED"  # by its declaration, or by a version's schema
+    INHERITED = "INHERITED"  # values of a tagged column come out in it
+    POSSIBLE = "POSSIBLE"  # it is not known what is in it, and a tagged column may be
+    CLEARED = "CLEARED"  # an owner has looked, and it shows nothing
+
+
+@dataclass(frozen=True, slots=True)
+class SensitiveColumn:
+    """A column, and how it stands.
+
+    from_dataset, from_column: the tagged column that it inherits from; None where the caller may not see that. by,
+    reason, at: of a clearing.
+    """
+
+    dataset: str
+    column: str
+    standing: Standing
+    from_dataset: str | None
+    from_column: str | None
+    by: str | None
+    reason: str | None
+    at: datetime | None
+
+
+def sensitivity(engine: Engine, datasets: Collection[str]) -> list[SensitiveColumn]:
+    """The columns of these datasets that are sensitive or cleared; of datasets that are not known, none."""
+    if not datasets:
+        return []
+    with transaction(engine) as cursor:
+        rows = statement("sensitivity").execute(
+            cursor, {"organisation": organisation_id(), "datasets": sorted(set(datasets))}
+        )
+        return [SensitiveColumn(**{**row, "standing": Standing(row["standing"])}) for row in rows]
+
+
+def hidden_columns(engine: Engine, datasets: Collection[str]) -> dict[str, frozenset[str]]:
+    """By dataset the columns whose values nobody is shown unasked; a dataset that is not known is left out."""
+    if not datasets:
+        return {}
+    with transaction(engine) as cursor:
+        rows = statement("sensitive_columns").execute(
+            cursor, {"organisation": organisation_id(), "datasets": sorted(set(datasets))}
+        )
+        return {row["full_name"]: frozenset(row["columns"]) for row in rows}
+
+
+def marked(engine: Engine, versions: Sequence[Version]) -> list[Version]:
+    """The same versions, whose columns are tagged `sensitive` exactly where nobody is shown their values unasked."""
+    hidden = hidden_columns(engine, {version.dataset for version in versions})
+    known: dict[tuple[str, tuple[Column, ...]], tuple[Column, ...]] = {}
+    for version in versions:
+        key = (version.dataset, version.columns)
+        if key not in known:
+            known[key] = tuple(_marked(each, hidden[version.dataset]) for each in version.columns)
+    return [replace(version, columns=known[version.dataset, version.columns]) for version in versions]
+
+
+def cleared(engine: Engine, dataset: str) -> frozenset[str]:
+    """The columns of a dataset that an owner has cleared."""
+    with transaction(engine) as cursor:
+        rows = cursor.execute(_CLEARED, [organisation_id(), dataset])
+        return frozenset(row["column_name"] for row in rows)
+
+
+def clear(cursor: Cursor[Any], dataset: str, column: str, *, by: str, reason: str) -> None:
+    """Have a column inherit nothing from now on, in a transaction that is under way; who, when and why are kept.
+
+    Raises UnknownDataset; DecisionRefused for a column that inherits nothing, that is cleared already, or whose own
+    declaration tags it.
+    """
+    dataset_id = dataset_ids(cursor, {dataset})[dataset]
+    standing = _standing(cursor, dataset, column)
+    if Standing.CLEARED in standing:
+        raise DecisionRefused(f"{dataset}.{column} is cleared already")
+    if not standing:
+        raise DecisionRefused(f"{dataset}.{column} is not sensitive: there is nothing to clear")
+    if cursor.execute(_DECLARED, [dataset_id, column]).fetchone() is not None:
+        raise DecisionRefused(f"{dataset}.{column} is tagged where it is declared: take the tag away there")
+    cursor.execute(_CLEAR, [organisation_id(), dataset_id, column, by, reason])
+
+
+def withdraw(cursor: Cursor[Any], dataset: str, column: str, *, by: str) -> None:
+    """End a clearing, in a transaction that is under way. Raises UnknownDataset; DecisionRefused without one."""
+    dataset_id = dataset_ids(cursor, {dataset})[dataset]
+    if cursor.execute(_WITHDRAW, [by, dataset_id, column]).rowcount == 0:
+        raise DecisionRefused(f"{dataset}.{column} is not cleared")
+
+
+def _marked(column: Column, hidden: frozenset[str]) -> Column:
+    other = tuple(tag for tag in column.tags if tag.lower() not in SENSITIVE)
+    if column.name not in hidden:
+        return replace(column, tags=other)
+    return column if other != column.tags else replace(column, tags=(*other, INHERITED))
+
+
+def _standing(cursor: Cursor[Any], dataset: str, column: str) -> set[Standing]:
+    rows = statement("sensitivity").execute(
+        cursor, {"organisation": organisation_id(), "datasets": [dataset]}
+    )
+    return {Standing(row["standing"]) for row in rows if row["column"] == column}

@@ -1,0 +1,18 @@
+"""Which of the things that somebody names the caller sees: those whose rows PostgreSQL shows him."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from sqlalchemy import Engine
+
+from headrace.database.connection import transaction
+from headrace.database.ids import organisation_id
+
+_PROCESSES = "SELECT process_key FROM catalog.process WHERE organisation_id = %s AND process_key = ANY (%s)"
+
+
+def seen_processes(engine: Engine, keys: Collection[str]) -> set[str]:
+    """Those of the processes with these keys."""
+    with transaction(engine) as cursor:
+        return {row["process_key"] for row in cursor.execute(_PROCESSES, [organisation_id(), list(keys)])}

@@ -1,0 +1,1 @@
+"""`headrace access`: roles, grants, tokens, audit trail."""

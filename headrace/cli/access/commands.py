@@ -1,0 +1,324 @@
+"""`headrace access`: roles of people, tokens of services, and the trail of who changed and read what."""
+
+from __future__ import annotations
+
+import getpass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Annotated
+from uuid import UUID
+
+import typer
+
+from headrace.cli.common.arguments import AsJson, examples
+from headrace.cli.common.output import ago, emit, moment, show, table
+
+if TYPE_CHECKING:
+    from sqlalchemy import Engine
+
+    from headrace.access.audit import AuditEntry
+    from headrace.access.callers import Permission, Role
+
+app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+PANEL = "Catalog"
+
+User = Annotated[
+    str, typer.Argument(metavar="USER", help="The user, as the issuer's tokens name him (`sub`).")
+]
+RoleName = Annotated[str, typer.Argument(metavar="ROLE", help="`headrace access roles` lists them.")]
+Service = Annotated[str, typer.Argument(metavar="SERVICE", help="The program that will send it.")]
+Domain = Annotated[
+    str, typer.Option("--domain", "-d", metavar="DOMAIN", help="Only for datasets of this domain.")
+]
+Organisation = Annotated[
+    str | None,
+    typer.Option("--organisation", "-o", metavar="NAME", help="[default: the one of the settings]"),
+]
+Words = Annotated[
+    list[str],
+    typer.Option(
+        "--may", metavar="PERMISSION", help="What it may, as `headrace access roles` names it; repeatable."
+    ),
+]
+
+
+@app.command(
+    epilog=examples(
+        "headrace access grant alice DATA_OWNER --domain flights", "headrace access grant bob PLATFORM_ADMIN"
+    )
+)
+def grant(user: User, role: RoleName, domain: Domain = "*", organisation: Organisation = None) -> None:
+    """Give a user a role in a domain, or in all of them."""
+    from headrace.access import grants
+    from headrace.database.connection import connect
+
+    grants.grant(connect(), user, _role(role), domain=domain, organisation=organisation, by=_me())
+    typer.echo(f"{user} has {role} for {_domain_words(domain)}.")
+
+
+@app.command(epilog=examples("headrace access revoke alice DATA_OWNER --domain flights"))
+def revoke(user: User, role: RoleName, domain: Domain = "*", organisation: Organisation = None) -> None:
+    """Take a role from a user; it holds from his next request on."""
+    from headrace.access import grants
+    from headrace.database.connection import connect
+
+    grants.revoke(connect(), user, _role(role), domain=domain, organisation=organisation, by=_me())
+    typer.echo(f"{user} no longer has {role} for {_domain_words(domain)}.")
+
+
+@app.command("grants", epilog=examples("headrace access grants", "headrace access grants alice --json"))
+def list_grants(
+    user: Annotated[str | None, typer.Argument(metavar="USER", help="[default: all]")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List which roles users have."""
+    from headrace.access.grants import grants
+    from headrace.database.connection import connect
+
+    found = grants(connect(), user)
+    if as_json:
+        emit(found)
+        return
+    rows = [
+        (row.organisation, row.subject, row.role, row.domain, row.granted_by, ago(row.granted_at))
+        for row in found
+    ]
+    show(table(["organisation", "subject", "role", "domain", "granted by", ""], rows))
+
+
+@app.command(epilog=examples("headrace access roles"))
+def roles(as_json: AsJson = False) -> None:
+    """List the roles, and what each of them may."""
+    from headrace.access.callers import ROLES, Permission
+
+    if as_json:
+        emit({role: [each for each in Permission if each in ROLES[role]] for role in ROLES})
+        return
+    rows = [(each, *["yes" if each in ROLES[role] else "" for role in ROLES]) for each in Permission]
+    show(table(["permission", *ROLES], rows))
+
+
+@app.command(
+    epilog=examples(
+        "headrace access token airflow --may report",
+        "headrace access token dashboard --may read --domain flights --days 30",
+    )
+)
+def token(
+    service: Service,
+    may: Words,
+    domain: Domain = "*",
+    organisation: Organisation = None,
+    days: Annotated[int, typer.Option(min=1, max=366, help="After how many days it ends.")] = 90,
+    as_json: AsJson = False,
+) -> None:
+    """Issue a token to a service. It is printed this once, and not kept."""
+    from headrace.access.tokens import issue_service_token
+    from headrace.database.connection import connect
+
+    issued = issue_service_token(
+        connect(),
+        service,
+        [_permission(word) for word in may],
+        domain=domain,
+        organisation=organisation,
+        lifetime=timedelta(days=days),
+        by=_me(),
+    )
+    if as_json:
+        emit({"service": service, "token": issued, "days": days})
+    else:
+        typer.echo(f"Send it as `Authorization: Bearer TOKEN`; it ends in {days} days:", err=True)
+        typer.echo(issued)
+
+
+@app.command(epilog=examples("headrace access tokens"))
+def tokens(as_json: AsJson = False) -> None:
+    """List the tokens of services, without the tokens."""
+    from headrace.access.tokens import service_tokens
+    from headrace.database.connection import connect
+
+    found = service_tokens(connect())
+    if as_json:
+        emit(found)
+        return
+    rows = [
+        (
+            row.organisation,
+            row.name,
+            row.permissions,
+            row.domain,
+            row.issued_by,
+            moment(row.expires_at),
+            ago(row.last_used_at),
+        )
+        for row in found
+    ]
+    show(table(["organisation", "service", "may", "domain", "issued by", "ends", "used"], rows))
+
+
+@app.command("revoke-token", epilog=examples("headrace access revoke-token airflow"))
+def revoke_token(service: Service, organisation: Organisation = None) -> None:
+    """End the token of a service at once."""
+    from headrace.access.tokens import revoke_service_token
+    from headrace.database.connection import connect
+
+    revoke_service_token(connect(), service, organisation=organisation, by=_me())
+    typer.echo(f"The token of {service} is no longer taken.")
+
+
+@app.command(
+    "task-token",
+    epilog=examples(
+        "headrace access task-token 8a4c1f0e-5b7d-4c0e-9a53-8f0c1d7a4e21 --output mart/delays",
+        "headrace access task-token 4711 --process LOAD_FLIGHTS --output ops/flights",
+    ),
+)
+def task_token(
+    run: Annotated[
+        str,
+        typer.Argument(
+            metavar="RUN",
+            help="The id of the run, which need not have begun; with --process its number there.",
+        ),
+    ],
+    process: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="The job or script of another system that it is a run of."),
+    ] = None,
+    technology: Annotated[
+        str, typer.Option(metavar="NAME", help="With --process: AUTOSYS, SHELL, and so on.")
+    ] = "AUTOSYS",
+    instance: Annotated[
+        str, typer.Option(metavar="NAME", help="With --process: its scheduler, where there are several.")
+    ] = "",
+    output: Annotated[
+        list[str] | None, typer.Option(metavar="DATASET", help="What it may report as written; repeatable.")
+    ] = None,
+    reads: Annotated[
+        list[str] | None,
+        typer.Option("--input", metavar="DATASET", help="What it may read about; repeatable."),
+    ] = None,
+    minutes: Annotated[int, typer.Option(min=1, max=1440, help="After how many minutes it ends.")] = 60,
+) -> None:
+    """Issue a token to one run, for a job or wrapper script to report with. It ends with the run."""
+    from headrace.access.tokens import issue_task_token
+    from headrace.database.connection import connect
+
+    engine = connect()
+    if process is None:
+        try:
+            run_id = UUID(run)
+        except ValueError as error:
+            raise typer.BadParameter(f"{run!r} is no run id; a run's number goes with --process") from error
+    else:
+        run_id = _run_elsewhere(engine, technology, instance, process, run)
+    typer.echo(
+        issue_task_token(
+            engine, run_id, output or (), reads or (), lifetime=timedelta(minutes=minutes), by=_me()
+        )
+    )
+
+
+@app.command("dev-token", epilog=examples("headrace access dev-token alice"))
+def dev_token(
+    user: User,
+    hours: Annotated[float, typer.Option(min=0.01, max=24, help="After how many hours it ends.")] = 8,
+) -> None:
+    """Issue a user's token on a machine that is not in production, where no issuer is set."""
+    from headrace.access.issuers import DevelopmentIssuer
+    from headrace.settings import settings
+
+    typer.echo(DevelopmentIssuer(settings()).issue(user, timedelta(hours=hours)))
+
+
+@app.command(epilog=examples("headrace access organisation acme"))
+def organisation(
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="One to make. [default: list those that there are]")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make an organisation, or list them. Organisations never see each other."""
+    from headrace.access.grants import add_organisation, organisations
+    from headrace.database.connection import connect
+
+    engine = connect()
+    made = name is not None and add_organisation(engine, name, by=_me())
+    if as_json:
+        emit(organisations(engine))
+    elif name is None:
+        typer.echo("\n".join(organisations(engine)))
+    else:
+        typer.echo(f"Organisation {name} is made." if made else f"Organisation {name} is there already.")
+
+
+@app.command(
+    epilog=examples(
+        "headrace access audit",
+        "headrace access audit --subject user:alice",
+        "headrace access audit --of mart/delays",
+    )
+)
+def audit(
+    subject: Annotated[
+        str | None,
+        typer.Option(metavar="SUBJECT", help="Only of this one: user:NAME, service:NAME, task:RUN."),
+    ] = None,
+    of: Annotated[str | None, typer.Option(metavar="OBJECT", help="Only about this object.")] = None,
+    organisation: Organisation = None,
+    limit: Annotated[int, typer.Option(min=1, help="How many, the newest first.")] = 50,
+    as_json: AsJson = False,
+) -> None:
+    """Show who changed what, and who read what is sensitive."""
+    from headrace.access.audit import entries
+    from headrace.database.connection import connect
+
+    found = entries(connect(), organisation=organisation, subject=subject, object_name=of, limit=limit)
+    if as_json:
+        emit(found)
+        return
+    rows = [
+        (moment(row.at), row.subject, row.action, row.object_type, row.object, _detail_words(row))
+        for row in found
+    ]
+    show(table(["at", "subject", "", "what", "object", "detail"], rows))
+
+
+def _run_elsewhere(engine: Engine, technology: str, instance: str, process: str, run: str) -> UUID:
+    from headrace.catalog.records import Technology
+    from headrace.events.ingestion import run_id_of
+
+    if technology.upper() not in list(Technology):
+        raise typer.BadParameter(f"{technology!r} is no technology: one of {', '.join(Technology)}")
+    return run_id_of(engine, Technology(technology.upper()), instance, process, run)
+
+
+def _role(name: str) -> Role:
+    from headrace.access.callers import Role
+
+    if name.upper() not in Role.__members__:
+        raise typer.BadParameter(f"{name!r} is no role: one of {', '.join(Role)}")
+    return Role(name.upper())
+
+
+def _permission(word: str) -> Permission:
+    from headrace.access.callers import Permission
+
+    if word.lower() not in list(Permission):
+        raise typer.BadParameter(f"{word!r} is no permission: one of {', '.join(Permission)}")
+    return Permission(word.lower())
+
+
+def _domain_words(domain: str) -> str:
+    return "every domain" if domain == "*" else f"the domain {domain}"
+
+
+def _detail_words(entry: AuditEntry) -> str:
+    """The kinds that were read, or the columns that were changed."""
+    kinds = entry.detail.get("kinds")
+    return ", ".join(kinds if isinstance(kinds, list) else entry.detail)
+
+
+def _me() -> str:
+    """Who is at the terminal, as the audit trail names him."""
+    return f"operator:{getpass.getuser()}"

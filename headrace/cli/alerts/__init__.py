@@ -1,0 +1,1 @@
+"""`headrace alerts`: list, show and acknowledge alerts; test routes and destinations."""

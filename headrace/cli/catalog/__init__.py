@@ -1,0 +1,1 @@
+"""`headrace catalog`, `lineage export` and `setup-lineage`: archive, names, exports."""

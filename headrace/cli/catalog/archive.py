@@ -1,0 +1,217 @@
+"""`headrace catalog archive`, `runs` and `events`: what is old goes to the archive, and is found there."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from headrace.cli.catalog.group import PANEL
+from headrace.cli.common.arguments import AsJson, examples, time_of
+from headrace.cli.common.output import emit, show, size, table
+
+if TYPE_CHECKING:
+    from headrace.retention import Archived, Cold
+
+app = typer.Typer()
+
+FromArchive = Annotated[bool, typer.Option("--archived", help="Look in the archive too.")]
+Process = Annotated[str | None, typer.Option(metavar="KEY", help="Only of the process with this key.")]
+Run = Annotated[str | None, typer.Option(metavar="RUN", help="Only of the run whose id begins so.")]
+Since = Annotated[
+    datetime | None,
+    typer.Option(
+        metavar="TIME", parser=time_of, help="From this time on (ISO 8601; UTC unless it says otherwise)."
+    ),
+]
+Until = Annotated[
+    datetime | None, typer.Option(metavar="TIME", parser=time_of, help="Up to this time, which is left out.")
+]
+Limit = Annotated[int, typer.Option(min=1, help="The newest, so many at most.")]
+
+
+@app.command(
+    rich_help_panel=PANEL, epilog=examples("headrace catalog archive --dry-run", "headrace catalog archive")
+)
+def archive(
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what would go, and change nothing.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Move runs and events older than 90 days to the archive, and prune Dagster's event log as far back.
+
+    `headrace up` does so each night. It may be stopped anywhere: the next one goes on. Versions stay, and so do each
+    process's newest run and newest success, and runs that have not ended.
+    """
+    from headrace.cli.common.launching import dagster_instance, progress
+    from headrace.database.connection import connect
+    from headrace.orchestration.jobs.dagster_log import prune
+    from headrace.retention import HOT, archive_everywhere, cold_everywhere
+
+    before = datetime.now(UTC) - HOT
+    with dagster_instance() as instance:
+        if dry_run:
+            waiting = cold_everywhere(connect())
+            pruned = prune(instance, before, dry_run=True)
+        else:
+            with progress("archiving") as tell:
+                done = archive_everywhere(connect(), tell=tell)
+            with progress("pruning Dagster's event log"):
+                pruned = prune(instance, before)
+    if as_json:
+        emit({"archive": waiting if dry_run else done, "dagster": pruned, "dry_run": dry_run})
+        return
+    if dry_run:
+        _foretell(waiting)
+    else:
+        _tell(done)
+    gone = f"{pruned.events:,} events and {pruned.check_results:,} results of checks"
+    typer.echo(f"Of Dagster's event log {gone} {'would be' if dry_run else 'were'} deleted.")
+
+
+@app.command(
+    rich_help_panel=PANEL,
+    epilog=examples(
+        "headrace catalog runs --process flights/daily_delays",
+        "headrace catalog runs --archived --until 2026-01-01 --state FAILED",
+    ),
+)
+def runs(
+    archived: FromArchive = False,
+    process: Process = None,
+    run: Run = None,
+    state: Annotated[
+        str | None, typer.Option(metavar="STATE", help="Only in this state, as in FAILED.")
+    ] = None,
+    since: Since = None,
+    until: Until = None,
+    limit: Limit = 100,
+    as_json: AsJson = False,
+) -> None:
+    """List runs, the newest first."""
+    from headrace.catalog.records import RunState
+    from headrace.database.connection import connect
+    from headrace.retention import runs as found_runs
+
+    try:
+        wanted = None if state is None else RunState(state.upper())
+    except ValueError as error:
+        raise typer.BadParameter(f"{state!r} is no state; those are {', '.join(RunState)}") from error
+    found = found_runs(
+        connect(),
+        archived=archived,
+        process=process,
+        run=run,
+        state=wanted,
+        since=since,
+        until=until,
+        limit=limit,
+    )
+    if as_json:
+        emit({"runs": found})
+    elif found:
+        rows = [
+            (
+                each.run_id,
+                each.process_key,
+                each.state,
+                each.started_at,
+                each.ended_at,
+                each.attempt,
+                _kept(each.location),
+            )
+            for each in found
+        ]
+        show(table(["run", "of", "state", "started", "ended", "#attempt", "kept in"], rows))
+    else:
+        typer.echo("There is no such run." + ("" if archived else " --archived looks in the archive too."))
+
+
+@app.command(
+    rich_help_panel=PANEL,
+    epilog=examples(
+        "headrace catalog events --run 3f9c21d0",
+        "headrace catalog events --archived --until 2026-01-01 --json",
+    ),
+)
+def events(
+    archived: FromArchive = False,
+    process: Process = None,
+    run: Run = None,
+    type: Annotated[
+        str | None, typer.Option(metavar="TYPE", help="Only of this type, as in COMPLETE.")
+    ] = None,
+    since: Since = None,
+    until: Until = None,
+    limit: Limit = 100,
+    as_json: AsJson = False,
+) -> None:
+    """List raw events as they were received, the newest first; --json shows all that they say."""
+    from headrace.database.connection import connect
+    from headrace.retention import events as found_events
+
+    found = found_events(
+        connect(),
+        archived=archived,
+        process=process,
+        run=run,
+        event_type=type and type.upper(),
+        since=since,
+        until=until,
+        limit=limit,
+    )
+    if as_json:
+        emit({"events": found})
+    elif found:
+        rows = [
+            (
+                each.event_time,
+                each.event_type,
+                each.process_key,
+                each.run_id,
+                each.received_at,
+                _kept(each.location),
+            )
+            for each in found
+        ]
+        show(table(["time", "type", "of", "run", "received", "kept in"], rows))
+    else:
+        typer.echo("There is no such event." + ("" if archived else " --archived looks in the archive too."))
+
+
+def _kept(location: str | None) -> str:
+    return "database" if location is None else "archive"
+
+
+def _foretell(waiting: list[Cold]) -> None:
+    if not waiting:
+        typer.echo("Nothing is older than 90 days that may be archived.")
+        return
+    show(
+        table(
+            ["month", "what", "#how many"],
+            [(f"{each.month:%Y-%m}", each.kind.folder, each.rows) for each in waiting],
+        )
+    )
+    typer.echo(
+        "`headrace catalog archive` moves these to the archive. Whatever was reported of the runs goes with them."
+    )
+
+
+def _tell(done: Archived) -> None:
+    if done.files:
+        moved = ", ".join(f"{rows:,} {kind.folder}" for kind, rows in done.rows.items())
+        typer.echo(f"Archived {moved}, in {done.files:,} files of {size(done.byte_size)} in all.")
+    else:
+        typer.echo("Nothing was older than 90 days.")
+    for count, words in (
+        (done.late, "runs of which something was heard after they were archived are up to date there"),
+        (done.merged, "small files of the archive were put together"),
+        (done.outbox, "messages that nobody fetched were deleted from the outbox"),
+        (done.alerts, "alerts that were over for 400 days were deleted"),
+        (done.dropped, "empty partitions were dropped"),
+    ):
+        if count:
+            typer.echo(f"{count:,} {words}.")

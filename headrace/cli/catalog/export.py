@@ -1,0 +1,137 @@
+"""`headrace lineage export` and `sync`: the lineage graph in a file, in a database's OL_* tables, or in Neo4j."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from headrace.cli.common.arguments import AsJson, examples
+from headrace.cli.common.errors import CommandError
+from headrace.cli.common.output import emit
+from headrace.cli.datasets import lineage
+
+_DEFAULT = "show"
+
+
+class LineageCommands(TyperGroup):
+    """`headrace lineage DATASET` is `headrace lineage show DATASET`: a key has a slash, and no command has one."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401 - typer keeps its contexts' type
+        """Put `show` before arguments that name no command."""
+        if args and args[0] not in self.commands and args[0] not in ctx.help_option_names:
+            args = [_DEFAULT, *args]
+        return super().parse_args(ctx, args)
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:  # noqa: ANN401
+        """Commands, and the keys of datasets."""
+        shown: Any = self.commands[_DEFAULT]
+        keys = next(each for each in shown.params if each.param_type_name == "argument")
+        return [*super().shell_complete(ctx, incomplete), *keys.shell_complete(ctx, incomplete)]
+
+
+elsewhere = typer.Typer()
+app = typer.Typer(cls=LineageCommands, no_args_is_help=True, rich_markup_mode=None)
+
+
+@elsewhere.command(
+    epilog=examples(
+        "headrace lineage export --graphml > lineage.graphml",
+        "headrace lineage export --openlineage > lineage.jsonl",
+        "headrace lineage export --tables --schema lineage",
+    ),
+)
+def export(
+    database: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="URL", help="With --tables: the database. Default: HEADRACE_LINEAGE_DATABASE_URL."
+        ),
+    ] = None,
+    graphml: Annotated[
+        bool,
+        typer.Option("--graphml", help="GraphML, on standard output: for Gephi, yEd, Cytoscape, networkx."),
+    ] = False,
+    openlineage: Annotated[
+        bool,
+        typer.Option(
+            "--openlineage", help="OpenLineage events, one a line, on standard output: for other catalogs."
+        ),
+    ] = False,
+    tables: Annotated[
+        bool, typer.Option("--tables", help="Rows, into the OL_* tables that `headrace setup-lineage` made.")
+    ] = False,
+    schema: Annotated[
+        str | None, typer.Option("--schema", metavar="NAME", help="With --tables: where those tables are.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write the lineage of all datasets and processes as it is now, where other tools can read it.
+
+    Locations, statistics, and the texts of queries are left out, and how a column is made is `***`.
+    """
+    if sum((graphml, openlineage, tables)) != 1:
+        raise typer.BadParameter("say one of --graphml, --openlineage and --tables")
+    if (schema or database or as_json) and not tables:
+        raise typer.BadParameter("URL, --schema and --json go with --tables")
+    from headrace.database.connection import connect
+    from headrace.database.ids import organisation_id
+
+    if tables:
+        _export_tables(database, schema, as_json=as_json)
+    elif graphml:
+        from headrace.exports.graphml import write_graphml
+
+        nodes, edges = write_graphml(connect(), organisation_id(), sys.stdout.buffer)
+        typer.echo(f"{nodes:,} nodes and {edges:,} edges.", err=True)
+    else:
+        from headrace.exports.openlineage import write_lines
+
+        datasets, processes = write_lines(connect(), organisation_id(), sys.stdout.buffer)
+        typer.echo(f"{datasets:,} datasets and {processes:,} processes.", err=True)
+
+
+@elsewhere.command(epilog=examples("HEADRACE_NEO4J__URI=bolt://localhost:7687 headrace lineage sync"))
+def sync(
+    whole: Annotated[bool, typer.Option("--whole", help="Write all of it anew, whatever is there.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Bring the graph in Neo4j up to date: all of it the first time, and then what has changed since.
+
+    HEADRACE_NEO4J__URI, __USER, __PASSWORD and __DATABASE say where. Nodes that others made are left alone.
+    """
+    from headrace.database.connection import connect
+    from headrace.database.ids import organisation_id
+    from headrace.exports.neo4j import connected, synchronise
+    from headrace.settings import settings
+
+    there = settings().neo4j
+    if there.uri is None:
+        raise CommandError("no Neo4j: set HEADRACE_NEO4J__URI, as in bolt://localhost:7687")
+    with connected(there.uri, there.user, there.password.get_secret_value()) as driver:
+        done = synchronise(connect(), driver, organisation_id(), database=there.database, whole=whole)
+    if as_json:
+        emit(done)
+        return
+    all_of_it = "Wrote the whole graph: " if done.whole else ""
+    typer.echo(f"{all_of_it}{done.written:,} nodes and edges written, {done.removed:,} removed.")
+
+
+def _export_tables(database: str | None, schema: str | None, *, as_json: bool) -> None:
+    from headrace.cli.catalog.setup_lineage import lineage_database
+    from headrace.database.connection import connect
+    from headrace.database.ids import organisation_id
+    from headrace.exports import engine_of
+    from headrace.exports.copy import copy_rows
+
+    copied = copy_rows(connect(), organisation_id(), engine_of(lineage_database(database)), schema)
+    if as_json:
+        emit(copied)
+        return
+    typer.echo(", ".join(f"{rows:,} rows into {table}" for table, rows in copied.items()) + ".")
+
+
+app.add_typer(lineage.app)
+app.add_typer(elsewhere)

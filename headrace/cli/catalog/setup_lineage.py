@@ -1,0 +1,152 @@
+"""`headrace setup-lineage`: the OL_* tables in a PostgreSQL, DB2 or Teradata database, installed, verified, removed."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from headrace.cli.common.arguments import AsJson, Yes, examples
+from headrace.cli.common.errors import CommandError
+from headrace.cli.common.output import emit
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from headrace.exports import Verified
+
+app = typer.Typer()
+
+Database = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="URL",
+        help="The database: postgresql://, db2:// or teradatasql://. Default: HEADRACE_LINEAGE_DATABASE_URL, which "
+        "keeps the password out of the list of processes.",
+    ),
+]
+Schema = Annotated[
+    str | None, typer.Option("--schema", metavar="NAME", help="Default: the schema that the user has there.")
+]
+
+
+@app.command(
+    "setup-lineage",
+    rich_help_panel="Datasets",
+    epilog=examples(
+        "headrace setup-lineage db2:// --openlineage-only --schema LINEAGE --dry-run > lineage.sql",
+        "headrace setup-lineage postgresql://bi@dwh/reports -o --schema lineage",
+        "headrace setup-lineage postgresql://bi@dwh/reports -o --schema lineage --verify",
+    ),
+)
+def setup_lineage(
+    database: Database = None,
+    openlineage: Annotated[
+        bool,
+        typer.Option(
+            "--openlineage",
+            "-o",
+            help="The OL_* tables, beside LIN_* tables, which are named and left alone.",
+        ),
+    ] = False,
+    openlineage_only: Annotated[
+        bool, typer.Option("--openlineage-only", help="The OL_* tables, without a look at LIN_* tables.")
+    ] = False,
+    drop: Annotated[
+        bool, typer.Option("--drop", help="Remove the OL_* tables with all their rows, and nothing else.")
+    ] = False,
+    verify: Annotated[
+        bool,
+        typer.Option(
+            "--verify", help="Change nothing; compare what is there, and exit with 1 if it differs."
+        ),
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print the statements; connect to nothing.")
+    ] = False,
+    schema: Schema = None,
+    yes: Yes = False,
+    as_json: AsJson = False,
+) -> None:
+    """Install the tables of the OpenLineage-aligned model in a database of your own.
+
+    What is there already stays; what is missing is created, and a version record says what was installed. On the
+    catalog's own database there is nothing to do: the schema `openlineage` has all of them as views.
+    """
+    if openlineage == openlineage_only:
+        raise typer.BadParameter(
+            "say --openlineage (-o), or --openlineage-only; LIN_* tables are never made here"
+        )
+    if verify and (drop or dry_run):
+        raise typer.BadParameter("--verify changes nothing: give it without --drop and --dry-run")
+    from headrace.exports import create_statements, dialect_of, drop_statements, engine_of
+    from headrace.exports import drop as remove
+    from headrace.exports import install as create
+    from headrace.exports import verify as compare
+
+    url = lineage_database(database)
+    if dry_run:
+        statements = (drop_statements if drop else create_statements)(dialect_of(url), schema)
+        if as_json:
+            emit({"statements": statements})
+        else:
+            typer.echo("\n\n".join(f"{statement};" for statement in statements))
+        return
+    engine = engine_of(url)
+    place = engine.url.render_as_string(hide_password=True)
+    if verify:
+        _report(compare(engine, schema), place, legacy=openlineage, as_json=as_json)
+        return
+    if drop:
+        if not yes and not as_json and sys.stdin.isatty():
+            typer.confirm(f"Remove the OL_* tables of {place} with all their rows?", abort=True)
+        gone = remove(engine, schema)
+        if as_json:
+            emit({"dropped": gone})
+        else:
+            typer.echo(f"Removed {', '.join(gone)}." if gone else "There were no OL_* tables.")
+        return
+    made = create(engine, schema)
+    if as_json:
+        emit(made)
+        return
+    typer.echo(f"Created {', '.join(made.created)}." if made.created else "All OL_* tables were there.")
+    if openlineage:
+        typer.echo(_legacy_words(made.legacy))
+
+
+def lineage_database(url: str | None) -> str:
+    """The URL given, or that of the settings. Raises CommandError when there is neither."""
+    from headrace.settings import settings
+
+    configured = settings().lineage_database_url
+    found = url or (configured.get_secret_value() if configured else None)
+    if found is None:
+        raise CommandError("no database: give its URL, or set HEADRACE_LINEAGE_DATABASE_URL")
+    return found
+
+
+def _report(found: Verified, place: str, *, legacy: bool, as_json: bool) -> None:
+    if as_json:
+        emit(found)
+    else:
+        for problem in found.problems:
+            typer.echo(problem)
+        if not found.problems:
+            typer.echo(f"All OL_* tables, keys and indexes are there ({found.version}).")
+        if legacy:
+            typer.echo(_legacy_words(found.legacy))
+    if found.problems:
+        raise CommandError(
+            f"{place} differs from the model in {len(found.problems)} places; the same command without --verify "
+            "creates what is missing"
+        )
+
+
+def _legacy_words(names: Sequence[str]) -> str:
+    return (
+        f"LIN_* tables beside them, left alone: {', '.join(names)}."
+        if names
+        else "There are no LIN_* tables."
+    )

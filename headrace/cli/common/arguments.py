@@ -1,0 +1,99 @@
+"""Arguments and options that several commands share, with what the shell completes them to."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated
+from zoneinfo import ZoneInfo
+
+import typer
+
+if TYPE_CHECKING:
+    from sqlalchemy import Engine
+
+
+def examples(*lines: str) -> str:
+    """The end of a command's help: commands to try."""
+    return "\n".join(["\b", "Examples:", *[f"  $ {line}" for line in lines]])
+
+
+def time_of(text: str) -> datetime:
+    """A time as people write it (ISO 8601), in UTC unless it says otherwise."""
+    try:
+        value = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise typer.BadParameter(
+            f"{text!r} is not a time; write 2026-11-28, 2026-11-28T06:00 or 2026-11-28T06:00-05:00"
+        ) from error
+    return value if value.tzinfo else value.replace(tzinfo=UTC)
+
+
+def zone_of(text: str) -> ZoneInfo:
+    """A time zone by its name."""
+    from headrace.autosys.schedules import zone_named
+
+    try:
+        return zone_named(text)
+    except ValueError as error:
+        raise typer.BadParameter(f"{error}; write a name such as Europe/London") from error
+
+
+def dataset_keys(incomplete: str) -> list[str]:
+    """The registered datasets that begin so."""
+    engine = _running_catalog()
+    if engine is None:
+        return []
+    from headrace.catalog.queries import datasets
+
+    return [row.key for row in datasets(engine, incomplete or None).rows if row.key.startswith(incomplete)]
+
+
+def version_tags(ctx: typer.Context, incomplete: str) -> list[str]:
+    """The newest versions of the dataset named before."""
+    engine = _running_catalog()
+    # Where an option is being completed, click has not yet told arguments apart.
+    dataset = ctx.params.get("dataset") or next(iter(ctx.args), None)
+    if engine is None or not isinstance(dataset, str):
+        return []
+    from headrace.catalog.queries import versions
+    from headrace.errors import UnknownDataset
+
+    try:
+        found = versions(engine, dataset, limit=50)
+    except UnknownDataset:
+        return []
+    return list(dict.fromkeys(row.version.tag for row in found if row.version.tag.startswith(incomplete)))
+
+
+def _running_catalog() -> Engine | None:
+    """The catalog when it answers at once: pressing Tab starts no server, and prints no error."""
+    from headrace.database.connection import connect
+    from headrace.database.embedded import running
+    from headrace.errors import CatalogError
+    from headrace.settings import settings
+
+    try:
+        here = settings()
+        return connect() if here.database_url or running(here.home) else None
+    except CatalogError:
+        return None
+
+
+Dataset = Annotated[
+    str,
+    typer.Argument(metavar="DATASET", help="The dataset's key, domain/name.", autocompletion=dataset_keys),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+Partition = Annotated[
+    str | None, typer.Option("--partition", "-p", metavar="KEY", help="Only the partition with this key.")
+]
+AsOf = Annotated[
+    datetime | None,
+    typer.Option(
+        "--as-of",
+        metavar="TIME",
+        parser=time_of,
+        help="As it was published at this time (ISO 8601; UTC unless it says otherwise).",
+    ),
+]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]

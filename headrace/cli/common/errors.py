@@ -1,0 +1,55 @@
+"""How a failure reaches the person at the terminal: what is wrong, where, why, and what to do."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import typer
+
+from headrace.project import NoProject, project_root
+
+
+class CommandError(Exception):
+    """A command cannot do what it was asked for; the message says why and what to do."""
+
+
+def complain(message: str) -> None:
+    """Write a message about a failure to stderr."""
+    typer.secho("error: ", fg=typer.colors.RED, bold=True, err=True, nl=False)
+    typer.echo(message, err=True)
+
+
+def explanation(error: Exception) -> str:
+    """What `error` means to a person."""
+    if _is_for_people(error):
+        return str(error)
+    if (wrong_settings := _wrong_settings(error)) is not None:
+        return wrong_settings
+    command = " ".join(sys.argv[1:])
+    return (
+        f"unexpected {type(error).__name__}: {error}\n  `headrace --debug {command}` shows where it happened"
+    )
+
+
+def _is_for_people(error: Exception) -> bool:
+    """Whether the platform or the project raised it, with a message of its own; anything else is a defect."""
+    module = type(error).__module__
+    if module.partition(".")[0] == "headrace":
+        return True
+    file = getattr(sys.modules.get(module), "__file__", None)
+    try:
+        return file is not None and Path(file).is_relative_to(project_root())
+    except NoProject:
+        return False
+
+
+def _wrong_settings(error: Exception) -> str | None:
+    """The fields that are wrong, when `error` comes from reading the settings."""
+    from pydantic import ValidationError
+
+    if not isinstance(error, ValidationError) or error.title != "Settings":
+        return None
+    fields = [(".".join(str(part) for part in item["loc"]), item["msg"]) for item in error.errors()]
+    lines = [f"  {name}: {reason} (HEADRACE_{name.upper().replace('.', '__')})" for name, reason in fields]
+    return "\n".join(["the settings are wrong; correct headrace.toml or the environment:", *lines])

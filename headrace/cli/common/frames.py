@@ -1,0 +1,83 @@
+"""Versions as Spark frames for a person's eyes: which of them, and what must not be shown."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from headrace.cli.common.errors import CommandError
+from headrace.stores.files.predicates import quoted
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from sqlalchemy import Engine
+
+    from headrace.catalog.records import Version
+    from headrace.stores.files.store import VersionStore
+
+
+# Options of Spark's to_json: times to the microsecond, where it would cut them to milliseconds; and nulls as well.
+TO_THE_MICROSECOND = {
+    "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
+    "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
+}
+AS_JSON = {"ignoreNullFields": "false", **TO_THE_MICROSECOND}
+
+
+def session() -> SparkSession:
+    """This process's Spark session, which it starts."""
+    from headrace.spark.session import SparkResource
+
+    return SparkResource().session
+
+
+def store() -> VersionStore:
+    """The version store of the settings' warehouse, on this process's Spark session."""
+    from headrace.settings import settings
+    from headrace.stores.files.store import VersionStore
+
+    return VersionStore(session(), settings().warehouse_uri)
+
+
+def tagged(engine: Engine, dataset: str, tag: str, partition: str | None) -> list[Version]:
+    """The versions that have this tag, one a partition, blocked and superseded ones too. Raises UnknownVersion."""
+    from headrace.catalog.queries import version_lineage
+    from headrace.catalog.sensitivity import marked
+    from headrace.catalog.versions import by_ids
+    from headrace.database.connection import transaction
+
+    nodes = version_lineage(engine, dataset, depth=0, tag=tag, partition=partition).nodes
+    with transaction(engine) as cursor:
+        found = by_ids(cursor, [node.version.version_id for node in nodes])
+    return sorted(marked(engine, list(found.values())), key=lambda version: version.partition or "")
+
+
+def masked(frame: DataFrame, hidden: frozenset[str]) -> DataFrame:
+    """The frame with MASK for every value of the hidden columns; what is null stays so."""
+    from pyspark.sql import functions as F
+
+    from headrace.execution.metadata import MASK
+
+    masks = {
+        name: F.when(F.col(quoted(name)).isNotNull(), F.lit(MASK)) for name in frame.columns if name in hidden
+    }
+    return frame.withColumns(masks) if masks else frame  # Spark Connect takes no empty set
+
+
+def chosen(frame: DataFrame, columns: Sequence[str]) -> DataFrame:
+    """Only the named columns, in that order; all of them when none is named. Raises CommandError."""
+    if unknown := [name for name in columns if name not in frame.columns]:
+        raise CommandError(
+            f"there is no column {', '.join(unknown)}; the columns are {', '.join(frame.columns)}"
+        )
+    return frame.select(*[quoted(name) for name in columns]) if columns else frame
+
+
+def rows(frame: DataFrame) -> list[dict[str, Any]]:
+    """The rows as JSON would have them: times in ISO 8601 and UTC, lists and objects as such."""
+    from pyspark.sql import functions as F
+
+    everything = F.struct(*[F.col(quoted(name)) for name in frame.columns])
+    lines = frame.select(F.to_json(everything, AS_JSON).alias("line")).collect()
+    return [json.loads(row.line) for row in lines]

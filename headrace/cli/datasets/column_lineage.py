@@ -1,0 +1,208 @@
+"""`headrace lineage domain/name.column` as a tree, for Graphviz or as a page; and `headrace diff-lineage`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from headrace.cli.common.arguments import AsJson, Dataset, Partition, examples, version_tags
+from headrace.cli.common.errors import CommandError
+from headrace.cli.common.output import emit, show
+
+if TYPE_CHECKING:
+    from rich.tree import Tree
+    from sqlalchemy import Engine
+
+    from headrace.catalog.queries.columns import ColumnPlace, VersionColumns
+    from headrace.catalog.queries.names import ColumnEdge
+    from headrace.catalog.queries.rows import Direction, VersionRow
+    from headrace.catalog.records import Version
+
+app = typer.Typer()
+_Column = tuple[str, str]
+
+
+def show_columns(
+    engine: Engine,
+    place: ColumnPlace,
+    direction: Direction,
+    depth: int,
+    as_of: datetime | None,
+    form: str,
+) -> None:
+    """Print what a column is made from, or what is made from it. form: tree, json, dot or html."""
+    from headrace.catalog.queries.names import column_lineage
+
+    edges = column_lineage(engine, place.dataset_id, direction, depth, field=place.column, as_of=as_of)
+    named = _named((place.key, place.column or ""))
+    if form == "json":
+        emit({"key": place.key, "column": place.column, "direction": direction, "edges": edges})
+    elif form == "dot":
+        typer.echo("\n".join(_dot(edges)))
+    elif form == "html":
+        from headrace.cli.datasets.lineage_page import page
+
+        what = "What is made from" if direction == "down" else "What is in"
+        typer.echo(page(f"{what} {named}", (place.key, place.column or ""), edges))
+    elif edges:
+        show(_tree(place, direction, edges))
+    else:
+        typer.echo(
+            f"Nothing is known of what {named} {'is used for' if direction == 'down' else 'comes from'}."
+        )
+
+
+@app.command(
+    "diff-lineage",
+    rich_help_panel="Datasets",
+    epilog=examples(
+        "headrace diff-lineage flights/daily_delays",
+        "headrace diff-lineage flights/daily_delays 20261128T041500Z-1a2b3c4d 20261128T051500Z-5e6f7a8b",
+    ),
+)
+def diff_lineage(
+    dataset: Dataset,
+    before: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="BEFORE",
+            help="The version before. [default: the one published before AFTER]",
+            autocompletion=version_tags,
+        ),
+    ] = None,
+    after: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="AFTER",
+            help="The other version. [default: the published one]",
+            autocompletion=version_tags,
+        ),
+    ] = None,
+    partition: Partition = None,
+    as_json: AsJson = False,
+) -> None:
+    """Compare where the columns of two versions come from: what a change of the code reads now, or no longer."""
+    from headrace.catalog.column_lineage_changes import changes
+    from headrace.database.connection import connect
+
+    engine = connect()
+    rows = _published(engine, dataset, partition)
+    published = [row.version for row in rows]
+    new = _columns(engine, dataset, after, partition, [row.version for row in rows if row.published])
+    old = _columns(engine, dataset, before, partition, _earlier(published, new.version.tag))
+    missing = [each.version.tag for each in (old, new) if each.lineage is None]
+    if old.lineage is None or new.lineage is None:
+        raise CommandError(f"of version {' and '.join(missing)} nobody knows where its columns come from")
+    found = changes(old.lineage, new.lineage)
+    if as_json:
+        emit({"dataset": dataset, "before": old.version, "after": new.version, "changes": found})
+        return
+    typer.echo(f"{dataset} {old.version.tag} -> {new.version.tag}")
+    for change in found:
+        typer.echo(f"  {change.text}")
+    if not found:
+        typer.echo("  No column comes from anywhere else than before.")
+
+
+def _published(engine: Engine, dataset: str, partition: str | None) -> list[VersionRow]:
+    """The versions that are or were published, the newest first; of all partitions, unless one is named."""
+    from headrace.catalog import queries
+
+    rows = queries.versions(engine, dataset, partition, limit=1000)
+    return [row for row in rows if row.version.outcome == "PUBLISHED"]
+
+
+def _earlier(published: Sequence[Version], tag: str) -> Sequence[Version]:
+    """Those before the versions of this tag."""
+    places = [index for index, version in enumerate(published) if version.tag == tag]
+    return published[places[-1] + 1 :] if places else ()
+
+
+def _columns(
+    engine: Engine, dataset: str, tag: str | None, partition: str | None, published: Sequence[Version]
+) -> VersionColumns:
+    """Those of the version with this tag, or else of the first of these. Raises CommandError where there is none."""
+    from headrace.catalog.queries.columns import version_columns
+
+    if tag is None:
+        if not published:
+            raise CommandError(
+                f"there are not two published versions of {dataset} to compare, one after the other; `headrace "
+                f"versions {dataset}` lists what there is"
+            )
+        tag, partition = published[0].tag, published[0].partition
+    elif partition is None:
+        from headrace.cli.common.frames import tagged
+
+        partition = tagged(engine, dataset, tag, None)[0].partition
+    return version_columns(engine, dataset, tag, partition)
+
+
+def _tree(place: ColumnPlace, direction: Direction, edges: Sequence[ColumnEdge]) -> Tree:
+    """A column that is reached twice is spelt out where it comes first."""
+    from rich.text import Text
+    from rich.tree import Tree
+
+    from headrace.slas.column_impact import touches
+
+    root = (place.key, place.column or "")
+    tree = Tree(Text(_named(root), style="bold"))
+    spelt: set[_Column] = {root}
+    waiting: list[tuple[_Column, Tree]] = [(root, tree)]
+    while waiting:
+        (key, column), branch = waiting.pop(0)
+        for edge in edges:
+            near, far = _ends(edge, direction)
+            if near[0] != key or not touches(column, near[1]):
+                continue
+            at = f"{near[1] or 'all rows'}: " if near[1] != column else ""
+            again = " (see elsewhere)" if far in spelt else ""
+            child = branch.add(Text.assemble(f"{at}{_named(far)}", (f"  {_how(edge)}{again}", "dim")))
+            if far not in spelt:
+                spelt.add(far)
+                waiting.append((far, child))
+    return tree
+
+
+def _ends(edge: ColumnEdge, direction: Direction) -> tuple[_Column, _Column]:
+    source, target = (edge.source_key, edge.source_field), (edge.target_key, edge.target_field)
+    return (source, target) if direction == "down" else (target, source)
+
+
+def _named(column: _Column) -> str:
+    key, name = column
+    return f"{key}.{name}" if name else key
+
+
+def _how(edge: ColumnEdge) -> str:
+    if edge.unknown is not None:
+        return f"may be in it, not known: {edge.unknown}"
+    words = (edge.subtype or edge.type or "said to be").lower().replace("_", " ")
+    if edge.type == "INDIRECT":
+        words += ", indirect"
+    if edge.masking:
+        words += ", masked"
+    if edge.confidence < 1:
+        words += f", {edge.confidence:.0%} sure"
+    return f"{words}: {edge.description}" if edge.description else words
+
+
+def _dot(edges: Sequence[ColumnEdge]) -> Iterator[str]:
+    yield "digraph lineage {"
+    yield "  rankdir=LR; node [shape=box];"
+    for edge in edges:
+        source, target = (edge.source_key, edge.source_field), (edge.target_key, edge.target_field)
+        style = "dotted" if edge.unknown is not None else "dashed" if edge.type == "INDIRECT" else "solid"
+        yield (
+            f"  {_quoted(_named(source))} -> {_quoted(_named(target))} "
+            f"[style={style}, label={_quoted((edge.subtype or edge.type).lower())}];"
+        )
+    yield "}"
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)

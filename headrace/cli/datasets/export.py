@@ -1,0 +1,161 @@
+"""A frame as one file on this machine: CSV, JSON lines or Parquet, complete or not there at all."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from headrace.cli.common.frames import AS_JSON, TO_THE_MICROSECOND
+from headrace.stores.files.predicates import quoted
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import Column, DataFrame
+
+
+class FileFormat(StrEnum):
+    """The formats that a version can be exported in; `json` is one object a line."""
+
+    csv = "csv"
+    parquet = "parquet"
+    json = "json"
+
+
+class ExportRefused(Exception):
+    """The file cannot be written: it is there already, or its folder is not."""
+
+
+def export(frame: DataFrame, path: Path, file_format: FileFormat, *, overwrite: bool = False) -> int:
+    """Write `frame` to `path` and return the number of rows. Times are written in UTC.
+
+    Rows come to this process one batch at a time, so that a large version fits and a remote Spark needs no access to
+    this machine's disk. The file gets its name only when it is whole. Raises ExportRefused when `path` exists and
+    `overwrite` is not given, or when it cannot be written.
+    """
+    refuse_existing(path, overwrite=overwrite)
+    write: Mapping[FileFormat, Callable[[DataFrame, Path], int]] = {
+        FileFormat.csv: _write_csv,
+        FileFormat.json: _write_json,
+        FileFormat.parquet: _write_parquet,
+    }
+    try:
+        with _named_when_whole(path, overwrite=overwrite) as unfinished:
+            return write[file_format](frame, unfinished)
+    except OSError as error:
+        reason = error.strerror or error
+        raise ExportRefused(
+            f"cannot write {path}: {reason}; name a file in a folder that you may write"
+        ) from error
+
+
+def refuse_existing(path: Path, *, overwrite: bool) -> None:
+    """Raise ExportRefused when a file is there already, or a folder in its place."""
+    if path.is_dir():
+        raise ExportRefused(f"{path} is a folder; name a file")
+    if path.exists() and not overwrite:
+        raise ExportRefused(f"{path} exists already; name another file, or replace it with --force")
+
+
+@contextmanager
+def _named_when_whole(path: Path, *, overwrite: bool) -> Iterator[Path]:
+    """A new file beside `path`, which takes its name when the block ends well and vanishes when not."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".unfinished")
+    os.close(handle)
+    unfinished = Path(name)
+    try:
+        yield unfinished
+        refuse_existing(path, overwrite=overwrite)
+        unfinished.chmod(0o666 & ~_umask())  # mkstemp lets nobody else read
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _write_csv(frame: DataFrame, path: Path) -> int:
+    from pyarrow import csv
+
+    flat = _flat(frame)
+    schema = _schema(flat)
+    rows = 0
+    with csv.CSVWriter(path, schema, write_options=csv.WriteOptions(quoting_style="needed")) as writer:
+        for batch in _batches(flat, schema):
+            writer.write_batch(batch)
+            rows += batch.num_rows
+    return rows
+
+
+def _write_json(frame: DataFrame, path: Path) -> int:
+    from pyspark.sql import functions as F
+
+    everything = F.struct(*[F.col(quoted(name)) for name in frame.columns])
+    lines = frame.select(F.to_json(everything, AS_JSON).alias("line"))
+    rows = 0
+    with path.open("w", encoding="utf-8") as file:
+        for batch in _batches(lines, _schema(lines)):
+            file.writelines(f"{line}\n" for line in batch.column("line").to_pylist())
+            rows += batch.num_rows
+    return rows
+
+
+def _write_parquet(frame: DataFrame, path: Path) -> int:
+    import pyarrow.parquet as pq
+
+    schema = _schema(frame)
+    rows = 0
+    with pq.ParquetWriter(path, schema) as writer:
+        for batch in _batches(frame, schema):
+            writer.write_batch(batch)
+            rows += batch.num_rows
+    return rows
+
+
+def _schema(frame: DataFrame) -> pa.Schema:
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    return to_arrow_schema(frame.schema, timezone="UTC")
+
+
+def _batches(frame: DataFrame, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """The rows in order, one batch at a time; nothing for an empty frame."""
+    import pyarrow as pa
+
+    # Each batch travels as one binary value. DataFrame.__arrow_c_stream__ does the same, and fails on timestamps
+    # (PySpark 4.3). A function within the function, so that executors get its code and need not have this module.
+    def packed(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
+        for batch in batches:
+            sink = pa.BufferOutputStream()
+            with pa.ipc.new_stream(sink, batch.schema) as stream:
+                stream.write_batch(batch)
+            yield pa.RecordBatch.from_pydict({"batch": [sink.getvalue().to_pybytes()]})
+
+    for row in frame.mapInArrow(packed, "batch binary").toLocalIterator():
+        with pa.ipc.open_stream(row.batch) as stream:
+            for batch in stream:
+                yield batch.cast(schema)
+
+
+def _flat(frame: DataFrame) -> DataFrame:
+    """CSV has text alone: lists and objects become JSON, bytes hexadecimal digits."""
+    from pyspark.sql import functions as F
+    from pyspark.sql.types import ArrayType, BinaryType, MapType, StructField, StructType
+
+    def flat(field: StructField) -> Column:
+        column = F.col(quoted(field.name))
+        if isinstance(field.dataType, ArrayType | MapType | StructType):
+            return F.to_json(column, TO_THE_MICROSECOND).alias(field.name)
+        return F.hex(column).alias(field.name) if isinstance(field.dataType, BinaryType) else column
+
+    return frame.select(*[flat(field) for field in frame.schema])

@@ -1,0 +1,122 @@
+"""`headrace impact`: what would break if a column or a dataset changed, and whom to ask first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from headrace.cli.common.arguments import AsJson, dataset_keys, examples
+from headrace.cli.common.output import emit, show, table
+from headrace.cli.service.search import PANEL, Limit, served
+
+if TYPE_CHECKING:
+    from headrace.catalog.queries.columns import ColumnPlace
+    from headrace.slas.column_impact import UsedBy
+
+app = typer.Typer()
+
+
+@app.command(
+    rich_help_panel=PANEL,
+    epilog=examples(
+        "headrace impact flights/planes",
+        "headrace impact flights/planes --direct",
+        "headrace impact flights/flights_clean.departure_delay",
+    ),
+)
+def impact(
+    dataset: Annotated[
+        str,
+        typer.Argument(
+            metavar="DATASET",
+            help="The dataset's key, domain/name; or one of its columns, domain/name.column.",
+            autocompletion=dataset_keys,
+        ),
+    ],
+    direct: Annotated[bool, typer.Option("--direct", help="Only who reads it directly.")] = False,
+    limit: Limit = 100,
+    as_json: AsJson = False,
+) -> None:
+    """Show who is hit when a dataset or a column changes, directly and in the end, and whose that is.
+
+    A dataset is asked of the catalog's API. Of a column are listed the datasets that use it with their SLAs: direct,
+    where its values come out; indirect, where it decides by a filter, join, group or condition; possible, where what is
+    in between is not known.
+    """
+    place = _column(dataset)
+    if place is None:
+        _tell_readers(dataset, direct, limit, as_json=as_json)
+    else:
+        _tell_users(place, direct, limit, as_json=as_json)
+
+
+def _column(text: str) -> ColumnPlace | None:
+    """The column that is meant; None for a dataset. Only the last part of a text may tell a column, after a dot."""
+    if "." not in text.rpartition("/")[2]:
+        return None
+    from headrace.catalog.queries.columns import column_place
+    from headrace.database.connection import connect
+
+    place = column_place(connect(), text)
+    return place if place.column is not None else None
+
+
+def _tell_readers(dataset: str, direct: bool, limit: int, *, as_json: bool) -> None:
+    with served() as catalog:
+        found = catalog.show_impact(dataset, depth=1 if direct else None, limit=limit)
+    if as_json:
+        emit(found)
+        return
+    if found["items"]:
+        rows = [
+            (
+                each["depth"],
+                each["kind"].lower(),
+                each["key"],
+                each["owners"],
+                "yes" if each["is_end"] else None,
+            )
+            for each in found["items"]
+        ]
+        show(table(["#steps", "", "reader", "owners", "read no further"], rows))
+    more = " or more" if found["truncated"] else ""
+    typer.echo(f"{found['datasets']:,}{more} datasets, {found['processes']:,}{more} processes.")
+
+
+def _tell_users(place: ColumnPlace, direct: bool, limit: int, *, as_json: bool) -> None:
+    from headrace.database.connection import connect
+    from headrace.slas.column_impact import FAR, column_impact
+
+    found = column_impact(connect(), place, 1 if direct else FAR)
+    if as_json:
+        emit(found)
+        return
+    name = f"{place.key}.{place.column}"
+    if not found.used_by:
+        typer.echo(f"Nothing is known to use {name}.")
+        return
+    header = ["dataset", "#steps", "direct", "indirect", "possible", "owners", "promised"]
+    show(table(header, [_row(each) for each in found.used_by[:limit]]))
+    owners = {owner for each in found.used_by for owner in each.owners}
+    more = " or more" if found.truncated else ""
+    typer.echo(f"{len(found.used_by):,}{more} datasets of {len(owners):,} owners use {name}.")
+
+
+def _row(used: UsedBy) -> tuple[object, ...]:
+    indirect = [*used.indirect, *(["(which rows there are)"] if used.rows else [])]
+    possible = f"{', '.join(used.possible) or '(any)'}: {used.reason}" if used.reason else None
+    return (
+        used.key,
+        used.depth,
+        _names(used.direct),
+        _names(indirect),
+        possible,
+        _names(used.owners),
+        used.promised,
+    )
+
+
+def _names(names: Sequence[str]) -> str | None:
+    return ", ".join(names) or None

@@ -1,0 +1,192 @@
+"""`headrace lineage`: what a dataset, or an exact version, comes from or leads to."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from headrace.cli.common.arguments import AsJson, AsOf, Partition, dataset_keys, examples, version_tags
+from headrace.cli.common.output import emit, show
+from headrace.cli.datasets.column_lineage import show_columns
+
+if TYPE_CHECKING:
+    from rich.tree import Tree
+
+    from headrace.catalog.queries.rows import Lineage, VersionLineage, VersionNode
+
+app = typer.Typer()
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """Datasets by key with a label each, and to which others each leads, away from the first."""
+
+    root: str
+    labels: Mapping[str, str]
+    further: Mapping[str, Sequence[str]]
+    truncated: bool
+
+
+@app.command(
+    "show",
+    epilog=examples(
+        "headrace lineage flights/daily_delays",
+        "headrace lineage flights/planes --down --depth 5",
+        "headrace lineage flights/daily_delays --partition 2013-01-01 --as-of 2026-11-28T06:00",
+        "headrace lineage flights/daily_delays --dot | dot -Tsvg > lineage.svg",
+        "headrace lineage flights/daily_delays.departure_delay_mean",
+        "headrace lineage flights/flights_clean.departure_delay --down --depth 9 --html > lineage.html",
+    ),
+)
+def lineage(
+    dataset: Annotated[
+        str,
+        typer.Argument(
+            metavar="DATASET",
+            help="The dataset's key, domain/name; or one of its columns, domain/name.column.",
+            autocompletion=dataset_keys,
+        ),
+    ],
+    down: Annotated[
+        bool, typer.Option("--down/--up", help="What is made from it, or what it is made from.")
+    ] = False,
+    depth: Annotated[int, typer.Option(min=1, metavar="N", help="How many steps.")] = 3,
+    version: Annotated[
+        str | None,
+        typer.Option(
+            "--version", metavar="TAG", help="Of the version with this tag.", autocompletion=version_tags
+        ),
+    ] = None,
+    partition: Partition = None,
+    as_of: AsOf = None,
+    dot: Annotated[bool, typer.Option("--dot", help="Print it for Graphviz.")] = False,
+    html: Annotated[
+        bool, typer.Option("--html", help="Print it column by column, as a page that needs nothing else.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show what a dataset or a column is made from, or what is made from it.
+
+    With --version, --partition or --as-of it is the lineage of exact versions: those of that tag, or those that were
+    published at that time.
+    """
+    if version is not None and as_of is not None:
+        raise typer.BadParameter("give --version or --as-of, not both")
+    if sum((dot, as_json, html)) > 1:
+        raise typer.BadParameter("give one of --dot, --json and --html")
+    from headrace.catalog import queries
+    from headrace.catalog.queries.columns import column_place
+    from headrace.database.connection import connect
+
+    direction = queries.Direction.DOWN if down else queries.Direction.UP
+    place = column_place(connect(), dataset)
+    if place.column is not None or html:
+        if version is not None or partition is not None:
+            raise typer.BadParameter("--version and --partition go with a dataset, and not with a column")
+        form = "json" if as_json else "dot" if dot else "html" if html else "tree"
+        show_columns(connect(), place, direction, depth, as_of, form)
+        return
+    found: Lineage | VersionLineage
+    if version is None and partition is None and as_of is None:
+        found = queries.lineage(connect(), dataset, direction, depth)
+        graph = _of_datasets(found)
+    else:
+        found = queries.version_lineage(
+            connect(), dataset, direction, depth, tag=version, partition=partition, as_of=as_of
+        )
+        graph = _of_versions(found)
+    if as_json:
+        emit(found)
+    elif dot:
+        typer.echo("\n".join(_dot(found)))
+    else:
+        show(_tree(graph))
+        if graph.truncated:
+            typer.echo("There is more further on; --depth shows it.")
+
+
+def _of_datasets(found: Lineage) -> Graph:
+    labels = {node.key: node.key + (f" (+{node.hidden})" if node.hidden else "") for node in found.nodes}
+    edges = [(edge.source, edge.target) for edge in found.edges]
+    return Graph(found.key, labels, _further(edges, found.direction), found.truncated)
+
+
+def _of_versions(found: VersionLineage) -> Graph:
+    """Versions of one dataset together: a day's and a year's lineage fit a screen alike."""
+    grouped: dict[str, list[VersionNode]] = {}
+    for node in found.nodes:
+        grouped.setdefault(node.version.dataset, []).append(node)
+    of = {node.version.version_id: node.version.dataset for node in found.nodes}
+    edges = [(of[edge.source], of[edge.target]) for edge in found.edges]
+    labels = {key: f"{key} {_named(nodes)}" for key, nodes in grouped.items()}
+    return Graph(found.key, labels, _further(edges, found.direction), found.truncated)
+
+
+def _named(nodes: Sequence[VersionNode]) -> str:
+    hidden = sum(node.hidden for node in nodes)
+    more = f" (+{hidden})" if hidden else ""
+    if len(nodes) > 1:
+        keys = sorted(str(node.version.partition) for node in nodes)
+        return f"{len(nodes):,} versions, {keys[0]} to {keys[-1]}{more}"
+    place = f"[{nodes[0].version.partition}] " if nodes[0].version.partition is not None else ""
+    outcome = "" if nodes[0].outcome == "PUBLISHED" else f" {nodes[0].outcome}"
+    return f"{place}{nodes[0].version.tag}{outcome}{more}"
+
+
+def _further(edges: Sequence[tuple[str, str]], direction: str) -> dict[str, list[str]]:
+    further: dict[str, list[str]] = {}
+    for source, target in dict.fromkeys(edges):
+        near, far = (target, source) if direction == "up" else (source, target)
+        further.setdefault(near, []).append(far)
+    return further
+
+
+def _tree(graph: Graph) -> Tree:
+    """A dataset that is reached twice is spelt out where it comes first."""
+    from rich.text import Text
+    from rich.tree import Tree
+
+    tree = Tree(Text(graph.labels[graph.root], style="bold"))
+    spelt: set[str] = {graph.root}
+    waiting = [(graph.root, tree)]
+    while waiting:
+        key, branch = waiting.pop(0)
+        for other in sorted(graph.further.get(key, ())):
+            if other not in graph.labels or other == graph.root:
+                continue
+            again = other in spelt and other in graph.further
+            child = branch.add(Text(graph.labels[other] + (" (see elsewhere)" if again else "")))
+            if other not in spelt:
+                spelt.add(other)
+                waiting.append((other, child))
+    return tree
+
+
+def _dot(found: Lineage | VersionLineage) -> Iterator[str]:
+    yield "digraph lineage {"
+    yield "  rankdir=LR; node [shape=box];"
+    for identity, label in _dot_nodes(found):
+        yield f"  {_quoted(identity)} [label={_quoted(label)}];"
+    for edge in found.edges:
+        yield f"  {_quoted(edge.source)} -> {_quoted(edge.target)};"
+    yield "}"
+
+
+def _dot_nodes(found: Any) -> Iterator[tuple[Hashable, str]]:  # noqa: ANN401 - either lineage
+    for node in found.nodes:
+        if hasattr(node, "version"):
+            ref = node.version
+            yield (
+                ref.version_id,
+                "\n".join([ref.dataset, *([ref.partition] if ref.partition else []), ref.tag]),
+            )
+        else:
+            yield node.key, node.key
+
+
+def _quoted(value: object) -> str:
+    return json.dumps(str(value), ensure_ascii=False)

@@ -1,0 +1,235 @@
+"""Commands that tell of datasets: which there are, one of them, and its versions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from headrace.cli.common.arguments import AsJson, Dataset, Partition, examples
+from headrace.cli.common.frames import tagged
+from headrace.cli.common.output import ago, emit, facts, row_words, show, size, table
+from headrace.cli.sla.cells import promise_words, promises
+
+if TYPE_CHECKING:
+    from rich.table import Table
+    from sqlalchemy import Engine
+
+    from headrace.catalog.queries.rows import DatasetDetail, DatasetRow, DatasetStatus, VersionRow
+    from headrace.slas.queries import SlaStanding
+
+app = typer.Typer()
+PANEL = "Datasets"
+
+
+@app.command(
+    rich_help_panel=PANEL,
+    epilog=examples("headrace datasets --domain flights", "headrace datasets --tag layer=raw --json"),
+)
+def datasets(
+    domain: Annotated[str | None, typer.Option(metavar="NAME", help="Only those of this domain.")] = None,
+    tag: Annotated[str | None, typer.Option(metavar="NAME[=VALUE]", help="Only those with this tag.")] = None,
+    owner: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="Only those whose owner contains this.")
+    ] = None,
+    search: Annotated[
+        str | None,
+        typer.Option(metavar="TEXT", help="Only those with this in key, description, owner or tag."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the datasets."""
+    from headrace.database.connection import connect
+
+    found = [
+        row
+        for row in _all(connect(), search or owner or (f"{domain}/" if domain else None))
+        if _matches(row, domain, tag, owner)
+    ]
+    if as_json:
+        emit({"datasets": found})
+    elif found:
+        rows = [
+            (row.key, row.description, row.partitions, row.owners, row.tags, _coverage(row)) for row in found
+        ]
+        show(table(["dataset", "description", "partitions", "owners", "tags", "#columns known"], rows))
+    else:
+        filtered = any((domain, tag, owner, search))
+        typer.echo(
+            "No dataset is like that."
+            if filtered
+            else "No dataset is registered. `headrace materialize 'key:\"*\"' --dry-run` registers what is declared and"
+            " computes nothing; `headrace demo` makes some to look at."
+        )
+
+
+@app.command("show", rich_help_panel=PANEL, epilog=examples("headrace show flights/flights_clean"))
+def show_dataset(dataset: Dataset, as_json: AsJson = False) -> None:
+    """Show a dataset: columns, checks, SLA, neighbours, and what is published.
+
+    Where no columns are declared, they are those of the newest published version.
+    """
+    from headrace.catalog import queries
+    from headrace.database.connection import connect
+
+    engine = connect()
+    detail = queries.dataset(engine, dataset)
+    [standing] = queries.status(engine, [dataset])
+    if not detail.columns and standing.newest_tag:
+        detail = replace(detail, columns=tagged(engine, dataset, standing.newest_tag, None)[0].columns)
+    promised = promises(engine, [dataset]).get(dataset, [])
+    if as_json:
+        emit({"dataset": detail, "status": standing, "promises": promised})
+        return
+    show(
+        _facts(detail, standing, promised),
+        table(["column", "type", "null", "tags", "description"], _columns(detail)),
+    )
+    if detail.checks:
+        show(
+            table(["check", "kind", "column", "severity", "result", "description"], _checks(detail, standing))
+        )
+
+
+@app.command(
+    rich_help_panel=PANEL,
+    epilog=examples(
+        "headrace versions flights/airports", "headrace versions flights/flights_clean --partition 2013-01-01"
+    ),
+)
+def versions(
+    dataset: Dataset,
+    partition: Partition = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, metavar="N", help="How many.")] = 20,
+    as_json: AsJson = False,
+) -> None:
+    """List the newest versions of a dataset, blocked and superseded ones too."""
+    from headrace.catalog import queries
+    from headrace.database.connection import connect
+
+    found = queries.versions(connect(), dataset, partition, limit)
+    if as_json:
+        emit({"dataset": dataset, "versions": found})
+    elif found:
+        header = ["version", "partition", "outcome", "#rows", "#size", "#files", "written", "run", "remarks"]
+        show(table(header, [_version(row) for row in found]))
+        if len(found) == limit:
+            typer.echo(f"The newest {limit}; --limit shows more.")
+    else:
+        what = "version" if partition is None else f"version of partition {partition}"
+        typer.echo(f"{dataset} has no {what}; `headrace materialize {dataset}` makes one.")
+
+
+def _all(engine: Engine, search: str | None) -> Iterator[DatasetRow]:
+    from headrace.catalog import queries
+
+    after: str | None = ""
+    while after is not None:
+        page = queries.datasets(engine, search, after=after)
+        yield from page.rows
+        after = page.next
+
+
+def _matches(row: DatasetRow, domain: str | None, tag: str | None, owner: str | None) -> bool:
+    name, equals, value = (tag or "").partition("=")
+    return (
+        (domain is None or row.key.startswith(f"{domain}/"))
+        and (tag is None or (name in row.tags and (not equals or row.tags[name] == value)))
+        and (owner is None or any(owner.lower() in each.lower() for each in row.owners))
+    )
+
+
+def _facts(detail: DatasetDetail, standing: DatasetStatus, promised: list[SlaStanding]) -> Table:
+    several = f"{standing.partition_count:,} partitions, " if standing.partitions else ""
+    length = "of unknown size" if standing.byte_size is None else size(standing.byte_size)
+    amount = f"{several}{row_words(standing.row_count)}, {length}"
+    newest = f"newest {standing.newest_tag}, {ago(standing.newest_published_at)}"
+    return facts(
+        [
+            ("dataset", detail.key),
+            ("description", detail.description),
+            ("owners", detail.owners),
+            ("tags", detail.tags),
+            ("format", detail.format),
+            ("partitions", detail.partitions),
+            ("sla", _sla(detail)),
+            ("promised", promise_words(standing, promised) if detail.sla else None),
+            ("published", f"{amount}, {newest}" if standing.newest_tag else "nothing yet"),
+            ("blocked", f"{standing.latest_tag}: {standing.latest_reason}" if standing.failing else None),
+            ("pins", "\n".join(_pins(detail))),
+            ("made from", detail.upstream),
+            ("used by", detail.downstream),
+            ("column lineage", _lineage(detail)),
+            ("metadata", detail.metadata),
+            ("declared at", detail.declared_at),
+        ]
+    )
+
+
+def _coverage(row: DatasetRow | DatasetDetail) -> str | None:
+    return None if row.lineage_columns is None else f"{row.known_columns} of {row.lineage_columns}"
+
+
+def _lineage(detail: DatasetDetail) -> str | None:
+    covered = _coverage(detail)
+    return (
+        covered
+        and f"{covered} columns known; `headrace lineage {detail.key}.COLUMN` shows where one comes from"
+    )
+
+
+def _sla(detail: DatasetDetail) -> str | None:
+    from headrace.slas.wording import in_words
+
+    return in_words(detail.sla) if detail.sla else None
+
+
+def _pins(detail: DatasetDetail) -> Iterator[str]:
+    for pin in detail.pins:
+        place = f" partition {pin.partition}" if pin.partition is not None else ""
+        reason = f": {pin.reason}" if pin.reason else ""
+        yield f"{pin.tag}{place} for {pin.consumer or 'everyone'}, by {pin.by} {ago(pin.at)}{reason}"
+
+
+def _columns(detail: DatasetDetail) -> Iterator[tuple[object, ...]]:
+    for column in detail.columns:
+        yield column.name, column.type, "yes" if column.nullable else "no", column.tags, column.description
+
+
+def _checks(detail: DatasetDetail, standing: DatasetStatus) -> Iterator[tuple[object, ...]]:
+    for check in detail.checks:
+        severity = "quarantine" if check.quarantine else check.severity
+        yield check.name, check.kind, check.column, severity, _result(check.name, standing), check.description
+
+
+def _result(check: str, standing: DatasetStatus) -> str | None:
+    """FAIL is of the blocked newest version, WARN of any published one."""
+    if check in standing.failing:
+        return "FAIL"
+    if check in standing.warning:
+        return "WARN"
+    return "PASS" if standing.newest_tag else None
+
+
+def _version(row: VersionRow) -> tuple[object, ...]:
+    version = row.version
+    remarks = [
+        *(["published now"] if row.published else []),
+        *([row.reason] if row.reason and version.outcome != "PUBLISHED" else []),
+        *([f"warning: {', '.join(row.warning)}"] if row.warning else []),
+        *([f"{row.quarantine_rows:,} rows quarantined"] if row.quarantine_rows else []),
+    ]
+    run = str(version.run_id)[:8] if version.run_id else None
+    return (
+        version.tag,
+        version.partition,
+        version.outcome,
+        version.row_count,
+        size(version.byte_size),
+        version.file_count,
+        version.created_at,
+        run,
+        "; ".join(remarks),
+    )

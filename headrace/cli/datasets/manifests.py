@@ -1,0 +1,67 @@
+"""`headrace manifests`: what readers outside of the platform find, brought up to date with what is published."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from headrace.cli.common.arguments import AsJson, dataset_keys, examples
+from headrace.cli.common.errors import complain
+from headrace.cli.common.output import emit, show, table
+
+if TYPE_CHECKING:
+    from headrace.stores.files.manifests import Manifest
+
+app = typer.Typer()
+
+
+@app.command(
+    rich_help_panel="Versions",
+    epilog=examples("headrace manifests", "headrace manifests flights/planes flights/airports"),
+)
+def manifests(
+    datasets: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="DATASET",
+            help="Only these datasets.",
+            autocompletion=dataset_keys,
+            show_default=False,
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Rewrite the manifests that are behind the catalog, and say how many were.
+
+    A manifest is a file in `_published/` beside a dataset's versions, by which readers outside of the platform find the
+    published one. A run that was killed, or a full disk, can leave one behind.
+    """
+    from headrace.catalog import published
+    from headrace.cli.common.frames import session
+    from headrace.database.connection import connect
+    from headrace.spark.errors import ResourceError
+    from headrace.stores.files.manifests import update_manifests
+
+    engine = connect()
+    current: list[Manifest] = []
+    problems: list[str] = []
+    for dataset in datasets or published.datasets(engine):
+        try:
+            current += update_manifests(engine, dataset, session)
+        except ResourceError as error:
+            problems.append(f"{dataset}: {error}")
+    rewritten = [each for each in current if each.rewritten]
+    if as_json:
+        emit({"current": len(current), "rewritten": rewritten, "problems": problems})
+    else:
+        if rewritten:
+            rows = [(each.dataset, each.partition, each.tag, each.location) for each in rewritten]
+            show(table(["dataset", "partition", "version", "manifest"], rows))
+        typer.echo(
+            f"{len(rewritten):,} of {len(current):,} manifests were behind the catalog, and are rewritten."
+        )
+    for problem in problems:
+        complain(problem)
+    if problems:
+        raise typer.Exit(1)

@@ -1,0 +1,240 @@
+"""Which version readers get: pin, unpin and rollback."""
+
+from __future__ import annotations
+
+import getpass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from headrace.cli.common.arguments import (
+    AsJson,
+    Dataset,
+    Partition,
+    Yes,
+    dataset_keys,
+    examples,
+    version_tags,
+)
+from headrace.cli.common.errors import CommandError
+from headrace.cli.common.output import ago, emit, show, size, table
+
+if TYPE_CHECKING:
+    from rich.table import Table
+    from sqlalchemy import Engine
+
+    from headrace.catalog.records import Version
+
+app = typer.Typer()
+PANEL = "Versions"
+
+Consumer = Annotated[
+    str | None,
+    typer.Option(
+        "--consumer",
+        "-c",
+        metavar="DATASET",
+        help="Only for this dataset's runs.",
+        autocompletion=dataset_keys,
+    ),
+]
+Reason = Annotated[
+    str, typer.Option("--reason", "-r", metavar="TEXT", help="Why; it is kept in the history.")
+]
+
+
+@app.command(
+    rich_help_panel=PANEL,
+    epilog=examples(
+        "headrace pin flights/planes 20261128T041500Z-1a2b3c4d --reason 'new feed has wrong seats'",
+        "headrace pin flights/planes 20261128T041500Z-1a2b3c4d --consumer flights/flights_enriched",
+    ),
+)
+def pin(
+    dataset: Dataset,
+    tag: Annotated[str, typer.Argument(metavar="TAG", help="The version.", autocompletion=version_tags)],
+    partition: Partition = None,
+    consumer: Consumer = None,
+    reason: Reason = "",
+    as_json: AsJson = False,
+) -> None:
+    """Make readers get one version, whatever is published.
+
+    For all runs that read the dataset, or with --consumer for the runs of one. It replaces the pin that is there.
+    """
+    from headrace.catalog import pins
+    from headrace.database.connection import connect
+
+    version = pins.pin(connect(), dataset, tag, partition, consumer, by=getpass.getuser(), reason=reason)
+    answer = {
+        "dataset": dataset,
+        "partition": partition,
+        "tag": version.tag,
+        "consumer": consumer,
+        "pinned": True,
+    }
+    if as_json:
+        emit(answer)
+    else:
+        typer.echo(f"{consumer or 'Everyone'} now reads {pins.named(dataset, partition)} at {version.tag}.")
+
+
+@app.command(rich_help_panel=PANEL, epilog=examples("headrace unpin flights/planes"))
+def unpin(
+    dataset: Dataset, partition: Partition = None, consumer: Consumer = None, as_json: AsJson = False
+) -> None:
+    """End a pin, so that readers get the published version again."""
+    from headrace.catalog import pins
+    from headrace.database.connection import connect
+
+    pins.unpin(connect(), dataset, partition, consumer, by=getpass.getuser())
+    if as_json:
+        emit({"dataset": dataset, "partition": partition, "tag": None, "consumer": consumer, "pinned": False})
+    else:
+        typer.echo(
+            f"{consumer or 'Everyone'} now reads what is published of {pins.named(dataset, partition)}."
+        )
+
+
+@app.command(
+    rich_help_panel=PANEL,
+    epilog=examples(
+        "headrace rollback flights/planes --reason 'wrong seats'",
+        "headrace rollback flights/flights_clean --partition 2013-01-01 --to 20261128T041500Z-1a2b3c4d",
+    ),
+)
+def rollback(
+    dataset: Dataset,
+    partition: Partition = None,
+    to: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TAG",
+            help="The version. [default: the one published before]",
+            autocompletion=version_tags,
+        ),
+    ] = None,
+    reason: Reason = "",
+    yes: Yes = False,
+    as_json: AsJson = False,
+) -> None:
+    """Publish an earlier version again.
+
+    Shows what will change and asks, unless --yes is given; with --json it does not ask. Says which datasets were made
+    from the version that readers no longer get.
+    """
+    from headrace.catalog import queries
+    from headrace.catalog.pins import named
+    from headrace.catalog.rollback import rollback as roll_back
+    from headrace.cli.common.frames import session
+    from headrace.database.connection import connect
+    from headrace.errors import CatalogError
+    from headrace.spark.errors import ResourceError
+    from headrace.stores.files.manifests import update_manifests
+
+    engine = connect()
+    before = queries.version(engine, dataset, partition=partition).version
+    after = _target(engine, before, to)
+    stale = made_from(engine, before)
+    if not as_json:
+        show(_change(before, after))
+        typer.echo(_stale_words(stale))
+        if not yes:
+            typer.confirm(f"Publish {after.tag}?", abort=True)
+    publication = roll_back(engine, dataset, partition, after.tag, by=getpass.getuser(), reason=reason)
+    if as_json:
+        emit(
+            {
+                "dataset": dataset,
+                "partition": partition,
+                "from": before.tag,
+                "to": publication.version.tag,
+                "generation": publication.generation,
+                "stale": [{"dataset": key, "partitions": keys} for key, keys in stale.items()],
+            }
+        )
+    else:
+        typer.echo(f"{named(dataset, partition)} is published at {publication.version.tag}.")
+    try:
+        update_manifests(engine, dataset, session, [partition])
+    except (CatalogError, ResourceError) as error:
+        raise CommandError(
+            f"{named(dataset, partition)} is rolled back, but its manifest could not be written, so that readers "
+            f"outside of the platform still find {before.tag}: {error} When that is put right, run "
+            f"`headrace manifests {dataset}`."
+        ) from error
+
+
+def made_from(engine: Engine, version: Version) -> dict[str, list[str | None]]:
+    """The partitions, by dataset, whose published version was made from `version`, directly or by others."""
+    from headrace.catalog import queries
+
+    nodes = queries.version_lineage(
+        engine,
+        version.dataset,
+        queries.Direction.DOWN,
+        depth=100,
+        tag=version.tag,
+        partition=version.partition,
+    ).nodes
+    made = {node.version.version_id for node in nodes if node.depth > 0}
+    keys = sorted({node.version.dataset for node in nodes if node.depth > 0})
+    stale: dict[str, list[str | None]] = {}
+    for row in queries.published(engine, keys):
+        if row.version.version_id in made:
+            stale.setdefault(row.dataset, []).append(row.partition)
+    return stale
+
+
+def _target(engine: Engine, before: Version, tag: str | None) -> Version:
+    """The version to publish: of the tag, or what was published until `before` was."""
+    from headrace.catalog import queries
+    from headrace.catalog.pins import choose, named
+    from headrace.catalog.records import InputRequest
+    from headrace.errors import RollbackRefused
+
+    if tag is not None:
+        return queries.version(engine, before.dataset, tag, before.partition).version
+    earlier = InputRequest(
+        dataset=before.dataset,
+        consumer=before.dataset,
+        partitions=(before.partition,),
+        as_of=before.created_at - timedelta(microseconds=1),
+    )
+    [choices] = choose(engine, [earlier])
+    if not choices:
+        raise RollbackRefused(
+            f"{named(before.dataset, before.partition)} had no version published before {before.tag}, "
+            f"so there is nothing to go back to; `headrace versions {before.dataset}` lists what there is"
+        )
+    return choices[0].version
+
+
+def _change(before: Version, after: Version) -> Table:
+    from headrace.catalog.pins import named
+
+    rows = [
+        (
+            side,
+            version.tag,
+            version.row_count,
+            size(version.byte_size),
+            version.created_at,
+            ago(version.created_at),
+        )
+        for side, version in (("from", before), ("to", after))
+    ]
+    return table([named(before.dataset, before.partition), "version", "#rows", "#size", "written", ""], rows)
+
+
+def _stale_words(stale: dict[str, list[str | None]]) -> str:
+    if not stale:
+        return "Nothing that is published was made from the version that readers will no longer get."
+    lines = [
+        f"  {key}" + (f" ({len(keys):,} partitions)" if keys != [None] else "") for key, keys in stale.items()
+    ]
+    remedy = f"headrace materialize {' '.join(stale)} --stale"
+    return "\n".join(
+        ["Made from the version that readers will no longer get:", *lines, f"Made anew by: {remedy}"]
+    )

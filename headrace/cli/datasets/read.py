@@ -1,0 +1,175 @@
+"""`headrace read`: the rows of a version, on the screen or as a file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from headrace.catalog.schema import sensitive
+from headrace.cli.common.arguments import AsJson, AsOf, Dataset, Partition, examples, version_tags
+from headrace.cli.common.errors import CommandError
+from headrace.cli.common.frames import chosen, masked, rows, store, tagged
+from headrace.cli.common.output import emit, row_words, show, table, total
+from headrace.cli.datasets.export import FileFormat, refuse_existing
+from headrace.cli.datasets.export import export as write_file
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+    from sqlalchemy import Engine
+
+    from headrace.catalog.records import Version
+
+app = typer.Typer()
+PANEL = "Versions"
+HEAD = 20  # rows
+
+
+@app.command(
+    rich_help_panel=PANEL,
+    epilog=examples(
+        "headrace read flights/airports --head 5",
+        "headrace read flights/flights_clean --partition 2013-01-01 --columns carrier,flight,departure_delay",
+        "headrace read flights/daily_delays --as-of 2026-11-28T06:00 --export delays.csv",
+    ),
+)
+def read(
+    dataset: Dataset,
+    version: Annotated[
+        str | None,
+        typer.Option(
+            "--version", metavar="TAG", help="The version with this tag.", autocompletion=version_tags
+        ),
+    ] = None,
+    partition: Partition = None,
+    as_of: AsOf = None,
+    head: Annotated[
+        int | None,
+        typer.Option(
+            "--head",
+            "-n",
+            min=1,
+            metavar="N",
+            help=f"Only the first N rows. [default: {HEAD}, or all to export]",
+        ),
+    ] = None,
+    columns: Annotated[
+        str | None, typer.Option(metavar="A,B,...", help="Only these columns, in this order.")
+    ] = None,
+    export: Annotated[Path | None, typer.Option(metavar="PATH", help="Write the rows to this file.")] = None,
+    file_format: Annotated[
+        FileFormat | None,
+        typer.Option("--format", help="The file's format. [default: what its name ends in]"),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file if it is there.")] = False,
+    unmask: Annotated[bool, typer.Option("--unmask", help="Show the values of sensitive columns.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show or export the rows of a version.
+
+    Without --version or --as-of it is the published version, of all partitions unless one is named. A version that a
+    check has blocked can be read by its tag.
+    """
+    if version is not None and as_of is not None:
+        raise typer.BadParameter("give --version or --as-of, not both")
+    if export is None and (file_format or force):
+        raise typer.BadParameter("--format and --force belong to --export")
+    target = (export, file_format or _format_by_name(export)) if export else None
+    if export:
+        refuse_existing(export, overwrite=force)
+
+    from headrace.database.connection import connect
+
+    versions = _versions(connect(), dataset, version, partition, as_of)
+    warehouse = store()
+    hidden = frozenset() if unmask else sensitive(column for each in versions for column in each.columns)
+    wanted = [name.strip() for name in columns.split(",")] if columns else []
+    with warehouse.explained(versions[0].location):
+        frame = masked(chosen(warehouse.read(versions), wanted), hidden)
+        if target:
+            limited = frame if head is None else frame.limit(head)
+            _tell_exported(*target, write_file(limited, *target, overwrite=force), as_json=as_json)
+        else:
+            _show(dataset, versions, frame.limit(head or HEAD), hidden, as_json=as_json)
+
+
+def _versions(
+    engine: Engine, dataset: str, tag: str | None, partition: str | None, as_of: datetime | None
+) -> Sequence[Version]:
+    """The versions to read, one a partition."""
+    if tag is not None:
+        return tagged(engine, dataset, tag, partition)
+    from headrace.catalog.pins import choose, resolve
+    from headrace.catalog.records import InputRequest
+    from headrace.catalog.sensitivity import marked
+    from headrace.errors import MissingVersion
+
+    partitions = () if partition is None else (partition,)
+    request = InputRequest(dataset=dataset, consumer="this command", partitions=partitions, as_of=as_of)
+    try:
+        return marked(engine, [choice.version for choice in resolve(engine, [request])[0]])
+    except MissingVersion as error:
+        if partition is None or as_of is not None:
+            raise
+        everything = choose(engine, [replace(request, partitions=())])[0]
+        there = described([choice.version for choice in everything]) if everything else "none"
+        raise CommandError(
+            f"{dataset} has no published version in partition {partition}; published: {there}."
+            f" `headrace materialize {dataset} --stale` makes the partitions that are missing (or, when another system"
+            f" writes it: headrace observe {dataset})."
+        ) from error
+
+
+def _format_by_name(path: Path) -> FileFormat:
+    ending = path.suffix.removeprefix(".").lower()
+    if ending not in set(FileFormat):
+        raise typer.BadParameter(f"{path.name} does not say the format: add --format {'|'.join(FileFormat)}")
+    return FileFormat(ending)
+
+
+def _tell_exported(path: Path, file_format: FileFormat, count: int, *, as_json: bool) -> None:
+    if as_json:
+        emit({"path": str(path), "format": file_format, "rows": count})
+    else:
+        typer.echo(f"{count:,} rows written to {path}")
+
+
+def _show(
+    dataset: str, versions: Sequence[Version], frame: DataFrame, hidden: frozenset[str], *, as_json: bool
+) -> None:
+    found = rows(frame)
+    whole = total(version.row_count for version in versions)
+    if as_json:
+        emit(
+            {
+                "dataset": dataset,
+                "versions": [{"partition": each.partition, "tag": each.tag} for each in versions],
+                "row_count": whole,
+                "columns": frame.columns,
+                "masked": sorted(hidden.intersection(frame.columns)),
+                "rows": found,
+            }
+        )
+        return
+    show(table(frame.columns, [[_cell(row[name]) for name in frame.columns] for row in found]))
+    typer.echo(f"{len(found):,} of {row_words(whole)}, {described(versions)}")
+
+
+def _cell(value: object) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False)
+
+
+def described(versions: Sequence[Version]) -> str:
+    """Which versions these are, in a few words."""
+    if len(versions) == 1:
+        place = f"partition {versions[0].partition}, " if versions[0].partition is not None else ""
+        return f"{place}version {versions[0].tag}"
+    keys = sorted(str(version.partition) for version in versions)
+    return f"{len(versions):,} partitions from {keys[0]} to {keys[-1]}"

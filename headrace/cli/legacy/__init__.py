@@ -1,0 +1,1 @@
+"""`headrace legacy`: scan, ingest and review an Autosys estate."""

@@ -1,0 +1,185 @@
+"""`headrace legacy`: an Autosys estate as its own files describe it; neither database nor Spark is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, date, datetime
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from headrace.cli.common.arguments import AsJson, examples
+from headrace.cli.common.output import emit, show, table
+from headrace.cli.legacy.estates import EstateFiles, read, read_and_warn
+
+app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+PANEL = "Autosys estate"
+LISTED = 500  # rows of a table
+DOUBTFUL = 0.2  # below are logs
+
+
+def today() -> date:
+    """The day, in UTC, on which calendars may have run out."""
+    return datetime.now(UTC).date()
+
+
+@app.command(
+    rich_help_panel=PANEL,
+    epilog=examples(
+        "headrace legacy report jobs.jil calendars.txt", "headrace legacy report estate/ --strict --json"
+    ),
+)
+def report(
+    files: EstateFiles,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 if there are errors.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Say what an estate holds, and what is wrong or doubtful about it, by file and line."""
+    from headrace.autosys import Gravity, lint
+    from headrace.cli.common.launching import progress
+    from headrace.cli.legacy.report import report_of, tell_report
+
+    estate = read(files)
+    with progress("looking for what is wrong"):
+        found = lint(estate, today=today())
+    if as_json:
+        emit(report_of(estate, found))
+    else:
+        tell_report(estate, found)
+    if strict and any(finding.gravity is Gravity.ERROR for finding in found):
+        raise typer.Exit(1)
+
+
+@app.command(
+    rich_help_panel=PANEL,
+    epilog=examples("headrace legacy jobs jobs.jil", "headrace legacy jobs estate/ --like 'FIN_%'"),
+)
+def jobs(
+    files: EstateFiles,
+    like: Annotated[
+        str | None,
+        typer.Option(metavar="PATTERN", help="Only those with this name; % or * stands for any letters."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List jobs: type, box, machine, owner, what starts them, and what they wait for."""
+    from headrace.cli.legacy.rows import job_as_json, waits_for
+
+    estate = read_and_warn(files)
+    found = [job for job in estate.jobs.values() if like is None or _is_like(job.name, like)]
+    if as_json:
+        emit({"jobs": [job_as_json(job, estate) for job in found]})
+    elif found:
+        from headrace.autosys import start_in_words
+
+        rows = [
+            (job.name, job.type, job.box, job.machine, job.owner, start_in_words(job), waits_for(job))
+            for job in found[:LISTED]
+        ]
+        show(table(["job", "type", "box", "machine", "owner", "starts", "waits for"], rows))
+        if len(found) > LISTED:
+            typer.echo(f"The first {LISTED} of {len(found):,}; --like narrows them down, --json has all.")
+    else:
+        typer.echo("No job is like that." if like else "There are no jobs in these files.")
+
+
+@app.command(
+    rich_help_panel=PANEL,
+    epilog=examples(
+        "headrace legacy candidates jobs.jil", "headrace legacy candidates estate/ --at-least 0.8 --json"
+    ),
+)
+def candidates(
+    files: EstateFiles,
+    at_least: Annotated[
+        float, typer.Option(min=0, max=1, metavar="CONFIDENCE", help="Only those at least as certain.")
+    ] = DOUBTFUL,
+    as_json: AsJson = False,
+) -> None:
+    """List the files that jobs seem to read and write: candidates for datasets, with the evidence.
+
+    The confidence goes from 0 to 1. Nothing becomes a dataset by being listed.
+    """
+    from headrace.autosys import candidates as candidates_of
+    from headrace.cli.legacy.rows import candidate_as_json, evidence_in_words
+
+    found = candidates_of(read_and_warn(files))
+    kept = [each for each in found if each.confidence >= at_least]
+    if as_json:
+        emit({"candidates": [candidate_as_json(each) for each in kept]})
+        return
+    if kept:
+        rows = [
+            (
+                each.pattern,
+                f"{each.confidence:.2f}",
+                each.writers,
+                each.readers,
+                evidence_in_words(each.evidence),
+            )
+            for each in kept[:LISTED]
+        ]
+        show(table(["files", "#confidence", "written by", "read by", "evidence"], rows))
+        if len(kept) > LISTED:
+            typer.echo(f"The most certain {LISTED} of {len(kept):,}; --json has all.")
+    hidden = len(found) - len(kept)
+    if hidden:
+        typer.echo(f"{hidden:,} below {at_least:g} left out; --at-least 0 shows them.")
+    elif not found:
+        typer.echo("No job of these files shows which files it reads or writes.")
+
+
+@app.command(
+    rich_help_panel=PANEL,
+    epilog=examples("headrace legacy diff monday.jil tuesday.jil", "headrace legacy diff old/ new/ --json"),
+)
+def diff(
+    before: Annotated[
+        Path, typer.Argument(metavar="OLD", exists=True, help="File or directory to compare from.")
+    ],
+    after: Annotated[
+        Path, typer.Argument(metavar="NEW", exists=True, help="File or directory to compare to.")
+    ],
+    as_json: AsJson = False,
+) -> None:
+    """Compare two states of an estate: jobs, machines, calendars and other objects added, changed and removed.
+
+    What moved within the files, or is only written otherwise, has not changed.
+    """
+    from headrace.autosys import compare
+
+    found = compare(read_and_warn([before]), read_and_warn([after]))
+    if as_json:
+        emit(found)
+        return
+    typer.echo(
+        f"{len(found.added):,} added, {len(found.changed):,} changed, {len(found.removed):,} removed."
+        if found
+        else "Nothing differs."
+    )
+    changes = [
+        (name, change.attribute, _without(change.before, change.after), _without(change.after, change.before))
+        for name, changes in found.changed.items()
+        for change in changes
+    ]
+    for title, names in (("added", found.added), ("removed", found.removed)):
+        if names:
+            show(table([title], [[name] for name in names]))
+    if changes:
+        show(table(["changed", "attribute", "from", "to"], changes))
+
+
+def _is_like(name: str, pattern: str) -> bool:
+    return fnmatchcase(name, pattern.replace("%", "*").replace("[", "[[]"))
+
+
+def _without(values: Sequence[str], others: Sequence[str]) -> str | None:
+    """The values that the other side does not have; all of them when the order alone differs."""
+    own = [value for value in values if value not in others] or values
+    return "\n".join(own) or None

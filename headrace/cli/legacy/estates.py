@@ -1,0 +1,84 @@
+"""Autosys estates from the files that a command is given, with progress, and errors that name the file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from headrace.cli.common.errors import CommandError
+
+if TYPE_CHECKING:
+    from headrace.autosys import Estate
+
+EstateFiles = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="FILES",
+        exists=True,
+        show_default=False,
+        help="JIL files and calendar exports, or directories of them, in the order in which they apply.",
+    ),
+]
+
+OptionalFiles = Annotated[
+    list[Path] | None,
+    typer.Argument(
+        metavar="[FILES]...",
+        exists=True,
+        show_default=False,
+        help="JIL files and calendar exports, or directories of them. [default: what was scanned]",
+    ),
+]
+
+
+def read(paths: Sequence[Path]) -> Estate:
+    """The estate in the files, those of a directory by name. Raises CommandError for what cannot be read."""
+    from headrace.autosys import read_estate
+    from headrace.cli.common.launching import progress
+
+    files = [file for path in paths for file in files_of(path)]
+    with progress("reading") as tell:
+        try:
+            return read_estate(_told(files, tell))
+        except OSError as error:
+            raise CommandError(f"{error.filename} cannot be read: {error.strerror}") from error
+
+
+def read_and_warn(paths: Sequence[Path]) -> Estate:
+    """As `read`; that something was lost is said on stderr, for commands that do not list the findings."""
+    from headrace.autosys import Gravity
+
+    estate = read(paths)
+    lost = sum(finding.gravity is Gravity.ERROR for finding in estate.findings)
+    if lost:
+        what = "1 error" if lost == 1 else f"{lost:,} errors"
+        typer.echo(f"{what} in {_named(paths)}; `headrace legacy report` shows what was lost.", err=True)
+    return estate
+
+
+def files_of(path: Path) -> list[Path]:
+    """A file, or those below a directory in order of their paths, hidden ones left out."""
+    if not path.is_dir():
+        return [path]
+    files = sorted(
+        each
+        for each in path.rglob("*")
+        if each.is_file() and not any(part.startswith(".") for part in each.relative_to(path).parts)
+    )
+    if not files:
+        raise CommandError(f"{path} holds no files; give JIL files, or a directory of them")
+    return files
+
+
+def _told(files: Sequence[Path], tell: Callable[[str], None]) -> Iterator[Path]:
+    for number, file in enumerate(files, 1):
+        tell(f"reading {file}" + (f" ({number} of {len(files)})" if len(files) > 1 else ""))
+        yield file
+    tell("working out what waits for what")
+
+
+def _named(paths: Sequence[Path]) -> str:
+    return str(paths[0]) if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"

@@ -1,0 +1,152 @@
+"""`headrace legacy expected`: when a job starts and finishes next, from the files and, if asked, from its past runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Annotated
+from zoneinfo import ZoneInfo
+
+import typer
+
+from headrace.cli.common.arguments import AsJson, examples, time_of, zone_of
+from headrace.cli.common.errors import CommandError
+from headrace.cli.common.output import emit, facts, moment, show
+from headrace.cli.legacy.commands import PANEL
+from headrace.cli.legacy.estates import OptionalFiles, read_and_warn
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from headrace.autosys import Estate, Expected
+
+app = typer.Typer()
+
+
+@app.command(
+    rich_help_panel=PANEL,
+    epilog=examples(
+        "headrace legacy expected FIN_NIGHT_BOX jobs.jil calendars.txt --zone Europe/London",
+        "headrace legacy expected FIN_NIGHT_BOX jobs.jil --after 2026-12-24T18:00",
+        "headrace legacy expected FIN_NIGHT_BOX --runtimes --instance PRD",
+    ),
+)
+def expected(
+    job: Annotated[str, typer.Argument(metavar="JOB", help="The job's name.")],
+    files: OptionalFiles = None,
+    after: Annotated[
+        datetime | None,
+        typer.Option(
+            metavar="TIME",
+            parser=time_of,
+            help="The first start later than this (ISO 8601; UTC unless it says otherwise). [default: now]",
+        ),
+    ] = None,
+    zone: Annotated[
+        ZoneInfo | None,
+        typer.Option(
+            metavar="ZONE",
+            parser=zone_of,
+            help="The zone of the Autosys server, for jobs that name none. [default: UTC]",
+        ),
+    ] = None,
+    runtimes: Annotated[
+        bool,
+        typer.Option(
+            "--runtimes",
+            help="Take the mean run times of the last 90 days from the catalog, which tells when jobs end.",
+        ),
+    ] = False,
+    instance: Annotated[
+        str, typer.Option(metavar="NAME", help="The instance in the catalog, where it has more than one.")
+    ] = "",
+    as_json: AsJson = False,
+) -> None:
+    """Work out when a job is expected to start and to finish next, and why.
+
+    Without files, jobs and calendars are those that scans have brought into the catalog. It is taken that what the job
+    waits for succeeds, and that global variables have the values that are asked for.
+    """
+    from headrace.autosys import Clock, Forecast
+
+    estate = read_and_warn(files) if files else _stored(instance)
+    if job not in estate.jobs:
+        raise CommandError(_no_such_job(job, estate, f"in {'these files' if files else 'the catalog'}"))
+    calendars = estate.calendars
+    clock = Clock(zone or ZoneInfo("UTC"), calendars.calendars, calendars.cycles)
+    forecast = Forecast(
+        estate, after or datetime.now(UTC), clock, _mean_runtimes(instance) if runtimes else {}
+    )
+    start, finish = forecast.start(job), forecast.finish(job)
+    schedule = estate.jobs[job].schedule
+    named = schedule.timezone if schedule.starts_itself else None
+    if as_json:
+        due = start.clock
+        emit(
+            {
+                "job": job,
+                "at": start.at,
+                "not_before": start.not_before,
+                "local": due.local if due else None,
+                "zone": named or (str(clock.zone) if schedule.starts_itself else None),
+                "must_start": due.must_start if due else None,
+                "must_complete": due.must_complete if due else None,
+                "why": start.why,
+                "finish": finish.at,
+                "finish_why": finish.why,
+            }
+        )
+        return
+    zone_words = (
+        f"{clock.zone}, the server's" if zone else "UTC; the job names none, and --zone says the server's"
+    )
+    show(_expected(job, start, finish, (named or zone_words) if schedule.starts_itself else None))
+
+
+def _mean_runtimes(instance: str) -> Mapping[str, timedelta]:
+    from headrace.catalog.queries.runtimes import mean_runtimes
+    from headrace.catalog.records import Technology
+    from headrace.database.connection import connect
+
+    return mean_runtimes(connect(), Technology.AUTOSYS, instance)
+
+
+def _stored(instance: str) -> Estate:
+    from headrace.autosys.scan.stored_estate import stored_estate
+    from headrace.cli.common.launching import progress
+    from headrace.database.connection import connect
+
+    with progress("reading the catalog"):
+        return stored_estate(connect(), instance)
+
+
+def _no_such_job(job: str, estate: Estate, where: str) -> str:
+    from difflib import get_close_matches
+
+    lower = {name.lower(): name for name in estate.jobs}
+    near = [lower[name] for name in get_close_matches(job.lower(), lower, 3)]
+    meant = f"; did you mean {' or '.join(near)}?" if near else "; `headrace legacy jobs` lists them"
+    return f"there is no job {job} {where}{meant}"
+
+
+def _expected(job: str, start: Expected, finish: Expected, zone: str | None) -> Table:
+    due = start.clock
+    return facts(
+        [
+            ("job", job),
+            ("next start", _next(start)),
+            ("next finish", moment(finish.at) if finish.at else None),
+            ("by its own clock", f"{due.local:%a %Y-%m-%d %H:%M:%S %Z}" if due else None),
+            ("zone", zone),
+            ("must start by", due.must_start if due else None),
+            ("must complete by", due.must_complete if due else None),
+            ("why", "\n".join(start.why)),
+        ]
+    )
+
+
+def _next(start: Expected) -> str:
+    if start.at is not None:
+        return moment(start.at)
+    bound = f", but not before {moment(start.not_before)}" if start.not_before else ""
+    return f"cannot be told{bound}"

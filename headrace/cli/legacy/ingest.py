@@ -1,0 +1,220 @@
+"""`headrace legacy ingest`, `follow` and `quarantine`: what happened on the old side enters the catalog."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+from zoneinfo import ZoneInfo
+
+import typer
+
+from headrace.cli.common.arguments import AsJson, examples, zone_of
+from headrace.cli.common.errors import CommandError
+from headrace.cli.common.output import emit, facts, show, table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from headrace.autosys import Finding
+    from headrace.orchestration.ingestion import Loaded
+
+app = typer.Typer()
+PANEL = "What happened"
+LISTED = 50  # errors that are shown
+
+
+Zone = Annotated[
+    ZoneInfo | None,
+    typer.Option(
+        metavar="ZONE",
+        parser=zone_of,
+        help="The zone of times that name none: the Autosys server's. [default: the setting completions_zone, UTC]",
+    ),
+]
+Instance = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME", help="The scheduler (AUTOSERV) that logs and reports are of; names of logs tell it."
+    ),
+]
+
+
+@app.command(
+    rich_help_panel=PANEL,
+    epilog=examples(
+        "headrace legacy ingest completions/ feed.jsonl",
+        "headrace legacy ingest event_demon.ACE --zone Europe/London --historical",
+        "headrace legacy ingest report.txt --instance ACE --json",
+    ),
+)
+def ingest(
+    paths: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="PATHS",
+            exists=True,
+            show_default=False,
+            help="Completion files, JSON lines, event demon logs, `autorep` reports, archived runs, or directories of "
+            "them.",
+        ),
+    ],
+    zone: Zone = None,
+    instance: Instance = None,
+    historical: Annotated[
+        bool, typer.Option("--historical", help="Load as history: start nothing, alarm nobody.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Take in what other systems wrote of their runs; the files stay as they are.
+
+    What a file is shows its content. Taking one in again changes nothing. Reports of `autorep` and archived runs are
+    history always.
+    Exits with 1 when something could not be taken; everything else is.
+    """
+    from headrace.autosys import Gravity
+    from headrace.cli.common.launching import progress
+    from headrace.cli.legacy.estates import files_of
+    from headrace.database.connection import connect
+    from headrace.execution.landed.measures import measured
+    from headrace.orchestration.ingestion import load
+    from headrace.settings import settings
+
+    files = [file for path in paths for file in files_of(path)]
+    with progress("ingesting") as tell:
+        try:
+            loaded = load(
+                connect(),
+                files,
+                zone=zone or settings().completions_zone,
+                instance=instance,
+                historical=historical,
+                tell=tell,
+                measured=measured,
+            )
+        except OSError as error:
+            raise CommandError(f"{error.filename} cannot be read: {error.strerror}") from error
+    came_to = loaded.ingested
+    if as_json:
+        emit(
+            {
+                "files": loaded.files,
+                "new": came_to.new,
+                "repeated": came_to.repeated,
+                "runs": came_to.runs,
+                "versions": came_to.versions,
+                "unscanned": came_to.unscanned,
+                "assumed": came_to.assumed,
+                "drafts": came_to.drafts,
+                "computed_here": came_to.computed_here,
+                "not_measured": came_to.not_measured,
+                "errors": loaded.errors,
+            }
+        )
+    else:
+        show(
+            facts(
+                [
+                    ("files", loaded.files),
+                    ("events", f"{came_to.new:,} new, {came_to.repeated:,} known before"),
+                    ("runs", f"{came_to.runs:,} new or changed"),
+                    ("versions", came_to.versions or None),
+                    ("processes that no scan has seen", _some(came_to.unscanned)),
+                    ("taken for the estate scanned without an instance", _some(came_to.assumed)),
+                    ("datasets that nobody has declared", _some(came_to.drafts)),
+                    ("not taken, because Spark computes it here", _some(came_to.computed_here)),
+                ]
+            )
+        )
+        _complain(came_to.not_measured, "warning: ")
+        _complain(loaded.errors)
+    if any(error.gravity is Gravity.ERROR for error in loaded.errors):
+        raise typer.Exit(1)
+
+
+@app.command(
+    rich_help_panel=PANEL,
+    epilog=examples("headrace legacy follow /opt/autouser/out/event_demon.ACE --zone America/New_York"),
+)
+def follow(
+    log: Annotated[
+        Path, typer.Argument(metavar="LOG", exists=True, dir_okay=False, help="An event demon's live log.")
+    ],
+    zone: Zone = None,
+    instance: Instance = None,
+) -> None:
+    """Take in an event demon's log as it grows, until Ctrl-C.
+
+    It goes on where it stopped, and over midnight's rotation; what is being written then is not lost.
+    """
+    import signal
+    from threading import Event
+
+    from headrace.database.connection import connect
+    from headrace.orchestration.ingestion import follow as read_on
+    from headrace.settings import settings
+
+    stop = Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stop.set())
+    typer.echo(f"Following {log}; Ctrl-C stops.")
+    try:
+        read_on(
+            connect(), log, zone=zone or settings().completions_zone, instance=instance, stop=stop, tell=_tell
+        )
+    except OSError as error:
+        raise CommandError(f"{error.filename} cannot be read: {error.strerror}") from error
+
+
+@app.command(
+    rich_help_panel=PANEL,
+    epilog=examples("headrace legacy quarantine", "headrace legacy quarantine --retry LOAD_FLIGHTS.json"),
+)
+def quarantine(
+    retry: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Drop this file once more, put right or not.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the completion files that could not be taken, with the reasons."""
+    from headrace.orchestration.completions.folder import folder_at
+    from headrace.settings import settings
+
+    folder = folder_at(settings().completions_location)
+    if retry is not None:
+        try:
+            folder.retry(retry)
+        except FileNotFoundError as error:
+            raise CommandError(
+                f"{retry} is not in quarantine; `headrace legacy quarantine` lists what is"
+            ) from error
+        except FileExistsError as error:
+            raise CommandError(str(error)) from error
+        typer.echo(f"{retry} is in {folder.location} again; the sensor `completions` reads it.")
+        return
+    found = folder.quarantined()
+    if as_json:
+        emit({"quarantined": found})
+    elif found:
+        show(table(["file", "reason"], [(each.name, each.reason) for each in found]))
+        typer.echo(f"They are in {folder.location}/quarantine; put one right there, then --retry it.")
+    else:
+        typer.echo("Nothing is in quarantine.")
+
+
+def _tell(loaded: Loaded) -> None:
+    if loaded.ingested.new:
+        typer.echo(f"{loaded.ingested.new:,} new events, {loaded.ingested.runs:,} runs")
+    _complain(loaded.errors)
+
+
+def _complain(said: Sequence[Finding | str], kind: str = "") -> None:
+    for each in said[:LISTED]:
+        typer.echo(f"{kind}{each}", err=True)
+    if len(said) > LISTED:
+        typer.echo(f"{len(said) - LISTED:,} more; --json has all.", err=True)
+
+
+def _some(names: Sequence[str]) -> str | None:
+    if len(names) <= 5:
+        return ", ".join(names) or None
+    return f"{len(names):,}: {', '.join(names[:5])} ..."

@@ -1,0 +1,121 @@
+"""The report on an Autosys estate: counts, what statements changed, and findings in sections."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import typer
+
+from headrace.cli.common.output import facts, show, table
+
+if TYPE_CHECKING:
+    from headrace.autosys import Estate, Finding
+    from headrace.autosys.statement_application import Step
+
+SHOWN = 20  # lines of a section
+SECTIONS = {
+    "Named, and not there": ("estate/dangling", "estate/no-box"),
+    "Orphans": ("estate/orphan",),
+    "Cycles": ("estate/cycle",),
+    "Dead jobs": ("estate/dead", "estate/held-up", "estate/by-hand"),
+    "Jobs without an owner": ("estate/no-owner",),
+}
+OTHER = "Other findings"
+GRAVEST = ("ERROR", "WARNING", "NOTE")
+
+
+def report_of(estate: Estate, found: Sequence[Finding]) -> dict[str, object]:
+    """The report as JSON has it."""
+    from headrace.autosys import census
+
+    return {
+        "counts": census(estate),
+        "steps": [
+            {"statement": _statement(step), "name": step.statement.name, "affected": step.affected,
+             "file": step.statement.file, "line": step.statement.line}
+            for step in estate.steps
+        ],
+        "cycles": estate.cycles,
+        "findings": found,
+    }  # fmt: skip
+
+
+def tell_report(estate: Estate, found: Sequence[Finding]) -> None:
+    """Print the report; of a long section its first lines."""
+    from rich.text import Text
+
+    show(facts(_counts(estate)))
+    steps = [step for step in estate.steps if step.affected]
+    if steps:
+        rows = [
+            (_statement(step), step.statement.name, _shortened(step.affected), _place(step))
+            for step in steps[:SHOWN]
+        ]
+        typer.echo()
+        show(table(["statement", "of", "affects", "at"], rows, title=_title("Changes by statements", steps)))
+    for title, findings in _sections(found).items():
+        typer.echo()
+        show(Text(_title(title, findings), style="bold"))
+        for finding in findings[:SHOWN]:
+            typer.echo(str(finding))
+    typer.echo()
+    typer.echo(_summary(found))
+
+
+def _counts(estate: Estate) -> Iterator[tuple[str, object]]:
+    from headrace.autosys import census
+
+    counts = census(estate)
+    yield "jobs", _counted(counts.jobs)
+    yield "boxes", f"{counts.boxes:,}" + (f", {counts.nested:,} within another" if counts.nested else "")
+    yield "machines", f"{counts.machines:,} named by jobs"
+    yield "owners", f"{counts.owners:,}"
+    yield (
+        "edges",
+        f"{counts.edges:,}"
+        + (f", {counts.elsewhere:,} to jobs of other schedulers" if counts.elsewhere else ""),
+    )
+    yield "calendars", f"{counts.calendars:,}" + (f", and {counts.cycles:,} cycles" if counts.cycles else "")
+    yield "also declared", ", ".join(_number(number, kind) for kind, number in counts.others.items())
+
+
+def _counted(by_type: Mapping[str, int]) -> str:
+    types = ", ".join(f"{number:,} {name}" for name, number in by_type.items())
+    return f"{sum(by_type.values()):,}" + (f": {types}" if types else "")
+
+
+def _sections(found: Sequence[Finding]) -> dict[str, list[Finding]]:
+    """The findings by section, the gravest first in each, in order of files and lines."""
+    title_of = {rule: title for title, rules in SECTIONS.items() for rule in rules}
+    sections: dict[str, list[Finding]] = {title: [] for title in (*SECTIONS, OTHER)}
+    for finding in sorted(found, key=lambda each: (GRAVEST.index(each.gravity), each.file, each.line)):
+        sections[title_of.get(finding.rule, OTHER)].append(finding)
+    return {title: findings for title, findings in sections.items() if findings}
+
+
+def _title(title: str, rows: Sequence[object]) -> str:
+    return f"{title}: {len(rows):,}" + (
+        f", the first {SHOWN} of them (--json has all)" if len(rows) > SHOWN else ""
+    )
+
+
+def _summary(found: Sequence[Finding]) -> str:
+    counts = [(sum(finding.gravity == gravity for finding in found), gravity.lower()) for gravity in GRAVEST]
+    return ", ".join(_number(number, word) for number, word in counts) + "."
+
+
+def _number(number: int, word: str) -> str:
+    return f"{number:,} {word}" + ("" if number == 1 else "s")
+
+
+def _statement(step: Step) -> str:
+    return f"{step.statement.action}_{step.statement.kind}"
+
+
+def _place(step: Step) -> str:
+    return f"{step.statement.file}:{step.statement.line}"
+
+
+def _shortened(names: Sequence[str]) -> str:
+    return ", ".join(names[:5]) + (f" and {len(names) - 5:,} more" if len(names) > 5 else "")

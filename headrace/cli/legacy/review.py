@@ -1,0 +1,171 @@
+"""`headrace legacy review`, `confirm` and `reject`: what a person decides about candidates for datasets."""
+
+from __future__ import annotations
+
+import getpass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from headrace.cli.common.arguments import AsJson, examples
+from headrace.cli.common.errors import CommandError
+from headrace.cli.common.output import emit, show, table
+from headrace.cli.legacy.commands import DOUBTFUL, LISTED, PANEL
+from headrace.cli.legacy.scan import Instance
+
+if TYPE_CHECKING:
+    from headrace.autosys.scan.candidates import CandidateRow
+
+app = typer.Typer()
+SHOWN = 3  # pieces of evidence
+Pattern = Annotated[str, typer.Argument(metavar="PATTERN", help="The files, as `review` shows them.")]
+
+
+@app.command(
+    rich_help_panel=PANEL,
+    epilog=examples(
+        "headrace legacy review",
+        "headrace legacy review --export review.yaml",
+        "headrace legacy review --apply review.yaml",
+    ),
+)
+def review(
+    export: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write them into a file to edit.")
+    ] = None,
+    apply: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", exists=True, dir_okay=False, help="Carry out the decisions of a file."),
+    ] = None,
+    at_least: Annotated[
+        float, typer.Option(min=0, max=1, metavar="CONFIDENCE", help="Only those at least as certain.")
+    ] = DOUBTFUL,
+    every: Annotated[bool, typer.Option("--all", help="Also those that are decided.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """List the candidates for datasets that scans have found, write them into a file, or carry out its decisions."""
+    from headrace.autosys.scan.candidates import Status, candidates
+    from headrace.autosys.scan.review import by_confidence, confidence, exported
+    from headrace.database.connection import connect
+
+    if apply is not None:
+        _apply(apply, as_json)
+        return
+    rows = [
+        row
+        for row in by_confidence(candidates(connect(), None if every else Status.PENDING))
+        if confidence(row) >= at_least or row.status is not Status.PENDING
+    ]
+    if export is not None:
+        export.write_text(exported(rows), encoding="utf-8")
+        typer.echo(
+            f"{len(rows):,} candidates in {export}; edit it, then `headrace legacy review --apply {export}`."
+        )
+    elif as_json:
+        emit({"candidates": [{"confidence": confidence(row), **_as_json(row)} for row in rows]})
+    elif rows:
+        header = ["files", "#confidence", "status", "written by", "read by", "evidence"]
+        show(table(header, [(row.pattern, f"{confidence(row):.2f}", *_cells(row)) for row in rows[:LISTED]]))
+        if len(rows) > LISTED:
+            typer.echo(f"The most certain {LISTED} of {len(rows):,}; --json has all.")
+    else:
+        typer.echo("There is nothing to decide; `headrace legacy scan` finds candidates.")
+
+
+@app.command(
+    rich_help_panel=PANEL,
+    epilog=examples(
+        "headrace legacy confirm '/data/in/ledger_{YYYYMMDD}.csv' --as finance/ledger --owner team:finance"
+    ),
+)
+def confirm(
+    pattern: Pattern,
+    dataset: Annotated[str, typer.Option("--as", metavar="DATASET", help="The dataset's key, domain/name.")],
+    owner: Annotated[list[str] | None, typer.Option(metavar="OWNER", help="Who answers for it.")] = None,
+    format: Annotated[
+        str | None, typer.Option(metavar="FORMAT", help="Its format. [default: by the pattern's ending]")
+    ] = None,
+    written_by: Annotated[
+        list[str] | None,
+        typer.Option(metavar="JOB", help="A job that writes it, where the evidence does not say."),
+    ] = None,
+    read_by: Annotated[
+        list[str] | None,
+        typer.Option(metavar="JOB", help="A job that reads it, where the evidence does not say."),
+    ] = None,
+    instance: Instance = "",
+) -> None:
+    """Say that files are a dataset: it is made, if it is not there, and its jobs are linked to it."""
+    from pydantic import ValidationError
+
+    from headrace.autosys.scan.candidates import Decision, Status, decide
+    from headrace.autosys.scan.review import Entry, format_of
+    from headrace.database.connection import connect
+
+    try:
+        Entry(pattern=pattern, decision="confirm", dataset=dataset)
+    except ValidationError as error:
+        raise CommandError(f"{dataset!r} is no key of a dataset; write domain/name") from error
+    decision = Decision(
+        pattern,
+        Status.CONFIRMED,
+        instance,
+        dataset,
+        format or format_of(pattern),
+        owners=tuple(owner or ()),
+        written_by=tuple(written_by or ()),
+        read_by=tuple(read_by or ()),
+    )
+    decide(connect(), [decision], getpass.getuser())
+    typer.echo(f"{pattern} is {dataset}.")
+
+
+@app.command(rich_help_panel=PANEL, epilog=examples("headrace legacy reject /data/tmp/work.dat"))
+def reject(pattern: Pattern, instance: Instance = "") -> None:
+    """Say that files are no dataset; scans will not ask again."""
+    from headrace.autosys.scan.candidates import Decision, Status, decide
+    from headrace.database.connection import connect
+
+    decide(connect(), [Decision(pattern, Status.REJECTED, instance)], getpass.getuser())
+    typer.echo(f"{pattern} is no dataset.")
+
+
+def _apply(file: Path, as_json: bool) -> None:
+    from headrace.autosys.scan.candidates import decide
+    from headrace.autosys.scan.review import read_review
+    from headrace.database.connection import connect
+
+    decisions, findings = read_review(file.read_text(encoding="utf-8"), str(file))
+    changed = decide(connect(), decisions, getpass.getuser())
+    if as_json:
+        emit({"decided": changed, "errors": findings})
+    else:
+        for finding in findings:
+            typer.echo(str(finding), err=True)
+        typer.echo(f"{changed:,} of {len(decisions):,} decisions were new.")
+    if findings:
+        raise typer.Exit(1)
+
+
+def _cells(row: CandidateRow) -> tuple[object, ...]:
+    told = [
+        f"{each.name}, {each.attribute}: {each.excerpt}" + (f" ({each.place})" if each.place else "")
+        for each in row.evidence[:SHOWN]
+    ]
+    if len(row.evidence) > SHOWN:
+        told.append(f"and {len(row.evidence) - SHOWN:,} more")
+    status = f"{row.status.lower()} as {row.dataset}" if row.dataset else row.status.lower()
+    return status, row.processes("writes"), row.processes("reads"), "\n".join(told)
+
+
+def _as_json(row: CandidateRow) -> dict[str, object]:
+    return {
+        "instance": row.instance,
+        "pattern": row.pattern,
+        "status": row.status,
+        "dataset": row.dataset,
+        "decided_by": row.decided_by,
+        "decided_at": row.decided_at,
+        "evidence": [each._asdict() for each in row.evidence],
+    }

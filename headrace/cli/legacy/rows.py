@@ -1,0 +1,71 @@
+"""What commands show of jobs and of candidate datasets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from headrace.autosys import Candidate, Edge, Estate, Evidence, Job, start_in_words
+from headrace.autosys.jil.keywords import CONDITIONS
+
+SHOWN = 3  # pieces of evidence for a candidate
+
+
+def job_as_json(job: Job, estate: Estate) -> dict[str, object]:
+    """A job with the edges that lead to it."""
+    return {
+        "name": job.name,
+        "type": job.type,
+        "box": job.box,
+        "machine": job.machine,
+        "owner": job.owner,
+        "command": job.command,
+        "starts": start_in_words(job),
+        "conditions": {name: job.values[name] for name in CONDITIONS if job.values.get(name)},
+        "edges": [_edge(edge) for edge in estate.waits_for.get(job.name, ())],
+        "file": job.file,
+        "line": job.line,
+    }
+
+
+def _edge(edge: Edge) -> dict[str, object]:
+    return {
+        "upstream": edge.upstream,
+        "text": edge.text,
+        "attribute": edge.attribute,
+        "orders": edge.orders,
+        "file": edge.file,
+        "line": edge.line,
+    }
+
+
+def waits_for(job: Job) -> str:
+    """Its conditions as written, a line each, and the file that it watches."""
+    lines = [
+        text if name == "condition" else f"{name}: {text}"
+        for name in CONDITIONS
+        if (text := job.values.get(name))
+    ]
+    return "\n".join(
+        [*lines, *([f"file {job.values['watch_file']}"] if job.values.get("watch_file") else [])]
+    )
+
+
+def candidate_as_json(candidate: Candidate) -> dict[str, object]:
+    """A candidate with all of its evidence."""
+    return {
+        "pattern": candidate.pattern,
+        "confidence": candidate.confidence,
+        "writers": candidate.writers,
+        "readers": candidate.readers,
+        "evidence": candidate.evidence,
+    }
+
+
+def evidence_in_words(evidence: Sequence[Evidence]) -> str:
+    """The best pieces of evidence, a line each."""
+    lines = [
+        f"{each.job}, {each.attribute}: {each.text} ({each.file}:{each.line})" for each in evidence[:SHOWN]
+    ]
+    if len(evidence) > SHOWN:
+        lines.append(f"and {len(evidence) - SHOWN:,} more")
+    return "\n".join(lines)

@@ -1,0 +1,102 @@
+"""`headrace legacy triggers`: which datasets wait for jobs, and what the last end of each job comes to for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+import typer
+
+from headrace.cli.common.arguments import AsJson, examples
+from headrace.cli.common.output import emit, show, table
+
+if TYPE_CHECKING:
+    from sqlalchemy import Engine
+
+    from headrace.execution.plan import ProcessPlan, ProcessTrigger
+
+app = typer.Typer()
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A dataset that waits for a process.
+
+    heard_of: whether a scan or a completion has named the process. run, ended: its last genuine success that is no
+    history, and when that run started. partition: the partition that this is about; problem: why it is about none.
+    """
+
+    dataset: str
+    process: str
+    and_inputs: bool
+    heard_of: bool
+    run: str | None = None
+    started: datetime | None = None
+    partition: str | None = None
+    problem: str | None = None
+
+
+@app.command(rich_help_panel="Autosys estate", epilog=examples("headrace legacy triggers"))
+def triggers(as_json: AsJson = False) -> None:
+    """List the datasets that wait for jobs, and which partition the last success of each job is about."""
+    from headrace.database.connection import connect
+    from headrace.declarations.loading.code import project_code
+    from headrace.execution.plan import ProcessPlan
+
+    engine = connect()
+    found = [
+        waiting
+        for plan in project_code().loaded.plans
+        if isinstance(plan, ProcessPlan) and plan.started_by
+        for waiting in _waiting(engine, plan, plan.started_by)
+    ]
+    if as_json:
+        emit({"triggers": found})
+    elif found:
+        columns = ["dataset", "waits for", "last run", "started", "partition"]
+        show(table(columns, [_row(each) for each in found]))
+    else:
+        typer.echo("No dataset waits for a job: no `trigger` names a `process`.")
+
+
+def _waiting(engine: Engine, plan: ProcessPlan, trigger: ProcessTrigger) -> Iterator[Waiting]:
+    from headrace.events.completions import completions, known_names, newest_sequence
+    from headrace.orchestration.business_dates import NoPartition, partition_of
+    from headrace.orchestration.sensors.process_triggers import is_of
+
+    heard_of = known_names(engine, trigger.names)
+    newest = newest_sequence(engine)
+    for name in trigger.names:
+        ended = completions(engine, [name], after=0, to=newest, limit=100, newest_first=True)
+        last = next((each for each in ended if is_of(each, trigger)), None)
+        partition, problem = None, None
+        if last is not None:
+            definition = plan.partitions.definition if plan.partitions else None
+            try:
+                partition = partition_of(definition, last.partition, last.moment)
+            except NoPartition as reason:
+                problem = str(reason)
+        yield Waiting(
+            dataset=plan.record.key,
+            process=name if trigger.instance is None else f"{name}, {trigger.instance}",
+            and_inputs=trigger.with_inputs,
+            heard_of=name in heard_of,
+            run=last.run if last else None,
+            started=last.moment if last else None,
+            partition=partition,
+            problem=problem,
+        )
+
+
+def _row(waiting: Waiting) -> tuple[object, ...]:
+    waits_for = f"{waiting.process}, and its inputs" if waiting.and_inputs else waiting.process
+    never = "has not ended yet" if waiting.heard_of else "nobody has heard of it"
+    return (
+        waiting.dataset,
+        waits_for,
+        waiting.run or never,
+        waiting.started,
+        waiting.problem or waiting.partition,
+    )

@@ -1,0 +1,53 @@
+"""`headrace retention`: what dead runs left in the warehouse, shown first and deleted when asked to."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Annotated
+
+import typer
+
+from headrace.cli.common.arguments import AsJson, examples
+from headrace.cli.common.output import ago, emit, show, size, table
+
+app = typer.Typer()
+
+
+@app.command(
+    rich_help_panel="This machine",
+    epilog=examples("headrace retention", "headrace retention --delete --hours 48"),
+)
+def retention(
+    delete: Annotated[bool, typer.Option("--delete", help="Delete what is listed.")] = False,
+    hours: Annotated[float, typer.Option(min=0, help="Leave alone what was begun in the last hours.")] = 24,
+    as_json: AsJson = False,
+) -> None:
+    """List what runs wrote that died before they published; with --delete, remove it.
+
+    Versions are never touched, blocked and superseded ones included, nor is anything that a live run may still publish.
+    """
+    from headrace.cli.common.frames import store
+    from headrace.database.connection import connect
+    from headrace.orchestration.garbage import garbage
+
+    engine, warehouse = connect(), store()
+    found = garbage(engine, warehouse, timedelta(hours=hours))
+    if delete:
+        for each in found:
+            warehouse.delete(each.dataset, each.tag, each.warehouse)
+    if as_json:
+        emit({"garbage": found, "deleted": delete})
+        return
+    if found:
+        rows = [
+            (each.dataset, each.tag, size(each.byte_size), ago(each.written_at), each.location)
+            for each in found
+        ]
+        show(table(["dataset", "tag", "#size", "begun", "location"], rows))
+    total = size(sum(each.byte_size for each in found))
+    typer.echo(
+        "Nothing to remove."
+        if not found
+        else f"{'Deleted' if delete else 'No version names'} these {len(found)}, {total} in all."
+        + ("" if delete else " `headrace retention --delete` removes them.")
+    )

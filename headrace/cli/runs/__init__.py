@@ -1,0 +1,1 @@
+"""Commands about runs: `materialize`, `check`, `observe`, `status`, `why`."""

@@ -1,0 +1,236 @@
+"""Commands that start something: materialize, observe, and check the declarations."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from headrace.cli.common.arguments import AsJson, dataset_keys, examples
+from headrace.cli.common.errors import CommandError
+from headrace.cli.common.output import emit, row_words, show, table, total
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from headrace.cli.common.launching import FinishedRun
+    from headrace.execution.problems import DeclarationError
+    from headrace.orchestration.materialization import PlannedRun
+
+app = typer.Typer()
+PANEL = "Runs"
+
+
+@app.command(
+    rich_help_panel=PANEL,
+    epilog=examples(
+        "headrace materialize flights/airports flights/planes",
+        "headrace materialize flights/flights_clean --partitions 2013-01-01...2013-01-31",
+        "headrace materialize 'key:\"flights/*\"' --stale",
+        "headrace materialize '+flights/daily_delays' --stale --dry-run",
+    ),
+)
+def materialize(
+    selection: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="SELECTION...",
+            help="Dataset keys, or Dagster's selection syntax: a plus before a key takes in what it is made from, one "
+            "after it what is made from it.",
+            autocompletion=dataset_keys,
+        ),
+    ],
+    partition: Annotated[
+        str | None, typer.Option("--partition", "-p", metavar="KEY", help="This partition.")
+    ] = None,
+    partitions: Annotated[
+        str | None,
+        typer.Option(metavar="FIRST...LAST", help="The partitions from one to another, both included."),
+    ] = None,
+    stale: Annotated[
+        bool,
+        typer.Option("--stale", help="Only what is missing, or was made by other code or from older inputs."),
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the runs, and start none.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Compute datasets and publish them, in this process.
+
+    Without partitions, all that a dataset has. Datasets that share their partitions go into one run. Exits with 1 when
+    a run fails; runs that do not need its outputs go on.
+    """
+    wanted = _partitions(partition, partitions)
+    from headrace.cli.common import launching
+
+    with launching.dagster_instance() as instance:
+        with launching.progress("loading the declarations"):
+            runs = launching.plan(instance, selection, wanted, stale=stale)
+        if dry_run:
+            _show_plan(runs, stale=stale, as_json=as_json)
+            return
+        if not runs and not as_json:
+            typer.echo(_nothing(stale=stale))
+        finished = launching.execute_all(runs, instance, _ignore if as_json else _tell)
+    if as_json:
+        emit({"runs": finished})
+    failed = sum(run.ending is launching.Ending.FAILED for run in finished)
+    if failed:
+        raise CommandError(f"{failed} of {len(finished)} runs failed")
+
+
+@app.command(
+    rich_help_panel=PANEL, epilog=examples("headrace observe", "headrace observe flights/raw_flights")
+)
+def observe(
+    dataset: Annotated[
+        str | None, typer.Argument(metavar="[DATASET]", help="Only this one.", autocompletion=dataset_keys)
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Register what has landed of external datasets, and say of which nothing is there.
+
+    `headrace up` does so by itself. Exits with 1 when files could not become a version, or could not be looked at.
+    """
+    from headrace.cli.common.launching import dagster_instance, progress
+    from headrace.database.connection import connect
+    from headrace.declarations.loading.code import project_code
+    from headrace.execution.landed.files import not_looked_at
+    from headrace.execution.landed.observation import observe as look
+    from headrace.execution.plan import ExternalPlan
+    from headrace.orchestration.sensors.landing import tell
+
+    external = {
+        plan.record.key: plan for plan in project_code().loaded.plans if isinstance(plan, ExternalPlan)
+    }
+    if dataset is not None and dataset not in external:
+        raise CommandError(
+            f"{dataset} is not an external dataset; those are {', '.join(sorted(external)) or 'none'}"
+        )
+    chosen = [plan for key, plan in external.items() if dataset in (None, key)]
+    with dagster_instance() as instance, progress("looking at the files that landed"):
+        observation = look(connect(), chosen)
+        tell(instance, observation)
+    aside = not_looked_at(chosen)
+    waiting = [*observation.waiting, *([aside] if aside else [])]
+    if observation.left:
+        waiting.append(f"{observation.left:,} are left for the next look: there was no time to read them.")
+    if as_json:
+        new = [
+            {
+                "dataset": version.dataset,
+                "partition": version.partition,
+                "tag": version.tag,
+                "rows": version.row_count,
+            }
+            for version in observation.new
+        ]
+        emit(
+            {
+                "new": new,
+                "published": len(observation.published),
+                "waiting": waiting,
+                "problems": observation.problems,
+            }
+        )
+    else:
+        counts = {key: [version for version in observation.new if version.dataset == key] for key in external}
+        for key, versions in counts.items():
+            if versions:
+                typer.echo(
+                    f"{key}: {len(versions):,} new, {row_words(total(version.row_count for version in versions))}"
+                )
+        if not observation.new:
+            typer.echo("Nothing new has landed.")
+        for line in waiting:
+            typer.echo(line)
+    if observation.problems:
+        raise CommandError("\n  ".join(["some files could not become versions:", *observation.problems]))
+
+
+@app.command(rich_help_panel=PANEL, epilog=examples("headrace check"))
+def check(as_json: AsJson = False) -> None:
+    """Say what is wrong with the declarations, with file and line.
+
+    Exits with 1 when something is.
+    """
+    from headrace.declarations.loading.project import check as problems_in
+    from headrace.execution.problems import relative_to
+    from headrace.project import project_root
+
+    problems = problems_in(project_root())
+    if as_json:
+        emit({"problems": [problem_facts(problem) for problem in problems]})
+    elif not problems:
+        typer.echo("The declarations are in order.")
+    if problems:
+        with relative_to(project_root()):
+            listed = "" if as_json else "\n" + "\n".join(str(problem) for problem in problems)
+        raise CommandError(
+            f"{len(problems)} problem{'s' if len(problems) > 1 else ''} in the declarations{listed}"
+        )
+
+
+def problem_facts(problem: DeclarationError) -> dict[str, Any]:
+    """A problem as JSON; the file's path relative to the project."""
+    from headrace.project import project_root
+
+    file, root = problem.file, project_root()
+    return {
+        "file": str(file.relative_to(root) if file.is_relative_to(root) else file),
+        "line": problem.line,
+        "field": problem.field,
+        "message": problem.message,
+        "hint": problem.hint,
+    }
+
+
+def _partitions(one: str | None, several: str | None) -> tuple[str, str] | None:
+    """First and last key."""
+    if one is not None and several is not None:
+        raise typer.BadParameter("give --partition or --partitions, not both")
+    if one is not None:
+        return one, one
+    if several is None:
+        return None
+    first, dots, last = several.partition("...")
+    if not (first and dots and last):
+        raise typer.BadParameter(f"{several!r} is not FIRST...LAST, as in 2013-01-01...2013-01-31")
+    return first, last
+
+
+def _nothing(*, stale: bool) -> str:
+    return (
+        "Nothing to do: all is up to date, or waits for an input that is not published."
+        if stale
+        else "Nothing to do: no partition of these datasets is complete yet."
+    )
+
+
+def _show_plan(runs: Sequence[PlannedRun], *, stale: bool, as_json: bool) -> None:
+    from headrace.cli.common import launching
+
+    if as_json:
+        emit(
+            {
+                "runs": [
+                    {"datasets": launching.datasets(run), "partitions": launching.keys(run)} for run in runs
+                ]
+            }
+        )
+    elif runs:
+        rows = [(number, launching.described(run)) for number, run in enumerate(runs, 1)]
+        show(table(["#run", "datasets"], rows))
+    else:
+        typer.echo(_nothing(stale=stale))
+
+
+def _tell(run: FinishedRun) -> None:
+    from headrace.cli.common.launching import line
+
+    typer.echo(line(run))
+    sys.stdout.flush()
+
+
+def _ignore(_: FinishedRun) -> None:
+    """With --json everything is told at the end."""

@@ -1,0 +1,1 @@
+"""`headrace sla`: SLA status, history and forecasts."""

@@ -1,0 +1,56 @@
+"""The private names of Dagster that Headrace uses, gathered here so that an upgrade has one place to check.
+
+Dagster's version is pinned exactly for their sake. Nothing else imports from `dagster._core`.
+"""
+
+from dagster._core.definitions.assets.graph.base_asset_graph import BaseAssetGraph
+from dagster._core.definitions.data_version import DATA_VERSION_TAG, get_input_data_version_tag
+from dagster._core.definitions.freshness import FreshnessPolicy
+from dagster._core.definitions.partitions.context import partition_loading_context
+from dagster._core.definitions.partitions.utils.mapping import infer_partition_mapping
+from dagster._core.definitions.utils import is_valid_owner
+from dagster._core.instance import DynamicPartitionsStore
+from dagster._core.storage.dagster_run import FINISHED_STATUSES
+from dagster._core.storage.event_log.schema import (
+    AssetCheckExecutionsTable,
+    AssetEventTagsTable,
+    SqlEventLogStorageTable,
+)
+from dagster._core.storage.event_log.sql_event_log import SqlEventLogStorage
+from dagster._core.storage.local_compute_log_manager import LocalComputeLogManager
+from dagster._core.storage.tags import (
+    ASSET_PARTITION_RANGE_END_TAG,
+    ASSET_PARTITION_RANGE_START_TAG,
+    GRPC_INFO_TAG,
+    PARTITION_NAME_TAG,
+    ROOT_RUN_ID_TAG,
+)
+from dagster._utils.schedules import get_smallest_cron_interval, is_valid_cron_schedule
+from dagster._utils.tags import normalize_tags
+from dagster._utils.warnings import disable_dagster_warnings
+
+__all__ = [
+    "ASSET_PARTITION_RANGE_END_TAG",
+    "ASSET_PARTITION_RANGE_START_TAG",
+    "DATA_VERSION_TAG",
+    "FINISHED_STATUSES",
+    "GRPC_INFO_TAG",
+    "PARTITION_NAME_TAG",
+    "ROOT_RUN_ID_TAG",
+    "AssetCheckExecutionsTable",
+    "AssetEventTagsTable",
+    "BaseAssetGraph",
+    "DynamicPartitionsStore",
+    "FreshnessPolicy",
+    "LocalComputeLogManager",
+    "SqlEventLogStorage",
+    "SqlEventLogStorageTable",
+    "disable_dagster_warnings",
+    "get_input_data_version_tag",
+    "get_smallest_cron_interval",
+    "infer_partition_mapping",
+    "is_valid_cron_schedule",
+    "is_valid_owner",
+    "normalize_tags",
+    "partition_loading_context",
+]

@@ -1,0 +1,245 @@
+"""The way to the catalog's database: one pooled engine a process, its schema up to date, its errors readable."""
+
+import os
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import sqlalchemy as sa
+from psycopg.rows import dict_row
+from sqlalchemy import Connection, Engine
+from sqlalchemy.engine import make_url
+from sqlalchemy.pool import PoolProxiedConnection
+
+from headrace.database import embedded
+from headrace.database.migrations import HEAD
+from headrace.database.principal import acting, keep_to_caller
+from headrace.errors import CatalogError, CatalogUnavailable, Forbidden, SchemaOutdated
+from headrace.settings import settings
+
+_LOCK = threading.Lock()
+_ENGINES: dict[tuple[int, str], Engine] = {}
+_MIGRATION_LOCK = 0x6865616472616365  # "headrace"
+_OLDEST_SERVER = 150000  # NULLS NOT DISTINCT
+_IDLE_SECONDS = 1.0
+_KEEPALIVE = {"keepalives_idle": "30", "keepalives_interval": "10", "keepalives_count": "3"}
+
+
+def connect() -> Engine:
+    """The engine of the catalog that the settings name, cached for this process, its schema up to date.
+
+    Raises CatalogUnavailable saying what to do, SchemaOutdated when the database is newer than this code.
+    """
+    configured = settings().database_url
+    with _LOCK:
+        key = (os.getpid(), configured or str(settings().home))
+        if key not in _ENGINES:
+            engine = engine_for(configured or embedded.start(settings().home))
+            if revision(engine) != HEAD:
+                migrate(engine)
+            _ENGINES[key] = engine
+        return _ENGINES[key]
+
+
+def disconnect() -> None:
+    """Close the cached engine; the next `connect` makes a new one (after the server was stopped, a setting changed)."""
+    with _LOCK:
+        for engine in _ENGINES.values():
+            engine.dispose()
+        _ENGINES.clear()
+
+
+def dagster_url() -> str:
+    """The URL of Dagster's own storage: the configured server's database, or `dagster` on the embedded server."""
+    configured = settings().database_url
+    return configured or embedded.dagster_url(settings().home)
+
+
+def engine_for(url: str, *, pool_size: int = 16) -> Engine:
+    """A new engine on any PostgreSQL URL; nothing is connected yet. Raises CatalogUnavailable for another URL."""
+    try:
+        parsed = make_url(url)
+    except (sa.exc.ArgumentError, ValueError) as error:  # ValueError: a port that is no number
+        raise CatalogUnavailable(
+            "HEADRACE_DATABASE_URL is not a URL: write postgresql://user:password@host:5432/database"
+        ) from error
+    if parsed.drivername.split("+")[0] not in {"postgresql", "postgres"}:
+        raise CatalogUnavailable(
+            f"HEADRACE_DATABASE_URL is of the kind {parsed.drivername!r}: the catalog needs postgresql://"
+        )
+    parsed = parsed.set(drivername="postgresql+psycopg")
+    missing = {
+        name: value
+        for name, value in {"connect_timeout": "10", **_KEEPALIVE}.items()
+        if name not in parsed.query
+    }
+    # A new connection has to plan its statements anew: none is closed after its use, and the last used is taken first.
+    engine = sa.create_engine(
+        parsed.update_query_dict(missing), pool_size=pool_size, max_overflow=0, pool_use_lifo=True
+    )
+    sa.event.listen(engine, "connect", _prepare_session)
+    sa.event.listen(engine, "begin", _keep_to_caller)
+    sa.event.listen(engine, "checkin", _note_use)
+    sa.event.listen(engine, "checkout", _test_idle)
+    return engine
+
+
+def revision(engine: Engine) -> str | None:
+    """The database's Alembic revision, by one cheap query; None where the catalog is not installed."""
+    with reading(engine) as connection:
+        if connection.scalar(sa.text("SELECT to_regclass('catalog.alembic_version')")) is None:
+            return None
+        found = connection.scalar(sa.text("SELECT version_num FROM catalog.alembic_version"))
+        return None if found is None else str(found)
+
+
+def migrate(engine: Engine) -> None:
+    """Bring the schema to this code's revision; several processes may do so at once, one does the work.
+
+    Raises SchemaOutdated when the database is at a revision that this code does not know.
+    """
+    from alembic.command import upgrade
+    from alembic.config import Config
+    from alembic.util import CommandError
+
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).with_name("migrations")).replace("%", "%%"))
+    with reading(engine) as connection:
+        server = connection.connection.dbapi_connection.info.server_version  # type: ignore[union-attr]
+        if server < _OLDEST_SERVER:
+            raise CatalogUnavailable(
+                f"{_place(engine)} is PostgreSQL {server // 10000}: the catalog needs 15 or newer"
+            )
+        connection.execute(sa.text("SELECT pg_advisory_xact_lock(:key)"), {"key": _MIGRATION_LOCK})
+        connection.execute(sa.text("CREATE SCHEMA IF NOT EXISTS catalog"))
+        config.attributes["connection"] = connection
+        try:
+            upgrade(config, "head")
+        except CommandError as error:
+            raise SchemaOutdated(
+                f"the catalog at {_place(engine)} is at revision {revision(engine)}, which this version of Headrace "
+                f"does not know (it knows up to {HEAD}). Update Headrace, or point HEADRACE_DATABASE_URL elsewhere."
+            ) from error
+        connection.execute(sa.text("SELECT catalog.protect()"))  # also what the last revisions made
+        connection.commit()
+
+
+@contextmanager
+def reading(engine: Engine) -> Iterator[Connection]:
+    """A SQLAlchemy connection, rolled back at the end unless committed; a lost database raises CatalogUnavailable."""
+    with translated(engine), engine.connect() as connection:
+        yield connection
+
+
+@contextmanager
+def transaction(engine: Engine) -> Iterator[psycopg.Cursor[dict[str, Any]]]:
+    """A psycopg cursor (rows are dicts) in one transaction, committed at the end, rolled back on an exception.
+
+    Raises CatalogUnavailable when the database is lost.
+    """
+    with translated(engine):
+        pooled = engine.raw_connection()
+        connection = pooled.driver_connection
+        assert isinstance(connection, psycopg.Connection)  # noqa: S101 - engine_for chose the driver
+        try:
+            keep_to_caller(connection)
+            with connection.cursor(row_factory=dict_row) as cursor:
+                yield cursor
+            connection.commit()
+        except psycopg.OperationalError:
+            if connection.closed:
+                engine.dispose()  # the pool's others are dead as well
+            raise
+        finally:
+            pooled.close()  # back to the pool, which rolls back what was not committed
+
+
+@contextmanager
+def translated(engine: Engine) -> Iterator[None]:
+    """What the database driver says of a lost or full database, said as CatalogUnavailable.
+
+    What row-level security refuses a caller is Forbidden.
+    """
+    try:
+        yield
+    except (psycopg.errors.InsufficientPrivilege, sa.exc.ProgrammingError) as error:
+        caller = acting()
+        if caller is None or not isinstance(
+            getattr(error, "orig", error), psycopg.errors.InsufficientPrivilege
+        ):
+            raise
+        raise Forbidden(
+            f"{caller.subject} may not read or change that in organisation {caller.organisation}"
+        ) from error
+    except psycopg.OperationalError as error:
+        raise _readable(engine, error) from error
+    except sa.exc.OperationalError as error:
+        raise _readable(engine, error.orig) from error
+
+
+def _keep_to_caller(connection: Connection) -> None:
+    driver = connection.connection.dbapi_connection
+    assert isinstance(driver, psycopg.Connection)  # noqa: S101 - engine_for chose the driver
+    keep_to_caller(driver)
+
+
+def _note_use(_: object, record: PoolProxiedConnection) -> None:
+    record.info["used"] = time.monotonic()
+
+
+def _test_idle(connection: psycopg.Connection, record: PoolProxiedConnection, _: object) -> None:
+    """Makes the pool drop a connection that died while it lay idle (a server restart); a busy one is not tested."""
+    if time.monotonic() - record.info.get("used", time.monotonic()) < _IDLE_SECONDS:
+        return
+    try:
+        connection.execute("SELECT 1")
+        connection.rollback()
+    except psycopg.OperationalError as error:
+        raise sa.exc.DisconnectionError from error
+
+
+def _prepare_session(connection: psycopg.Connection, _: object) -> None:
+    # jit: the planner's estimates for recursive and jsonb queries invite a compilation that costs more than they do.
+    connection.execute("SET timezone = 'UTC'; SET jit = off")
+    connection.commit()
+
+
+def _readable(engine: Engine, error: BaseException | None) -> CatalogError:
+    """The error for a person; neither the message nor the place shows a password."""
+    state = getattr(error, "sqlstate", None)
+    place = _place(engine)
+    # libpq's lines that begin with a tab are guesses ("Is the server running?") about the line before.
+    text = [line for line in str(error).strip().splitlines() if not line.startswith("\t")]
+    said = text[-1].removeprefix("- ").rstrip(".") if text else "no connection"
+    password = engine.url.password
+    if password:
+        said = said.replace(str(password), "***")
+    if (
+        state in {"28P01", "28000"}
+        or "authentication failed" in said
+        or "no password supplied" in said
+        or ("role" in said and "does not exist" in said)
+    ):
+        return CatalogUnavailable(f"{place} refused the user or the password. Correct HEADRACE_DATABASE_URL.")
+    if state == "3D000" or ('database "' in said and "does not exist" in said):
+        return CatalogUnavailable(
+            f"{place} does not exist on that server. Create it: createdb {engine.url.database}"
+        )
+    if state in {"53100", "53200"}:
+        return CatalogUnavailable(f"{place} has no room left: {said}. Free some, then run again.")
+    if state in {"57014", "55P03", "40001", "40P01"}:
+        return CatalogUnavailable(f"{place} gave up on a statement: {said}. Run again.")
+    return CatalogUnavailable(
+        f"{place} cannot be reached: {said}. Check that the server runs and HEADRACE_DATABASE_URL is right"
+        " (without it, Headrace starts its own server)."
+    )
+
+
+def _place(engine: Engine) -> str:
+    url = engine.url
+    host = url.host or url.query.get("host", "localhost")
+    return f"the catalog database {url.database!r} at {host}{f':{url.port}' if url.port else ''}"

@@ -1,0 +1,49 @@
+"""The ids that are computed, not drawn: the organisation, a run, the lock of an attempt."""
+
+import hashlib
+from functools import cache
+from uuid import UUID, uuid5
+
+from headrace.database.principal import acting
+from headrace.settings import settings
+
+_NAMESPACE = UUID("5d0c8a54-6f2e-5b0f-9a53-8f0c1d7a4e21")
+
+
+def organisation_id() -> UUID:
+    """The id of the caller's organisation, and without a caller of the one that the settings name."""
+    caller = acting()
+    return caller.organisation_id if caller else organisation_named(settings().organisation)
+
+
+def organisation() -> str:
+    """The name of that organisation."""
+    caller = acting()
+    return caller.organisation if caller else settings().organisation
+
+
+@cache
+def organisation_named(name: str) -> UUID:
+    """The id of the organisation of this name, whether there is one or not."""
+    return uuid5(_NAMESPACE, f"organisation/{name}")
+
+
+def run_id(root_dagster_run_id: str, process_key: str) -> UUID:
+    """The run of `process_key` in a Dagster run; step retries and re-executions of the root run share it."""
+    return uuid5(_NAMESPACE, f"run/{root_dagster_run_id}/{process_key}")
+
+
+def external_run_id(technology: str, instance: str, process: str, run: str) -> UUID:
+    """The run that another system knows as `run` of its process; its attempts share it, whoever reports them."""
+    return uuid5(organisation_id(), f"run/{technology}/{instance}/{process}/{run}")
+
+
+def external_version_id(dataset: str, partition: str, tag: str) -> UUID:
+    """The version of a dataset that another system wrote; reported twice, it is one."""
+    return uuid5(organisation_id(), f"version/{dataset}/{partition}/{tag}")
+
+
+def lock_key(run: UUID, attempt: int) -> int:
+    """The PostgreSQL advisory lock (a signed 64-bit number) that the attempt holds while it lives."""
+    digest = hashlib.sha256(f"attempt/{run}/{attempt}".encode()).digest()
+    return int.from_bytes(digest[:8], "big", signed=True)

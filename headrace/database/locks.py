@@ -1,0 +1,24 @@
+"""Work that one process at a time does: whoever holds the lock, for as long as it lives."""
+
+import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sqlalchemy import Engine, text
+
+from headrace.database.connection import translated
+from headrace.database.ids import organisation_id
+
+
+@contextmanager
+def alone(engine: Engine, work: str) -> Iterator[bool]:
+    """Whether nobody else does this work now; False does not wait. It is given up when the block is left, or dies."""
+    digest = hashlib.sha256(f"{organisation_id()}/{work}".encode()).digest()
+    key = {"key": int.from_bytes(digest[:8], "big", signed=True)}
+    with translated(engine), engine.connect().execution_options(isolation_level="AUTOCOMMIT") as session:
+        got = bool(session.scalar(text("SELECT pg_try_advisory_lock(:key)"), key))
+        try:
+            yield got
+        finally:
+            if got and not session.invalidated:
+                session.execute(text("SELECT pg_advisory_unlock(:key)"), key)

@@ -1,0 +1,16 @@
+"""OpenLineage events as received, their facets, and the names that a dataset has elsewhere."""
+
+from pathlib import Path
+
+from headrace.database.migrations import run_script
+
+revision = "0004"
+down_revision = "0003"
+
+
+def upgrade() -> None:
+    run_script(Path(__file__).with_suffix(".sql"))
+
+
+def downgrade() -> None:
+    raise NotImplementedError("restore the database from a backup made before the upgrade instead")

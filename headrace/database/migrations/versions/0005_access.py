@@ -1,0 +1,16 @@
+"""Who may see and change what: organisations, grants, tokens, the audit trail, and row-level security."""
+
+from pathlib import Path
+
+from headrace.database.migrations import run_script
+
+revision = "0005"
+down_revision = "0004"
+
+
+def upgrade() -> None:
+    run_script(Path(__file__).with_suffix(".sql"))
+
+
+def downgrade() -> None:
+    raise NotImplementedError("restore the database from a backup made before the upgrade instead")

@@ -1,0 +1,16 @@
+"""The OL_* relational model as views over the core."""
+
+from pathlib import Path
+
+from headrace.database.migrations import run_script
+
+revision = "0007"
+down_revision = "0006"
+
+
+def upgrade() -> None:
+    run_script(Path(__file__).with_suffix(".sql"))
+
+
+def downgrade() -> None:
+    raise NotImplementedError("restore the database from a backup made before the upgrade instead")

@@ -1,0 +1,16 @@
+"""Search over datasets by name, description, owner and tags, tolerant of typing errors."""
+
+from pathlib import Path
+
+from headrace.database.migrations import run_script
+
+revision = "0008"
+down_revision = "0007"
+
+
+def upgrade() -> None:
+    run_script(Path(__file__).with_suffix(".sql"))
+
+
+def downgrade() -> None:
+    raise NotImplementedError("restore the database from a backup made before the upgrade instead")

@@ -1,0 +1,16 @@
+"""Every completion elsewhere waits to be told, and not the newest of each process and dataset alone."""
+
+from pathlib import Path
+
+from headrace.database.migrations import run_script
+
+revision = "0009"
+down_revision = "0008"
+
+
+def upgrade() -> None:
+    run_script(Path(__file__).with_suffix(".sql"))
+
+
+def downgrade() -> None:
+    raise NotImplementedError("restore the database from a backup made before the upgrade instead")

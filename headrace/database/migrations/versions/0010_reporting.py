@@ -1,0 +1,16 @@
+"""What makes reports cheaper to take."""
+
+from pathlib import Path
+
+from headrace.database.migrations import run_script
+
+revision = "0010"
+down_revision = "0009"
+
+
+def upgrade() -> None:
+    run_script(Path(__file__).with_suffix(".sql"))
+
+
+def downgrade() -> None:
+    raise NotImplementedError("restore the database from a backup made before the upgrade instead")

@@ -1,0 +1,16 @@
+"""The column lineage of each version, and what is not known of it."""
+
+from pathlib import Path
+
+from headrace.database.migrations import run_script
+
+revision = "0011"
+down_revision = "0010"
+
+
+def upgrade() -> None:
+    run_script(Path(__file__).with_suffix(".sql"))
+
+
+def downgrade() -> None:
+    raise NotImplementedError("restore the database from a backup made before the upgrade instead")

@@ -1,0 +1,16 @@
+"""SLAs as they stand, their history, calendars, outages and incidents."""
+
+from pathlib import Path
+
+from headrace.database.migrations import run_script
+
+revision = "0012"
+down_revision = "0011"
+
+
+def upgrade() -> None:
+    run_script(Path(__file__).with_suffix(".sql"))
+
+
+def downgrade() -> None:
+    raise NotImplementedError("restore the database from a backup made before the upgrade instead")

@@ -1,0 +1,16 @@
+"""Alerts: rules, what is to be sent, what was acknowledged."""
+
+from pathlib import Path
+
+from headrace.database.migrations import run_script
+
+revision = "0013"
+down_revision = "0012"
+
+
+def upgrade() -> None:
+    run_script(Path(__file__).with_suffix(".sql"))
+
+
+def downgrade() -> None:
+    raise NotImplementedError("restore the database from a backup made before the upgrade instead")

@@ -1,0 +1,16 @@
+"""Statements whose cost does not depend on what the planner knew when their plan was made."""
+
+from pathlib import Path
+
+from headrace.database.migrations import run_script
+
+revision = "0016"
+down_revision = "0015"
+
+
+def upgrade() -> None:
+    run_script(Path(__file__).with_suffix(".sql"))
+
+
+def downgrade() -> None:
+    raise NotImplementedError("restore the database from a backup made before the upgrade instead")

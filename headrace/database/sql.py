@@ -1,0 +1,52 @@
+"""SQL statements kept in files, one statement a file, with named parameters: %(name)s."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import resources
+from typing import Any
+
+from psycopg import Connection, Cursor, RawCursor
+from psycopg.rows import dict_row
+
+_PARAMETER = re.compile(r"%\((\w+)\)s")
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A statement as the server takes it ($1, $2, ...) and the names of its parameters in that order.
+
+    psycopg would parse a long text at every execution, which costs as much as executing it.
+    """
+
+    text: bytes
+    names: tuple[str, ...]
+
+    def execute(
+        self, on: Cursor[Any] | Connection[Any], parameters: Mapping[str, Any]
+    ) -> RawCursor[dict[str, Any]]:
+        """Run it in the transaction of this connection or cursor. Raises KeyError for a parameter that is not given."""
+        connection = on.connection if isinstance(on, Cursor) else on
+        cursor = RawCursor(connection, row_factory=dict_row)
+        return cursor.execute(self.text, [parameters[name] for name in self.names])
+
+
+class Statements:
+    """The statements of one package, read from its `.sql` files when they are first used."""
+
+    def __init__(self, package: str) -> None:
+        self._folder = resources.files(package)
+        self._known: dict[str, Statement] = {}
+
+    def __call__(self, name: str) -> Statement:
+        """The statement in `<name>.sql`. Raises FileNotFoundError when there is none."""
+        known = self._known.get(name)
+        if known is None:
+            known = self._known[name] = _numbered(self._folder.joinpath(f"{name}.sql").read_text("utf-8"))
+        return known
+
+
+def _numbered(text: str) -> Statement:
+    names = tuple(dict.fromkeys(_PARAMETER.findall(text)))
+    numbered = _PARAMETER.sub(lambda found: f"${names.index(found[1]) + 1}", text)
+    return Statement(numbered.encode(), names)

@@ -1,0 +1,194 @@
+"""What a person writes in alerts.yaml: destinations, owners, routes with their steps, quiet hours."""
+
+from __future__ import annotations
+
+import re
+from datetime import time, timedelta
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+
+from headrace.declarations.cron import Timezone
+from headrace.declarations.declaration import Part
+from headrace.declarations.durations import Duration
+from headrace.slas.events import Urgency
+
+_CLOCK = re.compile(r"([01]\d|2[0-3]):([0-5]\d)")
+_PLACEHOLDER = re.compile(r"\$\{(\w+)\}|\{owner\}|[{}]")
+Day = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
+DAYS: tuple[Day, ...] = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+
+
+def _clock(text: object) -> object:
+    # YAML reads 22:00 as a number of base 60.
+    found = _CLOCK.fullmatch(text) if isinstance(text, str) else None
+    if found is None:
+        raise ValueError(f'{text!r} is no time of day; write it in quotes, as in "22:00"')
+    return time(int(found[1]), int(found[2]))
+
+
+def _url(text: str) -> str:
+    if any(found[0] in "{}" for found in _PLACEHOLDER.finditer(text)):
+        raise ValueError(
+            "a brace stands for nothing; there are ${NAME}, an environment variable, and {owner}"
+        )
+    if "://" not in text and not re.fullmatch(r"\$\{\w+\}", text):
+        raise ValueError("this is no apprise URL; write it as in slack://${SLACK_TOKEN}/#data")
+    return text
+
+
+def _web(text: str) -> str:
+    if not re.match(r"https?://\S", text):
+        raise ValueError("this is no address; write it as in https://dagster.example.com")
+    return text
+
+
+def _heartbeat(text: str) -> str:
+    # What is wrong may be a secret with a letter too few: it is not repeated.
+    if not re.match(r"https?://\S|\$\{\w+\}$", text):
+        raise ValueError(
+            "this is no address; write it as in https://watch.example.com/${HEARTBEAT} or ${HEARTBEAT_URL}"
+        )
+    return text
+
+
+def _list(value: object) -> object:
+    return [value] if isinstance(value, str) else value
+
+
+def _from_url(value: object) -> object:
+    return {"url": value} if isinstance(value, str) else value
+
+
+Clock = Annotated[time, BeforeValidator(_clock, json_schema_input_type=str)]
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+$")]
+Names = Annotated[
+    list[Name], BeforeValidator(_list, json_schema_input_type=str | list[str]), Field(min_length=1)
+]
+Web = Annotated[str, AfterValidator(_web)]
+
+
+def _severity(text: object) -> object:
+    return text.upper() if isinstance(text, str) else text
+
+
+Gravity = Annotated[Urgency, BeforeValidator(_severity, json_schema_input_type=str)]
+
+
+class LimitDeclaration(Part):
+    """At most so many messages within a length of time; what is more is told in one."""
+
+    at_most: Annotated[int, Field(ge=1, description="How many messages.")]
+    within: Annotated[Duration, Field(description="Within which time.")]
+
+
+class DestinationDeclaration(Part):
+    """Where messages go. A plain string is short for `{url: ...}`."""
+
+    url: Annotated[
+        str,
+        AfterValidator(_url),
+        Field(
+            description="An apprise URL, in which ${NAME} is an environment variable, and {owner} the owner's e-mail."
+        ),
+    ]
+    limit: Annotated[
+        LimitDeclaration | None, Field(description="How many messages it gets. Default: the file's.")
+    ] = None
+
+
+class HoursDeclaration(Part):
+    """Hours of the week by the clock."""
+
+    start: Annotated[Clock, Field(alias="from", description="When they begin.")]
+    end: Annotated[
+        Clock, Field(alias="to", description="When they end; on the next day where that is earlier.")
+    ]
+    days: Annotated[list[Day], Field(min_length=1, description="The days on which they begin.")] = list(DAYS)
+    timezone: Annotated[Timezone | None, Field(description="Of which zone. Default: the file's.")] = None
+
+
+class QuietDeclaration(HoursDeclaration):
+    """Hours in which only what is grave is told; the rest waits for their end."""
+
+    except_from: Annotated[Gravity, Field(description="The least severity that is told all the same.")]
+
+    @model_validator(mode="after")
+    def _end(self) -> QuietDeclaration:
+        if self.start == self.end and set(self.days) == set(DAYS):
+            raise ValueError("these hours never end: give `to` another time, or name the `days`")
+        return self
+
+
+class StepDeclaration(Part):
+    """Whom to tell."""
+
+    to: Annotated[Names, Field(description="Destinations; `owners` is whoever owns what the alert is about.")]
+    after: Annotated[
+        Duration | None,
+        Field(description="When nobody has acknowledged for so long; the first step is at once."),
+    ] = None
+
+
+class RouteDeclaration(Part):
+    """Which alerts it is for, and whom they are told to. Of the routes, the first that fits is taken."""
+
+    name: Annotated[str, Field(min_length=1, description="What to call it.")]
+    domains: Annotated[list[str], Field(description="Only these domains.")] = []
+    owners: Annotated[list[str], Field(description="Only what one of these owns.")] = []
+    severity: Annotated[Gravity, Field(description="This one or a higher one.")] = Urgency.INFO
+    hours: Annotated[HoursDeclaration | None, Field(description="Only in these hours.")] = None
+    steps: Annotated[list[StepDeclaration], Field(min_length=1, description="Whom to tell, in order.")]
+
+    @model_validator(mode="after")
+    def _steps_in_order(self) -> RouteDeclaration:
+        first, *later = self.steps
+        if first.after is not None:
+            raise ValueError("the first step is taken at once: leave its `after` out")
+        if any(step.after is None for step in later):
+            raise ValueError("every step but the first needs `after`")
+        lengths = [step.after or timedelta() for step in self.steps]
+        if lengths != sorted(lengths):
+            raise ValueError("a step comes `after` less time than the one before it")
+        return self
+
+
+class LinksDeclaration(Part):
+    """Where alerts link to."""
+
+    dagster: Annotated[Web | None, Field(description="Address of Dagster's UI.")] = None
+    catalog: Annotated[
+        Web | None, Field(description="Address of the catalog's API. Default: the settings'.")
+    ] = None
+
+
+class AlertsDeclaration(Part):
+    """Who is told of what, and when."""
+
+    timezone: Annotated[Timezone, Field(description="Zone of hours that name none.")] = "UTC"
+    destinations: Annotated[
+        dict[
+            Name,
+            Annotated[
+                DestinationDeclaration,
+                BeforeValidator(_from_url, json_schema_input_type=str | DestinationDeclaration),
+            ],
+        ],
+        Field(description="Where messages may go, by name."),
+    ] = {}
+    limit: Annotated[LimitDeclaration, Field(description="How many messages a destination gets.")] = (
+        LimitDeclaration(at_most=30, within=timedelta(hours=1))
+    )
+    owners: Annotated[
+        dict[str, Names],
+        Field(description="The destinations of each owner; `*` is for those without a line of their own."),
+    ] = {}
+    routes: Annotated[list[RouteDeclaration], Field(description="Who is told of which alerts.")] = []
+    quiet_hours: Annotated[list[QuietDeclaration], Field(description="When little is told.")] = []
+    links: Annotated[LinksDeclaration, Field(description="Where alerts link to.")] = LinksDeclaration()
+    heartbeat: Annotated[
+        Annotated[str, AfterValidator(_heartbeat)] | None,
+        Field(
+            description="An address outside, asked each minute as long as all is well, that alarms when it is not.",
+        ),
+    ] = None

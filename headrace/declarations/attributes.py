@@ -1,0 +1,192 @@
+"""The attributes that datasets, external datasets and processes share, in the groups that they come in."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import dagster as dg
+from pydantic import ConfigDict, Field
+
+from headrace.declarations.checks import DatasetCheck
+from headrace.declarations.declaration import (
+    InputItem,
+    Key,
+    Name,
+    OptionText,
+    Output,
+    Owner,
+    Partitions,
+    Retry,
+    Schema,
+    Sla,
+    Step,
+    Tags,
+    TagText,
+)
+from headrace.declarations.notify import Notify
+from headrace.declarations.stated_lineage import StatedItem
+from headrace.declarations.trigger import TriggerItem
+
+
+class Described(dg.Model):
+    """What people want to know."""
+
+    model_config = ConfigDict(extra="forbid", populate_by_name=True)
+
+    description: Annotated[str | None, Field(description="What it is, for whom.")] = None
+    owner: Annotated[Owner | None, Field(description="E-mail address, or team:<name>.")] = None
+    owners: Annotated[list[Owner], Field(description="Several owners, or further ones.")] = Field(
+        default_factory=list
+    )
+    tags: Annotated[Tags, Field(description="Labels to filter by.")] = Field(default_factory=dict)
+    classification: Annotated[
+        TagText | None,
+        Field(description="How confidential it is, in your words; kept as the tag `classification`."),
+    ] = None
+    metadata: Annotated[
+        dict[str, Any], Field(description="Anything else worth keeping, as key and value.")
+    ] = Field(default_factory=dict)
+
+    @property
+    def all_owners(self) -> tuple[str, ...]:
+        """The owners, each once, in order."""
+        return tuple(dict.fromkeys([*([self.owner] if self.owner else []), *self.owners]))
+
+    @property
+    def all_tags(self) -> dict[str, str]:
+        """The tags, the classification among them."""
+        return {**self.tags, **({"classification": self.classification} if self.classification else {})}
+
+
+class Keyed(Described):
+    """One dataset: its key, its columns, when it must be there."""
+
+    key: Annotated[
+        Key, Field(description="`domain/name`: the dataset's name everywhere, and Dagster's asset key.")
+    ]
+    table_schema: Annotated[
+        Schema | None,
+        Field(alias="schema", description="The columns. Default: whatever the transform returns."),
+    ] = None
+    sla: Annotated[
+        Sla | None,
+        Field(
+            description="What is promised of it; deadlines and ages are Dagster's freshness policy as well."
+        ),
+    ] = None
+
+    @property
+    def domain(self) -> str:
+        """The first half of the key."""
+        return self.key.split("/")[0]
+
+    @property
+    def name(self) -> str:
+        """The second half of the key."""
+        return self.key.split("/")[1]
+
+
+class Product(Keyed):
+    """One dataset that a process writes."""
+
+    output: Annotated[Output, Field(description="How its files are written.")] = Output()
+    checks: Annotated[list[DatasetCheck], Field(description="Checks on rows and on the dataset.")] = Field(
+        default_factory=list
+    )
+    allow_breaking_schema_change: Annotated[
+        bool,
+        Field(
+            description="Publish even if columns are gone or have another type than the published version."
+        ),
+    ] = False
+    lineage: Annotated[
+        dict[str, StatedItem],
+        Field(
+            description="Where columns come from, by column: `{score: [customers.birth_date]}`. For code that Spark's "
+            "plan does not see into; it counts as declared."
+        ),
+    ] = Field(default_factory=dict)
+    notify: Annotated[
+        list[Notify],
+        Field(description="Whom to tell when a version is published: flag files, Autosys events."),
+    ] = Field(default_factory=list)
+
+
+class Running(dg.Model):
+    """What a process reads, how it is divided, and when it runs."""
+
+    model_config = ConfigDict(extra="forbid", populate_by_name=True)
+
+    inputs: Annotated[
+        list[InputItem] | None,
+        Field(description="What it reads. Default: what the SQL, or the function's parameters, name."),
+    ] = None
+    python: Annotated[
+        str | None, Field(description="`file.py:function` beside; its parameters name what it reads.")
+    ] = None
+    steps: Annotated[list[Step], Field(description="Sub-steps, in order, whose frames are not stored.")] = (
+        Field(default_factory=list)
+    )
+    partitions: Annotated[Partitions | None, Field(description="How it is divided. Default: it is not.")] = (
+        None
+    )
+    spark: Annotated[dict[str, OptionText], Field(description="Spark settings while it runs.")] = Field(
+        default_factory=dict
+    )
+    retry: Annotated[Retry | None, Field(description="Retries of a failed run. Default: none.")] = None
+    trigger: Annotated[TriggerItem | None, Field(description="What starts it. Default: a person.")] = None
+
+
+class Computed(Running):
+    """How one dataset is computed."""
+
+    sql: Annotated[str | None, Field(description="A SELECT, or the name of a .sql file beside.")] = None
+
+
+class ProcessOutput(Product):
+    """One of the datasets that a process writes."""
+
+    sql: Annotated[
+        str | None, Field(description="A SELECT over steps and inputs, or the name of a .sql file beside.")
+    ] = None
+    step: Annotated[Name | None, Field(description="The step whose frame it is.")] = None
+
+
+class External(Keyed):
+    """A dataset that something else writes."""
+
+    format: Annotated[
+        str,
+        Field(
+            description="parquet, csv, json (an object a line) or orc; or whatever else it is (`db2`), whose versions "
+            "another program registers."
+        ),
+    ] = "parquet"
+    location: Annotated[
+        str | None,
+        Field(
+            description="A file, or a directory of data files: a URI of any filesystem that Spark reads, or a path, "
+            "below the state folder unless it begins with a slash. `{partition}` stands for the partition's key. "
+            "Default: another program registers the versions."
+        ),
+    ] = None
+    marker: Annotated[
+        str | None,
+        Field(
+            pattern=r"^[^/]+$",
+            description="File that the writer puts into a directory when all others are there (`_SUCCESS`); without "
+            "it, the directory is not a version yet.",
+        ),
+    ] = None
+    options: Annotated[dict[str, OptionText], Field(description="Options of Spark's reader.")] = Field(
+        default_factory=dict
+    )
+    produced_by: Annotated[
+        list[str],
+        Field(
+            description="The jobs that write it (`LOAD_FLIGHTS`), or other processes by key (`DB2_SP/SALES.LOAD`)."
+        ),
+    ] = Field(default_factory=list)
+    partitions: Annotated[Partitions | None, Field(description="How it is divided. Default: it is not.")] = (
+        None
+    )

@@ -1,0 +1,145 @@
+"""Freshness, triggers and retries as Dagster knows them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from functools import cache, reduce
+from operator import and_
+from typing import Any
+
+import dagster as dg
+
+from headrace.catalog.records import TriggerMode
+from headrace.dagster_internals import FreshnessPolicy, get_smallest_cron_interval
+from headrace.declarations.declaration import PartitionOf, Retry, RunLimits, Sla
+from headrace.declarations.trigger import Trigger
+from headrace.execution.plan import ProcessTrigger
+
+Condition = dg.AutomationCondition[Any]
+
+
+class SlaProblem(ValueError):
+    """An SLA that cannot be; `field` is the one that is wrong."""
+
+    def __init__(self, field: str, message: str) -> None:
+        self.field = field
+        super().__init__(message)
+
+
+def freshness_policy(sla: Sla) -> FreshnessPolicy | None:
+    """Dagster's policy; None for what it has none for: deadlines of a calendar or a partition, run times, volumes.
+
+    A deadline has no room for `warn_before` there: like all else that is promised, that is the catalog's to tell.
+    Raises SlaProblem where a length of time is longer than what it is a part of.
+    """
+    if sla.deadline is not None:
+        policy = _deadline_policy(sla.deadline, sla.within, sla.warn_before, sla.timezone)
+        return None if sla.calendar is not None or sla.partition is not None else policy
+    return _age_policy(sla.max_age, sla.warn_after) if sla.max_age is not None else None
+
+
+@cache
+def _age_policy(max_age: timedelta, warn_after: timedelta | None) -> FreshnessPolicy:
+    return FreshnessPolicy.time_window(fail_window=max_age, warn_window=warn_after)
+
+
+@cache
+def _deadline_policy(
+    deadline: str, within: timedelta | None, warn_before: timedelta | None, timezone: str
+) -> FreshnessPolicy:
+    between = get_smallest_cron_interval(deadline)
+    if within is not None and within > between:
+        raise SlaProblem("within", f"`within` is longer than the {between} between two deadlines")
+    if warn_before is not None and warn_before > (within or between):
+        whole = f"`within`, which is {within}" if within else f"the {between} between two deadlines"
+        raise SlaProblem("warn_before", f"`warn_before` is longer than {whole}: it would always warn")
+    return FreshnessPolicy.cron(
+        deadline_cron=deadline, lower_bound_delta=within or between, timezone=timezone
+    )
+
+
+def sla_record(sla: RunLimits) -> Mapping[str, Any] | None:
+    """The SLA as the catalog keeps it, durations in seconds; run times are its process's (`run_limits`)."""
+    found: dict[str, Any] = {}
+    for name, value in sla:
+        if value is None or name in RunLimits.model_fields:
+            continue
+        if isinstance(value, timedelta):
+            found[f"{name}_seconds"] = value.total_seconds()
+        else:
+            found[name] = value.model_dump() if isinstance(value, PartitionOf) else value
+    if "deadline" not in found:
+        found.pop("timezone", None)
+    return found or None
+
+
+def run_limits(sla: RunLimits | None) -> Mapping[str, Any] | None:
+    """What an SLA says of run times, as the catalog keeps it of a process."""
+    if sla is None:
+        return None
+    limits = {"max_run_seconds": sla.max_run, "min_run_seconds": sla.min_run}
+    return {name: length.total_seconds() for name, length in limits.items() if length is not None} or None
+
+
+def condition(trigger: Trigger, inputs: Sequence[str]) -> Condition | None:
+    """Dagster's automation condition for `trigger`, of a process that reads the datasets `inputs`.
+
+    None where processes elsewhere are waited for: Dagster knows nothing of their business dates, see `process_trigger`.
+    """
+    if trigger.process is not None:
+        return None
+    return _condition(trigger, tuple(inputs) if trigger.when == "all_inputs" else ())
+
+
+@cache
+def _condition(trigger: Trigger, inputs: tuple[str, ...]) -> Condition:
+    latest: Condition = dg.AutomationCondition.in_latest_time_window()
+    idle: Condition = ~dg.AutomationCondition.in_progress()
+    parts: list[Condition] = []
+    if trigger.schedule is not None:
+        tick: Condition = dg.AutomationCondition.cron_tick_passed(trigger.schedule, trigger.timezone)
+        parts.append(latest & idle & tick.since_last_handled())
+    match trigger.when:
+        case "missing":
+            parts.append(dg.AutomationCondition.on_missing())
+        case "any_input":
+            # A day that comes late, or is corrected, has readers too.
+            parts.append(dg.AutomationCondition.eager().without(latest))
+        case "all_inputs":
+            parts.append(reduce(and_, (_updated(dg.AssetKey(key.split("/"))) for key in inputs), idle))
+    return reduce(and_, parts)
+
+
+def _updated(key: dg.AssetKey) -> Condition:
+    """The dataset `key` has a new version since this process last ran, or will have one in the same tick."""
+    new: Condition = dg.AutomationCondition.newly_updated() | dg.AutomationCondition.will_be_requested()
+    matched: Condition = dg.AutomationCondition.asset_matches(key, new)
+    return matched.since_last_handled()
+
+
+def process_trigger(trigger: Trigger) -> ProcessTrigger | None:
+    """The processes elsewhere that `trigger` waits for, if any."""
+    if trigger.process is None:
+        return None
+    return ProcessTrigger(tuple(dict.fromkeys(trigger.process)), trigger.instance, trigger.when is not None)
+
+
+def trigger_mode(trigger: Trigger | None) -> TriggerMode:
+    """What starts the process, in the catalog's words.
+
+    A schedule and the end of another process are PROCESS, new inputs are DATASET, one of each is HYBRID.
+    """
+    if trigger is None or (trigger.schedule is None and trigger.process is None):
+        return TriggerMode.DATASET
+    return TriggerMode.PROCESS if trigger.when is None else TriggerMode.HYBRID
+
+
+@cache
+def retry_policy(retry: Retry) -> dg.RetryPolicy:
+    """Dagster's retry policy."""
+    return dg.RetryPolicy(
+        max_retries=retry.max_retries,
+        delay=retry.delay_seconds or None,
+        backoff=dg.Backoff[retry.backoff.upper()] if retry.backoff else None,
+    )

@@ -1,0 +1,264 @@
+"""Checks as declared, and as the records that a run reports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Any, Literal
+
+import dagster as dg
+from pydantic import BeforeValidator, ConfigDict, Field, field_validator, model_validator
+from sqlglot import parse_one
+from sqlglot.errors import SqlglotError
+
+from headrace.catalog.records import Check, Severity
+
+Scalar = bool | int | float | str
+
+
+class CheckFields(dg.Model):
+    """What every check may say besides the rule itself."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: Annotated[
+        str | None,
+        Field(
+            pattern=r"^[A-Za-z_]\w*$", description="Name of the check. Default: made from column and rule."
+        ),
+    ] = None
+    severity: Annotated[
+        Literal["error", "warn"],
+        Field(description="`error` stops the publish; `warn` is recorded and shown."),
+    ] = "error"
+    description: Annotated[str | None, Field(description="Why the rule holds.")] = None
+
+    @model_validator(mode="after")
+    def _one_rule(self) -> CheckFields:
+        rules = [name for name in self.rules() if getattr(self, name) is not None]
+        if len(rules) != 1:
+            known = ", ".join(self.rules())
+            raise ValueError(f"a check has exactly one rule ({known}), this has {', '.join(rules) or 'none'}")
+        return self
+
+    @classmethod
+    def rules(cls) -> tuple[str, ...]:
+        """The fields that are rules."""
+        return tuple(name for name in cls.model_fields if name not in _NO_RULES)
+
+    @property
+    def rule(self) -> str:
+        """The rule that this check has."""
+        return next(name for name in self.rules() if getattr(self, name) is not None)
+
+
+_NO_RULES = ("name", "severity", "quarantine", "description")
+
+
+def _in_order(lower_name: str, lower: object, upper_name: str, upper: object) -> None:
+    """Raise ValueError where nothing lies between two bounds that can be compared."""
+    for kind in (int | float, str):
+        if isinstance(lower, kind) and isinstance(upper, kind) and lower > upper:  # type: ignore[operator]
+            raise ValueError(f"nothing is between {lower_name} {lower} and {upper_name} {upper}")
+
+
+class Range(dg.Model):
+    """Bounds of a value."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    min_value: Annotated[Scalar, Field(description="Lower bound.")]
+    max_value: Annotated[Scalar, Field(description="Upper bound.")]
+    include_min: Annotated[bool, Field(description="Whether the lower bound itself is allowed.")] = True
+    include_max: Annotated[bool, Field(description="Whether the upper bound itself is allowed.")] = True
+
+    @model_validator(mode="after")
+    def _something_between(self) -> Range:
+        _in_order("min_value", self.min_value, "max_value", self.max_value)
+        return self
+
+
+class Length(dg.Model):
+    """Bounds of a text's length, in characters."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    min_value: Annotated[int | None, Field(description="Shortest allowed.")] = None
+    max_value: Annotated[int | None, Field(description="Longest allowed.")] = None
+    exact_value: Annotated[int | None, Field(description="The only length allowed.")] = None
+
+    @model_validator(mode="after")
+    def _some_length(self) -> Length:
+        if self.min_value is None and self.max_value is None and self.exact_value is None:
+            raise ValueError("str_length has `min_value`, `max_value` or `exact_value`")
+        _in_order("min_value", self.min_value, "max_value", self.max_value)
+        return self
+
+
+class ColumnCheck(CheckFields):
+    """A rule for the values of one column. Null values pass every rule but `not_null`."""
+
+    quarantine: Annotated[
+        bool, Field(description="Set the failing rows aside beside the version instead of stopping it.")
+    ] = False
+    not_null: Annotated[Literal[True] | None, Field(description="No value is null.")] = None
+    unique: Annotated[Literal[True] | None, Field(description="No value comes twice.")] = None
+    equal_to: Annotated[Scalar | None, Field(description="The only value.")] = None
+    not_equal_to: Annotated[Scalar | None, Field(description="A value that does not occur.")] = None
+    greater_than: Annotated[Scalar | None, Field(description="Lower bound, excluded.")] = None
+    greater_than_or_equal_to: Annotated[Scalar | None, Field(description="Lower bound, included.")] = None
+    less_than: Annotated[Scalar | None, Field(description="Upper bound, excluded.")] = None
+    less_than_or_equal_to: Annotated[Scalar | None, Field(description="Upper bound, included.")] = None
+    in_range: Annotated[Range | None, Field(description="Both bounds.")] = None
+    isin: Annotated[list[Scalar] | None, Field(min_length=1, description="The values allowed.")] = None
+    notin: Annotated[list[Scalar] | None, Field(min_length=1, description="Values that do not occur.")] = None
+    str_matches: Annotated[
+        str | None, Field(description="Regular expression (Java's) that matches from the beginning.")
+    ] = None
+    str_contains: Annotated[str | None, Field(description="Regular expression (Java's) found somewhere.")] = (
+        None
+    )
+    str_startswith: Annotated[str | None, Field(description="How the text begins.")] = None
+    str_endswith: Annotated[str | None, Field(description="How the text ends.")] = None
+    str_length: Annotated[Length | None, Field(description="Length of the text.")] = None
+
+    @model_validator(mode="after")
+    def _row_by_row(self) -> ColumnCheck:
+        if self.quarantine and self.unique:
+            raise ValueError("`unique` is about several rows; only a check of single rows can quarantine")
+        return self
+
+
+class RowCount(dg.Model):
+    """Bounds of the number of rows (of each partition, where there are any)."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    min: Annotated[int | None, Field(ge=0, description="Fewest rows.")] = None
+    max: Annotated[int | None, Field(ge=0, description="Most rows.")] = None
+
+    @model_validator(mode="after")
+    def _some_bound(self) -> RowCount:
+        if self.min is None and self.max is None:
+            raise ValueError("row_count has `min`, `max` or both")
+        _in_order("min", self.min, "max", self.max)
+        return self
+
+
+class DatasetCheck(CheckFields):
+    """A rule for whole rows or for the dataset."""
+
+    quarantine: Annotated[
+        bool, Field(description="Set the failing rows aside beside the version instead of stopping it.")
+    ] = False
+    unique: Annotated[
+        list[str] | None, Field(min_length=1, description="Columns whose values together come only once.")
+    ] = None
+    row_count: Annotated[RowCount | None, Field(description="How many rows there are.")] = None
+    sql: Annotated[str | None, Field(description="SQL expression that is true, or null, for a good row.")] = (
+        None
+    )
+
+    @field_validator("sql")
+    @classmethod
+    def _is_expression(cls, sql: str | None) -> str | None:
+        if sql is not None:
+            try:
+                parse_one(sql, dialect="spark")
+            except SqlglotError as error:
+                raise ValueError(f"{sql!r} is not a SQL expression") from error
+        return sql
+
+    @model_validator(mode="after")
+    def _row_by_row(self) -> DatasetCheck:
+        if self.quarantine and self.sql is None:
+            raise ValueError("only a check of single rows (`sql`) can quarantine")
+        return self
+
+
+def _check_from_word(value: object) -> object:
+    return {value: True} if value in ("not_null", "unique") else value
+
+
+ColumnCheckItem = Annotated[
+    ColumnCheck,
+    BeforeValidator(_check_from_word, json_schema_input_type=Literal["not_null", "unique"] | ColumnCheck),
+]
+
+# The parameter that a rule's plain value is, in the words of pandera's built-in checks.
+_PARAMETER = {
+    "equal_to": "value",
+    "not_equal_to": "value",
+    "greater_than": "min_value",
+    "greater_than_or_equal_to": "min_value",
+    "less_than": "max_value",
+    "less_than_or_equal_to": "max_value",
+    "isin": "allowed_values",
+    "notin": "forbidden_values",
+    "str_matches": "pattern",
+    "str_contains": "pattern",
+    "str_startswith": "string",
+    "str_endswith": "string",
+}
+
+
+def column_checks(column: str, checks: Sequence[ColumnCheck], nullable: bool) -> Iterator[Check]:
+    """The records of a column's checks; a column that is not nullable gets `not_null` unless it has one."""
+    if not nullable and not any(check.not_null for check in checks):
+        yield Check(name=f"{column}_not_null", kind="not_null", column=column)
+    for check in checks:
+        yield Check(
+            name=check.name or f"{column}_{check.rule}",
+            kind=check.rule,
+            column=column,
+            parameters=_column_parameters(column, check),
+            severity=Severity[check.severity.upper()],
+            quarantine=check.quarantine,
+            description=check.description,
+        )
+
+
+def dataset_checks(checks: Sequence[DatasetCheck]) -> Iterator[Check]:
+    """The records of the checks on the dataset itself."""
+    for check in checks:
+        yield Check(
+            name=check.name or _default_name(check),
+            kind=check.rule,
+            parameters=_dataset_parameters(check),
+            severity=Severity[check.severity.upper()],
+            quarantine=check.quarantine,
+            description=check.description,
+        )
+
+
+def partition_check(columns: Sequence[str]) -> Check:
+    """The check that rows belong to the partition that they are written to."""
+    return Check(
+        name="partition",
+        kind="partition",
+        column=columns[0] if len(columns) == 1 else None,
+        parameters={"columns": list(columns)},
+        description=f"{' and '.join(columns)} of every row lie in the partition that is written.",
+    )
+
+
+def _column_parameters(column: str, check: ColumnCheck) -> Mapping[str, Any]:
+    value = getattr(check, check.rule)
+    if check.rule == "not_null":
+        return {}
+    if check.rule == "unique":
+        return {"columns": [column]}
+    if isinstance(value, dg.Model):
+        return value.model_dump(exclude_none=True)
+    return {_PARAMETER[check.rule]: value}
+
+
+def _default_name(check: DatasetCheck) -> str:
+    return f"unique_{'_'.join(check.unique)}" if check.unique else "row_count" if check.row_count else "sql"
+
+
+def _dataset_parameters(check: DatasetCheck) -> Mapping[str, Any]:
+    if check.unique:
+        return {"columns": list(check.unique)}
+    if check.row_count:
+        return check.row_count.model_dump(exclude_none=True)
+    return {"expression": check.sql}

@@ -1,0 +1,37 @@
+"""Cron expressions and time zones, checked when a declaration is read."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Annotated
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from pydantic import AfterValidator, Field
+
+from headrace.dagster_internals import is_valid_cron_schedule
+
+
+@cache
+def valid_cron(text: str) -> str:
+    """`text` when it is a five-field cron expression or a word such as @daily; else ValueError."""
+    if not is_valid_cron_schedule(text):
+        raise ValueError(
+            f"{text!r} is not a cron expression; write minute hour day month weekday, as in `0 9 * * 1-5`"
+        )
+    return text
+
+
+@cache
+def valid_timezone(text: str) -> str:
+    """`text` when it is an IANA time zone; else ValueError."""
+    try:
+        ZoneInfo(text)
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+        raise ValueError(
+            f"{text!r} is not a time zone; write an IANA name, as in America/New_York"
+        ) from error
+    return text
+
+
+Cron = Annotated[str, AfterValidator(valid_cron), Field(examples=["0 9 * * *"])]
+Timezone = Annotated[str, AfterValidator(valid_timezone), Field(examples=["America/New_York"])]

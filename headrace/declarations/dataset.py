@@ -1,0 +1,117 @@
+"""The component types that a defs.yaml names: Dataset, Process, ExternalDataset."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Self
+
+import dagster as dg
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, create_model
+
+from headrace.declarations.attributes import Computed, Described, External, ProcessOutput, Product, Running
+from headrace.declarations.declaration import RunLimits
+from headrace.declarations.definition import external_asset, process_assets
+from headrace.declarations.origin import FieldPath, Origin, in_python
+from headrace.declarations.planning import dataset_plan, external_plan, process_plan
+from headrace.declarations.scaffold import DatasetScaffolder
+from headrace.execution.plan import ExternalPlan, Plan, ProcessPlan
+
+_TEMPLATE = Annotated[
+    str, Field(pattern=r"\{\{.*\}\}", description="A template, filled in when it is loaded.")
+]
+
+
+class Declared(dg.Component, dg.Resolvable, dg.Model):
+    """What the component types have in common: attributes are rendered, then validated, and know where they stand."""
+
+    model_config = ConfigDict(extra="forbid", populate_by_name=True)
+
+    _origin: Origin | None = PrivateAttr(default=None)
+
+    @classmethod
+    def model(cls) -> type[BaseModel]:
+        """What YAML may hold: the attributes, or in the place of any of them a template such as `{{ env.OWNER }}`."""
+        return _yaml_model(cls)
+
+    @classmethod
+    def load(cls, attributes: BaseModel | None, context: dg.ComponentLoadContext) -> Self:
+        """The component of a YAML document that Dagster has read."""
+        written = attributes.model_dump(by_alias=True, exclude_unset=True) if attributes else {}
+        positions = context.resolution_context.source_position_tree
+        file = Path(positions.position.filename) if positions else context.path / "defs.yaml"
+
+        def line_of(field: FieldPath) -> int:
+            if positions is None:
+                return 1
+            return positions.lookup_closest_and_path(["attributes", *field], None)[0].start.line
+
+        origin = Origin(file, context.project_root, line_of, lambda field: (line_of(field), 0))
+        return cls.declared(context.resolution_context.resolve_value(written), origin)
+
+    @classmethod
+    def declared(cls, attributes: Any, origin: Origin) -> Self:  # noqa: ANN401
+        """The component with these attributes, written at `origin`. Raises pydantic.ValidationError."""
+        component = cls.model_validate(attributes)
+        component._origin = origin
+        return component
+
+    def plan(self, origin: Origin) -> Plan:
+        """What the declaration comes to. Raises DeclarationError."""
+        raise NotImplementedError
+
+    def build_defs(self, context: dg.ComponentLoadContext) -> dg.Definitions:
+        """Dagster's definitions of this declaration alone, without looking at the others."""
+        origin = self._origin or in_python(context.path / "defs.yaml", context.project_root, 1)
+        return definitions_of(self.plan(origin))
+
+
+@dg.scaffold_with(DatasetScaffolder)
+class Dataset(Declared, Product, Computed):
+    """A dataset computed by Spark from SQL or Python: versioned, checked, published."""
+
+    def plan(self, origin: Origin) -> ProcessPlan:
+        """The plan of the process that writes the dataset. Raises DeclarationError."""
+        return dataset_plan(self, self, origin)
+
+
+class Process(Declared, Described, Running):
+    """Several datasets computed by Spark in one run."""
+
+    outputs: Annotated[list[ProcessOutput], Field(min_length=1, description="The datasets that it writes.")]
+    sla: Annotated[RunLimits | None, Field(description="How long its runs may take.")] = None
+
+    def plan(self, origin: Origin) -> ProcessPlan:
+        """The plan of the process. Raises DeclarationError."""
+        return process_plan(self, self.outputs, self, origin, self.sla)
+
+
+class ExternalDataset(Declared, External):
+    """A dataset that something else writes, where it lies and how it is read."""
+
+    def plan(self, origin: Origin) -> ExternalPlan:
+        """The plan of the dataset. Raises DeclarationError."""
+        return external_plan(self, origin)
+
+
+def definitions_of(*plans: Plan) -> dg.Definitions:
+    """Dagster's definitions of some plans."""
+    return dg.Definitions(
+        assets=[
+            process_assets(plan) if isinstance(plan, ProcessPlan) else external_asset(plan) for plan in plans
+        ]
+    )
+
+
+_YAML_MODELS: dict[type[Declared], type[BaseModel]] = {}
+
+
+def _yaml_model(component: type[Declared]) -> type[BaseModel]:
+    if component not in _YAML_MODELS:
+        fields: dict[str, Any] = {
+            name: (Annotated[info.rebuild_annotation() | _TEMPLATE, info], info)
+            for name, info in component.model_fields.items()
+        }
+        _YAML_MODELS[component] = create_model(
+            component.__name__, __doc__=component.__doc__, __config__=component.model_config, **fields
+        )
+    return _YAML_MODELS[component]

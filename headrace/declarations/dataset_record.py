@@ -1,0 +1,145 @@
+"""From a checked declaration of one dataset to its record: columns, checks, and what the catalog shows of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from headrace.catalog.records import Check, Column, DatasetRecord
+from headrace.declarations.attributes import Described, Keyed
+from headrace.declarations.automation import sla_record
+from headrace.declarations.checks import DatasetCheck, column_checks, dataset_checks, partition_check
+from headrace.declarations.declaration import Multi, Partitions, Schema, Static
+from headrace.declarations.origin import Origin
+from headrace.spark.errors import InvalidCheck
+from headrace.spark.types import spark_type
+from headrace.stores.files.predicates import validate
+
+
+def dataset_record(
+    keyed: Keyed,
+    described: Described,
+    origin: Origin,
+    *,
+    format: str,
+    partitions: Partitions | None,
+    rules: Sequence[DatasetCheck] = (),
+    key_columns: Sequence[str] = (),
+    metadata: Mapping[str, Any] | None = None,
+) -> DatasetRecord:
+    """The record of a dataset; what it does not say itself, its process says in `described`.
+
+    key_columns: the columns that tell a row's partition, which get a check of their own. Raises DeclarationError.
+    """
+    columns, column_rules = _columns(keyed.table_schema, origin)
+    checks = [
+        *column_rules,
+        *dataset_checks(rules),
+        *([partition_check(key_columns)] if key_columns else []),
+    ]
+    _names_once(checks, origin)
+    if columns:
+        _columns_exist({column.name for column in columns}, rules, origin)
+    return DatasetRecord(
+        key=keyed.key,
+        format=format,
+        description=keyed.description or described.description,
+        owners=keyed.all_owners or described.all_owners,
+        tags={**described.all_tags, **keyed.all_tags},
+        columns=columns,
+        checks=tuple(checks),
+        partitions=_partitions_text(partitions) if partitions else None,
+        sla=sla_record(keyed.sla) if keyed.sla else None,
+        metadata={**described.metadata, **keyed.metadata, **(metadata or {})},
+        declared_at=origin.declared_at,
+    )
+
+
+def _columns(schema: Schema | None, origin: Origin) -> tuple[tuple[Column, ...], Sequence[Check]]:
+    if schema is None:
+        return (), ()
+    if schema.model is not None:
+        # Imported here, because it brings pandera and Spark.
+        from headrace.declarations.models import pandera_schema
+
+        return pandera_schema(schema.model, origin, ("schema", "model"))
+    columns: list[Column] = []
+    rules: list[Check] = []
+    for name, column in schema.columns.items():
+        try:
+            type_ = spark_type(column.type)
+        except ValueError as error:
+            raise origin.error(
+                ("schema", "columns", name, "type"), str(error), "Use the names that Spark's DESCRIBE shows."
+            ) from error
+        for index, rule in enumerate(column.checks):
+            if rule.not_null and rule.severity == "warn" and not (rule.quarantine or column.nullable):
+                raise origin.error(
+                    ("schema", "columns", name, "checks", index, "severity"),
+                    f"`nullable: false` stops a version with a null in {name}, and this check only warns of one",
+                    "Remove the check, or set `nullable: true`; `quarantine: true` sets rows with a null aside.",
+                )
+        columns.append(Column(name, type_, column.nullable, column.description, tuple(column.tags)))
+        records = list(column_checks(name, column.checks, column.nullable))
+        _fit(records[len(records) - len(column.checks) :], columns[-1], origin)
+        rules += records
+    _columns_once(columns, origin)
+    return tuple(columns), rules
+
+
+def _fit(rules: Sequence[Check], column: Column, origin: Origin) -> None:
+    """Raise for the first rule that means nothing for a column of this type, or with these values."""
+    for index, rule in enumerate(rules):
+        if rule.kind != "unique":
+            try:
+                validate(rule, {column.name: column.type})
+            except InvalidCheck as error:
+                raise origin.error(
+                    ("schema", "columns", column.name, "checks", index, rule.kind), str(error)
+                ) from error
+
+
+def _columns_once(columns: Sequence[Column], origin: Origin) -> None:
+    names: dict[str, str] = {}
+    for column in columns:
+        other = names.setdefault(column.name.lower(), column.name)
+        if other != column.name:
+            raise origin.error(
+                ("schema", "columns", column.name),
+                f"{other} and {column.name} differ in case alone, which Spark takes for one name",
+                "Rename one of them.",
+            )
+
+
+def _names_once(checks: Sequence[Check], origin: Origin) -> None:
+    for name, times in Counter(check.name for check in checks).items():
+        if times > 1:
+            raise origin.error(
+                ("checks",),
+                f"two checks are called {name!r}",
+                "Give one of them a name of its own with `name`.",
+            )
+
+
+def _columns_exist(names: set[str], rules: Sequence[DatasetCheck], origin: Origin) -> None:
+    for index, rule in enumerate(rules):
+        for column in rule.unique or ():
+            if column not in names:
+                raise origin.error(
+                    ("checks", index, "unique"),
+                    f"{column!r} is not among the columns of the schema",
+                    f"The schema has: {', '.join(sorted(names))}.",
+                )
+
+
+def _partitions_text(partitions: Partitions) -> str:
+    """What the catalog shows: `daily from 2013-01-01 (column flight_date)`."""
+    if isinstance(partitions, Multi):
+        return " x ".join(f"{name}: {_partitions_text(part)}" for name, part in partitions.dimensions.items())
+    column = f" (column {partitions.column})" if partitions.column else ""
+    if isinstance(partitions, Static):
+        return f"static: {len(partitions.keys)} keys{column}"
+    end = f" to {partitions.end}" if partitions.end else ""
+    zone = f" {partitions.timezone}" if partitions.timezone != "UTC" else ""
+    return f"{partitions.type} from {partitions.start}{end}{zone}{column}"

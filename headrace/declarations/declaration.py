@@ -1,0 +1,342 @@
+"""What a person writes: the attributes of a dataset, an external dataset or a process, and nothing derived from them.
+
+Every field carries a description, which becomes the editor's JSON schema.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Literal, Self
+
+import dagster as dg
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, model_validator
+
+from headrace.dagster_internals import is_valid_owner, normalize_tags
+from headrace.declarations.checks import ColumnCheckItem
+from headrace.declarations.cron import Cron, Timezone
+from headrace.declarations.durations import Duration
+
+NAME = r"[A-Za-z_][A-Za-z0-9_]*"
+
+
+def _valid_owner(owner: str) -> str:
+    if not is_valid_owner(owner):
+        raise ValueError(f"{owner!r} is no owner; write an e-mail address or team:<name>")
+    return owner
+
+
+def _valid_tags(tags: dict[str, str]) -> dict[str, str]:
+    normalize_tags(tags, strict=True)
+    return tags
+
+
+def _text(value: object) -> object:
+    """Spark and reader options are texts; YAML reads `true` and `8` as something else."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value) if isinstance(value, int | float) else value
+
+
+Key = Annotated[str, Field(pattern=rf"^{NAME}/{NAME}$")]
+CalendarName = Annotated[str, Field(pattern=r"^\S+$", max_length=200)]
+Name = Annotated[str, Field(pattern=rf"^{NAME}$")]
+Owner = Annotated[str, AfterValidator(_valid_owner)]
+TagText = Annotated[str, Field(pattern=r"^[\w.-]{0,63}$")]
+Tags = Annotated[dict[str, str], AfterValidator(_valid_tags)]
+OptionText = Annotated[str, BeforeValidator(_text, json_schema_input_type=str | bool | int | float)]
+Format = Literal["parquet", "csv", "json", "orc"]
+# Those whose codecs PySpark brings. Spark's pages of data source options name brotli and lzo of Parquet, too.
+_TEXTS = ("none", "uncompressed", "bzip2", "gzip", "lz4", "snappy", "deflate")
+_COMPRESSIONS: Mapping[Format, tuple[str, ...]] = {
+    "parquet": ("none", "uncompressed", "snappy", "gzip", "lz4", "lz4_raw", "zstd"),
+    "orc": ("none", "uncompressed", "snappy", "zlib", "lz4", "lzo", "zstd"),
+    "csv": _TEXTS,
+    "json": _TEXTS,
+}
+
+
+class Part(dg.Model):
+    """A part of a declaration: unknown fields are errors, values never change."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+
+class Window(Part):
+    """The input's same partition and those before it."""
+
+    window: Annotated[
+        int, Field(ge=1, description="How many partitions, the same one included: 7 is the last week.")
+    ]
+
+
+class Offset(Part):
+    """The input's partition some steps away."""
+
+    offset: Annotated[int, Field(description="Steps from the same partition; -1 is the one before.")]
+
+
+class Input(Part):
+    """One input. A plain string is short for `{dataset: ...}`."""
+
+    dataset: Annotated[
+        str,
+        Field(
+            pattern=rf"^({NAME}/)?{NAME}$", description="Key of the dataset; its own domain may be left out."
+        ),
+    ]
+    alias: Annotated[
+        Name | None,
+        Field(
+            alias="as",
+            description="Name in the SQL, or the function's parameter. Default: the dataset's name.",
+        ),
+    ] = None
+    version: Annotated[
+        str | None, Field(description="Read the version with this tag instead of the published one.")
+    ] = None
+    as_of: Annotated[
+        str | None,
+        Field(description="Read what was published at this time (ISO 8601; UTC unless it says otherwise)."),
+    ] = None
+    partitions: Annotated[
+        Literal["same", "all", "last", "previous"] | Offset | Window,
+        Field(
+            description="Partitions read for a partition: same, all, last, previous, an offset or a window."
+        ),
+    ] = "same"
+
+    @model_validator(mode="after")
+    def _one_choice_of_version(self) -> Input:
+        if self.version and self.as_of:
+            raise ValueError("give `version` or `as_of`, not both")
+        return self
+
+
+def _input_from_key(value: object) -> object:
+    return {"dataset": value} if isinstance(value, str) else value
+
+
+InputItem = Annotated[Input, BeforeValidator(_input_from_key, json_schema_input_type=str | Input)]
+
+
+class Step(Part):
+    """A named sub-step whose frame is passed on and not stored."""
+
+    name: Annotated[Name, Field(description="What later steps and the outputs call its frame.")]
+    sql: Annotated[str | None, Field(description="A SELECT, or the name of a .sql file beside.")] = None
+    python: Annotated[
+        str | None, Field(description="`file.py:function`, its parameters naming what it reads.")
+    ] = None
+
+    @model_validator(mode="after")
+    def _one_code(self) -> Step:
+        if (self.sql is None) == (self.python is None):
+            raise ValueError("a step has either `sql` or `python`")
+        return self
+
+
+class Output(Part):
+    """How the files of a version are written."""
+
+    format: Annotated[Format, Field(description="File format.")] = "parquet"
+    options: Annotated[dict[str, OptionText], Field(description="Options of Spark's writer.")] = Field(
+        default_factory=dict
+    )
+    location: Annotated[
+        str | None,
+        Field(
+            pattern=r"^[a-z][a-z0-9+.-]*://",
+            description="URI below which the versions lie (s3a://bucket/sales). Default: the settings' warehouse.",
+        ),
+    ] = None
+
+    @model_validator(mode="after")
+    def _known_compression(self) -> Output:
+        given = {name.lower(): value for name, value in self.options.items()}.get("compression")
+        known = _COMPRESSIONS[self.format]
+        if given is not None and given.lower() not in known:
+            raise ValueError(f"{self.format} has no compression {given!r}; choose one of {', '.join(known)}")
+        return self
+
+
+Ranges = Annotated[
+    bool, Field(description="A row comes out the same whether one partition is computed or many at once.")
+]
+
+
+class Time(Part):
+    """Partitions by time."""
+
+    type: Annotated[
+        Literal["hourly", "daily", "weekly", "monthly"], Field(description="Length of a partition.")
+    ]
+    start: Annotated[
+        str, Field(description="Start of the first partition: 2013-01-01, or 2013-01-01-00:00 if hourly.")
+    ]
+    end: Annotated[
+        str | None, Field(description="Where partitions end (exclusive). Default: they go on.")
+    ] = None
+    timezone: Annotated[Timezone, Field(description="Time zone of the boundaries.")] = "UTC"
+    end_offset: Annotated[int, Field(description="How many partitions past the current moment exist.")] = 0
+    column: Annotated[
+        str | None,
+        Field(description="Date or timestamp column that tells a row's partition; checked on each write."),
+    ] = None
+    ranges: Ranges = False
+
+
+class Static(Part):
+    """Partitions by a fixed list of keys."""
+
+    type: Literal["static"]
+    keys: Annotated[list[OptionText], Field(min_length=1, description="The partition keys.")]
+    column: Annotated[
+        str | None, Field(description="Column that holds a row's key; checked on each write.")
+    ] = None
+    ranges: Ranges = False
+
+
+Dimension = Annotated[Time | Static, Field(discriminator="type")]
+
+
+class Multi(Part):
+    """Partitions by two dimensions."""
+
+    type: Literal["multi"]
+    dimensions: Annotated[
+        dict[Name, Dimension], Field(min_length=2, max_length=2, description="The two dimensions by name.")
+    ]
+    ranges: Ranges = False
+
+
+Partitions = Annotated[Time | Static | Multi, Field(discriminator="type")]
+
+
+class ColumnDeclaration(Part):
+    """One column. A plain string is short for `{type: ...}`."""
+
+    type: Annotated[
+        str, Field(description="Spark type: bigint, decimal(10,2), array<string>, struct<a:int>.")
+    ]
+    nullable: Annotated[bool, Field(description="False adds a check that no value is null.")] = True
+    description: Annotated[str | None, Field(description="What the column means.")] = None
+    tags: Annotated[list[str], Field(description="`pii` or `sensitive` hides values in previews.")] = Field(
+        default_factory=list
+    )
+    checks: Annotated[list[ColumnCheckItem], Field(description="Checks on the column's values.")] = Field(
+        default_factory=list
+    )
+
+
+def _column_from_type(value: object) -> object:
+    return {"type": value} if isinstance(value, str) else value
+
+
+ColumnItem = Annotated[
+    ColumnDeclaration, BeforeValidator(_column_from_type, json_schema_input_type=str | ColumnDeclaration)
+]
+
+
+class Schema(Part):
+    """The columns, spelt out or taken from a pandera model."""
+
+    columns: Annotated[dict[str, ColumnItem], Field(description="Columns by name.")] = Field(
+        default_factory=dict
+    )
+    model: Annotated[str | None, Field(description="`file.py:Model`, a pandera.pyspark DataFrameModel.")] = (
+        None
+    )
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Schema:
+        if bool(self.columns) == (self.model is not None):
+            raise ValueError("a schema has either `columns` or `model`")
+        return self
+
+
+class PartitionOf(Part):
+    """Which day's partition a deadline is about. `yesterday` and `today` are short for 1 and 0 days before."""
+
+    days_before: Annotated[int, Field(ge=0, description="Days before that of the deadline.")] = 1
+    business: Annotated[bool, Field(description="Count only days on which the calendar is open.")] = False
+    format: Annotated[str, Field(description="How the key is written.", examples=["%Y-%m-%d"])] = "%Y-%m-%d"
+
+
+def _partition_of(value: object) -> object:
+    words = {"today": 0, "yesterday": 1}
+    if isinstance(value, str) and value in words:
+        return {"days_before": words[value]}
+    return {"days_before": 1, "business": True} if value == "previous_business_day" else value
+
+
+class RunLimits(Part):
+    """How long a run may take, and how long it takes at least."""
+
+    max_run: Annotated[Duration | None, Field(description="Longest that a run may take.")] = None
+    min_run: Annotated[Duration | None, Field(description="A run that is shorter did not do its work.")] = (
+        None
+    )
+
+    @model_validator(mode="after")
+    def _longer(self) -> Self:
+        if self.max_run is not None and self.min_run is not None and self.min_run >= self.max_run:
+            raise ValueError("`min_run` is shorter than `max_run`")
+        return self
+
+
+class Sla(RunLimits):
+    """What is promised of a dataset: by when it is there, how old and how small it may be, how long its runs take."""
+
+    deadline: Annotated[Cron | None, Field(description="Cron expression of the deadlines.")] = None
+    timezone: Annotated[Timezone, Field(description="Time zone of `deadline`.")] = "UTC"
+    calendar: Annotated[
+        CalendarName | None,
+        Field(
+            description="Only days on which it is open have a deadline: an exchange (XLON), a country or a part of one "
+            "(GB, US-NY), or a calendar of a scanned estate."
+        ),
+    ] = None
+    partition: Annotated[
+        PartitionOf | None,
+        BeforeValidator(
+            _partition_of,
+            json_schema_input_type=Literal["today", "yesterday", "previous_business_day"] | PartitionOf,
+        ),
+        Field(description="The partition that has to be there. Default: any version will do."),
+    ] = None
+    within: Annotated[
+        Duration | None,
+        Field(description="How long before the deadline counts as in time. Default: since the last one."),
+    ] = None
+    warn_before: Annotated[Duration | None, Field(description="Warn this long before the deadline.")] = None
+    max_age: Annotated[Duration | None, Field(description="Oldest that the published version may be.")] = None
+    warn_after: Annotated[Duration | None, Field(description="Warn at this age.")] = None
+    min_rows: Annotated[int | None, Field(ge=1, description="Fewest rows of a version.")] = None
+    min_bytes: Annotated[int | None, Field(ge=1, description="Fewest bytes of a version.")] = None
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Self:
+        others = (self.max_run, self.min_run, self.min_rows, self.min_bytes)
+        if self.deadline is not None and self.max_age is not None:
+            raise ValueError("an sla has either `deadline` or `max_age`")
+        if self.deadline is None and self.max_age is None and all(each is None for each in others):
+            raise ValueError(
+                "an sla has either `deadline` or `max_age`, or promises run times, rows or bytes"
+            )
+        if self.deadline is None and (self.within or self.warn_before or self.calendar or self.partition):
+            raise ValueError("`within`, `warn_before`, `calendar` and `partition` belong to a `deadline`")
+        if self.warn_after is not None and (self.max_age is None or self.warn_after >= self.max_age):
+            raise ValueError("`warn_after` belongs to a `max_age` and is shorter than it")
+        if self.partition is not None and self.partition.business and self.calendar is None:
+            raise ValueError("`partition: previous_business_day` needs a `calendar`")
+        return self
+
+
+class Retry(Part):
+    """How often a failed run is tried again."""
+
+    max_retries: Annotated[int, Field(ge=1, description="Tries after the first.")] = 1
+    delay_seconds: Annotated[float, Field(ge=0, description="Pause before a retry.")] = 0
+    backoff: Annotated[Literal["linear", "exponential"] | None, Field(description="How the pause grows.")] = (
+        None
+    )

@@ -1,0 +1,156 @@
+"""From plans to what Dagster shows and runs: one multi-asset per process, one external asset per external dataset."""
+
+# No postponed annotations here: Dagster looks at the type of `context`.
+from collections.abc import Callable, Iterator, Sequence
+from inspect import signature
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+
+from headrace.catalog.records import Check, DatasetRecord, Severity
+from headrace.declarations.partitions import joint_mapping
+from headrace.execution.metadata import column_schema
+from headrace.execution.plan import ExternalPlan, OutputPlan, ProcessPlan
+
+Body = Callable[[dg.AssetExecutionContext], Iterator[Any]]
+
+
+def process_assets(plan: ProcessPlan) -> dg.AssetsDefinition:
+    """The assets of a process; running them is `headrace.execution.materialization.materialize`."""
+    mappings: dict[str, list[dg.PartitionMapping | None]] = {}
+    for item in plan.inputs:
+        mappings.setdefault(item.dataset, []).append(item.mapping)
+    deps = [
+        dg.AssetDep(dg.AssetKey(dataset.split("/")), partition_mapping=joint_mapping(read))
+        for dataset, read in mappings.items()
+    ]
+    return dg.multi_asset(
+        name=plan.record.key.replace("/", "__"),
+        specs=[_spec(plan, output, deps) for output in plan.outputs],
+        check_specs=[
+            _check_spec(plan, output, check) for output in plan.outputs for check in output.record.checks
+        ],
+        required_resource_keys={"spark"},
+        retry_policy=plan.retry,
+        backfill_policy=_backfill_policy(plan),
+        op_tags={f"headrace/spark/{name}": value for name, value in plan.spark_conf.items()},
+    )(_body(plan))
+
+
+def plan_of(assets: dg.AssetsDefinition) -> ProcessPlan | None:
+    """The plan that `process_assets` made these assets from, or None for assets that are not Headrace's."""
+    function = (
+        getattr(getattr(assets.node_def, "compute_fn", None), "decorated_fn", None)
+        if assets.is_executable
+        else None
+    )
+    return getattr(function, "plan", None)
+
+
+def external_asset(plan: ExternalPlan, producers: Sequence[dg.AssetKey] = ()) -> dg.AssetSpec:
+    """The external asset of a dataset that something else writes, after the assets of what writes it."""
+    record = plan.record
+    return dg.AssetSpec(
+        key=dg.AssetKey(record.key.split("/")),
+        deps=producers,
+        description=record.description,
+        metadata=_metadata(record, plan.references),
+        owners=record.owners,
+        tags=record.tags,
+        kinds={record.format},
+        group_name=record.key.split("/")[0],
+        partitions_def=plan.partitions,
+        freshness_policy=plan.freshness,
+    )
+
+
+def _body(plan: ProcessPlan) -> Body:
+    def run(context: dg.AssetExecutionContext) -> Iterator[Any]:
+        # Imported here, because loading must not pay for Spark.
+        from headrace.execution.materialization import materialize
+
+        yield from materialize(context, plan, context.resources.spark)
+
+    run.plan = plan  # type: ignore[attr-defined]
+    # Dagster asks for it sixteen times for each process.
+    run.__signature__ = _SIGNATURE  # type: ignore[attr-defined]
+    return run
+
+
+def _signature(context: dg.AssetExecutionContext) -> None:
+    """What Dagster may know of a process's function."""
+
+
+_SIGNATURE = signature(_signature)
+
+
+def _spec(plan: ProcessPlan, output: OutputPlan, deps: Sequence[dg.AssetDep]) -> dg.AssetSpec:
+    record = output.record
+    return dg.AssetSpec(
+        key=dg.AssetKey(record.key.split("/")),
+        deps=deps,
+        description=record.description,
+        metadata={
+            **_metadata(record, plan.references),
+            **({"started_by": list(plan.started_by.names)} if plan.started_by else {}),
+        },
+        owners=record.owners,
+        tags=record.tags,
+        kinds={"spark", plan.language, record.format},
+        group_name=record.key.split("/")[0],
+        code_version=plan.record.code_version,
+        automation_condition=plan.condition,
+        freshness_policy=output.freshness,
+        partitions_def=plan.partitions.definition if plan.partitions else None,
+    )
+
+
+def _metadata(record: DatasetRecord, references: Sequence[tuple[Path, int]]) -> dict[str, Any]:
+    metadata: dict[str, Any] = dict(record.metadata)
+    if record.columns:
+        metadata["dagster/column_schema"] = column_schema(record.columns)
+    if record.declared_at is not None:
+        metadata["declared_at"] = record.declared_at
+    metadata["dagster/code_references"] = dg.CodeReferencesMetadataValue(
+        code_references=[
+            dg.LocalFileCodeReference(file_path=str(file), line_number=line) for file, line in references
+        ]
+    )
+    return metadata
+
+
+def _check_spec(plan: ProcessPlan, output: OutputPlan, check: Check) -> dg.AssetCheckSpec:
+    # Dagster takes some milliseconds for each result. One for each partition is no cost where partitions are runs of
+    # their own, and takes longer than the run itself where they are computed many at once.
+    divided = plan.partitions.definition if plan.partitions and not plan.partitions.ranges else None
+    return dg.AssetCheckSpec(
+        name=check.name,
+        asset=output.key,
+        description=check.description or _rule(check),
+        blocking=check.severity is Severity.ERROR and not check.quarantine,
+        partitions_def=divided,
+        metadata={
+            "kind": check.kind,
+            **({"column": check.column} if check.column else {}),
+            **({"quarantine": True} if check.quarantine else {}),
+            **({"parameters": dict(check.parameters)} if check.parameters else {}),
+        },
+    )
+
+
+def _rule(check: Check) -> str:
+    """What a check asks, for one whose author has not said why."""
+    parameters = ", ".join(
+        f"{name.replace('_', ' ')} {', '.join(map(str, value)) if isinstance(value, list | tuple) else value}"
+        for name, value in check.parameters.items()
+        if value != [check.column]
+    )
+    column = f"{check.column}: " if check.column else ""
+    return f"{column}{check.kind.replace('_', ' ')}{f' ({parameters})' if parameters else ''}"
+
+
+def _backfill_policy(plan: ProcessPlan) -> dg.BackfillPolicy | None:
+    if plan.partitions is None:
+        return None
+    return dg.BackfillPolicy.single_run() if plan.partitions.ranges else dg.BackfillPolicy.multi_run(1)

@@ -1,0 +1,161 @@
+"""The processes of other systems as Dagster's external assets, drawn from what scans have put into the catalog."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import dagster as dg
+
+from headrace.autosys.scan.rows import EstateProcess, EstateRows, Ident
+from headrace.catalog.records import Technology
+from headrace.declarations.estate.graph import Drawing, draw
+from headrace.declarations.estate.keys import asset_key, unit_key
+from headrace.declarations.estate.specs import dataset_spec, unit_spec
+from headrace.execution.plan import ExternalPlan, Plan, ProcessPlan
+
+_LOG = logging.getLogger("headrace")
+
+COLLAPSE_ABOVE = 2_000
+"""So many processes are an asset each; of more, a box with all that is in it is one asset."""
+
+
+@dataclass(frozen=True, slots=True)
+class EstateAssets:
+    """The assets of an estate.
+
+    asset_of: the asset that a process's completion materializes; where boxes stand for what is in them, the jobs within
+    have none. shown_in: the asset that shows a process, itself or the box around it. producers: by dataset key, the
+    assets of the processes that write it.
+    """
+
+    specs: tuple[dg.AssetSpec, ...] = ()
+    asset_of: Mapping[Ident, dg.AssetKey] = field(default_factory=dict)
+    shown_in: Mapping[Ident, dg.AssetKey] = field(default_factory=dict)
+    producers: Mapping[str, tuple[dg.AssetKey, ...]] = field(default_factory=dict)
+
+
+def known_estate() -> EstateRows:
+    """What the catalog knows; nothing, with one line in the log, where it does not answer. Starts no server."""
+    from headrace.autosys.scan.queries import estate
+    from headrace.database.connection import connect
+    from headrace.database.embedded import running
+    from headrace.errors import CatalogError
+    from headrace.settings import settings
+
+    here = settings()
+    if here.database_url is None and not running(here.home):
+        return EstateRows()
+    try:
+        return estate(connect())
+    except CatalogError as error:
+        _LOG.warning("Processes of other systems are not shown: %s", error)
+        return EstateRows()
+
+
+def estate_assets(
+    rows: EstateRows,
+    plans: Sequence[Plan] = (),
+    taken: Collection[str] = (),
+    *,
+    collapse_above: int = COLLAPSE_ABOVE,
+) -> EstateAssets:
+    """The assets of an estate beside the datasets that `plans` declare.
+
+    Args:
+        rows: what the catalog knows.
+        plans: the declarations, whose `produced_by` names processes that no scan may have seen.
+        taken: keys of assets that are there already.
+        collapse_above: how many processes are an asset each.
+    """
+    produced_by = {plan.record.key: plan.produced_by for plan in plans if isinstance(plan, ExternalPlan)}
+    processes = _with_named(rows.processes, produced_by)
+    if not processes and not rows.datasets:
+        return EstateAssets()
+    drawing = draw(
+        processes,
+        _reads(plans),
+        own={one.ident for one in processes if one.writes or one.reads},
+        collapse=len(processes) > collapse_above,
+    )
+    known = {one.ident: one for one in processes}
+    declared = {key for plan in plans for key in _keys(plan)}.union(taken)
+    specs = [
+        unit_spec(
+            unit,
+            [known[ident] for ident in members],
+            drawing,
+            _box_around(drawing.top_box[members[0]], known),
+        )
+        for unit, members in drawing.units.items()
+        if "/".join(unit) not in declared
+    ]
+    specs += [
+        dataset_spec(dataset, drawing.waits_for.get(tuple(dataset.key.split("/")), ()))
+        for dataset in rows.datasets
+        if dataset.key not in declared
+    ]
+    units = {ident: unit for unit, members in drawing.units.items() for ident in members}
+    return EstateAssets(
+        specs=tuple(specs),
+        asset_of={ident: dg.AssetKey(unit) for ident, unit in units.items() if unit == unit_key(ident)},
+        shown_in={ident: dg.AssetKey(unit) for ident, unit in units.items()},
+        producers=_producers(drawing, {dataset for one in processes for dataset in one.writes}),
+    )
+
+
+def _box_around(box: Ident | None, known: Mapping[Ident, EstateProcess]) -> EstateProcess | None:
+    return known[box] if box is not None else None
+
+
+def _with_named(
+    processes: Sequence[EstateProcess], produced_by: Mapping[str, Sequence[str]]
+) -> tuple[EstateProcess, ...]:
+    """The processes with the datasets that declarations say are theirs, those among them that only these name."""
+    by_name: dict[str, list[Ident]] = {}
+    for one in processes:
+        by_name.setdefault(one.ident.name, []).append(one.ident)
+        by_name.setdefault(one.key, []).append(one.ident)
+    writes: dict[Ident, list[str]] = {}
+    for dataset, names in produced_by.items():
+        for name in names:
+            for ident in by_name.get(name) or [_named(name)]:
+                writes.setdefault(ident, []).append(dataset)
+    known = {one.ident: one for one in processes}
+    for ident, datasets in writes.items():
+        one = known.get(ident) or EstateProcess(
+            ident, "/".join(filter(None, ident)), None, (), "UNSCANNED", {}, None, (), (), ()
+        )
+        known[ident] = replace(one, writes=tuple(dict.fromkeys((*one.writes, *datasets))))
+    return tuple(known.values())
+
+
+def _named(text: str) -> Ident:
+    """The process that `JOB`, `AUTOSYS/BOX/JOB` or `DB2_SP/NAME` means where nothing is known of it."""
+    technology, _, rest = text.partition("/")
+    if rest and technology in Technology.__members__:
+        return Ident(technology, "", rest.rpartition("/")[2])
+    return Ident(Technology.AUTOSYS.value, "", text)
+
+
+def _reads(plans: Sequence[Plan]) -> dict[tuple[str, ...], list[tuple[str, ...]]]:
+    """What each declared dataset is computed from."""
+    return {
+        tuple(output.split("/")): [tuple(item.dataset.split("/")) for item in plan.inputs]
+        for plan in plans
+        if isinstance(plan, ProcessPlan)
+        for output in plan.record.outputs
+    }
+
+
+def _keys(plan: Plan) -> Sequence[str]:
+    return plan.record.outputs if isinstance(plan, ProcessPlan) else (plan.record.key,)
+
+
+def _producers(drawing: Drawing, datasets: Collection[str]) -> dict[str, tuple[dg.AssetKey, ...]]:
+    found = {key: drawing.waits_for.get(tuple(key.split("/")), ()) for key in sorted(datasets)}
+    return {key: tuple(map(dg.AssetKey, units)) for key, units in found.items() if units}
+
+
+__all__ = ["COLLAPSE_ABOVE", "EstateAssets", "asset_key", "estate_assets", "known_estate"]

@@ -1,0 +1,206 @@
+"""The plans of a project held against each other: keys declared twice, unknown inputs, cycles, partitions."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
+
+import dagster as dg
+
+from headrace.dagster_internals import infer_partition_mapping
+from headrace.declarations.broken import Division
+from headrace.declarations.origin import Origin
+from headrace.declarations.steps import input_error
+from headrace.execution.plan import InputPlan, Plan, ProcessPlan
+from headrace.execution.problems import DeclarationError
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A plan and where it was declared."""
+
+    plan: Plan
+    origin: Origin
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """The keys of the datasets that it declares."""
+        return self.plan.record.outputs if isinstance(self.plan, ProcessPlan) else (self.plan.record.key,)
+
+    @property
+    def inputs(self) -> Sequence[InputPlan]:
+        """What it reads."""
+        return self.plan.inputs if isinstance(self.plan, ProcessPlan) else ()
+
+    @property
+    def partitions(self) -> dg.PartitionsDefinition[str] | None:
+        """How its datasets are divided."""
+        if isinstance(self.plan, ProcessPlan):
+            return self.plan.partitions.definition if self.plan.partitions else None
+        return self.plan.partitions
+
+
+def consistent(
+    placed: Sequence[Placed], elsewhere: Set[str], broken: Mapping[str, Division]
+) -> tuple[list[Placed], list[DeclarationError]]:
+    """The plans that fit together, and what is wrong with the others.
+
+    elsewhere: keys of assets that are not Headrace's. broken: datasets whose declaration is known to be wrong; who
+    reads them stays, as who reads one that is left out here.
+    """
+    problems: list[DeclarationError] = []
+    kept = _unique(placed, elsewhere, problems)
+    divided = {**broken, **divisions(placed), **divisions(kept)}
+    kept = _without_unknown_inputs(kept, divided.keys() | elsewhere, problems)
+    kept = _without_cycles(kept, problems)
+    return _with_fitting_partitions(kept, divided, problems), problems
+
+
+def divisions(placed: Iterable[Placed]) -> dict[str, Division]:
+    """How the datasets of some plans are divided, by key."""
+    return {key: Division(one.partitions) for one in placed for key in one.outputs}
+
+
+def _unique(placed: Sequence[Placed], elsewhere: Set[str], problems: list[DeclarationError]) -> list[Placed]:
+    first: dict[str, str] = dict.fromkeys(elsewhere, "as an asset in Python")
+    kept: list[Placed] = []
+    for one in placed:
+        twice = next((key for key in one.outputs if key in first), None)
+        if twice is not None:
+            problems.append(
+                one.origin.error(
+                    ("key",),
+                    f"{twice} is already declared, {first[twice]}",
+                    "The first is kept; rename or remove this.",
+                )
+            )
+            continue
+        first.update(dict.fromkeys(one.outputs, f"at {one.origin.declared_at}"))
+        kept.append(one)
+    return kept
+
+
+def _without_unknown_inputs(
+    placed: Sequence[Placed], known: Set[str], problems: list[DeclarationError]
+) -> list[Placed]:
+    kept: list[Placed] = []
+    for one in placed:
+        unknown = [item for item in one.inputs if item.dataset not in known]
+        problems += [_unknown_input(one, item, known) for item in unknown]
+        if not unknown:
+            kept.append(one)
+    return kept
+
+
+def _unknown_input(one: Placed, item: InputPlan, known: Set[str]) -> DeclarationError:
+    close = difflib.get_close_matches(item.dataset, sorted(known), 1)
+    return input_error(
+        item,
+        one.origin,
+        f"{one.outputs[0]} reads {item.dataset}, which is not declared",
+        f"Did you mean {close[0]}?"
+        if close
+        else "Declare it, as an ExternalDataset if something else writes it.",
+    )
+
+
+def _without_cycles(placed: Sequence[Placed], problems: list[DeclarationError]) -> list[Placed]:
+    producer = {key: index for index, one in enumerate(placed) for key in one.outputs}
+    reads = {
+        index: {producer[item.dataset] for item in one.inputs if item.dataset in producer}
+        for index, one in enumerate(placed)
+    }
+    tangled = _never_ready(reads)
+    on_cycle: set[int] = set()
+    for index in sorted(tangled):
+        path = _path_back(index, reads, tangled)
+        if path is not None:
+            on_cycle.add(index)
+            names = " <- ".join(placed[step].outputs[0] for step in path)
+            one = placed[index]
+            read = next(item for item in one.inputs if producer.get(item.dataset) == path[1])
+            problems.append(
+                input_error(
+                    read, one.origin, f"{one.outputs[0]} depends on itself: {names}", "Break the circle."
+                )
+            )
+    return [one for index, one in enumerate(placed) if index not in on_cycle]
+
+
+def _never_ready(reads: Mapping[int, Set[int]]) -> set[int]:
+    """The processes on a cycle, or behind one."""
+    waiting = {index: len(needs) for index, needs in reads.items()}
+    readers: dict[int, list[int]] = {}
+    for index, needs in reads.items():
+        for need in needs:
+            readers.setdefault(need, []).append(index)
+    ready = [index for index, count in waiting.items() if count == 0]
+    while ready:
+        done = ready.pop()
+        del waiting[done]
+        for reader in readers.get(done, ()):
+            waiting[reader] -= 1
+            if waiting[reader] == 0:
+                ready.append(reader)
+    return set(waiting)
+
+
+def _path_back(start: int, reads: Mapping[int, Set[int]], within: Set[int]) -> list[int] | None:
+    """The shortest way from a process along what it reads back to itself."""
+    came_from: dict[int, int] = {}
+    edge = [start]
+    while edge:
+        following: list[int] = []
+        for index in edge:
+            for need in sorted(reads[index] & within):
+                if need == start:
+                    path = [index]
+                    while path[-1] != start:
+                        path.append(came_from[path[-1]])
+                    return [*reversed(path), start]
+                if need not in came_from:
+                    came_from[need] = index
+                    following.append(need)
+        edge = following
+    return None
+
+
+def _with_fitting_partitions(
+    placed: Sequence[Placed], divided: Mapping[str, Division], problems: list[DeclarationError]
+) -> list[Placed]:
+    partitions = {key: one.partitions for key, one in divided.items() if one.known}
+    kept: list[Placed] = []
+    for one in placed:
+        wrong = list(_misfits(one, partitions))
+        problems += wrong
+        if not wrong:
+            kept.append(one)
+    return kept
+
+
+def _misfits(
+    one: Placed, partitions: Mapping[str, dg.PartitionsDefinition[str] | None]
+) -> Iterator[DeclarationError]:
+    for index, item in enumerate(one.inputs):
+        upstream = partitions.get(item.dataset)
+        if item.dataset not in partitions or (upstream is None and item.mapping is None):
+            continue
+        if upstream is None:
+            yield one.origin.error(
+                ("inputs", index, "partitions"),
+                f"{item.dataset} has no partitions",
+                "Leave `partitions` of this input out.",
+            )
+            continue
+        try:
+            infer_partition_mapping(item.mapping, one.partitions, upstream).validate_partition_mapping(
+                upstream, one.partitions
+            )
+        except (dg.DagsterInvalidDefinitionError, dg.DagsterInvariantViolationError) as error:
+            yield input_error(
+                item,
+                one.origin,
+                f"the partitions of {one.outputs[0]} and {item.dataset} do not go together: {error}",
+                "Say which it reads with `partitions` of the input: all, last, or the same kind on both sides.",
+            )

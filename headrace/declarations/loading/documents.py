@@ -1,0 +1,187 @@
+"""YAML files read document by document, each with the lines of its fields, so that one bad document stays alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+from dagster_shared.yaml_utils import YAML_TIMESTAMP_TAG, _CanRemoveImplicitResolver
+from dagster_shared.yaml_utils.source_position import LineCol, SourcePosition, SourcePositionTree
+
+from headrace.declarations.origin import FieldPath
+from headrace.execution.problems import DeclarationError
+
+_BASE: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class _Loader(_BASE, _CanRemoveImplicitResolver):  # type: ignore[misc]
+    """Dagster's YAML (dates stay text), parsed by libyaml where it is there: ten times as fast."""
+
+    def resolve(self, kind: type[yaml.Node], value: Any, implicit: Any) -> str:  # noqa: ANN401
+        """The tag of a node; words come again and again, and finding out that one is no number takes ten patterns."""
+        if kind is not yaml.ScalarNode or len(value) > _SHORT:
+            return str(super().resolve(kind, value, implicit))
+        if (value, implicit) not in _TAGS:
+            _TAGS[value, implicit] = str(super().resolve(kind, value, implicit))
+        return _TAGS[value, implicit]
+
+
+_SHORT = 24
+_TAGS: dict[tuple[str, tuple[bool, bool]], str] = {}
+_Loader.remove_implicit_resolver(YAML_TIMESTAMP_TAG)  # type: ignore[no-untyped-call]
+_SEPARATOR = re.compile(r"^---(?=\s|$)", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One YAML document: its value, and its nodes, which know where they stand.
+
+    lines_before: how many lines of the file come before the document's text.
+    """
+
+    file: Path
+    text: str
+    lines_before: int
+    value: Any
+    node: yaml.Node
+
+    def line_of(self, field: FieldPath) -> int:
+        """The line of the field at `field`, or of the closest around it (counted from 1, in the file)."""
+        key, _ = self._closest(field)
+        return int(key.start_mark.line) + 1 + self.lines_before
+
+    def text_at(self, field: FieldPath) -> tuple[int, int]:
+        """Line and indentation of the first line of a text."""
+        _, node = self._closest(field)
+        line, column = int(node.start_mark.line), int(node.start_mark.column)
+        if isinstance(node, yaml.ScalarNode) and node.style in ("|", ">"):
+            body = self.text.split("\n")[line + 1 :]
+            first = next((text for text in body if text.strip()), "")
+            return line + 2 + self.lines_before, len(first) - len(first.lstrip())
+        return line + 1 + self.lines_before, column + (getattr(node, "style", None) in ("'", '"'))
+
+    def tree(self) -> SourcePositionTree:
+        """The positions in Dagster's own terms."""
+        return self._tree(self.node, self.node)
+
+    def _closest(self, field: FieldPath) -> tuple[yaml.Node, yaml.Node]:
+        key = node = self.node
+        for part in field:
+            found = _child(node, part)
+            if found is None:
+                break
+            key, node = found
+        return key, node
+
+    def _tree(self, key: yaml.Node, node: yaml.Node) -> SourcePositionTree:
+        def mark(place: Any) -> LineCol:  # noqa: ANN401
+            return LineCol(place.line + 1 + self.lines_before, place.column + 1)
+
+        children: dict[str | int, SourcePositionTree] = {}
+        if isinstance(node, yaml.MappingNode):
+            children = {name.value: self._tree(name, value) for name, value in node.value}
+        elif isinstance(node, yaml.SequenceNode):
+            children = {index: self._tree(value, value) for index, value in enumerate(node.value)}
+        return SourcePositionTree(
+            SourcePosition(str(self.file), mark(key.start_mark), mark(key.end_mark)), children
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class NoDocument:
+    """A text in the place of a document that is not YAML, and what is wrong with it."""
+
+    text: str
+    problem: DeclarationError
+
+
+def documents(file: Path) -> Iterator[Document | NoDocument]:
+    """The documents of a YAML file in order."""
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        readable = file.read_text(encoding="utf-8", errors="replace") if file.is_file() else ""
+        problem = f"the file cannot be read: {error}"
+        yield NoDocument(readable, DeclarationError(file, 1, None, problem, "It has to be UTF-8 text."))
+        return
+    starts = [0, *(match.start() for match in _SEPARATOR.finditer(text))]
+    for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
+        # A line that begins with --- ends a document wherever it stands, inside quotes and blocks too.
+        part = text[start:end]
+        lines_before = text.count("\n", 0, start)
+        try:
+            found = _document(file, part, lines_before)
+        except yaml.MarkedYAMLError as error:
+            yield NoDocument(part, _syntax_error(file, error, lines_before))
+        except DeclarationError as error:
+            yield NoDocument(part, error)
+        else:
+            if found is not None:
+                yield found
+
+
+def value_of(text: str) -> Any:  # noqa: ANN401
+    """What a piece of YAML says, dates as they are written. Raises yaml.YAMLError."""
+    loader = _Loader(text)
+    try:
+        return loader.get_single_data()
+    finally:
+        loader.dispose()
+
+
+def _document(file: Path, text: str, lines_before: int) -> Document | None:
+    loader = _Loader(text)
+    try:
+        node = loader.get_single_node()
+        if node is None:
+            return None
+        _no_key_twice(file, node, lines_before, ())
+        return Document(file, text, lines_before, loader.construct_document(node), node)
+    finally:
+        loader.dispose()
+
+
+def _child(node: yaml.Node, part: str | int) -> tuple[yaml.Node, yaml.Node] | None:
+    if isinstance(node, yaml.MappingNode):
+        return next(((key, value) for key, value in node.value if key.value == str(part)), None)
+    if isinstance(node, yaml.SequenceNode) and isinstance(part, int) and part < len(node.value):
+        return node.value[part], node.value[part]
+    return None
+
+
+def _no_key_twice(file: Path, node: yaml.Node, lines_before: int, path: tuple[str, ...]) -> None:
+    if isinstance(node, yaml.MappingNode):
+        seen: dict[str, int] = {}
+        for key, value in node.value:
+            line = key.start_mark.line + 1 + lines_before
+            inner = (*path, str(key.value))
+            if key.value in seen and key.value != "<<":
+                raise DeclarationError(
+                    file,
+                    line,
+                    ".".join(inner).removeprefix("attributes."),
+                    f"{key.value!r} stands here a second time, after line {seen[key.value]}",
+                    "Remove one of the two.",
+                )
+            seen[key.value] = line
+            _no_key_twice(file, value, lines_before, inner)
+    elif isinstance(node, yaml.SequenceNode):
+        for index, value in enumerate(node.value):
+            _no_key_twice(file, value, lines_before, (*path, str(index)))
+
+
+def _syntax_error(file: Path, error: yaml.MarkedYAMLError, lines_before: int) -> DeclarationError:
+    mark = error.problem_mark or error.context_mark
+    line = (mark.line if mark else 0) + 1 + lines_before
+    what = " ".join(part for part in (error.context, error.problem) if part)
+    return DeclarationError(
+        file,
+        line,
+        None,
+        f"this is not YAML: {what}",
+        "Check indentation, quotes and colons on this line and above.",
+    )

@@ -1,0 +1,41 @@
+"""What Dagster's own machinery does here: templates, and components that are not Headrace's."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+from typing import Any, cast
+
+import dagster as dg
+from dagster.components.core.component_tree import ComponentTree
+from dagster.components.core.context import ComponentDeclLoadContext, ComponentLoadContext
+from dagster.components.core.decl import YamlDecl
+from dagster.components.core.defs_module import ComponentPath
+from dagster.components.resolved.core_models import post_process_defs
+from dagster_shared.yaml_utils.source_position import ValueAndSourcePositionTree
+
+from headrace.declarations.loading.documents import Document
+
+
+def render(attributes: Any, root: Path) -> Any:  # noqa: ANN401
+    """The attributes with their templates (`{{ env.OWNER }}`) filled in by Dagster."""
+    return _context(root).resolution_context.resolve_value(attributes)
+
+
+def build(document: Document, root: Path) -> dg.Definitions:
+    """The definitions of a component that is not Headrace's. Raises whatever the component raises."""
+    place = ComponentPath.from_path(document.file.parent, document.lines_before)
+    context = _context(root).for_component_loc(place)
+    tree = ValueAndSourcePositionTree(document.value, document.tree())
+    declaration = YamlDecl.from_source_tree(context, tree, place)
+    component: dg.Component = declaration._load_component()
+    definitions = component.build_defs(ComponentLoadContext.from_decl_load_context(context, declaration))
+    return cast(
+        "dg.Definitions", post_process_defs(definitions, declaration.get_asset_post_processor_lists())
+    )
+
+
+def _context(root: Path) -> ComponentDeclLoadContext:
+    module = sys.modules.get("assets") or importlib.import_module("assets")
+    return ComponentTree.from_module(defs_module=module, project_root=root).decl_load_context

@@ -1,0 +1,149 @@
+"""A project's declarations loaded: whatever can be, is; each that cannot is a problem with file, line and field."""
+
+from __future__ import annotations
+
+import gc
+import logging
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import dagster as dg
+
+from headrace.autosys.garbage_collection import paused
+from headrace.autosys.scan.rows import NO_ESTATE, EstateRows
+from headrace.catalog.records import DatasetRecord, ProcessRecord
+from headrace.dagster_internals import disable_dagster_warnings
+from headrace.declarations.broken import stub
+from headrace.declarations.definition import external_asset, process_assets
+from headrace.declarations.estate.assets import EstateAssets, estate_assets
+from headrace.declarations.graph import consistent, divisions
+from headrace.declarations.loading.files import find, import_failure
+from headrace.execution.plan import Plan, ProcessPlan
+from headrace.execution.problems import DeclarationError, relative_to
+from headrace.execution.python_code import load_module
+
+_LOG = logging.getLogger("headrace")
+_VALIDATING = "DAGSTER_IS_DEFS_VALIDATION_CLI"  # set by `dg check defs`
+
+
+class DeclarationsInvalid(Exception):
+    """A project with declarations that cannot be used; the message lists them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A loaded project: Dagster's definitions, the plans behind them, and what could not be loaded.
+
+    estate: the assets among them of processes that run elsewhere.
+    """
+
+    definitions: dg.Definitions
+    plans: tuple[Plan, ...]
+    problems: tuple[DeclarationError, ...]
+    estate: EstateAssets
+
+
+def load(root: Path, estate: EstateRows = NO_ESTATE) -> Loaded:
+    """The declarations below `root`/assets, and what the catalog knows of processes elsewhere.
+
+    Logs each problem once. Raises DeclarationsInvalid under `dg check defs` if there is one.
+    """
+    with relative_to(root), disable_dagster_warnings(), paused():
+        loaded = _load(root, estate)
+        for problem in loaded.problems:
+            _LOG.warning("%s", problem)
+        if loaded.problems and os.environ.get(_VALIDATING):
+            raise DeclarationsInvalid("\n".join(str(problem) for problem in loaded.problems))
+        # Definitions live as long as the process, and every full collection would walk through all of them.
+        gc.freeze()
+    return loaded
+
+
+def check(root: Path) -> list[DeclarationError]:
+    """Everything that is wrong with the declarations below `root`/assets, transforms' imports included."""
+    with relative_to(root), disable_dagster_warnings():
+        loaded = _load(root, NO_ESTATE)
+        return [*loaded.problems, *_import_problems(root, loaded.plans)]
+
+
+def records(plans: Sequence[Plan]) -> tuple[list[DatasetRecord], list[ProcessRecord]]:
+    """The datasets and processes of some plans, as the catalog registers them.
+
+    A process that reads a dataset of which there is no plan is left out: the catalog may not know that one, and would
+    take none of the others. Its own run registers it.
+    """
+    datasets: list[DatasetRecord] = []
+    processes: list[ProcessRecord] = []
+    for plan in plans:
+        if isinstance(plan, ProcessPlan):
+            datasets += [output.record for output in plan.outputs]
+            processes.append(plan.record)
+        else:
+            datasets.append(plan.record)
+    declared = {record.key for record in datasets}
+    return datasets, [record for record in processes if declared.issuperset(record.inputs)]
+
+
+def _load(root: Path, rows: EstateRows) -> Loaded:
+    found = find(root, root / "assets")
+    elsewhere = _keys(found.others)
+    kept, problems = consistent(found.placed, elsewhere, found.broken)
+    left_out = {**found.broken, **divisions(found.placed)}
+    estate = estate_assets(rows, [one.plan for one in kept], {*elsewhere, *left_out})
+    assets: list[dg.AssetsDefinition | dg.AssetSpec] = []
+    plans: list[Plan] = []
+    for one in kept:
+        try:
+            assets.append(
+                process_assets(one.plan)
+                if isinstance(one.plan, ProcessPlan)
+                else external_asset(one.plan, estate.producers.get(one.plan.record.key, ()))
+            )
+        except Exception as error:
+            problems.append(one.origin.error((), f"Dagster does not accept it: {error}"))
+        else:
+            plans.append(one.plan)
+    declared = elsewhere | {record.key for record in records(plans)[0]}
+    assets += [stub(key, one) for key, one in left_out.items() if key not in declared]
+    problems = _each_once([*found.problems, *problems])
+    assets += estate.specs
+    own = dg.Definitions(assets=assets, metadata=_problem_metadata(problems))
+    definitions = dg.Definitions.merge(own, *found.others) if found.others else own
+    return Loaded(definitions, tuple(plans), tuple(problems), estate)
+
+
+def _each_once(problems: Iterable[DeclarationError]) -> list[DeclarationError]:
+    """By file and line. A file that two declarations stumble over is one problem, told with its field."""
+    found: dict[tuple[Path, int, str], DeclarationError] = {}
+    for problem in problems:
+        same = (problem.file, problem.line, problem.message)
+        if same not in found or found[same].field is None:
+            found[same] = problem
+    return [found[same] for same in sorted(found)]
+
+
+def _keys(definitions: Sequence[dg.Definitions]) -> set[str]:
+    return {spec.key.to_user_string() for one in definitions for spec in one.resolve_all_asset_specs()}
+
+
+def _problem_metadata(problems: Sequence[DeclarationError]) -> dict[str, dg.MarkdownMetadataValue]:
+    if not problems:
+        return {}
+    return {"problems": dg.MetadataValue.md("\n".join(f"- {problem}" for problem in problems))}
+
+
+def _import_problems(root: Path, plans: Sequence[Plan]) -> Iterator[DeclarationError]:
+    files = {
+        file: line
+        for plan in plans
+        if isinstance(plan, ProcessPlan)
+        for file, line in plan.references
+        if file.suffix == ".py"
+    }
+    for file in sorted(files):
+        try:
+            load_module(file, root)
+        except Exception as error:
+            yield import_failure(file, error)

@@ -1,0 +1,47 @@
+"""Whether the files of an external dataset can be found, told apart and read as it is declared."""
+
+from __future__ import annotations
+
+import re
+
+from headrace.declarations.attributes import External
+from headrace.declarations.origin import Origin
+from headrace.execution.plan import PARTITION
+from headrace.stores.files.formats import FORMATS
+
+_HOST = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/]*")
+
+
+def check_location(external: External, origin: Origin) -> None:
+    """Raise DeclarationError for a location that does not go with the rest of the declaration.
+
+    What the location of another format means is the affair of whoever registers its versions.
+    """
+    location = external.location
+    if location is None:
+        if external.marker is not None:
+            raise origin.error(("marker",), "there is no `location`", "Say where the directory is.")
+        return
+    if external.format not in FORMATS:
+        return
+    host = _HOST.match(location)
+    if host and PARTITION in host[0]:
+        raise origin.error(
+            ("location",), f"{PARTITION} is in the host or bucket", "Write it in the path, behind that."
+        )
+    if external.partitions is None and PARTITION in location:
+        raise origin.error(
+            ("location",),
+            f"it has {PARTITION}, and the dataset has no partitions",
+            "Declare `partitions`, or name one file or directory.",
+        )
+    if external.partitions is not None and PARTITION not in location:
+        raise origin.error(
+            ("location",),
+            f"the dataset has partitions, and {PARTITION} is not in it",
+            f"Write {PARTITION} where the names of files or directories have the partition's key.",
+        )
+    if external.format == "json" and external.table_schema is None:
+        raise origin.error(
+            ("schema",), "files of JSON do not say their columns' types", "Declare the columns."
+        )

@@ -1,0 +1,120 @@
+"""What a person writes of whom to tell of a new version: a flag file to write, an event to send to Autosys."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field, model_validator
+
+from headrace.declarations.declaration import Part
+from headrace.execution.notices import AutosysEvent, FlagFile, Notice
+
+PLACEHOLDERS = ("domain", "name", "dataset", "partition", "version")
+_PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
+
+
+def _known_placeholders(text: str) -> str:
+    unknown = [name for name in _PLACEHOLDER.findall(text) if name not in PLACEHOLDERS]
+    if unknown or "{" in _PLACEHOLDER.sub("", text) or "}" in _PLACEHOLDER.sub("", text):
+        what = f"{{{unknown[0]}}} stands for nothing" if unknown else "there is a brace without its other"
+        raise ValueError(f"{what}; there are {', '.join(f'{{{name}}}' for name in PLACEHOLDERS)}")
+    if any(not character.isprintable() for character in text):
+        raise ValueError("there is a character in it that cannot be printed")
+    return text
+
+
+Template = Annotated[str, Field(min_length=1), AfterValidator(_known_placeholders)]
+JobName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.#][A-Za-z0-9_.#@:-]*$")]
+
+
+class SendEvent(Part):
+    """A call of Autosys' `sendevent`."""
+
+    event: Annotated[
+        Literal[
+            "SET_GLOBAL",
+            "STARTJOB",
+            "FORCE_STARTJOB",
+            "CHANGE_STATUS",
+            "JOB_ON_HOLD",
+            "JOB_OFF_HOLD",
+            "JOB_ON_ICE",
+            "JOB_OFF_ICE",
+            "JOB_ON_NOEXEC",
+            "JOB_OFF_NOEXEC",
+        ],
+        Field(description="The event (-E)."),
+    ]
+    job: Annotated[JobName | None, Field(description="The job that it is about (-J).")] = None
+    status: Annotated[
+        Literal["SUCCESS", "FAILURE", "TERMINATED", "INACTIVE"] | None,
+        Field(description="The status of CHANGE_STATUS (-s)."),
+    ] = None
+    global_: Annotated[
+        JobName | None, Field(alias="global", description="The global variable of SET_GLOBAL (-G).")
+    ] = None
+    value: Annotated[
+        Template | None,
+        Field(
+            description="Its value, in which {dataset}, {partition}, {version} and the like are filled in."
+        ),
+    ] = None
+    instance: Annotated[JobName | None, Field(description="The scheduler (-S). Default: AUTOSERV's.")] = None
+
+    @model_validator(mode="after")
+    def _what_the_event_needs(self) -> SendEvent:
+        given = {
+            "job": self.job,
+            "status": self.status,
+            "global": self.global_,
+            "value": self.value,
+        }
+        needed = ["global", "value"] if self.event == "SET_GLOBAL" else ["job"]
+        if self.event == "CHANGE_STATUS":
+            needed.append("status")
+        missing = [name for name in needed if given[name] is None]
+        if missing:
+            raise ValueError(f"{self.event} needs `{missing[0]}`")
+        surplus = [name for name, value in given.items() if value is not None and name not in needed]
+        if surplus:
+            raise ValueError(f"`{surplus[0]}` does not belong to {self.event}")
+        return self
+
+
+class Notify(Part):
+    """Whom to tell of a version once it is published: one of the two."""
+
+    flag_file: Annotated[
+        Template | None,
+        Field(
+            pattern=r"^/",
+            description="File to write, as an absolute path in which {dataset}, {partition}, {version} and the like "
+            "are filled in; the folder has to be there.",
+        ),
+    ] = None
+    sendevent: Annotated[SendEvent | None, Field(description="Event to send to Autosys.")] = None
+
+    @model_validator(mode="after")
+    def _one_of_them(self) -> Notify:
+        if (self.flag_file is None) == (self.sendevent is None):
+            raise ValueError("give either `flag_file` or `sendevent`")
+        return self
+
+    @property
+    def notice(self) -> Notice:
+        """What is done for it."""
+        if self.sendevent is None:
+            return FlagFile(self.flag_file or "")
+        event = self.sendevent
+        told = [("-E", event.event), ("-J", event.job), ("-s", event.status)]
+        if event.global_ is not None:
+            told.append(("-G", f"{event.global_}={event.value}"))
+        told.append(("-S", event.instance))
+        return AutosysEvent(tuple(word for option, value in told if value for word in (option, value)))
+
+    @property
+    def names_partition(self) -> bool:
+        """Whether it makes sense for a partitioned dataset alone."""
+        value = self.flag_file or (self.sendevent.value if self.sendevent else None)
+        return "{partition}" in (value or "")

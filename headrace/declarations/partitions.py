@@ -1,0 +1,137 @@
+"""Partitions: Dagster's definition, the parameters of a run, and which partitions of its inputs it reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from functools import cache
+from typing import Any, Literal, cast
+
+import dagster as dg
+
+from headrace.declarations.declaration import Multi, Offset, Static, Time, Window
+from headrace.declarations.row_key import partition_column
+from headrace.execution.plan import PartitionPlan
+
+Definition = dg.PartitionsDefinition[str]
+
+_DEFINITIONS: Mapping[str, Any] = {
+    "hourly": dg.HourlyPartitionsDefinition,
+    "daily": dg.DailyPartitionsDefinition,
+    "weekly": dg.WeeklyPartitionsDefinition,
+    "monthly": dg.MonthlyPartitionsDefinition,
+}
+# strftime for parsing `start`; the same as Dagster's key format.
+_FORMATS = {"hourly": "%Y-%m-%d-%H:%M", "daily": "%Y-%m-%d", "weekly": "%Y-%m-%d", "monthly": "%Y-%m-%d"}
+
+
+class PartitionProblem(ValueError):
+    """Partitions that cannot be; `field` is the dotted path within the partitions that is wrong."""
+
+    def __init__(self, field: str, message: str) -> None:
+        self.field = field
+        super().__init__(message)
+
+
+def partition_plan(partitions: Time | Static | Multi) -> PartitionPlan:
+    """What `partitions` comes to.
+
+    Raises PartitionProblem for a start that is no date, a range without a column, and the like.
+    """
+    column = partition_column(partitions)
+    if partitions.ranges and column is None:
+        raise PartitionProblem(
+            "ranges", "a range run needs `column`, to tell which partition a row belongs to"
+        )
+    return PartitionPlan(definition=definition(partitions), column=column, ranges=partitions.ranges)
+
+
+def definition(partitions: Time | Static | Multi) -> Definition:
+    """Dagster's definition of `partitions`. Raises PartitionProblem."""
+    if isinstance(partitions, Static):
+        if len(set(partitions.keys)) < len(partitions.keys):
+            raise PartitionProblem("keys", "a partition key comes twice")
+        return dg.StaticPartitionsDefinition(partitions.keys)
+    if isinstance(partitions, Multi):
+        found: dict[str, Definition] = {}
+        for name, dimension in partitions.dimensions.items():
+            if dimension.ranges:
+                raise PartitionProblem(
+                    f"dimensions.{name}.ranges", "it is about both dimensions; write it beside `dimensions`"
+                )
+            try:
+                found[name] = definition(dimension)
+            except PartitionProblem as problem:
+                raise PartitionProblem(f"dimensions.{name}.{problem.field}", str(problem)) from problem
+        return dg.MultiPartitionsDefinition(found)
+    return _time_definition(
+        partitions.type, partitions.start, partitions.end, partitions.timezone, partitions.end_offset
+    )
+
+
+@cache
+def _time_definition(length: str, start: str, end: str | None, timezone: str, end_offset: int) -> Definition:
+    first = _moment("start", length, start)
+    last = _moment("end", length, end) if end is not None else None
+    if last is not None and last <= first:
+        raise PartitionProblem("end", f"{end} is not after the start {start}")
+    extra = {} if end is None else {"end_date": end}
+    return cast(
+        "Definition",
+        _DEFINITIONS[length](start_date=start, timezone=timezone, end_offset=end_offset, **extra),
+    )
+
+
+def _moment(field: str, length: str, text: str) -> datetime:
+    try:
+        return datetime.strptime(text, _FORMATS[length])  # noqa: DTZ007
+    except ValueError as error:
+        wanted = "2013-01-01-00:00" if length == "hourly" else "2013-01-01"
+        raise PartitionProblem(
+            field, f"{text!r} is not a {length} partition's start; write it as {wanted}"
+        ) from error
+
+
+Which = Literal["same", "all", "last", "previous"]
+
+
+@cache
+def partition_mapping(which: Which | Offset | Window) -> dg.PartitionMapping | None:
+    """Dagster's mapping for what an input says of its partitions; None is Dagster's default (`same`)."""
+    if isinstance(which, Offset):
+        return dg.TimeWindowPartitionMapping(start_offset=which.offset, end_offset=which.offset)
+    if isinstance(which, Window):
+        return dg.TimeWindowPartitionMapping(
+            start_offset=1 - which.window, end_offset=0, allow_nonexistent_upstream_partitions=True
+        )
+    match which:
+        case "all":
+            return dg.AllPartitionMapping()
+        case "last":
+            return dg.LastPartitionMapping()
+        case "previous":
+            return dg.TimeWindowPartitionMapping(start_offset=-1, end_offset=-1)
+        case _:
+            return None
+
+
+def joint_mapping(mappings: Sequence[dg.PartitionMapping | None]) -> dg.PartitionMapping | None:
+    """One mapping to all that several read of the same dataset, since Dagster keeps one for each dependency.
+
+    Of steps in time it is the whole stretch from the earliest to the latest, of others every partition.
+    """
+    first = mappings[0]
+    # By type as well: Dagster's mappings without fields are tuples, and equal to each other.
+    if all(type(each) is type(first) and each == first for each in mappings):
+        return first
+    steps = [dg.TimeWindowPartitionMapping() if each is None else each for each in mappings]
+    windows = [each for each in steps if isinstance(each, dg.TimeWindowPartitionMapping)]
+    if len(windows) < len(steps):
+        return dg.AllPartitionMapping()
+    return dg.TimeWindowPartitionMapping(
+        start_offset=min(each.start_offset for each in windows),
+        end_offset=max(each.end_offset for each in windows),
+        allow_nonexistent_upstream_partitions=any(
+            each.allow_nonexistent_upstream_partitions for each in windows
+        ),
+    )

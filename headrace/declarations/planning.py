@@ -1,0 +1,307 @@
+"""From a checked declaration to the plan that a run follows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from headrace.catalog.records import ProcessRecord, Technology
+from headrace.dagster_internals import FreshnessPolicy
+from headrace.declarations.attributes import (
+    Computed,
+    Described,
+    External,
+    Keyed,
+    ProcessOutput,
+    Product,
+    Running,
+)
+from headrace.declarations.automation import (
+    SlaProblem,
+    condition,
+    freshness_policy,
+    process_trigger,
+    retry_policy,
+    run_limits,
+    trigger_mode,
+)
+from headrace.declarations.dataset_record import dataset_record
+from headrace.declarations.declaration import Partitions, RunLimits
+from headrace.declarations.location import check_location
+from headrace.declarations.origin import Origin
+from headrace.declarations.partitions import PartitionProblem, partition_plan
+from headrace.declarations.row_key import partition_column
+from headrace.declarations.stated_lineage import stated_lineage
+from headrace.declarations.steps import (
+    Piece,
+    check_parameters,
+    digest,
+    input_error,
+    python_piece,
+    resolve,
+    sql_piece,
+    step_piece,
+)
+from headrace.execution.plan import ExternalPlan, InputPlan, OutputPlan, PartitionPlan, ProcessPlan
+from headrace.execution.transform import Pipeline
+
+
+def dataset_plan(
+    dataset: Product, computed: Computed, origin: Origin, piece: Piece | None = None
+) -> ProcessPlan:
+    """The plan of a process with one output. piece: the code, where it is not in `computed` (the decorator's).
+
+    Raises DeclarationError.
+    """
+    last = piece or _final_piece(computed, origin, dataset.name)
+    pieces = [*_steps(computed, origin), *([last] if last else [])]
+    if not pieces:
+        raise origin.error(
+            (), "there is no code", "Give `sql` (a SELECT or a .sql file) or `python` (file.py:function)."
+        )
+    outputs = {dataset.key: pieces[-1].step}
+    return _process_plan([(dataset, origin)], computed, origin, pieces, outputs, dataset, dataset.sla)
+
+
+def process_plan(
+    described: Described,
+    outputs: Sequence[ProcessOutput],
+    running: Running,
+    origin: Origin,
+    sla: RunLimits | None = None,
+) -> ProcessPlan:
+    """The plan of a process with several outputs: each a query, a step, or a frame that the function returns.
+
+    Raises DeclarationError.
+    """
+    pieces = _steps(running, origin)
+    steps = {piece.step for piece in pieces}
+    frames: dict[str, str | None] = {}
+    for index, output in enumerate(outputs):
+        part = origin.part("outputs", index)
+        if output.key in frames:
+            raise part.error(("key",), f"{output.key} is an output twice", "Remove one of the two.")
+        if output.sql is not None and output.step is not None:
+            raise part.error(("step",), "there are both `sql` and `step`", "Keep one.")
+        if output.step is not None and output.step not in steps:
+            raise part.error(("step",), f"there is no step {output.step!r}", "Name one of `steps`.")
+        if output.sql is not None:
+            pieces.append(sql_piece(part, output.name, ("sql",), output.sql))
+        elif output.step is None and running.python is None:
+            raise part.error(
+                (), "there is no code", "Give the output `sql` or `step`, or the process `python`."
+            )
+        frames[output.key] = output.name if output.sql is not None else output.step
+    if running.python is not None:
+        if None not in frames.values():
+            raise origin.error(
+                ("python",), "no output comes from the function", "Leave out `sql` and `step` of an output."
+            )
+        pieces.append(python_piece(origin, "outputs", ("python",), running.python, several=True))
+    products = [(output, origin.part("outputs", index)) for index, output in enumerate(outputs)]
+    for product, part in products:
+        _no_run_limits(product, part)
+    return _process_plan(products, running, origin, pieces, frames, described, sla)
+
+
+def external_plan(external: External, origin: Origin) -> ExternalPlan:
+    """The plan of a dataset that something else writes. Raises DeclarationError."""
+    check_location(external, origin)
+    partitions = _partitions(external.partitions, origin)
+    _no_run_limits(external, origin)
+    metadata = {
+        "external": True,
+        "location": external.location,
+        "options": dict(external.options),
+        "marker": external.marker,
+        "produced_by": list(dict.fromkeys(external.produced_by)),
+    }
+    return ExternalPlan(
+        record=dataset_record(
+            external,
+            external,
+            origin,
+            format=external.format,
+            partitions=external.partitions,
+            metadata={name: value for name, value in metadata.items() if value},
+        ),
+        partitions=partitions.definition if partitions else None,
+        location=external.location,
+        options=external.options,
+        marker=external.marker,
+        produced_by=tuple(dict.fromkeys(external.produced_by)),
+        freshness=_freshness(external, origin),
+        references=((origin.file, origin.line),),
+    )
+
+
+def _process_plan(
+    products: Sequence[tuple[Product, Origin]],
+    running: Running,
+    origin: Origin,
+    pieces: Sequence[Piece],
+    frames: Mapping[str, str | None],
+    described: Described,
+    sla: RunLimits | None,
+) -> ProcessPlan:
+    first = products[0][0]
+    partitions = _partitions(running.partitions, origin)
+    check_parameters(pieces, partitions)
+    resolved = resolve(origin, first.domain, pieces, running.inputs)
+    for item in resolved.inputs:
+        if item.dataset in frames:
+            raise input_error(
+                item, origin, f"{item.dataset} reads itself", "A dataset is computed from others."
+            )
+    outputs = tuple(
+        _output(product, described, running, part, origin, resolved.inputs) for product, part in products
+    )
+    datasets = tuple(dict.fromkeys(item.dataset for item in resolved.inputs))
+    started_by = process_trigger(running.trigger) if running.trigger else None
+    return ProcessPlan(
+        record=ProcessRecord(
+            key=first.key,
+            technology=Technology.SPARK,
+            inputs=datasets,
+            outputs=tuple(frames),
+            code_version=_code_version(pieces, resolved.inputs, outputs),
+            trigger_mode=trigger_mode(running.trigger),
+            description=described.description,
+            owners=described.all_owners,
+            steps=resolved.reads if len(pieces) > 1 else (),
+            source="\n\n".join(piece.source for piece in pieces),
+            metadata={
+                "declared_at": origin.declared_at,
+                **({"started_by": started_by.names} if started_by else {}),
+            },
+            sla=run_limits(sla),
+        ),
+        inputs=resolved.inputs,
+        outputs=outputs,
+        transform=Pipeline(resolved.steps, frames),
+        partitions=partitions,
+        spark_conf=running.spark,
+        retry=retry_policy(running.retry) if running.retry else None,
+        condition=condition(running.trigger, datasets) if running.trigger else None,
+        started_by=started_by,
+        language="python" if any(piece.language == "python" for piece in pieces) else "sql",
+        references=tuple(
+            dict.fromkeys([(origin.file, origin.line), *((piece.file, piece.line) for piece in pieces)])
+        ),
+    )
+
+
+def _code_version(pieces: Sequence[Piece], inputs: Sequence[InputPlan], outputs: Sequence[OutputPlan]) -> str:
+    """A hash of what decides the content: code, inputs, schema and format; not of descriptions, owners or SLA."""
+    return digest(
+        *((piece.step, piece.digest) for piece in pieces),
+        *((item.dataset, item.alias, item.version_tag, item.as_of, item.mapping) for item in inputs),
+        *((output.record.key, output.record.format, sorted(output.options.items())) for output in outputs),
+        *(
+            (column.name, column.type, column.nullable)
+            for output in outputs
+            for column in output.record.columns
+        ),
+    )
+
+
+def _final_piece(computed: Computed, origin: Origin, name: str) -> Piece | None:
+    if computed.sql is not None and computed.python is not None:
+        raise origin.error(
+            ("python",), "there are both `sql` and `python`", "Keep one; the other can be one of `steps`."
+        )
+    if computed.sql is not None:
+        return sql_piece(origin, name, ("sql",), computed.sql)
+    if computed.python is not None:
+        return python_piece(origin, name, ("python",), computed.python)
+    return None
+
+
+def _steps(running: Running, origin: Origin) -> list[Piece]:
+    names = Counter(step.name for step in running.steps)
+    for index, step in enumerate(running.steps):
+        if names[step.name] > 1:
+            raise origin.error(
+                ("steps", index, "name"), f"two steps are called {step.name!r}", "Rename one of them."
+            )
+    return [step_piece(origin, index, step) for index, step in enumerate(running.steps)]
+
+
+def _partitions(partitions: Partitions | None, origin: Origin) -> PartitionPlan | None:
+    if partitions is None:
+        return None
+    try:
+        return partition_plan(partitions)
+    except PartitionProblem as problem:
+        raise origin.error(("partitions", *problem.field.split(".")), str(problem)) from problem
+
+
+def _output(
+    product: Product,
+    described: Described,
+    running: Running,
+    part: Origin,
+    origin: Origin,
+    inputs: Sequence[InputPlan],
+) -> OutputPlan:
+    key_column = partition_column(running.partitions) if running.partitions else None
+    record = dataset_record(
+        product,
+        described,
+        part,
+        format=product.output.format,
+        partitions=running.partitions,
+        rules=product.checks,
+        key_columns=key_column.names if key_column else (),
+        metadata={"warehouse": product.output.location} if product.output.location else None,
+    )
+    for column in key_column.names if key_column and record.columns else ():
+        if column not in {known.name for known in record.columns}:
+            raise origin.error(
+                ("partitions", "column"),
+                f"{column!r} is not among the columns of {product.key}",
+                f"The schema has: {', '.join(known.name for known in record.columns)}.",
+            )
+    for each in record.columns if record.format == "csv" else ():
+        if each.type.startswith(("array<", "map<", "struct<")):
+            raise part.error(
+                ("schema", "columns", each.name),
+                f"a CSV file has no place for {each.type}",
+                "Choose another `format`, or write the column as text with to_json.",
+            )
+    for index, one in enumerate(product.notify):
+        if one.names_partition and running.partitions is None:
+            raise part.error(
+                ("notify", index),
+                f"it names {{partition}}, and {product.key} has no partitions",
+                "Name {version} to tell one from another.",
+            )
+    return OutputPlan(
+        record=record,
+        options=product.output.options,
+        location=product.output.location,
+        allow_breaking=product.allow_breaking_schema_change,
+        freshness=_freshness(product, part),
+        notices=tuple(one.notice for one in product.notify),
+        lineage=stated_lineage(product.lineage, inputs, [each.name for each in record.columns], part),
+    )
+
+
+def _no_run_limits(keyed: Keyed, origin: Origin) -> None:
+    """Raise for run times promised where there is no run of the dataset's own."""
+    for name in RunLimits.model_fields:
+        if keyed.sla is not None and getattr(keyed.sla, name) is not None:
+            raise origin.error(
+                ("sla", name),
+                f"`{name}` is about a run, not about a dataset",
+                "Write it below the process's `sla`.",
+            )
+
+
+def _freshness(keyed: Keyed, origin: Origin) -> FreshnessPolicy | None:
+    if keyed.sla is None:
+        return None
+    try:
+        return freshness_policy(keyed.sla)
+    except SlaProblem as problem:
+        raise origin.error(("sla", problem.field), str(problem), "Shorten it.") from problem

@@ -1,0 +1,100 @@
+"""Processes elsewhere that have ended with success, in the order in which the catalog heard of it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import Engine
+
+from headrace.database.connection import transaction
+from headrace.database.ids import organisation_id
+from headrace.events.sql import statement
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """A genuine success of a run of a process elsewhere.
+
+    sequence: its place in the order of arrival. name: what the other system calls the process. run: the run's number
+    there, or the event's key where it has none. partition: the business date or other key that the run states.
+    moment: when the run started, or ended where that is all that is known.
+    """
+
+    sequence: int
+    process_key: str
+    technology: str
+    instance: str
+    name: str
+    run: str
+    partition: str | None
+    moment: datetime
+    historical: bool
+
+    @property
+    def identity(self) -> str:
+        """Equal for two completions exactly when they are of the same run, whoever tells of it."""
+        return "/".join((self.technology, self.instance, self.name, self.run))
+
+
+def newest_sequence(engine: Engine) -> int:
+    """The sequence of the event that arrived last; 0 where there is none."""
+    with transaction(engine) as cursor:
+        row = cursor.execute(
+            "SELECT max(sequence) AS newest FROM catalog.reported_event WHERE organisation_id = %s",
+            [organisation_id()],
+        ).fetchone()
+    return (row and row["newest"]) or 0
+
+
+def completions(
+    engine: Engine,
+    names: Collection[str],
+    *,
+    after: int,
+    to: int,
+    limit: int,
+    historical: bool = False,
+    newest_first: bool = False,
+) -> list[Completion]:
+    """The completions of the processes with these names or process keys, in the order of arrival.
+
+    A run that several sources tell of counts once for each partition; one that states none of its own takes what
+    another event of the same run states. Not those that an operator forced, or that were bypassed.
+
+    Args:
+        engine: the catalog.
+        names: what their system calls the processes, or their keys in the catalog.
+        after: the sequence after which they arrived.
+        to: the sequence up to which they arrived.
+        limit: how many at most.
+        historical: those that were loaded as history, too.
+        newest_first: in the reverse order.
+    """
+    with transaction(engine) as cursor:
+        rows = statement("completions").execute(
+            cursor,
+            {
+                "organisation": organisation_id(),
+                "names": list(names),
+                "after": after,
+                "to": to,
+                "most": limit,
+                "historical": historical,
+                "direction": -1 if newest_first else 1,
+            },
+        )
+        return [Completion(**row) for row in rows]
+
+
+def known_names(engine: Engine, names: Collection[str]) -> set[str]:
+    """Those of the names that a process elsewhere has, as its name or its key."""
+    with transaction(engine) as cursor:
+        rows = cursor.execute(
+            "SELECT process_key, coalesce(external_name, job_name) AS name FROM catalog.process"
+            " WHERE organisation_id = %(organisation)s AND (external_name IS NOT NULL OR job_name IS NOT NULL)"
+            " AND (external_name = ANY (%(names)s) OR job_name = ANY (%(names)s) OR process_key = ANY (%(names)s))",
+            {"organisation": organisation_id(), "names": list(names)},
+        ).fetchall()
+    return {name for row in rows for name in (row["process_key"], row["name"])} & set(names)

@@ -1,0 +1,170 @@
+"""What the spec says of events, compiled: a schema for each kind of event, one for each standard facet at each place.
+
+shapes.json has core 2-0-2 and its facets, of https://github.com/OpenLineage/OpenLineage at 8f02abf, `spec`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import jsonschema_rs
+from jsonschema_rs import ValidationError, ValidationErrorKind
+
+from headrace.events.openlineage.schema_digest import SHAPES
+
+MODEL = 2  # the first number of the spec's version that we read (2-0-2); those before it say the same
+_CORE = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/"
+_FACET_FILE = re.compile(r"(Run|Job|InputDataset|OutputDataset|Dataset)Facet$")
+_FACET_VERSION = re.compile(r"/(\d+)-\d+-\d+/\w+\.json")
+# Where facets hang; the places of the facets whose file names do not say it.
+RUN, JOB, DATASET, INPUT, OUTPUT = "run", "job", "dataset", "input", "output"
+_PLACES = {
+    "Run": [RUN],
+    "Job": [JOB],
+    "Dataset": [DATASET],
+    "InputDataset": [INPUT],
+    "OutputDataset": [OUTPUT],
+}
+_PARTICULAR = {
+    "LineageFacet": {DATASET: "#/$defs/LineageDatasetFacet", JOB: "#/$defs/LineageJobFacet"},
+    "BaseSubsetDatasetFacet": {
+        INPUT: "#/$defs/InputSubsetInputDatasetFacet",
+        OUTPUT: "#/$defs/OutputSubsetOutputDatasetFacet",
+    },
+    "DataQualityAssertionsDatasetFacet": dict.fromkeys((DATASET, INPUT, OUTPUT), "#/$defs/"),
+    "DataQualityMetricsDatasetFacet": dict.fromkeys((DATASET, OUTPUT), "#/$defs/"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What is wrong, and where, from the root of what was looked at."""
+
+    reason: str
+    path: tuple[str | int, ...]
+
+
+class Schema:
+    """A compiled schema."""
+
+    def __init__(self, reference: str) -> None:
+        self._validator = jsonschema_rs.Draft202012Validator(
+            {"$ref": reference}, registry=_registry(), validate_formats=True, formats=_formats()
+        )
+
+    def fault(self, value: object) -> Fault | None:
+        """The first thing that is wrong with the value, as deep as it can be told; None when nothing is."""
+        if self._validator.is_valid(value):
+            return None
+        error = _deepest(self._validator.iter_errors(value))
+        return Fault(_said(error), _path(error))
+
+
+@dataclass(frozen=True, slots=True)
+class FacetSchema:
+    """The schema of a standard facet. model: the first number of its version; one of another model is another facet."""
+
+    schema: Schema
+    model: int
+
+    def describes(self, schema_url: str) -> bool:
+        """Whether the facet with this _schemaURL is of the model that the schema is of; one without a version is."""
+        found = _FACET_VERSION.search(schema_url)
+        return found is None or int(found[1]) == self.model
+
+
+@cache
+def event_schema(kind: str) -> Schema:
+    """The schema of `RunEvent`, `JobEvent` or `DatasetEvent`."""
+    return Schema(_CORE + kind)
+
+
+@cache
+def facet_schemas() -> Mapping[str, Mapping[str, FacetSchema]]:
+    """The schemas of the standard facets, by place and name."""
+    found: dict[str, dict[str, FacetSchema]] = {place: {} for place in (RUN, JOB, DATASET, INPUT, OUTPUT)}
+    for name, document in _documents().items():
+        if name == "OpenLineage":
+            continue
+        (key,) = document["properties"]
+        version = _FACET_VERSION.search(document["$id"])
+        assert version is not None  # noqa: S101 - files of the spec
+        for place, pointer in _pointers(name, key):
+            compiled = Schema(document["$id"] + pointer)
+            found[place][key] = FacetSchema(compiled, int(version[1]))
+    return found
+
+
+def _pointers(name: str, key: str) -> Iterator[tuple[str, str]]:
+    whole = f"#/properties/{key}"
+    if name in _PARTICULAR:
+        for place, pointer in _PARTICULAR[name].items():
+            yield place, whole if pointer == "#/$defs/" else pointer
+        return
+    suffix = _FACET_FILE.search(name)
+    assert suffix is not None  # noqa: S101 - files of the spec
+    for place in _PLACES[suffix[1]]:
+        yield place, whole
+
+
+@cache
+def _documents() -> Mapping[str, dict[str, Any]]:
+    shapes: dict[str, dict[str, Any]] = json.loads(SHAPES.read_text(encoding="utf-8"))
+    return shapes
+
+
+def core() -> Mapping[str, Any]:
+    """The schema of the three kinds of events, in `$defs`."""
+    return _documents()["OpenLineage"]
+
+
+@cache
+def _registry() -> jsonschema_rs.Registry:
+    return jsonschema_rs.Registry([(document["$id"], document) for document in _documents().values()])
+
+
+def _formats() -> dict[str, Any]:
+    # Spark reports `file` as the URI of a data source: a format is an annotation, and nothing here depends on this one.
+    return {"uri": lambda _: True}
+
+
+def _deepest(errors: Iterable[ValidationError]) -> ValidationError:
+    """Of alternatives that all fail, that of the stated `type` is what was meant, else the one that comes furthest."""
+
+    def alternatives(error: ValidationError) -> Iterator[ValidationError]:
+        branches = getattr(error.kind, "context", None)
+        if not branches:
+            yield error
+            return
+        meant = [branch for branch in branches if not any(map(_is_other_type, branch))]
+        for branch in meant or [filter(_is_other_type, branch) for branch in branches]:
+            for inner in branch:
+                yield from alternatives(inner)
+
+    found = [inner for error in errors for inner in alternatives(error)]
+    return max(found, key=lambda error: (len(_path(error)), _missing(error) is not None))
+
+
+def _is_other_type(error: ValidationError) -> bool:
+    kinds = (ValidationErrorKind.Constant, ValidationErrorKind.Enum)
+    return isinstance(error.kind, kinds) and error.instance_path[-1:] == ["type"]
+
+
+def _path(error: ValidationError) -> tuple[str | int, ...]:
+    """Where it is; of a property that is missing, where it would be."""
+    missing = _missing(error)
+    return (*error.instance_path, *([missing] if missing is not None else []))
+
+
+def _missing(error: ValidationError) -> str | None:
+    return error.kind.property if isinstance(error.kind, ValidationErrorKind.Required) else None
+
+
+def _said(error: ValidationError) -> str:
+    text = error.message.splitlines()[0]
+    return text if len(text) <= 200 else f"{text[:80]} ... {text[-110:]}"

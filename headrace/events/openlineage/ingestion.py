@@ -1,0 +1,308 @@
+"""Ingesting OpenLineage events: what is good of a batch is kept and projected, in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from psycopg import Cursor
+from psycopg.types.json import Jsonb
+from sqlalchemy import Engine
+
+from headrace.catalog import jobs
+from headrace.catalog.naming import Name, own_namespace, placer
+from headrace.database.connection import transaction
+from headrace.database.ids import organisation_id as configured_organisation
+from headrace.database.jsonb import encoded
+from headrace.database.principal import signing
+from headrace.errors import CatalogError
+from headrace.events.ingestion import UNTAKEABLE
+from headrace.events.openlineage import (
+    columns,
+    facets,
+    quality,
+    runs,
+    versions,
+)
+from headrace.events.openlineage import (
+    completions as completing,
+)
+from headrace.events.openlineage import (
+    job_events as designs,
+)
+from headrace.events.openlineage import (
+    names as naming,
+)
+from headrace.events.openlineage.documents import Document, Ids, document_of, merged, sources, stamped
+from headrace.events.openlineage.limits import InvalidEvent
+from headrace.events.openlineage.mentions import jobs_of, mention
+from headrace.events.openlineage.model import (
+    AnyEvent,
+    DatasetEvent,
+    JobEvent,
+    Outcome,
+    Result,
+    RunEvent,
+)
+from headrace.events.openlineage.outlines import Edge, explicit
+from headrace.events.openlineage.parsing import parse
+from headrace.events.openlineage.sql import statement
+from headrace.settings import settings
+
+AT_ONCE = 500  # events of a transaction
+_LOCK = "openlineage"
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """The organisation that events are for, and the namespace of what it knows by keys of its own."""
+
+    organisation: UUID
+    namespace: str
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """Events that were read: the good ones, where each of them stood, and the others, refused."""
+
+    good: Sequence[AnyEvent]
+    places: Sequence[int]
+    refused: Sequence[Outcome]
+
+    def outcomes(self, stored: Sequence[Outcome]) -> list[Outcome]:
+        """One an event, in the order in which they were given; stored: those of the good ones."""
+        placed = [replace(each, index=place) for place, each in zip(self.places, stored, strict=True)]
+        return sorted([*self.refused, *placed], key=lambda outcome: outcome.index)
+
+
+@dataclass(frozen=True, slots=True)
+class Projected:
+    """What events came to: the processes of their jobs, the runs that they are of, the versions that are new."""
+
+    processes: Mapping[Name, UUID]
+    runs: Mapping[UUID, Document]
+    versions: frozenset[UUID]
+
+
+def ingest(
+    engine: Engine,
+    organisation_id: UUID,
+    events: Sequence[object],
+    *,
+    received_at: datetime | None = None,
+    historical: bool = False,
+) -> list[Outcome]:
+    """Keep the events (decoded JSON) and bring the catalog up to date; one Outcome an event, in order.
+
+    What the spec does not allow is refused by index, and the others are stored, up to 500 in one transaction. An event
+    whose content is there already changes nothing. The order of events does not matter. Whether the caller may report
+    them is asked before: what they come to may concern rows that he does not see. historical: they are loaded later;
+    they start nothing and alarm nobody. What is known as history only, and is said again live, counts as said now.
+
+    Raises CatalogUnavailable when the database is lost: all may then be sent again, and what was stored is not doubled.
+    """
+    read = read_events(events, received_at=received_at, historical=historical)
+    return read.outcomes(store(engine, organisation_id, read.good))
+
+
+def read_events(
+    events: Sequence[object], *, received_at: datetime | None = None, historical: bool = False
+) -> Read:
+    """What the events (decoded JSON) say, and what is wrong with the others. No database is asked."""
+    good: dict[int, AnyEvent] = {}
+    refused: list[Outcome] = []
+    for index, body in enumerate(events):
+        try:
+            event = parse(body, received_at=received_at)
+            good[index] = replace(event, historical=True) if historical else event
+        except InvalidEvent as error:
+            refused.append(Outcome(index, Result.REFUSED, error.reason, error.field))
+    return Read(list(good.values()), list(good), refused)
+
+
+def store(engine: Engine, organisation_id: UUID, events: Sequence[AnyEvent]) -> list[Outcome]:
+    """The second half of `ingest`: keep what was read; one Outcome an event, in order. Raises CatalogUnavailable."""
+    numbered = list(enumerate(events))
+    outcomes: list[Outcome] = []
+    with signing():
+        for begin in range(0, len(events), AT_ONCE):
+            outcomes += _store_all(engine, organisation_id, numbered[begin : begin + AT_ONCE])
+    return outcomes
+
+
+def owner_of(cursor: Cursor[Any], organisation_id: UUID) -> Owner:
+    """The organisation; that of the settings is made when it is not there. Raises CatalogError for an unknown one."""
+    name = _name_of(cursor, organisation_id)
+    if name is None and organisation_id == configured_organisation():
+        name = settings().organisation
+        cursor.execute(
+            "INSERT INTO catalog.organisation (organisation_id, name) VALUES (%s, %s) ON CONFLICT DO NOTHING",
+            [organisation_id, name],
+        )
+    if name is None:
+        raise CatalogError(
+            f"there is no organisation {organisation_id}: create it before events are sent for it"
+        )
+    return Owner(organisation_id, own_namespace(name))
+
+
+def lock(cursor: Cursor[Any], organisation_id: UUID) -> None:
+    """One at a time of an organisation: what a name or a run comes to is read, decided and written under this lock."""
+    # Plans are kept: to plan these statements costs more than to execute them. They all go by keys; a plan made while a
+    # table was short would read or merge all of it still when it is long.
+    cursor.execute(
+        "SELECT set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true), "
+        "set_config('enable_mergejoin', 'off', true), pg_advisory_xact_lock(hashtextextended(%s, 0))",
+        [f"{_LOCK}/{organisation_id}"],
+    )
+
+
+def project(cursor: Cursor[Any], owner: Owner, events: Sequence[AnyEvent]) -> Projected:
+    """Bring the catalog to what it comes to with these events."""
+    placed = placer(owner.namespace)
+    named = naming.resolve(cursor, owner.organisation, owner.namespace, mention(events, placed))
+    processes = jobs.resolve(cursor, owner.organisation, owner.namespace, jobs_of(events))
+    ids = Ids(placed, named.name_ids, processes)
+    facets.store(cursor, owner.organisation, events, ids, {*named.merged.values()})
+    said: dict[runs.Key, Document] = {}
+    told_by_jobs: set[UUID] = set()
+    for event in events:
+        if isinstance(event, DatasetEvent):
+            continue
+        document = document_of(event, ids, owner.namespace)
+        process = processes[event.job.name]
+        subject = event.run_id if isinstance(event, RunEvent) else process
+        if isinstance(event, JobEvent):
+            told_by_jobs.add(process)
+        key = (subject, process)
+        said[key] = merged(said[key], document) if key in said else document
+    merged_into = {*named.merged.values()}
+    told = runs.NOTHING
+    if said:
+        told = runs.store(cursor, owner.organisation, said, frozenset(told_by_jobs))
+    designs.settle(cursor, owner.organisation, {process for _, process in said}, merged_into)
+    runs.store_edges(cursor, owner.organisation, _told_by_datasets(events, ids))
+    new = versions.store(cursor, owner.organisation, told, merged_into)
+    columns.store(
+        cursor, owner.organisation, [each for event in events for each in columns.sayings(event, ids)]
+    )
+    quality.store(cursor, owner.organisation, events, ids)
+    return Projected(processes, told.runs, new)
+
+
+def _name_of(cursor: Cursor[Any], organisation_id: UUID) -> str | None:
+    row = cursor.execute(
+        "SELECT name FROM catalog.organisation WHERE organisation_id = %s", [organisation_id]
+    ).fetchone()
+    return None if row is None else row["name"]
+
+
+def _store_all(
+    engine: Engine, organisation_id: UUID, events: Sequence[tuple[int, AnyEvent]]
+) -> list[Outcome]:
+    """Store all, or where PostgreSQL refuses one that nobody has thought of, all but that one."""
+    try:
+        return _store(engine, organisation_id, events)
+    except UNTAKEABLE as error:
+        if len(events) == 1:
+            said = str(error).strip().splitlines()[0]
+            return [Outcome(events[0][0], Result.REFUSED, f"the catalog does not take it: {said}", "")]
+        middle = len(events) // 2
+        return _store_all(engine, organisation_id, events[:middle]) + _store_all(
+            engine, organisation_id, events[middle:]
+        )
+
+
+def _store(engine: Engine, organisation_id: UUID, events: Sequence[tuple[int, AnyEvent]]) -> list[Outcome]:
+    # In a pipeline what is only written is not waited for: PostgreSQL does it while the next rows are made here.
+    with transaction(engine) as cursor, cursor.connection.pipeline():
+        owner = owner_of(cursor, organisation_id)
+        lock(cursor, organisation_id)
+        fresh = _fresh(cursor, organisation_id, [event for _, event in events])
+        if fresh:
+            news = list(fresh.values())
+            came_to = project(cursor, owner, news)
+            _keep(cursor, owner, news, came_to.processes)
+            completing.complete(
+                cursor, organisation_id, news, came_to.processes, came_to.runs, came_to.versions
+            )
+    outcomes = []
+    for index, event in events:
+        run_id = event.run_id if isinstance(event, RunEvent) else None
+        is_first = fresh.pop(event.digest, None) is not None
+        outcomes.append(Outcome(index, Result.STORED if is_first else Result.REPEATED, run_id=run_id))
+    return outcomes
+
+
+def _fresh(cursor: Cursor[Any], organisation_id: UUID, events: Sequence[AnyEvent]) -> dict[str, AnyEvent]:
+    """The events of which nothing like it is kept, or as history only, by digest."""
+    known = {
+        row["content_hash"]
+        for row in cursor.execute(
+            "SELECT content_hash FROM unnest(%s::timestamptz[], %s::text[]) AS given (event_time, content_hash) "
+            "JOIN catalog.run_event USING (event_time, content_hash) "
+            "WHERE organisation_id = %s AND (NOT run_event.historical OR %s)",
+            [
+                [event.at for event in events],
+                [event.digest for event in events],
+                organisation_id,
+                all(event.historical for event in events),
+            ],
+        )
+    }
+    return {event.digest: event for event in events if event.digest not in known}
+
+
+def _keep(
+    cursor: Cursor[Any], owner: Owner, events: Sequence[AnyEvent], processes: Mapping[Name, UUID]
+) -> None:
+    """Keep the events as received."""
+    rows = [
+        encoded(
+            {
+                "event_time": event.at,
+                "content_hash": event.digest,
+                "run_id": event.run_id if isinstance(event, RunEvent) else None,
+                "process_id": None if isinstance(event, DatasetEvent) else processes[event.job.name],
+                "event_type": _type(event),
+                "historical": event.historical,
+            }
+        )
+        for event in events
+    ]
+    # The event itself is JSON already: to decode it only to encode it again would cost as much as all the rest.
+    whole = [
+        row[:-1] + b',"payload":' + event.encoded + b"}" for row, event in zip(rows, events, strict=True)
+    ]
+    statement("openlineage_events").execute(
+        cursor,
+        {
+            "organisation": owner.organisation,
+            "events": Jsonb(b"[" + b",".join(whole) + b"]", dumps=bytes),
+        },
+    )
+
+
+def _type(event: AnyEvent) -> str:
+    if isinstance(event, RunEvent):
+        return event.event_type.value if event.event_type else "OTHER"
+    return "DATASET" if isinstance(event, DatasetEvent) else "JOB"
+
+
+def _told_by_datasets(events: Sequence[AnyEvent], ids: Ids) -> dict[Edge, str]:
+    """The edges that dataset events explain, which are owed to no job."""
+    found: dict[Edge, str] = {}
+    for event in events:
+        if not isinstance(event, DatasetEvent):
+            continue
+        facet = event.dataset.facets.get("lineage")
+        if facet is None or facet.deleted or not facet.modelled:
+            continue
+        target = ids.dataset(event.dataset.name)
+        for edge in explicit("DATASET", target, sources(facet.content, ids, None), ""):
+            at = stamped(event.at)
+            found[edge] = min(found.get(edge, at), at)
+    return found

@@ -1,0 +1,186 @@
+"""What people decide about names: another name for a dataset, two datasets that are one, a better name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+from uuid import UUID
+
+from psycopg import Cursor
+from sqlalchemy import Engine
+
+from headrace.catalog.naming import Name, key_of
+from headrace.database.connection import transaction
+from headrace.errors import CatalogError, UnknownDataset
+from headrace.events.openlineage import facets, runs, versions
+from headrace.events.openlineage import job_events as designs
+from headrace.events.openlineage import names as naming
+from headrace.events.openlineage.ingestion import Owner, lock, owner_of
+from headrace.events.openlineage.limits import InvalidEvent
+from headrace.events.openlineage.names import Mentions
+from headrace.events.openlineage.parsing import refuse_name
+
+_NOTE = """
+INSERT INTO catalog.dataset_name_change (
+    organisation_id, kind, namespace, name, into_namespace, into_name, former_id, changed_by, reason
+) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s)
+"""
+
+
+_FIND = """
+SELECT dataset_id FROM catalog.dataset_name
+WHERE organisation_id = %(organisation)s AND namespace = %(namespace)s AND name = %(name)s
+UNION ALL
+SELECT dataset_id FROM catalog.dataset WHERE organisation_id = %(organisation)s AND full_name = %(key)s
+LIMIT 1
+"""
+
+
+class RenameRefused(CatalogError):
+    """A name that cannot be given to that dataset."""
+
+
+def alias(engine: Engine, organisation: UUID, dataset: str, name: str, *, by: str, reason: str) -> None:
+    """Let `name` (`namespace#name`, or a key) be another name of the dataset.
+
+    What is reported under it from now on is of this dataset. Raises UnknownDataset; RenameRefused for a name that a
+    dataset of its own has, which `merge` makes part of this one.
+    """
+    with transaction(engine) as cursor:
+        owner = _begin(cursor, organisation)
+        into, other = _known(cursor, owner, dataset), _name(owner, name)
+        if _id_of(cursor, owner, other) is not None:
+            raise RenameRefused(
+                f"{name} is a dataset already; `headrace catalog merge` makes it part of {dataset}"
+            )
+        _note(cursor, owner, "ALIAS", other, into, None, by, reason)
+        _decide(cursor, owner, [(other, into)])
+
+
+def merge(engine: Engine, organisation: UUID, dataset: str, into: str, *, by: str, reason: str) -> None:
+    """Make a dataset part of another: its versions, lineage, checks and names are the other's from now on.
+
+    It is still found by its names and its id. Raises UnknownDataset, RenameRefused for a dataset and itself.
+    """
+    with transaction(engine) as cursor:
+        owner = _begin(cursor, organisation)
+        old, new = _known(cursor, owner, dataset), _known(cursor, owner, into)
+        former = _id_of(cursor, owner, old)
+        if former == _id_of(cursor, owner, new):
+            raise RenameRefused(f"{dataset} and {into} are one dataset already")
+        _note(cursor, owner, "MERGE", old, new, former, by, reason)
+        _decide(cursor, owner, [(old, new)])
+
+
+def rename(engine: Engine, organisation: UUID, dataset: str, name: str, *, by: str, reason: str) -> None:
+    """Show a dataset by another name (`namespace#name`, or a key); the one that it had stays one of its names.
+
+    Raises UnknownDataset; RenameRefused for a name that another dataset has, for a dataset that is declared (its
+    declaration says its key), and for a dataset with a key of ours, unless the other name is one too.
+    """
+    with transaction(engine) as cursor:
+        owner = _begin(cursor, organisation)
+        old, new = _known(cursor, owner, dataset), _name(owner, name)
+        former = _id_of(cursor, owner, old)
+        if (taken := _id_of(cursor, owner, new)) is not None and taken != former:
+            raise RenameRefused(
+                f"{name} is another dataset; `headrace catalog merge` makes {dataset} part of it"
+            )
+        declared = cursor.execute(
+            "SELECT declared_at FROM catalog.dataset WHERE dataset_id = %s AND declaration_hash <> ''",
+            [former],
+        ).fetchone()
+        if declared is not None:
+            raise RenameRefused(
+                f"{dataset} is declared at {declared['declared_at']}: change its key there, then"
+                f" `headrace catalog merge {dataset} {name}`"
+            )
+        if old.namespace == owner.namespace != new.namespace:
+            raise RenameRefused(
+                f"{dataset} is a key of ours, which goes before {name}; give it that as an alias"
+            )
+        _note(cursor, owner, "RENAME", old, new, former, by, reason)
+        _decide(cursor, owner, [(old, new)])
+
+
+def decide_again(cursor: Cursor[Any], owner: Owner) -> None:
+    """Make all that was decided again, in the order in which it was."""
+    rows = cursor.execute(
+        "SELECT namespace, name, into_namespace, into_name FROM catalog.dataset_name_change "
+        "WHERE organisation_id = %s ORDER BY change_id",
+        [owner.organisation],
+    ).fetchall()
+    for row in rows:
+        pair = Name(row["namespace"], row["name"]), Name(row["into_namespace"], row["into_name"])
+        _decide(cursor, owner, [pair])
+
+
+def _begin(cursor: Cursor[Any], organisation: UUID) -> Owner:
+    owner = owner_of(cursor, organisation)
+    lock(cursor, organisation)
+    return owner
+
+
+def _decide(cursor: Cursor[Any], owner: Owner, decisions: Iterable[tuple[Name, Name]]) -> None:
+    for one, other in decisions:
+        mentions = Mentions()
+        mentions.add(one)
+        mentions.add(other, preferred=True)
+        mentions.decided.add((one, other))
+        cursor.execute(
+            "UPDATE catalog.dataset_name SET preferred = false WHERE preferred AND dataset_id = ANY (%s)",
+            [[each for name in (one, other) if (each := _id_of(cursor, owner, name)) is not None]],
+        )
+        found = naming.resolve(cursor, owner.organisation, owner.namespace, mentions)
+        facets.show(cursor, [], list(set(found.dataset_ids.values())))
+        merged_into = {*found.merged.values()}
+        designs.settle(cursor, owner.organisation, (), merged_into)
+        versions.store(cursor, owner.organisation, runs.NOTHING, merged_into)
+
+
+def _note(
+    cursor: Cursor[Any],
+    owner: Owner,
+    kind: str,
+    one: Name,
+    other: Name,
+    former: UUID | None,
+    by: str,
+    reason: str,
+) -> None:
+    cursor.execute(
+        _NOTE,
+        [owner.organisation, kind, one.namespace, one.name, other.namespace, other.name, former, by, reason],
+    )
+
+
+def _known(cursor: Cursor[Any], owner: Owner, key: str) -> Name:
+    """The name by which the dataset of this key is shown, or one of its other names. Raises UnknownDataset."""
+    name = _name(owner, key)
+    if _id_of(cursor, owner, name) is None:
+        raise UnknownDataset(f"there is no dataset {key}; `headrace datasets` lists them")
+    return name
+
+
+def _id_of(cursor: Cursor[Any], owner: Owner, name: Name) -> UUID | None:
+    row = cursor.execute(
+        _FIND,
+        {
+            "organisation": owner.organisation,
+            "namespace": name.namespace,
+            "name": name.name,
+            "key": key_of(name, owner.namespace),
+        },
+    ).fetchone()
+    return row["dataset_id"] if row is not None else None
+
+
+def _name(owner: Owner, text: str) -> Name:
+    """What a person writes: `namespace#name`, or a key of ours."""
+    namespace, separator, name = text.partition("#")
+    found = Name(namespace.replace("%23", "#"), name) if separator else Name(owner.namespace, text)
+    try:
+        refuse_name(found, ())
+    except InvalidEvent as error:
+        raise RenameRefused(f"{text!r} is no name for a dataset: {error}") from error
+    return found

@@ -1,0 +1,201 @@
+"""The runs that events tell of: their documents, and the rows of runs, attempts, used datasets and edges."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID, uuid5
+
+from psycopg import Cursor
+
+from headrace.database.jsonb import jsonb
+from headrace.events.openlineage.documents import Document, merged
+from headrace.events.openlineage.outlines import Edge, edges, run_row, uses
+from headrace.events.openlineage.sql import statement
+
+Key = tuple[UUID, UUID]  # a run's id as reported, which is unique within its job, and the process
+_MOST_DOCUMENTS = 1000  # of a process, that are asked whether they still show an edge
+_DOCUMENTS = """
+SELECT run_id, reported_run_id, process_id, document, native
+FROM catalog.openlineage_run
+WHERE organisation_id = %s AND reported_run_id = ANY (%s)
+"""
+# A run that is known here, and not from such events, tells of itself; its id is that of no other job's run.
+_NATIVES = "SELECT run_id, process_id FROM catalog.process_run WHERE run_id = ANY (%s)"
+_OTHERS = """
+SELECT document FROM catalog.openlineage_run
+WHERE process_id = ANY (%s) AND last_at >= coalesce(%s::timestamptz, '-infinity')
+ORDER BY last_at DESC LIMIT %s
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """The documents of the runs that no one here made, as they are now.
+
+    known: the runs of which something was told before, by the ids that they had then.
+    """
+
+    runs: Mapping[UUID, Document]
+    known: frozenset[UUID]
+    former: frozenset[UUID]
+
+
+NOTHING = Stored({}, frozenset(), frozenset())
+
+
+def store(
+    cursor: Cursor[Any], organisation: UUID, said: Mapping[Key, Document], jobs: frozenset[UUID]
+) -> Stored:
+    """Merge what was said into what is known, and bring the rows to what it comes to.
+
+    said: the documents by run and process; of what jobs say of themselves by process twice (these are in `jobs`).
+    """
+    known: dict[Key, dict[str, Any]] = {
+        (row["reported_run_id"], row["process_id"]): row
+        for row in cursor.execute(_DOCUMENTS, [organisation, list({run for run, _ in said})])
+    }
+    heard = {run for run, _ in known}
+    native = {run for (run, _), row in known.items() if row["native"]}
+    asked = ({run for run, _ in said} - heard - jobs) | native
+    owners = {
+        row["run_id"]: (row["run_id"], row["process_id"])
+        for row in (cursor.execute(_NATIVES, [list(asked)]) if asked else ())
+    }
+    native |= owners.keys()
+    before = {key: row["document"] for key, row in known.items()}
+    after = before | {
+        key: merged(before[key], document) if key in before else document for key, document in said.items()
+    }
+    ids = _ids(after, owners)
+    moved = {key for key, row in known.items() if row["run_id"] != ids[key]}
+    former = frozenset(known[key]["run_id"] for key in moved)
+    if former:
+        statement("openlineage_forget").execute(cursor, {"organisation": organisation, "runs": list(former)})
+    written = {key: after[key] for key in sorted(said.keys() | moved)}
+    statement("openlineage_documents").execute(
+        cursor,
+        {
+            "organisation": organisation,
+            "documents": jsonb(
+                [
+                    {
+                        "run_id": ids[key],
+                        "reported_run_id": key[0],
+                        "process_id": key[1],
+                        "document": document,
+                        "native": key[0] in native,
+                        "first_at": document["first"],
+                        "last_at": document["last"],
+                    }
+                    for key, document in written.items()
+                ]
+            ),
+        },
+    )
+    foreign = {key: document for key, document in written.items() if key[0] not in native}
+    runs = {ids[key]: document for key, document in foreign.items() if key[0] not in jobs}
+    used = [
+        row for key, document in written.items() if key[0] not in jobs for row in uses(ids[key], document)
+    ]
+    statement("openlineage_runs").execute(
+        cursor,
+        {
+            "organisation": organisation,
+            "known": [ids[key] for key in foreign if key in known],
+            "runs": jsonb([asdict(run_row(run_id, document)) for run_id, document in runs.items()]),
+            "uses": jsonb(used),
+        },
+    )
+    _store_edges(cursor, organisation, before, foreign)
+    return Stored(runs, frozenset(row["run_id"] for row in known.values()), former)
+
+
+def _ids(documents: Mapping[Key, Document], owners: Mapping[UUID, Key]) -> dict[Key, UUID]:
+    """The ids of runs. Of jobs that share a run's id its owner has it: the process that ran it here, or the first to
+    be heard of."""
+    first = dict(owners)
+    for key in sorted(documents, key=lambda key: (documents[key]["first"], key)):
+        first.setdefault(key[0], key)
+    return {key: key[0] if first[key[0]] == key else uuid5(key[0], str(key[1])) for key in documents}
+
+
+def store_edges(cursor: Cursor[Any], organisation: UUID, found: Mapping[Edge, str]) -> None:
+    """Add the edges, or let them begin earlier."""
+    if found:
+        statement("openlineage_edges").execute(
+            cursor, {"organisation": organisation, "edges": jsonb(edge_rows(found))}
+        )
+
+
+def _store_edges(
+    cursor: Cursor[Any], organisation: UUID, before: Mapping[Key, Document], after: Mapping[Key, Document]
+) -> None:
+    found: dict[Edge, str] = {}
+    no_longer: dict[Edge, str] = {}
+    processes: set[str] = set()
+    for key, document in after.items():
+        shown = edges(document)
+        for edge, at in shown.items():
+            found[edge] = min(found.get(edge, at), at)
+        for edge, at in edges(before[key]).items() if key in before else ():
+            if edge not in shown or at < shown[edge]:
+                no_longer[edge] = min(no_longer.get(edge, at), at)
+                processes.add(document["job"])
+    if no_longer:
+        _end(cursor, no_longer, processes)
+    store_edges(cursor, organisation, found)
+
+
+def _end(cursor: Cursor[Any], no_longer: Mapping[Edge, str], processes: Iterable[str]) -> None:
+    """Take away edges that a run turned out not to show, or only later, unless other runs of the process do."""
+    rows = edge_rows(no_longer)
+    doubted = (
+        statement("openlineage_edges_doubted")
+        .execute(cursor, {"edges": jsonb([{**row, "place": place} for place, row in enumerate(rows)])})
+        .fetchall()
+    )
+    if not doubted:
+        return
+    # A run that was over before knows nothing of them. So a job is asked of its newest runs, however many it has had.
+    since = min(row["valid_from"] for row in doubted)
+    documents = documents_of(cursor, [UUID(each) for each in processes], since)
+    if documents is None:
+        return
+    still: dict[Edge, str] = {}
+    for document in documents:
+        for edge, at in edges(document).items():
+            still[edge] = min(still.get(edge, at), at)
+    gone = [rows[place] for place in sorted({row["place"] for row in doubted})]
+    statement("openlineage_edges_end").execute(
+        cursor, {"gone": jsonb(gone), "still": jsonb(edge_rows(still))}
+    )
+
+
+def documents_of(
+    cursor: Cursor[Any], processes: Sequence[UUID], since: datetime | None = None
+) -> list[Document] | None:
+    """What is known of the runs of these processes, and of their design; None for more than can be asked each time.
+
+    since: leaves out those of which all was said before.
+    """
+    rows = cursor.execute(_OTHERS, [list(processes), since, _MOST_DOCUMENTS]).fetchall()
+    return None if len(rows) == _MOST_DOCUMENTS else [row["document"] for row in rows]
+
+
+def edge_rows(found: Mapping[Edge, str | None]) -> list[dict[str, Any]]:
+    """Rows as the statements about edges take them, in order."""
+    return [
+        {
+            "source_type": edge.source_type,
+            "source": edge.source,
+            "target_type": edge.target_type,
+            "target": edge.target,
+            "edge_role": edge.role,
+            "process_id": edge.by or None,
+            "at": at,
+        }
+        for edge, at in sorted(found.items(), key=lambda each: each[0])
+    ]

@@ -1,0 +1,303 @@
+"""The versions that runs elsewhere wrote, as they tell of them, and what readers of these datasets get."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID, uuid5
+
+from psycopg import Cursor
+
+from headrace.catalog.schema import schema_hash
+from headrace.database.jsonb import jsonb
+from headrace.events.openlineage.documents import Document
+from headrace.events.openlineage.facets import columns_of
+from headrace.events.openlineage.outlines import Written, versions
+from headrace.events.openlineage.runs import Stored
+from headrace.events.openlineage.sql import statement
+
+Row = dict[str, Any]
+Key = tuple[UUID, str]  # a dataset, and the tag of a version
+_TAG = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{8}")
+_FILES = re.compile(r"(file|s3|s3a|s3n|gs|hdfs|abfss?|wasbs?)://")
+_OF_RUNS = """
+SELECT dataset_version_id, dataset_id, version_tag, path, produced_by_run_id, produced_at, row_count, byte_size,
+       file_count, schema_hash, format
+FROM catalog.dataset_version
+WHERE produced_by_run_id = ANY (%s) AND idempotency_key LIKE 'openlineage/%%'
+"""
+_PLACES = """
+SELECT name_id, named.dataset_id, named.namespace, named.name, EXISTS (
+    SELECT
+    FROM catalog.lineage_edge edge
+    WHERE edge.target_id = named.dataset_id
+      AND edge.edge_role = 'PRODUCES'
+      AND edge.valid_to IS NULL
+      AND (SELECT technology FROM catalog.process WHERE process_id = edge.source_id) = 'SPARK'
+    OFFSET 0 -- of each name for itself, whatever the planner knows of the tables
+) AS computed_here
+FROM catalog.dataset_name named
+WHERE name_id = ANY (%s)
+"""
+# Versions of datasets that were two, with one tag: which of their runs wrote it first is asked again.
+_TOLD_APART = """
+SELECT apart.produced_by_run_id AS one, other.produced_by_run_id AS other
+FROM catalog.dataset_version apart
+JOIN catalog.dataset_version other
+    ON other.dataset_id = apart.dataset_id
+   AND other.partition_key = apart.partition_key
+   AND other.version_tag = left(apart.version_tag, -9)
+WHERE apart.dataset_id = ANY (%s)
+  AND right(apart.version_tag, 9) = '-' || left(apart.dataset_version_id::text, 8)
+  AND apart.idempotency_key LIKE 'openlineage/%%'
+  AND other.idempotency_key LIKE 'openlineage/%%'
+"""
+_DOCUMENTS = """
+SELECT run_id, document FROM catalog.openlineage_run
+WHERE organisation_id = %s AND run_id = ANY (%s) AND NOT native
+"""
+_RIVALS = """
+SELECT told.run_id, document
+FROM unnest(%s::uuid[], %s::text[]) AS freed (dataset_id, version_tag)
+JOIN catalog.dataset_name named USING (dataset_id)
+JOIN catalog.run_dataset used ON used.name_id = named.name_id AND used.version = freed.version_tag
+JOIN catalog.openlineage_run told ON told.organisation_id = used.organisation_id AND told.run_id = used.run_id
+WHERE told.organisation_id = %s AND role = 'OUTPUT' AND NOT native AND document -> 'ended' ->> 2 = 'COMPLETE'
+ORDER BY document -> 'ended' ->> 0, told.run_id
+LIMIT %s
+"""
+_THERE = """
+SELECT dataset_version_id, dataset_id, version_tag, produced_by_run_id, produced_at
+FROM unnest(%s::uuid[], %s::text[]) AS claimed (dataset_id, version_tag)
+JOIN catalog.dataset_version USING (dataset_id, version_tag)
+WHERE partition_key = '' AND idempotency_key LIKE 'openlineage/%%'
+"""
+_MOST_RIVALS = 1000  # for one version, or those of one batch, that lost the run which wrote it
+_COMPARED = (
+    "version_tag",
+    "path",
+    "produced_by_run_id",
+    "produced_at",
+    "row_count",
+    "byte_size",
+    "file_count",
+    "schema_hash",
+    "format",
+)
+
+
+def store(
+    cursor: Cursor[Any], organisation: UUID, told: Stored, merged: Collection[UUID] = ()
+) -> frozenset[UUID]:
+    """Bring the versions of these runs to what their documents come to; returns those that were not there before.
+
+    Of a dataset that others write readers get what was produced last. Datasets that Spark computes here keep their own
+    versions, and none of these. The history of the pointer is a function of the versions, unless others than such runs
+    write the dataset too, or a person has moved it: then a version moves it if it is newer than what stands.
+
+    merged: datasets that others have become part of. A version that two of its names have is one, as it would be had
+    they been names of one dataset from the beginning.
+    """
+    again = _told_apart(cursor, organisation, merged) if merged else {}
+    runs = {**again, **told.runs}
+    written = {run_id: versions(document) for run_id, document in runs.items()}
+    before = list((told.known | again.keys()) & (runs.keys() | told.former))
+    stored = {row["dataset_version_id"]: row for row in cursor.execute(_OF_RUNS, [before])} if before else {}
+    changed: list[Row] = []
+    added = frozenset[UUID]()
+    if stored or any(written.values()):
+        claimed = _claimed(_rows(cursor, organisation, written))
+        freed = _freed(stored.values(), claimed)
+        if freed:
+            rivals = _rivals(cursor, organisation, freed, runs.keys())
+            runs |= rivals
+            others = _rows(cursor, organisation, {run: versions(rivals[run]) for run in rivals})
+            claimed = _claimed([*claimed.values(), *(row for row in others if _key(row) in freed)])
+        changed, added = _bring(cursor, organisation, stored, claimed, [*told.former, *runs])
+    # A tag that was made up here is known to nobody before: only one that was reported may have been read already.
+    naming = {run for run, document in runs.items() if written.get(run) and _names_a_version(document)}
+    if merged or naming or not all(map(_is_made_up, changed)):
+        statement("openlineage_inputs").execute(
+            cursor,
+            {
+                "organisation": organisation,
+                "runs": list(naming | {row["produced_by_run_id"] for row in changed}),
+                "changed": [row["dataset_version_id"] for row in changed],
+                "merged": list(merged),
+            },
+        )
+    return added
+
+
+def _bring(
+    cursor: Cursor[Any],
+    organisation: UUID,
+    stored: Mapping[UUID, Row],
+    claimed: Mapping[Key, Row],
+    weighed: Sequence[UUID],
+) -> tuple[list[Row], frozenset[UUID]]:
+    """Let what is stored become what is claimed, by the runs that were weighed against each other.
+
+    Returns what has changed, and what was not there before.
+    """
+    wanted = {row["dataset_version_id"]: row for row in claimed.values()}
+    gone = [row for key, row in stored.items() if key not in wanted]
+    changed = [row for key, row in wanted.items() if key not in stored or _differs(stored[key], row)]
+    lost, superseded = _decided(_there(cursor, changed), changed, weighed)
+    changed = [row for row in changed if row["dataset_version_id"] not in lost]
+    gone += [row for row in superseded if row["dataset_version_id"] not in stored]
+    if not gone and not changed:
+        return [], frozenset()
+    since = _since([*gone, *changed, *(stored[key] for key in stored.keys() & wanted.keys())], changed, gone)
+    parameters = {
+        "organisation": organisation,
+        "places": jsonb([{"dataset_id": dataset, "since": at} for dataset, at in sorted(since.items())]),
+        "gone": [row["dataset_version_id"] for row in gone],
+        "versions": jsonb(changed),
+        "weighed": list(weighed),
+    }
+    statement("openlineage_clear").execute(cursor, parameters)
+    added = statement("openlineage_versions").execute(cursor, parameters).fetchall()
+    statement("openlineage_pointers").execute(cursor, parameters)
+    return changed, frozenset(row["dataset_version_id"] for row in added)
+
+
+def _rows(cursor: Cursor[Any], organisation: UUID, written: Mapping[UUID, Sequence[Written]]) -> list[Row]:
+    """What runs say that they wrote, as rows of versions; not those of datasets that Spark computes here."""
+    names = [UUID(each.name_id) for all_ in written.values() for each in all_]
+    places = {str(row["name_id"]): row for row in cursor.execute(_PLACES, [names])}
+    return [
+        _row(organisation, run_id, each, places[each.name_id])
+        for run_id, found in written.items()
+        for each in found
+        if not places[each.name_id]["computed_here"]
+    ]
+
+
+def _claimed(rows: Iterable[Row]) -> dict[Key, Row]:
+    """Of each version the row of the run that wrote it first."""
+    found: dict[Key, Row] = {}
+    for row in rows:
+        key = _key(row)
+        if key not in found or _claim(row) < _claim(found[key]):
+            found[key] = row
+    return found
+
+
+def _freed(stored: Iterable[Row], claimed: Mapping[Key, Row]) -> set[Key]:
+    """The versions whose run wrote them later than was known, or not at all: another may have been there first."""
+    found = set()
+    for row in stored:
+        now = claimed.get(_key(row))
+        if now is None or _claim(row) < _claim(now):
+            found.add(_key(row))
+    return found
+
+
+def _rivals(
+    cursor: Cursor[Any], organisation: UUID, freed: Collection[Key], known: Collection[UUID]
+) -> dict[UUID, Document]:
+    """The documents of other runs that say they wrote one of these versions."""
+    datasets, tags = [dataset for dataset, _ in freed], [tag for _, tag in freed]
+    rows = cursor.execute(_RIVALS, [datasets, tags, organisation, _MOST_RIVALS])
+    return {row["run_id"]: row["document"] for row in rows if row["run_id"] not in known}
+
+
+def _told_apart(cursor: Cursor[Any], organisation: UUID, merged: Collection[UUID]) -> dict[UUID, Document]:
+    """The documents of the runs whose versions had one tag in datasets that are one now."""
+    found = {run for row in cursor.execute(_TOLD_APART, [list(merged)]) for run in row.values()}
+    if not found:
+        return {}
+    rows = cursor.execute(_DOCUMENTS, [organisation, list(found)])
+    return {row["run_id"]: row["document"] for row in rows}
+
+
+def _there(cursor: Cursor[Any], changed: Sequence[Row]) -> dict[Key, Row]:
+    """What is there under the tags of these, where that may be of another run or name."""
+    stated = [row for row in changed if not _is_made_up(row)]
+    if not stated:
+        return {}
+    keys = [row["dataset_id"] for row in stated], [row["version_tag"] for row in stated]
+    return {_key(row): row for row in cursor.execute(_THERE, [*keys])}
+
+
+def _decided(
+    there: Mapping[Key, Row], changed: Sequence[Row], known: Collection[UUID]
+) -> tuple[set[UUID], list[Row]]:
+    """Which of the changed are others' already, who were first, and which of those others were not."""
+    lost: set[UUID] = set()
+    superseded: list[Row] = []
+    for row in changed:
+        other = there.get(_key(row))
+        if other is None or other["dataset_version_id"] == row["dataset_version_id"]:
+            continue
+        if other["produced_by_run_id"] not in known and _claim(other) < _claim(row):
+            lost.add(row["dataset_version_id"])
+        else:
+            superseded.append(other)
+    return lost, superseded
+
+
+def _is_made_up(row: Row) -> bool:
+    return _TAG.fullmatch(row["version_tag"]) is not None
+
+
+def _names_a_version(document: Document) -> bool:
+    """Whether the run says of anything it read which version that was."""
+    return any(use["facets"].keys() & {"version", "place"} for use in document["inputs"].values())
+
+
+def _row(organisation: UUID, run_id: UUID, version: Written, place: Mapping[str, Any]) -> Row:
+    columns = columns_of(version.fields)
+    identity = uuid5(organisation, f"openlineage/{version.name_id}\n{version.tag}")
+    return {
+        "dataset_version_id": identity,
+        "dataset_id": place["dataset_id"],
+        "version_tag": version.tag,
+        "path": version.path or _location(place["namespace"], place["name"]),
+        "format": version.format or "unknown",
+        "row_count": version.row_count,
+        "byte_size": version.byte_size,
+        "file_count": min(version.file_count, 2**31 - 1),
+        "schema_hash": schema_hash(columns),
+        "produced_by_run_id": run_id,
+        "produced_at": datetime.fromisoformat(version.at),
+        "idempotency_key": f"openlineage/{identity}",
+    }
+
+
+def _key(row: Row) -> Key:
+    return row["dataset_id"], row["version_tag"]
+
+
+def _claim(row: Row) -> tuple[datetime, UUID, UUID]:
+    """The least of those that say they wrote the same version was there first."""
+    return row["produced_at"], row["produced_by_run_id"], row["dataset_version_id"]
+
+
+def _differs(stored: Row, wanted: Row) -> bool:
+    return any(stored[name] != wanted[name] for name in _COMPARED)
+
+
+def _since(rows: Sequence[Row], changed: Sequence[Row], gone: Sequence[Row]) -> dict[UUID, datetime]:
+    """Of each dataset whose versions change, the time from which its history is made anew."""
+    touched = {row["dataset_id"] for row in (*changed, *gone)}
+    since: dict[UUID, datetime] = {}
+    for row in rows:
+        dataset = row["dataset_id"]
+        if dataset in touched:
+            since[dataset] = min(since.get(dataset, row["produced_at"]), row["produced_at"])
+    return since
+
+
+def _location(namespace: str, name: str) -> str:
+    """Where files of the dataset are, '' for what is no files."""
+    if _FILES.match(name):
+        return name
+    if namespace == "file":
+        return f"file://{name}" if name.startswith("/") else ""
+    if _FILES.match(namespace):
+        return f"{namespace.rstrip('/')}/{name.lstrip('/')}"
+    return ""

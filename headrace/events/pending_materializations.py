@@ -1,0 +1,123 @@
+"""What Dagster is yet to be told: the genuine completions of external processes, and of datasets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Engine
+
+from headrace.catalog.records import Technology
+from headrace.database.connection import transaction
+from headrace.database.ids import organisation_id
+from headrace.events.sql import statement
+from headrace.events.versions import NOT_MEASURED
+
+
+@dataclass(frozen=True, slots=True)
+class ToldVersion:
+    """The version that a completion published. What the report did not say is None.
+
+    not_measured: why what it asked to be measured was not.
+    """
+
+    dataset: str
+    partition: str | None
+    tag: str
+    location: str | None
+    row_count: int | None
+    byte_size: int | None
+    checksum: str | None
+    not_measured: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Announcement:
+    """A completion to tell of: of a process, or, where `version` is given, of a dataset.
+
+    late: something newer has been told already. process: its name in the other system. scanned: a scan has seen the
+    process. business_date: the partition or business date that the run names.
+    """
+
+    completion_id: UUID
+    event_key: str
+    version_id: UUID | None
+    late: bool
+    at: datetime
+    technology: Technology | None
+    instance: str
+    process: str | None
+    scanned: bool
+    process_key: str | None
+    run_id: UUID | None
+    run: str | None
+    attempt: int
+    status: str
+    started_at: datetime | None
+    exit_code: int | None
+    machine: str | None
+    log_location: str | None
+    business_date: str | None
+    version: ToldVersion | None
+
+
+def to_tell(engine: Engine, limit: int) -> list[Announcement]:
+    """Up to so many completions to tell of, the earliest first; they stay until `told`. One teller at a time."""
+    with transaction(engine) as cursor:
+        rows = statement("announcements_begin").execute(
+            cursor, {"organisation": organisation_id(), "limit": limit}
+        )
+        return [_announcement(row) for row in rows]
+
+
+def told(engine: Engine, announcements: Sequence[Announcement]) -> None:
+    """Dagster knows of these."""
+    with transaction(engine) as cursor:
+        statement("announcements_end").execute(
+            cursor,
+            {
+                "organisation": organisation_id(),
+                "completions": [each.completion_id for each in announcements],
+            },
+        )
+
+
+def _announcement(row: Mapping[str, Any]) -> Announcement:
+    return Announcement(
+        completion_id=row["completion_id"],
+        event_key=row["event_key"],
+        version_id=row["version_id"],
+        late=row["late"],
+        at=row["at"],
+        technology=Technology(row["technology"]) if row["technology"] else None,
+        instance=row["instance"] or "",
+        process=row["external_name"],
+        scanned=row["standing"] != "UNSCANNED",
+        process_key=row["process_key"],
+        run_id=row["run_id"],
+        run=row["run"],
+        attempt=row["attempt"],
+        status=row["status"],
+        started_at=row["started_at"],
+        exit_code=row["exit_code"],
+        machine=row["machine"],
+        log_location=row["log_location"],
+        business_date=row["business_date"] or None,
+        version=_version(row) if row["full_name"] else None,
+    )
+
+
+def _version(row: Mapping[str, Any]) -> ToldVersion:
+    return ToldVersion(
+        dataset=row["full_name"],
+        partition=row["partition_key"] or None,
+        tag=row["version_tag"],
+        location=row["path"] or None,
+        row_count=row["row_count"],
+        byte_size=row["byte_size"],
+        checksum=row["checksum"] or None,
+        not_measured=row["metadata_json"].get(NOT_MEASURED),
+    )

@@ -1,0 +1,257 @@
+"""Which events a caller may report: of which runs, as writing which datasets.
+
+Who reports for a whole organisation is asked nothing. A caller with some domains only reports outputs of these; the
+token of a run only that run and its child runs, and only the outputs that it was issued for.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Engine
+
+from headrace.access.callers import Caller, Capability, Permission, Scope
+from headrace.catalog.jobs import keys_of_jobs
+from headrace.catalog.naming import Name, key_of, own_namespace, place
+from headrace.catalog.naming import job as plain_job
+from headrace.catalog.queries.names import keys_of
+from headrace.database.connection import transaction
+from headrace.events.sql import statement
+
+Names = frozenset[Name]
+_WRITTEN_BY = """
+SELECT process_key, array_agg(DISTINCT full_name) AS written
+FROM catalog.process
+JOIN catalog.lineage_edge edge USING (process_id)
+JOIN catalog.dataset ON dataset_id = edge.target_id
+WHERE process.organisation_id = %s AND process_key = ANY (%s) AND edge.target_type = 'DATASET' AND edge.valid_to IS NULL
+GROUP BY process_key
+"""
+# Facets of OpenLineage. Of where columns come from depends which are sensitive.
+_GOVERNING = frozenset({"ownership", "tags", "lifecycleStateChange", "columnLineage", "lineage"})
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What matters of an event.
+
+    parent, root: the runs that it names above its own. written: what it says was written, or is like this. governed:
+    what it only reads, and says owners, tags or sources of, or that it was renamed or dropped. also: other names that
+    it gives to datasets, which would become one with those. job: what ran. jobs: others, of which it says what they
+    read or write.
+    """
+
+    run_id: UUID | None = None
+    parent: UUID | None = None
+    root: UUID | None = None
+    written: Names = frozenset()
+    governed: Names = frozenset()
+    also: Names = frozenset()
+    job: Name | None = None
+    jobs: Names = frozenset()
+
+
+def refusals(engine: Engine, caller: Caller, reports: Sequence[Report]) -> list[str | None]:
+    """Why each of the reports is not the caller's to make; None for one that is.
+
+    Raises Forbidden when the caller may not report at all.
+    """
+    caller.require(Permission.REPORT)
+    if reports_everything(caller):
+        return [None] * len(reports)
+    names = frozenset[Name]().union(*(report.written | report.governed | report.also for report in reports))
+    keys = _keys(engine, caller, names)
+    own = own_namespace(caller.organisation)
+    jobs = frozenset[Name]().union(*map(_jobs, reports))
+    processes = keys_of_jobs(engine, caller.organisation_id, own, jobs)
+    by_process = written_by(engine, caller, set(processes.values()))
+    written = {job: by_process.get(process, []) for job, process in processes.items()}
+    if caller.capability is None:
+        scope = caller.scope(Permission.REPORT)
+        assert scope is not None  # noqa: S101 - `require` was asked before
+        return [
+            _outside(report, scope, keys, "the domains of this token")
+            or _of_another_job(caller, report, scope, written)
+            for report in reports
+        ]
+    below = _below(engine, caller.capability, reports)
+    outputs = Scope(frozenset(), caller.capability.outputs)
+    return [
+        _of_another_run(report, caller.capability, below)
+        or _outside(report, outputs, keys, "the outputs that this token was issued for")
+        or _of_another_job(caller, report, outputs, written)
+        for report in reports
+    ]
+
+
+def reports_everything(caller: Caller) -> bool:
+    """Whether the caller may report every event of the organisation."""
+    scope = caller.scope(Permission.REPORT)
+    return caller.capability is None and scope is not None and scope.domains is None
+
+
+def report_of(event: object) -> Report:
+    """What matters of an OpenLineage event as it came, well-formed or not; what is no event reports nothing."""
+    if not isinstance(event, Mapping):
+        return Report()
+    parent = _at(event, "run", "facets", "parent")
+    datasets = [*_list(event.get("outputs")), event.get("dataset")]
+    inputs = _list(event.get("inputs"))
+    return Report(
+        run_id=_uuid(_at(event, "run", "runId")),
+        parent=_uuid(_at(parent, "run", "runId")),
+        root=_uuid(_at(parent, "root", "run", "runId")),
+        written=frozenset(filter(None, map(_name, [*datasets, *_explained(event)]))),
+        governed=frozenset(filter(None, map(_name, filter(_is_governed, inputs)))),
+        also=frozenset(_other_names([*datasets, *inputs])),
+        job=_name(event.get("job")),
+        jobs=frozenset(_other_jobs(event, [*datasets, *inputs])),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Key:
+    """The key of the dataset that a name means; known: whether there is such a dataset."""
+
+    key: str
+    known: bool
+
+
+def _outside(report: Report, scope: Scope, keys: Mapping[Name, _Key], what: str) -> str | None:
+    for name in sorted(report.written):
+        if not scope.covers(keys[name].key):
+            return f"the output {keys[name].key} is not among {what}"
+    for name in sorted(report.governed):
+        if not scope.covers(keys[name].key):
+            return f"{keys[name].key} is not among {what}, whose owners, tags, sources and names may be told"
+    for name in sorted(report.also):
+        if keys[name].known and not scope.covers(keys[name].key):
+            return f"{keys[name].key} is not among {what}, and so may not become one with another dataset"
+    return None
+
+
+def _keys(engine: Engine, caller: Caller, names: Iterable[Name]) -> dict[Name, _Key]:
+    """The dataset that each name means: a path below the warehouse the dataset whose version is there, another name the
+    dataset that is known by it, and one that nobody knows yet the dataset that would be made for it."""
+    own = own_namespace(caller.organisation)
+    return {
+        name: _Key(key_of(place(name, own).name, own) if key is None else key, key is not None)
+        for name, key in keys_of(engine, caller.organisation_id, frozenset(names)).items()
+    }
+
+
+def _of_another_job(
+    caller: Caller, report: Report, scope: Scope, written: Mapping[Name, Sequence[str]]
+) -> str | None:
+    """The catalog's own processes are called as the first dataset that they write; others are known by what they write.
+
+    Whoever may report none of that has nothing to say of the job, its owners, its code, and what it reads and writes:
+    who sees a dataset sees the jobs beside it.
+    """
+    own = own_namespace(caller.organisation)
+    for job in sorted(_jobs(report)):
+        if job.namespace == own and not scope.covers(plain_job(job).name):
+            return f"the job {job.name} is one of the catalog's own, and not this token's"
+        if foreign := foreign_output(scope, written[job]):
+            return f"the job {job} writes {foreign} and nothing that this token may report"
+    return None
+
+
+def _jobs(report: Report) -> Names:
+    return report.jobs if report.job is None else report.jobs | {report.job}
+
+
+def foreign_output(scope: Scope, written: Sequence[str]) -> str | None:
+    """The first of what a job writes where none of it may be reported; None for a job that writes nothing either."""
+    return written[0] if written and not any(map(scope.covers, written)) else None
+
+
+def written_by(engine: Engine, caller: Caller, processes: Collection[str]) -> dict[str, list[str]]:
+    """What the processes with these keys write now; without those that are not known, or write nothing."""
+    with transaction(engine) as cursor:
+        rows = cursor.execute(_WRITTEN_BY, [caller.organisation_id, sorted(processes)]).fetchall()
+    return {row["process_key"]: row["written"] for row in rows}
+
+
+def _of_another_run(report: Report, capability: Capability, below: Mapping[UUID, bool]) -> str | None:
+    """Unless it is the run of the token, or one below it: a new one, or one that is known to be.
+
+    Nor does such a run become a child of a run that is known and not below: naming the token's run as the root of it
+    all is no leave to.
+    """
+    own = capability.run_id
+    if report.run_id is None:
+        return f"this token reports the run {own}, and the event names no run"
+    if report.run_id == own:
+        return None
+    stays = report.parent in (None, own) or below.get(report.parent, True)
+    if stays and below.get(report.run_id, own in (report.parent, report.root)):
+        return None
+    return f"this token reports the run {own} and its child runs; {report.run_id} is none of them"
+
+
+def _below(engine: Engine, capability: Capability, reports: Iterable[Report]) -> dict[UUID, bool]:
+    """Of the runs that are known already: whether they are below the run of the token."""
+    runs = {run for report in reports for run in (report.run_id, report.parent)} - {None, capability.run_id}
+    if not runs:
+        return {}
+    with transaction(engine) as cursor:
+        found = statement("runs_below").execute(cursor, {"runs": list(runs), "run_id": capability.run_id})
+        return {row["run_id"]: row["below"] for row in found}
+
+
+def _explained(event: object) -> list[Any]:
+    """The datasets of which the job says where they come from."""
+    entries = _list(_at(event, "job", "facets", "lineage", "entries"))
+    return [entry for entry in entries if _at(entry, "type") == "DATASET"]
+
+
+def _other_jobs(event: Mapping[str, Any], datasets: Iterable[object]) -> Iterator[Name]:
+    """Those of which lineage facets say what they read, or what they feed."""
+    entries = _list(_at(event, "job", "facets", "lineage", "entries"))
+    for said in (*entries, *(_at(dataset, "facets", "lineage") for dataset in datasets)):
+        fields = _at(said, "fields")
+        columns = fields.values() if isinstance(fields, Mapping) else ()
+        sources = [*_list(_at(said, "inputs")), *(s for each in columns for s in _list(_at(each, "inputs")))]
+        for each in (said, *sources):
+            if _at(each, "type") == "JOB" and (name := _name(each)):
+                yield name
+
+
+def _is_governed(dataset: object) -> bool:
+    facets = _at(dataset, "facets")
+    return isinstance(facets, Mapping) and not _GOVERNING.isdisjoint(facets)
+
+
+def _other_names(datasets: Iterable[object]) -> Iterator[Name]:
+    """Those by symlink, and that which a renamed one had before."""
+    for dataset in datasets:
+        for each in (
+            *_list(_at(dataset, "facets", "symlinks", "identifiers")),
+            _at(dataset, "facets", "lifecycleStateChange", "previousIdentifier"),
+        ):
+            if name := _name(each):
+                yield name
+
+
+def _at(value: object, *path: str) -> Any:  # noqa: ANN401 - JSON
+    for step in path:
+        value = value.get(step) if isinstance(value, Mapping) else None
+    return value
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _name(value: object) -> Name | None:
+    namespace, name = _at(value, "namespace"), _at(value, "name")
+    return Name(namespace, name) if isinstance(namespace, str) and isinstance(name, str) else None
+
+
+def _uuid(value: object) -> UUID | None:
+    try:
+        return UUID(value) if isinstance(value, str) else None
+    except ValueError:
+        return None

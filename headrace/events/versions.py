@@ -1,0 +1,165 @@
+"""Versions of datasets that other systems report: kept as said, and published unless something newer is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from hashlib import sha256
+from typing import Any
+
+from psycopg import Cursor
+
+from headrace.catalog.records import Column, RunState
+from headrace.catalog.registry import REGISTRATION_LOCK
+from headrace.catalog.run_events import Ending, ReportedOutput
+from headrace.catalog.schema import schema_hash
+from headrace.catalog.sql import statement as catalog_statement
+from headrace.database.ids import external_version_id, organisation_id
+from headrace.database.jsonb import jsonb
+from headrace.events.sql import statement
+from headrace.settings import settings
+
+REPORTED = "reported_as"  # in a version's metadata: the key of the event that reported it
+NOT_MEASURED = (
+    "not_measured"  # in an output's and its version's metadata: why what it asked for was not measured
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What storing versions came to.
+
+    drafts: datasets that are new. computed_here: datasets that Spark computes here, of which nobody else has versions.
+    places: by event key, the places of the versions that it reported.
+    """
+
+    new: int = 0
+    drafts: tuple[str, ...] = ()
+    computed_here: tuple[str, ...] = ()
+    places: Mapping[str, list[dict[str, Any]]] = field(default_factory=dict)
+
+
+def store_versions(cursor: Cursor[Any], news: Sequence[Mapping[str, Any]]) -> Stored:
+    """Store the outputs of the genuine successes among these rows of `reported_event`.
+
+    A version was produced when its run ended. It becomes what readers get unless what they get was produced later;
+    being late it is kept, and the pointer stays. What the report leaves out is as the dataset declares: location,
+    format, columns. A dataset that nobody has declared is registered as a draft. One that Spark computes here keeps its
+    own versions, and none of these.
+    """
+    said = [
+        (row, output)
+        for row in news
+        if row["state"] == RunState.SUCCESS and row["ending"] == Ending.GENUINE
+        for output in row["outputs"]
+    ]
+    if not said:
+        return Stored()
+    datasets, drafts = _datasets(cursor, [output for _, output in said])
+    rows: dict[str, dict[str, Any]] = {}
+    schemas: dict[str, Any] = {}
+    places: dict[str, list[dict[str, Any]]] = {}
+    foreign = [each for each in said if not datasets[each[1].dataset]["computed_here"]]
+    for event, output in sorted(foreign, key=lambda each: (each[0]["at"], each[0]["event_key"])):
+        row, columns = _version(event, output, datasets[output.dataset])
+        rows.setdefault(str(row["version_id"]), row)
+        schemas[row["schema_hash"]] = columns
+        place = {"subject_type": "DATASET", "subject_id": row["dataset_id"], "version_id": row["version_id"]}
+        places.setdefault(event["event_key"], []).append({**place, "partition_key": row["partition_key"]})
+    organisation = organisation_id()
+    reserved = sorted({(row["dataset"], row["partition_key"]) for row in rows.values()})
+    catalog_statement("reserve").execute(
+        cursor,
+        {
+            "organisation": organisation,
+            "datasets": [dataset for dataset, _ in reserved],
+            "partitions": [partition for _, partition in reserved],
+        },
+    )
+    stored = statement("ingest_versions").execute(
+        cursor,
+        {"organisation": organisation, "versions": jsonb(list(rows.values())), "schemas": jsonb(schemas)},
+    )
+    computed_here = tuple(key for key, row in sorted(datasets.items()) if row["computed_here"])
+    return Stored(len(stored.fetchall()), drafts, computed_here, places)
+
+
+def _datasets(
+    cursor: Cursor[Any], outputs: Sequence[ReportedOutput]
+) -> tuple[dict[str, dict[str, Any]], tuple[str, ...]]:
+    """The datasets by name, and the names of those that are new."""
+    formats = {output.dataset: output.format or "unknown" for output in outputs}
+    wanted = [
+        {
+            "full_name": key,
+            "namespace": key.rpartition("/")[0],
+            "name": key.rpartition("/")[2],
+            "format": format,
+        }
+        for key, format in sorted(formats.items())
+    ]
+    parameters = {"organisation": organisation_id(), "datasets": jsonb(wanted), "make": False}
+    found = statement("ingest_datasets").execute(cursor, parameters).fetchall()
+    if len(found) < len(wanted):
+        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [REGISTRATION_LOCK])  # as who registers it holds
+        found = statement("ingest_datasets").execute(cursor, {**parameters, "make": True}).fetchall()
+    return {row["full_name"]: row for row in found}, tuple(row["full_name"] for row in found if row["made"])
+
+
+def _version(
+    event: Mapping[str, Any], output: ReportedOutput, dataset: Mapping[str, Any]
+) -> tuple[dict[str, Any], Sequence[Any]]:
+    """The row of a version, and its columns."""
+    partition = output.partition or (event["partition_key"] if dataset["partitions"] else "")
+    produced_at: datetime = event["at"]
+    tag = output.tag or _tag(produced_at, event, partition, output.dataset)
+    columns = output.columns or tuple(_column(each) for each in dataset["columns"])
+    declared = dataset["metadata_json"]
+    location = output.location or _declared_location(declared.get("location"), partition)
+    row = {
+        "version_id": external_version_id(output.dataset, partition, tag),
+        "dataset": output.dataset,
+        "dataset_id": dataset["dataset_id"],
+        "partition_key": partition,
+        "version_tag": tag,
+        "path": location,
+        "format": output.format or dataset["default_format"],
+        "schema_hash": schema_hash(columns),
+        "row_count": output.row_count,
+        "byte_size": output.byte_size,
+        "file_count": 1 if location else 0,
+        "checksum": output.checksum or "",
+        "idempotency_key": f"reported/{event['event_key']}/{output.dataset}/{partition}",
+        "run_id": event["run_id"],
+        "process_id": event["process_id"],
+        "historical": event["historical"],
+        "metadata_json": {
+            **declared,
+            **output.metadata,
+            REPORTED: event["event_key"],
+        },
+        "produced_at": produced_at,
+    }
+    return row, columns
+
+
+def _tag(at: datetime, event: Mapping[str, Any], partition: str, dataset: str) -> str:
+    identity = f"{event['run_id'] or event['event_key']}/{event['attempt']}/{dataset}/{partition}"
+    return f"{at.astimezone(UTC):%Y%m%dT%H%M%SZ}-{sha256(identity.encode()).hexdigest()[:8]}"
+
+
+def _column(stored: Mapping[str, Any]) -> Column:
+    return Column(**{**stored, "tags": tuple(stored.get("tags", ()))})
+
+
+def _declared_location(declared: str | None, partition: str) -> str:
+    """Where files of the partition land as declared; a path on this machine as a file: URI, '' for no location."""
+    if not declared:
+        return ""
+    place = declared.replace("{partition}", partition)
+    scheme, colon, path = place.partition(":/")
+    if colon and scheme != "file":
+        return place.rstrip("/")
+    local = f"/{path.lstrip('/')}" if colon else place
+    return f"file://{settings().home.resolve() / local}"

@@ -1,0 +1,1 @@
+"""One materialization: pin, write, audit, publish, report."""

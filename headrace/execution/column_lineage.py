@@ -1,0 +1,103 @@
+"""Where the columns of a run's outputs come from: by Spark's plan, and where its author says so, by the declaration."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import dagster as dg
+
+from headrace.catalog.column_lineage import How, LineageOfOutput, is_field, parts
+from headrace.execution.plan import OutputPlan, ProcessPlan
+from headrace.execution.transform import Pipeline, SqlCode
+from headrace.spark.column_lineage import SqlStep, lineage_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+def output_lineage(
+    plan: ProcessPlan, output: OutputPlan, frame: DataFrame, inputs: Mapping[str, DataFrame]
+) -> LineageOfOutput:
+    """Where the columns of an output's frame come from. inputs: the frames that the transform got, by alias."""
+    keys = {item.alias: item.dataset for item in plan.inputs}
+    read = [(keys[alias], each) for alias, each in inputs.items()]
+    found = lineage_of(frame, read, steps=_steps(plan, output, keys)).possible(set(keys.values()))
+    return with_stated(found, output)
+
+
+def with_stated(found: LineageOfOutput, output: OutputPlan) -> LineageOfOutput:
+    """What the declaration states of a column is so, whatever was found of it."""
+    stated = {each.column: each for each in output.lineage}
+    kept = [each for each in found.columns if not is_field(each.column)]
+    fields = [each for each in found.columns if is_field(each.column) and parts(each.column)[0] not in stated]
+    columns = [stated.get(each.column, each) for each in kept]
+    return LineageOfOutput((*columns, *fields), found.whole, found.note)
+
+
+def unmet(found: LineageOfOutput, output: OutputPlan) -> list[str]:
+    """The columns of which the declaration states something, and which the frame does not have."""
+    there = {each.column for each in found.columns}
+    return [each.column for each in output.lineage if each.column not in there]
+
+
+def inheriting(lineage: LineageOfOutput, hidden: Mapping[str, frozenset[str]]) -> frozenset[str]:
+    """The columns in which values of hidden columns of the inputs come out, or may. hidden: by dataset."""
+    return frozenset(
+        parts(column.column)[0]
+        for column in lineage.columns
+        for source in column.sources
+        if source.type is How.DIRECT
+        and (column.unknown is not None or not source.masking)
+        and (names := hidden.get(source.input))
+        and (not source.column or parts(source.column)[0] in names)
+    )
+
+
+def dagster_lineage(lineage: LineageOfOutput, datasets: Sequence[str]) -> dict[str, Any]:
+    """Metadata of a materialization: the columns that each column is made of, and how many of all are known.
+
+    datasets: the keys of those that Dagster knows, which are the process's inputs.
+    """
+    deps = {
+        parts(column.column)[0]: [
+            dg.TableColumnDep(dg.AssetKey.from_user_string(key), name)
+            for key, name in dict.fromkeys(
+                (source.input, parts(source.column)[0])
+                for source in column.sources
+                if source.column and source.input in datasets
+            )
+        ]
+        for column in lineage.columns
+        if not is_field(column.column) and column.unknown is None
+    }
+    known, of = lineage.coverage()
+    return {
+        "dagster/column_lineage": dg.TableColumnLineage(deps),
+        "columns_known": known,
+        "columns_known_percent": round(100 * known / of, 1) if of else 100.0,
+        **({"columns_unknown": dg.MetadataValue.md(_unknown(lineage))} if known < of else {}),
+    }
+
+
+def _unknown(lineage: LineageOfOutput) -> str:
+    return "\n".join(
+        f"- `{column.column}`: {column.unknown}" for column in lineage.columns if column.unknown is not None
+    )
+
+
+def _steps(plan: ProcessPlan, output: OutputPlan, keys: Mapping[str, str]) -> list[SqlStep]:
+    """The code of the output's steps, in order, where it is SQL."""
+    if not isinstance(plan.transform, Pipeline):
+        return []
+    last = plan.transform.outputs[output.record.key]
+    found = []
+    for name, code in plan.transform.steps:
+        if isinstance(code, SqlCode):
+            tables = {table: keys.get(frame, frame) for table, frame in code.frames.items()}
+            found.append(SqlStep(name, code.query.source.text, tables))
+        else:
+            found.append(SqlStep(name, None, {}))
+        if name == last:
+            break
+    return found

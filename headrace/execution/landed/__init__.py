@@ -1,0 +1,1 @@
+"""Files that other systems land: read, measured and published as versions of external datasets."""

@@ -1,0 +1,142 @@
+"""What landed files hold: the number of rows, the columns, and whether they read as their dataset declares."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import BinaryIO
+
+from headrace.catalog.records import CheckResult, CheckStatus, Column
+from headrace.catalog.schema import decimal_widens, sensitive
+from headrace.execution.landed.files import Landed
+from headrace.execution.landed.text import NotAsDeclared, csv_rows, json_rows
+from headrace.spark.types import spark_type
+from headrace.stores.files.filesystem import StoredFile
+from headrace.stores.files.reading import widens
+
+CHECK = "reads_as_declared"
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What files hold together. columns: those that are declared, or, where none are, those of the first file.
+
+    The check has a warning where the files have columns that are not declared, which nobody will read.
+    """
+
+    row_count: int
+    columns: tuple[Column, ...]
+    check: CheckResult
+
+
+def read(landed: Landed, stored: Sequence[StoredFile]) -> Reading:
+    """Read what tells rows and columns: of Parquet and ORC the footers, of text everything, until a file is wrong."""
+    columns, rows = landed.plan.record.columns, 0
+    unknown: set[str] = set()
+    for file in stored:
+        if not file.byte_size and len(stored) > 1:
+            continue  # to Spark, an empty file among others has no rows
+        with landed.filesystem.open(file.path) as source:
+            try:
+                keys = _folder_keys(file.name, landed.plan.options)
+                count, columns, others = _read(landed, source, file.name, columns, keys)
+            except NotAsDeclared as wrong:
+                detail = {"file": file.name, "error": str(wrong)}
+                return Reading(rows, columns, CheckResult(CHECK, CheckStatus.FAIL, detail=detail))
+        rows += count
+        unknown |= others
+    if unknown:
+        warning = CheckResult(CHECK, CheckStatus.WARN, detail={"not declared": sorted(unknown)})
+        return Reading(rows, columns, warning)
+    return Reading(rows, columns, CheckResult(CHECK, CheckStatus.PASS))
+
+
+def _header_words(found: Sequence[str], declared: Sequence[Column]) -> str:
+    """What is wrong with a CSV file's header; it may be a row of values, which are not shown where any is sensitive."""
+    names = [column.name for column in declared]
+    shown = f"{len(found)} other names" if sensitive(declared) else str(list(found))
+    return f"the header is {shown}, declared are {names}"
+
+
+def _read(
+    landed: Landed, source: BinaryIO, name: str, columns: tuple[Column, ...], keys: Sequence[str]
+) -> tuple[int, tuple[Column, ...], set[str]]:
+    """Rows, columns, and the names of columns that are not declared, of one file. Raises NotAsDeclared."""
+    options, format = landed.plan.options, landed.plan.record.format
+    if format == "json":
+        count, unknown = json_rows(source, name, columns, options)
+        return count, columns, unknown
+    if format == "csv":
+        own = [column for column in columns if column.name not in keys]
+        count, found = csv_rows(source, name, own, options)
+        if columns and found != [column.name for column in own]:
+            raise NotAsDeclared(_header_words(found, own))
+        return count, columns or tuple(Column(each, "string") for each in [*found, *keys]), set()
+    # Imported here, because loading must not pay for Arrow.
+    from headrace.stores.files.columnar import orc_contents, parquet_contents
+
+    try:
+        contents = orc_contents(source) if format == "orc" else parquet_contents(source)
+    except (ValueError, OSError) as error:
+        raise NotAsDeclared(f"it is no {format}: {error}") from error
+    if not columns:
+        return contents.row_count, _own_columns(contents.types, keys), set()
+    types = _by_position(contents.types, columns) if format == "orc" else contents.types
+    return contents.row_count, columns, _compared(format, types, columns, keys)
+
+
+def _folder_keys(name: str, options: Mapping[str, str]) -> list[str]:
+    """The columns that are told by the folders between a file and the directory: `day` in `day=2026-01-01/1.csv`.
+
+    Raises NotAsDeclared for a folder without a column, whose files Spark would leave out without a word.
+    """
+    folders = name.split("/")[:-1]
+    if options.get("recursiveFileLookup") == "true":
+        return []
+    odd = [folder for folder in folders if "=" not in folder]
+    if odd:
+        raise NotAsDeclared(
+            f"Spark does not read what is in the folder {odd[0]!r}, unless the option recursiveFileLookup is true"
+        )
+    return [folder.partition("=")[0] for folder in folders]
+
+
+def _own_columns(types: Mapping[str, str], keys: Sequence[str]) -> tuple[Column, ...]:
+    try:
+        found = [Column(name, spark_type(type_)) for name, type_ in types.items()]
+    except ValueError as error:
+        raise NotAsDeclared(str(error)) from error
+    return (*found, *(Column(key, "string") for key in keys))
+
+
+def _by_position(types: Mapping[str, str], columns: Sequence[Column]) -> Mapping[str, str]:
+    """The types under the declared names, where there are none in the file: Hive of old wrote `_col0`, `_col1`."""
+    if len(types) > len(columns) or not all(name.startswith("_col") for name in types):
+        return types
+    return {column.name: type_ for column, type_ in zip(columns, types.values(), strict=False)}
+
+
+def _compared(
+    format: str, types: Mapping[str, str], columns: Sequence[Column], keys: Sequence[str]
+) -> set[str]:
+    """The names that are not declared. As Spark does, names are compared without regard to case."""
+    found = {name.lower(): type_ for name, type_ in types.items()}
+    declared = {column.name.lower(): column for column in columns if column.name not in keys}
+    missing = [f"{column.name} is missing" for name, column in declared.items() if name not in found]
+    others = [
+        f"{column.name} is {found[name]}, declared as {column.type}"
+        for name, column in declared.items()
+        if name in found and not _reads_as(format, found[name], column.type)
+    ]
+    if missing or others:
+        raise NotAsDeclared("; ".join([*missing, *others]))
+    return {name for name in types if name.lower() not in declared}
+
+
+def _reads_as(format: str, found: str, declared: str) -> bool:
+    """Whether Spark reads a file's type as the declared one: the same, or one that has all its values."""
+    if format == "parquet":
+        if (found, declared) == ("binary", "string"):
+            return True
+        found, declared = (type_.replace("timestamp_ntz", "timestamp") for type_ in (found, declared))
+    return found == declared or widens(found, declared) or decimal_widens(found, declared)

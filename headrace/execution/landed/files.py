@@ -1,0 +1,139 @@
+"""Where the declared location of an external dataset leads: what has landed there, and which partition each is."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from hashlib import sha256
+
+from headrace.catalog.schema import schema_hash
+from headrace.execution.plan import PARTITION, ExternalPlan
+from headrace.settings import settings
+from headrace.spark.session import file_session
+from headrace.stores.files.filesystem import Entry, Files, LocalFiles, files_for, is_local, local_path
+from headrace.stores.files.formats import FORMATS
+
+_LISTINGS = 16  # directories looked at together; a listing of an object store is all waiting
+
+
+@dataclass(frozen=True, slots=True)
+class Landed:
+    """The data files of a dataset, or of one of its partitions, with what tells that they have changed, unread.
+
+    filesystem: where they are; entries: the files, by name.
+    """
+
+    plan: ExternalPlan
+    partition: str | None
+    filesystem: Files
+    location: str
+    entries: tuple[Entry, ...]
+
+    @property
+    def place(self) -> tuple[str, str | None]:
+        """The dataset and partition that it is."""
+        return self.plan.record.key, self.partition
+
+    @property
+    def modified_ns(self) -> int:
+        """When the file that changed last did so."""
+        return max(entry.modified_ns for entry in self.entries)
+
+    @property
+    def signature(self) -> str:
+        """Another one as soon as a file comes, goes, has another size or time of change, or is declared otherwise."""
+        record = self.plan.record
+        declared = (record.format, schema_hash(record.columns), sorted(self.plan.options.items()))
+        files = [(entry.name, entry.byte_size, entry.modified_ns) for entry in self.entries]
+        return sha256(json.dumps([self.location, declared, files]).encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What a look at one dataset's location saw.
+
+    waiting: what is there, or not yet, so that there is nothing to register; problems: what is there and will never
+    be a version.
+    """
+
+    landed: tuple[Landed, ...] = ()
+    waiting: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+def is_looked_at(plan: ExternalPlan) -> bool:
+    """Whether a dataset has files of a known format at a declared location."""
+    return plan.location is not None and plan.record.format in FORMATS
+
+
+def not_looked_at(external: Sequence[ExternalPlan]) -> str | None:
+    """A line that names the datasets whose files are not looked at, with the reason; None when all are."""
+    others = [plan for plan in external if not is_looked_at(plan)]
+    if not others:
+        return None
+    named = ", ".join(
+        f"{plan.record.key} ({'no location' if plan.location is None else f'format {plan.record.format}'})"
+        for plan in others
+    )
+    return f"Not looked at, and so without versions but those that another program registers: {named}."
+
+
+def look(plan: ExternalPlan, location: str) -> Look:
+    """See what lies at a dataset's declared location, reading nothing.
+
+    A relative location is below the state folder. One on another filesystem than this machine's starts Spark, once in a
+    process. Raises SparkUnavailable, WarehouseUnavailable.
+    """
+    if is_local(location):
+        files: Files = LocalFiles()
+        location = f"file://{settings().home.resolve() / local_path(location)}"
+    else:
+        files = files_for(location, file_session())
+        location = location.rstrip("/")
+    places: list[tuple[str, str | None]] = []
+    problems = []
+    for place, key in _places(location, files):
+        if key is None or (plan.partitions and plan.partitions.has_partition_key(key)):
+            places.append((place, key))
+        else:
+            problems.append(f"{place} is left alone: {plan.record.key} has no partition {key}")
+    with ThreadPoolExecutor(_LISTINGS) as listings:
+        found = list(listings.map(lambda each: _landed(plan, files, *each), places))
+    waiting = [each for each in found if isinstance(each, str)]
+    if not places and not problems:
+        waiting.append(_nothing(plan, location))
+    return Look(tuple(each for each in found if isinstance(each, Landed)), tuple(waiting), tuple(problems))
+
+
+def _landed(plan: ExternalPlan, files: Files, location: str, partition: str | None) -> Landed | str:
+    """What landed at a place, or why that is nothing yet."""
+    if plan.marker and not files.exists(f"{location}/{plan.marker}"):
+        return f"{plan.record.key}: {location} has no {plan.marker} yet"
+    found = files.listing(location)
+    return Landed(plan, partition, files, location, tuple(found)) if found else _nothing(plan, location)
+
+
+def _nothing(plan: ExternalPlan, location: str) -> str:
+    return f"{plan.record.key}: nothing is at {location} yet"
+
+
+def _places(location: str, files: Files) -> Iterator[tuple[str, str | None]]:
+    """The places that a location means, with the partition key that the name of each holds.
+
+    The first part of the path with `{partition}` is matched with what lies there; further ones repeat the key.
+    """
+    before, partitioned, after = location.partition(PARTITION)
+    if not partitioned:
+        yield location, None
+        return
+    folder, _, start = before.rpartition("/")
+    end, slash, rest = after.partition("/")
+    name = re.compile(
+        re.escape(start) + "(.+)" + r"\1".join(re.escape(part) for part in end.split(PARTITION))
+    )
+    for entry in files.entries(f"{folder}/"):
+        if match := name.fullmatch(entry.name):
+            yield f"{folder}/{entry.name}{slash}{rest.replace(PARTITION, match[1])}", match[1]

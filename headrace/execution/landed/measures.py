@@ -1,0 +1,111 @@
+"""What a report leaves out of an output, read from its files where the report asks for that and they can be seen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from sqlalchemy import Engine
+
+from headrace.catalog.queries import dataset
+from headrace.catalog.records import CheckStatus, DatasetRecord
+from headrace.catalog.run_events import ReportedOutput, RunEvent
+from headrace.errors import UnknownDataset
+from headrace.events.versions import NOT_MEASURED
+from headrace.execution.landed.contents import read
+from headrace.execution.landed.files import Landed
+from headrace.execution.plan import ExternalPlan
+from headrace.spark.errors import ResourceError
+from headrace.stores.files.filesystem import LocalFiles, is_local, local_path
+from headrace.stores.files.formats import FORMATS
+from headrace.stores.files.sizes import size_of
+
+MEASURE = "measure"  # beside the fields of an output: true
+
+
+def measured(engine: Engine, events: Sequence[RunEvent]) -> list[RunEvent]:
+    """The events with the row counts, sizes, checksums and columns of those outputs that ask for them.
+
+    What the report says stays as it says. What cannot be measured is as good as not given, and why is in the output's
+    metadata.
+    """
+    return _asking(events, lambda output: _measured(engine, output))
+
+
+def unmeasured(events: Sequence[RunEvent], why: str) -> list[RunEvent]:
+    """The events where nothing is measured, for this reason."""
+    return _asking(events, lambda output: _not_measured(output, why))
+
+
+def _asking(
+    events: Sequence[RunEvent], measure: Callable[[ReportedOutput], ReportedOutput]
+) -> list[RunEvent]:
+    """The events with those of their outputs changed that ask to be measured."""
+    return [
+        replace(event, outputs=tuple(measure(each) if _asks(each) else each for each in event.outputs))
+        if any(map(_asks, event.outputs))
+        else event
+        for event in events
+    ]
+
+
+def _asks(output: ReportedOutput) -> bool:
+    return str(output.metadata.get(MEASURE)).lower() not in ("none", "false", "no", "0", "")
+
+
+def _not_measured(output: ReportedOutput, why: str) -> ReportedOutput:
+    return replace(output, metadata={**output.metadata, NOT_MEASURED: why})
+
+
+def _measured(engine: Engine, output: ReportedOutput) -> ReportedOutput:
+    if not output.location:
+        return _not_measured(output, "the report names no location")
+    if not is_local(output.location):
+        return _not_measured(output, f"{output.location} is not on this machine")
+    try:
+        return _read(engine, output)
+    except (ResourceError, OSError) as error:
+        return _not_measured(output, str(error))
+
+
+def _read(engine: Engine, output: ReportedOutput) -> ReportedOutput:
+    location = f"file://{local_path(str(output.location))}"
+    plan = _plan(engine, output)
+    if plan.record.format not in FORMATS:
+        known = ", ".join(sorted(FORMATS))
+        return _not_measured(
+            output, f"files of format {plan.record.format!r} are not read, but those of {known}"
+        )
+    files = LocalFiles()
+    entries = files.listing(location)
+    if not entries:
+        return _not_measured(output, f"there is no file at {output.location}")
+    stored = files.data_files(location)
+    size = size_of(stored)
+    reading = read(Landed(plan, output.partition, files, location, tuple(entries)), stored)
+    said = reading.check.status is not CheckStatus.FAIL
+    if not said:
+        output = _not_measured(output, ": ".join(map(str, reading.check.detail.values())))
+    return replace(
+        output,
+        row_count=reading.row_count if output.row_count is None and said else output.row_count,
+        byte_size=size.byte_size if output.byte_size is None else output.byte_size,
+        checksum=output.checksum or size.checksum,
+        columns=output.columns or (reading.columns if said else ()),
+    )
+
+
+def _plan(engine: Engine, output: ReportedOutput) -> ExternalPlan:
+    """How the files are to be read: as declared, and else as the report says."""
+    try:
+        known = dataset(engine, output.dataset)
+    except UnknownDataset:
+        return ExternalPlan(
+            DatasetRecord(output.dataset, output.format or "", columns=output.columns),
+            options={"header": "true"},
+        )
+    options = known.metadata.get("options") or {}
+    record = DatasetRecord(
+        output.dataset, output.format or known.format, columns=output.columns or known.columns
+    )
+    return ExternalPlan(record, options={str(name): str(value) for name, value in options.items()})

@@ -1,0 +1,149 @@
+"""Files that another system wrote become versions of the external datasets that declare where such files land."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, MutableMapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from time import monotonic
+
+from sqlalchemy import Engine
+
+from headrace.catalog.publishing import publish
+from headrace.catalog.queries import published
+from headrace.catalog.records import CheckStatus, Outcome, Publication, Version, VersionDraft
+from headrace.catalog.registry import register
+from headrace.execution.landed.files import Look, is_looked_at, look
+from headrace.execution.landed.versions import SIGNATURE, draft, is_version, says_the_same
+from headrace.execution.plan import ExternalPlan
+from headrace.spark.errors import ResourceError
+from headrace.spark.failures import explained
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """Files that came to no new version: blocked ones, with the problem, or the same content again, without."""
+
+    signature: str
+    generation: int
+    problems: tuple[str, ...] = ()
+
+
+Memory = MutableMapping[tuple[str, str | None], Settled]
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """What a look at the landed files came to.
+
+    published: every published version of the datasets; new: those among them that this look published;
+    problems: files that could not become versions, and datasets that could not be looked at, each with the reason;
+    waiting: what is not there yet; left: how many places there was no time to look into.
+    """
+
+    published: tuple[Version, ...]
+    new: tuple[Version, ...]
+    problems: tuple[str, ...]
+    waiting: tuple[str, ...] = ()
+    left: int = 0
+
+
+def observe(
+    engine: Engine,
+    external: Sequence[ExternalPlan],
+    within: timedelta = timedelta(minutes=10),
+    memory: Memory | None = None,
+) -> Observation:
+    """Publish a version for whatever landed since the last look, or has other content or another declaration since.
+
+    A version's location is where its files lie; once they are replaced, the content that it had is gone. Files that do
+    not read as their dataset declares are stored as a blocked version. Files that are written to meanwhile are left for
+    the next look. Files that are versions already cost a listing, and no reading. A dataset that cannot be looked at is
+    a problem, and the others go on.
+
+    Args:
+        engine: the catalog.
+        external: the datasets; those that have files at a declared location are looked at.
+        within: files that are not reached in this time are left for the next look.
+        memory: spares the next look of this process to read again what came to no version.
+    """
+    register(engine, [plan.record for plan in external])
+    rows = published(engine, [plan.record.key for plan in external])
+    known = {(row.dataset, row.partition): row.version for row in rows}
+    generations = {(row.dataset, row.partition): row.generation for row in rows}
+    memory = {} if memory is None else memory
+    deadline = monotonic() + within.total_seconds()
+    looks = [_look(plan) for plan in external]
+    problems = [problem for each in looks for problem in each.problems]
+    waiting = [line for each in looks for line in each.waiting]
+    drafts: list[VersionDraft] = []
+    left = 0
+    for landed in (landed for each in looks for landed in each.landed):
+        version, generation = known.get(landed.place), generations.get(landed.place, 0)
+        earlier = memory.get(landed.place)
+        if is_version(landed, version):
+            continue
+        if earlier and (earlier.signature, earlier.generation) == (landed.signature, generation):
+            problems += earlier.problems
+            continue
+        if monotonic() >= deadline:
+            left += 1
+            continue
+        with _others_go_on(landed.plan, problems):
+            found = draft(landed, generation)
+            if found is None:
+                waiting.append(f"{landed.plan.record.key}: {landed.location} is being written")
+            elif says_the_same(found, version):
+                memory[landed.place] = Settled(landed.signature, generation)
+            else:
+                drafts.append(found)
+    publications = publish(engine, None, drafts)
+    new = [item.version for item in publications if item.outcome is Outcome.PUBLISHED and not item.replayed]
+    known |= {(version.dataset, version.partition): version for version in new}
+    for found, item in zip(drafts, publications, strict=True):
+        if item.outcome is Outcome.BLOCKED:
+            problem = _why(found, item)
+            problems.append(problem)
+            memory[found.dataset, found.partition] = Settled(
+                found.metadata[SIGNATURE], found.expected_generation, (problem,)
+            )
+    return Observation(tuple(known.values()), tuple(new), tuple(problems), tuple(waiting), left)
+
+
+def _look(plan: ExternalPlan) -> Look:
+    if plan.location is None or not is_looked_at(plan):
+        return Look()
+    problems: list[str] = []
+    with _others_go_on(plan, problems):
+        return look(plan, plan.location)
+    return Look(problems=tuple(problems))
+
+
+@contextmanager
+def _others_go_on(plan: ExternalPlan, problems: list[str]) -> Iterator[None]:
+    """Make a problem of what the way to a dataset's files throws; each filesystem's client has its own."""
+    record = plan.record
+    try:
+        with explained(f"{record.key} at {plan.location}"):
+            yield
+    except Exception as error:
+        problems.append(
+            f"{record.key} could not be looked at: {_cause(error)}. See that its location ({record.declared_at}) is "
+            "right, and that Spark's settings and this user's rights lead there."
+        )
+
+
+def _cause(error: Exception) -> str:
+    """What went wrong, in a line; what to do about a warehouse is left out."""
+    if isinstance(error, ResourceError):
+        return str(error).partition(". ")[0]
+    lines = str(error).splitlines()
+    # py4j says first which call it was, and what Java said below that.
+    said = [line.removeprefix(": ") for line in lines if line.startswith(": ")] or lines
+    return said[0].rstrip(".") if said else type(error).__name__
+
+
+def _why(found: VersionDraft, item: Publication) -> str:
+    details = [str(dict(check.detail)) for check in found.checks if check.status is CheckStatus.FAIL]
+    return f"{found.location} is not published, {item.reason}: {'; '.join(details)}"

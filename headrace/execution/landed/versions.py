@@ -1,0 +1,71 @@
+"""The version that landed files come to."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from hashlib import sha256
+
+from headrace.catalog.records import Version, VersionDraft
+from headrace.catalog.schema import schema_hash
+from headrace.events.versions import REPORTED
+from headrace.execution.landed.contents import read
+from headrace.execution.landed.files import Landed
+from headrace.stores.files.sizes import size_of
+
+SIGNATURE = "files_signature"
+_REPORTED_TO = 2.0  # seconds: reports tell times to the second
+
+
+def draft(landed: Landed, generation: int) -> VersionDraft | None:
+    """The version that the files are, to be published at that generation; None when they are being written to.
+
+    The same files give the same tag and idempotency key, so that a look that is repeated changes nothing.
+    """
+    record = landed.plan.record
+    stored = landed.filesystem.data_files(landed.location)
+    reading = read(landed, stored)
+    if tuple(landed.filesystem.listing(landed.location)) != landed.entries:
+        return None
+    size = size_of(stored)
+    # Where the filesystem has no word on the content, sizes and times have to do.
+    checksum = size.checksum if all(file.digest for file in stored) else landed.signature
+    identity = f"{checksum}/{schema_hash(reading.columns)}/{landed.signature}/{generation}"
+    modified = datetime.fromtimestamp(landed.modified_ns / 1e9, UTC)
+    return VersionDraft(
+        dataset=record.key,
+        partition=landed.partition,
+        tag=f"{modified:%Y%m%dT%H%M%SZ}-{sha256(identity.encode()).hexdigest()[:8]}",
+        location=landed.location,
+        format=record.format,
+        columns=reading.columns,
+        row_count=reading.row_count,
+        byte_size=size.byte_size,
+        file_count=size.file_count,
+        checksum=checksum,
+        idempotency_key=f"landed/{record.key}/{landed.partition or ''}/{identity}",
+        expected_generation=generation,
+        checks=(reading.check,),
+        metadata={**record.metadata, "options": dict(landed.plan.options), SIGNATURE: landed.signature},
+    )
+
+
+def is_version(landed: Landed, version: Version | None) -> bool:
+    """Whether the files are this version, as far as sizes, times and declaration tell.
+
+    A version that whoever wrote the files reported is what lies there, unless the files have changed since.
+    """
+    if version is None:
+        return False
+    if REPORTED in version.metadata and version.location == landed.location:
+        return landed.modified_ns <= (version.created_at.timestamp() + _REPORTED_TO) * 1e9
+    return version.metadata.get(SIGNATURE) == landed.signature
+
+
+def says_the_same(found: VersionDraft, version: Version | None) -> bool:
+    """Whether a version has the same content already, read in the same way: the files were only written again."""
+    return version is not None and _as_read(found) == _as_read(version)
+
+
+def _as_read(version: Version | VersionDraft) -> tuple[object, ...]:
+    options = version.metadata.get("options")
+    return version.checksum, version.location, version.format, options, schema_hash(version.columns)

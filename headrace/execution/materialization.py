@@ -1,0 +1,218 @@
+"""One materialization, from pinned inputs to a published version: pin, write, audit, publish, tell.
+
+The only module that knows the order of the steps. Whatever dies between two of them leaves the published versions as
+they were; what it wrote is garbage below a version directory that no pointer names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import dagster as dg
+from sqlalchemy import Engine
+
+from headrace.catalog.column_lineage import LineageOfOutput
+from headrace.catalog.publishing import generations, publish
+from headrace.catalog.records import VersionDraft
+from headrace.catalog.registry import register
+from headrace.catalog.runs import Attempt, attempt, record_inputs
+from headrace.catalog.schema import sensitive
+from headrace.catalog.sensitivity import cleared
+from headrace.dagster_internals import ROOT_RUN_ID_TAG, LocalComputeLogManager
+from headrace.database.connection import connect
+from headrace.database.ids import run_id
+from headrace.execution.column_lineage import inheriting, output_lineage, unmet
+from headrace.execution.failures import failures_told, placed, spoken
+from headrace.execution.masking import discreet
+from headrace.execution.metadata import described
+from headrace.execution.partitions import sql_parameters
+from headrace.execution.pinning import PartitionKey, Pinned, pin
+from headrace.execution.plan import OutputPlan, ProcessPlan, TransformContext
+from headrace.execution.reporting import Published, Results, tell
+from headrace.execution.run_tokens import handed
+from headrace.execution.writing import draft, refuse_breaking_change, write
+from headrace.settings import settings
+from headrace.spark.progress import progress
+from headrace.spark.session import configured
+from headrace.stores.files.store import VersionStore
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from headrace.spark.session import SparkResource
+
+
+def materialize(context: dg.AssetExecutionContext, plan: ProcessPlan, spark: SparkResource) -> Results:
+    """Compute, audit and publish the outputs of `plan` for the run's partitions.
+
+    Yields one result for each output that was published whole. Raises dg.Failure, with the reason that the catalog
+    keeps as well, when something stopped it; Dagster retries it only where trying again may help.
+    """
+    keys: tuple[PartitionKey, ...] = tuple(context.partition_keys) if plan.partitions else (None,)
+    root = context.run.root_run_id or context.run.tags.get(ROOT_RUN_ID_TAG) or context.run.run_id
+    with failures_told():
+        engine = connect()
+        register(engine, [output.record for output in plan.outputs], [plan.record])
+        with (
+            attempt(
+                engine,
+                run_id=run_id(root, plan.record.key),
+                process_key=plan.record.key,
+                root_dagster_run_id=root,
+                dagster_run_id=context.run.run_id,
+                partitions=[key for key in keys if key is not None],
+                log_location=_log_location(context),
+            ) as current,
+            placed(plan),
+            handed(engine, plan, current.run_id),
+        ):
+            context.log.info(
+                "attempt %d of run %s; starting Spark if it does not run", current.number, current.run_id
+            )
+            session = spark.session
+            store = VersionStore(session, settings().warehouse_uri)
+            # Before the inputs: whoever publishes after this was quicker, and this run must not undo it.
+            expected = generations(
+                engine, [(output.record.key, key) for output in plan.outputs for key in keys]
+            )
+            pinned = pin(context, engine, plan, keys)
+            record_inputs(engine, current.run_id, current.number, pinned.all)
+            for alias, choices in pinned.by_alias.items():
+                context.log.info("%s: %s", alias, described(choices))
+            with (
+                configured(session, plan.spark_conf),
+                progress(session, context.log, spark.is_remote),
+                discreet(_hidden(plan, pinned), spoken()),
+            ):
+                frames, inputs = _transform(context, engine, plan, spark, store, pinned, keys)
+                lineages = {
+                    output.record.key: _lineage(context, plan, output, frames[output.record.key], inputs)
+                    for output in plan.outputs
+                }
+                written = [
+                    write(
+                        context,
+                        plan,
+                        output,
+                        frames[output.record.key],
+                        store,
+                        keys,
+                        _inherited(engine, output, lineages[output.record.key], pinned),
+                    )
+                    for output in plan.outputs
+                ]
+            drafts = [
+                draft(
+                    plan,
+                    output,
+                    tag,
+                    version,
+                    pinned,
+                    expected[output.record.key, version.partition],
+                    current,
+                    lineages[output.record.key],
+                )
+                for output, (tag, versions) in zip(plan.outputs, written, strict=True)
+                for version in versions
+            ]
+            published = _publish(engine, plan, current, drafts)
+            # Within the attempt: it succeeds only once Dagster has been told, so that a retry of a run that died in
+            # between asks with the same idempotency key and gets the version that is already there.
+            yield from tell(context, engine, plan, current, pinned.all, published, store, spark)
+
+
+def _hidden(plan: ProcessPlan, pinned: Pinned) -> frozenset[str]:
+    """The columns that the run reads or writes whose values nobody is shown unasked."""
+    read = [column for choice in pinned.all for column in choice.version.columns]
+    written = [column for output in plan.outputs for column in output.record.columns]
+    return sensitive([*read, *written])
+
+
+def _transform(
+    context: dg.AssetExecutionContext,
+    engine: Engine,
+    plan: ProcessPlan,
+    spark: SparkResource,
+    store: VersionStore,
+    pinned: Pinned,
+    keys: Sequence[PartitionKey],
+) -> tuple[Mapping[str, DataFrame], Mapping[str, DataFrame]]:
+    """The output frames by dataset, analysed but not computed, each with a schema that may be published.
+
+    And the input frames by alias that they were made from.
+    """
+    with store.explained(plan.record.key):
+        inputs = {
+            alias: store.read([choice.version for choice in choices])
+            for alias, choices in pinned.by_alias.items()
+        }
+        frames = plan.transform(
+            TransformContext(
+                # Asked for again: a JVM that died while the inputs were pinned costs nothing but another.
+                spark=spark.session,
+                log=context.log,
+                partition_keys=tuple(key for key in keys if key is not None),
+                parameters=sql_parameters(plan.partitions, keys),
+            ),
+            inputs,
+        )
+        for output in plan.outputs:
+            refuse_breaking_change(engine, output, frames[output.record.key])
+    return frames, inputs
+
+
+def _lineage(
+    context: dg.AssetExecutionContext,
+    plan: ProcessPlan,
+    output: OutputPlan,
+    frame: DataFrame,
+    inputs: Mapping[str, DataFrame],
+) -> LineageOfOutput:
+    """Where the output's columns come from; what cannot be found out is unknown and stops nothing."""
+    found = output_lineage(plan, output, frame, inputs)
+    if more := unmet(found, output):
+        context.log.warning(
+            "%s: `lineage` states columns that the transform does not return: %s",
+            output.record.key,
+            ", ".join(more),
+        )
+    return found
+
+
+def _inherited(
+    engine: Engine, output: OutputPlan, lineage: LineageOfOutput, pinned: Pinned
+) -> frozenset[str]:
+    """The output's columns that values of sensitive ones come out in, or may, and that nobody has cleared."""
+    hidden: dict[str, frozenset[str]] = {}
+    for choice in pinned.all:
+        names = hidden.get(choice.version.dataset, frozenset())
+        hidden[choice.version.dataset] = names | sensitive(choice.version.columns)
+    found = inheriting(lineage, hidden)
+    return found - cleared(engine, output.record.key) if found else found
+
+
+def _publish(
+    engine: Engine, plan: ProcessPlan, current: Attempt, drafts: Sequence[VersionDraft]
+) -> list[Published]:
+    """Publish all outputs and partitions of the run in one transaction. From here on, what it did is done."""
+    publications = publish(engine, current.run_id, drafts)
+    return [
+        Published(
+            output,
+            [draft for draft in drafts if draft.dataset == output.record.key],
+            [each for each in publications if each.version.dataset == output.record.key],
+        )
+        for output in plan.outputs
+    ]
+
+
+def _log_location(context: dg.AssetExecutionContext) -> str | None:
+    """The folder of the run's captured output, when Dagster keeps it on this machine."""
+    manager = context.instance.compute_log_manager
+    if isinstance(manager, LocalComputeLogManager):
+        return str(
+            Path(manager.get_captured_local_path([context.run.run_id, "compute_logs", "all"], "log")).parent
+        )
+    return None

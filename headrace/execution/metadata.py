@@ -1,0 +1,163 @@
+"""What Dagster is told of a published version: metadata under its own names, checks one by one, a masked preview."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import dagster as dg
+
+from headrace.access.redaction import redacted, scrubbed
+from headrace.catalog.records import (
+    Check,
+    CheckResult,
+    CheckStatus,
+    Column,
+    Publication,
+    ResolvedInput,
+    Severity,
+    Version,
+)
+from headrace.execution.plan import OutputPlan
+
+MASK = "•••"
+PREVIEW_ROWS = 5
+PREVIEW_CELL = 60  # characters
+PARTITIONS_SHOWN = 5
+CHECKSUM_SHOWN = 16  # characters; a page has no room for the whole, which the catalog keeps
+
+
+def version_metadata(publication: Publication) -> dict[str, Any]:
+    """The metadata of one published version, for the materialization of its partition."""
+    version = publication.version
+    rows = "dagster/partition_row_count" if version.partition is not None else "dagster/row_count"
+    return {
+        rows: version.row_count,
+        "dagster/uri": redacted(version.location),
+        "version": version.tag,
+        "bytes": version.byte_size,
+        "files": version.file_count,
+        "checksum": version.checksum[:CHECKSUM_SHOWN],
+        "generation": publication.generation,
+        "catalog": dg.MetadataValue.md(f"`headrace show {version.dataset}`, `headrace why {version.run_id}`"),
+        **({"replayed": True} if publication.replayed else {}),
+        **scrubbed(
+            {
+                str(name): value
+                for name, value in version.metadata.items()
+                if isinstance(value, str | int | float | bool)
+            }
+        ),
+    }
+
+
+def column_schema(columns: Sequence[Column]) -> dg.TableSchema:
+    """The columns as Dagster's asset page shows them."""
+    return dg.TableSchema(
+        columns=[
+            dg.TableColumn(
+                name=column.name,
+                type=column.type,
+                description=column.description,
+                constraints=dg.TableColumnConstraints(nullable=column.nullable),
+                tags=dict.fromkeys(column.tags, ""),
+            )
+            for column in columns
+        ]
+    )
+
+
+def check_results(
+    output: OutputPlan, versions: Mapping[str | None, Sequence[CheckResult]]
+) -> list[dg.AssetCheckResult]:
+    """One Dagster result per declared check, over all partitions of the run: failed rows added up, partitions named.
+
+    versions: by partition, the results of the version that the run wrote.
+    """
+    by_name: dict[str, dict[str | None, CheckResult]] = {}
+    for partition, results in versions.items():
+        for result in results:
+            by_name.setdefault(result.name, {})[partition] = result
+    return [_check_result(output.key, check, by_name.get(check.name, {})) for check in output.record.checks]
+
+
+def _check_result(
+    key: dg.AssetKey, check: Check, results: Mapping[str | None, CheckResult]
+) -> dg.AssetCheckResult:
+    wrong = {
+        partition: result for partition, result in results.items() if result.status is not CheckStatus.PASS
+    }
+    failed_rows = sum(result.failed_rows or 0 for result in wrong.values())
+    details: dict[str, Any] = {
+        partition or "": dict(result.detail) for partition, result in wrong.items() if result.detail
+    }
+    named = [partition for partition in wrong if partition is not None]
+    warns = check.quarantine or check.severity is Severity.WARN
+    return dg.AssetCheckResult(
+        asset_key=key,
+        check_name=check.name,
+        passed=not wrong,
+        severity=dg.AssetCheckSeverity.WARN if warns else dg.AssetCheckSeverity.ERROR,
+        description=f"{_outcome(check, failed_rows)}{_place(list(wrong), len(results))}." if wrong else None,
+        metadata={
+            "failed_rows": failed_rows,
+            **({"partitions_checked": len(results)} if None not in results else {}),
+            **({"partitions_failed": len(named), "failed_in": named} if named else {}),
+            **({"detail": dg.MetadataValue.json(details.get("", details))} if details else {}),
+        },
+    )
+
+
+def _outcome(check: Check, failed_rows: int) -> str:
+    rows = f"{failed_rows:,} {'row' if failed_rows == 1 else 'rows'}" if failed_rows else "The check"
+    return f"{rows} {'set aside' if check.quarantine else 'failed' if failed_rows else 'did not pass'}"
+
+
+def _place(partitions: Sequence[str | None], of: int) -> str:
+    shown = [partition for partition in partitions[:PARTITIONS_SHOWN] if partition is not None]
+    if not shown:
+        return ""
+    more = f" and {len(partitions) - len(shown):,} more" if len(shown) < len(partitions) else ""
+    return f" in {len(partitions):,} of {of:,} partitions: {', '.join(shown)}{more}"
+
+
+def preview(
+    columns: Sequence[str], rows: Sequence[Mapping[str, str | None]], sensitive: frozenset[str]
+) -> dg.MarkdownMetadataValue:
+    """Rows of text as a Markdown table, sensitive columns masked."""
+    header = "| " + " | ".join(columns) + " |"
+    rule = "|" + " --- |" * len(columns)
+    lines = ["| " + " | ".join(_cell(name, row[name], sensitive) for name in columns) + " |" for row in rows]
+    return dg.MetadataValue.md("\n".join([header, rule, *lines]))
+
+
+def described(inputs: Sequence[ResolvedInput]) -> str:
+    """The versions that a run reads of one input, in a line of its log."""
+    first = inputs[0]
+    what = f"{first.version.dataset} version {first.version.tag} ({first.reason.value.lower()})"
+    return what if len(inputs) == 1 else f"{what} and {len(inputs) - 1} more, in as many partitions"
+
+
+def reasons(unpublished: Sequence[Publication]) -> list[str]:
+    """Why versions were not published, one readable line for each reason, the most frequent first."""
+    alike: dict[tuple[str, str], list[Version]] = {}
+    for item in unpublished:
+        alike.setdefault((item.version.dataset, item.reason or item.outcome.value), []).append(item.version)
+    return [
+        f"{dataset}{_partitions(versions)}: {reason}"
+        for (dataset, reason), versions in sorted(alike.items(), key=lambda entry: -len(entry[1]))
+    ]
+
+
+def _partitions(versions: Sequence[Version]) -> str:
+    named = [version.partition for version in versions if version.partition is not None]
+    if not named:
+        return ""
+    return f" [{named[0]}]" if len(named) == 1 else f" [{named[0]} and {len(named) - 1} more]"
+
+
+def _cell(name: str, text: str | None, sensitive: frozenset[str]) -> str:
+    if name in sensitive and text is not None:
+        return MASK
+    shown = "" if text is None else text.replace("|", "\\|").replace("\n", " ")
+    return shown if len(shown) <= PREVIEW_CELL else shown[: PREVIEW_CELL - 1] + "…"

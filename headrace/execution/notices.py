@@ -1,0 +1,162 @@
+"""Telling what waits outside of a published version: a flag file beside which it waits, an event that it waits for."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from time import monotonic, sleep
+from uuid import uuid4
+
+from headrace.catalog.records import Version
+
+PAUSES = (1.0, 3.0)  # seconds before a second and a third try
+SENDING = 30.0  # seconds that sendevent may take
+BUDGET = (
+    120.0  # seconds for all notices of one output; a run of a year of days must not hang on a dead scheduler
+)
+
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._=+@-]")
+
+
+@dataclass(frozen=True, slots=True)
+class FlagFile:
+    """A file to write, its path with placeholders in braces."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class AutosysEvent:
+    """A call of `sendevent`: its arguments, with placeholders in braces."""
+
+    arguments: tuple[str, ...]
+
+
+Notice = FlagFile | AutosysEvent
+
+
+class NoticeFailed(Exception):
+    """A notice that did not reach whom it is for; the message says why."""
+
+
+def notify(
+    notices: Sequence[Notice], versions: Sequence[Version], *, pauses: Sequence[float] = PAUSES
+) -> tuple[list[str], list[str]]:
+    """Give every notice of every version; in words, those that were given and those that were not, with the reason.
+
+    Each may be given more than once: what waits has to bear that.
+    """
+    given: list[str] = []
+    failed: list[str] = []
+    deadline = monotonic() + BUDGET
+    for version in versions:
+        for notice in notices:
+            what = described(notice, version)
+            try:
+                _tried(notice, version, pauses, deadline)
+            except NoticeFailed as reason:
+                failed.append(f"{what}: {reason}")
+            else:
+                given.append(what)
+    return given, failed
+
+
+def give(notice: Notice, version: Version) -> None:
+    """Give one notice, once. Raises NoticeFailed."""
+    if isinstance(notice, FlagFile):
+        _write_flag(Path(_filled(notice.path, _names(version))), version)
+    else:
+        _send_event(["sendevent", *_arguments(notice, version)])
+
+
+def described(notice: Notice, version: Version) -> str:
+    """The notice in words: `/data/flags/x.done`, `sendevent -E SET_GLOBAL -G X=2013-01-01`."""
+    if isinstance(notice, FlagFile):
+        return _filled(notice.path, _names(version))
+    return " ".join(["sendevent", *_arguments(notice, version)])
+
+
+def _tried(notice: Notice, version: Version, pauses: Sequence[float], deadline: float) -> None:
+    if monotonic() > deadline:
+        raise NoticeFailed(f"there was no time left for it of {BUDGET:.0f} s")
+    for pause in pauses:
+        with suppress(NoticeFailed):
+            give(notice, version)
+            return
+        sleep(pause)
+    give(notice, version)
+
+
+def _write_flag(path: Path, version: Version) -> None:
+    """The file appears whole: whoever waits for it may read it at once."""
+    fresh = path.with_name(f".{path.name}.{uuid4().hex[:8]}")
+    content = {
+        "dataset": version.dataset,
+        "partition": version.partition,
+        "version": version.tag,
+        "location": version.location,
+        "row_count": version.row_count,
+        "told_at": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+    try:
+        with fresh.open("w", encoding="utf-8") as file:
+            file.write(json.dumps(content) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        fresh.replace(path)
+    except OSError as error:
+        with suppress(OSError):
+            fresh.unlink(missing_ok=True)
+        raise NoticeFailed(f"it cannot be written: {error.strerror}") from error
+
+
+def _send_event(command: Sequence[str]) -> None:
+    """Without a shell, so that nothing in a name or a key is more than a text."""
+    try:
+        done = subprocess.run(command, capture_output=True, timeout=SENDING, stdin=subprocess.DEVNULL)
+    except FileNotFoundError as error:
+        raise NoticeFailed("there is no `sendevent` on the PATH of this run") from error
+    except OSError as error:
+        raise NoticeFailed(f"it cannot be run: {error.strerror}") from error
+    except subprocess.TimeoutExpired as error:
+        raise NoticeFailed(f"it did not end within {SENDING:.0f} s") from error
+    if done.returncode:
+        said = (done.stderr or done.stdout).decode(errors="replace").strip().splitlines()
+        raise NoticeFailed(f"it ended with {done.returncode}{f': {said[-1]}' if said else ''}")
+
+
+def _arguments(notice: AutosysEvent, version: Version) -> list[str]:
+    values = {name: _printable(value) for name, value in _values(version).items()}
+    return [_filled(argument, values) for argument in notice.arguments]
+
+
+def _values(version: Version) -> dict[str, str]:
+    domain, _, name = version.dataset.rpartition("/")
+    return {
+        "domain": domain,
+        "name": name,
+        "dataset": version.dataset,
+        "partition": version.partition or "",
+        "version": version.tag,
+    }
+
+
+def _names(version: Version) -> dict[str, str]:
+    """The values as parts of a file's name: none of them leads into another folder, or hides the file."""
+    values = _values(version) | {"dataset": version.dataset.replace("/", ".")}
+    return {name: re.sub(r"^\.+", "_", _NOT_IN_NAMES.sub("_", value)) for name, value in values.items()}
+
+
+def _printable(value: str) -> str:
+    return "".join(character if character.isprintable() else "_" for character in value)
+
+
+def _filled(template: str, values: Mapping[str, str]) -> str:
+    return re.sub(r"\{(\w+)\}", lambda found: values[found[1]], template)

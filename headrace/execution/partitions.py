@@ -1,0 +1,163 @@
+"""The partitions of a run: the parameters that its transform sees, and which partitions of its inputs it reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime
+from typing import Any
+
+import dagster as dg
+from dagster import TimeWindowPartitionsDefinition
+
+from headrace.dagster_internals import (
+    BaseAssetGraph,
+    DynamicPartitionsStore,
+    infer_partition_mapping,
+    partition_loading_context,
+)
+from headrace.execution.plan import InputPlan, PartitionPlan, ProcessPlan
+from headrace.execution.problems import UnknownParameter
+
+# In the metadata of a stub for a dataset whose partitions are unknown, since its declaration is wrong.
+UNKNOWN_PARTITIONS = "partitions_unknown"
+
+Key = str | None
+Definition = dg.PartitionsDefinition[str]
+
+
+class NoUpstreamPartition(Exception):
+    """A partition reads a partition of an input that lies before the input's first or after its last, or is unknown."""
+
+
+class RangeRefused(Exception):
+    """A run of several partitions of a process that computes one at a time."""
+
+
+def parameters_of(plan: PartitionPlan | None) -> frozenset[str]:
+    """The names that `sql_parameters` has values for."""
+    if plan is None:
+        return frozenset()
+    times = _time_part(plan.definition, [])[0] is not None
+    return frozenset(
+        {
+            "partition_keys",
+            *(() if plan.ranges else ("partition_key",)),
+            *(("partition_start", "partition_end") if times else ()),
+        }
+    )
+
+
+class _Parameters(dict[str, Any]):
+    """Parameters by name; one that is not there raises UnknownParameter with those that are."""
+
+    def __missing__(self, name: str) -> Any:  # noqa: ANN401
+        several = name == "partition_key" and "partition_keys" in self
+        raise UnknownParameter(
+            f"the run has no parameter {name!r}{', as `ranges: true` lets it have several keys' if several else ''};"
+            f" it has: {', '.join(self) or 'none'}"
+        )
+
+
+def sql_parameters(plan: PartitionPlan | None, keys: Sequence[Key]) -> Mapping[str, Any]:
+    """The values that a transform sees: partition_keys, partition_start, partition_end, and partition_key.
+
+    Start and end exist where a dimension is time: the first partition's start and the last one's end (exclusive), as
+    dates, or as timestamps where the partitions are hourly. partition_key exists where no run has several keys.
+    Raises UnknownParameter when it is asked for another, RangeRefused where there must not be several keys and are.
+    """
+    if plan is None:
+        return _Parameters()
+    named = [key for key in keys if key is not None]
+    values = _Parameters(partition_keys=named)
+    if not plan.ranges:
+        if len(named) > 1:
+            raise RangeRefused(
+                f"the run has {len(named)} partitions, and the declaration allows one at a time; say `ranges: true` in"
+                " `partitions` if each row comes out the same either way"
+            )
+        values["partition_key"] = named[0]
+    time, time_keys = _time_part(plan.definition, named)
+    if time is not None and time_keys:
+        starts = sorted(time_keys)
+        moment = _as_timestamp if ":" in starts[0] else _as_date
+        values["partition_start"] = moment(time.time_window_for_partition_key(starts[0]).start)
+        values["partition_end"] = moment(time.time_window_for_partition_key(starts[-1]).end)
+    return values
+
+
+def _time_part(
+    definition: Definition, keys: Sequence[str]
+) -> tuple[TimeWindowPartitionsDefinition | None, list[str]]:
+    if isinstance(definition, TimeWindowPartitionsDefinition):
+        return definition, list(keys)
+    if isinstance(definition, dg.MultiPartitionsDefinition):
+        names = [dimension.name for dimension in definition.partitions_defs]
+        for index, dimension in enumerate(definition.partitions_defs):
+            if isinstance(dimension.partitions_def, TimeWindowPartitionsDefinition):
+                place = sorted(names).index(names[index])
+                return dimension.partitions_def, [key.split("|")[place] for key in keys]
+    return None, []
+
+
+def _as_date(moment: datetime) -> date:
+    return moment.date()
+
+
+def _as_timestamp(moment: datetime) -> datetime:
+    return moment
+
+
+def upstream_keys(
+    graph: BaseAssetGraph[Any],
+    instance: DynamicPartitionsStore,
+    plan: ProcessPlan,
+    item: InputPlan,
+    keys: Sequence[Key],
+) -> dict[Key, tuple[Key, ...]]:
+    """For each partition key of a run, the partition keys of the input `item` that it reads.
+
+    (None,) where the input is not partitioned; () where it reads every partition that is published. A run without
+    partitions has the one key None. Raises NoUpstreamPartition where a partition that is read cannot exist.
+    """
+    node = graph.get(dg.AssetKey.from_user_string(item.dataset))
+    downstream = plan.partitions.definition if plan.partitions else None
+    if UNKNOWN_PARTITIONS in node.metadata:
+        if downstream is None or isinstance(item.mapping, dg.AllPartitionMapping):
+            return dict.fromkeys(keys, ())
+        raise NoUpstreamPartition(
+            f"{plan.record.key} reads partitions of {item.dataset}, and the declaration of that is so wrong that"
+            " nobody can say which there are. `headrace check` says what to put right."
+        )
+    upstream = node.partitions_def
+    if upstream is None:
+        return dict.fromkeys(keys, (None,))
+    mapping = infer_partition_mapping(item.mapping, downstream, upstream)
+    if isinstance(mapping, dg.AllPartitionMapping):
+        return dict.fromkeys(keys, ())
+    same = isinstance(mapping, dg.IdentityPartitionMapping) or mapping == dg.TimeWindowPartitionMapping()
+    if downstream == upstream and same:
+        return {key: (key,) for key in keys}
+    with partition_loading_context(dynamic_partitions_store=instance):
+        return {key: _mapped(mapping, plan, item, upstream, key) for key in keys}
+
+
+def _mapped(
+    mapping: dg.PartitionMapping, plan: ProcessPlan, item: InputPlan, upstream: Definition, key: Key
+) -> tuple[Key, ...]:
+    downstream = plan.partitions.definition if plan.partitions else None
+    subset = None if downstream is None or key is None else downstream.subset_with_partition_keys([key])
+    result = mapping.get_upstream_mapped_partitions_result_for_partitions(subset, downstream, upstream)
+    missing = sorted(result.required_but_nonexistent_subset.get_partition_keys())
+    found = tuple(sorted(result.partitions_subset.get_partition_keys()))
+    if missing or not found:
+        wanted = ", ".join(missing) or "a partition"
+        existing = upstream.get_partition_keys()
+        there = (
+            f"its partitions are {existing[0]} to {existing[-1]}" if existing else "it has no partition yet"
+        )
+        raise NoUpstreamPartition(
+            f"{plan.record.key}, partition {key}, reads {wanted} of {item.dataset}, which does not exist: {there}."
+            f" All that is read must exist: let {plan.record.key} begin and end where there is what it reads, or give"
+            " the input `partitions: {window: ...}`, which takes what there is."
+        )
+    return found

@@ -1,0 +1,74 @@
+"""The inputs of a run, resolved to exact versions once and for all of its steps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from uuid import UUID
+
+import dagster as dg
+from sqlalchemy import Engine
+
+from headrace.catalog.pins import resolve
+from headrace.catalog.records import InputRequest, ResolvedInput
+from headrace.catalog.sensitivity import marked
+from headrace.execution.partitions import upstream_keys
+from headrace.execution.plan import ProcessPlan
+
+PartitionKey = str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Pinned:
+    """The inputs of a run, pinned: all versions by alias, and those that each output partition depends on."""
+
+    by_alias: Mapping[str, Sequence[ResolvedInput]]
+    by_partition: Mapping[PartitionKey, Sequence[UUID]]
+
+    @property
+    def all(self) -> list[ResolvedInput]:
+        """Every version that the run reads."""
+        return [each for choices in self.by_alias.values() for each in choices]
+
+
+def pin(
+    context: dg.AssetExecutionContext, engine: Engine, plan: ProcessPlan, keys: Sequence[PartitionKey]
+) -> Pinned:
+    """Resolve every input to exact versions. Raises MissingVersion when one has none."""
+    upstream = [
+        upstream_keys(context.job_def.asset_layer.asset_graph, context.instance, plan, item, keys)
+        for item in plan.inputs
+    ]
+    resolved = _marked(
+        engine,
+        resolve(engine, [input_request(plan, index, upstream[index]) for index in range(len(plan.inputs))]),
+    )
+    by_partition: dict[PartitionKey, list[UUID]] = {key: [] for key in keys}
+    for by_output, choices in zip(upstream, resolved, strict=True):
+        version_ids = {choice.version.partition: choice.version.version_id for choice in choices}
+        for key in keys:
+            by_partition[key].extend(version_ids[wanted] for wanted in by_output[key] or version_ids)
+    return Pinned(
+        by_alias={item.alias: choices for item, choices in zip(plan.inputs, resolved, strict=True)},
+        by_partition=by_partition,
+    )
+
+
+def _marked(engine: Engine, resolved: Sequence[Sequence[ResolvedInput]]) -> list[list[ResolvedInput]]:
+    """The same, with columns that are sensitive because of what they are made from tagged so."""
+    versions = iter(marked(engine, [choice.version for choices in resolved for choice in choices]))
+    return [[replace(choice, version=next(versions)) for choice in choices] for choices in resolved]
+
+
+def input_request(
+    plan: ProcessPlan, index: int, upstream: Mapping[PartitionKey, tuple[PartitionKey, ...]]
+) -> InputRequest:
+    """What the catalog is asked for one input of `plan`, `upstream` being the input's keys for each output key."""
+    item = plan.inputs[index]
+    return InputRequest(
+        dataset=item.dataset,
+        consumer=plan.outputs[0].record.key,
+        partitions=tuple(dict.fromkeys(key for wanted in upstream.values() for key in wanted)),
+        version_tag=item.version_tag,
+        as_of=item.as_of,
+    )

@@ -1,0 +1,221 @@
+"""What is told of a publish: to readers outside of the platform by manifests, to Dagster by its materializations.
+
+The versions are published by then. A manifest or a preview that fails is told as a warning and changes nothing of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import dagster as dg
+from sqlalchemy import Engine
+
+from headrace.catalog.records import Outcome, Publication, ResolvedInput, RunState, Version, VersionDraft
+from headrace.catalog.runs import Attempt
+from headrace.catalog.schema import sensitive
+from headrace.catalog.sensitivity import marked
+from headrace.dagster_internals import DATA_VERSION_TAG, get_input_data_version_tag
+from headrace.errors import CatalogError
+from headrace.execution.column_lineage import dagster_lineage
+from headrace.execution.metadata import (
+    PREVIEW_ROWS,
+    check_results,
+    column_schema,
+    preview,
+    reasons,
+    version_metadata,
+)
+from headrace.execution.notices import notify
+from headrace.execution.plan import OutputPlan, ProcessPlan
+from headrace.spark.errors import ResourceError
+from headrace.stores.files.manifests import update_manifests
+
+if TYPE_CHECKING:
+    from headrace.spark.session import SparkResource
+    from headrace.stores.files.store import VersionStore
+
+Results = Iterator[dg.MaterializeResult[None] | dg.AssetCheckResult]
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """What one output came to: the drafts that were audited and what publishing made of each."""
+
+    output: OutputPlan
+    drafts: Sequence[VersionDraft]
+    publications: Sequence[Publication]
+
+    @property
+    def visible(self) -> list[Publication]:
+        """What readers get: the versions that were published, or that another run had published of the same work."""
+        return [
+            replace(item, version=item.standing) if item.standing else item
+            for item in self.publications
+            if item.outcome is Outcome.PUBLISHED or item.standing
+        ]
+
+    @property
+    def overtaken(self) -> list[Publication]:
+        """Those in whose place the same work of another run stands."""
+        return [item for item in self.publications if item.standing]
+
+    @property
+    def refused(self) -> list[Publication]:
+        """Those of which readers get nothing."""
+        return [
+            item for item in self.publications if item.outcome is not Outcome.PUBLISHED and not item.standing
+        ]
+
+
+def tell(
+    context: dg.AssetExecutionContext,
+    engine: Engine,
+    plan: ProcessPlan,
+    current: Attempt,
+    inputs: Sequence[ResolvedInput],
+    published: Sequence[Published],
+    store: VersionStore,
+    spark: SparkResource,
+) -> Results:
+    """Report what was published; then end the attempt, and raise dg.Failure, with the reasons of what was not.
+
+    A run that was overtaken by the same work, code and inputs alike, ends as superseded and fails nobody: what it was
+    to bring about is so, and what waits for it in Dagster may go on.
+    """
+    for each in published:
+        if each.visible:
+            _tell_outside(context, engine, each, spark)
+            _notify(context, each)
+    for each in published:
+        yield from _tell_dagster(context, engine, plan, inputs, each, store)
+    overtaken = [item for each in published for item in each.overtaken]
+    refused = [item for each in published for item in each.refused]
+    if overtaken and not refused:
+        description = "; ".join(reasons(overtaken))
+        context.log.warning("superseded by the same work of another run, which stands: %s", description)
+        current.end(RunState.SUPERSEDED, description)
+    if refused:
+        description = "; ".join(reasons(refused))
+        blocked = any(item.outcome is Outcome.BLOCKED for item in refused)
+        current.end(RunState.BLOCKED if blocked else RunState.SUPERSEDED, description)
+        raise dg.Failure(
+            description=description, metadata={"reason": current.state.value.lower()}, allow_retries=False
+        )
+
+
+def _tell_outside(
+    context: dg.AssetExecutionContext, engine: Engine, published: Published, spark: SparkResource
+) -> None:
+    """Bring the manifests of what was published up to date."""
+    dataset = published.output.record.key
+    partitions = [item.version.partition for item in published.visible]
+    try:
+        update_manifests(engine, dataset, lambda: spark.session, partitions)
+    except (CatalogError, ResourceError) as error:
+        context.log.warning(
+            "%s is published, but not all of its manifests could be written, so that readers outside of the platform "
+            "may still find the version before: %s When that is put right, run `headrace manifests %s`.",
+            dataset,
+            error,
+            dataset,
+        )
+
+
+def _notify(context: dg.AssetExecutionContext, published: Published) -> None:
+    """Give the notices that the dataset declares; what does not reach whom it is for is a warning, shown with it."""
+    dataset = published.output.record.key
+    given, failed = notify(published.output.notices, [item.version for item in published.visible])
+    for notice in given:
+        context.log.info("%s: told %s", dataset, notice)
+    for problem in failed:
+        context.log.warning(
+            "%s is published, but who waits for it could not be told: %s. When that is put right, run"
+            " `headrace legacy notify %s`.",
+            dataset,
+            problem,
+            dataset,
+        )
+    if failed:
+        newest = published.visible[-1].version.partition
+        context.add_asset_metadata({"not_told": "; ".join(failed)}, published.output.key, newest)
+
+
+def _tell_dagster(
+    context: dg.AssetExecutionContext,
+    engine: Engine,
+    plan: ProcessPlan,
+    inputs: Sequence[ResolvedInput],
+    published: Published,
+    store: VersionStore,
+) -> Results:
+    """One result for an output that was published whole; of another, its checks, and an event for each version."""
+    output, visible = published.output, published.visible
+    checks = check_results(output, {draft.partition: draft.checks for draft in published.drafts})
+    if len(visible) < len(published.publications):
+        for item in visible:
+            context.log_event(
+                dg.AssetMaterialization(
+                    output.key,
+                    partition=item.version.partition,
+                    metadata=version_metadata(item),
+                    tags={DATA_VERSION_TAG: item.version.tag},
+                )
+            )
+        yield from checks
+        return
+    for item in visible if plan.partitions else ():
+        context.add_asset_metadata(version_metadata(item), output.key, item.version.partition)
+    newest = replace(visible[-1], version=marked(engine, [visible[-1].version])[0])
+    shown: dict[str, Any] = {"preview": _preview(context, store, newest.version)}
+    if plan.partitions:
+        context.add_asset_metadata(shown, output.key, newest.version.partition)
+    else:
+        shown |= version_metadata(newest)
+    yield dg.MaterializeResult(
+        asset_key=output.key,
+        data_version=dg.DataVersion(newest.version.tag),
+        check_results=checks,
+        metadata={
+            "dagster/column_schema": column_schema(newest.version.columns),
+            **_columns(plan, published),
+            **({} if plan.partitions else shown),
+        },
+        tags=_inputs_read(inputs),
+    )
+
+
+def _columns(plan: ProcessPlan, published: Published) -> dict[str, Any]:
+    lineage = published.drafts[0].lineage
+    return {} if lineage is None else dagster_lineage(lineage, plan.record.inputs)
+
+
+def _preview(
+    context: dg.AssetExecutionContext, store: VersionStore, version: Version
+) -> dg.MetadataValue[Any]:
+    """The version's first rows, or why they cannot be shown."""
+    try:
+        with store.explained(version.location, wholly=True):
+            names = [column.name for column in version.columns]
+            return preview(names, store.first_rows(version, PREVIEW_ROWS), sensitive(version.columns))
+    except ResourceError as error:
+        context.log.warning(
+            "%s is published, but its preview could not be made: %s `headrace read %s` tries again.",
+            version.dataset,
+            error,
+            version.dataset,
+        )
+        return dg.MetadataValue.text(f"There is no preview: {error}")
+
+
+def _inputs_read(inputs: Sequence[ResolvedInput]) -> dict[str, str]:
+    """The tags by which Dagster knows the versions that were read, which are not always the latest that it saw.
+
+    Only for inputs that are not partitioned: Dagster keeps one version for each input.
+    """
+    read = [choice.version for choice in inputs if choice.version.partition is None]
+    return {
+        get_input_data_version_tag(dg.AssetKey.from_user_string(version.dataset)): version.tag
+        for version in read
+    }

@@ -1,0 +1,77 @@
+"""What a run hands to whatever it starts: a token by which that reports itself as the run, while the run lives."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from threading import Event, Thread
+from uuid import UUID
+
+from sqlalchemy import Engine
+from sqlalchemy.exc import SQLAlchemyError
+
+from headrace.access.tokens import TASK_LEASE, issue_task_token, renew_task_token
+from headrace.errors import CatalogError
+from headrace.execution.plan import ProcessPlan
+from headrace.settings import settings
+from headrace.spark.openlineage import API_URL, PROCESS, RUN_ID, TOKEN
+
+_LOG = logging.getLogger("headrace.runs")
+_RENEWED = TASK_LEASE.total_seconds() / 3
+# What OpenLineage's client for Python is set up by, and what it makes of that for itself.
+_OPENLINEAGE = "OPENLINEAGE_"
+
+
+@contextmanager
+def handed(engine: Engine, plan: ProcessPlan, run_id: UUID) -> Iterator[None]:
+    """Within the block the environment has the token of the run, its id, and where to report.
+
+    HEADRACE_TOKEN, HEADRACE_RUN_ID, HEADRACE_PROCESS and HEADRACE_API_URL; OPENLINEAGE_URL and OPENLINEAGE_API_KEY say
+    the same where nothing of OpenLineage is set up. The token is good for TASK_LEASE and renewed until the block ends.
+    """
+    outputs = [output.record.key for output in plan.outputs]
+    inputs = [item.dataset for item in plan.inputs]
+    token = issue_task_token(
+        engine, run_id, outputs, inputs, lifetime=TASK_LEASE, by=f"process:{plan.record.key}"
+    )
+    before = _reporting()
+    named = {
+        TOKEN: token,
+        RUN_ID: str(run_id),
+        PROCESS: plan.record.key,
+        API_URL: settings().api_url,
+    }
+    if not any(name.startswith(_OPENLINEAGE) for name in before):
+        named |= {"OPENLINEAGE_URL": settings().api_url, "OPENLINEAGE_API_KEY": token}
+    ended = Event()
+    renewing = Thread(target=_renew, args=(engine, token, ended), daemon=True)
+    os.environ.update(named)
+    renewing.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        for name in _reporting():
+            del os.environ[name]
+        os.environ.update(before)
+
+
+def _reporting() -> Mapping[str, str]:
+    """What the environment has of where to report, and by which token."""
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if name in (TOKEN, RUN_ID, PROCESS, API_URL) or name.startswith(_OPENLINEAGE)
+    }
+
+
+def _renew(engine: Engine, token: str, ended: Event) -> None:
+    """Until the block ends. What cannot be renewed now is tried again before the lease is over."""
+    while not ended.wait(_RENEWED):
+        try:
+            if not renew_task_token(engine, token):
+                return
+        except (CatalogError, SQLAlchemyError) as error:
+            _LOG.warning("the token of the run is not renewed yet: %s", error)

@@ -1,0 +1,128 @@
+"""An output's frame computed into new versions that nobody sees yet, and what the catalog is told of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import dagster as dg
+from sqlalchemy import Engine
+
+from headrace.catalog.column_lineage import LineageOfOutput
+from headrace.catalog.published import newest
+from headrace.catalog.records import VersionDraft
+from headrace.catalog.runs import Attempt
+from headrace.catalog.schema import classify
+from headrace.catalog.sensitivity import INHERITED
+from headrace.execution.failures import SchemaChangeRefused
+from headrace.execution.fingerprint import fingerprint
+from headrace.execution.pinning import PartitionKey, Pinned
+from headrace.execution.plan import OutputPlan, ProcessPlan
+from headrace.stores.files.formats import OutputFormat
+from headrace.stores.files.partitions import PartitionWrite
+from headrace.stores.files.store import VersionStore
+from headrace.stores.files.writing import WrittenVersion, conformed
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+def write(
+    context: dg.AssetExecutionContext,
+    plan: ProcessPlan,
+    output: OutputPlan,
+    frame: DataFrame,
+    store: VersionStore,
+    keys: Sequence[PartitionKey],
+    inherited: frozenset[str],
+) -> tuple[str, list[WrittenVersion]]:
+    """Compute one output into new versions, one for each partition, that nobody sees yet; they share a tag.
+
+    inherited: columns whose values are kept out of statistics and messages, beside those that are tagged.
+    """
+    tag = store.tag()
+    columns = output.record.columns or conformed(frame, (), output.record.key)
+    tags = {column.name: column.tags for column in columns}
+    written = store.write(
+        frame,
+        dataset=output.record.key,
+        tag=tag,
+        output=OutputFormat(output.record.format, output.options, output.location),
+        columns=[
+            replace(column, tags=(*column.tags, INHERITED)) if column.name in inherited else column
+            for column in columns
+        ],
+        checks=output.record.checks,
+        partition=_partition_write(plan, frame, keys),
+    )
+    rows = sum(version.row_count for version in written)
+    context.log.info("%s: wrote %d rows as version %s", output.record.key, rows, tag)
+    # A version keeps the tags that it was declared with: what it inherits follows from its lineage at any time.
+    return tag, [
+        replace(each, columns=tuple(replace(column, tags=tags[column.name]) for column in each.columns))
+        for each in written
+    ]
+
+
+def refuse_breaking_change(engine: Engine, output: OutputPlan, frame: DataFrame) -> None:
+    """Raises SchemaChangeRefused for a frame whose schema breaks the published version's, unless that is declared."""
+    columns = conformed(frame, output.record.columns, output.record.key)
+    published = newest(engine, output.record.key)
+    if published is None or output.allow_breaking:
+        return
+    breaking = classify(published.columns, columns).breaking
+    if breaking:
+        raise SchemaChangeRefused(
+            f"{output.record.key}: the schema breaks that of the published version {published.tag}: "
+            f"{'; '.join(breaking)}. When its readers are ready, set `allow_breaking_schema_change: true` at "
+            f"{output.record.declared_at}."
+        )
+
+
+def _partition_write(
+    plan: ProcessPlan, frame: DataFrame, keys: Sequence[PartitionKey]
+) -> PartitionWrite | None:
+    if plan.partitions is None:
+        return None
+    column = plan.partitions.column
+    return PartitionWrite(column(frame) if column else None, tuple(key for key in keys if key is not None))
+
+
+def draft(
+    plan: ProcessPlan,
+    output: OutputPlan,
+    tag: str,
+    written: WrittenVersion,
+    pinned: Pinned,
+    generation: int,
+    current: Attempt,
+    lineage: LineageOfOutput,
+) -> VersionDraft:
+    """The version that `written` is to become: the catalog publishes it if the pointer is still at `generation`."""
+    inputs = tuple(pinned.by_partition[written.partition])
+    made_of = fingerprint(plan.record.code_version, inputs)
+    return VersionDraft(
+        dataset=output.record.key,
+        partition=written.partition,
+        tag=tag,
+        location=written.location,
+        format=output.record.format,
+        columns=written.columns,
+        row_count=written.row_count,
+        byte_size=written.byte_size,
+        file_count=written.file_count,
+        checksum=written.checksum,
+        # Code and inputs are in it: only the same work is a repetition.
+        idempotency_key=f"{current.run_id}/{current.completed}/{made_of}/{output.record.key}/{written.partition or ''}",
+        expected_generation=generation,
+        inputs=inputs,
+        checks=written.check_results,
+        statistics=written.statistics,
+        code_version=plan.record.code_version,
+        fingerprint=made_of,
+        quarantine_location=written.quarantine_location,
+        quarantine_rows=written.quarantine_rows,
+        metadata={**output.record.metadata, "options": dict(written.read_options)},
+        lineage=lineage,
+    )

@@ -1,0 +1,68 @@
+"""A copy of the OL_* rows in another database, brought up to date as often as one likes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy import Connection, Engine
+
+from headrace.exports.graph import PAGE
+from headrace.exports.installation import verify
+from headrace.exports.tables import in_schema
+from headrace.exports.targets import TargetRefused, said_by
+
+VIEWS = "openlineage"  # the schema of the catalog's own OL_* views
+
+# With each page of these tables go the rows of others that belong to it, so that a column or an input that is no more
+# goes as well. Rows that the catalog does not know, of another writer, stay.
+_REPLACED = {
+    "ol_namespace": ("namespace_id", ("ol_namespace",)),
+    "ol_dataset": ("dataset_id", ("ol_dataset", "ol_dataset_field")),
+    "ol_job": ("job_id", ("ol_job",)),
+    "ol_run": ("run_id", ("ol_run", "ol_run_input", "ol_run_output")),
+    "ol_column_lineage": ("lineage_id", ("ol_column_lineage",)),
+}
+_ONLY_OF = sa.text("SELECT set_config('headrace.organisation_id', :organisation, true)")
+_UNCOPIED = "ol_schema_version"  # says what was installed there
+
+
+def copy_rows(
+    engine: Engine, organisation: UUID, target: Engine, schema: str | None = None
+) -> dict[str, int]:
+    """Copy what the catalog's OL_* views say now of an organisation into the OL_* tables of `target`.
+
+    Returns the number of rows of each table. All in one transaction there, and of one moment here. A row of the same
+    key is replaced. Raises TargetRefused when the tables are not there as `install` makes them.
+    """
+    if problems := verify(target, schema).problems:
+        raise TargetRefused(
+            f"{target.url.render_as_string(hide_password=True)} is not ready: {problems[0]}"
+            + (f" (and {len(problems) - 1} more)" if len(problems) > 1 else "")
+            + "; `headrace setup-lineage` installs the tables"
+        )
+    targets = {table.name: table for table in in_schema(schema)}
+    views = [view for view in in_schema(VIEWS) if view.name != _UNCOPIED]
+    copied = dict.fromkeys((view.name for view in views), 0)
+    with engine.connect() as read, said_by(target), target.connect() as write:
+        read = read.execution_options(isolation_level="REPEATABLE READ")
+        read.execute(_ONLY_OF, {"organisation": str(organisation)})
+        for view in views:
+            rows = read.execute(sa.select(view), execution_options={"stream_results": True})
+            for page in rows.mappings().partitions(PAGE):
+                _replace(write, targets, view.name, page)
+                copied[view.name] += len(page)
+        write.commit()
+    return copied
+
+
+def _replace(
+    write: Connection, targets: Mapping[str, sa.Table], name: str, page: Sequence[sa.RowMapping]
+) -> None:
+    if name in _REPLACED:
+        key, tables = _REPLACED[name]
+        keys = [row[key] for row in page]
+        for each in tables:
+            write.execute(sa.delete(targets[each]).where(targets[each].c[key].in_(keys)))
+    write.execute(sa.insert(targets[name]), [dict(row) for row in page])

@@ -1,0 +1,128 @@
+"""The lineage graph as it is now, read page by page: datasets, processes, and edges between them and their columns.
+
+It is for tools elsewhere: without passwords, wherever they stand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from sqlalchemy import Engine
+
+from headrace.access.redaction import scrubbed
+from headrace.catalog.outbox import Part, Rows
+from headrace.database.connection import transaction
+
+PAGE = 2000  # rows at a time: what is in memory at once, and what one statement elsewhere carries
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A dataset or a process. properties: text, numbers and lists of text, without what is not known."""
+
+    id: UUID
+    properties: dict[str, Any]
+
+
+class Entity(NamedTuple):
+    """What an edge begins or ends at. kind: DATASET or PROCESS."""
+
+    kind: str
+    id: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """An edge in the direction in which data flows, between entities: each a DATASET or a PROCESS, and its id.
+
+    role: CONSUMES, PRODUCES or DERIVES. Of an edge between columns, source_field and target_field are the columns (`*`
+    is all of the dataset), and target_name is the `dataset_name.name_id` under which the target was reported.
+    """
+
+    id: UUID
+    source: Entity
+    target: Entity
+    role: str
+    properties: dict[str, Any]
+    source_field: str | None = None
+    target_field: str | None = None
+    target_name: UUID | None = None
+
+
+@contextmanager
+def snapshot(engine: Engine) -> Iterator[Rows]:
+    """A cursor for which the catalog stands still, so that edges fit their nodes however long it takes to read them."""
+    with transaction(engine) as cursor:
+        cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+        yield cursor
+
+
+def nodes(cursor: Rows, part: Part, organisation: UUID) -> Iterator[list[Node]]:
+    """All datasets or all processes, a page at a time."""
+    for page in _pages(cursor, part, organisation):
+        yield [_node(row) for row in page]
+
+
+def edges(cursor: Rows, part: Part, organisation: UUID) -> Iterator[list[Edge]]:
+    """All edges that hold now, of datasets and processes or of columns, a page at a time."""
+    for page in _pages(cursor, part, organisation, only="current"):
+        yield [_edge(row) for row in page]
+
+
+def nodes_of(cursor: Rows, part: Part, ids: Sequence[UUID]) -> list[Node]:
+    """Those of these ids that are there."""
+    return [_node(row) for row in _named(cursor, part, "id", ids)]
+
+
+def edges_of(cursor: Rows, ids: Sequence[UUID]) -> list[Edge]:
+    """The edges of these ids that hold now."""
+    return [_edge(row) for row in _named(cursor, Part.EDGE, "id", ids) if row["current"]]
+
+
+def column_edges_into(cursor: Rows, names: Sequence[UUID]) -> list[Edge]:
+    """The edges between columns that hold now and lead into the datasets with these `dataset_name.name_id`s."""
+    return [_edge(row) for row in _named(cursor, Part.COLUMN_EDGE, "target_name_id", names) if row["current"]]
+
+
+def _pages(
+    cursor: Rows, part: Part, organisation: UUID, only: str = "true"
+) -> Iterator[list[dict[str, Any]]]:
+    after = UUID(int=0)
+    while True:
+        cursor.execute(
+            f"SELECT * FROM catalog.{part} "  # noqa: S608 - constants of this module
+            f"WHERE organisation_id = %s AND id > %s AND {only} ORDER BY id LIMIT {PAGE}",
+            [organisation, after],
+        )
+        page = cursor.fetchall()
+        if page:
+            yield page
+        if len(page) < PAGE:
+            return
+        after = page[-1]["id"]
+
+
+def _named(cursor: Rows, part: Part, by: str, ids: Sequence[UUID]) -> list[dict[str, Any]]:
+    cursor.execute(f"SELECT * FROM catalog.{part} WHERE {by} = ANY (%s)", [list(ids)])  # noqa: S608
+    return cursor.fetchall()
+
+
+def _node(row: dict[str, Any]) -> Node:
+    return Node(row["id"], scrubbed(row["properties"]))
+
+
+def _edge(row: dict[str, Any]) -> Edge:
+    return Edge(
+        id=row["id"],
+        source=Entity(row.get("source_type", "DATASET"), row["source_id"]),
+        target=Entity(row.get("target_type", "DATASET"), row["target_id"]),
+        role=row["role"],
+        properties=scrubbed(row["properties"]),
+        source_field=row.get("source_field"),
+        target_field=row.get("target_field"),
+        target_name=row.get("target_name_id"),
+    )

@@ -1,0 +1,84 @@
+"""A database that is to have the OL_* tables, by its URL: PostgreSQL, DB2 or Teradata."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import sqlalchemy as sa
+from sqlalchemy import Engine
+from sqlalchemy.engine import URL, Dialect, make_url
+
+from headrace.errors import CatalogError
+
+# By the first part of a URL's scheme: the driver, what to install for it, and the database's name.
+_DATABASES = {
+    "postgresql": ("postgresql+psycopg", None, "PostgreSQL"),
+    "postgres": ("postgresql+psycopg", None, "PostgreSQL"),
+    "db2": ("db2+ibm_db", "db2", "DB2"),
+    "ibm_db_sa": ("db2+ibm_db", "db2", "DB2"),
+    "teradatasql": ("teradatasql", "teradata", "Teradata"),
+}
+
+
+class TargetRefused(CatalogError):
+    """A database that cannot have the OL_* tables as asked; the message says why and what to do."""
+
+
+def dialect_of(url: str) -> Dialect:
+    """The words of the database that the URL names, without connecting. Raises TargetRefused."""
+    parsed = _parsed(url)
+    try:
+        dialect = parsed.get_dialect()()
+    except (sa.exc.NoSuchModuleError, ImportError) as error:
+        raise _missing_driver(url) from error
+    # DB2's dialect, which sets its own level when it is loaded, warns of every key that it compiles unconnected.
+    logging.getLogger("ibm_db_sa").setLevel(logging.ERROR)
+    return dialect
+
+
+def engine_of(url: str) -> Engine:
+    """An engine on it; nothing is connected yet. Raises TargetRefused."""
+    parsed = _parsed(url)
+    try:
+        return sa.create_engine(parsed)
+    except (sa.exc.NoSuchModuleError, ImportError) as error:
+        raise _missing_driver(url) from error
+
+
+@contextmanager
+def said_by(engine: Engine) -> Iterator[None]:
+    """What the database refuses, said as TargetRefused; the message shows no password."""
+    try:
+        yield
+    except sa.exc.DBAPIError as error:
+        lines = [line.strip() for line in str(error.orig).splitlines() if line.strip()]
+        said = lines[0] if lines else type(error.orig).__name__
+        password = engine.url.password
+        if password:
+            said = said.replace(str(password), "***")
+        place = engine.url.render_as_string(hide_password=True)
+        raise TargetRefused(f"{place} refused: {said}") from error
+
+
+def _parsed(url: str) -> URL:
+    try:
+        parsed = make_url(url)
+    except (sa.exc.ArgumentError, ValueError) as error:
+        raise TargetRefused(
+            "that is not a database URL: write postgresql://user:password@host:5432/database, "
+            "db2://user:password@host:50000/database or teradatasql://user:password@host"
+        ) from error
+    kind = parsed.drivername.split("+")[0]
+    if kind not in _DATABASES:
+        raise TargetRefused(
+            f"databases of the kind {kind!r} have no OL_* tables: "
+            "give the URL of PostgreSQL (postgresql://), DB2 (db2://) or Teradata (teradatasql://)"
+        )
+    return parsed.set(drivername=_DATABASES[kind][0])
+
+
+def _missing_driver(url: str) -> TargetRefused:
+    _, extra, name = _DATABASES[make_url(url).drivername.split("+")[0]]
+    return TargetRefused(f"{name}'s driver is not installed: pip install 'headrace[{extra}]'")

@@ -1,0 +1,142 @@
+"""What the servers of this machine say about themselves: Dagster's webserver, its daemon and code, and our own."""
+
+import http.client
+import json
+import socket
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import typer
+
+HOST = "127.0.0.1"
+PROTOCOL = "headrace.service.http.protocol:Bounded"  # by which our own servers read HTTP
+FIRST_PORT = 3000
+_QUERY = """
+{
+  instance { daemonHealth { allDaemonStatuses { daemonType required healthy } } }
+  workspaceOrError {
+    ... on Workspace {
+      locationEntries { name loadStatus locationOrLoadError { ... on PythonError { message causes { message } } } }
+    }
+  }
+}
+"""
+
+
+class PortUnavailable(Exception):
+    """A port cannot be listened on; the message says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """waiting_for: the parts that are not up yet; load_errors: why a code location failed to load, by its name."""
+
+    waiting_for: tuple[str, ...]
+    load_errors: dict[str, str]
+
+
+def health(port: int) -> Health:
+    """Ask the webserver on `port`; one that does not answer is itself what is waited for."""
+    try:
+        answer = _ask(port)
+    except (OSError, http.client.HTTPException, ValueError, KeyError):
+        return Health(("dagster-webserver",), {})
+    daemons = answer["instance"]["daemonHealth"]["allDaemonStatuses"]
+    locations = answer["workspaceOrError"].get("locationEntries", [])
+    waiting = [
+        f"dagster-daemon ({one['daemonType'].lower()})"
+        for one in daemons
+        if one["required"] and not one["healthy"]
+    ]
+    waiting += [f"code location {one['name']}" for one in locations if one["loadStatus"] != "LOADED"]
+    errors = {one["name"]: _root_cause(one["locationOrLoadError"]) for one in locations if _failed(one)}
+    return Health(tuple(waiting), errors)
+
+
+def _failed(location: dict[str, Any]) -> bool:
+    return "message" in (location["locationOrLoadError"] or {})
+
+
+def _root_cause(error: dict[str, Any]) -> str:
+    """Dagster wraps what the code raised in errors of its own."""
+    messages = [one["message"].strip() for one in (error, *error["causes"])]
+    return str(messages[-1])
+
+
+def free_port(wanted: int | None, *, first: int | None = None, host: str = HOST) -> int | None:
+    """`wanted` if it is free, else None; without a wish the first free one of a hundred, from `first` or 3000 on."""
+    if wanted is not None:
+        return wanted if _is_free(wanted, host) else None
+    first = FIRST_PORT if first is None else first
+    return next((port for port in range(first, first + 100) if _is_free(port, host)), None)
+
+
+def answers(port: int, path: str) -> bool:
+    """Whether a server on this machine answers a GET of the path with 200."""
+    # http.client, as urllib would send this through a proxy that the environment names.
+    connection = http.client.HTTPConnection(HOST, port, timeout=5)
+    try:
+        connection.request("GET", path)
+        return connection.getresponse().status == 200
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()
+
+
+def run(application: str, host: str, port: int, listening: str, **options: Any) -> None:  # noqa: ANN401 - uvicorn's
+    """Serve an ASGI application by its factory (`module:function`) until Ctrl-C, and say `listening` once it listens.
+
+    options: further ones of uvicorn's. Raises PortUnavailable where the port cannot be listened on.
+    """
+    import uvicorn
+
+    if free_port(port, host=host) is None:
+        raise PortUnavailable(f"port {port} of {host} cannot be listened on. Name a free one with --port.")
+
+    class Server(uvicorn.Server):
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            if self.started:
+                typer.echo(listening, err=True)
+
+    served = Server(
+        uvicorn.Config(
+            application,
+            factory=True,
+            host=host,
+            port=port,
+            log_level="warning",
+            access_log=False,
+            http=PROTOCOL,
+            **options,
+        )
+    )
+    with suppress(KeyboardInterrupt):  # uvicorn has shut down, and raises it again
+        served.run()
+    if not served.started:
+        raise PortUnavailable(f"port {port} of {host} could not be listened on; what is wrong is said above.")
+
+
+def _is_free(port: int, host: str) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as the webserver does
+        try:
+            probe.bind((host, port))
+        except OSError:
+            return False
+        return True
+
+
+def _ask(port: int) -> dict[str, Any]:
+    # http.client, as urllib would send this through a proxy that the environment names.
+    connection = http.client.HTTPConnection(HOST, port, timeout=10)
+    try:
+        connection.request(
+            "POST", "/graphql", json.dumps({"query": _QUERY}), {"Content-Type": "application/json"}
+        )
+        answer: dict[str, Any] = json.loads(connection.getresponse().read())["data"]
+        return answer
+    finally:
+        connection.close()

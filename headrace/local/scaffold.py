@@ -1,0 +1,62 @@
+"""Create a project: the files of a template, with its name filled in."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+from importlib import resources
+from importlib.metadata import version
+from pathlib import Path
+from string import Template
+
+_NAME = re.compile(r"[a-z][a-z0-9_-]*")
+_HIDDEN = {"gitignore": ".gitignore", "gitkeep": ".gitkeep"}  # packaging leaves out files with a dot
+# The demo is this platform's own project: at the top of the repository, and in the wheel as a template.
+DEMO_FILES = ("alerts.yaml", "assets", "jobs", "legacy", "resources", "sensors")
+
+
+class ProjectRefused(Exception):
+    """A project cannot be created as asked; the message says why and what to do."""
+
+
+def create_project(folder: Path, *, demo: bool = False) -> list[Path]:
+    """Create a project in `folder`, named after it; the demo's has datasets, jobs and an Autosys estate.
+
+    Returns the files, relative to the folder. Raises ProjectRefused for a name that cannot be one, and for a folder
+    with files in it.
+    """
+    name = folder.resolve().name
+    if not _NAME.fullmatch(name):
+        raise ProjectRefused(
+            f"{name!r} cannot be a project's name: use lower-case letters, digits, - and _, beginning with a letter"
+        )
+    if folder.exists() and any(folder.iterdir()):
+        raise ProjectRefused(f"{folder} is not empty. Name a new folder, or empty this one.")
+    release = ".".join(version("headrace").split(".")[:2]) + ".0"
+    words = {"name": name, "release": release, "extra": "[demo]" if demo else ""}
+    template = Path(str(resources.files("headrace.local"))) / "templates" / "empty"
+    for source in _files(template):
+        target = folder / source.relative_to(template).with_name(_HIDDEN.get(source.name, source.name))
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(Template(source.read_text(encoding="utf-8")).substitute(words), encoding="utf-8")
+    if demo:
+        _copy_demo(folder)
+    return sorted(path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    return (path for path in sorted(folder.rglob("*")) if path.is_file() and "__pycache__" not in path.parts)
+
+
+def _copy_demo(folder: Path) -> None:
+    source = Path(str(resources.files("headrace.local"))) / "templates" / "demo"
+    if not source.is_dir():  # in a checkout
+        source = Path(str(resources.files("headrace"))).parent
+    for name in DEMO_FILES:
+        if (source / name).is_dir():
+            shutil.copytree(
+                source / name, folder / name, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__")
+            )
+        else:
+            shutil.copyfile(source / name, folder / name)

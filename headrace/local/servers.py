@@ -1,0 +1,37 @@
+"""Our own HTTP servers on this machine: how Python starts each, and whether it is up."""
+
+from headrace.local.ports import HOST, PROTOCOL, answers
+
+KEEP_ALIVE_SECONDS = 30
+MAX_CONNECTIONS = 1000  # at once; a caller beyond them is told to try again
+
+
+class Server:
+    """An ASGI application (`module:factory`), the path that says whether it is up, and its first port."""
+
+    def __init__(self, application: str, health: str, first_port: int, *options: str) -> None:
+        self.application = application
+        self.health = health
+        self.first_port = first_port
+        self._options = options
+
+    def command(self, port: int) -> list[str]:
+        """The module and arguments by which Python serves it on this machine."""
+        return [
+            *("uvicorn", "--factory", self.application, "--host", HOST, "--port", str(port)),
+            *("--http", PROTOCOL, "--log-level", "warning", "--no-access-log", *self._options),
+        ]
+
+    def is_up(self, port: int) -> bool:
+        """Whether it answers on this port, and can reach its database."""
+        return answers(port, self.health)
+
+
+SERVICE = Server(
+    "headrace.service.server:application",
+    "/health/ready",
+    3200,
+    *("--no-server-header", "--timeout-keep-alive", str(KEEP_ALIVE_SECONDS)),
+    *("--limit-concurrency", str(MAX_CONNECTIONS)),
+)
+COMPLETIONS = Server("headrace.service.completions:app", "/health", 3100)

@@ -1,0 +1,182 @@
+"""The parts of a running Headrace, in the order in which they start and stop."""
+
+import hashlib
+import os
+import shutil
+import socket
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import yaml
+from sqlalchemy.exc import SQLAlchemyError
+
+from headrace.local import ports as webserver
+from headrace.local import processes
+from headrace.local.processes import Service
+from headrace.local.servers import COMPLETIONS, SERVICE
+from headrace.local.session import ServiceError
+from headrace.project import project_root
+
+START_SECONDS = 300
+RUNS_END_SECONDS = 30
+PART_ENDS_SECONDS = 15
+STOPPED_SECONDS = RUNS_END_SECONDS + 6 * PART_ENDS_SECONDS
+
+Say = Callable[[str], None]
+
+
+@contextmanager
+def running(
+    home: Path, workspace: Path, port: int, intake_port: int, api_port: int, stop_wanted: Event, say: Say
+) -> Iterator[Sequence[Service]]:
+    """Code server, webserver, daemon, intake and catalog API, up and healthy inside the `with`, all gone after it.
+
+    workspace: the file whose python_modules are served, each by one code server for webserver and daemon alike:
+    half the work at the start, and one truth after a reload. Once `stop_wanted` is set, the start is cut short and
+    what is up so far is yielded. Raises ServiceError when a part ends by itself or is not healthy in time.
+    """
+    services: list[Service] = []
+    sockets = Path(tempfile.mkdtemp(prefix=_sockets_prefix(home).name, dir=_sockets_prefix(home).parent))
+    try:
+        for step in _steps(services, home, workspace, sockets, port, intake_port, api_port):
+            _wait(step, services, home, stop_wanted)
+        yield services
+    finally:
+        try:
+            _stop(services, sockets, say)
+        finally:
+            processes.sweep(home)
+            for service in services:
+                service.process.wait()
+            shutil.rmtree(sockets)
+
+
+def check_alive(services: Sequence[Service]) -> None:
+    """Raise ServiceError with the last lines of its log when a part has ended by itself."""
+    for service in services:
+        code = service.process.poll()
+        if code is not None:
+            how = f"was killed by signal {-code}" if code < 0 else f"ended with exit code {code}"
+            raise ServiceError(
+                f"{service.name} {how}, so the others were stopped. It last said:\n{service.last_words()}"
+            )
+
+
+def remove_sockets(home: Path) -> None:
+    """Delete what a killed `up` of this state folder left in the temporary folder."""
+    prefix = _sockets_prefix(home)
+    for folder in prefix.parent.glob(prefix.name + "*"):
+        shutil.rmtree(folder)
+
+
+def _steps(
+    services: list[Service],
+    home: Path,
+    workspace: Path,
+    sockets: Path,
+    port: int,
+    intake_port: int,
+    api_port: int,
+) -> Iterator[tuple[str, Callable[[], bool]]]:
+    """Start one part after another; yields, before the next, what has to be true and how to see it."""
+
+    def start(name: str, *command: str, folder: Path = workspace.parent) -> None:
+        arguments = [sys.executable, "-m", *command]
+        services.append(processes.start(name, arguments, home=home, folder=folder, environment=os.environ))
+
+    load_from: list[dict[str, Any]] = []
+    listening: list[Path] = []
+    for entry in yaml.safe_load(workspace.read_text(encoding="utf-8"))["load_from"]:
+        if "python_module" not in entry:
+            load_from.append(entry)
+            continue
+        module = entry["python_module"]
+        name = module.get("location_name", module["module_name"])
+        listening.append(sockets / f"{len(listening)}.sock")
+        start(
+            f"code-server-{name}",
+            *("dagster", "code-server", "start", "--socket", str(listening[-1])),
+            *("--module-name", module["module_name"], "--location-name", name),
+            # The default of 30 s would end a server that Spark has starved of the processor.
+            *("--heartbeat-ttl", "600"),
+            *("--working-directory", str(workspace.parent / module.get("working_directory", "."))),
+        )
+        load_from.append(
+            {"grpc_server": {"host": "localhost", "socket": str(listening[-1]), "location_name": name}}
+        )
+    served = sockets / "workspace.yaml"
+    served.write_text(yaml.safe_dump({"load_from": load_from}), encoding="utf-8")
+
+    from headrace.local import (
+        launched_runs,
+    )  # Dagster takes seconds to import, in which the code is loading already
+
+    launched_runs.upgrade_storage()
+    launched_runs.fail_lost(str(_sockets_prefix(home)), but_not=sockets)
+    yield "the code to load", lambda: all(map(_accepts, listening))
+
+    start("webserver", "dagster_webserver", *_webserver_options(port), "--workspace", str(served))
+    start("daemon", "dagster._daemon", "run", "--workspace", str(served))
+    start("intake", *COMPLETIONS.command(intake_port), folder=project_root())
+    start("catalog", *SERVICE.command(api_port), folder=project_root())
+    yield "webserver, daemon and code location", lambda: not webserver.health(port).waiting_for
+    yield "the intake", lambda: COMPLETIONS.is_up(intake_port)
+    yield "the catalog's API", lambda: SERVICE.is_up(api_port)
+
+
+def _webserver_options(port: int) -> list[str]:
+    return ["--host", webserver.HOST, "--port", str(port), "--uvicorn-log-level", "warning"]
+
+
+def _wait(
+    step: tuple[str, Callable[[], bool]], services: Sequence[Service], home: Path, stop_wanted: Event
+) -> None:
+    what, is_ready = step
+    deadline = time.monotonic() + START_SECONDS
+    while not stop_wanted.is_set() and not is_ready():
+        check_alive(services)
+        if time.monotonic() > deadline:
+            raise ServiceError(f"waited {START_SECONDS} s for {what}. See the logs in {home / 'logs'}.")
+        stop_wanted.wait(0.2)
+
+
+def _accepts(path: Path) -> bool:
+    """A code server listens once its code has loaded."""
+    with socket.socket(socket.AF_UNIX) as probe:
+        try:
+            probe.connect(str(path))
+        except OSError:
+            return False
+        return True
+
+
+def _stop(services: Sequence[Service], sockets: Path, say: Say) -> None:
+    """Daemon first, so that nothing new begins, then the webserver, then the runs, then what carries them."""
+    for service in reversed(services):
+        if service.name.startswith("code-server") and service.process.poll() is None:
+            _end_runs(sockets, say)
+        if not processes.stop(service, PART_ENDS_SECONDS):
+            say(f"{service.name} did not end within {PART_ENDS_SECONDS} s and is killed.")
+
+
+def _end_runs(sockets: Path, say: Say) -> None:
+    from headrace.local import launched_runs
+
+    try:
+        if count := launched_runs.cancel(sockets, RUNS_END_SECONDS):
+            say(f"Cancelled {count} runs.")
+    except SQLAlchemyError as error:
+        say(
+            f"The runs underway could not be cancelled; they will be marked as failed at the next start: {error}"
+        )
+
+
+def _sockets_prefix(home: Path) -> Path:
+    """How the folders of this state folder's sockets begin: short, as a socket's path may not be long."""
+    return Path(tempfile.gettempdir()) / f"headrace-{hashlib.sha256(os.fsencode(home)).hexdigest()[:12]}-"

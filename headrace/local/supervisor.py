@@ -1,0 +1,208 @@
+"""Headrace as a service on one machine: start it, keep it whole, stop it, and leave nothing behind."""
+
+import os
+import shutil
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from threading import Event
+from types import FrameType
+
+import sqlalchemy as sa
+
+from headrace.database import connection as database
+from headrace.database import embedded
+from headrace.local import ports as webserver
+from headrace.local import processes, session
+from headrace.local import services as parts
+from headrace.local.environment import environment
+from headrace.local.preflight import preflight
+from headrace.local.servers import COMPLETIONS, SERVICE
+from headrace.local.session import AlreadyRunning, ServiceError, Session
+from headrace.project import project_root
+from headrace.settings import settings
+
+Say = Callable[[str], None]
+
+
+def _print(text: str) -> None:
+    with suppress(OSError):  # the terminal was closed, which is no reason to leave the parts running
+        print(text, flush=True)
+
+
+def up(port: int | None = None, *, workspace: Path | None = None, say: Say = _print) -> None:
+    """Serve Dagster's UI and daemon on 127.0.0.1 until Ctrl-C, SIGTERM or SIGHUP; then stop all of it.
+
+    port: the UI's; without it the first free one from 3000 on. Returns when stopped on demand. Raises
+    PreflightError, CatalogError, AlreadyRunning, and ServiceError when the port is taken, a part does not start, or
+    one ends by itself.
+    """
+    preflight()
+    home = settings().home.resolve()
+    with session.alone(home), _signalled() as stop_wanted:
+        processes.sweep(home)  # what an `up` that was killed has left
+        port = _port(port)
+        intake_port = _free_port("the intake", COMPLETIONS.first_port)
+        api_port = _free_port("the catalog's API", SERVICE.first_port)
+        url = f"http://{webserver.HOST}:{port}"
+        session.tell(home, Session(os.getpid(), url))
+        say("Starting Headrace; Ctrl-C stops it.")
+        os.environ.update(environment())
+        workspace = workspace or project_root() / "workspace.yaml"
+        with parts.running(home, workspace, port, intake_port, api_port, stop_wanted, say) as services:
+            if not stop_wanted.is_set():
+                say(_welcome(home, url, intake_port, api_port, webserver.health(port).load_errors))
+            while not stop_wanted.wait(0.5):
+                parts.check_alive(services)
+            say("Stopping Headrace.")
+        _stop_database(home, say)
+        say("Headrace has stopped.")
+
+
+def down() -> list[str]:
+    """Stop what `up` started, from another terminal or after it was killed, and the embedded PostgreSQL.
+
+    Returns what was stopped, in words. Raises AlreadyRunning when another user's `up` is in the way,
+    CatalogUnavailable when PostgreSQL does not stop.
+    """
+    home = settings().home.resolve()
+    stopped: list[str] = []
+    if home.exists():
+        if _ask_to_stop(home):
+            stopped.append("Headrace")
+        with session.alone(home):
+            if leftovers := processes.sweep(home):
+                stopped.append(f"{leftovers} processes that a killed `headrace up` had left")
+            parts.remove_sockets(home)
+            database.disconnect()
+            if settings().database_url is None and embedded.stop(home):
+                stopped.append("PostgreSQL")
+    return stopped
+
+
+def clean() -> tuple[list[str], Path | None]:
+    """`down`, then delete the state folder; a database or warehouse that the settings place elsewhere stays.
+
+    Returns what was stopped and the folder that was deleted, None where there was none. Raises ServiceError when the
+    state folder is one that holds other things too.
+    """
+    home = settings().home.resolve()
+    if any(kept.is_relative_to(home) for kept in (project_root(), Path.home())):
+        raise ServiceError(
+            f"{home} holds more than Headrace's state and is not deleted. Correct HEADRACE_HOME."
+        )
+    stopped = down()
+    if not home.exists():
+        return stopped, None
+    shutil.rmtree(home)
+    return stopped, home
+
+
+@contextmanager
+def _signalled() -> Iterator[Event]:
+    """An event that Ctrl-C, SIGTERM and SIGHUP set; Ctrl-C once more ends the waiting for an orderly stop."""
+    stop_wanted = Event()
+
+    def note(number: int, _: FrameType | None) -> None:
+        if stop_wanted.is_set() and number == signal.SIGINT:
+            raise KeyboardInterrupt
+        stop_wanted.set()
+
+    before = {
+        number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    }
+    try:
+        yield stop_wanted
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _port(wanted: int | None) -> int:
+    port = webserver.free_port(wanted)
+    if port is None and wanted is not None:
+        raise ServiceError(
+            f"port {wanted} is taken by another program. Name a free one with --port, or leave --port out."
+        )
+    if port is None:
+        raise ServiceError("the ports from 3000 to 3099 are all taken. Name a free one with --port.")
+    return port
+
+
+def _free_port(what: str, first: int) -> int:
+    port = webserver.free_port(None, first=first)
+    if port is None:
+        raise ServiceError(f"the ports from {first} to {first + 99}, for {what}, are all taken. Free one.")
+    return port
+
+
+def _welcome(home: Path, url: str, intake_port: int, api_port: int, load_errors: dict[str, str]) -> str:
+    database_place = "set by database_url" if settings().database_url else f"embedded, {home / 'postgres'}"
+    lines = [
+        "",
+        "  Headrace is up",
+        f"    Dagster UI   {url}",
+        f"    intake       http://{webserver.HOST}:{intake_port}",
+        f"    catalog      http://{webserver.HOST}:{api_port}/api/v1/docs",
+        f"    database     {database_place}",
+        f"    warehouse    {settings().warehouse_uri}",
+        f"    logs         {home / 'logs'}",
+        "    stop         Ctrl-C here, or `headrace down` in another terminal",
+    ]
+    for location, message in load_errors.items():
+        first, *_ = message.strip().splitlines()
+        lines += [
+            "",
+            f"  The code location {location} did not load: {first}",
+            "    the whole error is in the UI, under Deployment",
+        ]
+    return "\n".join([*lines, ""])
+
+
+def _stop_database(home: Path, say: Say) -> None:
+    """PostgreSQL stops with the services, unless another command is at work in it."""
+    if settings().database_url is not None or not embedded.running(home):
+        return
+    database.disconnect()
+    activity = sa.table("pg_stat_activity", sa.column("pid"), sa.column("backend_type"))
+    others = (
+        sa.select(sa.func.count())
+        .select_from(activity)
+        .where(activity.c.backend_type == "client backend", activity.c.pid != sa.func.pg_backend_pid())
+    )
+    with database.reading(database.connect()) as connection:
+        count = connection.scalar(others)
+    database.disconnect()
+    if count:
+        say(f"PostgreSQL stays up for {count} connections of other commands; `headrace down` stops it.")
+    else:
+        embedded.stop(home)
+
+
+def _ask_to_stop(home: Path) -> bool:
+    """SIGTERM to the `up` that holds the state folder, and in the end SIGKILL; False when there is none."""
+    deadline = time.monotonic() + parts.STOPPED_SECONDS
+    asked: int | None = None
+    while not session.is_free(home):
+        running = session.read(home)
+        if running and running.pid != asked:
+            _signal(running.pid, signal.SIGTERM)
+            asked = running.pid
+        if asked and time.monotonic() > deadline:
+            _signal(asked, signal.SIGKILL)
+            deadline = time.monotonic() + parts.STOPPED_SECONDS
+        time.sleep(0.2)
+    return asked is not None
+
+
+def _signal(pid: int, number: signal.Signals) -> None:
+    try:
+        os.kill(pid, number)
+    except ProcessLookupError:
+        return
+    except PermissionError as error:
+        raise AlreadyRunning(
+            f"Headrace is run by another user (process {pid}). Stop it as that user."
+        ) from error

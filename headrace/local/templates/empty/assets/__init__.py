@@ -1,0 +1,1 @@
+"""The datasets of this project: a folder for each domain, with YAML, SQL and Python."""

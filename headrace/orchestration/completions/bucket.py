@@ -1,0 +1,149 @@
+"""Completion files on any filesystem that fsspec knows: object stores, SFTP and the like."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from time import monotonic
+from typing import Any
+
+import fsspec  # type: ignore[import-untyped]
+
+from headrace.orchestration.completions.folder import (
+    REASON,
+    SETTLED,
+    Claimed,
+    Quarantined,
+    another,
+    archive_day,
+    is_dropped,
+)
+
+# Where an object appears as a whole or not at all.
+_ATOMIC = {"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "adl", "oss", "memory"}
+_MODIFIED = ("mtime", "LastModified", "last_modified", "updated", "created")
+
+
+class Bucket:
+    """A folder at a URI.
+
+    There is no rename to claim a file by: it is moved away only if, after it was read, it is the same as before.
+    """
+
+    def __init__(self, location: str) -> None:
+        self.location = location
+        self._files, self._root = fsspec.url_to_fs(location)
+        self._root = self._root.rstrip("/")
+        self._atomic = bool(_ATOMIC & {location.partition(":")[0], *_protocols(self._files)})
+        self._seen: dict[str, tuple[tuple[object, ...], float]] = {}
+
+    def left(self) -> list[Claimed]:
+        """See `Folder`: whoever dies leaves the files where they were."""
+        return []
+
+    def claim(self, limit: int) -> list[Claimed]:
+        """See `Folder`."""
+        found: list[Claimed] = []
+        for entry in self._listing(self._root):
+            claimed = _claimed(entry)
+            if len(found) >= limit:
+                break
+            if is_dropped(claimed.name) and self._is_whole(claimed):
+                found.append(claimed)
+        return found
+
+    def read(self, file: Claimed) -> bytes:
+        """See `Folder`."""
+        return bytes(self._files.cat_file(file.place))
+
+    def archive(self, file: Claimed) -> bool:
+        """See `Folder`."""
+        return self._put(file, self._free(f"{self._root}/archive/{archive_day()}/{file.name}"))
+
+    def quarantine(self, file: Claimed, reason: str) -> bool:
+        """See `Folder`."""
+        target = self._free(f"{self._root}/quarantine/{file.name}")
+        self._files.makedirs(target.rpartition("/")[0], exist_ok=True)
+        self._files.pipe_file(f"{target}{REASON}", reason.encode())
+        return self._put(file, target)
+
+    def quarantined(self) -> list[Quarantined]:
+        """See `Folder`."""
+        entries = [_claimed(entry) for entry in self._listing(f"{self._root}/quarantine")]
+        names = {entry.name for entry in entries}
+        return [
+            Quarantined(
+                entry.name,
+                entry.place,
+                self._files.cat_file(f"{entry.place}{REASON}").decode().strip()
+                if f"{entry.name}{REASON}" in names
+                else "no reason is beside it",
+            )
+            for entry in sorted(entries, key=lambda entry: entry.name)
+            if not entry.name.endswith(REASON)
+        ]
+
+    def retry(self, name: str) -> None:
+        """See `Folder`."""
+        name = name.rpartition("/")[2]
+        source, target = f"{self._root}/quarantine/{name}", f"{self._root}/{name}"
+        if not self._files.exists(source):
+            raise FileNotFoundError(f"{source} is not there")
+        if self._files.exists(target):
+            raise FileExistsError(f"{target} is there already, and waits to be read")
+        self._files.mv(source, target)
+        if self._files.exists(f"{source}{REASON}"):
+            self._files.rm_file(f"{source}{REASON}")
+
+    def _listing(self, folder: str) -> list[dict[str, Any]]:
+        self._files.invalidate_cache(folder)
+        try:
+            entries = self._files.ls(folder, detail=True)
+        except FileNotFoundError:
+            return []
+        return [entry for entry in entries if entry["type"] == "file"]
+
+    def _is_whole(self, file: Claimed) -> bool:
+        if self._atomic:
+            return True
+        stamp, since = self._seen.get(file.name, ((), 0.0))
+        if stamp != file.stamp:
+            self._seen[file.name] = (file.stamp, monotonic())
+            return False
+        return monotonic() - since >= SETTLED
+
+    def _put(self, file: Claimed, target: str) -> bool:
+        """Move the file unless it has changed."""
+        self._files.invalidate_cache(self._root)
+        if _claimed(self._files.info(file.place)).stamp != file.stamp:
+            return False
+        self._files.makedirs(target.rpartition("/")[0], exist_ok=True)
+        self._files.mv(file.place, target)
+        self._seen.pop(file.name, None)
+        return True
+
+    def _free(self, target: str) -> str:
+        folder, _, name = target.rpartition("/")
+        return f"{folder}/{another(name)}" if self._files.exists(target) else target
+
+
+def _protocols(files: Any) -> tuple[str, ...]:  # noqa: ANN401 - fsspec has no types
+    return (files.protocol,) if isinstance(files.protocol, str) else tuple(files.protocol)
+
+
+def _claimed(entry: dict[str, Any]) -> Claimed:
+    changed = next((entry[name] for name in _MODIFIED if entry.get(name) is not None), None)
+    modified = _time(changed)
+    moment = round(modified.timestamp(), 2) if changed is not None else None
+    stamp = (entry.get("size"), moment, str(entry.get("ETag") or entry.get("etag") or ""))
+    return Claimed(entry["name"].rpartition("/")[2], entry["name"], entry.get("size") or 0, modified, stamp)
+
+
+def _time(changed: object) -> datetime:
+    """The time of a change as filesystems tell it; now, where one does not."""
+    if isinstance(changed, str):
+        changed = datetime.fromisoformat(changed)
+    if isinstance(changed, int | float):
+        changed = datetime.fromtimestamp(changed, UTC)
+    if not isinstance(changed, datetime):
+        return datetime.now(UTC)
+    return changed.replace(tzinfo=UTC) if changed.tzinfo is None else changed

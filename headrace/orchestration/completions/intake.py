@@ -1,0 +1,167 @@
+"""Completion files become run events in the catalog: read, ingested, and only then moved away."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from datetime import timedelta
+from time import monotonic
+
+from sqlalchemy import Engine
+
+from headrace.autosys.completions.names import DEFAULT_NAMES
+from headrace.autosys.completions.parsing import Completions, read_completions
+from headrace.autosys.findings import Finding, Gravity
+from headrace.database.locks import alone
+from headrace.events.ingestion import UNTAKEABLE, Ingested, ingest_each
+from headrace.execution.landed.measures import measured
+from headrace.orchestration.completions.folder import Claimed, Folder
+from headrace.settings import settings
+
+FILES_AT_ONCE = 1000
+BYTES_AT_ONCE = 16 * 1024**2
+LARGEST = 64 * 1024**2  # bytes of a file
+PATIENCE = (
+    30.0  # seconds since its last change for which a file that does not read may still be being written
+)
+
+
+Readings = Sequence[tuple[Claimed, Completions]]
+_UnderWay = tuple[Readings, "Future[tuple[Ingested, dict[str, str]]]"]
+
+
+@dataclass(slots=True)
+class Taken:
+    """What a look at the folder came to.
+
+    files: how many were ingested. problems: what is wrong, a line each, with file, line and field. waiting: files that
+    do not read and may still be being written. more: there was no time for all. busy: somebody else is at it.
+    """
+
+    files: int = 0
+    ingested: Ingested = field(default_factory=Ingested)
+    problems: list[str] = field(default_factory=list)
+    waiting: int = 0
+    more: bool = False
+    busy: bool = False
+
+    def __add__(self, later: Taken) -> Taken:
+        """What two looks came to, one after the other."""
+        return Taken(
+            self.files + later.files,
+            self.ingested + later.ingested,
+            self.problems + later.problems,
+            later.waiting,
+            later.more,
+            later.busy,
+        )
+
+
+def take_in(engine: Engine, folder: Folder, within: timedelta) -> Taken:
+    """Ingest the completion files that are in the folder, for as long as `within` says.
+
+    A file is archived when its events are in the catalog, so that a process that dies in between reads it once more and
+    changes nothing. One with anything wrong goes into quarantine with the reasons; its other reports are ingested all
+    the same. One process at a time looks at a folder.
+    """
+    taken = Taken()
+    deadline = monotonic() + within.total_seconds()
+    held: set[str] = set()  # files that are under way, or have to wait for the next look
+    with alone(engine, f"completions in {folder.location}") as mine:
+        if not mine:
+            taken.busy = True
+            return taken
+        # While the database stores a batch, the next one is read.
+        with ThreadPoolExecutor(1) as storing:
+            before: _UnderWay | None = None
+            for batch in _batches(folder, held):
+                readings = [(file, found) for file in batch if (found := _read(folder, file)) is not None]
+                under_way = readings, storing.submit(_ingest, engine, readings)
+                if before is not None:
+                    _put_away(folder, before, taken, held)
+                before = under_way
+                if monotonic() >= deadline:
+                    taken.more = True
+                    break
+            if before is not None:
+                _put_away(folder, before, taken, held)
+    return taken
+
+
+def _put_away(folder: Folder, under_way: _UnderWay, taken: Taken, held: set[str]) -> None:
+    """Archive the files of a batch once it is stored, or put them in quarantine."""
+    readings, stored = under_way
+    ingested, refused = stored.result()
+    taken.ingested += ingested
+    for file, found in readings:
+        problems = [str(error) for error in found.errors]
+        problems += [f"{each.origin}: {refused[each.key]}" for each in found.events if each.key in refused]
+        if problems and file.age < PATIENCE:
+            taken.waiting += 1
+            continue
+        if problems and folder.quarantine(file, "\n".join(problems) + "\n"):
+            taken.problems += problems
+        elif not problems and folder.archive(file):
+            taken.files += 1
+        else:
+            continue  # it was written to: the next look reads it again
+        held.discard(file.place)
+
+
+def _read(folder: Folder, file: Claimed) -> Completions | None:
+    """What the file says; None when it is gone."""
+    here = settings()
+    shown = f"{folder.location}/{file.name}".encode(errors="replace").decode()
+    if file.byte_size > LARGEST:
+        return _unreadable(shown, f"has more than {LARGEST:,} bytes; load it with `headrace legacy ingest`")
+    try:
+        data = folder.read(file)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        return _unreadable(shown, f"cannot be read: {error.strerror or error}")
+    try:
+        return read_completions(
+            data,
+            shown,
+            name=file.name,
+            at=file.modified,
+            zone=here.completions_zone,
+            patterns=(*here.completion_names, *DEFAULT_NAMES),
+        )
+    except UNTAKEABLE as error:
+        return _unreadable(shown, f"cannot be taken in: {type(error).__name__}: {error}")
+
+
+def _unreadable(file: str, why: str) -> Completions:
+    return Completions((), (Finding("completion/file", Gravity.ERROR, why, file, 0),))
+
+
+def _ingest(engine: Engine, readings: Readings) -> tuple[Ingested, dict[str, str]]:
+    """Ingest the events of the files; by key, why the database would not take one."""
+    events = [event for _, found in readings for event in measured(engine, found.events)]
+    came_to, refused = ingest_each(engine, events)
+    return came_to, {event.key: why for event, why in refused}
+
+
+def _batches(folder: Folder, held: set[str]) -> Iterator[list[Claimed]]:
+    """The files to read, no more bytes at once than the memory is meant for; they are `held` from then on."""
+    files = folder.left()
+    while True:
+        batch: list[Claimed] = []
+        size = 0
+        for file in files:
+            if file.place in held:
+                continue
+            held.add(file.place)
+            if batch and (size + file.byte_size > BYTES_AT_ONCE or len(batch) == FILES_AT_ONCE):
+                yield batch
+                batch, size = [], 0
+            batch.append(file)
+            size += file.byte_size
+        if batch:
+            yield batch
+        files = folder.claim(FILES_AT_ONCE + len(held))
+        if all(file.place in held for file in files):
+            return

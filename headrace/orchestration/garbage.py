@@ -1,0 +1,78 @@
+"""Garbage in the warehouse: directories that no version names, because the run that wrote them died too early."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from sqlalchemy import Engine
+
+from headrace.catalog.runs import reap
+from headrace.database.connection import transaction
+from headrace.database.ids import organisation_id
+from headrace.stores.files.store import TAG, VersionStore
+
+GRACE = timedelta(days=1)
+_DATASETS = """
+SELECT full_name, metadata_json ->> 'warehouse' AS warehouse, (
+    SELECT coalesce(array_agg(DISTINCT version_tag), '{}') FROM catalog.dataset_version version
+    WHERE version.dataset_id = dataset.dataset_id
+) AS tags
+FROM catalog.dataset
+WHERE organisation_id = %s
+ORDER BY full_name
+"""
+_OLDEST_RUNNING = """
+SELECT min(start_ts) AS start_ts
+FROM catalog.run_attempt
+WHERE organisation_id = %s AND state = 'RUNNING'
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Garbage:
+    """A directory that no version names: the dataset and tag that it was written for, when, its size in bytes.
+
+    warehouse: where the dataset's versions lie, when that is not the settings' warehouse.
+    """
+
+    dataset: str
+    tag: str
+    warehouse: str | None
+    location: str
+    written_at: datetime
+    byte_size: int
+
+
+def garbage(
+    engine: Engine, store: VersionStore, grace: timedelta = GRACE, now: datetime | None = None
+) -> list[Garbage]:
+    """What lies in the warehouse that no version names; blocked and superseded versions are versions.
+
+    What was begun less than `grace` before `now`, or since the oldest attempt that still lives began, is left out: its
+    run may yet publish it.
+    """
+    reap(engine)
+    before = (now or datetime.now(UTC)) - grace
+    with transaction(engine) as cursor:
+        datasets = cursor.execute(_DATASETS, [organisation_id()]).fetchall()
+        running = cursor.execute(_OLDEST_RUNNING, [organisation_id()]).fetchone()
+    if running is not None and running["start_ts"] is not None:
+        before = min(before, running["start_ts"].replace(microsecond=0))  # a tag tells whole seconds
+    return [
+        _garbage(store, row["full_name"], tag, row["warehouse"])
+        for row in datasets
+        for tag in store.tags(row["full_name"], row["warehouse"])
+        if tag not in row["tags"] and _begun(tag) < before
+    ]
+
+
+def _garbage(store: VersionStore, dataset: str, tag: str, warehouse: str | None) -> Garbage:
+    location = store.location(dataset, tag, warehouse)
+    return Garbage(dataset, tag, warehouse, location, _begun(tag), store.sizes(location).byte_size)
+
+
+def _begun(tag: str) -> datetime:
+    match = TAG.fullmatch(tag)
+    assert match is not None  # noqa: S101 - the store lists tags only
+    return datetime.strptime(match[1], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)

@@ -1,0 +1,191 @@
+"""Loading what other systems wrote of their runs, completion files, logs and reports: once, or as they grow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, tzinfo
+from hashlib import sha256
+from pathlib import Path
+from threading import Event
+
+from pydantic import ValidationError
+from sqlalchemy import Engine
+
+from headrace.autosys.completions.names import DEFAULT_NAMES
+from headrace.autosys.completions.parsing import read_completions
+from headrace.autosys.findings import Finding, Gravity
+from headrace.autosys.logs.archived_runs import is_list_of_jobs, listed_jobs, read_archived, scheduler_of
+from headrace.autosys.logs.autorep import is_report, read_report
+from headrace.autosys.logs.demon_files import instance_of
+from headrace.autosys.logs.demon_runs import JobState
+from headrace.autosys.logs.event_demon import Begun, DemonLog, LogPosition, first_state, read_kept
+from headrace.catalog.records import RunState, Technology
+from headrace.catalog.run_events import RunEvent
+from headrace.events.ingestion import Ingested, ingest_each
+from headrace.events.running import under_way
+from headrace.settings import settings
+
+_LOOKED_AT = 64 * 1024  # bytes by which a file is told
+_DEMON = b"CAUAJM_I_"
+
+
+@dataclass(slots=True)
+class Loaded:
+    """What loading came to. errors: what could not be taken, by file, line and field."""
+
+    files: int = 0
+    ingested: Ingested = field(default_factory=Ingested)
+    errors: list[Finding] = field(default_factory=list)
+
+
+def load(
+    engine: Engine,
+    files: Sequence[Path],
+    *,
+    zone: tzinfo = UTC,
+    instance: str | None = None,
+    historical: bool = False,
+    tell: Callable[[str], None] = lambda _: None,
+    measured: Callable[[Engine, Sequence[RunEvent]], Sequence[RunEvent]] = lambda _, events: events,
+) -> Loaded:
+    """Ingest files as they are, which stay where they are; loading one again changes nothing.
+
+    What each file is shows its content. Logs of one scheduler are read as one, in the order of time, and go on with
+    what the catalog knows to be under way at their beginning. Reports of `autorep` and archived runs are history in
+    any case.
+
+    Args:
+        engine: the catalog.
+        files: completion files, JSON lines, event demon logs, reports of `autorep`, archived runs and the lists of jobs
+            or logs that name their jobs.
+        zone: of times that name none: that of the Autosys server.
+        instance: the scheduler that logs and reports are of; of a log, the name tells it otherwise.
+        historical: start nothing and alarm nobody.
+        tell: is called with the progress in words.
+        measured: adds what reports ask to be measured.
+
+    Raises OSError for a file that cannot be read.
+    """
+    loaded = Loaded()
+    reached: set[Path] = set()
+    for file, events, errors in _read(engine, files, zone, instance, historical):
+        if file not in reached:
+            reached.add(file)
+            tell(f"ingesting {file}" + (f" ({len(reached)} of {len(files)})" if len(files) > 1 else ""))
+        loaded.errors += errors
+        _ingest(engine, measured(engine, events), loaded)
+    loaded.files = len(files)
+    return loaded
+
+
+def follow(
+    engine: Engine,
+    log: Path,
+    *,
+    zone: tzinfo = UTC,
+    instance: str | None = None,
+    stop: Event,
+    seconds: float = 1.0,
+    tell: Callable[[Loaded], None] = lambda _: None,
+) -> None:
+    """Ingest an event demon's log as it grows, across its rotation, until `stop`.
+
+    Where it stopped is kept in the state folder, after the events are in the catalog, so that the next call goes on
+    there. `tell` is called with what each piece came to. Raises OSError for a log that cannot be read.
+    """
+    place = position_of(log)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    position = _kept(place)
+    if position is None:
+        own = instance_of(log.name) if instance is None else instance
+        position = LogPosition(runs=first_state(log, zone, own, _begun(engine)))
+    reader = DemonLog(log, zone, position, instance=instance)
+    while True:
+        for piece in reader.read():
+            loaded = Loaded(1, errors=piece.errors)
+            _ingest(engine, piece.events, loaded)
+            hidden = place.with_suffix(".new")
+            hidden.write_text(reader.position.model_dump_json(), encoding="utf-8")
+            hidden.replace(place)
+            tell(loaded)
+        if stop.wait(seconds):
+            return
+
+
+def position_of(log: Path) -> Path:
+    """The file in the state folder that says how far a log was read."""
+    digest = sha256(str(log.resolve()).encode()).hexdigest()[:16]
+    return settings().home.resolve() / "followed" / f"{log.name}-{digest}.json"
+
+
+def _ingest(engine: Engine, events: Sequence[RunEvent], loaded: Loaded) -> None:
+    came_to, refused = ingest_each(engine, events)
+    loaded.ingested += came_to
+    for event, why in refused:
+        file, _, line = str(event.origin).rpartition(":")
+        loaded.errors.append(
+            Finding("event/value", Gravity.ERROR, why, file, int(line), event.process or None)
+        )
+
+
+def _kept(place: Path) -> LogPosition | None:
+    try:
+        return LogPosition.model_validate_json(place.read_bytes())
+    except FileNotFoundError:
+        return None
+    except ValidationError:
+        return None  # of another version: the log is read from its beginning, which changes nothing
+
+
+def _begun(engine: Engine) -> Begun:
+    """What the catalog knows to be under way, so that a log goes on with what one before it began."""
+    return lambda instance, at: {
+        each.process: JobState(
+            run=each.run,
+            attempt=each.attempt,
+            began=each.began,
+            machine=each.machine,
+            running=each.state not in (RunState.QUEUED, RunState.HELD),
+        )
+        for each in under_way(engine, Technology.AUTOSYS, instance, at)
+    }
+
+
+def _read(
+    engine: Engine, files: Sequence[Path], zone: tzinfo, instance: str | None, historical: bool
+) -> Iterator[tuple[Path, Sequence[RunEvent], Sequence[Finding]]]:
+    """Each file with what it says; the logs last, for those of one scheduler are one."""
+    logs, archives, lists = [], [], []
+    for file in files:
+        with file.open("rb") as opened:
+            beginning = opened.read(_LOOKED_AT)
+        if scheduler_of(file.name) is not None:
+            archives.append(file)
+        elif _DEMON in beginning:
+            logs.append(file)
+        elif is_list_of_jobs(text := beginning.decode("utf-8", errors="replace")):
+            lists.append(file)
+        elif is_report(text):
+            report = read_report(file.read_bytes(), str(file), zone=zone, instance=instance or "")
+            yield file, report.events, report.errors
+        else:
+            found = read_completions(
+                file.read_bytes(),
+                str(file),
+                name=file.name,
+                at=datetime.fromtimestamp(file.stat().st_mtime, UTC),
+                zone=zone,
+                patterns=(*settings().completion_names, *DEFAULT_NAMES),
+            )
+            yield file, [replace(event, historical=historical) for event in found.events], found.errors
+    for file in archives:
+        own = scheduler_of(file.name) or ""
+        names: dict[int, str] = {}
+        for other in (*lists, *(log for log in logs if instance_of(log.name) == own)):
+            with other.open(encoding="utf-8", errors="replace") as lines:
+                names |= listed_jobs(lines)
+        report = read_archived(file.read_bytes(), str(file), names, instance=instance or own)
+        yield file, report.events, report.errors
+    for file, piece in read_kept(logs, zone, instance=instance, historical=historical, begun=_begun(engine)):
+        yield file, piece.events, piece.errors

@@ -1,0 +1,170 @@
+"""Dagster's own event log, cut down to what its UI and its automation ask for: the rest is in the catalog."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import dagster as dg
+import sqlalchemy as sa
+from dagster import DagsterEventType, DagsterRunStatus, RunsFilter
+from sqlalchemy import ColumnElement, Connection
+
+from headrace.dagster_internals import (
+    FINISHED_STATUSES,
+    AssetCheckExecutionsTable,
+    AssetEventTagsTable,
+    SqlEventLogStorage,
+    SqlEventLogStorageTable,
+)
+
+AT_ONCE = 20_000  # rows looked at in one statement
+# How a run went, step by step, beside what its loggers said (events without a type). What failed is kept.
+DETAILS = (
+    DagsterEventType.STEP_INPUT,
+    DagsterEventType.STEP_OUTPUT,
+    DagsterEventType.STEP_START,
+    DagsterEventType.STEP_SUCCESS,
+    DagsterEventType.STEP_SKIPPED,
+    DagsterEventType.STEP_RESTARTED,
+    DagsterEventType.STEP_UP_FOR_RETRY,
+    DagsterEventType.STEP_WORKER_STARTING,
+    DagsterEventType.STEP_WORKER_STARTED,
+    DagsterEventType.STEP_EXPECTATION_RESULT,
+    DagsterEventType.RESOURCE_INIT_STARTED,
+    DagsterEventType.RESOURCE_INIT_SUCCESS,
+    DagsterEventType.RESOURCE_INIT_FAILURE,
+    DagsterEventType.OBJECT_STORE_OPERATION,
+    DagsterEventType.ASSET_STORE_OPERATION,
+    DagsterEventType.LOADED_INPUT,
+    DagsterEventType.HANDLED_OUTPUT,
+    DagsterEventType.ENGINE_EVENT,
+    DagsterEventType.HOOK_COMPLETED,
+    DagsterEventType.HOOK_ERRORED,
+    DagsterEventType.HOOK_SKIPPED,
+    DagsterEventType.LOGS_CAPTURED,
+    # The results of checks have a table of their own.
+    DagsterEventType.ASSET_CHECK_EVALUATION_PLANNED,
+    DagsterEventType.ASSET_CHECK_EVALUATION,
+)
+# Of these Dagster wants the newest of each asset and partition.
+OF_ASSETS = (
+    DagsterEventType.ASSET_MATERIALIZATION,
+    DagsterEventType.ASSET_MATERIALIZATION_PLANNED,
+    DagsterEventType.ASSET_FAILED_TO_MATERIALIZE,
+    DagsterEventType.ASSET_OBSERVATION,
+    DagsterEventType.FRESHNESS_STATE_CHANGE,
+)
+_events = SqlEventLogStorageTable.c
+_checks = AssetCheckExecutionsTable.c
+
+
+@dataclass(frozen=True, slots=True)
+class Pruned:
+    """How many rows: events of the log, and results of checks that later ones have taken the place of."""
+
+    events: int
+    check_results: int
+
+
+def prune(instance: dg.DagsterInstance, before: datetime, *, dry_run: bool = False) -> Pruned:
+    """Delete from Dagster's event log what is older than `before` and that nothing asks for any more.
+
+    That is what loggers and steps of finished runs said, and events of assets and results of checks of which there are
+    newer ones. Runs, their ends and failures stay, and so does the newest event of each asset and partition, on which
+    automation, staleness and the lists of partitions rest. Deletes a piece at a time, each committed: it may be stopped
+    anywhere. A dry run counts and deletes nothing.
+    """
+    storage = instance.event_log_storage
+    if not isinstance(storage, SqlEventLogStorage):
+        raise TypeError(f"Dagster's event log is a {type(storage).__name__}, which Headrace cannot prune")
+    naive = before.astimezone(UTC).replace(tzinfo=None)  # as Dagster stores it
+    going_on = [run.run_id for run in instance.get_runs(RunsFilter(statuses=_UNFINISHED))]
+    log = _Log(storage, naive, going_on, dry_run)
+    return Pruned(log.events(), log.check_results())
+
+
+_UNFINISHED = [status for status in DagsterRunStatus if status not in FINISHED_STATUSES]
+
+
+@dataclass(frozen=True, slots=True)
+class _Log:
+    storage: SqlEventLogStorage
+    before: datetime
+    going_on: list[str]
+    dry_run: bool
+
+    def events(self) -> int:
+        done = 0
+        doomed = sa.and_(
+            _events.timestamp < self.before,
+            _events.run_id.not_in(self.going_on),
+            sa.or_(
+                _events.dagster_event_type.is_(None),
+                _events.dagster_event_type.in_([each.value for each in DETAILS]),
+                sa.and_(
+                    _events.dagster_event_type.in_([each.value for each in OF_ASSETS]), _has_newer_event()
+                ),
+            ),
+        )
+        for part in self._parts(SqlEventLogStorageTable, _events.timestamp):
+            with self.storage.index_transaction() as connection:
+                ids = list(connection.scalars(sa.select(_events.id).where(part, doomed)))
+                done += len(ids)
+                if ids and not self.dry_run:
+                    _delete(connection, AssetEventTagsTable.c.event_id, ids)
+                    _delete(connection, _events.id, ids)
+        return done
+
+    def check_results(self) -> int:
+        done = 0
+        newer = sa.alias(AssetCheckExecutionsTable)
+        doomed = sa.and_(
+            _checks.create_timestamp < self.before,
+            _checks.run_id.not_in(self.going_on),
+            sa.exists().where(
+                newer.c.asset_key == _checks.asset_key,
+                newer.c.check_name == _checks.check_name,
+                newer.c.partition.is_not_distinct_from(_checks.partition),
+                newer.c.id > _checks.id,
+            ),
+        )
+        for part in self._parts(AssetCheckExecutionsTable, _checks.create_timestamp):
+            with self.storage.index_transaction() as connection:
+                ids = list(connection.scalars(sa.select(_checks.id).where(part, doomed)))
+                done += len(ids)
+                if ids and not self.dry_run:
+                    _delete(connection, _checks.id, ids)
+        return done
+
+    def _parts(self, table: sa.Table, time: ColumnElement[datetime]) -> Iterator[ColumnElement[bool]]:
+        """The table from its first row to the first that is not old any more, so many rows at a time."""
+        key = table.c.id
+        first = 0
+        while True:
+            with self.storage.index_connection() as connection:
+                rows = connection.execute(
+                    sa.select(key, time).where(key >= first).order_by(key).limit(AT_ONCE)
+                ).all()
+            if not rows:
+                return
+            yield key.between(rows[0][0], rows[-1][0])
+            if len(rows) < AT_ONCE or (rows[-1][1] is not None and rows[-1][1] >= self.before):
+                return
+            first = rows[-1][0] + 1
+
+
+def _has_newer_event() -> ColumnElement[bool]:
+    newer = sa.alias(SqlEventLogStorageTable)
+    return sa.exists().where(
+        newer.c.asset_key == _events.asset_key,
+        newer.c.dagster_event_type == _events.dagster_event_type,
+        newer.c.partition.is_not_distinct_from(_events.partition),
+        newer.c.id > _events.id,
+    )
+
+
+def _delete(connection: Connection, key: ColumnElement[int], ids: list[int]) -> None:
+    table = key.table
+    connection.execute(sa.delete(table).where(key.in_(ids)))

@@ -1,0 +1,51 @@
+"""The nightly job that keeps the database in bounds: what is old goes to the archive, Dagster's log is cut down."""
+
+from datetime import UTC, datetime
+
+import dagster as dg
+
+from headrace.database.connection import connect
+from headrace.orchestration.jobs.dagster_log import prune
+from headrace.retention import HOT, ArchivingElsewhere, archive_everywhere
+
+
+@dg.op(description="Archives runs and events older than 90 days, and prunes Dagster's event log as far back.")
+def archive_and_prune(context: dg.OpExecutionContext) -> None:
+    """Both may be stopped anywhere; the next run goes on."""
+    found: dict[str, dg.MetadataValue] = {}
+    try:
+        done = archive_everywhere(connect(), tell=context.log.info)
+    except ArchivingElsewhere as elsewhere:
+        context.log.warning(str(elsewhere))
+    else:
+        counts = {f"archived {kind.folder}": rows for kind, rows in done.rows.items()}
+        counts |= {"files": done.files, "bytes": done.byte_size, "runs heard of late": done.late}
+        counts |= {
+            "partitions made": done.made,
+            "partitions dropped": done.dropped,
+            "alerts deleted": done.alerts,
+        }
+        found |= {name: dg.MetadataValue.int(count) for name, count in counts.items()}
+    pruned = prune(context.instance, datetime.now(UTC) - HOT)
+    found["pruned events of Dagster"] = dg.MetadataValue.int(pruned.events)
+    found["pruned check results of Dagster"] = dg.MetadataValue.int(pruned.check_results)
+    context.add_output_metadata(found)
+
+
+@dg.job(
+    name="catalog_retention",
+    description="Keeps the database in bounds: 90 days in its tables, what is older in the archive.",
+)
+def catalog_retention() -> None:
+    """One step."""
+    archive_and_prune()
+
+
+catalog_retention_nightly = dg.ScheduleDefinition(
+    name="catalog_retention_nightly",
+    job=catalog_retention,
+    cron_schedule="20 2 * * *",
+    execution_timezone="UTC",
+    default_status=dg.DefaultScheduleStatus.RUNNING,
+    description="Each night; a night that was missed is made up for by the next.",
+)

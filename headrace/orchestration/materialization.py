@@ -1,0 +1,201 @@
+"""Materializations launched on purpose: which runs a selection needs, in order, and how they are run from here.
+
+Processes that share their partitions go into one Dagster run. What is up to date can be left out (jobs.staleness).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from itertools import groupby
+from typing import Any
+
+import dagster as dg
+from sqlalchemy import Engine
+
+from headrace.dagster_internals import (
+    ASSET_PARTITION_RANGE_END_TAG,
+    ASSET_PARTITION_RANGE_START_TAG,
+    PARTITION_NAME_TAG,
+    BaseAssetGraph,
+)
+from headrace.execution.plan import ProcessPlan
+from headrace.orchestration.staleness import PartitionKey, stale_keys
+
+UNPARTITIONED: tuple[PartitionKey, ...] = (None,)
+
+
+class InvalidSelection(Exception):
+    """A selection that names nothing, or partitions that the selected datasets do not have."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedRun:
+    """One Dagster run to come: processes in dependency order, and their partitions ((None,) where there are none).
+
+    Several partitions are consecutive, and are computed as one range.
+    """
+
+    plans: tuple[ProcessPlan, ...]
+    partitions: tuple[PartitionKey, ...] = UNPARTITIONED
+
+    @property
+    def assets(self) -> list[dg.AssetKey]:
+        """The assets that the run materializes."""
+        return [output.key for plan in self.plans for output in plan.outputs]
+
+    @property
+    def tags(self) -> Mapping[str, str]:
+        """The tags by which Dagster knows a run's partitions."""
+        first, last = self.partitions[0], self.partitions[-1]
+        if first is None or last is None:
+            return {}
+        if first == last:
+            return {PARTITION_NAME_TAG: first}
+        return {ASSET_PARTITION_RANGE_START_TAG: first, ASSET_PARTITION_RANGE_END_TAG: last}
+
+
+def select(
+    definitions: dg.Definitions, plans: Sequence[ProcessPlan], selection: Sequence[str]
+) -> list[ProcessPlan]:
+    """The processes of the assets that Dagster's selection syntax names, in dependency order.
+
+    Raises InvalidSelection when it names nothing that Headrace computes.
+    """
+    graph = definitions.resolve_asset_graph()
+    try:
+        chosen = dg.AssetSelection.from_coercible(list(selection)).resolve(graph)
+    except dg.DagsterInvalidSubsetError as error:
+        raise InvalidSelection("; ".join(_unknown(graph, selection)) or str(error)) from error
+    found = [plan for plan in plans if any(output.key in chosen for output in plan.outputs)]
+    if not found:
+        raise InvalidSelection(
+            f"{', '.join(selection)} names no dataset that Headrace computes. `headrace datasets` lists them."
+        )
+    place = {key: position for position, key in enumerate(graph.toposorted_asset_keys)}
+    return sorted(found, key=lambda plan: max(place[output.key] for output in plan.outputs))
+
+
+def plan_runs(
+    graph: dg.AssetGraph,
+    instance: dg.DagsterInstance,
+    plans: Sequence[ProcessPlan],
+    partitions: tuple[str, str] | None = None,
+    stale_in: Engine | None = None,
+) -> list[PlannedRun]:
+    """The runs that materialize `plans` (in dependency order), each with as many processes and partitions as possible.
+
+    Args:
+        graph: the asset graph of the definitions.
+        instance: Dagster's instance, which knows dynamic partitions.
+        plans: what `select` returned.
+        partitions: first and last key to materialize, both included; None for all that exist.
+        stale_in: leave out what is up to date in this catalog, and what waits for an input that is nowhere published.
+
+    Raises InvalidSelection when a partitioned dataset does not have the keys or has them in the other order, and when
+    there are keys for datasets of which none is partitioned.
+    """
+    if partitions is not None and all(plan.partitions is None for plan in plans):
+        names = ", ".join(output.record.key for plan in plans for output in plan.outputs)
+        raise InvalidSelection(f"there is no partition to choose: {names} has none. Leave the partition out.")
+    runs: list[PlannedRun] = []
+    coming: dict[str, set[PartitionKey]] = {}
+    for plan in plans:
+        keys = _wanted(plan, partitions)
+        if stale_in is not None:
+            keys = stale_keys(graph, instance, stale_in, plan, keys, coming)
+        for output in plan.outputs:
+            coming[output.record.key] = set(keys)
+        for chunk in _chunks(plan, keys):
+            _add(runs, plan, chunk)
+    return runs
+
+
+def execute(
+    definitions: dg.Definitions,
+    run: PlannedRun,
+    instance: dg.DagsterInstance,
+    run_config: Mapping[str, Any] | None = None,
+) -> dg.ExecuteInProcessResult:
+    """Run it in this process and wait; the result says whether it succeeded, and its events why not.
+
+    Raises InvalidSelection when Dagster cannot run these assets together.
+    """
+    job = definitions.get_repository_def().get_implicit_job_def_for_assets(run.assets)
+    if job is None:
+        names = ", ".join(key.to_user_string() for key in run.assets)
+        raise InvalidSelection(f"Dagster cannot run {names} together; materialize them one by one")
+    return job.execute_in_process(
+        run_config=run_config,
+        instance=instance,
+        asset_selection=run.assets,
+        tags=dict(run.tags),
+        raise_on_error=False,
+    )
+
+
+def _unknown(graph: BaseAssetGraph[Any], selection: Sequence[str]) -> Iterator[str]:
+    """A line for each part of a selection that is a plain key (pluses aside) of no dataset."""
+    known = [key.to_user_string() for key in graph.get_all_asset_keys()]
+    for part in selection:
+        name = part.strip("+")
+        if re.fullmatch(r"[\w./-]+", name) and name not in known:
+            near = get_close_matches(name, known, n=1)
+            hint = f". Did you mean {near[0]}?" if near else ""
+            yield f"there is no dataset {name}; `headrace datasets` lists them{hint}"
+
+
+def _wanted(plan: ProcessPlan, partitions: tuple[str, str] | None) -> list[PartitionKey]:
+    if plan.partitions is None:
+        return [None]
+    existing = plan.partitions.definition.get_partition_keys()
+    if partitions is None:
+        return list(existing)
+    missing = [key for key in dict.fromkeys(partitions) if key not in existing]
+    if missing:
+        known = f"{existing[0]} to {existing[-1]}" if existing else "none"
+        raise InvalidSelection(
+            f"{plan.record.key} has no partition {' and no '.join(missing)}; it has {known}"
+        )
+    first, last = (existing.index(key) for key in partitions)
+    if first > last:
+        raise InvalidSelection(
+            f"{partitions[0]} comes after {partitions[1]} in {plan.record.key}; swap them:"
+            f" {partitions[1]}...{partitions[0]}"
+        )
+    return list(existing[first : last + 1])
+
+
+def _chunks(plan: ProcessPlan, keys: Sequence[PartitionKey]) -> Iterator[tuple[PartitionKey, ...]]:
+    """The keys cut where they are not consecutive; one by one where the process computes no ranges."""
+    # Dagster reads a range of two dimensions as a product, which is not what lies between two keys.
+    multi = plan.partitions is not None and isinstance(
+        plan.partitions.definition, dg.MultiPartitionsDefinition
+    )
+    if plan.partitions is None or not plan.partitions.ranges or multi:
+        yield from ((key,) for key in keys)
+        return
+    place = {key: position for position, key in enumerate(plan.partitions.definition.get_partition_keys())}
+    for _, chunk in groupby(enumerate(keys), key=lambda item: place[item[1] or ""] - item[0]):
+        yield tuple(key for _, key in chunk)
+
+
+def _add(runs: list[PlannedRun], plan: ProcessPlan, chunk: tuple[PartitionKey, ...]) -> None:
+    """Let the last run with the same partitions do it, if nothing that comes after it makes one of the inputs."""
+    inputs = {item.dataset for item in plan.inputs}
+    for position in range(len(runs) - 1, -1, -1):
+        run = runs[position]
+        if run.partitions == chunk and _same_partitions(run.plans[0], plan):
+            runs[position] = PlannedRun((*run.plans, plan), chunk)
+            return
+        if inputs & {output.record.key for each in run.plans for output in each.outputs}:
+            break
+    runs.append(PlannedRun((plan,), chunk))
+
+
+def _same_partitions(one: ProcessPlan, other: ProcessPlan) -> bool:
+    if one.partitions is None or other.partitions is None:
+        return one.partitions is other.partitions
+    return one.partitions.definition == other.partitions.definition

@@ -1,0 +1,99 @@
+"""The sensor over the folder where completion files are dropped, and what tells Dagster of completions."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from time import monotonic, sleep
+
+import dagster as dg
+
+from headrace.alerts.heartbeat import beat
+from headrace.database.connection import connect
+from headrace.orchestration.completions.folder import Folder, folder_at
+from headrace.orchestration.completions.intake import Taken, take_in
+from headrace.orchestration.completions.materializations import tell_completions
+from headrace.orchestration.nouns import noun
+from headrace.settings import settings
+
+TIME_FOR_FILES = timedelta(seconds=20)  # Dagster cuts a tick at 60 s
+TIME_FOR_TELLING = timedelta(seconds=15)
+DAEMON_LOOP = (
+    5.0  # seconds from one look of Dagster's daemon at its sensors to the next, whatever their intervals are
+)
+_LISTED = 20  # problems of a kind, of a tick, in its log
+
+
+def completions_sensor() -> dg.SensorDefinition:
+    """The sensor that ingests completion files, and tells Dagster of whatever was ingested, by it or otherwise.
+
+    It commits as it goes, and keeps no state of its own: files are moved when they have been ingested, and the catalog
+    knows what Dagster has been told. Its cursor only says how many completions that was. With an interval of less than
+    DAEMON_LOOP a tick looks several times, until the next one is due.
+    """
+    folders: dict[
+        str, Folder
+    ] = {}  # for the life of the process: a folder knows which files are being written
+
+    @dg.sensor(
+        name="completions",
+        minimum_interval_seconds=settings().completions_interval,
+        default_status=dg.DefaultSensorStatus.RUNNING,
+        description=f"Takes in the completion files that are dropped in {settings().completions_location}.",
+    )
+    def completions(context: dg.SensorEvaluationContext) -> dg.SensorResult:
+        engine = connect()
+        location = settings().completions_location
+        if location not in folders:
+            folders[location] = folder_at(location)
+        repository = context.repository_def
+        shown = repository.asset_graph.get_all_asset_keys() if repository else None
+        # A tick that is not over when the daemon looks again would wait for its next look.
+        last_look = monotonic() + DAEMON_LOOP - 2 * settings().completions_interval
+        taken, count = Taken(), 0
+        while True:
+            taken += take_in(engine, folders[location], TIME_FOR_FILES)
+            count += tell_completions(engine, context.instance, TIME_FOR_TELLING, shown)
+            if monotonic() >= last_look:
+                break
+            sleep(settings().completions_interval)
+        _log(context, taken)
+        beat(engine, "completions", datetime.now(UTC))
+        before = int(context.cursor or 0)
+        return dg.SensorResult(skip_reason=dg.SkipReason(_words(taken, count)), cursor=str(before + count))
+
+    return completions
+
+
+def _log(context: dg.SensorEvaluationContext, taken: Taken) -> None:
+    for problem in taken.problems[:_LISTED]:
+        context.log.warning(f"in quarantine: {problem}")
+    if len(taken.problems) > _LISTED:
+        context.log.warning(
+            f"{len(taken.problems) - _LISTED} more problems; `headrace legacy quarantine` has all"
+        )
+    for missing in taken.ingested.not_measured[:_LISTED]:
+        context.log.warning(missing)
+    for key in taken.ingested.unscanned:
+        context.log.info(f"{key} has reported, and no scan has seen it yet")
+    for scheduler in taken.ingested.assumed:
+        context.log.info(f"jobs of {scheduler} are taken for those that were scanned without an instance")
+    for dataset in sorted(set(taken.ingested.computed_here)):
+        context.log.warning(
+            f"{dataset} was reported as written elsewhere, and Spark computes it here: not taken"
+        )
+    for dataset in taken.ingested.drafts:
+        context.log.info(f"{dataset} was reported, and nobody has declared it: it is a draft")
+
+
+def _words(taken: Taken, told: int) -> str:
+    if taken.busy:
+        files = "Another process reads the folder."
+    elif taken.files or taken.problems or taken.waiting:
+        new = taken.ingested.new
+        files = f"{taken.files} {noun(taken.files, 'file')}, {new} {noun(new, 'new event')}."
+        if taken.waiting:
+            files += f" Being written: {taken.waiting} {noun(taken.waiting, 'file')}."
+    else:
+        files = "No completion file."
+    more = " More is left for the next tick." if taken.more else ""
+    return f"{files}{more} Dagster was told of {told} {noun(told, 'completion')}."

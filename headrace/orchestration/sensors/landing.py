@@ -1,0 +1,112 @@
+"""The sensor that tells Dagster of files that landed: versions, row counts and freshness of external datasets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+
+import dagster as dg
+
+from headrace.access.redaction import redacted
+from headrace.alerts.heartbeat import beat
+from headrace.catalog.records import Version
+from headrace.dagster_internals import DATA_VERSION_TAG
+from headrace.database.connection import connect
+from headrace.events.versions import REPORTED
+from headrace.execution.landed.files import not_looked_at
+from headrace.execution.landed.observation import Memory, Observation, observe
+from headrace.execution.plan import ExternalPlan, Plan
+
+TIME_FOR_READING = timedelta(seconds=30)  # Dagster cuts a tick at 60 s
+NOTHING_TOLD = datetime.min.replace(tzinfo=UTC)
+MARK = "headrace/landed_files_told"  # in Dagster's own storage, for what tells it outside of the sensor
+
+
+def landing_sensor(plans: Sequence[Plan]) -> dg.SensorDefinition:
+    """The sensor over the external datasets among `plans`.
+
+    Its cursor is the time of the newest version that Dagster was told of. A tick that dies after publishing leaves
+    the cursor, so that the next one tells what it did not.
+    """
+    external = [plan for plan in plans if isinstance(plan, ExternalPlan)]
+    memory: Memory = {}
+    says = [
+        "Registers the files that landed as versions of their external datasets.",
+        not_looked_at(external),
+    ]
+
+    @dg.sensor(
+        name="landed_files",
+        minimum_interval_seconds=30,
+        default_status=dg.DefaultSensorStatus.RUNNING,
+        description=" ".join(filter(None, says)),
+    )
+    def landed_files(context: dg.SensorEvaluationContext) -> dg.SensorResult:
+        engine = connect()
+        observation = observe(engine, external, TIME_FOR_READING, memory)
+        beat(engine, "landed_files", datetime.now(UTC))
+        for problem in observation.problems:
+            context.log.warning(problem)
+        if observation.left:
+            context.log.info(
+                f"{observation.left} are left for the next look: there was no time to read them."
+            )
+        told = max(
+            _told(context.instance),
+            datetime.fromisoformat(context.cursor) if context.cursor else NOTHING_TOLD,
+        )
+        _mark(context.instance, told)
+        versions = _since(told, observation)
+        return dg.SensorResult(
+            asset_events=[materialization(version) for version in versions],
+            cursor=versions[-1].created_at.isoformat() if versions else context.cursor,
+            skip_reason=None if versions else dg.SkipReason("No file has landed since the last look."),
+        )
+
+    return landed_files
+
+
+def tell(instance: dg.DagsterInstance, observation: Observation) -> None:
+    """Tell Dagster now of the versions that it does not know yet, in the sensor's place; it will not do so again."""
+    versions = _since(_told(instance), observation)
+    for version in versions:
+        instance.report_runless_asset_event(materialization(version))
+    if versions:
+        _mark(instance, versions[-1].created_at)
+
+
+def _since(told: datetime, observation: Observation) -> list[Version]:
+    untold = [
+        version
+        for version in observation.published
+        if version.created_at > told and REPORTED not in version.metadata  # who ingests a report tells of it
+    ]
+    return sorted(untold, key=lambda version: version.created_at)
+
+
+def _told(instance: dg.DagsterInstance) -> datetime:
+    mark = instance.daemon_cursor_storage.get_cursor_values({MARK}).get(MARK)
+    return datetime.fromisoformat(mark) if mark else NOTHING_TOLD
+
+
+def _mark(instance: dg.DagsterInstance, told: datetime) -> None:
+    if told > _told(instance):
+        instance.daemon_cursor_storage.set_cursor_values({MARK: told.isoformat()})
+
+
+def materialization(version: Version) -> dg.AssetMaterialization:
+    """What Dagster is told of a version of an external dataset."""
+    rows = "dagster/row_count" if version.partition is None else "dagster/partition_row_count"
+    return dg.AssetMaterialization(
+        asset_key=dg.AssetKey.from_user_string(version.dataset),
+        partition=version.partition,
+        description="A file landed.",
+        metadata={
+            rows: version.row_count,
+            "dagster/uri": redacted(version.location),
+            "version": version.tag,
+            "bytes": version.byte_size,
+            "checksum": version.checksum,
+        },
+        tags={DATA_VERSION_TAG: version.tag},
+    )

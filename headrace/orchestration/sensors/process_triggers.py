@@ -1,0 +1,268 @@
+"""The sensor that starts datasets whose trigger waits for processes elsewhere: one completion, one run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from time import monotonic
+from typing import Any
+
+import dagster as dg
+from pydantic import BaseModel
+from sqlalchemy import Engine
+
+from headrace.alerts.heartbeat import beat
+from headrace.catalog.publishing import generations
+from headrace.catalog.queries import published
+from headrace.database.connection import connect
+from headrace.events.completions import Completion, completions, known_names, newest_sequence
+from headrace.execution.partitions import NoUpstreamPartition, upstream_keys
+from headrace.execution.plan import Plan, ProcessPlan, ProcessTrigger
+from headrace.orchestration.business_dates import NoPartition, partition_of
+
+TIME_FOR_STARTING = timedelta(seconds=20)  # Dagster cuts a tick at 60 s
+AT_ONCE = 200  # completions of a look, and about as many runs of a tick
+LOOKED_BACK = 2000  # completions of each other process of a trigger
+WAITING = 1000  # partitions that may wait for their inputs
+
+Triggered = Sequence[tuple[ProcessPlan, ProcessTrigger]]
+
+
+class Awaited(BaseModel):
+    """A partition whose process has ended, and whose inputs are not all there."""
+
+    dataset: str
+    partition: str | None
+    run_key: str
+    process: str
+
+
+class Cursor(BaseModel):
+    """Where the sensor is.
+
+    sequence: of the last event that it has dealt with. started: of each unpartitioned dataset, the sequence of the
+    completion that started it last.
+    """
+
+    sequence: int = 0
+    awaited: list[Awaited] = []
+    started: dict[str, int] = {}
+
+
+def process_trigger_sensor(plans: Sequence[Plan]) -> dg.SensorDefinition:
+    """The sensor over those of `plans` that declare a trigger with `process`.
+
+    Its cursor moves over the catalog's events in the order of their arrival, so that a tick that dies does no harm: the
+    next one requests the same runs by the same keys, which Dagster starts once. Where no trigger is declared it moves
+    all the same, and one that is declared later starts with what comes then.
+    """
+    triggered: Triggered = [
+        (plan, plan.started_by) for plan in plans if isinstance(plan, ProcessPlan) and plan.started_by
+    ]
+    keys = [output.key for plan, _ in triggered for output in plan.outputs]
+    unheard: set[str] = set()
+
+    @dg.sensor(
+        name="process_triggers",
+        target=dg.AssetSelection.assets(*keys),
+        minimum_interval_seconds=5,
+        default_status=dg.DefaultSensorStatus.RUNNING,
+        description="Starts the datasets whose trigger names processes elsewhere, when these have ended with success.",
+    )
+    def process_triggers(context: dg.SensorEvaluationContext) -> dg.SensorResult:
+        tick = Tick(context, connect(), triggered)
+        _warn_of_unheard(context, tick.engine, triggered, unheard)
+        requests = list(tick.requests())
+        beat(tick.engine, "process_triggers", datetime.now(UTC))
+        return dg.SensorResult(
+            run_requests=requests,
+            cursor=tick.cursor.model_dump_json(),
+            skip_reason=None if requests else dg.SkipReason(tick.why_not()),
+        )
+
+    return process_triggers
+
+
+class Tick:
+    """One look: the completions since the last one, and the runs that they come to."""
+
+    def __init__(self, context: dg.SensorEvaluationContext, engine: Engine, triggered: Triggered) -> None:
+        self.context = context
+        self.engine = engine
+        self.triggered = triggered
+        self.cursor = Cursor.model_validate_json(context.cursor) if context.cursor else Cursor()
+        self.problems: list[str] = []
+        self.newest = newest_sequence(engine)
+        self._ended: dict[str, list[Completion]] = {}
+
+    def requests(self) -> Iterator[dg.RunRequest]:
+        """The runs to start; when they are all taken, the cursor is where the next look begins."""
+        deadline = monotonic() + TIME_FOR_STARTING.total_seconds()
+        names = {name for _, trigger in self.triggered for name in trigger.names}
+        found = completions(self.engine, names, after=self.cursor.sequence, to=self.newest, limit=AT_ONCE)
+        for completion in found:
+            if monotonic() > deadline:
+                break
+            for plan, trigger in self.triggered:
+                if is_of(completion, trigger):
+                    yield from self._started(plan, trigger, completion)
+            self.cursor.sequence = completion.sequence
+        else:
+            if len(found) < AT_ONCE:
+                self.cursor.sequence = self.newest
+        yield from self._inputs_there()
+
+    def why_not(self) -> str:
+        """What to tell of a tick that starts nothing."""
+        waiting = [f"{each.dataset} {each.partition or ''}".strip() for each in self.cursor.awaited]
+        said = [*self.problems, *([f"waiting for inputs: {', '.join(waiting[:20])}"] if waiting else [])]
+        return "; ".join(said) or "No process that is waited for has ended since the last look."
+
+    def _started(
+        self, plan: ProcessPlan, trigger: ProcessTrigger, completion: Completion
+    ) -> Iterator[dg.RunRequest]:
+        dataset = plan.record.key
+        try:
+            key = partition_of(_definition(plan), completion.partition, completion.moment)
+        except NoPartition as reason:
+            self._problem(f"{completion.identity} does not start {dataset}: {reason}")
+            return
+        if not self._others_ended(plan, trigger, completion, key):
+            return
+        if key is None:
+            self.cursor.started[dataset] = completion.sequence
+        run_key = "|".join((dataset, key or "", completion.identity))
+        if not trigger.with_inputs:
+            yield self._request(plan, key, run_key, completion.process_key)
+            return
+        # A later completion of the same partition takes the place of one that still waits.
+        others = [each for each in self.cursor.awaited if (each.dataset, each.partition) != (dataset, key)]
+        if len(others) >= WAITING:
+            self._problem(f"{others[0].dataset} {others[0].partition} waits for its inputs no longer")
+            others = others[1:]
+        awaited = Awaited(dataset=dataset, partition=key, run_key=run_key, process=completion.process_key)
+        self.cursor.awaited = [*others, awaited]
+
+    def _others_ended(
+        self, plan: ProcessPlan, trigger: ProcessTrigger, completion: Completion, key: str | None
+    ) -> bool:
+        """Whether every other process of the trigger ended before, for the same partition or since the last start."""
+        after = self.cursor.started.get(plan.record.key, 0) if key is None else 0
+        others = [name for name in trigger.names if name not in (completion.name, completion.process_key)]
+        return all(
+            any(
+                after < other.sequence < completion.sequence
+                and is_of(other, trigger)
+                and self._is_about(plan, other, key)
+                for other in self._ended_before(name)
+            )
+            for name in others
+        )
+
+    def _ended_before(self, name: str) -> list[Completion]:
+        if name not in self._ended:
+            self._ended[name] = completions(
+                self.engine,
+                [name],
+                after=0,
+                to=self.newest,
+                limit=LOOKED_BACK,
+                historical=True,
+                newest_first=True,
+            )
+        return self._ended[name]
+
+    def _is_about(self, plan: ProcessPlan, completion: Completion, key: str | None) -> bool:
+        try:
+            return partition_of(_definition(plan), completion.partition, completion.moment) == key
+        except NoPartition:
+            return False
+
+    def _inputs_there(self) -> Iterator[dg.RunRequest]:
+        """Runs of the partitions that waited for their inputs, and need not wait any more."""
+        plans = {plan.record.key: plan for plan, trigger in self.triggered if trigger.with_inputs}
+        needs: list[tuple[Awaited, list[tuple[str, str | None]], list[str]]] = []
+        for awaited in self.cursor.awaited:
+            if awaited.dataset in plans:
+                try:
+                    needs.append((awaited, *self._needs(plans[awaited.dataset], awaited.partition)))
+                except (NoUpstreamPartition, dg.DagsterInvariantViolationError) as reason:
+                    self._problem(f"{awaited.process} does not start {awaited.dataset}: {reason}")
+        there = self._published(needs)
+        waiting: list[Awaited] = []
+        for awaited, places, whole in needs:
+            if all(place in there for place in places) and all((dataset, ...) in there for dataset in whole):
+                yield self._request(
+                    plans[awaited.dataset], awaited.partition, awaited.run_key, awaited.process
+                )
+            else:
+                waiting.append(awaited)
+        self.cursor.awaited = waiting
+
+    def _needs(self, plan: ProcessPlan, key: str | None) -> tuple[list[tuple[str, str | None]], list[str]]:
+        """The input partitions that a run reads, and the inputs of which it reads whatever is published."""
+        repository = self.context.repository_def
+        if repository is None:
+            raise dg.DagsterInvariantViolationError("the sensor is evaluated without its repository")
+        places: list[tuple[str, str | None]] = []
+        whole: list[str] = []
+        for item in plan.inputs:
+            if item.version_tag is not None or item.as_of is not None:
+                continue  # a version that the declaration names is there
+            keys = upstream_keys(repository.asset_graph, self.context.instance, plan, item, [key])[key]
+            places += [(item.dataset, each) for each in keys]
+            whole += [] if keys else [item.dataset]
+        return places, whole
+
+    def _published(
+        self, needs: Sequence[tuple[Awaited, Sequence[tuple[str, str | None]], Sequence[str]]]
+    ) -> set[tuple[str, Any]]:
+        """Those of the places that have a published version; (dataset, ...) where any partition has one."""
+        places = list(dict.fromkeys(place for _, each, _ in needs for place in each))
+        whole = sorted({dataset for _, _, each in needs for dataset in each})
+        there: set[tuple[str, Any]] = set()
+        if places:
+            there |= {place for place, generation in generations(self.engine, places).items() if generation}
+        if whole:
+            there |= {(row.dataset, ...) for row in published(self.engine, whole)}
+        return there
+
+    def _request(self, plan: ProcessPlan, key: str | None, run_key: str, process: str) -> dg.RunRequest:
+        self.context.log.info(f"{process} starts {plan.record.key}{f', partition {key}' if key else ''}")
+        return dg.RunRequest(
+            run_key=run_key,
+            partition_key=key,
+            asset_selection=[output.key for output in plan.outputs],
+            tags={"headrace/started_by": process},
+        )
+
+    def _problem(self, problem: str) -> None:
+        self.context.log.warning(problem)
+        self.problems.append(problem)
+
+
+def is_of(completion: Completion, trigger: ProcessTrigger) -> bool:
+    """Whether the completion is of a process that the trigger names."""
+    return (
+        completion.name in trigger.names or completion.process_key in trigger.names
+    ) and trigger.instance in (None, completion.instance)
+
+
+def _definition(plan: ProcessPlan) -> dg.PartitionsDefinition[str] | None:
+    return plan.partitions.definition if plan.partitions else None
+
+
+def _warn_of_unheard(
+    context: dg.SensorEvaluationContext, engine: Engine, triggered: Triggered, unheard: set[str]
+) -> None:
+    """Warn once of each process that is waited for and that nobody has heard of yet."""
+    waited_for: Mapping[str, str] = {
+        name: plan.record.key for plan, trigger in triggered for name in trigger.names
+    }
+    unknown = waited_for.keys() - known_names(engine, waited_for.keys()) if waited_for else set()
+    for name in sorted(unknown - unheard):
+        context.log.warning(
+            f"{waited_for[name]} waits for {name}, which no scan and no completion has named yet: is it spelt right?"
+        )
+    unheard |= unknown
+    unheard &= unknown

@@ -1,0 +1,85 @@
+"""The sensor that judges SLAs: promises against what came in, what is foreseen, what went wrong and why."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from time import monotonic, sleep
+
+import dagster as dg
+
+from headrace.alerts import heartbeat
+from headrace.autosys.garbage_collection import paused
+from headrace.database.connection import connect
+from headrace.orchestration.nouns import noun
+from headrace.slas.events import Kind
+from headrace.slas.queries import OutOfOrder, out_of_order
+from headrace.slas.status import State
+from headrace.slas.tick import Tick, evaluate
+
+DAEMON_LOOP = 5.0  # seconds from one look of Dagster's daemon at its sensors to the next
+PAUSE = 2.0
+LONGEST = 40.0  # Dagster cuts a tick at 60 s
+_NAMED = 3  # of what is late, and of what is at risk
+
+
+def slas_sensor() -> dg.SensorDefinition:
+    """The sensor over all promises. A tick looks several times, each look in a transaction of its own.
+
+    It keeps no state of its own: how promises stand is in the catalog, and a tick that dies is as one that was not.
+    What happened while none ticked is told at the time at which it happened.
+    """
+
+    @dg.sensor(
+        name=heartbeat.JUDGING,
+        minimum_interval_seconds=5,
+        default_status=dg.DefaultSensorStatus.RUNNING,
+        description="Judges what was promised of datasets and jobs, foresees what will be late, and finds out why.",
+    )
+    def slas(_: dg.SensorEvaluationContext) -> dg.SensorResult:
+        engine = connect()
+        began = monotonic()
+        looks = []
+        while True:
+            with paused():
+                looks.append(evaluate(engine))
+            heartbeat.beat(engine, heartbeat.JUDGING, datetime.now(UTC))
+            if monotonic() - began >= min(DAEMON_LOOP - 2 * PAUSE, LONGEST):
+                break
+            sleep(PAUSE)
+        return dg.SensorResult(skip_reason=dg.SkipReason(words(looks, out_of_order(engine, _NAMED))))
+
+    return slas
+
+
+def words(looks: Sequence[Tick], wrong: Sequence[OutOfOrder]) -> str:
+    """What the looks of a tick came to, and what is out of order now, for the tick's line on the Automation page."""
+    done = [look for look in looks if not look.skipped]
+    if not done:
+        return "Another process judges."
+    judged = sum(look.judged for look in done)
+    said = [
+        f"{judged:,} {noun(judged, 'promise')} looked at, {sum(look.predicted for look in done)} foreseen."
+    ]
+    if compiled := sum(look.compiled for look in done):
+        said.append(f"{compiled:,} {noun(compiled, 'SLA')} new or changed.")
+    happened: Counter[Kind] = Counter()
+    for look in done:
+        happened.update(look.told)
+    if happened:
+        said.append("Happened: " + ", ".join(f"{n} {_plain(kind)}" for kind, n in happened.items()) + ".")
+    said += [f"{_plain(each.state).capitalize()}: {_named(each)}." for each in wrong]
+    if not wrong:
+        said.append("Nothing is late or at risk.")
+    return " ".join(said)
+
+
+def _named(wrong: OutOfOrder) -> str:
+    names = ", ".join(wrong.keys)
+    more = wrong.count - len(wrong.keys)
+    return f"{names} and {more} more" if more else names
+
+
+def _plain(word: Kind | State) -> str:
+    return word.value.lower().replace("_", " ")

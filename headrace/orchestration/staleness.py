@@ -1,0 +1,124 @@
+"""What is stale: not published, or published from other code or other inputs than a run would take today."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass
+from uuid import UUID
+
+import dagster as dg
+from sqlalchemy import Engine
+
+from headrace.catalog.pins import choose
+from headrace.catalog.published import fingerprints
+from headrace.errors import UnknownDataset
+from headrace.execution.fingerprint import fingerprint
+from headrace.execution.partitions import NoUpstreamPartition, upstream_keys
+from headrace.execution.pinning import input_request
+from headrace.execution.plan import ProcessPlan
+
+PartitionKey = str | None
+
+
+def stale_keys(
+    graph: dg.AssetGraph,
+    instance: dg.DagsterInstance,
+    engine: Engine,
+    plan: ProcessPlan,
+    keys: Sequence[PartitionKey],
+    coming: Mapping[str, Set[PartitionKey]],
+) -> list[PartitionKey]:
+    """Those of `keys` that have to be computed, and can be, after the runs that renew the partitions `coming`.
+
+    Args:
+        graph: the asset graph of the definitions.
+        instance: Dagster's instance, which knows dynamic partitions.
+        engine: the catalog, which knows what is published and what a run would read.
+        plan: the process.
+        keys: its partitions to look at; (None,) where it has none.
+        coming: by dataset, the partitions that runs planned before will publish.
+    """
+    needed = [_needed(graph, instance, plan, index, keys) for index in range(len(plan.inputs))]
+    requests = [input_request(plan, index, by_output) for index, by_output in enumerate(needed)]
+    try:
+        chosen = choose(engine, requests)
+    except UnknownDataset:
+        return []  # what was never declared right was never published
+    readings = [
+        _Reading(
+            needed=by_output,
+            versions={choice.version.partition: choice.version.version_id for choice in choices},
+            coming=coming.get(item.dataset, frozenset()),
+        )
+        for item, by_output, choices in zip(plan.inputs, needed, chosen, strict=True)
+    ]
+    published = fingerprints(engine, [output.record.key for output in plan.outputs])
+    return [
+        key
+        for key in keys
+        if not _waits(readings, key)
+        and (_renewed(readings, key) or not _current(plan, readings, key, published))
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """One input: the partitions needed for each output key, the versions there are, and the partitions to come.
+
+    needed: () is every partition that there is; no entry, that a partition is needed which cannot exist.
+    """
+
+    needed: Mapping[PartitionKey, Sequence[PartitionKey]]
+    versions: Mapping[PartitionKey, UUID]
+    coming: Set[PartitionKey]
+
+    def partitions(self, key: PartitionKey) -> Set[PartitionKey]:
+        """What a run of `key` reads; nothing where it cannot run."""
+        if key not in self.needed:
+            return frozenset()
+        return frozenset(self.needed[key]) or self.versions.keys() | self.coming
+
+
+def _waits(readings: Sequence[_Reading], key: PartitionKey) -> bool:
+    """An input has nothing to read, or not all of it."""
+    return any(
+        not reading.partitions(key) or reading.partitions(key) - reading.versions.keys() - reading.coming
+        for reading in readings
+    )
+
+
+def _renewed(readings: Sequence[_Reading], key: PartitionKey) -> bool:
+    """An input is about to have a new version."""
+    return any(reading.partitions(key) & reading.coming for reading in readings)
+
+
+def _current(
+    plan: ProcessPlan,
+    readings: Sequence[_Reading],
+    key: PartitionKey,
+    published: Mapping[tuple[str, PartitionKey], str | None],
+) -> bool:
+    """Every output is published, made by this code from the versions that there are."""
+    inputs = [reading.versions[needed] for reading in readings for needed in reading.partitions(key)]
+    expected = fingerprint(plan.record.code_version, inputs)
+    return all(published.get((output.record.key, key)) == expected for output in plan.outputs)
+
+
+def _needed(
+    graph: dg.AssetGraph,
+    instance: dg.DagsterInstance,
+    plan: ProcessPlan,
+    index: int,
+    keys: Sequence[PartitionKey],
+) -> dict[PartitionKey, tuple[PartitionKey, ...]]:
+    """As upstream_keys, without the keys that read a partition which cannot exist."""
+    try:
+        return upstream_keys(graph, instance, plan, plan.inputs[index], keys)
+    except NoUpstreamPartition:
+        if len(keys) == 1:
+            return {}
+        return {
+            key: wanted
+            for one in keys
+            for key, wanted in _needed(graph, instance, plan, index, [one]).items()
+        }

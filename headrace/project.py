@@ -1,0 +1,42 @@
+"""Which Headrace project a process works for: the folder with a headrace.toml."""
+
+import os
+import sys
+from pathlib import Path
+
+PROJECT_FILE = "headrace.toml"
+VARIABLE = "HEADRACE_PROJECT"
+
+
+class NoProject(Exception):
+    """There is no Headrace project where one was looked for; the message says what to do."""
+
+
+def project_root() -> Path:
+    """The folder that HEADRACE_PROJECT names, else the nearest one with a headrace.toml, from here upwards.
+
+    Raises NoProject.
+    """
+    named = os.environ.get(VARIABLE)
+    if named:
+        root = Path(named).expanduser().resolve()
+        if not (root / PROJECT_FILE).is_file():
+            raise NoProject(
+                f"{root} is not a Headrace project: it has no {PROJECT_FILE}. Correct {VARIABLE} or --project."
+            )
+        return root
+    here = Path.cwd()
+    for folder in (here, *here.parents):
+        if (folder / PROJECT_FILE).is_file():
+            return folder
+    raise NoProject(
+        f"no {PROJECT_FILE} in {here} or above it. Change to a Headrace project, name one with --project, "
+        "or create one with `headrace init NAME`."
+    )
+
+
+def add_to_path() -> None:
+    """Make the project's own modules importable, before any installed ones of the same name."""
+    root = str(project_root())
+    if root not in sys.path:
+        sys.path.insert(0, root)

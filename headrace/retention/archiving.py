@@ -1,0 +1,261 @@
+"""Moving what is older than 90 days from the tables to the archive: in pieces, each in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, fields
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import psycopg
+from psycopg import Cursor
+from sqlalchemy import Engine
+
+from headrace.access.grants import organisations
+from headrace.catalog.runs import reap
+from headrace.database.connection import transaction
+from headrace.database.ids import organisation_id, organisation_named
+from headrace.database.locks import alone
+from headrace.database.principal import Acting, acting_for
+from headrace.retention.compaction import merge_small
+from headrace.retention.files import Archive
+from headrace.retention.late_events import drop_repeated_events, leave_late_runs, restore_late_runs
+from headrace.retention.registry import ArchivingElsewhere, KeptFile, Kind, sweep, write
+from headrace.retention.rows import stream
+from headrace.retention.sql import statement
+from headrace.settings import settings
+
+HOT = timedelta(days=90)
+TOLD = timedelta(days=400)  # that alerts stay when they are over: a year can be compared with the one before
+AT_ONCE = 100_000  # runs or events of a piece
+MONTHS_AHEAD = 4  # of partitions that stand ready, this month's included
+_DELETED_AT_ONCE = 10_000
+_CHOSEN = """
+CREATE TEMPORARY TABLE chosen_run (run_id uuid, start_ts timestamptz) ON COMMIT DROP;
+CREATE TEMPORARY TABLE chosen_event (event_time timestamptz, content_hash text, organisation_id uuid) ON COMMIT DROP;
+CREATE TEMPORARY TABLE chosen_report (event_key text, organisation_id uuid) ON COMMIT DROP
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Cold:
+    """How many rows of a kind lie in a month and may be archived."""
+
+    kind: Kind
+    month: datetime
+    rows: int
+
+
+@dataclass(slots=True)
+class Archived:
+    """What a pass came to.
+
+    rows: archived, by kind. files: written and kept. merged: small files that are now part of others. late: runs of
+    which something was said after they were archived, and that are up to date now. made, dropped: partitions. outbox:
+    messages that nobody fetched in all that time. alerts: that are over for longer than `TOLD`, deleted.
+    """
+
+    rows: dict[Kind, int] = field(default_factory=dict)
+    files: int = 0
+    byte_size: int = 0
+    merged: int = 0
+    late: int = 0
+    made: int = 0
+    dropped: int = 0
+    outbox: int = 0
+    alerts: int = 0
+
+    def add(self, files: Sequence[KeptFile]) -> None:
+        """Count these files and their rows."""
+        for file in files:
+            self.rows[file.kind] = self.rows.get(file.kind, 0) + file.row_count
+            self.files += 1
+            self.byte_size += file.byte_size
+
+    def include(self, other: Archived) -> None:
+        """Add what another pass came to."""
+        for kind, rows in other.rows.items():
+            self.rows[kind] = self.rows.get(kind, 0) + rows
+        for each in fields(self):
+            if each.name != "rows":
+                setattr(self, each.name, getattr(self, each.name) + getattr(other, each.name))
+
+
+def cold_everywhere(engine: Engine) -> list[Cold]:
+    """What `archive_everywhere` would archive now, by kind and month, of one organisation after the other."""
+    found = cold(engine)
+    for other in _others(engine):
+        with acting_for(other):
+            found += cold(engine)
+    return found
+
+
+def archive_everywhere(engine: Engine, *, tell: Callable[[str], None] = lambda _: None) -> Archived:
+    """Do as `archive` for every organisation of the catalog, the settings' own first.
+
+    One that another process is at is left to it. Raises what `archive` raises for the settings' own.
+    """
+    done = archive(engine, tell=tell)
+    for other in _others(engine):
+        with acting_for(other), suppress(ArchivingElsewhere):
+            done.include(archive(engine, tell=tell))
+    return done
+
+
+def _others(engine: Engine) -> list[Acting]:
+    """The platform at work for each of the other organisations."""
+    return [
+        Acting(organisation_named(name), name, "platform", signs=True)
+        for name in organisations(engine)
+        if name != settings().organisation
+    ]
+
+
+def cold(engine: Engine, *, now: datetime | None = None, hot: timedelta = HOT) -> list[Cold]:
+    """What `archive` would archive now, by kind and month."""
+    with transaction(engine) as cursor:
+        return _cold(cursor, _before(now, hot))
+
+
+def archive(
+    engine: Engine,
+    *,
+    now: datetime | None = None,
+    hot: timedelta = HOT,
+    tell: Callable[[str], None] = lambda _: None,
+) -> Archived:
+    """Archive the organisation's runs, events and reports that are older than `hot`, and keep the tables in shape.
+
+    Rows leave the tables in the transaction that makes their files count, when these are whole and on the disk: killed
+    anywhere, every row is in one place, and the next pass goes on. Makes the partitions of the months ahead, drops
+    those that are empty, and deletes messages of the outbox that are as old. Alerts that are over for longer than
+    `TOLD` go with all that was told of them.
+
+    Args:
+        engine: the catalog.
+        now: the time from which to reckon.
+        hot: how long rows stay in the tables.
+        tell: is called with the progress in words.
+
+    Raises ArchivingElsewhere while another process does this, ArchiveUnavailable when the storage refuses.
+    """
+    before, files = _before(now, hot), Archive(settings().archive_location)
+    done = Archived()
+    with alone(engine, "archive") as got:
+        if not got:
+            raise ArchivingElsewhere(
+                "the archive is being written by another process; try again when it is done"
+            )
+        done.made = _make_partitions(engine)
+        sweep(engine, files)
+        reap(engine)
+        done.late = restore_late_runs(engine, files, before, hot)
+        with transaction(engine) as cursor:
+            waiting = _cold(cursor, before)
+        for each in waiting:
+            tell(f"archiving {each.rows:,} {each.kind.folder} of {each.month:%Y-%m}")
+            for moved in _pieces(engine, files, each, before, hot):
+                done.add(moved)
+        done.merged = merge_small(engine, files, before, AT_ONCE)
+        done.outbox = _delete(engine, "outbox", before)
+        done.alerts = _forget_alerts(engine, _before(now, TOLD))
+        done.dropped = _drop_partitions(engine, before)
+        sweep(engine, files)
+    return done
+
+
+def _before(now: datetime | None, hot: timedelta) -> datetime:
+    return (now or datetime.now(UTC)) - hot
+
+
+def _cold(cursor: Cursor[Any], before: datetime) -> list[Cold]:
+    parameters = {"organisation": organisation_id(), "before": before}
+    rows = statement("archive_months").execute(cursor, parameters)
+    return [Cold(Kind(row["kind"]), row["month"], row["rows"]) for row in rows]
+
+
+def _pieces(
+    engine: Engine, files: Archive, of: Cold, before: datetime, hot: timedelta
+) -> Iterator[Sequence[KeptFile]]:
+    """Archive a month of a kind, piece by piece; yields the files of each."""
+    while moved := _piece(engine, files, of, before, hot):
+        yield moved
+
+
+def _piece(
+    engine: Engine, archive: Archive, of: Cold, before: datetime, hot: timedelta
+) -> Sequence[KeptFile]:
+    """Archive one piece; () when nothing is left that nobody else is at."""
+    scope = {
+        "organisation": organisation_id(),
+        "before": before,
+        "first": of.month,
+        "last": (of.month + timedelta(days=32)).replace(day=1),
+        "most": AT_ONCE,
+    }
+    while True:
+        with transaction(engine) as cursor:
+            for each in _CHOSEN.split(";"):
+                cursor.execute(each)
+            if not statement(f"archive_choose_{of.kind.folder}").execute(cursor, scope).rowcount:
+                return ()
+            dropped = 0
+            if of.kind is Kind.RUN:
+                leave_late_runs(cursor, archive, hot)
+                statement("archive_choose_reports_of_runs").execute(cursor, scope)
+            elif of.kind is Kind.EVENT:
+                dropped = drop_repeated_events(cursor, archive, hot)
+            moved = _move(engine, cursor, archive, of, scope)
+        if moved or not dropped:
+            return moved
+
+
+def _move(
+    engine: Engine, cursor: Cursor[Any], archive: Archive, of: Cold, scope: dict[str, Any]
+) -> list[KeptFile]:
+    """Write what is chosen and remove it from the tables, in the cursor's transaction."""
+    files = []
+    for kind in Kind:
+        if cursor.execute(f"SELECT FROM pg_temp.chosen_{kind.value.lower()} LIMIT 1").fetchone() is None:
+            continue
+        schema, batches = stream(cursor, f"archive_rows_{kind.folder}")
+        files.append(write(engine, cursor, archive, kind, of.month.date(), schema, batches))
+        statement(f"archive_remove_{kind.folder}").execute(cursor, scope)
+    return files
+
+
+def _make_partitions(engine: Engine) -> int:
+    with transaction(engine) as cursor:
+        row = cursor.execute("SELECT catalog.make_partitions(now(), %s) AS made", [MONTHS_AHEAD]).fetchone()
+    return int(row["made"]) if row else 0
+
+
+def _drop_partitions(engine: Engine, before: datetime) -> int:
+    """Whoever reads for long keeps a partition from being dropped: it stays for the next pass."""
+    with transaction(engine) as cursor:
+        cursor.execute("SET LOCAL lock_timeout = '2s'")
+        try:
+            row = cursor.execute("SELECT catalog.drop_partitions(%s) AS dropped", [before]).fetchone()
+        except psycopg.errors.LockNotAvailable:
+            cursor.connection.rollback()
+            return 0
+    return int(row["dropped"]) if row else 0
+
+
+def _forget_alerts(engine: Engine, before: datetime) -> int:
+    alerts = _delete(engine, "alerts", before)
+    for left in ("digests", "happenings", "incidents"):
+        _delete(engine, left, before)
+    return alerts
+
+
+def _delete(engine: Engine, what: str, before: datetime) -> int:
+    parameters = {"organisation": organisation_id(), "before": before, "most": _DELETED_AT_ONCE}
+    deleted = 0
+    while True:
+        with transaction(engine) as cursor:
+            count = statement(f"archive_{what}").execute(cursor, parameters).rowcount
+        deleted += count
+        if count < _DELETED_AT_ONCE:
+            return deleted

@@ -1,0 +1,90 @@
+"""Files of the archive made of others: many small ones as one, or one without some of its rows."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from psycopg import Cursor
+from sqlalchemy import Engine
+
+from headrace.database.connection import transaction
+from headrace.retention.files import Archive
+from headrace.retention.registry import KeptFile, Kind, kept, replace, write
+
+
+def merge_small(engine: Engine, archive: Archive, before: datetime, enough: int) -> int:
+    """Make one file of the small ones of each month that is over before `before`; how many became part of one.
+
+    A file is small that has less than half as many rows as are `enough` for one.
+    """
+    merged = 0
+    for kind in Kind:
+        months: defaultdict[date, list[KeptFile]] = defaultdict(list)
+        with transaction(engine) as cursor:
+            for file in kept(cursor, kind):
+                if file.row_count < enough / 2 and _end(file.month) <= before:
+                    months[file.month].append(file)
+        for small in months.values():
+            if len(small) > 1:
+                with transaction(engine) as cursor:
+                    rewrite(engine, cursor, archive, small)
+                merged += len(small)
+    return merged
+
+
+def rewrite(
+    engine: Engine,
+    cursor: Cursor[Any],
+    archive: Archive,
+    files: Sequence[KeptFile],
+    without: pa.ChunkedArray | None = None,
+) -> None:
+    """Put one file in the place of these, which are of one kind and month, in the cursor's transaction.
+
+    without: ids of runs whose rows are left out.
+    """
+    in_order = sorted(files, key=lambda file: (file.first_ts, file.last_ts, file.location))
+    schema = pa.unify_schemas([archive.schema(file.location) for file in in_order])
+    replace(cursor, in_order)
+    rows = _rows(archive, in_order, schema, without)
+    first = next(rows, None)
+    if first is not None:
+        kind, month = in_order[0].kind, in_order[0].month
+        write(engine, cursor, archive, kind, month, schema, _chain(first, rows))
+
+
+def _rows(
+    archive: Archive, files: Sequence[KeptFile], schema: pa.Schema, without: pa.ChunkedArray | None
+) -> Iterator[pa.RecordBatch]:
+    for file in files:
+        for batch in archive.batches(file.location):
+            fitted = _fitted(batch, schema)
+            if without is not None:
+                fitted = fitted.filter(pc.invert(pc.is_in(fitted.column("run_id"), value_set=without)))
+            if fitted.num_rows:
+                yield fitted
+
+
+def _fitted(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """The batch with all columns of the schema; those that its table did not have yet are null."""
+    there = set(batch.schema.names)
+    columns = [
+        batch.column(field.name) if field.name in there else pa.nulls(batch.num_rows, field.type)
+        for field in schema
+    ]
+    return pa.record_batch(columns, schema=schema)
+
+
+def _chain(first: pa.RecordBatch, rest: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    yield first
+    yield from rest
+
+
+def _end(month: date) -> datetime:
+    following = (month + timedelta(days=32)).replace(day=1)
+    return datetime.combine(following, time(), UTC)

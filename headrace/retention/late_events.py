@@ -1,0 +1,227 @@
+"""What arrives of runs and events that are archived already: the archive has each once, in its newest state."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from itertools import islice
+from typing import Any
+from uuid import UUID
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from psycopg import Cursor
+from sqlalchemy import Engine
+
+from headrace.database.connection import transaction
+from headrace.database.ids import organisation_id
+from headrace.database.jsonb import jsonb
+from headrace.events.ingestion import AT_ONCE, derive_again
+from headrace.retention.compaction import rewrite
+from headrace.retention.files import Archive
+from headrace.retention.registry import KeptFile, Kind, kept
+from headrace.retention.rows import POSTGRES, TIME
+from headrace.retention.sql import statement
+
+_RUNS_AT_ONCE = 20_000
+_PARENTS = """
+UPDATE catalog.process_run run
+SET parent_run_id = item.parent
+FROM unnest(%s::uuid[], %s::uuid[]) AS item (run_id, parent)
+WHERE run.run_id = item.run_id AND run.parent_run_id IS NULL
+"""
+_Day = tuple[str, str, str]  # a process, a day (UTC), and how its runs ended
+_SUMMED = ("run_id", "process_id", "start_ts", "end_ts", "status", "attempt")
+
+
+def restore_late_runs(engine: Engine, archive: Archive, before: datetime, hot: timedelta) -> int:
+    """Bring runs of which something was said after they were archived up to date; how many there were.
+
+    What was said of them before comes back from the archive, they are made anew from all of it, in the box where they
+    were, and leave the archive. Killed in between, it is done again, which changes nothing.
+    """
+    with transaction(engine) as cursor:
+        parameters = {"organisation": organisation_id(), "before": before, "age": _age(hot)}
+        late = [str(row["run_id"]) for row in statement("archive_late_runs").execute(cursor, parameters)]
+        known = _found(archive, kept(cursor, Kind.RUN), late)
+        reports, events = kept(cursor, Kind.REPORT), kept(cursor, Kind.EVENT)
+    for some in _parts(sorted(known), _RUNS_AT_ONCE):
+        restored = _restore_reported(engine, archive, reports, some, known)
+        restored |= _restore_told(engine, archive, events, some)
+        _withdraw(engine, archive, sorted(restored))
+    return len(known)
+
+
+def _restore_reported(
+    engine: Engine,
+    archive: Archive,
+    files: Sequence[KeptFile],
+    run_ids: Sequence[str],
+    boxes: Mapping[str, str | None],
+) -> set[str]:
+    """Of these runs those that systems reported in their own words; which they are."""
+    said = [row for file in files for row in _reports(archive, file, run_ids)]
+    restored = {row["run_id"] for row in said}
+    boxed = [run_id for run_id in restored if boxes[run_id]]
+    if said:
+        with transaction(engine) as cursor:
+            statement("archive_restore_reports").execute(cursor, {"reports": jsonb(said)})
+            derive_again(cursor, {UUID(run_id) for run_id in restored})
+            cursor.execute(_PARENTS, [boxed, [boxes[run_id] for run_id in boxed]])
+    return restored
+
+
+def _restore_told(
+    engine: Engine, archive: Archive, files: Sequence[KeptFile], run_ids: Sequence[str]
+) -> set[str]:
+    """Of these runs those that OpenLineage events tell of, which are ingested once more; which they are."""
+    from headrace.events.openlineage import (
+        Result,
+        ingest,
+    )  # here, since who rebuilds from events reads the archive
+
+    wanted = pc.field("run_id").isin(run_ids) & (pc.field("intake") == "OPENLINEAGE")
+    told = [
+        (row["run_id"], row["historical"], json.loads(row["payload_json"]))
+        for file in files
+        for row in archive.read(
+            file.location, columns=("run_id", "historical", "payload_json"), where=wanted
+        ).to_pylist()
+    ]
+    refused: set[str] = set()
+    for historical in (False, True):
+        these = [(run_id, payload) for run_id, past, payload in told if past is historical]
+        for begin in range(0, len(these), AT_ONCE):
+            some = these[begin : begin + AT_ONCE]
+            outcomes = ingest(
+                engine, organisation_id(), [payload for _, payload in some], historical=historical
+            )
+            refused |= {some[outcome.index][0] for outcome in outcomes if outcome.result is Result.REFUSED}
+    return {run_id for run_id, _, _ in told} - refused
+
+
+def leave_late_runs(cursor: Cursor[Any], archive: Archive, hot: timedelta) -> None:
+    """Leave those of the chosen runs to the next pass of which something was said since `restore_late_runs` looked."""
+    late = statement("archive_late_chosen").execute(cursor, {"age": _age(hot)})
+    known = _found(archive, kept(cursor, Kind.RUN), [str(row["run_id"]) for row in late])
+    cursor.execute("DELETE FROM pg_temp.chosen_run WHERE run_id = ANY (%s::uuid[])", [list(known)])
+
+
+def drop_repeated_events(cursor: Cursor[Any], archive: Archive, hot: timedelta) -> int:
+    """Delete those of the chosen events that are in the archive already; how many there were."""
+    late = statement("archive_late_events").execute(cursor, {"age": _age(hot)})
+    keys = {(row["event_time"], row["content_hash"]) for row in late}
+    if not keys:
+        return 0
+    times = [time for time, _ in keys]
+    hashes = pa.array(sorted({digest for _, digest in keys}))
+    known: set[tuple[datetime, str]] = set()
+    for file in kept(cursor, Kind.EVENT, min(times), max(times) + timedelta(microseconds=1)):
+        there = archive.read(
+            file.location,
+            columns=("event_time", "content_hash"),
+            where=pc.field("content_hash").isin(hashes),
+        )
+        known |= keys & set(
+            zip(*(there.column(name).to_pylist() for name in there.column_names), strict=True)
+        )
+    if not known:
+        return 0
+    parameters = {
+        "organisation": organisation_id(),
+        "times": [time for time, _ in known],
+        "hashes": [digest for _, digest in known],
+    }
+    return statement("archive_remove_repeated_events").execute(cursor, parameters).rowcount
+
+
+def _withdraw(engine: Engine, archive: Archive, run_ids: Sequence[str]) -> None:
+    """Take these runs, and what was reported of them, out of the archive and of its sums."""
+    sums: dict[_Day, list[float]] = {}
+    wanted = pc.field("run_id").isin(run_ids)
+    with transaction(engine) as cursor:
+        for kind in (Kind.RUN, Kind.REPORT):
+            for file in kept(cursor, kind):
+                columns = _SUMMED if kind is Kind.RUN else ("run_id",)
+                there = archive.read(file.location, columns=columns, where=wanted)
+                if there.num_rows:
+                    rewrite(engine, cursor, archive, [file], without=there.column("run_id"))
+                    if kind is Kind.RUN:
+                        _add(sums, there)
+        longest = _longest(cursor, archive, sums.keys())
+        names = ("process_id", "day", "state", "runs", "attempts", "timed", "seconds", "longest")
+        rows = [dict(zip(names, (*of, *totals, longest.get(of)), strict=True)) for of, totals in sums.items()]
+        statement("archive_uncount_runs").execute(cursor, {"sums": jsonb(rows)})
+
+
+def _age(hot: timedelta) -> timedelta:
+    """How old a run was at least when it was archived, whatever is known of its start by now."""
+    return hot / 2
+
+
+def _found(archive: Archive, files: Sequence[KeptFile], run_ids: Sequence[str]) -> dict[str, str | None]:
+    """Those of the runs that are archived, each with the run of its box."""
+    found: dict[str, str | None] = {}
+    if run_ids:
+        for file in files:
+            wanted = pc.field("run_id").isin(run_ids)
+            there = archive.read(file.location, columns=("run_id", "parent_run_id"), where=wanted)
+            found |= {row["run_id"]: row["parent_run_id"] for row in there.to_pylist()}
+    return found
+
+
+def _reports(archive: Archive, file: KeptFile, run_ids: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """What was said of these runs, as rows of `reported_event`."""
+    there = archive.read(file.location, where=pc.field("run_id").isin(run_ids))
+    documents = {field.name for field in there.schema if (field.metadata or {}).get(POSTGRES) == b"jsonb"}
+    for row in there.to_pylist():
+        yield {
+            name: json.loads(value) if name in documents and value is not None else value
+            for name, value in row.items()
+        }
+
+
+def _add(sums: dict[_Day, list[float]], runs: pa.Table) -> None:
+    """Sum these runs up as the roll-ups do: runs, attempts, those that have an end, and their seconds."""
+    for run in runs.to_pylist():
+        totals = sums.setdefault(_day(run), [0, 0, 0, 0.0])
+        totals[0] += 1
+        totals[1] += max(run["attempt"], 1)
+        if run["end_ts"] is not None:
+            totals[2] += 1
+            totals[3] += _seconds(run)
+
+
+def _longest(cursor: Cursor[Any], archive: Archive, days: Collection[_Day]) -> dict[_Day, float]:
+    """The seconds of the longest run of each of these that the archive still has; without those of none with an end."""
+    if not days:
+        return {}
+    dates = [datetime.fromisoformat(day).replace(tzinfo=UTC) for _, day, _ in days]
+    since, until = min(dates), max(dates) + timedelta(days=1)
+    wanted = (
+        pc.field("process_id").isin(sorted({process for process, _, _ in days}))
+        & (pc.field("start_ts") >= pa.scalar(since, TIME))
+        & (pc.field("start_ts") < pa.scalar(until, TIME))
+        & pc.field("end_ts").is_valid()
+    )
+    found: dict[_Day, float] = {}
+    for file in kept(cursor, Kind.RUN, since, until):
+        for run in archive.read(file.location, columns=_SUMMED, where=wanted).to_pylist():
+            if (day := _day(run)) in days:
+                found[day] = max(found.get(day, _seconds(run)), _seconds(run))
+    return found
+
+
+def _day(run: Mapping[str, Any]) -> _Day:
+    return run["process_id"], run["start_ts"].astimezone(UTC).date().isoformat(), run["status"]
+
+
+def _seconds(run: Mapping[str, Any]) -> float:
+    return float((run["end_ts"] - run["start_ts"]).total_seconds())
+
+
+def _parts(values: Sequence[str], size: int) -> Iterator[list[str]]:
+    left = iter(values)
+    while part := list(islice(left, size)):
+        yield part

@@ -1,0 +1,154 @@
+"""Which files the archive has: entered before they are written, counted on from when they are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from enum import StrEnum
+from typing import Any
+from urllib.parse import quote
+from uuid import UUID, uuid4
+
+import pyarrow as pa
+from psycopg import Cursor
+from sqlalchemy import Engine
+
+from headrace.database.connection import transaction
+from headrace.database.ids import organisation, organisation_id
+from headrace.errors import CatalogError
+from headrace.retention.files import Archive
+from headrace.retention.rows import bounds
+from headrace.retention.sql import statement
+
+EVER = (datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC))
+
+_ENTER = """
+INSERT INTO catalog.archive_file (file_id, organisation_id, kind, month, location) VALUES (%s, %s, %s, %s, %s)
+"""
+_KEEP = """
+UPDATE catalog.archive_file
+SET state = 'KEPT', first_ts = %s, last_ts = %s, row_count = %s, byte_size = %s, written_at = now()
+WHERE file_id = %s AND state = 'WRITING'
+"""
+_REPLACE = "UPDATE catalog.archive_file SET state = 'REPLACED' WHERE file_id = ANY (%s) AND state = 'KEPT'"
+_FORGET = "DELETE FROM catalog.archive_file WHERE file_id = %s AND state <> 'KEPT'"
+_LEFT = """
+SELECT file_id, location FROM catalog.archive_file WHERE organisation_id = %s AND state <> 'KEPT' ORDER BY location
+"""
+
+
+class ArchivingElsewhere(CatalogError):
+    """Another process archives at this moment."""
+
+
+class Kind(StrEnum):
+    """What a file holds: runs, raw events, or what other systems reported, as it was normalized."""
+
+    RUN = "RUN"
+    EVENT = "EVENT"
+    REPORT = "REPORT"
+
+    @property
+    def folder(self) -> str:
+        """Where its files lie."""
+        return f"{self.value.lower()}s"
+
+    @property
+    def time(self) -> str:
+        """The column by which its rows are in order."""
+        return {Kind.RUN: "start_ts", Kind.EVENT: "event_time", Kind.REPORT: "at"}[self]
+
+
+@dataclass(frozen=True, slots=True)
+class KeptFile:
+    """A file of the archive, and the first and last time of its rows."""
+
+    file_id: UUID
+    kind: Kind
+    month: date
+    location: str
+    first_ts: datetime
+    last_ts: datetime
+    row_count: int
+    byte_size: int
+
+
+def kept(
+    cursor: Cursor[Any], kind: Kind, since: datetime = EVER[0], until: datetime = EVER[1]
+) -> list[KeptFile]:
+    """The files with rows of the kind from [since, until); those with the newest come first."""
+    parameters = {"organisation": organisation_id(), "kind": kind, "since": since, "until": until}
+    rows = statement("archive_files").execute(cursor, parameters).fetchall()
+    return [KeptFile(**{**row, "kind": Kind(row["kind"])}) for row in rows]
+
+
+def write(
+    engine: Engine,
+    cursor: Cursor[Any],
+    archive: Archive,
+    kind: Kind,
+    month: date,
+    schema: pa.Schema,
+    batches: Iterator[pa.RecordBatch],
+) -> KeptFile:
+    """Write a new file, which counts from when the cursor's transaction commits.
+
+    It is entered beforehand in a transaction of its own, so that whatever a killed process leaves is known.
+    """
+    file_id = uuid4()
+    stamp = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{file_id.hex[:8]}"
+    location = f"{quote(organisation(), safe='')}/{kind.folder}/month={month:%Y-%m}/{stamp}.parquet"
+    with transaction(engine) as entering:
+        entering.execute(_ENTER, [file_id, organisation_id(), kind, month, location])
+    seen = _Seen(kind.time)
+    size = archive.write(location, schema, seen.through(batches))
+    file = KeptFile(file_id, kind, month, location, *seen.bounds(), seen.rows, size)
+    _must_change(cursor.execute(_KEEP, [*seen.bounds(), seen.rows, size, file_id]), 1)
+    return file
+
+
+def replace(cursor: Cursor[Any], files: Sequence[KeptFile]) -> None:
+    """Count on these files no longer, from when the transaction commits."""
+    _must_change(cursor.execute(_REPLACE, [[file.file_id for file in files]]), len(files))
+
+
+def sweep(engine: Engine, archive: Archive) -> None:
+    """Delete the files that do not count: replaced ones, and what a killed process has begun.
+
+    Only while nobody else writes to the archive.
+    """
+    with transaction(engine) as cursor:
+        left = cursor.execute(_LEFT, [organisation_id()]).fetchall()
+    for row in left:
+        with transaction(engine) as cursor:
+            # First the entry: whoever is at the file after all, is waited for, or fails.
+            if cursor.execute(_FORGET, [row["file_id"]]).rowcount:
+                archive.delete(row["location"])
+
+
+def _must_change(cursor: Cursor[Any], rows: int) -> None:
+    """Two passes at once are kept apart by a lock; should one lose it with its connection, it ends here."""
+    if cursor.rowcount != rows:
+        raise ArchivingElsewhere(
+            "another process has begun to archive, since this one lost its connection. What was done so far stands."
+        )
+
+
+class _Seen:
+    """Counts the rows that pass, and notes the first and last time."""
+
+    def __init__(self, time: str) -> None:
+        self.rows = 0
+        self._time = time
+        self._times: list[datetime] = []
+
+    def through(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            if batch.num_rows:
+                self.rows += batch.num_rows
+                self._times += bounds(batch, self._time)
+                yield batch
+
+    def bounds(self) -> tuple[datetime, datetime]:
+        return min(self._times), max(self._times)

@@ -1,0 +1,130 @@
+"""What OpenLineage events told of one run, wherever they are: its facets, and the datasets that it read and wrote."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Engine
+
+from headrace.catalog.queries.names import FacetRow
+from headrace.catalog.queries.rows import RunReport
+from headrace.database.connection import transaction
+from headrace.database.ids import organisation_id
+from headrace.database.jsonb import jsonb
+from headrace.events.openlineage.facet_schemas import RUN, facet_schemas
+from headrace.retention.sql import statement
+
+_ORIGIN = """
+SELECT reported_run_id, process_key, first_at, last_at
+FROM catalog.process_run run
+LEFT JOIN catalog.openlineage_run told USING (organisation_id, run_id)
+LEFT JOIN catalog.process ON process.process_id = told.process_id
+WHERE run.run_id = %s
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class RunDataset:
+    """A dataset that a run read (INPUT) or wrote (OUTPUT). version: as the run knew it. facets: of this use of it."""
+
+    role: str
+    dataset_id: UUID
+    key: str
+    version: str | None
+    partition: str | None
+    facets: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """facets: of the run, by name, of each the newest. datasets: what it read and wrote, as it told itself."""
+
+    facets: dict[str, FacetRow]
+    datasets: list[RunDataset]
+
+
+@dataclass(frozen=True, slots=True)
+class _Origin:
+    """Which events are of the run, and from when to when; used: its datasets, where it is archived."""
+
+    reported: UUID
+    process: str
+    first: datetime
+    last: datetime
+    used: Sequence[Mapping[str, Any]] = ()
+
+
+def told(engine: Engine, run: RunReport) -> Told:
+    """What events told of the run. Its facets, and those of a use, stay for as long as its events are somewhere.
+
+    A caller with some domains only sees no facets of runs, which name datasets of any domain. Raises ArchiveUnavailable
+    when the storage refuses.
+    """
+    origin = _origin(engine, run)
+    wanted = {
+        "organisation": organisation_id(),
+        "run_id": run.run_id,
+        "reported": origin and origin.reported,
+        "process": origin and origin.process,
+        "archived": jsonb(_archived_events(engine, origin) if origin else ()),
+        "used": jsonb(origin.used if origin else ()),
+    }
+    with transaction(engine) as cursor:
+        facets = statement("openlineage_run_facets").execute(cursor, wanted).fetchall()
+        datasets = statement("openlineage_run_datasets").execute(cursor, wanted).fetchall()
+    return Told(
+        {row["name"]: FacetRow(**row, modelled=_is_modelled(row["name"], row["content"])) for row in facets},
+        [RunDataset(**row) for row in datasets],
+    )
+
+
+def _origin(engine: Engine, run: RunReport) -> _Origin | None:
+    with transaction(engine) as cursor:
+        row = cursor.execute(_ORIGIN, [run.run_id]).fetchone()
+    if row is None:
+        return _archived_origin(engine, run)
+    if row["reported_run_id"] is None:  # nobody told of it, or not to this caller
+        return None
+    return _Origin(row["reported_run_id"], row["process_key"], row["first_at"], row["last_at"])
+
+
+def _archived_origin(engine: Engine, run: RunReport) -> _Origin | None:
+    from headrace.retention.visibility import archived_run  # here, since Parquet's reader takes its time
+
+    row = archived_run(engine, run.run_id, run.started_at)
+    document = row and json.loads(row.get("openlineage") or "null")
+    if not row or not document:
+        return None
+    said = document["run"]
+    return _Origin(
+        UUID(said["reported_run_id"]),
+        row["process_key"],
+        datetime.fromisoformat(said["first_at"]),
+        datetime.fromisoformat(said["last_at"]),
+        document["datasets"] or (),
+    )
+
+
+def _archived_events(engine: Engine, origin: _Origin) -> list[dict[str, Any]]:
+    from headrace.retention.visibility import archived_events_of
+
+    return [
+        {
+            "event_time": row["event_time"].isoformat(),
+            "content_hash": row["content_hash"],
+            "payload_json": json.loads(row["payload_json"]),
+        }
+        for row in archived_events_of(
+            engine, origin.reported, origin.process, origin.first, origin.last + timedelta(microseconds=1)
+        )
+    ]
+
+
+def _is_modelled(name: str, content: Mapping[str, Any]) -> bool:
+    known = facet_schemas()[RUN].get(name)
+    return known is not None and known.describes(content["_schemaURL"])

@@ -1,0 +1,59 @@
+"""What a caller sees of the archive: PostgreSQL keeps him to rows of tables, and knows nothing of those in files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from sqlalchemy import Engine
+
+from headrace.catalog.visibility import seen_processes
+from headrace.database.connection import transaction
+from headrace.database.principal import is_narrow, signing
+from headrace.retention.files import Archive
+from headrace.retention.registry import EVER, KeptFile, Kind, kept
+from headrace.settings import settings
+
+
+def files(engine: Engine, kind: Kind, since: datetime = EVER[0], until: datetime = EVER[1]) -> list[KeptFile]:
+    """The files of the caller's organisation with rows of the kind from [since, until), the newest first.
+
+    None for a caller with some domains only where the kind is events: he sees none in the tables either, since what
+    they hold names datasets of any domain.
+    """
+    if kind is not Kind.RUN and is_narrow():
+        return []
+    with signing(), transaction(engine) as cursor:  # an entry belongs to no domain
+        return kept(cursor, kind, since, until)
+
+
+def seen(engine: Engine, rows: pa.Table) -> pa.Table:
+    """Of runs in a file those that the caller would see in the tables: of processes that he sees there."""
+    if not is_narrow():
+        return rows
+    visible = seen_processes(engine, pc.unique(rows["process_key"]).to_pylist())
+    return rows.filter(pc.is_in(rows["process_key"], pa.array(sorted(visible), pa.string())))
+
+
+def archived_run(engine: Engine, run_id: UUID, started_at: datetime) -> dict[str, Any] | None:
+    """The row of a run that is archived, as the file has it; None for one that is not there, or not for the caller."""
+    archive, wanted = Archive(settings().archive_location), pc.field("run_id") == str(run_id)
+    for file in files(engine, Kind.RUN, started_at, started_at + timedelta(microseconds=1)):
+        for row in seen(engine, archive.read(file.location, where=wanted)).to_pylist():
+            return dict(row)
+    return None
+
+
+def archived_events_of(
+    engine: Engine, run_id: UUID, process: str, since: datetime, until: datetime
+) -> Iterator[dict[str, Any]]:
+    """The archived events that tell of this run of this process, from [since, until), as the files have them."""
+    archive = Archive(settings().archive_location)
+    wanted = (pc.field("run_id") == str(run_id)) & (pc.field("process_key") == process)
+    columns = ("event_time", "content_hash", "payload_json")
+    for file in files(engine, Kind.EVENT, since, until):
+        yield from archive.read(file.location, columns=columns, where=wanted).to_pylist()

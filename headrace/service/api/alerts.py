@@ -1,0 +1,188 @@
+"""Routes for alerts: list them, show one with all that was told, say that one is at it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Depends, Path, Query
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.responses import Response
+
+from headrace.access.callers import Caller, Permission
+from headrace.alerts.outbox import acknowledge
+from headrace.alerts.queries import History, alerts, history
+from headrace.alerts.records import Alert, AlertState, MessageState, Purpose
+from headrace.service.api.paging import Cursor, Limit, Page, cursor_of, place_of
+from headrace.service.api.registrations import Text
+from headrace.service.api.responses import shown
+from headrace.service.api.subjects import Database, Reader
+from headrace.service.security import requires
+from headrace.slas.events import Kind, SubjectType, Urgency
+
+router = APIRouter(prefix="/api/v1", tags=["alerts"])
+ACKNOWLEDGE = requires(Permission.ACKNOWLEDGE)
+AlertId = Annotated[UUID, Path(description="The alert's id, which is its incident's.")]
+
+
+@dataclass(frozen=True, slots=True)
+class AlertRow:
+    """An alert as it stands. hit: the other datasets and processes of its incident that the caller may see."""
+
+    alert_id: UUID
+    incident_id: UUID | None
+    subject_type: SubjectType
+    key: str
+    owners: tuple[str, ...]
+    kind: Kind
+    severity: Urgency
+    state: AlertState
+    at: datetime
+    opened_at: datetime
+    closed_at: datetime | None
+    acknowledged_at: datetime | None
+    acknowledged_by: str | None
+    comment: str | None
+    reason: str | None
+    hit: tuple[str, ...]
+    route: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ToldRow:
+    """A message: to which destination, what for, and what became of it."""
+
+    destination: str
+    purpose: Purpose
+    step: int
+    state: MessageState
+    due_at: datetime
+    sent_at: datetime | None
+    tries: int
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class HappeningRow:
+    """One of the things that an alert is made of; key: what it happened to."""
+
+    kind: Kind
+    severity: Urgency
+    key: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class AlertAnswer:
+    """An alert with all that happened and all that was told."""
+
+    alert: AlertRow
+    messages: tuple[ToldRow, ...]
+    happenings: tuple[HappeningRow, ...]
+
+
+class Acknowledgement(BaseModel):
+    """What whoever is at it says."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    comment: Annotated[Text, Field(max_length=2000)] | None = None
+
+
+@router.get("/alert", summary="List alerts", response_model=Page[AlertRow])
+def list_alerts(
+    engine: Database,
+    caller: Reader,
+    state: Annotated[list[AlertState] | None, Query(description="Only those that stand so.")] = None,
+    subject: Annotated[
+        str | None,
+        Query(max_length=1000, description="Only those about this dataset or process, or that hit it."),
+    ] = None,
+    cursor: Cursor = None,
+    limit: Limit = 50,
+) -> Response:
+    """The newest first."""
+    before = place_of(cursor, tuple[datetime, UUID]) if cursor else None
+    # Whom an alert hits is told to nobody who does not see it, nor by which alerts are listed.
+    hitting = subject is not None and caller.may(Permission.READ, subject)
+    found = alerts(engine, state or (), subject=subject, hitting=hitting, before=before, limit=limit + 1)
+    last = found[limit - 1].alert if len(found) > limit else None
+    following = cursor_of(last.opened_at, last.alert_id) if last else None
+    return shown(
+        engine, caller, Page(items=[_row(each.alert, caller) for each in found[:limit]], next=following)
+    )
+
+
+@router.get("/alert/{alert_id}", summary="Show an alert", response_model=AlertAnswer)
+def show_alert(engine: Database, caller: Reader, alert_id: AlertId) -> Response:
+    """What happened, who was told of it and when, and who is at it."""
+    return shown(engine, caller, _answer(history(engine, alert_id), caller))
+
+
+@router.post("/alert/{alert_id}/acknowledge", summary="Say that one is at an alert", response_model=AlertRow)
+def acknowledge_alert(
+    engine: Database,
+    caller: Annotated[Caller, Depends(ACKNOWLEDGE)],
+    alert_id: AlertId,
+    taken: Acknowledgement,
+) -> Response:
+    """It escalates no further. Whoever came first stays named; an alert that is closed stays as it is."""
+    known = history(engine, alert_id).alert
+    if known.subject.type is SubjectType.DATASET:
+        caller.require(Permission.ACKNOWLEDGE, known.subject.key)
+    now = datetime.now(UTC)
+    return shown(
+        engine, caller, _row(acknowledge(engine, alert_id, caller.subject, now, taken.comment), caller)
+    )
+
+
+def _answer(found: History, caller: Caller) -> AlertAnswer:
+    return AlertAnswer(
+        _row(found.alert, caller),
+        tuple(
+            ToldRow(
+                destination=each.recipient.destination,
+                purpose=each.purpose,
+                step=each.step,
+                state=each.state,
+                due_at=each.due_at,
+                sent_at=each.sent_at,
+                tries=each.tries,
+                reason=each.reason,
+            )
+            for each in found.messages
+        ),
+        tuple(
+            HappeningRow(
+                each.happening.kind, each.happening.severity, each.happening.subject.key, each.happening.at
+            )
+            for each in found.happenings
+            if each.happening.subject.type is not SubjectType.DATASET
+            or caller.may(Permission.READ, each.happening.subject.key)
+        ),
+    )
+
+
+def _row(alert: Alert, caller: Caller) -> AlertRow:
+    reason = alert.facts.get("reason")
+    return AlertRow(
+        alert_id=alert.alert_id,
+        incident_id=alert.incident_id,
+        subject_type=alert.subject.type,
+        key=alert.subject.key,
+        owners=alert.subject.owners,
+        kind=alert.kind,
+        severity=alert.severity,
+        state=alert.state,
+        at=alert.at,
+        opened_at=alert.opened_at,
+        closed_at=alert.closed_at,
+        acknowledged_at=alert.acknowledged_at,
+        acknowledged_by=alert.acknowledged_by,
+        comment=alert.comment,
+        reason=str(reason) if reason else None,
+        hit=tuple(key for key in alert.hit if caller.may(Permission.READ, key)),
+        route=alert.route,
+    )

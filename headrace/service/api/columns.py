@@ -1,0 +1,177 @@
+"""Routes about columns: where those of a version come from, what a change of one would break, which are sensitive."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.responses import Response
+
+from headrace.access.callers import Caller, Permission
+from headrace.catalog.column_lineage import LineageOfOutput
+from headrace.catalog.column_lineage_changes import LineageChange, changes
+from headrace.catalog.queries.columns import ColumnPlace, VersionColumns, check_column, version_columns
+from headrace.catalog.queries.rows import VersionRef
+from headrace.catalog.sensitivity import SensitiveColumn, clear, sensitivity, withdraw
+from headrace.database.connection import transaction
+from headrace.service.api.registrations import Text
+from headrace.service.api.responses import shown
+from headrace.service.api.subjects import Database, Dataset, Partition, Reader
+from headrace.service.http.problems import Refused
+from headrace.service.security import requires
+from headrace.slas.column_impact import FAR, ColumnImpact, column_impact
+
+router = APIRouter(prefix="/api/v1", tags=["lineage"])
+REGISTER = requires(Permission.REGISTER)
+Tag = Annotated[str | None, Query(max_length=1000, description="Of the version with this tag.")]
+ColumnName = Annotated[Text, Field(min_length=1, max_length=1000)]
+
+
+class LineageChanges(BaseModel):
+    """What the lineage of one version says, and that of another does not."""
+
+    before: VersionRef
+    after: VersionRef
+    changes: tuple[LineageChange, ...]
+
+
+class Clearing(BaseModel):
+    """Which column is cleared, and why."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    column: ColumnName
+    reason: Annotated[Text, Field(min_length=1, max_length=20_000)]
+
+
+class Withdrawal(BaseModel):
+    """Of which column the clearing is withdrawn."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    column: ColumnName
+
+
+class SensitiveColumns(BaseModel):
+    """The columns of a dataset that are sensitive, or were and are cleared."""
+
+    key: str
+    columns: list[SensitiveColumn]
+
+
+@router.get(
+    "/dataset/{dataset:key}/column-lineage",
+    summary="Show where the columns of a version come from",
+    response_model=VersionColumns,
+)
+def show_column_lineage(
+    engine: Database, caller: Reader, dataset: Dataset, version: Tag = None, partition: Partition = None
+) -> Response:
+    """Of the published version, or another: column by column, with the exact versions that it was computed from."""
+    return shown(engine, caller, version_columns(engine, dataset.key, version, partition), dataset.key)
+
+
+@router.get(
+    "/dataset/{dataset:key}/column-lineage-changes",
+    summary="Compare where the columns of two versions come from",
+    response_model=LineageChanges,
+)
+def show_column_lineage_changes(
+    engine: Database,
+    caller: Reader,
+    dataset: Dataset,
+    before: Annotated[str, Query(max_length=1000, description="The tag of the version before.")],
+    after: Annotated[
+        str | None,
+        Query(max_length=1000, description="The tag of the other one. Default: what is published."),
+    ] = None,
+    partition: Partition = None,
+) -> Response:
+    """What a change of the code has done to it: a column that reads more than it did, or is no longer known."""
+    old = version_columns(engine, dataset.key, before, partition)
+    new = version_columns(engine, dataset.key, after, partition)
+    found = LineageChanges(before=old.version, after=new.version, changes=changes(_known(old), _known(new)))
+    return shown(engine, caller, found, dataset.key)
+
+
+@router.get(
+    "/dataset/{dataset:key}/column-impact",
+    summary="Show what a change of a column would break",
+    response_model=ColumnImpact,
+)
+def show_column_impact(
+    engine: Database,
+    caller: Reader,
+    dataset: Dataset,
+    column: Annotated[
+        str | None, Query(max_length=1000, description="The column; none for all of them.")
+    ] = None,
+    depth: Annotated[
+        int, Query(ge=1, le=FAR, description="How many steps; 1 for what uses it itself.")
+    ] = FAR,
+) -> Response:
+    """The datasets that use it, with their owners and SLAs: where its values come out apart from where they decide."""
+    place = ColumnPlace(dataset.id, dataset.key, column)
+    check_column(engine, place)
+    return shown(engine, caller, column_impact(engine, place, depth), dataset.key)
+
+
+@router.get(
+    "/dataset/{dataset:key}/sensitive",
+    summary="Show which columns are sensitive, and why",
+    response_model=SensitiveColumns,
+)
+def show_sensitive(engine: Database, caller: Reader, dataset: Dataset) -> Response:
+    """Those that are tagged, those that are made from one, and those that an owner has cleared."""
+    return _sensitive(engine, caller, dataset)
+
+
+@router.post(
+    "/dataset/{dataset:path}/sensitive/clear",
+    summary="Clear a column of what it inherits",
+    response_model=SensitiveColumns,
+)
+def clear_column(
+    engine: Database, caller: Annotated[Caller, Depends(REGISTER)], dataset: Dataset, asked: Clearing
+) -> Response:
+    """Its values are shown from then on, and what is made from it inherits nothing. Who, when and why are kept."""
+    _require_owner(caller, dataset.key)
+    with transaction(engine) as cursor:
+        clear(cursor, dataset.key, asked.column, by=caller.subject, reason=asked.reason)
+    return _sensitive(engine, caller, dataset)
+
+
+@router.post(
+    "/dataset/{dataset:path}/sensitive/withdraw",
+    summary="Withdraw the clearing of a column",
+    response_model=SensitiveColumns,
+)
+def withdraw_clearing(
+    engine: Database, caller: Annotated[Caller, Depends(REGISTER)], dataset: Dataset, asked: Withdrawal
+) -> Response:
+    """It inherits again."""
+    _require_owner(caller, dataset.key)
+    with transaction(engine) as cursor:
+        withdraw(cursor, dataset.key, asked.column, by=caller.subject)
+    return _sensitive(engine, caller, dataset)
+
+
+def _require_owner(caller: Caller, key: str) -> None:
+    """Who decides about a column may see what is in it. Raises Forbidden."""
+    caller.require(Permission.REGISTER, key)
+    caller.require(Permission.READ_SENSITIVE, key)
+
+
+def _sensitive(engine: Database, caller: Caller, dataset: Dataset) -> Response:
+    found = SensitiveColumns(key=dataset.key, columns=sensitivity(engine, [dataset.key]))
+    return shown(engine, caller, found, dataset.key)
+
+
+def _known(found: VersionColumns) -> LineageOfOutput:
+    if found.lineage is None:
+        raise Refused(
+            HTTPStatus.CONFLICT, f"of version {found.version.tag} nobody knows where its columns come from"
+        )
+    return found.lineage

@@ -1,0 +1,67 @@
+"""The OpenAPI document: FastAPI's own, with OpenLineage's events as the spec has them, and how requests are refused."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+
+from headrace.events.openlineage.facet_schemas import core
+from headrace.service.http.problems import MEDIA_TYPE, Problem
+
+_REFUSALS = {
+    "400": "The request cannot be read.",
+    "401": "There is no token, or it is wrong.",
+    "403": "The caller may not.",
+    "404": "There is no such thing.",
+    "409": "Something is in the way.",
+    "413": "The body is too large.",
+    "415": "The body is of a kind that is not read.",
+    "422": "A value is wrong.",
+    "429": "Too many requests.",
+    "503": "The catalog cannot be reached now; try again.",
+}
+
+
+def install(app: FastAPI) -> None:
+    """Have the application give this document."""
+    document: dict[str, Any] | None = None
+
+    def made() -> dict[str, Any]:
+        nonlocal document
+        document = document or _document(app)
+        return document
+
+    app.openapi = made  # type: ignore[method-assign]
+
+
+def _document(app: FastAPI) -> dict[str, Any]:
+    document = get_openapi(
+        title=app.title, version=app.version, description=app.description, routes=app.routes
+    )
+    schemas = document["components"]["schemas"]
+    schemas |= _event_schemas()
+    schemas["Problem"] = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
+    schemas |= schemas["Problem"].pop("$defs", {})
+    for name in ("HTTPValidationError", "ValidationError"):
+        schemas.pop(name, None)
+    for operations in document["paths"].values():
+        for operation in operations.values():
+            operation["responses"] |= {status: _refusal(said) for status, said in _REFUSALS.items()}
+    return document
+
+
+def _refusal(said: str) -> dict[str, Any]:
+    return {
+        "description": said,
+        "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
+    }
+
+
+def _event_schemas() -> dict[str, Any]:
+    """The definitions of the spec, with their references between each other made the document's."""
+    text = json.dumps(core()).replace('"#/$defs/', '"#/components/schemas/')
+    definitions: dict[str, Any] = json.loads(text)["$defs"]
+    return definitions

@@ -1,0 +1,188 @@
+"""Routes that take events: OpenLineage's own two, and the adapters' shorter form."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from http import HTTPStatus
+from typing import Annotated, Any, Literal, TypeVar
+from uuid import UUID
+
+from fastapi import APIRouter, Depends, Query, Request
+from pydantic import BaseModel, Field
+from starlette.concurrency import run_in_threadpool
+
+from headrace.access.callers import Caller, Permission
+from headrace.events.openlineage import Outcome, Result, read_events
+from headrace.events.permissions import refusals, report_of, reports_everything
+from headrace.service.http.coalescing import Coalescing
+from headrace.service.http.decoding import Unreadable, decoded, decoded_batch
+from headrace.service.http.metrics import Metrics
+from headrace.service.http.openlineage_adapters import AdapterEvent, openlineage_events
+from headrace.service.http.problems import Refused
+from headrace.service.security import requires
+
+T = TypeVar("T")
+router = APIRouter(prefix="/api/v1", tags=["events"])
+REPORT = requires(Permission.REPORT)
+Reporter = Annotated[Caller, Depends(REPORT)]
+Historical = Annotated[
+    bool, Query(description="Loaded later, as history: it starts nothing and alarms nobody.")
+]
+MOST = 10_000  # events of a batch
+_SHORT = 64 * 1024  # bytes of a body
+_EVENT = [{"$ref": f"#/components/schemas/{name}"} for name in ("RunEvent", "DatasetEvent", "JobEvent")]
+
+
+def _body(schema: dict[str, Any]) -> dict[str, Any]:
+    return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
+
+
+class Taken(BaseModel):
+    """What became of an event. run_id: the run that it is of, if it is of one."""
+
+    result: Result
+    run_id: UUID | None
+
+
+class BatchSummary(BaseModel):
+    """How many events there were, and what became of them."""
+
+    received: int
+    successful: int
+    failed: int
+    retriable: int
+    non_retriable: int
+
+
+class FailedEvent(BaseModel):
+    """An event of a batch that is not stored. field: the place that is to blame, from the event on."""
+
+    index: int = Field(description="Its place in the batch, from 0.")
+    reason: str
+    retriable: bool = Field(description="Sent again as it is, it may be taken.")
+    field: str | None = None
+
+
+class BatchAnswer(BaseModel):
+    """What became of a batch, as the OpenLineage spec has it."""
+
+    status: Literal["success", "partial_success"]
+    summary: BatchSummary
+    failed_events: list[FailedEvent]
+
+
+@router.post(
+    "/lineage",
+    summary="Report an OpenLineage event",
+    operation_id="postRunEvent",
+    response_model=Taken,
+    openapi_extra=_body({"oneOf": _EVENT}),
+)
+async def report_event(request: Request, caller: Reporter, historical: Historical = False) -> Taken:
+    """A RunEvent, DatasetEvent or JobEvent; gzip too. One that is known changes nothing, and is answered the same."""
+    event = await _read(request, decoded)
+    [outcome] = await _stored(request, caller, [event], historical, as_one=True)
+    return _taken(outcome)
+
+
+@router.post(
+    "/lineage/batch",
+    summary="Report OpenLineage events",
+    operation_id="postEventBatch",
+    response_model=BatchAnswer,
+    openapi_extra=_body({"type": "array", "items": {"oneOf": _EVENT}, "maxItems": MOST}),
+)
+async def report_batch(request: Request, caller: Reporter, historical: Historical = False) -> BatchAnswer:
+    """The good ones are stored whatever the others are; those that are not are told by index, with the reason."""
+    events = await _read(request, decoded_batch)
+    if not isinstance(events, list):
+        raise Refused(HTTPStatus.UNPROCESSABLE_ENTITY, "a batch is a JSON array of events", field="body")
+    if len(events) > MOST:
+        raise Refused(
+            HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a batch has {MOST:,} events at most", field="body"
+        )
+    outcomes = await _stored(request, caller, events, historical)
+    failed = [each for each in outcomes if each.result is Result.REFUSED]
+    retriable = sum(each.retriable for each in failed)
+    return BatchAnswer(
+        status="partial_success" if failed else "success",
+        summary=BatchSummary(
+            received=len(events),
+            successful=len(events) - len(failed),
+            failed=len(failed),
+            retriable=retriable,
+            non_retriable=len(failed) - retriable,
+        ),
+        failed_events=[
+            FailedEvent(
+                index=each.index,
+                reason=_reason(each),
+                retriable=each.retriable,
+                field=each.field or None,
+            )
+            for each in failed
+        ],
+    )
+
+
+@router.post("/run_event", summary="Report a run as an adapter", response_model=Taken)
+async def report_run(
+    request: Request, caller: Reporter, event: AdapterEvent, historical: Historical = False
+) -> Taken:
+    """The adapters' form of a run event: times within `run`, plain values for facets, no producer and no schemaURL."""
+    outcomes = await _stored(request, caller, openlineage_events(event), historical, as_one=True)
+    refused = [each for each in outcomes if each.result is Result.REFUSED]
+    return _taken(refused[0] if refused else outcomes[-1])
+
+
+async def _stored(
+    request: Request, caller: Caller, events: Sequence[object], historical: bool, *, as_one: bool = False
+) -> list[Outcome]:
+    """What became of each event, in order; what the caller may not report is refused and not stored.
+
+    as_one: they were sent as one event. Raises Refused where the caller may not report any of them.
+    """
+    coalescing: Coalescing = request.app.state.coalescing
+    metrics: Metrics = request.app.state.metrics
+    wrong = [each.reason if isinstance(each, Unreadable) else None for each in events]
+    if not reports_everything(caller):
+        forbidden = await run_in_threadpool(_forbidden, coalescing, caller, events)
+        if as_one and (reason := next(filter(None, forbidden), None)):
+            raise Refused(HTTPStatus.FORBIDDEN, reason)
+        wrong = [one or other for one, other in zip(wrong, forbidden, strict=True)]
+    allowed = [index for index, reason in enumerate(wrong) if reason is None]
+    # Before it is their turn to be stored, while PostgreSQL is at others.
+    permitted = [events[index] for index in allowed]
+    read = await _read(request, lambda _: read_events(permitted, historical=historical))
+    stored = read.outcomes(await coalescing.store(read.good, historical=historical))
+    outcomes = [
+        Outcome(index, Result.REFUSED, reason) for index, reason in enumerate(wrong) if reason is not None
+    ]
+    outcomes += [replace(outcome, index=index) for index, outcome in zip(allowed, stored, strict=True)]
+    for result, count in Counter(each.result for each in outcomes).items():
+        metrics.events.labels(result.lower()).inc(count)
+    return sorted(outcomes, key=lambda each: each.index)
+
+
+def _forbidden(coalescing: Coalescing, caller: Caller, events: Sequence[object]) -> list[str | None]:
+    return refusals(coalescing.engine, caller, [report_of(event) for event in events])
+
+
+def _taken(outcome: Outcome) -> Taken:
+    """Raises Refused for an event that was not taken."""
+    if outcome.result is Result.REFUSED:
+        status = HTTPStatus.SERVICE_UNAVAILABLE if outcome.retriable else HTTPStatus.UNPROCESSABLE_ENTITY
+        raise Refused(status, _reason(outcome), field=f"body.{outcome.field}" if outcome.field else "body")
+    return Taken(result=outcome.result, run_id=outcome.run_id)
+
+
+def _reason(outcome: Outcome) -> str:
+    return f"{outcome.field}: {outcome.reason}" if outcome.field else str(outcome.reason)
+
+
+async def _read(request: Request, read: Callable[[bytes], T]) -> T:
+    """What `read` makes of the body. With a short one it is done sooner than a thread is found for it."""
+    body = await request.body()
+    return read(body) if len(body) < _SHORT else await run_in_threadpool(read, body)

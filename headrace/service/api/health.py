@@ -1,0 +1,102 @@
+"""Routes for whoever watches over the service: whether it lives, whether it can work, and its measures."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from http import HTTPStatus
+from typing import Literal
+
+from fastapi import APIRouter, Depends, Request
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+from pydantic import BaseModel
+from sqlalchemy import Engine
+from starlette.responses import PlainTextResponse, Response
+
+from headrace.access.callers import Permission
+from headrace.alerts.heartbeat import standing
+from headrace.database.connection import revision
+from headrace.database.migrations import HEAD
+from headrace.errors import CatalogUnavailable
+from headrace.service.api.subjects import Database
+from headrace.service.http.metrics import Metrics
+from headrace.service.http.problems import Problem, answer, unavailable
+from headrace.service.security import requires
+
+router = APIRouter(tags=["service"])
+OPERATE = requires(Permission.OPERATE)
+
+
+class Health(BaseModel):
+    """That the service is well."""
+
+    status: Literal["ok"] = "ok"
+
+
+@router.get("/health/live", summary="Say that the service lives")
+async def live() -> Health:
+    """Answers as long as the process does."""
+    return Health()
+
+
+@router.get(
+    "/health/ready",
+    summary="Say whether the service can work",
+    response_model=Health,
+    responses={HTTPStatus.SERVICE_UNAVAILABLE.value: {"model": Problem}},
+)
+def ready(request: Request, engine: Database) -> Response | Health:
+    """Answers 503 while the catalog's database is away, or is of another version than the service."""
+    try:
+        found = revision(engine)
+    except CatalogUnavailable:
+        return unavailable(request.scope)
+    return Health() if found == HEAD else unavailable(request.scope)
+
+
+@router.get(
+    "/health/alerts",
+    summary="Say whether alerts are at work",
+    response_model=Health,
+    responses={HTTPStatus.SERVICE_UNAVAILABLE.value: {"model": Problem}},
+)
+def alerting(request: Request, engine: Database) -> Response | Health:
+    """Answers 503 while what judges SLAs, or what sends alerts, gives no sign of life."""
+    try:
+        found = standing(engine, datetime.now(UTC))
+    except CatalogUnavailable:
+        return unavailable(request.scope)
+    silent = [life.sensor for life in found.sensors if life.is_silent]
+    if silent:
+        detail = f"no sign of life of {' and '.join(silent)}: nobody is told of anything"
+        return answer(request.scope, HTTPStatus.SERVICE_UNAVAILABLE, detail)
+    return Health()
+
+
+@router.get(
+    "/metrics",
+    summary="Measures for Prometheus",
+    response_class=PlainTextResponse,
+    dependencies=[Depends(OPERATE)],
+)
+def metrics(request: Request, engine: Database) -> Response:
+    """Requests and events by what became of them, how long answers took, and how alerting stands."""
+    measures: Metrics = request.app.state.metrics
+    _measure_alerts(engine, measures)
+    return Response(generate_latest(measures.registry), media_type=CONTENT_TYPE_LATEST)
+
+
+def _measure_alerts(engine: Engine, measures: Metrics) -> None:
+    now = datetime.now(UTC)
+    found = standing(engine, now)
+    counts = {
+        "open": found.open,
+        "acknowledged": found.acknowledged,
+        "undecided": found.undecided,
+        "not taken": found.overdue,
+        "given up": found.failed,
+    }
+    for name, count in counts.items():
+        measures.alerts.labels(name).set(count)
+    for life in found.sensors:
+        silence = (now - life.ticked_at).total_seconds() if life.ticked_at else float("inf")
+        measures.silence.labels(life.sensor).set(silence)

@@ -1,0 +1,190 @@
+"""Routes that walk the graph: lineage of datasets, versions, columns and processes, and who is hit by a change."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from http import HTTPStatus
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from starlette.responses import Response
+
+from headrace.catalog import queries
+from headrace.catalog.queries.columns import ColumnPlace, check_column
+from headrace.catalog.queries.impact import Reader as Hit
+from headrace.catalog.queries.impact import impact
+from headrace.catalog.queries.names import ColumnEdge, column_lineage
+from headrace.catalog.queries.process_lineage import ProcessLineage, process_lineage
+from headrace.catalog.queries.rows import Direction, Lineage, VersionLineage
+from headrace.service.api.paging import Cursor, Limit, cursor_of, place_of
+from headrace.service.api.responses import shown, shown_whole
+from headrace.service.api.subjects import AsOf, Database, Dataset, Partition, Process, Reader
+from headrace.service.http.problems import Refused
+
+router = APIRouter(prefix="/api/v1", tags=["lineage"])
+_MOST_COLUMN_EDGES = 10_000
+_FAR = 1000  # steps: as far as it goes
+
+
+class Way(StrEnum):
+    """UPSTREAM: what it comes from. DOWNSTREAM: what comes from it."""
+
+    UPSTREAM = "upstream"
+    DOWNSTREAM = "downstream"
+
+    @property
+    def direction(self) -> Direction:
+        """The same in the catalog's own words."""
+        return Direction.UP if self is Way.UPSTREAM else Direction.DOWN
+
+
+class Level(StrEnum):
+    """Between what lineage is told."""
+
+    DATASET = "dataset"
+    VERSION = "version"
+    COLUMN = "column"
+    PROCESS = "process"
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnEdges:
+    """Which columns come from which; truncated: there are more edges than are told."""
+
+    key: str
+    direction: Direction
+    edges: list[ColumnEdge]
+    truncated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ImpactAnswer:
+    """A page of readers, the nearest first, with how many datasets and processes there are in all.
+
+    truncated: there are more than were counted. next: the cursor of the page that follows.
+    """
+
+    key: str
+    datasets: int
+    processes: int
+    truncated: bool
+    items: tuple[Hit, ...]
+    next: str | None
+
+
+Direction_ = Annotated[Way, Query(alias="direction", description="Where to walk.")]
+Depth = Annotated[int, Query(ge=1, le=100, description="How many steps.")]
+
+
+@router.get(
+    "/dataset/{dataset:key}/lineage",
+    summary="Show what a dataset comes from, or leads to",
+    response_model=Lineage | VersionLineage | ColumnEdges | ProcessLineage,
+)
+def show_lineage(
+    engine: Database,
+    caller: Reader,
+    dataset: Dataset,
+    way: Direction_ = Way.UPSTREAM,
+    depth: Depth = 3,
+    level: Annotated[Level, Query(description="Between what.")] = Level.DATASET,
+    as_of: AsOf = None,
+    version: Annotated[
+        str | None, Query(max_length=1000, description="Of the version with this tag; at level version.")
+    ] = None,
+    partition: Partition = None,
+    column: Annotated[
+        str | None, Query(max_length=1000, description="Of this column only; at level column.")
+    ] = None,
+) -> Response:
+    """The neighbours within some steps, and the edges between them.
+
+    A walk stops at 2,000 nodes and says so; of each node it counts what is hidden further on.
+    """
+    _refuse_misplaced(level, version=version, partition=partition, column=column, as_of=as_of)
+    direction = way.direction
+    found: Lineage | VersionLineage | ProcessLineage
+    if level is Level.VERSION:
+        found = queries.version_lineage(
+            engine, dataset.key, direction, depth, tag=version, partition=partition, as_of=as_of
+        )
+    elif level is Level.COLUMN:
+        check_column(engine, ColumnPlace(dataset.id, dataset.key, column))
+        edges = column_lineage(
+            engine, dataset.id, direction, depth, field=column, as_of=as_of, limit=_MOST_COLUMN_EDGES + 1
+        )
+        more = len(edges) > _MOST_COLUMN_EDGES
+        columns = ColumnEdges(dataset.key, direction, edges[:_MOST_COLUMN_EDGES], more)
+        return shown(engine, caller, columns)
+    elif level is Level.PROCESS:
+        found = process_lineage(engine, dataset.id, direction, depth, as_of=as_of)
+    else:
+        found = queries.lineage(engine, dataset.key, direction, depth, as_of=as_of)
+    return shown_whole(found)
+
+
+@router.get(
+    "/process/{process:key}/lineage",
+    summary="Show what a process comes from, or leads to",
+    response_model=ProcessLineage,
+)
+def show_process_lineage(
+    engine: Database,
+    process: Process,
+    way: Direction_ = Way.UPSTREAM,
+    depth: Depth = 3,
+    as_of: AsOf = None,
+) -> Response:
+    """Datasets and processes in turn; each edge is a step."""
+    return shown_whole(process_lineage(engine, process, way.direction, depth, as_of=as_of))
+
+
+@router.get(
+    "/dataset/{dataset:key}/impact",
+    summary="Show who reads a dataset, directly and in the end",
+    response_model=ImpactAnswer,
+)
+def show_impact(
+    engine: Database,
+    dataset: Dataset,
+    depth: Annotated[
+        int | None, Query(ge=1, le=_FAR, description="How many steps; 1 for direct readers, none for all.")
+    ] = None,
+    as_of: AsOf = None,
+    cursor: Cursor = None,
+    limit: Limit = 100,
+) -> Response:
+    """Datasets that are computed from it and processes that read any of them, with their owners, the nearest first."""
+    after = place_of(cursor, tuple[int, str, str]) if cursor else (0, "", "")
+    found = impact(engine, dataset.id, depth or _FAR, after=after, limit=limit + 1, as_of=as_of)
+    last = found.readers[limit - 1] if len(found.readers) > limit else None
+    return shown_whole(
+        ImpactAnswer(
+            key=dataset.key,
+            datasets=found.datasets,
+            processes=found.processes,
+            truncated=found.truncated,
+            items=found.readers[:limit],
+            next=cursor_of(last.depth, last.kind, last.key) if last else None,
+        )
+    )
+
+
+def _refuse_misplaced(level: Level, **given: object) -> None:
+    """Raises Refused for what means nothing at this level: it would be ignored, and the answer taken for another."""
+    means = {
+        Level.DATASET: {"as_of"},
+        Level.VERSION: {"version", "partition", "as_of"},
+        Level.COLUMN: {"column", "as_of"},
+        Level.PROCESS: {"as_of"},
+    }[level]
+    for name, value in given.items():
+        if value is not None and name not in means:
+            raise Refused(
+                HTTPStatus.UNPROCESSABLE_ENTITY,
+                f"{name} means nothing at level {level}",
+                field=f"query.{name}",
+            )
+    if given["version"] is not None and given["as_of"] is not None:
+        raise Refused(HTTPStatus.UNPROCESSABLE_ENTITY, "give version or as_of, not both", field="query.as_of")

@@ -1,0 +1,139 @@
+"""Routes that tell of processes and their runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Literal
+from uuid import UUID
+
+from fastapi import APIRouter, Path, Query
+from starlette.responses import Response
+
+from headrace.catalog.queries.names import FacetRow, facets
+from headrace.catalog.queries.process_detail import (
+    ProcessDetail,
+    ProcessSummary,
+    RunRow,
+    process,
+    process_page,
+    process_runs,
+)
+from headrace.catalog.queries.rows import RunReport
+from headrace.catalog.records import RunState, Technology
+from headrace.retention.run_facets import RunDataset, told
+from headrace.retention.run_reports import why as explain_run
+from headrace.service.api.paging import Cursor, Limit, Page, cursor_of, place_of
+from headrace.service.api.responses import shown
+from headrace.service.api.subjects import Database, Process, Reader
+
+if TYPE_CHECKING:
+    from headrace.retention.history import PastRun
+
+router = APIRouter(prefix="/api/v1")
+_NEWEST = 5  # runs that a process is shown with
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessAnswer:
+    """A process, its newest runs, and its OpenLineage facets."""
+
+    process: ProcessDetail
+    newest_runs: list[RunRow]
+    facets: dict[str, FacetRow]
+
+
+@dataclass(frozen=True, slots=True)
+class RunAnswer:
+    """A run with its attempts and versions; and what OpenLineage events said of it: facets, and datasets with use."""
+
+    run: RunReport
+    facets: dict[str, FacetRow]
+    datasets: list[RunDataset]
+
+
+@router.get("/process", summary="List processes", tags=["processes"], response_model=Page[ProcessSummary])
+def list_processes(
+    engine: Database,
+    caller: Reader,
+    technology: Annotated[Technology | None, Query(description="Only those that this runs.")] = None,
+    standing: Annotated[
+        Literal["ACTIVE", "UNSCANNED", "RETIRED"] | None, Query(description="Only those that stand so.")
+    ] = None,
+    cursor: Cursor = None,
+    limit: Limit = 100,
+) -> Response:
+    """Processes of every kind in the order of their keys."""
+    (after,) = place_of(cursor, tuple[str]) if cursor else ("",)
+    rows = process_page(engine, technology=technology, standing=standing, after=after, limit=limit + 1)
+    following = cursor_of(rows[limit - 1].key) if len(rows) > limit else None
+    return shown(engine, caller, Page(items=rows[:limit], next=following))
+
+
+@router.get(
+    "/process/{process:key}/runs",
+    summary="List a process's runs",
+    tags=["processes"],
+    response_model=Page[RunRow],
+)
+def list_runs(
+    engine: Database,
+    caller: Reader,
+    process_id: Process,
+    state: Annotated[RunState | None, Query(description="Only those in this state.")] = None,
+    archived: Annotated[bool, Query(description="Also those that are in the archive.")] = False,
+    cursor: Cursor = None,
+    limit: Limit = 50,
+) -> Response:
+    """The newest first."""
+    before = place_of(cursor, tuple[datetime, UUID]) if cursor else None
+    about = process(engine, process_id).key
+    if archived:
+        from headrace.retention.history import runs  # here, since Parquet's reader takes its time
+
+        past = runs(engine, process=about, state=state, before=before, limit=limit + 1)
+        rows = [_run_row(each) for each in past]
+    else:
+        rows = process_runs(engine, process_id, state=state, before=before, limit=limit + 1)
+    last = rows[limit - 1] if len(rows) > limit else None
+    following = cursor_of(last.started_at, last.run_id) if last else None
+    return shown(engine, caller, Page(items=rows[:limit], next=following), about)
+
+
+@router.get(
+    "/process/{process:path}", summary="Show a process", tags=["processes"], response_model=ProcessAnswer
+)
+def show_process(engine: Database, caller: Reader, process_id: Process) -> Response:
+    """What it reads and writes, its code, its newest runs, and its OpenLineage facets."""
+    answer = ProcessAnswer(
+        process=process(engine, process_id),
+        newest_runs=process_runs(engine, process_id, limit=_NEWEST),
+        facets=facets(engine, "PROCESS", process_id),
+    )
+    return shown(engine, caller, answer, answer.process.key)
+
+
+@router.get("/run/{run_id}", summary="Show a run", tags=["processes"], response_model=RunAnswer)
+def show_run(
+    engine: Database, caller: Reader, run_id: Annotated[UUID, Path(description="The run's id.")]
+) -> Response:
+    """What it read and wrote, its attempts, why each ended as it did, and where its log is."""
+    run = explain_run(engine, run_id)[0]
+    said = told(engine, run)
+    answer = RunAnswer(run=run, facets=said.facets, datasets=said.datasets)
+    return shown(engine, caller, answer, run.process_key)
+
+
+def _run_row(past: PastRun) -> RunRow:
+    return RunRow(
+        run_id=past.run_id,
+        state=past.state,
+        started_at=past.started_at,
+        ended_at=past.ended_at,
+        attempt=past.attempt,
+        partitions=past.partitions,
+        parent_run_id=past.parent_run_id,
+        log_location=past.log_location,
+        historical=past.historical,
+        external_run=past.external_run,
+    )

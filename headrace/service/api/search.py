@@ -1,0 +1,40 @@
+"""The route that finds datasets by words."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from pydantic import Field
+from starlette.responses import Response
+
+from headrace.catalog.queries.search import RANKED, Found, search
+from headrace.service.api.paging import Cursor, Limit, Page, cursor_of, place_of
+from headrace.service.api.responses import shown_whole
+from headrace.service.api.subjects import Database, Reader
+
+router = APIRouter(prefix="/api/v1", tags=["datasets"])
+
+
+class SearchPage(Page[Found]):
+    """Datasets that fit, the best first. misspelt: words that no dataset has, and that were taken for others."""
+
+    misspelt: list[str] = Field(
+        description="Words that no dataset has, and that were taken for others like them."
+    )
+
+
+@router.get("/search", summary="Find datasets by words", response_model=SearchPage)
+def find_datasets(
+    engine: Database,
+    _: Reader,
+    q: Annotated[str, Query(min_length=1, max_length=500, description="Words, or how they begin.")],
+    cursor: Cursor = None,
+    limit: Limit = 20,
+) -> Response:
+    """Those that have all words in name, owners, tags, columns or description; typing errors are forgiven."""
+    (skip,) = place_of(cursor, tuple[Annotated[int, Field(ge=0, le=2 * RANKED)]]) if cursor else (0,)
+    found = search(engine, q, skip=skip, limit=limit + 1)
+    following = cursor_of(skip + limit) if len(found.rows) > limit else None
+    page = SearchPage(items=list(found.rows[:limit]), next=following, misspelt=list(found.misspelt))
+    return shown_whole(page)

@@ -1,0 +1,105 @@
+"""Routes that tell how promises stand, how they were kept, what went wrong, and which deadlines are to come."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from pydantic import AwareDatetime
+from starlette.responses import Response
+
+from headrace.service.api.paging import Cursor, Limit, Page, cursor_of, place_of
+from headrace.service.api.responses import shown
+from headrace.service.api.subjects import Database, Reader
+from headrace.slas.objectives import PromiseKind
+from headrace.slas.queries import Incident, SlaHistory, SlaStanding, incidents, sla_history, sla_standings
+from headrace.slas.status import State
+
+router = APIRouter(prefix="/api/v1")
+_QUARTER = timedelta(days=91)
+
+Domain = Annotated[str | None, Query(max_length=1000, description="Only of this domain.")]
+Owner = Annotated[str | None, Query(max_length=1000, description="Only of this owner.")]
+Key = Annotated[str, Query(max_length=4000, description="The key of a dataset or process.")]
+
+
+@router.get("/sla/status", summary="List how promises stand", tags=["slas"], response_model=Page[SlaStanding])
+def list_sla_standings(
+    engine: Database,
+    caller: Reader,
+    state: Annotated[list[State] | None, Query(description="Only those that stand so.")] = None,
+    kind: Annotated[list[PromiseKind] | None, Query(description="Only promises of these kinds.")] = None,
+    key: Annotated[list[str] | None, Query(description="Only of these datasets and processes.")] = None,
+    domain: Domain = None,
+    owner: Owner = None,
+    cursor: Cursor = None,
+    limit: Limit = 100,
+) -> Response:
+    """Each promise of an SLA as it stood when the engine looked last, in the order of keys, with what is foreseen."""
+    after = place_of(cursor, tuple[str, str, int]) if cursor else ("", "", -1)
+    rows = sla_standings(
+        engine,
+        state or (),
+        kind or (),
+        keys=key or (),
+        domain=domain,
+        owner=owner,
+        after=after,
+        limit=limit + 1,
+    )
+    last = rows[limit - 1] if len(rows) > limit else None
+    following = cursor_of(last.key, last.kind, last.ordinal) if last else None
+    return shown(engine, caller, Page(items=rows[:limit], next=following))
+
+
+@router.get("/sla/history", summary="Show how promises were kept", tags=["slas"], response_model=SlaHistory)
+def show_sla_history(
+    engine: Database,
+    caller: Reader,
+    key: Key,
+    since: Annotated[
+        AwareDatetime | None, Query(description="From this time on. Default: 91 days ago.")
+    ] = None,
+    until: Annotated[AwareDatetime | None, Query(description="To this time. Default: now.")] = None,
+    limit: Limit = 50,
+) -> Response:
+    """How often the promises of a dataset or process were kept and by how much; the newest outcomes and changes."""
+    end = until or datetime.now(UTC)
+    return shown(engine, caller, sla_history(engine, key, since or end - _QUARTER, end, limit), key)
+
+
+@router.get("/sla/incidents", summary="List incidents", tags=["slas"], response_model=list[Incident])
+def list_incidents(
+    engine: Database,
+    caller: Reader,
+    closed: Annotated[bool, Query(description="Also those that are closed.")] = False,
+    key: Annotated[
+        str | None,
+        Query(max_length=4000, description="Only those that this dataset or process has to do with."),
+    ] = None,
+    limit: Limit = 50,
+) -> Response:
+    """What went wrong, the newest first: the cause, what is out of order because of it, and what comes of it."""
+    return shown(engine, caller, incidents(engine, open_only=not closed, key=key, limit=limit))
+
+
+@router.get(
+    "/sla/deadlines.ics",
+    summary="Subscribe to deadlines",
+    tags=["slas"],
+    response_class=Response,
+    responses={200: {"content": {"text/calendar": {"schema": {"type": "string"}}}}},
+)
+def subscribe_to_deadlines(
+    engine: Database,
+    _: Reader,
+    domain: Domain = None,
+    owner: Owner = None,
+    days: Annotated[int, Query(ge=1, le=92, description="How many days ahead.")] = 14,
+) -> Response:
+    """The deadlines of the next days as an iCalendar file, 2,000 at most."""
+    from headrace.slas.calendar_feed import deadline_feed
+
+    feed = deadline_feed(engine, datetime.now(UTC), timedelta(days=days), domain=domain, owner=owner)
+    return Response(feed, media_type="text/calendar")

@@ -1,0 +1,110 @@
+"""The catalog as a service: one application, made of its routes and of what stands before all of them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+
+import anyio.to_thread
+from fastapi import FastAPI
+from sqlalchemy import Engine
+
+from headrace.service import security
+from headrace.service.api import (
+    alerts as alerting,
+)
+from headrace.service.api import (
+    audit as auditing,
+)
+from headrace.service.api import (
+    columns,
+    datasets,
+    document,
+    health,
+    processes,
+    slas,
+)
+from headrace.service.api import (
+    events as reporting,
+)
+from headrace.service.api import (
+    lineage as lineages,
+)
+from headrace.service.api import (
+    registrations as registering,
+)
+from headrace.service.api import (
+    search as searching,
+)
+from headrace.service.http import problems
+from headrace.service.http.bodies import Bodies
+from headrace.service.http.coalescing import Coalescing
+from headrace.service.http.etags import ETags
+from headrace.service.http.head_requests import Heads
+from headrace.service.http.limits import Limits
+from headrace.service.http.metrics import Metrics, Observing
+from headrace.service.pages import alerts as linked
+from headrace.settings import settings
+
+_THREADS = 14  # that ask the database at once: a little fewer than the engine has connections
+
+
+def create_app(engine: Engine) -> FastAPI:
+    """The ASGI application over the catalog of the engine.
+
+    Raises CatalogUnavailable when the database cannot be reached, or cannot keep callers to their rows.
+    """
+    app = routed()
+    metrics = Metrics()
+    app.state.engine = engine
+    app.state.metrics = metrics
+    app.state.coalescing = Coalescing(engine)
+    app.add_middleware(ETags)
+    app.add_middleware(Heads)
+    app.add_middleware(Bodies)
+    app.add_middleware(Limits, rate=settings().requests_per_second)
+    app.add_middleware(Observing, metrics=metrics)
+    problems.install(app)
+    security.install(app, engine)
+    return app
+
+
+def routed() -> FastAPI:
+    """The routes and their document, without a catalog behind them."""
+    app = FastAPI(
+        title="Headrace catalog",
+        version=version("headrace"),
+        description="Datasets, their versions and how they came to be; events of any OpenLineage producer are taken.",
+        openapi_url="/api/v1/openapi.json",
+        docs_url="/api/v1/docs",
+        redoc_url=None,
+        swagger_ui_oauth2_redirect_url=None,
+        lifespan=_lifespan,
+        generate_unique_id_function=lambda route: route.name,
+    )
+    # Where two addresses fit, the first is taken: a dataset's key may go on as long as it likes. Routes are tried in
+    # order, so those that are asked hundreds of times a second come before all.
+    for module in (
+        reporting,
+        health,
+        slas,
+        alerting,
+        linked,
+        auditing,
+        searching,
+        registering,
+        lineages,
+        columns,
+        processes,
+        datasets,
+    ):
+        app.include_router(module.router)
+    document.install(app)
+    return app
+
+
+@asynccontextmanager
+async def _lifespan(_: FastAPI) -> AsyncIterator[None]:
+    anyio.to_thread.current_default_thread_limiter().total_tokens = _THREADS
+    yield

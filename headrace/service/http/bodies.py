@@ -1,0 +1,170 @@
+"""Bodies before anybody reads them: whole, unpacked, JSON, not too large; and addresses without NUL characters."""
+
+from __future__ import annotations
+
+import asyncio
+import zlib
+from http import HTTPStatus
+from urllib.parse import parse_qsl
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from headrace.service.http.problems import Refused, answer
+
+LARGEST = 16 * 1024 * 1024  # bytes of a body, unpacked
+_HEARD_OUT = 4 * LARGEST  # of what is too large: who is cut short hears of a broken connection, and not why
+_SECONDS = 60  # in which a body has to be here
+_GZIP = 16 + zlib.MAX_WBITS
+_MEMBERS = (
+    1000  # that gzip may have packed a body in: of a million empty ones each costs time, and tells nothing
+)
+_AT_ONCE = 64 * 1024  # bytes: what follows the end of a member is copied
+_JSON = "application/json"
+
+
+class Bodies:
+    """ASGI middleware: answers 400, 408, 413 or 415 itself, and hands on what is whole and plain."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Hand the request on as whole and plain, or refuse it."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        try:
+            _refuse_nul(scope)
+            body = None if scope["method"] in ("GET", "HEAD", "OPTIONS") else await _body(scope, receive)
+        except Refused as error:
+            refusal = answer(scope, error.status, str(error), errors=error.errors, headers=error.headers)
+            await refusal(scope, receive, send)
+            return
+        if body is None:
+            await self.app(scope, receive, send)
+            return
+        _tell(scope, len(body))
+        await self.app(scope, _handing(body, receive), send)
+
+
+async def _body(scope: Scope, receive: Receive) -> bytes:
+    """The body, unpacked. Raises Refused without keeping more of it than may be."""
+    headers = Headers(scope=scope)
+    announced = headers.get("content-length", "")
+    waits = headers.get("expect", "").lower() == "100-continue"  # sends nothing before it is asked to
+    if announced.isdecimal() and int(announced) > (LARGEST if waits else _HEARD_OUT):
+        raise _too_large()
+    encoding = headers.get("content-encoding", "identity").strip().lower()
+    if encoding not in ("identity", "gzip", "x-gzip"):
+        raise Refused(
+            HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+            f"Content-Encoding {encoding} is not read here; send gzip, or the body as it is",
+            field="header.content-encoding",
+            headers={"Accept-Encoding": "gzip"},
+        )
+    try:
+        async with asyncio.timeout(_SECONDS):
+            packed = await _received(receive)
+    except TimeoutError as error:
+        raise Refused(HTTPStatus.REQUEST_TIMEOUT, f"the body was not here within {_SECONDS} s") from error
+    try:
+        body = packed if encoding == "identity" else unpacked(packed)
+    except zlib.error as error:
+        raise Refused(HTTPStatus.BAD_REQUEST, f"the body is no gzip: {error}", field="body") from error
+    if body and scope["path"].startswith("/api/"):
+        _refuse_kind(headers.get("content-type", _JSON))
+    return body
+
+
+async def _received(receive: Receive) -> bytes:
+    body = bytearray()
+    size = 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise Refused(HTTPStatus.BAD_REQUEST, "the body ended before it was whole")
+        part = message.get("body", b"")
+        size += len(part)
+        if size <= LARGEST:
+            body += part
+        if size > _HEARD_OUT or (size > LARGEST and not message.get("more_body", False)):
+            raise _too_large()
+        if not message.get("more_body", False):
+            return bytes(body)
+
+
+def unpacked(packed: bytes) -> bytes:
+    """What gzip has packed, in one or several members. Raises Refused (413) as soon as it is too large, zlib.error."""
+    body, member, members = bytearray(), zlib.decompressobj(_GZIP), 1
+    for start in range(0, len(packed), _AT_ONCE):
+        part = packed[start : start + _AT_ONCE]
+        while part:
+            if member.eof:
+                member, members = zlib.decompressobj(_GZIP), members + 1
+                if members > _MEMBERS:
+                    raise zlib.error(f"it has more than {_MEMBERS} members")
+            body += member.decompress(part, LARGEST - len(body) + 1)
+            if len(body) > LARGEST:
+                raise _too_large()
+            part = member.unused_data
+    if packed and not member.eof:
+        raise zlib.error("it ends too early")
+    return bytes(body)
+
+
+def _too_large() -> Refused:
+    return Refused(
+        HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+        f"the body has more than {LARGEST:,} bytes: send fewer events at a time",
+        field="body",
+    )
+
+
+def _refuse_nul(scope: Scope) -> None:
+    """PostgreSQL's text has no NUL, so that nothing that is stored can be meant by one."""
+    if "\x00" in scope["path"]:
+        raise Refused(HTTPStatus.BAD_REQUEST, "the address contains a NUL character", field="path")
+    if b"%00" in scope["query_string"] or b"\x00" in scope["query_string"]:
+        named = [
+            name
+            for name, value in parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+            if "\x00" in name or "\x00" in value
+        ]
+        field = f"query.{named[0]}".replace("\x00", "") if named else "query"
+        raise Refused(HTTPStatus.BAD_REQUEST, "the value contains a NUL character", field=field)
+
+
+def _refuse_kind(content_type: str) -> None:
+    kind = content_type.partition(";")[0].strip().lower()
+    if kind != _JSON and not kind.endswith("+json"):
+        raise Refused(
+            HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+            f"{kind or 'this'} is not read here: bodies are sent as {_JSON}",
+            field="header.content-type",
+        )
+
+
+def _tell(scope: Scope, length: int) -> None:
+    """Have the request's headers say what the body is now, as if it had come without packing."""
+    headers = MutableHeaders(raw=list(scope["headers"]))
+    for name in ("content-encoding", "transfer-encoding"):
+        del headers[name]
+    headers["content-length"] = str(length)
+    headers.setdefault("content-type", _JSON)
+    # The very scope is changed, since routing writes into it what the access log reads.
+    scope["headers"] = headers.raw
+
+
+def _handing(body: bytes, receive: Receive) -> Receive:
+    """Gives the body once, and after it what the client does next."""
+    given = False
+
+    async def hand() -> Message:
+        nonlocal given
+        if given:
+            return await receive()
+        given = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return hand

@@ -1,0 +1,81 @@
+"""JSON bodies decoded; where a member of a batch is beyond what can be read, the others are read all the same."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any
+
+from headrace.service.http.problems import Refused
+
+# What members are told apart by: a whole string, a bracket, a comma.
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{},]')
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """A member of a batch that is deeper, or has a longer number, than can be read."""
+
+    reason: str
+
+
+def decoded(body: bytes) -> Any:  # noqa: ANN401 - JSON
+    """The body. Of a name that an object has twice the last value counts. Raises Refused saying where it is no JSON."""
+    try:
+        return json.loads(body)
+    except json.JSONDecodeError as error:
+        said = f"the body is no JSON: {error.msg} at line {error.lineno} column {error.colno}"
+    except UnicodeDecodeError as error:
+        said = f"the body is no UTF-8: {error.reason}"
+    except (ValueError, RecursionError) as error:
+        said = f"the body cannot be read: {_why(error)}"
+    raise Refused(HTTPStatus.BAD_REQUEST, said, field="body")
+
+
+def decoded_batch(body: bytes) -> Any:  # noqa: ANN401 - JSON
+    """As `decoded`, with Unreadable in the place of each member of an array that is beyond reading."""
+    try:
+        return json.loads(body)
+    except (json.JSONDecodeError, UnicodeDecodeError):
+        return decoded(body)
+    except (ValueError, RecursionError):
+        text = body.decode(json.detect_encoding(body)).strip()
+        return [_member(each) for each in _members(text)] if text.startswith("[") else decoded(body)
+
+
+def _member(text: str) -> object:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise _broken() from error
+    except (ValueError, RecursionError) as error:
+        return Unreadable(_why(error))
+
+
+def _members(text: str) -> Iterator[str]:
+    """The texts between the commas of an array that is the whole text. Raises Refused for what is none."""
+    depth, begin = 0, 1
+    for token in _TOKEN.finditer(text):
+        sign = token[0]
+        if sign in "[{":
+            depth += 1
+        elif sign in "]}":
+            depth -= 1
+        if depth == 0 or (depth == 1 and sign == ","):
+            yield text[begin : token.start()]
+            begin = token.end()
+        if depth == 0:
+            break
+    if depth or text[begin:]:
+        raise _broken()
+
+
+def _broken() -> Refused:
+    return Refused(HTTPStatus.BAD_REQUEST, "the body is no JSON, and not deep or long alone", field="body")
+
+
+def _why(error: Exception) -> str:
+    return "it is nested too deeply" if isinstance(error, RecursionError) else "a number has too many digits"

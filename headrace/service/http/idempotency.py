@@ -1,0 +1,61 @@
+"""Idempotency keys: a request that is sent again with its key is answered as it was, and does nothing."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import Annotated, Any
+
+from fastapi import Header
+from psycopg import Cursor
+from pydantic_core import to_jsonable_python
+from sqlalchemy import Engine
+from starlette.responses import JSONResponse
+
+from headrace.access.redaction import scrubbed
+from headrace.database.connection import transaction
+from headrace.database.jsonb import encoded, jsonb
+from headrace.service.http.problems import Refused
+
+REPLAYED = "Idempotency-Replayed"
+IdempotencyKey = Annotated[
+    str | None,
+    Header(
+        min_length=1,
+        max_length=255,
+        description="Any text that is new for each thing to do. Sent again within a day, the request is answered as "
+        "it was and does nothing.",
+    ),
+]
+
+
+def once(
+    engine: Engine,
+    key: str | None,
+    request: object,
+    act: Callable[[Cursor[Any]], object],
+    status: HTTPStatus = HTTPStatus.OK,
+) -> JSONResponse:
+    """Act in one transaction with remembering the answer, unless the key has its answer already.
+
+    request: all that says what is asked for, so that a key that was used for something else is found out (Refused).
+    """
+    digest = hashlib.sha256(encoded(request)).hexdigest()
+    with transaction(engine) as cursor:
+        if key is not None:
+            known = cursor.execute("SELECT * FROM catalog.answer_to(%s)", [key]).fetchone()
+            if known is not None:
+                if known["request_hash"] != digest:
+                    raise Refused(
+                        HTTPStatus.UNPROCESSABLE_ENTITY,
+                        "this key was used for another request: take a new one for each thing to do",
+                        field="header.idempotency-key",
+                    )
+                return JSONResponse(known["answer"], known["status"], {REPLAYED: "true"})
+        answer = scrubbed(to_jsonable_python(act(cursor)))
+        if key is not None:
+            cursor.execute(
+                "SELECT catalog.keep_answer(%s, %s, %s, %s)", [key, digest, status.value, jsonb(answer)]
+            )
+    return JSONResponse(answer, status.value)

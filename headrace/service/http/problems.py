@@ -1,0 +1,186 @@
+"""What is refused, as RFC 9457 has it (application/problem+json): what is wrong, in which field, what to do."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from typing import Any
+
+import psycopg
+import sqlalchemy as sa
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, Field
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse
+
+from headrace.errors import (
+    CatalogError,
+    CatalogUnavailable,
+    DecisionRefused,
+    IdempotencyConflict,
+    PinRefused,
+    RollbackRefused,
+    SchemaOutdated,
+    UnknownAlert,
+    UnknownCandidate,
+    UnknownColumn,
+    UnknownDataset,
+    UnknownProcess,
+    UnknownRun,
+    UnknownSla,
+    UnknownVersion,
+)
+from headrace.events.ingestion import UNTAKEABLE
+
+MEDIA_TYPE = "application/problem+json"
+RETRY_SECONDS = 5  # a restart of PostgreSQL takes about as long
+
+_LOG = logging.getLogger("headrace.api")
+_NOT_THERE = (
+    UnknownAlert,
+    UnknownColumn,
+    UnknownDataset,
+    UnknownProcess,
+    UnknownVersion,
+    UnknownRun,
+    UnknownSla,
+    UnknownCandidate,
+)
+_IN_THE_WAY = (DecisionRefused, IdempotencyConflict, PinRefused, RollbackRefused)
+
+
+class FieldProblem(BaseModel):
+    """A field that is wrong (`body.owners.0`, `query.depth`), and what is wrong with it."""
+
+    field: str
+    message: str
+
+
+class Problem(BaseModel):
+    """The body of every answer that is no success."""
+
+    type: str = "about:blank"
+    title: str = Field(description="What the status means.")
+    status: int
+    detail: str = Field(description="What is wrong, and what to do.")
+    instance: str = Field(description="The path that was asked for.")
+    request_id: str = Field(description="By which the log has it.")
+    errors: list[FieldProblem] = Field(default=[], description="The fields that are wrong, where fields are.")
+
+
+class Refused(Exception):
+    """A request that is answered with this status; `field` is the one that is to blame, if one is."""
+
+    def __init__(
+        self, status: int, detail: str, *, field: str | None = None, headers: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__(detail)
+        self.status = status
+        self.errors = [FieldProblem(field=field, message=detail)] if field else []
+        self.headers = dict(headers or {})
+
+
+def answer(
+    scope: Mapping[str, Any],
+    status: int,
+    detail: str,
+    *,
+    errors: Sequence[FieldProblem] = (),
+    headers: Mapping[str, str] | None = None,
+) -> JSONResponse:
+    """The answer to a request that is refused."""
+    problem = Problem(
+        title=HTTPStatus(status).phrase,
+        status=status,
+        detail=detail,
+        instance=str(scope.get("path", "")),
+        request_id=str(scope.get("state", {}).get("request_id", "")),
+        errors=list(errors),
+    )
+    return JSONResponse(problem.model_dump(), status, dict(headers or {}), media_type=MEDIA_TYPE)
+
+
+def install(app: FastAPI) -> None:
+    """Have the application answer every refusal so."""
+    app.add_exception_handler(Refused, _refused)
+    app.add_exception_handler(HTTPException, _http)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(CatalogError, _catalog)
+    app.add_exception_handler(sa.exc.TimeoutError, _crowded)
+    for untakeable in (psycopg.DataError, sa.exc.DataError):
+        app.add_exception_handler(untakeable, _untakeable)
+
+
+def _refused(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, Refused)  # noqa: S101 - registered for it
+    return answer(request.scope, error.status, str(error), errors=error.errors, headers=error.headers)
+
+
+def _http(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, HTTPException)  # noqa: S101 - registered for it
+    detail = str(error.detail)
+    if error.status_code == HTTPStatus.NOT_FOUND and detail == HTTPStatus.NOT_FOUND.phrase:
+        detail = "there is nothing at this address; /api/v1/docs lists what there is"
+    if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+        detail = f"{request.method} cannot be used here"
+    errors = []
+    if (
+        error.status_code == HTTPStatus.BAD_REQUEST and error.__cause__ is not None
+    ):  # FastAPI's word for any body
+        detail = f"the body cannot be read: {str(error.__cause__).partition(' while ')[0][:200]}"
+        errors = [FieldProblem(field="body", message=detail)]
+    return answer(request.scope, error.status_code, detail, errors=errors, headers=error.headers)
+
+
+def _invalid(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, RequestValidationError)  # noqa: S101 - registered for it
+    errors = [
+        FieldProblem(field=".".join(map(str, each["loc"])), message=str(each["msg"]))
+        for each in error.errors()
+    ]
+    named = "; ".join(f"{each.field}: {each.message}" for each in errors[:5])
+    return answer(request.scope, HTTPStatus.UNPROCESSABLE_ENTITY, named, errors=errors)
+
+
+def _catalog(request: Request, error: Exception) -> JSONResponse:
+    # A value that is too long for an index is an "operational" error to the driver, as a lost connection is.
+    if isinstance(error, CatalogUnavailable) and isinstance(error.__cause__, UNTAKEABLE):
+        return _untakeable(request, error.__cause__)
+    # The message names the database or the archive: it is for the log, not for whoever asks.
+    if isinstance(error, SchemaOutdated) or getattr(error, "failure_kind", None) == "INFRASTRUCTURE":
+        _LOG.warning("%s", error)
+        return unavailable(request.scope)
+    return answer(request.scope, _status(error), str(error))
+
+
+def unavailable(scope: Mapping[str, Any]) -> JSONResponse:
+    """The answer while the catalog's database is away: come again."""
+    return answer(
+        scope,
+        HTTPStatus.SERVICE_UNAVAILABLE,
+        f"the catalog cannot be reached now; nothing was stored. Try again in {RETRY_SECONDS} s",
+        headers={"Retry-After": str(RETRY_SECONDS)},
+    )
+
+
+def _crowded(request: Request, error: Exception) -> JSONResponse:
+    _LOG.warning("%s", error)
+    return answer(
+        request.scope,
+        HTTPStatus.SERVICE_UNAVAILABLE,
+        "too much is asked at once; nothing was stored. Try again shortly",
+        headers={"Retry-After": "1"},
+    )
+
+
+def _untakeable(request: Request, error: Exception) -> JSONResponse:
+    said = str(getattr(error, "orig", error)).strip().splitlines()[0]
+    return answer(request.scope, HTTPStatus.UNPROCESSABLE_ENTITY, f"a value cannot be taken: {said}")
+
+
+def _status(error: Exception) -> HTTPStatus:
+    if isinstance(error, _NOT_THERE):
+        return HTTPStatus.NOT_FOUND
+    return HTTPStatus.CONFLICT if isinstance(error, _IN_THE_WAY) else HTTPStatus.UNPROCESSABLE_ENTITY

@@ -1,0 +1,236 @@
+"""What a caller may not see of an answer is hidden; what he may, of sensitive things, is noted as read.
+
+Sensitive are: locations and free metadata of datasets with columns tagged `pii` or `sensitive`, values of those columns
+(statistics, samples, what a check met), SQL text and code, what went wrong in the words of the program, and facets that
+nobody here has modelled. Who has `read-sensitive` for the domain sees them. What a field is, `sensitive` says.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from sqlalchemy import Engine
+
+from headrace.access.audit import note_reading
+from headrace.access.callers import Caller, Permission
+from headrace.catalog.naming import Name, key_of, own_namespace, place
+from headrace.catalog.sql import statement
+from headrace.database.connection import transaction
+from headrace.database.ids import organisation, organisation_id
+from headrace.service.sensitive_fields import COLUMN, FACET, OF_EVERY_FACET, Kind, may_hold_any, sort
+
+MASK = "***"
+_COUNTS = frozenset({"null_count", "nullCount"})  # of a column, which are no values of it
+
+
+@dataclass(frozen=True, slots=True)
+class _About:
+    """Which dataset and process a part of an answer is about, by key; None: not known."""
+
+    dataset: str | None = None
+    process: str | None = None
+
+
+@dataclass(slots=True)
+class _Discretion:
+    """Whether the caller may see a field, and what was shown to him so far."""
+
+    caller: Caller
+    columns: Mapping[str, frozenset[str]]
+    shown: set[str] = field(default_factory=set)
+    kinds: set[Kind] = field(default_factory=set)
+
+    def shows(self, kind: Kind, about: _About) -> bool:
+        """Whether the caller has the permission for what the field is about."""
+        key = about.process if kind in (Kind.SOURCE, Kind.ERROR) else about.dataset
+        key = key or about.dataset or about.process
+        scope = self.caller.scope(Permission.READ_SENSITIVE)
+        allowed = scope is not None and (scope.covers(key) if key else scope.domains is None)
+        if allowed:
+            self.shown.add(key or "*")
+            self.kinds.add(kind)
+        return allowed
+
+    def hidden(self, about: _About) -> frozenset[str] | None:
+        """The sensitive columns of the dataset; None where nothing is known of it, so that each of them may be."""
+        return None if about.dataset is None else self.columns.get(about.dataset)
+
+
+def masked(engine: Engine, caller: Caller, document: Any, about: str | None = None) -> Any:  # noqa: ANN401 - JSON
+    """The document (plain JSON values) as the caller may see it; the one that was given is left as it is.
+
+    about: the key of the dataset or process that it is about, where it does not say so itself.
+    """
+    if not _has_any(document):
+        return document
+    first = _About(about, about)
+    datasets: set[str] = set()
+    _look(document, first, datasets)
+    discretion = _Discretion(caller, _sensitive_columns(engine, datasets))
+    shown = _kept(document, first, discretion)
+    note_reading(engine, caller, sorted(discretion.shown), sorted(discretion.kinds))
+    return shown
+
+
+def _has_any(document: object) -> bool:
+    """Whether there is a sensitive field; asked first, since most answers are long lists without one."""
+    ahead = [document]
+    while ahead:
+        value = ahead.pop()
+        if isinstance(value, list):
+            ahead += value
+        elif isinstance(value, dict):
+            for name, each in value.items():
+                if may_hold_any(name) and (name in (FACET, "modelled") or (each and sort(name, value))):
+                    return True
+                if isinstance(each, dict | list):
+                    ahead.append(each)
+    return False
+
+
+def _look(value: object, about: _About, datasets: set[str]) -> None:
+    """Finds the datasets of which sensitive fields tell."""
+    if isinstance(value, list):
+        for each in value:
+            _look(each, about, datasets)
+    elif isinstance(value, dict):
+        about = _about(value, about)
+        if about.dataset is not None and any(each and sort(name, value) for name, each in value.items()):
+            datasets.add(about.dataset)
+        for each in value.values():
+            if isinstance(each, dict | list):
+                _look(each, about, datasets)
+
+
+def _kept(value: Any, about: _About, discretion: _Discretion) -> Any:  # noqa: ANN401 - JSON
+    """The value without what the caller may not see."""
+    if isinstance(value, list):
+        return [_kept(each, about, discretion) for each in value]
+    if not isinstance(value, dict):
+        return value
+    about = _about(value, about)
+    kept = {}
+    for name, each in value.items():
+        kind = sort(name, value)
+        if kind is None or not each:
+            kept[name] = _kept(each, about, discretion)
+        else:
+            kept[name] = _RULES[kind](each, value, about, discretion)
+    return kept
+
+
+def _location(value: Any, _: Any, about: _About, discretion: _Discretion) -> Any:  # noqa: ANN401 - JSON
+    if discretion.hidden(about) == frozenset() or discretion.shows(Kind.LOCATION, about):
+        return value
+    return MASK
+
+
+def _metadata(value: Any, _: Any, about: _About, discretion: _Discretion) -> Any:  # noqa: ANN401 - JSON
+    if discretion.hidden(about) == frozenset():
+        return _kept(value, about, discretion)
+    if discretion.shows(Kind.METADATA, about):
+        return value
+    return dict.fromkeys(value, MASK) if isinstance(value, dict) else MASK
+
+
+def _facet(value: Any, _: Any, about: _About, discretion: _Discretion) -> Any:  # noqa: ANN401 - JSON
+    if discretion.shows(Kind.FACET, about):
+        return value
+    return {name: each if name in OF_EVERY_FACET else MASK for name, each in value.items()}
+
+
+def _statistics(value: Any, _: Any, about: _About, discretion: _Discretion) -> Any:  # noqa: ANN401 - JSON
+    hidden = discretion.hidden(about)
+    if not isinstance(value, dict):
+        return _sample(value, _, about, discretion)
+    return {
+        column: each if hidden is not None and column not in hidden else _bounds(each, about, discretion)
+        for column, each in value.items()
+    }
+
+
+def _bounds(value: Any, about: _About, discretion: _Discretion) -> Any:  # noqa: ANN401 - JSON
+    """What is known of one sensitive column: its counts, and the rest to who may see it."""
+    if not isinstance(value, dict):
+        return value if discretion.shows(Kind.STATISTICS, about) else MASK
+    if value.keys() <= _COUNTS or discretion.shows(Kind.STATISTICS, about):
+        return value
+    return {name: each if name in _COUNTS else MASK for name, each in value.items()}
+
+
+def _sample(value: Any, _: Any, about: _About, discretion: _Discretion) -> Any:  # noqa: ANN401 - JSON
+    if discretion.hidden(about) == frozenset() or discretion.shows(Kind.SAMPLE, about):
+        return value
+    return MASK
+
+
+def _check(value: Any, around: Mapping[str, Any], about: _About, discretion: _Discretion) -> Any:  # noqa: ANN401 - JSON
+    hidden = discretion.hidden(about)
+    columns = {around[name] for name in COLUMN if isinstance(around.get(name), str)}
+    known = hidden is not None and (columns.isdisjoint(hidden) if columns else not hidden)
+    return value if known or discretion.shows(Kind.CHECK, about) else MASK
+
+
+def _source(value: Any, _: Any, about: _About, discretion: _Discretion) -> Any:  # noqa: ANN401 - JSON
+    return value if discretion.shows(Kind.SOURCE, about) else MASK
+
+
+def _error(value: Any, _: Any, about: _About, discretion: _Discretion) -> Any:  # noqa: ANN401 - JSON
+    return value if discretion.shows(Kind.ERROR, about) else MASK
+
+
+_Rule = Callable[[Any, Mapping[str, Any], _About, _Discretion], Any]
+_RULES: Mapping[Kind, _Rule] = {
+    Kind.LOCATION: _location,
+    Kind.METADATA: _metadata,
+    Kind.STATISTICS: _statistics,
+    Kind.SAMPLE: _sample,
+    Kind.CHECK: _check,
+    Kind.SOURCE: _source,
+    Kind.ERROR: _error,
+    Kind.FACET: _facet,
+}
+
+
+def _about(value: Mapping[str, Any], about: _About) -> _About:
+    """What the object says that it is about; what it does not say, is that of the object around it."""
+    version, job, run = value.get("version"), value.get("job"), value.get("run")
+    if isinstance(key := value.get("key"), str):
+        about = _About(key, key)
+    if "canonical" in value:
+        return about  # another name of what this is about
+    if isinstance(value.get("namespace"), str) and isinstance(value.get("name"), str):
+        key = _key(value["namespace"], value["name"])
+        about = _About(key, key)
+    for name in ("dataset", "full_name", "target_key"):
+        if isinstance(value.get(name), str):
+            about = replace(about, dataset=value[name])
+    if isinstance(version, dict) and isinstance(version.get("dataset"), str):
+        about = replace(about, dataset=version["dataset"])
+    if isinstance(job, dict) and isinstance(job.get("namespace"), str) and isinstance(job.get("name"), str):
+        about = replace(about, process=_key(job["namespace"], job["name"]))
+    if isinstance(run, dict) and isinstance(run.get("process_key"), str):
+        about = replace(about, process=run["process_key"])
+    if "cause_type" in value and isinstance(value.get("cause"), str):
+        about = _About(value["cause"], value["cause"])
+    for name in ("process", "process_key"):
+        if isinstance(value.get(name), str):
+            about = replace(about, process=value[name])
+    return about
+
+
+def _key(namespace: str, name: str) -> str:
+    """The key under which the catalog has what OpenLineage names so."""
+    own = own_namespace(organisation())
+    return key_of(place(Name(namespace, name), own).name, own)
+
+
+def _sensitive_columns(engine: Engine, datasets: set[str]) -> dict[str, frozenset[str]]:
+    """By the datasets that are known: the columns that are, or were in one of their schemas, tagged as sensitive."""
+    if not datasets:
+        return {}
+    with transaction(engine) as cursor:
+        rows = statement("sensitive_columns").execute(
+            cursor, {"organisation": organisation_id(), "datasets": sorted(datasets)}
+        )
+        return {row["full_name"]: frozenset(row["columns"]) for row in rows}

@@ -1,0 +1,96 @@
+"""The page behind the link in an alert: whoever got it acknowledges with one click, without a token of his own.
+
+Opening the page changes nothing: programs that look at mails open links, and press no buttons.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from html import escape
+from http import HTTPStatus
+from typing import Annotated
+from urllib.parse import quote
+
+from fastapi import APIRouter, Query
+from starlette.responses import HTMLResponse
+
+from headrace.alerts.links import PATH, Linked, WrongLink, read, secret
+from headrace.alerts.outbox import acknowledge
+from headrace.alerts.queries import history
+from headrace.alerts.records import AlertState
+from headrace.alerts.wording import sentence
+from headrace.database.ids import organisation_named
+from headrace.database.principal import Acting, acting_for
+from headrace.errors import UnknownAlert
+from headrace.service.api.subjects import Database
+from headrace.settings import settings
+
+router = APIRouter(include_in_schema=False)
+_LONGEST = 4000
+_HEADERS = {
+    "Cache-Control": "no-store",
+    "Referrer-Policy": "no-referrer",
+    "Content-Security-Policy": "default-src 'none'; form-action 'self'; frame-ancestors 'none'",
+}
+_PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>Headrace alert</title></head><body><h1>{title}</h1>{rest}</body></html>
+"""
+_BUTTON = '<form method="post" action="{path}?token={token}"><button>I am at it</button></form>'
+
+
+Token = Annotated[str, Query(max_length=_LONGEST)]
+
+
+@router.get(PATH)
+def ask(engine: Database, token: Token = "") -> HTMLResponse:
+    """The page with the button."""
+    try:
+        linked = _linked(token)
+    except WrongLink as error:
+        return _page(f"{error}".capitalize(), "", HTTPStatus.OK)
+    try:
+        with acting_for(_caller(linked)):
+            alert = history(engine, linked.alert_id).alert
+    except UnknownAlert:
+        return _page("This alert is not there any more", "", HTTPStatus.NOT_FOUND)
+    what = f"<p>{escape(sentence(alert, datetime.now(UTC)))}</p>"
+    if alert.state is AlertState.CLOSED:
+        return _page("It is over already", what)
+    if alert.acknowledged_by is not None:
+        return _page(f"{alert.acknowledged_by} is at it already", what)
+    return _page("Are you at this alert?", what + _BUTTON.format(path=PATH, token=quote(token)))
+
+
+@router.post(PATH)
+def take(engine: Database, token: Token = "") -> HTMLResponse:
+    """The button was pressed."""
+    try:
+        linked = _linked(token)
+    except WrongLink as error:
+        return _page(f"{error}".capitalize(), "", HTTPStatus.FORBIDDEN)
+    try:
+        with acting_for(_caller(linked)):
+            alert = acknowledge(engine, linked.alert_id, linked.who, datetime.now(UTC))
+    except UnknownAlert:
+        return _page("This alert is not there any more", "", HTTPStatus.NOT_FOUND)
+    what = f"<p>{escape(sentence(alert, datetime.now(UTC)))}</p>"
+    if alert.acknowledged_by is None:
+        return _page("It is over already", what + "<p>Nobody needs to be at it.</p>")
+    thanks = f"<p>Acknowledged by {escape(alert.acknowledged_by)}; it escalates no further.</p>"
+    return _page("Thank you", what + thanks)
+
+
+def _caller(linked: Linked) -> Acting:
+    return Acting(organisation_named(linked.organisation), linked.organisation, linked.who, signs=True)
+
+
+def _linked(token: str) -> Linked:
+    key = secret(settings())
+    if key is None:
+        raise WrongLink("this deployment makes no links: HEADRACE_ALERT_SECRET is not set")
+    return read(token, key)
+
+
+def _page(title: str, rest: str, status: HTTPStatus = HTTPStatus.OK) -> HTMLResponse:
+    return HTMLResponse(_PAGE.format(title=escape(title), rest=rest), status, _HEADERS)

@@ -1,0 +1,186 @@
+"""Who calls a route, and whether he may: the dependency that every route has, and the table of what each one takes."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import Depends, FastAPI, Header, Request
+from fastapi.dependencies.models import Dependant
+from fastapi.routing import iter_route_contexts
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from sqlalchemy import Engine
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import JSONResponse
+
+from headrace.access.authentication import caller_of, known_caller
+from headrace.access.callers import Caller, Permission
+from headrace.access.errors import IssuerUnavailable, Unauthenticated
+from headrace.access.issuers import Issuer, issuer
+from headrace.database import connection as database
+from headrace.database.principal import NARROW_ROLE, ROLE, Acting, act
+from headrace.errors import CatalogUnavailable, Forbidden
+from headrace.service.http import problems
+from headrace.settings import settings
+
+# Without a caller: whether the service is up, and what it could be asked.
+OPEN = frozenset(
+    {
+        "/health/live",
+        "/health/ready",
+        "/health/alerts",
+        "/api/v1/openapi.json",
+        "/api/v1/docs",
+        "/api/v1/docs/oauth2-redirect",
+    }
+)
+# Without a caller, and with a signature that was sent to whoever may: `headrace.alerts.links`.
+SIGNED = frozenset({"/alerts/acknowledge"})
+ORGANISATION = "Headrace-Organisation"
+_BEARER = HTTPBearer(
+    auto_error=False,
+    scheme_name="bearer",
+    description="A user's token of the OpenID Connect issuer, a service's (hrs_...), or a run's (hrt_...).",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RouteRule:
+    """What a route takes: None for one that is open to everybody."""
+
+    method: str
+    path: str
+    permission: Permission | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Door:
+    engine: Engine
+    issuer: Issuer | None
+
+
+class UnguardedRoute(Exception):
+    """A route without `requires`, and not among those that are open."""
+
+
+class requires:
+    """The dependency of a route: its caller, who has the permission.
+
+    PostgreSQL shows the rest of the request that caller's rows only. Who is not known gets 401, who may not 403.
+    """
+
+    def __init__(self, permission: Permission) -> None:
+        self.permission = permission
+
+    async def __call__(
+        self,
+        request: Request,
+        credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_BEARER)],
+        organisation: Annotated[
+            str | None,
+            Header(alias=ORGANISATION, description="Which one is meant, for users who belong to several."),
+        ] = None,
+    ) -> Caller:
+        """The caller. Raises Unauthenticated, Forbidden, CatalogUnavailable."""
+        if credentials is None:
+            raise Unauthenticated("send a token, as `Authorization: Bearer TOKEN`")
+        door: _Door = request.app.state.door
+        caller = known_caller(credentials.credentials, organisation)
+        if caller is None:
+            caller = await run_in_threadpool(
+                caller_of, door.engine, door.issuer, credentials.credentials, organisation
+            )
+        request.state.caller = caller
+        caller.require(self.permission)
+        act(_acting(caller, self.permission, str(getattr(request.state, "request_id", ""))))
+        return caller
+
+
+def install(app: FastAPI, engine: Engine) -> None:
+    """Have the application know its callers. Call it when all routes are there.
+
+    Raises UnguardedRoute naming routes that anybody could call, CatalogUnavailable where PostgreSQL cannot keep callers
+    to their rows.
+    """
+    unguarded = [
+        f"{rule.method} {rule.path}"
+        for rule in rules(app)
+        if rule.permission is None and rule.path not in OPEN | SIGNED
+    ]
+    if unguarded:
+        raise UnguardedRoute(f"routes that require no permission: {', '.join(unguarded)}")
+    _require_roles(engine)
+    app.state.door = _Door(engine, issuer(settings()))
+    app.add_exception_handler(Unauthenticated, _unauthenticated)
+    app.add_exception_handler(Forbidden, _forbidden)
+    app.add_exception_handler(IssuerUnavailable, _issuer_unavailable)
+
+
+def rules(app: FastAPI) -> list[RouteRule]:
+    """What each route of the application takes, by path and method."""
+    found = [
+        RouteRule(method, str(route.path), next(_permissions(getattr(route, "dependant", None)), None))
+        for route in iter_route_contexts(app.routes)
+        for method in sorted(route.methods or {"ANY"})
+    ]
+    return sorted(found, key=lambda rule: (rule.path, rule.method))
+
+
+def _permissions(dependant: Dependant | None) -> Iterator[Permission]:
+    if dependant is None:
+        return
+    if isinstance(dependant.call, requires):
+        yield dependant.call.permission
+    for each in dependant.dependencies:
+        yield from _permissions(each)
+
+
+def _acting(caller: Caller, permission: Permission, request_id: str) -> Acting:
+    """What PostgreSQL shows: what the caller has the permission for.
+
+    For reports the whole organisation, since a run touches datasets that its reporter does not see;
+    `headrace.events.permissions` says which it may report.
+    """
+    scope = caller.scope(permission)
+    assert scope is not None  # noqa: S101 - `require` was asked before
+    everywhere = permission is Permission.REPORT
+    return Acting(
+        caller.organisation_id,
+        caller.organisation,
+        caller.subject,
+        None if everywhere else scope.domains,
+        frozenset() if everywhere else scope.datasets,
+        request_id,
+    )
+
+
+def _require_roles(engine: Engine) -> None:
+    """Make what keeps callers to their rows, also for tables that came since. Raises CatalogUnavailable."""
+    database.migrate(engine)
+    with database.transaction(engine) as cursor:
+        row = cursor.execute(
+            "SELECT array_agg(rolname) AS usable FROM pg_roles "
+            "WHERE rolname = ANY (%s) AND pg_has_role(current_user, oid, 'MEMBER')",
+            [[ROLE, NARROW_ROLE]],
+        ).fetchone()
+        user = cursor.connection.info.user
+    usable = (row or {}).get("usable") or []
+    if len(usable) < 2:
+        raise CatalogUnavailable(
+            f"PostgreSQL has no roles that would keep callers to their rows, and {user} may not make them. Have an "
+            f"administrator run: CREATE ROLE {ROLE} NOLOGIN; CREATE ROLE {NARROW_ROLE} NOLOGIN; "
+            f"GRANT {ROLE}, {NARROW_ROLE} TO {user};"
+        )
+
+
+def _unauthenticated(request: Request, error: Exception) -> JSONResponse:
+    return problems.answer(request.scope, 401, str(error), headers={"WWW-Authenticate": "Bearer"})
+
+
+def _forbidden(request: Request, error: Exception) -> JSONResponse:
+    return problems.answer(request.scope, 403, str(error))
+
+
+def _issuer_unavailable(request: Request, error: Exception) -> JSONResponse:
+    return problems.answer(
+        request.scope, 503, str(error), headers={"Retry-After": str(problems.RETRY_SECONDS)}
+    )

@@ -1,0 +1,110 @@
+"""Business calendars by name: of an exchange (XLON), a country or a part of one (GB, US-NY), or a scanned estate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from functools import cache
+from typing import Any, Protocol
+
+from psycopg import Cursor
+
+from headrace.database.ids import organisation_id
+
+_SATURDAY = 5
+
+
+class UnknownCalendar(ValueError):
+    """No business calendar has this name."""
+
+
+class Calendar(Protocol):
+    """Days on which business is done."""
+
+    def is_open(self, day: date) -> bool:
+        """Whether business is done on this day."""
+
+
+@dataclass(frozen=True, slots=True)
+class Calendars:
+    """The calendars that there are: those of scanned estates by (instance, name), before those of the libraries."""
+
+    imported: Mapping[tuple[str, str], frozenset[date]] = field(default_factory=dict)
+
+    def named(self, name: str, instance: str = "") -> Calendar:
+        """The calendar of this name: the instance's own, one of any instance, an exchange's, a country's.
+
+        Raises UnknownCalendar saying what there is.
+        """
+        own = self.imported.get((instance, name))
+        if own is None:
+            own = next((days for (_, known), days in sorted(self.imported.items()) if known == name), None)
+        return _Days(own) if own is not None else _of_library(name)
+
+
+def load(cursor: Cursor[Any]) -> Calendars:
+    """The calendars of all scanned estates."""
+    cursor.execute(
+        "SELECT instance, name, days FROM catalog.business_calendar WHERE organisation_id = %s",
+        [organisation_id()],
+    )
+    return Calendars({(row["instance"], row["name"]): frozenset(row["days"]) for row in cursor.fetchall()})
+
+
+@dataclass(frozen=True, slots=True)
+class _Days:
+    days: frozenset[date]
+
+    def is_open(self, day: date) -> bool:
+        return day in self.days
+
+
+@dataclass(frozen=True, slots=True)
+class _Country:
+    holidays: Any  # holidays.HolidayBase, a dict that fills itself
+
+    def is_open(self, day: date) -> bool:
+        return day.weekday() < _SATURDAY and day not in self.holidays
+
+
+@dataclass(slots=True)
+class _Exchange:
+    """Sessions of an exchange; beyond those that the library knows, every weekday that its rules do not close."""
+
+    sessions: frozenset[date]
+    first: date
+    last: date
+    code: str
+
+    def is_open(self, day: date) -> bool:
+        if not self.first <= day <= self.last:
+            raise UnknownCalendar(
+                f"the calendar of {self.code} is known from {self.first} to {self.last} only, not on {day}"
+            )
+        return day in self.sessions
+
+
+@cache
+def _of_library(name: str) -> Calendar:
+    import holidays
+
+    country, _, subdivision = name.partition("-")
+    if country in holidays.list_supported_countries():
+        try:
+            return _Country(holidays.country_holidays(country, subdiv=subdivision or None))
+        except NotImplementedError as error:
+            raise UnknownCalendar(f"no calendar {name!r}: {error}") from error
+    import exchange_calendars
+
+    if name not in exchange_calendars.get_calendar_names():
+        raise UnknownCalendar(
+            f"no calendar {name!r}: write an exchange's code (XLON), a country's or a part's (GB, US-NY), "
+            "or the name of a calendar of a scanned estate"
+        )
+    today = date.today()  # noqa: DTZ011 - how far the library is asked for, not what is judged
+    calendar = exchange_calendars.get_calendar(
+        name, start=today.replace(month=1, day=1) - timedelta(days=6 * 365)
+    )
+    sessions = frozenset(session.date() for session in calendar.sessions)
+    return _Exchange(sessions, min(sessions), max(sessions), name)

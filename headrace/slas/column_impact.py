@@ -1,0 +1,167 @@
+"""What would break if a column changed: the columns that it is in, those that depend on it, and whose they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Engine
+
+from headrace.catalog.column_lineage import WHOLE
+from headrace.catalog.queries.columns import ColumnPlace
+from headrace.catalog.queries.names import ColumnEdge, column_lineage
+from headrace.catalog.queries.rows import Direction
+from headrace.catalog.sql import statement
+from headrace.database.connection import transaction
+from headrace.slas.wording import in_words
+
+MOST = 20_000  # edges; a walk stops there and says so
+FAR = 1000  # steps: as far as it goes
+UNSAID = "nobody has said where its columns come from"
+
+_ABOUT = """
+SELECT dataset.dataset_id, full_name AS key, owners, description, sla.definition AS sla
+FROM catalog.dataset LEFT JOIN catalog.sla USING (dataset_id)
+WHERE dataset.dataset_id = ANY (%s)
+"""
+
+
+class Use(StrEnum):
+    """How a column uses another, through however many datasets."""
+
+    DIRECT = "DIRECT"  # values of it come out
+    POSSIBLE = "POSSIBLE"  # they may: what is in between is not known
+    INDIRECT = "INDIRECT"  # they decide about it: by a filter, a join, a condition
+
+
+@dataclass(frozen=True, slots=True)
+class UsedBy:
+    """A dataset that uses the column.
+
+    direct, possible, indirect: its columns by how they do. rows: which rows there are depends on it. reason: why it is
+    only possible, where it is. depth: steps away. promised: its SLA in words.
+    """
+
+    key: str
+    depth: int
+    owners: tuple[str, ...]
+    sla: Mapping[str, Any] | None
+    promised: str | None
+    description: str | None
+    direct: tuple[str, ...]
+    possible: tuple[str, ...]
+    indirect: tuple[str, ...]
+    rows: bool
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnImpact:
+    """What uses a column, the nearest first. truncated: there is more than was looked at."""
+
+    key: str
+    column: str | None
+    used_by: tuple[UsedBy, ...]
+    truncated: bool
+
+
+_Field = tuple[UUID, str]
+
+
+def column_impact(engine: Engine, place: ColumnPlace, depth: int = FAR) -> ColumnImpact:
+    """All that uses the column (or any column of the dataset) within `depth` steps, by what is said now."""
+    edges = column_lineage(
+        engine, place.dataset_id, Direction.DOWN, depth, field=place.column, limit=MOST + 1
+    )
+    uses = _uses((place.dataset_id, place.column or WHOLE), edges)
+    depths: dict[UUID, int] = {}
+    for edge in edges:
+        depths[edge.target] = min(depths.get(edge.target, edge.depth), edge.depth)
+    reached = {of: depths[of] for of, _ in uses if of != place.dataset_id}
+    with transaction(engine) as cursor:
+        parameters = {
+            "datasets": [place.dataset_id, *reached],
+            "depths": [0, *reached.values()],
+            "furthest": depth,
+        }
+        unknown = statement("column_impact_unknown").execute(cursor, parameters).fetchall()
+        nearest = {**{row["dataset_id"]: row["depth"] for row in unknown if row["depth"] <= depth}, **reached}
+        rows = cursor.execute(_ABOUT, [list(nearest)]).fetchall()
+    found = [_used_by(row, nearest[row["dataset_id"]], uses, edges, reached) for row in rows]
+    return ColumnImpact(
+        key=place.key,
+        column=place.column,
+        used_by=tuple(sorted(found, key=lambda each: (each.depth, each.key))),
+        truncated=len(edges) > MOST,
+    )
+
+
+def _uses(start: _Field, edges: Sequence[ColumnEdge]) -> dict[_Field, Use]:
+    """Every column that is reached, by the best of the ways to it: a way is as good as its worst step."""
+    ahead: dict[UUID, list[ColumnEdge]] = {}
+    for edge in edges:
+        ahead.setdefault(edge.source, []).append(edge)
+    found: dict[_Field, Use] = {}
+    for rank, use in enumerate(_RANKS):
+        reached = [start, *found]
+        while reached:
+            of, column = reached.pop()
+            for edge in ahead.get(of, ()):
+                target = (edge.target, edge.target_field)
+                if (
+                    target not in found
+                    and _RANKS.index(_use(edge)) <= rank
+                    and touches(column, edge.source_field)
+                ):
+                    found[target] = use
+                    reached.append(target)
+    found.pop(start, None)
+    return found
+
+
+_RANKS = (Use.DIRECT, Use.POSSIBLE, Use.INDIRECT)
+
+
+def _use(edge: ColumnEdge) -> Use:
+    """A producer that does not say how a column is made from another says that it is."""
+    if edge.unknown is not None:
+        return Use.POSSIBLE
+    return Use.INDIRECT if edge.type == "INDIRECT" or edge.target_field == WHOLE else Use.DIRECT
+
+
+def touches(one: str, other: str) -> bool:
+    """Whether two columns are one, or one is a field in the other; the dataset as a whole touches each of them."""
+    return WHOLE in (one, other) or one == other or one.startswith(f"{other}.") or other.startswith(f"{one}.")
+
+
+def _used_by(
+    row: Mapping[str, Any],
+    depth: int,
+    uses: Mapping[_Field, Use],
+    edges: Sequence[ColumnEdge],
+    reached: Mapping[UUID, int],
+) -> UsedBy:
+    of = row["dataset_id"]
+    columns = {column: use for (dataset, column), use in uses.items() if dataset == of}
+    by_use = {
+        use: tuple(sorted(column for column, each in columns.items() if each is use and column))
+        for use in Use
+    }
+    reasons = {edge.unknown for edge in edges if edge.target == of and edge.unknown is not None}
+    reason = UNSAID if of not in reached else "; ".join(sorted(reasons)) if by_use[Use.POSSIBLE] else None
+    return UsedBy(
+        key=row["key"],
+        depth=depth,
+        owners=tuple(row["owners"]),
+        sla=row["sla"],
+        promised=in_words(row["sla"]) if row["sla"] else None,
+        description=row["description"],
+        direct=by_use[Use.DIRECT],
+        possible=by_use[Use.POSSIBLE],
+        indirect=by_use[Use.INDIRECT],
+        rows=WHOLE in columns,
+        reason=reason or None,
+    )

@@ -1,0 +1,75 @@
+"""SLAs as declared become promises: what is new or has changed since the last tick."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from functools import cache
+from typing import Any
+
+from psycopg import Cursor
+from pydantic import ValidationError
+from pydantic_core import from_json
+
+from headrace.database.ids import organisation_id
+from headrace.database.jsonb import encoded
+from headrace.slas.calendars import Calendars, UnknownCalendar
+from headrace.slas.deadlines import NoDeadline, preceding
+from headrace.slas.objectives import Clock, PromiseKind, promises, terms
+from headrace.slas.sql import statement
+from headrace.slas.staging import stage
+
+_NOTHING = "nothing has come yet"
+_GIVEN = {
+    "sla_id": "uuid", "dataset_id": "uuid", "process_id": "uuid", "kind": "text", "ordinal": "int4",
+    "definition": "text", "settled": "timestamptz", "reason": "text", "wrong": "bool",
+}  # fmt: skip
+
+
+def compile_slas(cursor: Cursor[Any], calendars: Calendars, now: datetime) -> int:
+    """Make the promises of SLAs that are new or have changed; how many of these there were.
+
+    Of deadlines before `now` nothing is asked. A promise that cannot be read is kept with what is wrong as its reason.
+    """
+    rows = statement("sla_to_compile").execute(cursor, {"organisation": organisation_id()}).fetchall()
+    if not rows:
+        return 0
+
+    @cache
+    def meant(definition: str) -> Sequence[Sequence[object]]:
+        """Many SLAs say the same."""
+        return [
+            _promise(kind, ordinal, found, calendars, now)
+            for kind, ordinal, found in promises(from_json(definition))
+        ]
+
+    given = (
+        (row["sla_id"], row["dataset_id"], row["process_id"], *promise)
+        for row in rows
+        for promise in meant(row["definition"])
+    )
+    stage(cursor, "given", _GIVEN, given)
+    parameters = {"organisation": organisation_id(), "now": now, "slas": [row["sla_id"] for row in rows]}
+    statement("sla_compile").execute(cursor, parameters)
+    return len(rows)
+
+
+def _promise(
+    kind: PromiseKind, ordinal: int, definition: dict[str, Any], calendars: Calendars, now: datetime
+) -> Sequence[object]:
+    settled = _settled(kind, definition, calendars, now)
+    wrong = isinstance(settled, str)
+    return (
+        kind, ordinal, encoded(definition).decode(), None if wrong else settled, settled if wrong else _NOTHING, wrong,
+    )  # fmt: skip
+
+
+def _settled(
+    kind: PromiseKind, definition: dict[str, Any], calendars: Calendars, now: datetime
+) -> datetime | str | None:
+    """The deadline before `now`; a sentence where there is something wrong with the terms."""
+    try:
+        found = terms(kind, definition)
+        return preceding(found, calendars, now) if isinstance(found, Clock) else None
+    except (ValidationError, UnknownCalendar, NoDeadline) as error:
+        return str(error)

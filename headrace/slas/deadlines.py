@@ -1,0 +1,135 @@
+"""Deadlines as moments: a cron in a zone, on the days of a business calendar; and which partition each is about."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, date, datetime, timedelta
+from functools import lru_cache
+from zoneinfo import ZoneInfo
+
+from cronsim import CronSim
+
+from headrace.slas.calendars import Calendar, Calendars
+from headrace.slas.objectives import Clock, ExpectedPartition
+
+MACROS = {
+    "@hourly": "0 * * * *",
+    "@daily": "0 0 * * *",
+    "@midnight": "0 0 * * *",
+    "@weekly": "0 0 * * 0",
+    "@monthly": "0 0 1 * *",
+    "@yearly": "0 0 1 1 *",
+    "@annually": "0 0 1 1 *",
+}
+_CLOCK_CHANGE = timedelta(hours=3)
+_FURTHEST = timedelta(days=366 * 9)  # 29 February may be eight years away
+_DAY = timedelta(days=1)
+
+
+class NoDeadline(ValueError):
+    """A cron and a calendar have no day in common."""
+
+
+def following(clock: Clock, calendars: Calendars, moment: datetime) -> datetime:
+    """The first deadline after the moment, in UTC.
+
+    A time that the night of a clock change leaves out counts right after the gap; one that it has twice counts once.
+    Raises NoDeadline, UnknownCalendar.
+    """
+    zone = ZoneInfo(clock.timezone)
+    for found in CronSim(expression(clock), moment.astimezone(zone)):
+        deadline = found.astimezone(UTC)
+        if deadline > moment + _FURTHEST:
+            break
+        if deadline > moment and is_open(clock, calendars, found.date()):
+            return deadline
+    raise NoDeadline(_none(clock))
+
+
+def preceding(clock: Clock, calendars: Calendars, moment: datetime) -> datetime:
+    """The last deadline at or before the moment, in UTC. Raises NoDeadline, UnknownCalendar."""
+    zone = ZoneInfo(clock.timezone)
+    # Longer than any clock change: within the hour that a night has twice, cronsim may answer from its other half.
+    for found in CronSim(expression(clock), (moment + _CLOCK_CHANGE).astimezone(zone), reverse=True):
+        deadline = found.astimezone(UTC)
+        if deadline < moment - _FURTHEST:
+            break
+        if deadline <= moment and is_open(clock, calendars, found.date()):
+            return deadline
+    raise NoDeadline(_none(clock))
+
+
+def remembered(calendars: Calendars) -> Callable[[Clock, datetime], datetime]:
+    """`following` for one tick: many promises share their cron, zone, calendar and moment."""
+
+    @lru_cache(maxsize=100_000)
+    def after(
+        cron: str,
+        timezone: str,
+        calendar: str | None,
+        exclude_calendar: str | None,
+        instance: str,
+        days_after: int,
+        moment: datetime,
+    ) -> datetime:
+        clock = Clock(
+            deadline=cron,
+            timezone=timezone,
+            calendar=calendar,
+            exclude_calendar=exclude_calendar,
+            instance=instance,
+            days_after=days_after,
+        )
+        return following(clock, calendars, moment)
+
+    return lambda clock, moment: after(
+        clock.deadline,
+        clock.timezone,
+        clock.calendar,
+        clock.exclude_calendar,
+        clock.instance,
+        clock.days_after,
+        moment,
+    )
+
+
+def partition_of(clock: Clock, calendars: Calendars, deadline: datetime) -> str:
+    """The key of the partition that a deadline is about; '' where it is about whatever comes."""
+    if clock.partition is None:
+        return ""
+    day = deadline.astimezone(ZoneInfo(clock.timezone)).date()
+    return _day_before(clock, calendars, clock.partition, day).strftime(clock.partition.format)
+
+
+def is_open(clock: Clock, calendars: Calendars, day: date) -> bool:
+    """Whether the calendars have a deadline on this day of the clock's zone."""
+    day -= clock.days_after * _DAY
+    if clock.exclude_calendar is not None and _named(calendars, clock, clock.exclude_calendar).is_open(day):
+        return False
+    return clock.calendar is None or _named(calendars, clock, clock.calendar).is_open(day)
+
+
+def _none(clock: Clock) -> str:
+    without = f" without those of {clock.exclude_calendar}" if clock.exclude_calendar else ""
+    days = f"day of the calendar {clock.calendar}" if clock.calendar else "day"
+    return f"no {days}{without} is one of {clock.deadline!r}"
+
+
+def _named(calendars: Calendars, clock: Clock, name: str) -> Calendar:
+    return calendars.named(name, clock.instance)
+
+
+def _day_before(clock: Clock, calendars: Calendars, partition: ExpectedPartition, day: date) -> date:
+    if not partition.business or clock.calendar is None:
+        return day - partition.days_before * _DAY
+    calendar = calendars.named(clock.calendar, clock.instance)
+    for _ in range(partition.days_before):
+        day -= _DAY
+        while not calendar.is_open(day):
+            day -= _DAY
+    return day
+
+
+def expression(clock: Clock) -> str:
+    """The cron of its deadlines, five fields for a word such as @daily."""
+    return MACROS.get(clock.deadline.strip().lower(), clock.deadline)

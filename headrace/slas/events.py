@@ -1,0 +1,144 @@
+"""What the engine says has happened: stored in the transaction of the change, for alerts to take it from there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+from uuid import UUID
+
+from psycopg import Cursor
+from sqlalchemy import Engine
+
+from headrace.database.connection import transaction
+from headrace.database.ids import organisation_id
+from headrace.database.jsonb import encoded
+from headrace.slas.sql import statement
+from headrace.slas.staging import stage
+
+_HAPPENED = {
+    "place": "int4", "kind": "text", "severity": "text", "subject_type": "text", "subject": "text",
+    "subject_id": "uuid", "owners": "text[]", "incident_id": "uuid", "at": "timestamptz", "facts": "text",
+}  # fmt: skip
+
+
+class Kind(StrEnum):
+    """What happened."""
+
+    AT_RISK = "AT_RISK"  # a deadline that will probably be missed, or whose warning time has come
+    LATE = "LATE"  # a deadline has passed
+    MISSED = "MISSED"  # it was never made: the next one has come
+    MET_LATE = "MET_LATE"  # what was late is there
+    ON_TRACK = "ON_TRACK"  # what was at risk, late or missed is as it should be
+    PAUSED = "PAUSED"  # a planned outage, or a job that is kept from running
+    RUN_FAILED = "RUN_FAILED"
+    CHECK_FAILED = "CHECK_FAILED"
+    ROW_COUNT_ODD = "ROW_COUNT_ODD"  # far from what history makes likely
+    SCHEMA_CHANGED = "SCHEMA_CHANGED"
+    SENSOR_SILENT = "SENSOR_SILENT"  # no tick for longer than it promised
+    SENSOR_BACK = "SENSOR_BACK"
+    INCIDENT_CLOSED = "INCIDENT_CLOSED"  # nothing of an incident is out of order any more
+    INCIDENT_MERGED = "INCIDENT_MERGED"  # it goes on as part of another, from which it turned out to come
+
+
+class Urgency(StrEnum):
+    """How bad it is; the order is that of the members."""
+
+    INFO = "INFO"
+    WARNING = "WARNING"
+    ERROR = "ERROR"
+
+
+class SubjectType(StrEnum):
+    """What something happened to."""
+
+    DATASET = "DATASET"
+    PROCESS = "PROCESS"
+    SENSOR = "SENSOR"
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A dataset, a process or a sensor by its key; `id` is None for a sensor. owners: as declared."""
+
+    type: SubjectType
+    key: str
+    id: UUID | None = None
+    owners: tuple[str, ...] = ()
+
+    @property
+    def domain(self) -> str:
+        """The first part of its key, by which alerts are routed."""
+        return self.key.split("/", 1)[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Happening:
+    """One thing that happened to one subject.
+
+    at: when it happened, which may be long before it was noticed. incident_id: the incident that it belongs to: all
+    happenings of one incident are one piece of news, of which the first one and those of a higher severity are worth
+    telling, and the first one of what it comes from (`is_cause`); INCIDENT_CLOSED or INCIDENT_MERGED is its last. None
+    for what is no incident (an odd row count, a changed schema).
+    facts: plain JSON. Of promises: `promise` (DELIVERY, ...), `before` (the state), `deadline`, `partition`, `reason`
+    (a sentence), `late_by` (seconds), `arrived_at`, `chance` (of a miss), `expected_at`, `expected_from`,
+    `expected_to`, `waits_for` (the key everybody waits for) and `by_minutes`. Of runs: `run_id`, `dagster_run_id`,
+    `log_location`, `status`, `reason`. Of checks: `checks` (each with check, status, failed_rows), `version`,
+    `partition`, `reason`. Of row counts: `rows`, `usual`, `reason`. Of schemas: `breaking`, `compatible`, `reason`. Of
+    INCIDENT_CLOSED: `cause`, `reason`, `opened_at`, `members` (the keys of what was out of order). Of INCIDENT_MERGED:
+    `part_of` (the key of the other one's cause), `part_of_id`.
+    """
+
+    kind: Kind
+    severity: Urgency
+    subject: Subject
+    at: datetime
+    incident_id: UUID | None = None
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Noticed:
+    """A stored happening, and when the engine noticed it."""
+
+    happening: Happening
+    noticed_at: datetime
+
+
+def record(cursor: Cursor[Any], happenings: Sequence[Happening], now: datetime) -> None:
+    """Store happenings in the transaction of this cursor; they become readable when it commits, or not at all."""
+    if not happenings:
+        return
+    rows = (
+        (
+            place, each.kind, each.severity, each.subject.type, each.subject.key, each.subject.id,
+            list(each.subject.owners), each.incident_id, each.at, encoded(each.facts).decode(),
+        )
+        for place, each in enumerate(happenings)
+    )  # fmt: skip
+    stage(cursor, "happened", _HAPPENED, rows)
+    statement("sla_record_happenings").execute(cursor, {"organisation": organisation_id(), "now": now})
+
+
+def happenings_of(engine: Engine, incident_id: UUID) -> list[Noticed]:
+    """All happenings of an incident, in order."""
+    with transaction(engine) as cursor:
+        rows = statement("sla_happenings_of").execute(
+            cursor, {"organisation": organisation_id(), "incident_id": incident_id}
+        )
+        return [_noticed(row) for row in rows]
+
+
+def _noticed(row: Mapping[str, Any]) -> Noticed:
+    subject = Subject(
+        SubjectType(row["subject_type"]),
+        row["subject"],
+        row["dataset_id"] or row["process_id"],
+        tuple(row["owners"]),
+    )
+    happening = Happening(
+        Kind(row["kind"]), Urgency(row["severity"]), subject, row["at"], row["incident_id"], row["facts"]
+    )
+    return Noticed(happening, row["noticed_at"])

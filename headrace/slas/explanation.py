@@ -1,0 +1,82 @@
+"""Why something will come when it will: the critical path from what is late to what waits for it, step by step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from sqlalchemy import Engine
+
+from headrace.database.connection import transaction
+from headrace.database.ids import organisation_id
+from headrace.slas import graph
+from headrace.slas.forecasts import learn, predict
+from headrace.slas.sql import statement
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One dataset or process of the path. usually: when it usually comes; None where too little is known.
+
+    expected, earliest, latest: the median and the interval that four of five days are in. times_usual_rows: how many
+    times the rows of such days it has to read, where its run time follows them.
+    """
+
+    subject_type: str
+    key: str
+    usually: datetime | None
+    expected: datetime
+    earliest: datetime
+    latest: datetime
+    times_usual_rows: float | None
+
+    @property
+    def late_by(self) -> float | None:
+        """Minutes after its usual time; negative before it."""
+        return None if self.usually is None else (self.expected - self.usually).total_seconds() / 60
+
+
+def critical_path(engine: Engine, key: str, zone: str, now: datetime) -> list[Step]:
+    """From whom all wait for to the dataset or process itself; empty where it is there, or too little is known.
+
+    zone: in whose clock habits are told.
+    """
+    with transaction(engine) as cursor:
+        whole = graph.load(cursor)
+        named = (
+            statement("sla_named").execute(cursor, {"organisation": organisation_id(), "key": key}).fetchone()
+        )
+        if named is None:
+            return []
+        if named["subject_id"] not in whole.number:
+            whole = graph.graph_of([(named["subject_id"], named["subject_id"])])
+        target = whole.number[named["subject_id"]]
+        nodes = {target, *whole.reached([target], up=True)}
+        learn(cursor, [whole.ids[node] for node in nodes], now)
+        prediction = predict(cursor, whole, nodes, zone, now)
+        path = [node for node in prediction.path(target) if node in nodes]
+        forecasts = prediction.of(path) if path else {}
+        ids = [whole.ids[node] for node in forecasts]
+        names = {row["subject_id"]: row for row in statement("sla_subjects").execute(cursor, {"ids": ids})}
+    steps = []
+    for node in path:
+        forecast, row = forecasts.get(node), names.get(whole.ids[node])
+        if forecast is None or row is None:
+            continue
+        due = prediction.due(node)
+        steps.append(
+            Step(
+                row["subject_type"],
+                row["subject"],
+                None if due is None else _moment(due),
+                _moment(forecast.expected),
+                _moment(forecast.low),
+                _moment(forecast.high),
+                prediction.times_usual_rows(node),
+            )
+        )
+    return steps
+
+
+def _moment(seconds: float) -> datetime:
+    return datetime.fromtimestamp(round(seconds), UTC)

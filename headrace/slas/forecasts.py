@@ -1,0 +1,148 @@
+"""Forecasts of pending deadlines: histories read from the catalog, predictions stored beside the promises."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+from psycopg import Cursor
+
+from headrace.database.ids import organisation_id
+from headrace.database.jsonb import jsonb
+from headrace.slas import graph
+from headrace.slas.graph import Graph
+from headrace.slas.history import DAY, Habit, Zone
+from headrace.slas.prediction import Forecast, Prediction, Present
+from headrace.slas.sql import statement
+
+AHEAD = timedelta(hours=12)  # deadlines that are further away are not foreseen
+EVERY = timedelta(minutes=1)
+_AT_ONCE = (
+    100  # deadlines of one tick, those first that were foreseen longest ago: a node takes about a millisecond
+)
+_LEARNED = 2000  # histories that are read again by one tick
+_RELEARN = timedelta(days=1)
+
+
+def foresee(cursor: Cursor[Any], now: datetime) -> int:
+    """Store what is to be expected of the deadlines of the next hours; how many.
+
+    Each is foreseen at most once a minute, and where there are many only some of them, in turns.
+
+    Promises whose chance of a miss rises above what is likely, or falls below, are to be judged in this tick.
+    """
+    parameters = {
+        "organisation": organisation_id(),
+        "now": now,
+        "until": now + AHEAD,
+        "before": now - EVERY,
+        "limit": _AT_ONCE,
+    }
+    targets = statement("sla_to_foresee").execute(cursor, parameters).fetchall()
+    if not targets:
+        return 0
+    whole = graph.load(cursor)
+    wanted = {
+        row["subject_id"]: whole.number[row["subject_id"]]
+        for row in targets
+        if row["subject_id"] in whole.number
+    }
+    alone = {row["subject_id"] for row in targets} - wanted.keys()
+    if alone:
+        whole = graph.graph_of([*_edges(whole), *((each, each) for each in alone)])
+        wanted = {row["subject_id"]: whole.number[row["subject_id"]] for row in targets}
+    nodes = set(wanted.values()) | set(whole.reached(wanted.values(), up=True))
+    learn(cursor, [whole.ids[node] for node in nodes], now)
+    prediction = predict(cursor, whole, nodes, _zone(row["timezone"] for row in targets), now)
+    forecasts = prediction.of(list(wanted.values()))
+    keys = _keys(cursor, {whole.ids[each.waits_for] for each in forecasts.values()})
+    rows = [
+        _row(row, forecast, whole, keys)
+        for row in targets
+        if (forecast := forecasts.get(wanted[row["subject_id"]])) is not None
+    ]
+    found = {"promises": jsonb(rows), "looked": [row["promise_id"] for row in targets], "now": now}
+    statement("sla_write_forecasts").execute(cursor, found)
+    return len(rows)
+
+
+def learn(cursor: Cursor[Any], ids: Sequence[UUID], now: datetime) -> None:
+    """Read the histories of some datasets and processes anew, those that were read longest ago; not all at once."""
+    parameters = {
+        "organisation": organisation_id(),
+        "ids": list(ids),
+        "now": now,
+        "before": now - _RELEARN,
+        "limit": _LEARNED,
+    }
+    rows = statement("sla_learn").execute(cursor, parameters).fetchall()
+    habits = [(row["subject_id"], organisation_id(), now, _history(row)) for row in rows]
+    cursor.executemany(
+        "INSERT INTO catalog.sla_habit (subject_id, organisation_id, learned_at, history) VALUES (%s, %s, %s, %s) "
+        "ON CONFLICT (subject_id) DO UPDATE SET learned_at = excluded.learned_at, history = excluded.history",
+        habits,
+    )
+
+
+def predict(cursor: Cursor[Any], whole: Graph, nodes: Iterable[int], zone: str, now: datetime) -> Prediction:
+    """The prediction over some nodes, from what was learned and what has come since."""
+    ids = [whole.ids[node] for node in nodes]
+    rows = statement("sla_habits").execute(cursor, {"ids": ids, "now": now}).fetchall()
+    habits: dict[int, Habit] = {}
+    running: dict[int, float] = {}
+    failed: set[int] = set()
+    first = now.timestamp()
+    for row in rows:
+        node = whole.number[row["subject_id"]]
+        came, took, counts = np.frombuffer(row["history"]).reshape(3, -1)
+        if row["last"] is not None and (not len(came) or row["last"] > came[-1]):
+            came, took = np.append(came, row["last"]), np.append(took, np.nan)
+            counts = np.append(counts, np.nan if row["last_rows"] is None else row["last_rows"])
+        habits[node] = Habit(came, took, counts)
+        first = min(first, float(came[0])) if len(came) else first
+        if row["running"] is not None:
+            running[node] = row["running"]
+        elif row["failed"]:
+            failed.add(node)
+    clock = Zone(zone, max(first, now.timestamp() - 400 * DAY), now.timestamp())
+    return Prediction(whole, habits, clock, Present(now.timestamp(), running, frozenset(failed)))
+
+
+def _history(row: Mapping[str, Any]) -> bytes:
+    """As the catalog keeps it: when it came, how long each run took, how many rows each version had."""
+    return np.array([row["came"] or [], row["took"] or [], row["counts"] or []], dtype=np.float64).tobytes()
+
+
+def _row(
+    target: Mapping[str, Any], forecast: Forecast, whole: Graph, keys: Mapping[UUID, str]
+) -> dict[str, Any]:
+    head = whole.ids[forecast.waits_for]
+    return {
+        "promise_id": target["promise_id"],
+        "chance": forecast.chance_after(target["deadline"].timestamp()),
+        "expected_at": datetime.fromtimestamp(forecast.expected, UTC),
+        "expected_from": datetime.fromtimestamp(forecast.low, UTC),
+        "expected_to": datetime.fromtimestamp(forecast.high, UTC),
+        "waits_for": keys.get(head),
+        "waits_for_id": head,
+        "waits_minutes": round(forecast.by_minutes, 1),
+    }
+
+
+def _zone(names: Iterable[str | None]) -> str:
+    """The zone of most deadlines: in its clock the habits of all are told."""
+    counted = Counter(name or "UTC" for name in names)
+    return min(counted, key=lambda name: (-counted[name], name))
+
+
+def _edges(whole: Graph) -> list[tuple[UUID, UUID]]:
+    return [(whole.ids[one], whole.ids[other]) for one in range(len(whole.ids)) for other in whole.after[one]]
+
+
+def _keys(cursor: Cursor[Any], ids: Iterable[UUID]) -> dict[UUID, str]:
+    rows = statement("sla_subjects").execute(cursor, {"ids": list(ids)})
+    return {row["subject_id"]: row["subject"] for row in rows}

@@ -1,0 +1,58 @@
+"""Signs of life: sensors say when they tick (`headrace.alerts.heartbeat`); one that no longer does is noticed here."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from psycopg import Cursor
+
+from headrace.database.ids import organisation_id
+from headrace.slas.causes import Trouble
+from headrace.slas.events import Happening, Kind, Subject, SubjectType, Urgency
+from headrace.slas.incidents import Incidents
+
+
+def listen(cursor: Cursor[Any], incidents: Incidents, now: datetime) -> list[Happening]:
+    """Sensors that have fallen silent, and those that tick again; each is an incident until then.
+
+    While nothing judged, all were down together: their silence counts from when judging went on.
+    """
+    cursor.execute(
+        "SELECT sensor, ticked_at, silent_after, incident_id FROM catalog.heartbeat "
+        "JOIN catalog.sla_tick USING (organisation_id) WHERE organisation_id = %s AND CASE WHEN incident_id IS NULL "
+        "THEN greatest(ticked_at, steady_since) + silent_after * interval '1 second' < %s "
+        "ELSE ticked_at + silent_after * interval '1 second' >= %s END ORDER BY sensor",
+        [organisation_id(), now, now],
+    )
+    told: list[Happening] = []
+    for row in cursor.fetchall():
+        subject = Subject(SubjectType.SENSOR, row["sensor"])
+        last = row["ticked_at"].isoformat()
+        if row["incident_id"] is None:
+            since = row["ticked_at"] + timedelta(seconds=row["silent_after"])
+            reason = f"no tick since {row['ticked_at']:%Y-%m-%d %H:%M:%S} UTC"
+            incident = incidents.at(Trouble(subject, since, reason, Urgency.ERROR))
+            facts = {"reason": reason, "last_tick": last}
+            told.append(Happening(Kind.SENSOR_SILENT, Urgency.ERROR, subject, since, incident, facts))
+        else:
+            incident = row["incident_id"]
+            told.append(
+                Happening(
+                    Kind.SENSOR_BACK, Urgency.INFO, subject, row["ticked_at"], incident, {"last_tick": last}
+                )
+            )
+    return told
+
+
+def note(cursor: Cursor[Any], told: list[Happening]) -> None:
+    """Write down which sensors are silent; after the incidents are stored."""
+    for each in told:
+        cursor.execute(
+            "UPDATE catalog.heartbeat SET incident_id = %s WHERE organisation_id = %s AND sensor = %s",
+            [
+                each.incident_id if each.kind is Kind.SENSOR_SILENT else None,
+                organisation_id(),
+                each.subject.key,
+            ],
+        )

@@ -1,0 +1,250 @@
+"""Incidents: what went wrong at one place, with all promises that are out of order because of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID, uuid4
+
+from psycopg import Cursor
+
+from headrace.database.ids import organisation_id
+from headrace.database.jsonb import jsonb
+from headrace.slas.causes import Causes, Trouble
+from headrace.slas.events import Happening, Kind, Subject, SubjectType, Urgency
+from headrace.slas.sql import statement
+
+_RANK = {severity: rank for rank, severity in enumerate(Urgency)}
+
+
+@dataclass(slots=True)
+class Open:
+    """An incident that is open: the trouble at its cause, and how bad it is by now.
+
+    apart: something belongs to it that waits for nothing (a version that is too small), and stays where it is.
+    """
+
+    incident_id: UUID
+    trouble: Trouble
+    severity: Urgency
+    apart: bool = False
+    changed: bool = False
+
+    @property
+    def cause(self) -> Subject:
+        """Where it went wrong."""
+        return self.trouble.subject
+
+    def worsen(self, severity: Urgency) -> None:
+        """It is at least so bad."""
+        if _RANK[severity] > _RANK[self.severity]:
+            self.severity, self.changed = severity, True
+
+
+@dataclass(frozen=True, slots=True)
+class _Moved:
+    """An incident of which what waits goes on as part of another; closed: nothing is left of it."""
+
+    old: Open
+    new: Open
+    closed: bool
+
+
+class Incidents:
+    """The incidents that are open, while a tick adds to them and makes one of those that have one cause."""
+
+    def __init__(self, known: Sequence[Open]) -> None:
+        self._by_cause = {_place(each.cause): each for each in known}
+        self._by_id = {each.incident_id: each for each in known}
+        self._moved: dict[UUID, _Moved] = {}
+
+    def gather(self, causes: Causes) -> None:
+        """Incidents whose cause has turned out to come from something else become one, at that: the eldest goes on."""
+        for each in sorted(self._by_id.values(), key=lambda each: (each.trouble.since, each.cause.key)):
+            root = causes.beyond(each.trouble)
+            if root is None:
+                continue
+            there = self._of(root)
+            if there is each:
+                continue
+            if there is None and not each.apart:
+                del self._by_cause[_place(each.cause)]
+                each.trouble, each.changed = root, True
+                self._by_cause[_place(root.subject)] = each
+                continue
+            there = there or self._open(root, each.severity)
+            there.worsen(each.severity)
+            self._moved[each.incident_id] = _Moved(each, there, closed=not each.apart)
+            if not each.apart:
+                del self._by_cause[_place(each.cause)], self._by_id[each.incident_id]
+
+    def at(self, trouble: Trouble, severity: Urgency | None = None, joined: UUID | None = None) -> UUID:
+        """The incident that a trouble causes: the one that the subject belongs to already, its cause's, or a new one.
+
+        severity: of what belongs to it from now on, when that is worse.
+        """
+        worst = max(severity or trouble.severity, trouble.severity, key=_RANK.__getitem__)
+        found = self._known(joined, holds=trouble.holds) or self._of(trouble)
+        if found is None:
+            return self._open(trouble, worst).incident_id
+        found.worsen(worst)
+        if (
+            found.trouble.waits
+            and trouble.holds
+            and not trouble.waits
+            and _place(trouble.subject) == _place(found.cause)
+        ):
+            found.trouble, found.changed = trouble, True  # what did not come has failed
+        return found.incident_id
+
+    def goes_on_as(self, incident_id: UUID | None) -> UUID | None:
+        """The incident itself, or the one that it is part of from now on."""
+        moved = self._moved.get(incident_id) if incident_id else None
+        return self._end(moved).incident_id if moved and moved.closed else incident_id
+
+    def cause_of(self, incident_id: UUID | None) -> Subject | None:
+        """Where an open incident went wrong."""
+        found = self._by_id.get(incident_id) if incident_id else None
+        return found.cause if found else None
+
+    def write(self, cursor: Cursor[Any], now: datetime) -> list[Happening]:
+        """Store what has become of them, before what refers to them.
+
+        The last happening of each that goes on as part of another.
+        """
+        if self._moved:
+            moved = [
+                {
+                    "incident_id": each.old.incident_id,
+                    "part_of": self._end(each).incident_id,
+                    "closed": each.closed,
+                }
+                for each in self._moved.values()
+            ]
+            parameters = {"organisation": organisation_id(), "now": now, "moved": jsonb(moved)}
+            statement("sla_join_incidents").execute(cursor, parameters)
+        rows = [_row(each) for each in self._by_id.values() if each.changed]
+        if rows:
+            parameters = {"organisation": organisation_id(), "incidents": jsonb(rows)}
+            statement("sla_write_incidents").execute(cursor, parameters)
+        return [
+            Happening(
+                Kind.INCIDENT_MERGED,
+                Urgency.INFO,
+                each.old.cause,
+                now,
+                each.old.incident_id,
+                {"part_of": self._end(each).cause.key, "part_of_id": str(self._end(each).incident_id)},
+            )
+            for each in self._moved.values()
+            if each.closed
+        ]
+
+    def _of(self, trouble: Trouble) -> Open | None:
+        """The incident of a trouble: that at its subject, or the one that its subject belongs to."""
+        found = self._by_cause.get(_place(trouble.subject))
+        return found or self._known(trouble.incident_id, holds=trouble.holds)
+
+    def _known(self, incident_id: UUID | None, *, holds: bool) -> Open | None:
+        if incident_id is None:
+            return None
+        moved = self._moved.get(incident_id) if holds else None
+        return self._end(moved) if moved else self._by_id.get(incident_id)
+
+    def _end(self, moved: _Moved) -> Open:
+        """Where it went, or where that went after it."""
+        new = moved.new
+        while further := self._moved.get(new.incident_id):
+            new = further.new
+        return new
+
+    def _open(self, trouble: Trouble, severity: Urgency) -> Open:
+        found = Open(uuid4(), trouble, severity, changed=True)
+        self._by_cause[_place(trouble.subject)] = self._by_id[found.incident_id] = found
+        return found
+
+
+def load(cursor: Cursor[Any]) -> Incidents:
+    """The incidents that are open."""
+    rows = statement("sla_open_incidents").execute(cursor, {"organisation": organisation_id()})
+    return Incidents(
+        [
+            Open(
+                row["incident_id"],
+                Trouble(
+                    _cause(row),
+                    row["opened_at"],
+                    row["reason"],
+                    Urgency(row["severity"]),
+                    row["run_id"],
+                    waits=row["waits"],
+                    holds=row["holds"],
+                ),
+                Urgency(row["severity"]),
+                row["apart"],
+            )
+            for row in rows.fetchall()
+        ]
+    )
+
+
+def close(cursor: Cursor[Any], told: Iterable[Happening], now: datetime) -> list[Happening]:
+    """Close the incidents of which nothing is out of order any more; the last happening of each.
+
+    told: the happenings of this look, which are not stored yet. Where a run has failed just now, nothing is over.
+    """
+    hit: dict[UUID, set[str]] = {}
+    failed = set()
+    for each in told:
+        if each.incident_id is not None and each.severity is not Urgency.INFO:
+            hit.setdefault(each.incident_id, set()).add(each.subject.key)
+            if each.kind in (Kind.RUN_FAILED, Kind.CHECK_FAILED):
+                failed.add(each.incident_id)
+    parameters = {"organisation": organisation_id(), "now": now, "failed": list(failed)}
+    return [
+        Happening(
+            Kind.INCIDENT_CLOSED,
+            Urgency.INFO,
+            _cause(row),
+            row["closed_at"],
+            row["incident_id"],
+            {
+                "cause": row["cause_key"],
+                "reason": row["reason"],
+                "opened_at": row["opened_at"].isoformat(),
+                "members": sorted(hit.get(row["incident_id"], set()) | set(row["members"] or ())),
+            },
+        )
+        for row in statement("sla_close_incidents").execute(cursor, parameters).fetchall()
+    ]
+
+
+def _row(each: Open) -> dict[str, object]:
+    trouble = each.trouble
+    return {
+        "incident_id": each.incident_id,
+        "cause_type": trouble.subject.type,
+        "cause_key": trouble.subject.key,
+        "cause_id": trouble.subject.id,
+        "reason": trouble.reason,
+        "severity": each.severity,
+        "run_id": trouble.run_id,
+        "waits": trouble.waits,
+        "holds": trouble.holds,
+        "opened_at": trouble.since,
+    }
+
+
+def _place(subject: Subject) -> tuple[SubjectType, str]:
+    return subject.type, subject.key
+
+
+def _cause(row: Mapping[str, Any]) -> Subject:
+    return Subject(
+        SubjectType(row["cause_type"]),
+        row["cause_key"],
+        row["dataset_id"] or row["process_id"],
+        tuple(row["owners"] or ()),
+    )

@@ -1,0 +1,36 @@
+"""Planned outages: times in which nothing is expected of some datasets and processes."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from uuid import UUID
+
+from sqlalchemy import Engine
+
+from headrace.database.connection import transaction
+from headrace.database.ids import organisation_id
+from headrace.slas.sql import statement
+
+
+def plan_outage(
+    engine: Engine, subjects: str, begins_at: datetime, ends_at: datetime, reason: str, by: str
+) -> UUID:
+    """Expect nothing of the keys that fit a pattern (`*` stands for anything) in this time; the outage's id.
+
+    Raises ValueError for one that ends before it begins.
+    """
+    if ends_at <= begins_at:
+        raise ValueError(f"the outage ends at {ends_at:%Y-%m-%d %H:%M}, before it begins")
+    parameters = {
+        "organisation": organisation_id(),
+        "subjects": subjects,
+        "begins_at": begins_at,
+        "ends_at": ends_at,
+        "reason": reason,
+        "by": by,
+    }
+    with transaction(engine) as cursor:
+        row = statement("sla_plan_outage").execute(cursor, parameters).fetchone()
+        assert row is not None  # noqa: S101 - it has just been inserted
+        outage: UUID = row["outage_id"]
+        return outage

@@ -1,0 +1,259 @@
+"""How promises stand, how they were kept, and what went wrong: what the API and the command line ask."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Engine
+
+from headrace.database.connection import transaction
+from headrace.database.ids import organisation_id
+from headrace.errors import UnknownSla
+from headrace.slas.objectives import PromiseKind
+from headrace.slas.sql import statement
+from headrace.slas.status import OUT_OF_ORDER, State, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class SlaStanding:
+    """How one promise stands.
+
+    subject_type: DATASET or PROCESS, of which dataset_id or process_id is the id. deadline: of what is expected now;
+    met_at: when it came. chance: of a miss, as foreseen, with the median and the interval of four of five days;
+    waits_for: the dataset or process at the beginning of the critical path, waits_minutes: by how much it is later than
+    usual. definition: what was promised, lengths of time in seconds.
+    """
+
+    subject_type: str
+    key: str
+    dataset_id: UUID | None
+    process_id: UUID | None
+    owners: tuple[str, ...]
+    kind: PromiseKind
+    ordinal: int
+    state: State
+    since: datetime
+    reason: str
+    deadline: datetime | None
+    partition: str | None
+    met_at: datetime | None
+    newest_at: datetime | None
+    chance: float | None
+    expected_at: datetime | None
+    expected_from: datetime | None
+    expected_to: datetime | None
+    waits_for: str | None
+    waits_minutes: float | None
+    incident_id: UUID | None
+    definition: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class SlaChange:
+    """A change of state: when it happened, when the engine noticed, and why."""
+
+    kind: PromiseKind
+    ordinal: int
+    at: datetime
+    noticed_at: datetime
+    before: State
+    state: State
+    deadline: datetime | None
+    partition: str | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class SlaOutcome:
+    """What became of one deadline; late_by: seconds after it, negative before it, None where nothing came."""
+
+    kind: PromiseKind
+    ordinal: int
+    deadline: datetime
+    partition: str | None
+    outcome: Verdict
+    arrived_at: datetime | None
+    late_by: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class SlaRecord:
+    """How one promise was kept over some time.
+
+    kept: share of deadlines that were met in time, of those that were not in an outage; None where there was none.
+    earlier: median seconds before the deadline of what came in time; late, latest: median and worst seconds after it.
+    """
+
+    kind: PromiseKind
+    ordinal: int
+    deadlines: int
+    met: int
+    met_late: int
+    missed: int
+    paused: int
+    kept: float | None
+    earlier: float | None
+    late: float | None
+    latest: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class SlaHistory:
+    """How all promises of a dataset or process were kept: figures, the newest outcomes and changes first."""
+
+    key: str
+    since: datetime
+    until: datetime
+    records: list[SlaRecord]
+    outcomes: list[SlaOutcome]
+    changes: list[SlaChange]
+
+
+@dataclass(frozen=True, slots=True)
+class IncidentMember:
+    """Something that is, or was, out of order because of an incident."""
+
+    subject_type: str
+    key: str
+    owners: tuple[str, ...]
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
+class Incident:
+    """What went wrong at one place. members: as they stood last; downstream: datasets that come of it.
+
+    part_of: the incident that turned out to be its cause and goes on with its members.
+    """
+
+    incident_id: UUID
+    cause_type: str
+    cause: str
+    owners: tuple[str, ...]
+    reason: str
+    severity: str
+    run_id: UUID | None
+    opened_at: datetime
+    closed_at: datetime | None
+    part_of: UUID | None
+    members: list[IncidentMember]
+    downstream: list[IncidentMember]
+
+
+@dataclass(frozen=True, slots=True)
+class OutOfOrder:
+    """The datasets and processes that stand so: how many, and the keys of the few that have come to it last."""
+
+    state: State
+    count: int
+    keys: list[str]
+
+
+def out_of_order(engine: Engine, few: int) -> list[OutOfOrder]:
+    """What is late, missed or at risk at the last tick, the worst first."""
+    parameters = {"organisation": organisation_id(), "states": list(OUT_OF_ORDER), "few": few}
+    with transaction(engine) as cursor:
+        rows = statement("sla_out_of_order").execute(cursor, parameters).fetchall()
+    found = {row["state"]: row for row in rows}
+    return [
+        OutOfOrder(state, found[state]["count"], found[state]["keys"])
+        for state in (State.LATE, State.MISSED, State.AT_RISK)
+        if state in found
+    ]
+
+
+def sla_standings(
+    engine: Engine,
+    states: Collection[State] = (),
+    kinds: Collection[PromiseKind] = (),
+    *,
+    keys: Collection[str] = (),
+    domain: str | None = None,
+    owner: str | None = None,
+    after: tuple[str, str, int] = ("", "", -1),
+    limit: int = 100,
+) -> list[SlaStanding]:
+    """Promises as they stood at the last tick, by key, kind and number; those after a place, as many as the limit.
+
+    states, kinds, keys: only those; none given: all.
+    """
+    parameters = {
+        "organisation": organisation_id(),
+        "states": list(states),
+        "kinds": list(kinds),
+        "keys": list(keys),
+        "domain": domain,
+        "owner": owner,
+        "key": after[0],
+        "kind": after[1],
+        "ordinal": after[2],
+        "limit": limit,
+    }
+    with transaction(engine) as cursor:
+        rows = statement("sla_standings").execute(cursor, parameters).fetchall()
+    return [
+        SlaStanding(
+            **{
+                **row,
+                "owners": tuple(row["owners"]),
+                "kind": PromiseKind(row["kind"]),
+                "state": State(row["state"]),
+                "partition": row["partition"] or None,
+            }
+        )
+        for row in rows
+    ]
+
+
+def sla_history(engine: Engine, key: str, since: datetime, until: datetime, limit: int = 50) -> SlaHistory:
+    """How the promises of a dataset or process were kept. Raises UnknownSla where nothing was ever promised."""
+    parameters = {
+        "organisation": organisation_id(),
+        "key": key,
+        "since": since,
+        "until": until,
+        "limit": limit,
+    }
+    with transaction(engine) as cursor:
+        known = statement("sla_subject").execute(cursor, parameters).fetchone()
+        if known is None:
+            raise UnknownSla(f"{key} has no SLA: `headrace sla status` lists what has one")
+        records = statement("sla_records").execute(cursor, parameters).fetchall()
+        outcomes = statement("sla_outcomes").execute(cursor, parameters).fetchall()
+        changes = statement("sla_changes").execute(cursor, parameters).fetchall()
+    return SlaHistory(
+        key,
+        since,
+        until,
+        [SlaRecord(**row) for row in records],
+        [SlaOutcome(**{**row, "partition": row["partition"] or None}) for row in outcomes],
+        [SlaChange(**{**row, "partition": row["partition"] or None}) for row in changes],
+    )
+
+
+def incidents(
+    engine: Engine, *, open_only: bool = True, key: str | None = None, limit: int = 50
+) -> list[Incident]:
+    """Incidents, the newest first; key: only those that a dataset or process is the cause or a member of."""
+    parameters = {"organisation": organisation_id(), "open_only": open_only, "key": key, "limit": limit}
+    with transaction(engine) as cursor:
+        rows = statement("sla_incidents").execute(cursor, parameters).fetchall()
+    return [
+        Incident(
+            **{
+                **row,
+                "owners": tuple(row["owners"] or ()),
+                "members": [_member(each) for each in row["members"] or ()],
+                "downstream": [_member(each) for each in row["downstream"] or ()],
+            }
+        )
+        for row in rows
+    ]
+
+
+def _member(row: dict[str, Any]) -> IncidentMember:
+    return IncidentMember(row["subject_type"], row["key"], tuple(row["owners"] or ()), row["state"])

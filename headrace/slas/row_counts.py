@@ -1,0 +1,46 @@
+"""Whether a version has about as many rows as versions of such days have: learned from its history."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import numpy as np
+
+from headrace.slas.history import alike, by_day, middle_of_day
+
+_ENOUGH = 12  # versions without which nothing is odd
+_FAR = 5.0  # robust standard deviations
+_SMALL = 0.25  # of the logarithm: whatever is within about a quarter of the usual is not odd
+
+
+@dataclass(frozen=True, slots=True)
+class Odd:
+    """A row count that is far from what is usual on such days: the median, and between what it would not be odd."""
+
+    usual: int
+    fewest: int
+    most: int
+
+
+def odd(at: datetime, rows: int, history: Sequence[tuple[datetime, int]]) -> Odd | None:
+    """What is usual, if the row count at this time is not; None where it is, or too little is known.
+
+    Counts are compared by their logarithm, with the median and the median distance from it, which single odd days do
+    not move. History: earlier counts of the same dataset (of any partition).
+    """
+    if len(history) < _ENOUGH:
+        return None
+    came = np.array([*(each.timestamp() for each, _ in history), at.timestamp()])
+    days, _ = by_day(came, middle_of_day(came[:-1]))
+    like, _ = alike(days[:-1], int(days[-1]))
+    counts = np.log1p(np.array([count for _, count in history], dtype=np.float64)[like])
+    middle = float(np.median(counts))
+    distance = max(_FAR * 1.4826 * float(np.median(np.abs(counts - middle))), _SMALL)
+    if abs(np.log1p(rows) - middle) <= distance:
+        return None
+    low, usual, high = (
+        round(float(np.expm1(each))) for each in (middle - distance, middle, middle + distance)
+    )
+    return Odd(usual, max(low, 0), high)

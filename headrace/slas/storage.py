@@ -1,0 +1,214 @@
+"""Promises in the database: which have to be looked at, with what came in; and what judging them came to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+from typing import Any
+from uuid import UUID
+
+from psycopg import Cursor
+from pydantic_core import from_json
+
+from headrace.database.ids import organisation_id
+from headrace.slas.events import Subject, SubjectType
+from headrace.slas.objectives import PromiseKind, Terms, terms
+from headrace.slas.sql import statement
+from headrace.slas.staging import stage
+from headrace.slas.status import Arrival, Judgement, Pause, Standing, State
+
+_FORECAST = (
+    "chance",
+    "expected_at",
+    "expected_from",
+    "expected_to",
+    "waits_for",
+    "waits_for_id",
+    "waits_minutes",
+)
+_OF = {"dataset_id": "uuid", "process_id": "uuid", "kind": "text", "ordinal": "int4"}
+_JUDGED = {
+    "promise_id": "uuid", "state": "text", "since": "timestamptz", "reason": "text", "settled": "timestamptz",
+    "opens_at": "timestamptz", "deadline": "timestamptz", "partition_key": "text", "met_at": "timestamptz",
+    "newest_at": "timestamptz", "run_id": "uuid", "next_at": "timestamptz", "incident_id": "uuid", "predicted": "bool",
+}  # fmt: skip
+_CHANGED = {
+    "place": "int4", **_OF, "state": "text", "before": "text", "at": "timestamptz", "deadline": "timestamptz",
+    "partition_key": "text", "reason": "text",
+}  # fmt: skip
+_SETTLED = {
+    **_OF, "deadline": "timestamptz", "partition_key": "text", "outcome": "text", "arrived_at": "timestamptz",
+}  # fmt: skip
+_KEPT = {"HELD": "on hold", "SKIPPED": "passed over (on ice, on noexec or bypassed)"}
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """A promise that has to be judged: how it stood, what came in since, and when its process was kept."""
+
+    promise_id: UUID
+    subject: Subject
+    kind: PromiseKind
+    ordinal: int
+    terms: Terms
+    standing: Standing
+    arrivals: tuple[Arrival, ...]
+    pauses: tuple[Pause, ...]
+    incident_id: UUID | None
+    forecast: Mapping[str, Any]
+
+    @property
+    def dataset_id(self) -> UUID | None:
+        """The dataset that it is about."""
+        return self.subject.id if self.subject.type is SubjectType.DATASET else None
+
+    @property
+    def process_id(self) -> UUID | None:
+        """The process that it is about."""
+        return self.subject.id if self.subject.type is SubjectType.PROCESS else None
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A promise and what judging it came to; incident_id: to which incident it belongs from now on."""
+
+    pending: Pending
+    judgement: Judgement
+    incident_id: UUID | None
+
+
+def due(cursor: Cursor[Any], now: datetime, *, all_deadlines: bool = False) -> list[Pending]:
+    """The promises whose time has come, or for which something came in, up to `now`.
+
+    all_deadlines: and all by the clock, whose deadlines may have become others.
+    """
+    parameters = {"organisation": organisation_id(), "now": now, "all_deadlines": all_deadlines}
+    rows = statement("sla_due").execute(cursor, parameters)
+    return [_pending(row) for row in rows]
+
+
+def outages(cursor: Cursor[Any], since: datetime) -> list[tuple[str, Pause]]:
+    """The planned outages that are not over before a moment: the pattern of keys, and when."""
+    cursor.execute(
+        "SELECT subjects, begins_at, ends_at, reason FROM catalog.planned_outage "
+        "WHERE organisation_id = %s AND ends_at >= %s ORDER BY begins_at, outage_id",
+        [organisation_id(), since],
+    )
+    return [
+        (row["subjects"], Pause(row["begins_at"], row["ends_at"], f"planned outage: {row['reason']}"))
+        for row in cursor.fetchall()
+    ]
+
+
+def write(cursor: Cursor[Any], judged: Sequence[Judged], now: datetime) -> None:
+    """Store how promises stand, each change, and each outcome."""
+    if not judged:
+        return
+    changes = ((each.pending, change) for each in judged for change in each.judgement.changes)
+    outcomes = {
+        (each.pending.subject.id, each.pending.kind, each.pending.ordinal, outcome.deadline): (each, outcome)
+        for each in judged
+        for outcome in each.judgement.outcomes
+    }
+    stage(cursor, "judged", _JUDGED, map(_judged_row, judged))
+    stage(
+        cursor,
+        "changed",
+        _CHANGED,
+        (
+            (
+                place, *_of(pending), change.state, change.before, change.at, change.deadline, change.partition,
+                change.reason,
+            )
+            for place, (pending, change) in enumerate(changes)
+        ),
+    )  # fmt: skip
+    stage(
+        cursor,
+        "settled",
+        _SETTLED,
+        (
+            (*_of(each.pending), outcome.deadline, outcome.partition, outcome.result, outcome.arrived_at)
+            for each, outcome in outcomes.values()
+        ),
+    )
+    statement("sla_write").execute(cursor, {"organisation": organisation_id(), "now": now})
+
+
+def _judged_row(judged: Judged) -> Sequence[object]:
+    new = judged.judgement.standing
+    predicted = new.met_at is None and new.deadline == judged.pending.standing.deadline
+    return (
+        judged.pending.promise_id, new.state, new.since, new.reason, new.settled, new.opens_at, new.deadline,
+        new.partition, new.met_at, new.newest_at, new.run_id, new.next_at, judged.incident_id, predicted,
+    )  # fmt: skip
+
+
+def _of(pending: Pending) -> Sequence[object]:
+    return pending.dataset_id, pending.process_id, pending.kind, pending.ordinal
+
+
+def _pending(row: Mapping[str, Any]) -> Pending:
+    kind = PromiseKind(row["kind"])
+    subject = Subject(
+        SubjectType.DATASET if row["dataset_id"] else SubjectType.PROCESS,
+        row["key"],
+        row["dataset_id"] or row["process_id"],
+        tuple(row["owners"]),
+    )
+    standing = Standing(
+        state=State(row["state"]),
+        since=row["since"],
+        reason=row["reason"],
+        evaluated_at=row["evaluated_at"],
+        next_at=row["next_at"],
+        settled=row["settled"],
+        opens_at=row["opens_at"],
+        deadline=row["deadline"],
+        partition=row["partition_key"],
+        met_at=row["met_at"],
+        newest_at=row["newest_at"],
+        run_id=row["run_id"],
+        chance=row["chance"],
+    )
+    return Pending(
+        row["promise_id"],
+        subject,
+        kind,
+        row["ordinal"],
+        _terms(kind, row["definition"]),
+        standing,
+        tuple(map(_arrival, from_json(row["arrivals"]))) if row["arrivals"] else (),
+        tuple(map(_pause, from_json(row["pauses"]))) if row["pauses"] else (),
+        row["incident_id"],
+        {name: row[name] for name in _FORECAST if row[name] is not None} if row["expected_at"] else {},
+    )
+
+
+@lru_cache(maxsize=10_000)
+def _terms(kind: PromiseKind, definition: str) -> Terms:
+    """Many promises say the same."""
+    return terms(kind, from_json(definition))
+
+
+def _pause(item: Sequence[Any]) -> Pause:
+    since, until, status = item
+    return Pause(_moment(since), _moment(until) if until else None, _KEPT[status])
+
+
+def _arrival(item: Sequence[Any]) -> Arrival:
+    at, partition, run_id, ended_at, rows, size = item
+    return Arrival(
+        _moment(at),
+        partition,
+        UUID(run_id) if run_id else None,
+        _moment(ended_at) if ended_at else None,
+        rows,
+        size,
+    )
+
+
+def _moment(text: str) -> datetime:
+    return datetime.fromisoformat(text)

@@ -1,0 +1,95 @@
+"""What an SLA promises, in words: "by 06:00 Europe/London on business days of XLON, warned 1 h before"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from datetime import timedelta
+from typing import Any
+
+from pydantic import ValidationError
+
+from headrace.slas.deadlines import expression
+from headrace.slas.objectives import Age, Clock, PromiseKind, RunTime, Terms, promises, terms
+
+_DAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat", "sun")
+_NUMBERS = re.compile(r"\d{1,2}(,\d{1,2})*")
+_UNITS = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
+
+
+def in_words(sla: Mapping[str, Any]) -> str:
+    """All that an SLA as the catalog keeps it promises."""
+    return "; ".join(", ".join(_promise(kind, definition)) for kind, _, definition in promises(sla))
+
+
+def length(time: timedelta) -> str:
+    """A length of time, such as 1 h 30 min."""
+    left, said = round(time.total_seconds()), []
+    for unit, size in _UNITS:
+        if left >= size:
+            said.append(f"{left // size} {unit}")
+            left %= size
+    return " ".join(said) or "0 s"
+
+
+def _promise(kind: PromiseKind, definition: Mapping[str, Any]) -> Iterator[str]:
+    try:
+        found: Terms = terms(kind, definition)
+    except ValidationError:
+        yield f"{kind.lower().replace('_', ' ')}, in terms that cannot be read"
+        return
+    if isinstance(found, Clock):
+        yield f"{'started ' if kind is PromiseKind.START else ''}by {_deadline(found)}"
+        yield from _more(found)
+    elif isinstance(found, Age):
+        yield f"never older than {length(found.max_age)}"
+        if found.warn_after is not None:
+            yield f"warned after {length(found.warn_after)}"
+    elif isinstance(found, RunTime):
+        if found.max_run is not None:
+            yield f"runs no longer than {length(found.max_run)}"
+        if found.min_run is not None:
+            yield f"runs no shorter than {length(found.min_run)}"
+    else:
+        if found.min_rows is not None:
+            yield f"at least {found.min_rows:,} rows"
+        if found.min_bytes is not None:
+            yield f"at least {found.min_bytes:,} bytes"
+
+
+def _more(clock: Clock) -> Iterator[str]:
+    if clock.partition is not None:
+        day, before = "business day" if clock.partition.business else "day", clock.partition.days_before
+        if before == 0:
+            yield "with the partition of that day"
+        else:
+            yield f"with the partition of {f'the {day}' if before == 1 else f'{before} {day}s'} before"
+    if clock.within is not None:
+        yield f"made {length(clock.within)} before at most"
+    if clock.warn_before is not None:
+        yield f"warned {length(clock.warn_before)} before"
+
+
+def _deadline(clock: Clock) -> str:
+    cron = expression(clock)
+    times, days = _times(cron.split()) or (f"each time of the cron {cron!r}", "")
+    return f"{times} {clock.timezone}" + (
+        f" on business days of {clock.calendar}" if clock.calendar else days
+    )
+
+
+def _times(cron: list[str]) -> tuple[str, str] | None:
+    """The times of day and the days of a cron of the ordinary kind; None for any other."""
+    if len(cron) != 5 or cron[2:4] != ["*", "*"] or not _NUMBERS.fullmatch(cron[1]) or not cron[0].isdigit():
+        return None
+    times = [f"{int(hour):02d}:{int(cron[0]):02d}" for hour in cron[1].split(",")]
+    if cron[4] == "*":
+        return _listed(times), " each day"
+    days = re.sub(r"[0-7]", lambda found: _DAYS[int(found[0])], cron[4].lower())
+    if not re.fullmatch(r"[a-z]{3}([,-][a-z]{3})*", days):
+        return None
+    return _listed(times), f" on {days.replace('-', ' to ').replace(',', ', ')}"
+
+
+def _listed(words: list[str]) -> str:
+    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))

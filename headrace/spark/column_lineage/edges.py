@@ -1,0 +1,42 @@
+"""What is known of values, in the catalog's words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from headrace.catalog.column_lineage import DIRECT, ColumnLineage, ColumnSource, How
+from headrace.spark.column_lineage.values import Key, Path, Sources, Value, field_of
+
+
+def column_lineage(path: Path, value: Value) -> ColumnLineage:
+    """What is known of one column."""
+    return ColumnLineage(
+        dotted(path),
+        tuple(sources(value.sources, dotted(path[-1:]))),
+        value.doubt.reason if value.doubt else None,
+        value.doubt.confidence if value.doubt else 1.0,
+    )
+
+
+def fields(path: Path, value: Value) -> Iterator[ColumnLineage]:
+    """The fields of a struct that the query made, also those of a struct in it."""
+    for name in value.fields or ():
+        found = field_of(value, name)
+        yield column_lineage((*path, name), found)
+        yield from fields((*path, name), found)
+
+
+def sources(found: Sources, plain: str) -> list[ColumnSource]:
+    """The same in the catalog's words. plain: the expression of what is only passed on."""
+    return [_source(key, masked, plain) for key, masked in found.items()]
+
+
+def _source(key: Key, masked: bool, plain: str) -> ColumnSource:
+    input, path, subtype, expression = key
+    how = How.DIRECT if subtype in DIRECT else How.INDIRECT
+    return ColumnSource(input, dotted(path), how, subtype, masked, expression or plain)
+
+
+def dotted(path: Path) -> str:
+    """A path of names as Spark writes it: a name that has a dot itself is quoted."""
+    return ".".join(f"`{name.replace('`', '``')}`" if "." in name or "`" in name else name for name in path)

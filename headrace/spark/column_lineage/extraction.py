@@ -1,0 +1,76 @@
+"""What a frame's columns come from, said in the catalog's words, within a budget and never at the cost of the run."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from headrace.catalog.column_lineage import LineageOfOutput, unknown
+from headrace.spark.column_lineage.edges import column_lineage, fields, sources
+from headrace.spark.column_lineage.plan import OutOfBudget, Plan
+from headrace.spark.column_lineage.sql_steps import SqlStep, lineage_of_sql
+from headrace.spark.column_lineage.values import multiplied_by
+from headrace.spark.column_lineage.walker import PlanUnreadable, ready, told
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+SECONDS = 2.0
+SOURCES = 200_000  # of all columns together
+
+
+def lineage_of(
+    frame: DataFrame, inputs: Sequence[tuple[str, DataFrame]], *, steps: Sequence[SqlStep] = ()
+) -> LineageOfOutput:
+    """Where each column of `frame` comes from, one entry each in order, then fields of structs that are known apart.
+
+    inputs: the key of each dataset that was read, and the very frame that its rows were read through. steps: the SQL
+    that made the frame, which is what there is to go by when Spark is reached over Connect. Never raises: what
+    cannot be found out is unknown, with the reason.
+    """
+    from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+    from pyspark.errors import PySparkException
+
+    names: list[str] = []
+    try:
+        if not hasattr(frame, "_jdf"):
+            names = frame.columns
+            return lineage_of_sql(steps, {key: each.columns for key, each in inputs}, names)
+        return lineage_of_plan(
+            frame._jdf.queryExecution().analyzed(), [(key, _analysed(each)) for key, each in inputs]
+        )
+    except (OutOfBudget, PlanUnreadable) as error:
+        reason = str(error)
+    except (
+        AttributeError,
+        LookupError,
+        Py4JError,
+        PySparkException,
+        RecursionError,
+        TypeError,
+        ValueError,
+    ) as error:
+        # A plan that nobody thought of must not stop a run that it has nothing to do with.
+        reason = f"the plan could not be read ({type(error).__name__}: {error})"
+    return unknown(names or frame.columns, reason)
+
+
+def lineage_of_plan(plan: Any, inputs: Sequence[tuple[str, Any]]) -> LineageOfOutput:  # noqa: ANN401
+    """The same of plans of Spark's. Raises PlanUnreadable, OutOfBudget."""
+    ready()  # before the clock runs: it is not this plan's fault
+    started = time.monotonic()
+    text = told(plan, [each for _, each in inputs], SECONDS)
+    read = Plan(json.loads(text), [key for key, _ in inputs], started + SECONDS)
+    columns, scope = read.columns()
+    if sum(len(value.sources) for _, value in columns) > SOURCES:
+        raise OutOfBudget(f"the columns have more than {SOURCES:,} sources")
+    columns = [(name, multiplied_by(value, scope.multiplied)) for name, value in columns]
+    every = [column_lineage((name,), value) for name, value in columns]
+    apart = [each for name, value in columns for each in fields((name,), value)]
+    return LineageOfOutput((*every, *apart), tuple(sources(scope.whole, "")), "; ".join(scope.notes) or None)
+
+
+def _analysed(frame: DataFrame) -> Any:  # noqa: ANN401
+    return frame._jdf.queryExecution().analyzed()

@@ -1,0 +1,81 @@
+"""A plan read node by node, each after those below it, and a subquery when something asks for it."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from headrace.spark.column_lineage.expressions import Environment, Expressions
+from headrace.spark.column_lineage.frames import Frame, Scope
+from headrace.spark.column_lineage.nodes import READERS, Node, other
+from headrace.spark.column_lineage.values import NOTHING, Value, add
+
+
+class OutOfBudget(Exception):
+    """Reading the plan took too long, or there is too much to say of it."""
+
+
+class Plan:
+    """A plan as PlanText tells it. inputs: their names, by number. deadline: when to give up, of time.monotonic()."""
+
+    def __init__(self, told: Mapping[str, Any], inputs: Sequence[str], deadline: float) -> None:
+        self.nodes: Sequence[Node] = told["nodes"]
+        self.names: Mapping[str, str] = told["attributes"]
+        self.structured = frozenset(told["structured"])
+        self._output: Sequence[int] = told["output"]
+        self._columns: Sequence[str] = told["names"]
+        self.inputs = inputs
+        self._deadline = deadline
+        self._scopes: dict[int, list[int]] = defaultdict(list)
+        self.definitions: dict[int, int] = {}
+        self.loops: dict[int, Frame] = {}
+        for place, node in enumerate(self.nodes):
+            self._scopes[node["x"]].append(place)
+            if node["c"] == "CTERelationDef":
+                self.definitions[node["d"]] = node["x"]
+        self.read: dict[int, tuple[Frame, Scope]] = {}
+
+    def columns(self) -> tuple[list[tuple[str, Value]], Scope]:
+        """The output's columns in order with their values, and what all rows depend on. Raises OutOfBudget."""
+        frame, scope = self.scope(0, {})
+        values = [frame.values.get(attribute, NOTHING) for attribute in self._output]
+        return list(zip(self._columns, values, strict=True)), scope
+
+    def scope(self, number: int, outer: Mapping[int, Value]) -> tuple[Frame, Scope]:
+        """The last node of a query or subquery. outer: the values in reach around it. Raises OutOfBudget."""
+        scope = Scope(outer)
+        frames: dict[int, Frame] = {}
+        place = -1
+        for place in self._scopes[number]:
+            if time.monotonic() > self._deadline:
+                raise OutOfBudget("reading the plan took too long")
+            node = self.nodes[place]
+            inner = [frames.pop(child) for child in node.get("k", ()) if child in frames]
+            frames[place] = self._node(node, inner, scope)
+        return frames[place], scope
+
+    def _node(self, node: Node, under: list[Frame], scope: Scope) -> Frame:
+        below = frozenset().union(*(each.below for each in under))
+        values: Environment = {}
+        for each in under:
+            values = {**values, **each.values} if values else each.values
+        read: Callable[..., Frame] = READERS.get(node["c"], other)
+        return read(self, node, Frame(values, below), under, scope)
+
+    def expressions(self, node: Node, frame: Frame, scope: Scope) -> Expressions:
+        """The expressions of a node, over what the nodes below it give."""
+
+        def known(attribute: int) -> Value:
+            found = frame.values.get(attribute)
+            return scope.outer[attribute] if found is None else found
+
+        def subquery(number: int, output: Sequence[int]) -> tuple[list[Value], Value, frozenset[str]]:
+            inner, of = self.scope(number, {**scope.outer, **frame.values})
+            depends = dict(of.whole)
+            add(depends, of.multiplied)
+            scope.notes.update(of.notes)
+            return [inner.values[each] for each in output], Value(depends), inner.below
+
+        return Expressions(node.get("e", ()), known, subquery, frame.below, self.inputs)

@@ -1,0 +1,88 @@
+"""Where columns come from by the tree of the SQL that makes them: all there is when Spark's plan is on a server.
+
+The tree has names and no types, and a function of the user's looks like any other; so what it says is trusted less.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from sqlglot import exp, parse_one
+from sqlglot.errors import SqlglotError
+from sqlglot.optimizer.qualify import qualify
+from sqlglot.optimizer.scope import build_scope
+
+from headrace.catalog.column_lineage import LineageOfOutput, Origin, unknown
+from headrace.spark.column_lineage.edges import column_lineage, sources
+from headrace.spark.column_lineage.sql_tree import Anything, Made, Query
+from headrace.spark.column_lineage.values import Doubt, column, rows
+
+CONFIDENCE = 0.7
+
+
+@dataclass(frozen=True, slots=True)
+class SqlStep:
+    """A step of a transform. text: its SQL, None for Python. tables: for each table that the text names, the dataset
+    or the earlier step that it is."""
+
+    name: str
+    text: str | None
+    tables: Mapping[str, str]
+
+
+def lineage_of_sql(
+    steps: Sequence[SqlStep], inputs: Mapping[str, Sequence[str]], names: Sequence[str]
+) -> LineageOfOutput:
+    """The lineage of what the last step gives, whose columns have these names. inputs: the columns of each dataset."""
+    if not steps or steps[-1].text is None:
+        return unknown(
+            names, "the plan is on the Spark Connect server, and there is no SQL to go by", Origin.SQL
+        )
+    known = {key: _input(key, columns) for key, columns in inputs.items()}
+    try:
+        for step in steps:
+            known[step.name] = _step(step, known)
+    except SqlglotError as error:
+        return unknown(names, f"the SQL's tree could not be read: {str(error).splitlines()[0]}", Origin.SQL)
+    made = known[steps[-1].name]
+    values = list(made.columns.values())
+    if len(values) != len(names):
+        return unknown(names, "the SQL's tree does not have the columns that the frame has", Origin.SQL)
+    return LineageOfOutput(
+        tuple(
+            replace(each, origin=Origin.SQL, confidence=min(each.confidence, CONFIDENCE))
+            for each in (column_lineage((name,), value) for name, value in zip(names, values, strict=True))
+        ),
+        tuple(sources(made.whole, "")),
+        "from the SQL's text: the plan is on the Spark Connect server",
+    )
+
+
+def _input(key: str, columns: Sequence[str]) -> Made:
+    return Made({name.lower(): column(key, name) for name in columns}, {}, frozenset({key}))
+
+
+def _step(step: SqlStep, known: Mapping[str, Made]) -> Made:
+    if step.text is None:
+        below = frozenset().union(*(made.below for made in known.values()))
+        doubt = Doubt(f"the Python step {step.name}: what it makes of its inputs is not in the SQL", 0.2)
+        return Made(Anything(rows(below, False, doubt)), {}, below)
+    tree = parse_one(step.text, dialect="spark")
+    tables: dict[str, Made] = {}
+    for table in list(tree.find_all(exp.Table)):
+        name = ".".join(part.name for part in table.parts)
+        if name in step.tables:
+            own = f"_{len(tables)}"
+            tables[own] = known[step.tables[name]]
+            table.replace(exp.alias_(exp.to_table(own), table.alias_or_name.rpartition("/")[2], table=True))
+    schema: dict[str, object] = {
+        own: dict.fromkeys(made.columns, "string") for own, made in tables.items() if made.columns
+    }
+    tree = qualify(
+        tree, dialect="spark", schema=schema, validate_qualify_columns=False, quote_identifiers=False
+    )
+    scope = build_scope(tree)
+    if scope is None:
+        raise SqlglotError("it is not a query")
+    return Query(tables).made(scope, {})

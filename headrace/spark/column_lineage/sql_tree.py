@@ -1,0 +1,241 @@
+"""Where the columns of a query come from by its tree, in sqlglot's terms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+from sqlglot.optimizer.scope import Scope
+
+from headrace.catalog.column_lineage import Subtype
+from headrace.spark.column_lineage.values import (
+    NOTHING,
+    Doubt,
+    Key,
+    Value,
+    add,
+    depending,
+    field_of,
+    merged,
+    multiplied_by,
+    rows,
+    said,
+    through,
+)
+
+Columns = dict[str, Value]
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What a query gives: its columns in order, and what all of its rows depend on."""
+
+    columns: Columns
+    whole: Mapping[Key, bool]
+    below: frozenset[str]
+
+
+class Anything(Columns):
+    """The columns of what is known of no column: each that is asked for is the same."""
+
+    def __init__(self, value: Value) -> None:
+        self._value = value
+        super().__init__()
+
+    def get(self, key: str, default: object = None) -> Value:
+        """The same for each."""
+        return self._value
+
+
+NOTHING_MADE = Made({}, {}, frozenset())
+_NOT_YET = Made(Anything(NOTHING), {}, frozenset())
+
+
+class Query:
+    """A query with its subqueries. tables: what each table in it is. inputs: all that it may read."""
+
+    def __init__(self, tables: Mapping[str, Made]) -> None:
+        self.tables = tables
+        self.inputs: frozenset[str] = frozenset().union(*(made.below for made in tables.values()))
+        self._recursions: dict[
+            exp.Expr, Made
+        ] = {}  # what each gives, as far as it is known, by where it starts
+
+    def made(self, scope: Scope, outer: Mapping[str, Columns]) -> Made:
+        """What the scope gives; outer: the tables around a correlated subquery."""
+        if scope.set_operation_scopes:
+            return self._set_operation(scope, outer)
+        if not scope.sources and scope.expression.find(exp.From):  # so a recursion sees itself
+            return self._recursions.setdefault(scope.expression, _NOT_YET)
+        return _Select(self, scope, outer).made()
+
+    def _set_operation(self, scope: Scope, outer: Mapping[str, Columns]) -> Made:
+        left, right = (self.made(each, outer) for each in scope.set_operation_scopes)
+        whole = dict(left.whole)
+        add(whole, right.whole)
+        below = left.below | right.below
+        if not isinstance(scope.expression, exp.Union):
+            for value in [*left.columns.values(), *right.columns.values()]:
+                add(whole, through(value, Subtype.JOIN).sources)
+            return Made(left.columns, whole, below)
+        both = dict(left.columns)
+        for (name, one), other in zip(left.columns.items(), right.columns.values(), strict=False):
+            both[name] = merged([one, other], keep=True)
+        start = scope.set_operation_scopes[0].expression
+        if self._recursions.get(start) is _NOT_YET:
+            self._recursions[start] = Made(both, {}, below)
+            return self._set_operation(scope, outer)
+        if scope.expression.args.get("distinct"):
+            for value in both.values():
+                add(whole, through(value, Subtype.GROUP_BY).sources)
+        return Made(both, whole, below)
+
+
+class _Select:
+    """One SELECT."""
+
+    def __init__(self, query: Query, scope: Scope, outer: Mapping[str, Columns]) -> None:
+        self._query = query
+        self._scope = scope
+        self._tables: dict[str, Columns] = dict(outer)
+        self._whole: dict[Key, bool] = {}
+        self._below: frozenset[str] = frozenset()
+        self._generated: dict[str, Value] = {}
+        self._columns: Columns = {}
+        for alias, source in scope.sources.items():
+            if not isinstance(source, Scope):
+                found = query.tables.get(source.name, NOTHING_MADE)
+            elif not isinstance(source.expression, exp.UDTF):
+                found = query.made(source, outer)
+            elif source.subquery_scopes:  # a lateral subquery, which sees the tables before it
+                found = query.made(source.subquery_scopes[0], self._tables)
+            else:
+                continue
+            self._tables[alias] = found.columns
+            if alias in scope.selected_sources:
+                add(self._whole, found.whole)
+                self._below |= found.below
+
+    def made(self) -> Made:
+        """Its columns, and what its rows depend on."""
+        select = self._scope.expression
+        if not isinstance(select, exp.Select):
+            raise SqlglotError(f"{type(select).__name__} is not read")
+        multiplied: dict[Key, bool] = {}
+        for lateral in select.args.get("laterals") or ():
+            value = self.value(lateral.this)
+            self._generated[lateral.alias] = through(value, Subtype.TRANSFORMATION)
+            if isinstance(lateral.this.this, exp.Array | exp.Map | exp.VarMap):
+                continue  # as many rows of each, whatever is in it
+            add(multiplied, said(through(value, Subtype.JOIN), lateral.this.sql("spark")).sources)
+        for join in select.args.get("joins") or ():
+            self._depend([join.args.get("on")], Subtype.JOIN)
+        for place, each in enumerate(select.selects):
+            self._columns[each.alias_or_name.lower() or f"_{place}"] = self._column(each)
+        for name, how in _CLAUSES.items():
+            clause = select.args.get(name)
+            if clause is not None:
+                self._depend([clause.this] if clause.this else clause.expressions, how, clause.sql("spark"))
+        if select.args.get("distinct"):
+            for value in self._columns.values():
+                add(self._whole, through(value, Subtype.GROUP_BY).sources)
+        return Made(
+            {name: multiplied_by(value, multiplied) for name, value in self._columns.items()},
+            self._whole,
+            self._below,
+        )
+
+    def value(self, tree: exp.Expr | None) -> Value:
+        """Where the value of an expression comes from."""
+        if tree is None:
+            return NOTHING
+        if isinstance(tree, exp.Alias | exp.Paren):
+            return self.value(tree.this)
+        if isinstance(tree, exp.Column):
+            return self._reference(tree)
+        if isinstance(tree, exp.Dot):
+            return field_of(self.value(tree.this), tree.expression.name)
+        if isinstance(tree, exp.Subquery | exp.Query | exp.Exists):
+            return self._subquery(tree)
+        if isinstance(tree, exp.Window):
+            order = tree.args.get("order")
+            around = [*(tree.args.get("partition_by") or ()), *(order.expressions if order else ())]
+            # A ranking function has nothing that it makes its value of, and is no aggregate of rows.
+            function = tree.this if tree.this.find(exp.Column) or isinstance(tree.this, exp.Count) else None
+            return depending(self.value(function), self._all(around), Subtype.WINDOW)
+        if isinstance(tree, exp.Case):
+            tested = [each.this for each in tree.args["ifs"]]
+            given = [*(each.args["true"] for each in tree.args["ifs"]), tree.args.get("default")]
+            return self._chosen([tree.this, *tested], given)
+        if isinstance(tree, exp.If):
+            return self._chosen([tree.this], [tree.args.get("true"), tree.args.get("false")])
+        if isinstance(tree, exp.Coalesce):
+            each = [tree.this, *tree.expressions]
+            return self._chosen(each, each)
+        inner = merged(self.value(each) for each in tree.iter_expressions())
+        masking = isinstance(tree, _MASKING)
+        if isinstance(tree, exp.AggFunc):
+            if not inner.sources and not inner.doubt:
+                return rows(self._below, masking)
+            return through(inner, Subtype.AGGREGATION, masking)
+        return through(inner, Subtype.TRANSFORMATION, masking)
+
+    def _column(self, tree: exp.Expr) -> Value:
+        bare = tree.this if isinstance(tree, exp.Alias) else tree
+        plain = isinstance(bare, exp.Column) and bare.name == tree.alias_or_name
+        return said(self.value(tree), "" if plain else tree.sql("spark"), plain=isinstance(bare, exp.Column))
+
+    def _reference(self, tree: exp.Column) -> Value:
+        table = self._tables.get(tree.table)
+        found = table.get(tree.name.lower()) if table is not None else self._generated.get(tree.table)
+        if found is None and not tree.table:
+            found = self._columns.get(tree.name.lower())
+        if found is None and not tree.table and len(self._generated) == 1:
+            found = next(iter(self._generated.values()))
+        if found is None:
+            return rows(
+                self._query.inputs,
+                False,
+                Doubt(f"the SQL's tree does not say whose column {tree.sql('spark')} is", 0.2),
+            )
+        return found
+
+    def _subquery(self, tree: exp.Expr) -> Value:
+        query = tree.unnest() if isinstance(tree, exp.Subquery) else tree
+        query = query.this if isinstance(query, exp.Exists) else query
+        scope = next((each for each in self._scope.subquery_scopes if each.expression is query), None)
+        if scope is None:
+            return rows(
+                self._query.inputs, False, Doubt("a subquery that the SQL's tree has no place for", 0.2)
+            )
+        made = self._query.made(scope, self._tables)
+        depends = Value(dict(made.whole))
+        if isinstance(tree, exp.Exists):
+            return through(depends, Subtype.FILTER)
+        found: dict[Key, bool] = dict(merged(made.columns.values()).sources)
+        add(found, depends.sources)
+        return Value(found)
+
+    def _chosen(self, tested: Iterable[exp.Expr | None], given: Iterable[exp.Expr | None]) -> Value:
+        value = through(self._all(given), Subtype.TRANSFORMATION)
+        return depending(value, self._all(tested), Subtype.CONDITIONAL)
+
+    def _all(self, trees: Iterable[exp.Expr | None]) -> Value:
+        return merged(self.value(each) for each in trees)
+
+    def _depend(self, trees: Iterable[exp.Expr | None], how: Subtype, sql: str = "") -> None:
+        for tree in trees:
+            value = said(through(self.value(tree), how), sql or (tree.sql("spark") if tree else ""))
+            add(self._whole, value.sources)
+
+
+_CLAUSES = {
+    "where": Subtype.FILTER,
+    "group": Subtype.GROUP_BY,
+    "having": Subtype.FILTER,
+    "qualify": Subtype.FILTER,
+    "order": Subtype.SORT,
+}
+_MASKING = (exp.MD5, exp.SHA, exp.SHA2, exp.Count, exp.CountIf)

@@ -1,0 +1,172 @@
+"""What is known of a value in a plan: the columns that it comes from or depends on, and the fields it is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from headrace.catalog.column_lineage import DIRECT, Subtype
+
+Path = tuple[str, ...]
+# Input, path of the column in it (none: the input as a whole), what is done with it, and the expression that does it.
+Key = tuple[str, Path, Subtype, str]
+Sources = Mapping[Key, bool]  # whether the value is masked on its way
+
+_STRENGTH = {Subtype.IDENTITY: 0, Subtype.TRANSFORMATION: 1, Subtype.AGGREGATION: 2}
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """Why a value cannot be known, and how far what is said of it can be trusted all the same (0 to 1)."""
+
+    reason: str
+    confidence: float
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """Where a value comes from.
+
+    whole: it is a column of an input as it stands, or an element of one, so that its fields are that column's fields.
+    fields: it is a struct of these. ways: it is one of these, each after a step, so that a field of it is that field of
+    one of them. around: what it depends on as a whole, and so every field of it, which `sources` has as well.
+    """
+
+    sources: Sources = field(default_factory=dict)
+    doubt: Doubt | None = None
+    whole: bool = False
+    fields: Mapping[str, Value] | None = None
+    ways: tuple[tuple[Value, Subtype, bool], ...] = ()
+    around: Value | None = None
+
+
+NOTHING = Value()
+
+
+def column(input: str, name: str, *, structured: bool = True) -> Value:
+    """A column of an input. structured: it may have fields, in it or in its elements."""
+    return Value({(input, (name,), Subtype.IDENTITY, ""): False}, whole=structured)
+
+
+def through(value: Value, subtype: Subtype, masking: bool = False, keep: bool = False) -> Value:
+    """The value after a step of this kind. keep: fields stay what they are (an element, a maximum), or end here."""
+    if not value.sources and not value.doubt:
+        return value
+    sources: dict[Key, bool] = {}
+    for (input, path, before, expression), masked in value.sources.items():
+        key = (input, path, _after(before, subtype), expression)
+        sources[key] = sources.get(key, True) and (masked or masking)
+    return Value(
+        sources, value.doubt, ways=((value, subtype, masking),) if keep and _structured(value) else ()
+    )
+
+
+def merged(values: Iterable[Value], keep: bool = False) -> Value:
+    """What comes from all of the values. keep: it is one of them as it stands, so that its fields are theirs."""
+    every = [value for value in values if value.sources or value.doubt]
+    if not every:
+        return NOTHING
+    if len(every) == 1:
+        only = every[0]
+        return only if keep or not _structured(only) else Value(only.sources, only.doubt)
+    sources: dict[Key, bool] = {}
+    for value in every:
+        add(sources, value.sources)
+    doubts = [value.doubt for value in every if value.doubt]
+    ways = tuple((value, Subtype.IDENTITY, False) for value in every) if keep else ()
+    if not any(_structured(value) for value in every):
+        ways = ()
+    return Value(sources, min(doubts, key=lambda doubt: doubt.confidence) if doubts else None, ways=ways)
+
+
+def depending(value: Value, on: Value, how: Subtype) -> Value:
+    """The value, and that it depends on another."""
+    return owing(value, through(on, how))
+
+
+def owing(value: Value, to: Value) -> Value:
+    """The value, and that it owes to another what that says."""
+    if not to.sources and not to.doubt:
+        return value
+    sources: dict[Key, bool] = dict(value.sources)
+    add(sources, to.sources)
+    around = value.around
+    if value.fields is not None or value.ways:
+        around = to if around is None else merged([around, to])
+    return replace(value, sources=sources, doubt=to.doubt or value.doubt, around=around)
+
+
+def multiplied_by(value: Value, sources: Sources) -> Value:
+    """A value whose rows are there as often as these say, beside what it says of them itself."""
+    claimed = {(input, path) for input, path, _, _ in value.sources}
+    return owing(value, Value({key: masked for key, masked in sources.items() if key[:2] not in claimed}))
+
+
+def add(to: dict[Key, bool], sources: Sources) -> None:
+    """Add sources to others; one that is masked on one way only is not masked."""
+    for key, masked in sources.items():
+        to[key] = to.get(key, True) and masked
+
+
+def said(value: Value, expression: str, *, plain: bool = False) -> Value:
+    """The value with the expression that it is computed by. plain: that only names it, and older ones say more."""
+    if not value.sources:
+        return value
+    sources: dict[Key, bool] = {}
+    for key, masked in value.sources.items():
+        if not key[3] or (not plain and key[2] in DIRECT):
+            key = (key[0], key[1], key[2], expression)
+        sources[key] = sources.get(key, True) and masked
+    return replace(value, sources=sources)
+
+
+def field_of(value: Value, name: str) -> Value:
+    """The field of this name in a value that is a struct, or an array of structs."""
+    return _field(value, name) if value.around is None else owing(_field(value, name), value.around)
+
+
+def _field(value: Value, name: str) -> Value:
+    if value.fields is not None:
+        return value.fields.get(name, NOTHING)
+    if value.ways:
+        return merged(
+            (
+                through(field_of(way, name), subtype, masking, keep=True)
+                for way, subtype, masking in value.ways
+            ),
+            keep=True,
+        )
+    if value.whole:
+        return replace(
+            value,
+            sources={
+                (input, (*path, name) if path and subtype in DIRECT else path, subtype, expression): masked
+                for (input, path, subtype, expression), masked in value.sources.items()
+            },
+        )
+    return value
+
+
+def struct(fields: Mapping[str, Value]) -> Value:
+    """A struct of these fields."""
+    whole = merged(through(value, Subtype.TRANSFORMATION) for value in fields.values())
+    return Value(whole.sources, whole.doubt, fields=fields)
+
+
+def rows(inputs: Iterable[str], masking: bool, doubt: Doubt | None = None) -> Value:
+    """What is owed to the inputs as wholes: a count of rows, or whatever a function made of them."""
+    subtype = Subtype.TRANSFORMATION if doubt else Subtype.AGGREGATION
+    return Value({(input, (), subtype, ""): masking for input in sorted(inputs)}, doubt)
+
+
+def _structured(value: Value) -> bool:
+    return value.whole or value.fields is not None or bool(value.ways)
+
+
+def _after(before: Subtype, step: Subtype) -> Subtype:
+    """What two steps are together: a dependence stays one, and an aggregation is more than a transformation."""
+    if step not in DIRECT:
+        return step
+    if before not in DIRECT:
+        return before
+    return before if _STRENGTH[before] >= _STRENGTH[step] else step

@@ -1,0 +1,269 @@
+"""What an exception of Spark, Java or the operating system means for a dataset, as one of our own exceptions."""
+
+from __future__ import annotations
+
+import errno
+import re
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from urllib.parse import unquote
+
+from headrace.catalog.records import Version
+from headrace.catalog.schema import sensitive
+from headrace.spark.errors import (
+    CorruptInput,
+    InvalidCheck,
+    ResourceError,
+    SchemaMismatch,
+    SparkUnavailable,
+    WarehouseUnavailable,
+)
+
+_SPARK = frozenset({"pyspark", "py4j"})
+_CAUSES = 12  # a chain longer than this is a circle
+
+# Patterns are matched against the whole chain of causes, as PySpark and py4j print it.
+_DISK_FULL = re.compile(r"No space left on device|Disk quota exceeded|DSQuotaExceeded|NSQuotaExceeded")
+_FORBIDDEN = re.compile(
+    r"AccessControlException|AccessDeniedException|Permission denied|Read-only file system|Access Denied|"
+    r"status code: 403|Forbidden"
+)
+_UNREACHABLE = re.compile(
+    r"UnknownHostException|NoRouteToHost|ConnectException|Connection refused|SocketTimeoutException|"
+    r"UnsupportedFileSystemException|No FileSystem for scheme|NoSuchBucket|UnknownStoreException|"
+    r"Wrong FS|Call From .* failed on connection|ClassNotFoundException: Class org.apache.hadoop.fs"
+)
+_UNWRITABLE = re.compile(
+    r"Mkdirs failed to create|mkdir of .* failed|ParentNotDirectoryException|Not a directory|"
+    r"Unable to create|Parent path is not a directory|FileAlreadyExistsException|Is a directory"
+)
+_MISSING_FILE = re.compile(
+    r"FAILED_READ_FILE\.FILE_NOT_EXIST|PATH_NOT_FOUND|FileNotFoundException|(?:Path|File) \S+ does not exist"
+)
+_CORRUPT = re.compile(
+    r"FAILED_READ_FILE|ChecksumException|is not a Parquet file|MALFORMED_RECORD_IN_PARSING|MALFORMED_CSV_RECORD|"
+    r"Malformed (?:records|CSV|ORC)|CANNOT_READ_FILE_FOOTER|Could not read footer|PARQUET_CONVERSION_FAILURE|"
+    r"PARQUET_COLUMN_DATA_TYPE_MISMATCH|BAD_RECORD|CSV header does not conform|"
+    r"ParquetDecodingException|could not read page|corrupted|InvalidProtocolBufferException"
+)
+_RECORD = re.compile(r"MALFORMED_RECORD_IN_PARSING|MALFORMED_CSV_RECORD|BAD_RECORD|Malformed (?:records|CSV)")
+_CONDITION = re.compile(r"\[([A-Z][A-Z0-9_]*(?:\.[A-Z][A-Z0-9_]*)*)\]")
+# What the transform is to blame for, whatever the words: a column that is not there, a Python function that raises.
+_NOT_ANALYSED = re.compile(r"^(?:AnalysisException|ParseException)", re.M)
+_PYTHON_FUNCTION = re.compile(r"^PythonException|Traceback \(most recent call last\)", re.M)
+_JVM_GONE = re.compile(
+    r"Answer from Java side is empty|Py4JNetworkError|Error while sending or receiving|Py4JError: .*empty"
+)
+_PATTERN = re.compile(r"PatternSyntaxException")
+_EXCEPTION = re.compile(r"[\w.$]+(?:Exception|Error): ")
+_PATH = re.compile(r"(?:[a-z][a-z0-9+.-]*:/+|/)[^\s\"',;()]+")
+
+
+@contextmanager
+def explained(target: str, inputs: Collection[Version] = (), *, wholly: bool = False) -> Iterator[None]:
+    """Raise what happens within as a ResourceError where its cause is known; anything else passes unchanged.
+
+    target: the location or the purpose being worked on; inputs: the versions that may be read meanwhile, looked at
+    when something happens; wholly: no code but ours runs within, so that whatever Spark raises is a ResourceError.
+    """
+    try:
+        yield
+    except ResourceError:
+        raise
+    except Exception as error:
+        told = meaning(error, target, tuple(inputs))
+        if told is None and wholly and _of_spark(error):
+            told = ResourceError(f"Spark failed at {target}: {_text(error).splitlines()[0].rstrip('.')}.")
+        if told is None:
+            raise
+        for note in getattr(error, "__notes__", ()):
+            told.add_note(note)
+        raise told from error
+
+
+def meaning(error: BaseException, target: str, inputs: Sequence[Version] = ()) -> ResourceError | None:
+    """What the error means, or None when it is not Spark's, or not about files, schemas or the JVM.
+
+    What Python code raises for reasons of its own (a service that refuses a connection, a file of its own that is
+    missing) means nothing for the warehouse, however alike the words are.
+    """
+    if not _of_spark(error):
+        return None
+    text = _chain(error)
+    if isinstance(error, ConnectionError) or _JVM_GONE.search(text):
+        return SparkUnavailable(
+            f"Spark's JVM died while working on {target}. The next attempt starts a new one; if it dies again, "
+            "look for an out-of-memory kill in the system's log and raise spark.driver.memory."
+        )
+    if _PYTHON_FUNCTION.search(text):
+        return None
+    if _DISK_FULL.search(text):
+        return _disk_full(target)
+    if _PATTERN.search(text):
+        return InvalidCheck(
+            f"A regular expression is none to Java: {_cause(text, _PATTERN)}. Correct the check's `str_matches` or "
+            "`str_contains`, or the transform."
+        )
+    read = _input_at_fault(text, inputs)
+    if read is not None:
+        return read
+    if "PATH_ALREADY_EXISTS" in text:
+        return WarehouseUnavailable(
+            f"{target} already exists, and a version is never written over another. Run again: each attempt has a "
+            "new tag."
+        )
+    return unavailable(error, target) or _unwritable_schema(text, target)
+
+
+def unavailable(error: BaseException, location: str) -> WarehouseUnavailable | None:
+    """What the error says about the reachability of a location, or None when it says nothing."""
+    text = _chain(error)
+    if _NOT_ANALYSED.search(text):
+        return None
+    number = getattr(error, "errno", None)
+    if number in (errno.ENOSPC, errno.EDQUOT) or _DISK_FULL.search(text):
+        return _disk_full(location)
+    if number in (errno.EACCES, errno.EPERM, errno.EROFS) or _FORBIDDEN.search(text):
+        return WarehouseUnavailable(
+            f"No permission at {location}: {_cause(text, _FORBIDDEN)}. Give the user that runs Headrace the right "
+            "to read and write there, or set HEADRACE_WAREHOUSE to another place."
+        )
+    if number in (errno.ENOTDIR, errno.EISDIR, errno.EEXIST) or _UNWRITABLE.search(text):
+        return WarehouseUnavailable(
+            f"Cannot create {location}: {_cause(text, _UNWRITABLE)}. See that every folder above it is a folder "
+            "that the user who runs Headrace may write, or set HEADRACE_WAREHOUSE to another place."
+        )
+    if _UNREACHABLE.search(text):
+        return WarehouseUnavailable(
+            f"Cannot reach {location}: {_cause(text, _UNREACHABLE)}. Check the address in HEADRACE_WAREHOUSE, the "
+            "network, and that Spark has the filesystem's library (spark.jars.packages)."
+        )
+    if isinstance(error, FileNotFoundError) or _MISSING_FILE.search(text):
+        return WarehouseUnavailable(
+            f"Nothing is at {location}, or a file of it is gone. Restore it, or materialize the dataset again."
+        )
+    if isinstance(error, OSError):
+        return WarehouseUnavailable(f"Cannot use {location}: {error}.")
+    return None
+
+
+def corrupt(version: Version, file: str, reason: str) -> CorruptInput:
+    """The exception for a version whose file cannot be read."""
+    remedy = (
+        "Another system writes it: have it delivered again, then run `headrace observe`"
+        if version.metadata.get("external")
+        else f"Roll {version.dataset} back to an earlier version, or materialize it again"
+    )
+    return CorruptInput(
+        f"{_told(version)} cannot be read: {reason} (file {file}). {remedy}; what is published stays as it is."
+    )
+
+
+def _input_at_fault(text: str, inputs: Sequence[Version]) -> ResourceError | None:
+    missing, broken = _MISSING_FILE.search(text), _CORRUPT.search(text)
+    if not (missing or broken):
+        return None
+    version, file = _blamed(text, inputs)
+    if version is None:
+        return None
+    return corrupt(version, file, "a file is missing" if missing else _corruption(text, version))
+
+
+def _corruption(text: str, version: Version) -> str:
+    """What Spark says of a broken file; its name for it alone where it may quote a record that nobody is shown."""
+    if not sensitive(version.columns):
+        return _cause(text, _CORRUPT)
+    conditions = [found[1] for found in _CONDITION.finditer(text)]
+    return f"[{conditions[-1]}], of which no more is shown" if conditions else "it is broken"
+
+
+def _blamed(text: str, inputs: Sequence[Version]) -> tuple[Version | None, str]:
+    """The version whose location the text mentions, with the file mentioned.
+
+    Spark prints paths now as URIs with percent-encoding and now without, so both are compared.
+    """
+    by_location = {_bare(v.location): v for v in inputs}
+    for found in _PATH.findall(text):
+        for form in (found, unquote(found)):
+            path = _bare(form.rstrip(".:"))
+            for location, version in by_location.items():
+                if path == location or path.startswith(location + "/"):
+                    return version, form.rstrip(".:")
+    # A record that is none may also be a text that the transform itself parses.
+    of_file = "FAILED_READ_FILE" in text or not _RECORD.search(text)
+    if len(inputs) == 1 and of_file and _CORRUPT.search(text):
+        return inputs[0], inputs[0].location
+    return None, ""
+
+
+def _unwritable_schema(text: str, target: str) -> SchemaMismatch | None:
+    unsupported = re.search(r"UNSUPPORTED_DATA_TYPE_FOR_DATASOURCE\S*\s*(.*)", text)
+    if unsupported is None:
+        return None
+    return SchemaMismatch(
+        f"{target}: {unsupported[1].strip()} Choose another format for the dataset, or cast the column."
+    )
+
+
+def _disk_full(target: str) -> WarehouseUnavailable:
+    return WarehouseUnavailable(
+        f"Disk full while writing {target}. Free space there (and in spark.local.dir, where Spark keeps what does "
+        "not fit into memory), or set HEADRACE_WAREHOUSE to another place."
+    )
+
+
+def _of_spark(error: BaseException) -> bool:
+    """Whether Spark or the way to it raised the error: by its class, or by the code that it comes from."""
+    raised_in, trace = "", error.__traceback__
+    while trace is not None:
+        raised_in, trace = str(trace.tb_frame.f_globals.get("__name__")), trace.tb_next
+    modules = [raised_in, *(cls.__module__ for cls in type(error).__mro__)]
+    return any(module.partition(".")[0] in _SPARK for module in modules)
+
+
+def _told(version: Version) -> str:
+    partition = f" partition {version.partition}" if version.partition is not None else ""
+    return f"{version.dataset}{partition} version {version.tag}"
+
+
+def _bare(path: str) -> str:
+    """A path without scheme and repeated slashes, for comparison: file:/a and file:///a are one."""
+    scheme, found, rest = path.partition(":/")
+    if not found:
+        return path.rstrip("/")
+    return ("" if scheme == "file" else f"{scheme}:/") + "/" + rest.strip("/")
+
+
+def _cause(text: str, pattern: re.Pattern[str]) -> str:
+    """What the innermost exception that matched says, without the names of the exceptions around it."""
+    found = [(line, match) for line in text.splitlines() if (match := pattern.search(line))]
+    if not found:
+        return "no further word"
+    line, match = found[-1]
+    heads = [head.end() for head in _EXCEPTION.finditer(line) if head.start() <= match.end()]
+    return line[max(heads, default=0) :].strip().rstrip(".")[:300] or line.strip()
+
+
+def _chain(error: BaseException) -> str:
+    """The texts of an exception, its causes and the Java exceptions inside, one under the other."""
+    lines: list[str] = []
+    current: BaseException | None = error
+    for _ in range(_CAUSES):
+        if current is None:
+            break
+        lines.append(_text(current))
+        stack = getattr(current, "_stackTrace", None) or getattr(
+            current, "_stacktrace", None
+        )  # classic, Connect
+        if isinstance(stack, str):
+            lines.append(stack)
+        current = current.__cause__ or current.__context__
+    return "\n".join(line for text in lines for line in text.splitlines() if not line.startswith("\tat "))
+
+
+def _text(error: BaseException) -> str:
+    """The exception's text; PySpark asks the JVM for it, which may be gone."""
+    try:
+        return f"{type(error).__name__}: {error}"
+    except Exception as unsaid:
+        return f"{type(error).__name__}: {type(unsaid).__name__}: {unsaid}"

@@ -1,0 +1,218 @@
+"""The Spark session of a process: started when first used, where the settings say, and anew when its JVM died."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import dagster as dg
+from pydantic import Field
+
+from headrace.settings import settings
+from headrace.spark import jvm
+from headrace.spark.errors import SparkUnavailable
+from headrace.spark.java import require_java
+from headrace.spark.openlineage import is_of_another_run, listener_conf
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+DEFAULTS: Mapping[str, str] = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.adaptive.enabled": "true",
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.sql.files.ignoreCorruptFiles": "false",
+    "spark.sql.files.ignoreMissingFiles": "false",
+    # The hundreds of locations of a range are listed by few tasks, not by one each, and still by several at once.
+    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "16",
+}
+DRIVER_DEFAULTS: Mapping[str, str] = {
+    # Version 1 moves a task's files into place only when the whole job commits.
+    "spark.hadoop.mapreduce.fileoutputcommitter.algorithm.version": "1",
+    # The run's log tells the progress.
+    "spark.ui.showConsoleProgress": "false",
+}
+LOCAL_DEFAULTS: Mapping[str, str] = {
+    "spark.ui.enabled": "false",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+}
+ANSWER_SECONDS = 5.0  # how long a master may take to accept a connection
+
+_starting = threading.RLock()
+
+
+class SparkResource(dg.ConfigurableResource[None]):
+    """Spark for assets. Fields left empty come from the settings (HEADRACE_SPARK__MASTER, headrace.toml).
+
+    There is one session per process, shared by all resources: the first use decides where it runs.
+    """
+
+    master: str | None = Field(default=None, description="local[*], spark://host:port, yarn or k8s://host")
+    remote: str | None = Field(
+        default=None, description="a Spark Connect server, sc://host:port, instead of a master"
+    )
+    conf: dict[str, str] = Field(
+        default_factory=dict, description="Spark settings over those of the settings file"
+    )
+
+    @property
+    def session(self) -> SparkSession:
+        """The running session, started now if there is none or its JVM is gone.
+
+        Raises SparkUnavailable saying what is missing and what to do.
+        """
+        with _starting:
+            living = _living_session()
+            if living is not None and is_of_another_run(living, self._conf()):
+                living.stop()
+                living = None
+            return living or self._start()
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether Spark runs behind Spark Connect."""
+        return self._address()[1] is not None
+
+    def stop(self) -> None:
+        """Stop the process's session, if one runs."""
+        with _starting:
+            session = _living_session()
+            if session is not None:
+                session.stop()
+
+    def _address(self) -> tuple[str, str | None]:
+        """Where Spark runs: (master, remote)."""
+        configured = settings().spark
+        if self.remote or self.master:
+            return self.master or "", self.remote
+        return configured.master, configured.remote
+
+    def _conf(self) -> dict[str, str]:
+        return {**settings().spark.conf, **self.conf}
+
+    def _start(self) -> SparkSession:
+        from pyspark.sql import SparkSession
+
+        master, remote = self._address()
+        address = remote or master
+        _require_answer(address)
+        builder = SparkSession.builder.appName("headrace")
+        conf = {**DEFAULTS, **self._conf()}
+        conf |= listener_conf(conf)
+        if remote:
+            builder = builder.remote(remote)
+        else:
+            require_java()
+            local = LOCAL_DEFAULTS if master.startswith("local") else {}
+            if local:
+                # For Python functions Spark would start the `python3` of the PATH, which need not be this one.
+                os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+            warehouse = {"spark.sql.warehouse.dir": (settings().home.resolve() / "spark").as_uri()}
+            conf = {**DRIVER_DEFAULTS, **local, **warehouse, **conf}
+            builder = builder.master(master)
+        for key, value in conf.items():
+            builder = builder.config(key, value)
+        try:
+            if not remote:
+                jvm.start({"spark.app.name": "headrace", "spark.master": master, **conf})
+            session = builder.getOrCreate()
+            session.range(0).schema  # noqa: B018 - a Connect server is only spoken to when asked something
+        except Exception as error:  # Spark, py4j and gRPC each have their own
+            raise SparkUnavailable(
+                f"Spark does not start on {address}: {_first_line(error)}. Check spark.master, spark.remote and "
+                "spark.conf in headrace.toml (or HEADRACE_SPARK__*), and Spark's own log above."
+            ) from error
+        if not remote:
+            from headrace.spark.column_lineage.walker import anticipate
+
+            anticipate()
+        return session
+
+
+@contextmanager
+def configured(session: SparkSession, conf: Mapping[str, str]) -> Iterator[None]:
+    """The session with `conf` applied; what was set before is put back at the end.
+
+    Raises SparkUnavailable for a setting that only takes effect when Spark starts.
+    """
+    before: dict[str, str | None] = {}
+    try:
+        for key, value in conf.items():
+            if not session.conf.isModifiable(key):
+                raise SparkUnavailable(
+                    f"{key} cannot be changed once Spark runs. Move it from the dataset's Spark settings to "
+                    "spark.conf in headrace.toml."
+                )
+            before[key] = session.conf.get(key, None)
+            session.conf.set(key, value)
+        yield
+    finally:
+        if before and _alive(session):
+            for key, earlier in before.items():
+                session.conf.unset(key) if earlier is None else session.conf.set(key, earlier)
+
+
+def file_session() -> SparkSession:
+    """A session for nothing but files on other filesystems: of this machine, so that a cluster's executors stay free.
+
+    Where the process has a session already it is that one. Raises SparkUnavailable, always so behind Spark Connect.
+    """
+    if settings().spark.remote:
+        raise SparkUnavailable(
+            "Spark Connect gives no way to the files of other filesystems; mount them here (file:///...), or set "
+            "spark.master in place of spark.remote."
+        )
+    return SparkResource(master="local[1]", conf=dict(LOCAL_DEFAULTS)).session
+
+
+def _living_session() -> SparkSession | None:
+    """The process's session if it still answers; a dead one is forgotten so that a new one can start."""
+    from pyspark.sql import SparkSession
+
+    if not jvm.answers():
+        jvm.forget()
+        return None
+    session = SparkSession.getActiveSession()
+    return session if session is not None and _alive(session) else None
+
+
+def _alive(session: SparkSession) -> bool:
+    """Whether the session answers."""
+    try:
+        if hasattr(session, "_jsparkSession"):
+            return not session._jsparkSession.sparkContext().isStopped()
+        return not session.is_stopped  # type: ignore[attr-defined]  # Spark Connect's session
+    except Exception:  # any failure to answer, of py4j, its socket or gRPC, means the same
+        return False
+
+
+def _require_answer(address: str) -> None:
+    """Fail within seconds, where Spark itself would try for minutes, when nothing listens at spark:// or sc://."""
+    scheme, _, rest = address.partition("://")
+    if scheme not in ("spark", "sc"):
+        return
+    refusals = []
+    for place in rest.split(","):
+        host = urlsplit(f"//{place.split(';')[0]}")
+        port = host.port or (15002 if scheme == "sc" else 7077)
+        try:
+            with socket.create_connection((host.hostname or "localhost", port), timeout=ANSWER_SECONDS):
+                return
+        except OSError as error:
+            refusals.append(f"{host.hostname}:{port}: {error}")
+    raise SparkUnavailable(
+        f"Nothing answers at {address} ({'; '.join(refusals)}). Start it, or correct spark.master / spark.remote in "
+        "headrace.toml (or HEADRACE_SPARK__MASTER / HEADRACE_SPARK__REMOTE)."
+    )
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")

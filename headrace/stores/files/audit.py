@@ -1,0 +1,231 @@
+"""Which checks a write can answer on its way, which its files answer afterwards, and what each check's result is.
+
+A check is answered at the first of these places that can:
+1. by the footers of the written Parquet files, which bound every column for nothing: `not_null`, ranges, prefixes and
+   comparisons hold for all rows when they hold for the bounds, and most data keep them;
+2. by the dictionaries of these files, which hold all values of a text column that has few: lists and patterns;
+3. by a count of failing rows that Spark makes while it writes (an Observation), one per remaining row check.
+   A count of zero answers for every partition of a range;
+4. by reading the written, still unpublished files once more, for all checks that are left: those whose bounds
+   or dictionaries prove nothing or whose count is not zero (to tell partitions apart and to show examples), unique
+   keys and custom checks. So a good write is read back only for `unique`, `unique_values_eq`, custom pandera
+   checks, and lists and patterns of a text column with very many values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from operator import or_
+from typing import TYPE_CHECKING, Any
+
+import sqlglot
+from sqlglot import expressions as exp
+
+from headrace.catalog.records import Check, CheckResult, CheckStatus, Severity
+from headrace.catalog.records import Column as DatasetColumn
+from headrace.catalog.schema import sensitive
+from headrace.spark.errors import InvalidCheck
+from headrace.stores.files import predicates
+from headrace.stores.files.footers import Footer
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+WHOLE_KINDS = frozenset({"row_count", "unique", "unique_values_eq", "pandera"})
+PARTITION_KIND = "partition"
+
+
+@dataclass(frozen=True)
+class RowCheck:
+    """A check of single rows, and the columns that an example may show."""
+
+    check: Check
+    types: Mapping[str, str]  # column -> Spark's simple type name
+    shown: tuple[str, ...]
+    bounded: bool  # the footers of the files may prove it
+    valued: bool  # the dictionaries of the files may
+
+    @cached_property
+    def failing(self) -> Column:
+        """The condition under which a row fails; made when it is asked for, since the JVM makes it piece by piece."""
+        return predicates.failing(self.check, self.types)
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """The checks of one write, sorted by how they are answered."""
+
+    types: Mapping[str, str]  # column -> Spark's simple type name
+    sensitive: frozenset[str]
+    rows: tuple[RowCheck, ...]
+    whole: tuple[Check, ...]
+    partition: Check
+
+    @property
+    def quarantined(self) -> Column | None:
+        """The condition under which a row is set aside, never null; None when no check sets rows aside."""
+        from pyspark.sql import functions as F
+
+        conditions = [F.coalesce(r.failing, F.lit(False)) for r in self.rows if r.check.quarantine]
+        return reduce(or_, conditions) if conditions else None
+
+    def require_valid(self, frame: DataFrame) -> None:
+        """Raise InvalidCheck naming the check whose condition Spark cannot resolve on the frame.
+
+        What bounds may prove has been held against the columns' types before, and leaves Spark nothing to refuse.
+        """
+        asked = [row for row in self.rows if not row.bounded]
+        if not asked:
+            return
+        from pyspark.errors import AnalysisException, ParseException
+
+        try:
+            _ = frame.where(reduce(or_, (row.failing for row in asked))).schema
+        except (AnalysisException, ParseException) as error:
+            for row in asked:
+                try:
+                    _ = frame.where(row.failing).schema
+                except (AnalysisException, ParseException) as culprit:
+                    said = str(culprit).partition("SQLSTATE")[0].strip()
+                    raise InvalidCheck(
+                        f"Check {row.check.name} cannot be evaluated: {said} Correct its expression or parameters."
+                    ) from error
+            raise
+
+    def counts(self, scope: Column, accepted: Column, footers: bool) -> dict[str, Column]:
+        """The counts of failing rows to make while writing, by check name.
+
+        scope: the rows that are written at all; accepted: those of them that are not set aside (both never
+        null).
+        footers: the files will have footers and dictionaries, which may spare a count.
+        """
+        return {
+            r.check.name: predicates.counted((scope if r.check.quarantine else accepted) & r.failing)
+            for r in self.rows
+            if not (footers and (r.bounded or r.valued) and not r.check.quarantine)
+        }
+
+    def proven(self, row: RowCheck, observed: Mapping[str, int], footer: Footer | None) -> bool:
+        """Whether it is known without reading that no row of a version fails."""
+        if row.check.name in observed:
+            return observed[row.check.name] == 0
+        if footer is None or row.check.column is None or row.check.quarantine:
+            return False
+        return predicates.proven(row.check, self.types[row.check.column], footer.columns[row.check.column])
+
+
+def plan(checks: Sequence[Check], columns: Sequence[DatasetColumn]) -> Audit:
+    """Sort the checks of a dataset with these columns.
+
+    Raises InvalidCheck for an unknown kind, a column that is not there, wrong parameters, or a quarantine by
+    a check that is not about single rows.
+    """
+    types = {column.name: column.type for column in columns}
+    hidden = sensitive(columns)
+    rows, whole, partition = [], [], Check(PARTITION_KIND, PARTITION_KIND)
+    for check in checks:
+        if check.kind in predicates.KINDS:
+            rows.append(_row_check(check, types, hidden))
+        elif check.quarantine:
+            raise InvalidCheck(
+                f"Check {check.name}: {check.kind} judges the dataset as a whole and cannot say which rows to set "
+                "aside. Remove `quarantine`, or use a check of single rows."
+            )
+        elif check.kind == PARTITION_KIND:
+            partition = check
+        elif check.kind in WHOLE_KINDS:
+            whole.append(_whole_check(check, types))
+        else:
+            known = ", ".join(sorted(predicates.KINDS | WHOLE_KINDS | {PARTITION_KIND}))
+            raise InvalidCheck(f"Check {check.name}: unknown kind {check.kind!r}. Known are {known}.")
+    return Audit(types, hidden, tuple(rows), tuple(whole), partition)
+
+
+def result(check: Check, failed_rows: int | None, passed: bool, detail: Mapping[str, Any]) -> CheckResult:
+    """A check's result: rows set aside and failures of severity WARN are warnings."""
+    if passed:
+        return CheckResult(check.name, CheckStatus.PASS, failed_rows, detail)
+    warn = check.quarantine or check.severity is Severity.WARN
+    return CheckResult(check.name, CheckStatus.WARN if warn else CheckStatus.FAIL, failed_rows, detail)
+
+
+def row_count_result(check: Check, row_count: int) -> CheckResult:
+    """The result of a `row_count` check."""
+    low, high = check.parameters.get("min"), check.parameters.get("max")
+    passed = (low is None or row_count >= low) and (high is None or row_count <= high)
+    return result(check, None, passed, {"row_count": row_count, **check.parameters})
+
+
+def _row_check(check: Check, types: Mapping[str, str], sensitive: frozenset[str]) -> RowCheck:
+    """The check with its condition and examples: of an sql check all columns it uses, of not_null nothing."""
+    predicates.validate(check, types)
+    used = _columns_of(check) if check.kind == "sql" else () if check.kind == "not_null" else (check.column,)
+    lowered = {name.lower() for name in used if name is not None}
+    shown = tuple(
+        name
+        for name, type in types.items()
+        if name.lower() in lowered and name not in sensitive and _orderable(type)
+    )
+    valued = check.kind in predicates.VALUED and check.column is not None and types[check.column] == "string"
+    return RowCheck(check, types, shown, check.kind in predicates.BOUNDED, valued)
+
+
+def _columns_of(check: Check) -> tuple[str, ...]:
+    """The columns that an sql check looks at; raises InvalidCheck when it does not parse."""
+    expression = str(check.parameters.get("expression") or "")
+    try:
+        tree = sqlglot.parse_one(expression, dialect="spark")
+    except sqlglot.errors.SqlglotError as error:
+        raise InvalidCheck(
+            f"Check {check.name}: {expression!r} is not a SQL expression: {_plain(error)}"
+        ) from error
+    return tuple(column.name for column in tree.find_all(exp.Column))
+
+
+def _plain(error: sqlglot.errors.SqlglotError) -> str:
+    """The parser's word, without the terminal's colours."""
+    first: dict[str, Any] = (getattr(error, "errors", None) or [{}])[0]
+    return str(first.get("description") or error)
+
+
+def _whole_check(check: Check, types: Mapping[str, str]) -> Check:
+    match check.kind:
+        case "unique":
+            named = unique_columns(check)
+            missing = [name for name in named if name not in types]
+            if missing or not named:
+                raise InvalidCheck(
+                    f"Check {check.name}: `columns` must name columns of the dataset; got {named!r}."
+                )
+        case "row_count":
+            unknown = set(check.parameters) - {"min", "max"}
+            if unknown or not check.parameters:
+                raise InvalidCheck(
+                    f"Check {check.name}: row_count takes `min`, `max` or both; got {dict(check.parameters)}."
+                )
+        case "unique_values_eq":
+            if check.column not in types or "values" not in check.parameters:
+                raise InvalidCheck(
+                    f"Check {check.name}: unique_values_eq needs a `column` of the dataset and `values`."
+                )
+        case "pandera":
+            if not isinstance(check.parameters.get("model"), str) or not isinstance(
+                check.parameters.get("check"), str
+            ):
+                raise InvalidCheck(
+                    f"Check {check.name}: a pandera check needs `model` (module:Class) and `check`."
+                )
+    return check
+
+
+def unique_columns(check: Check) -> tuple[str, ...]:
+    """The columns of a `unique` check."""
+    named = check.parameters.get("columns") or check.column or ()
+    return (named,) if isinstance(named, str) else tuple(named)
+
+
+def _orderable(type: str) -> bool:
+    """Whether Spark can take a minimum of the type."""
+    return not any(word in type for word in ("map<", "variant", "interval"))

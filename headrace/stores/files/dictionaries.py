@@ -1,0 +1,64 @@
+"""All values that text columns of written Parquet files have, where little has to be read for them.
+
+A writer puts the distinct values of a column in front of its pages as long as they are few, which states, codes
+and names of kinds are. Reading only that tells what no bound does. Small columns are read whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import pyarrow.parquet as pq
+
+from headrace.stores.files.filesystem import Files, StoredFile
+from headrace.stores.files.footers import top_level
+
+_MOST = 100_000  # values of one column; beyond that Spark is the better one to ask
+_SMALL = 1 << 20  # bytes of a column's chunk that is read whole
+_PAGE = 1 << 16  # bytes read at once, so that the pages behind the dictionary stay unread
+
+
+def known_values(files: Files, stored: Iterable[StoredFile], columns: Iterable[str]) -> dict[str, set[str]]:
+    """The distinct values but null of those of the top-level text columns that are small or all in dictionaries."""
+    values: dict[str, set[str]] = {name: set() for name in columns}
+    for file in stored:
+        if not values:
+            break
+        with files.open(file.path) as source:
+            parquet = pq.ParquetFile(source, read_dictionary=sorted(values), buffer_size=_PAGE)
+            places = top_level(parquet.metadata)
+            for name in sorted(values):
+                found = _values(parquet, name, places[name]) if name in places else None
+                values[name] |= found or set()
+                if found is None or len(values[name]) > _MOST:
+                    del values[name]
+    return values
+
+
+def _values(parquet: pq.ParquetFile, name: str, place: int) -> set[str] | None:
+    values: set[str] = set()
+    for group in range(parquet.num_row_groups):
+        chunk = parquet.metadata.row_group(group).column(place)
+        if chunk.is_stats_set and chunk.statistics.null_count == chunk.num_values:
+            continue
+        if _all_in_dictionary(chunk.encodings):
+            rows = next(parquet.iter_batches(batch_size=1, row_groups=[group], columns=[name]))
+            found = rows.column(0).dictionary
+        elif chunk.total_uncompressed_size <= _SMALL:
+            found = parquet.read_row_group(group, columns=[name]).column(0).unique()
+        else:
+            return None
+        try:
+            values.update(value for value in found.to_pylist() if value is not None)
+        except UnicodeDecodeError:  # Spark writes any bytes as text; what it thinks of them is its own to say
+            return None
+    return values
+
+
+def _all_in_dictionary(encodings: Sequence[str]) -> bool:
+    """Whether no page holds values of its own, by parquet-java's rule for files of format version 1.
+
+    Files of version 2 name the dictionary's own page as a page with values, so that nothing is known of them.
+    Source: org.apache.parquet.filter2.dictionarylevel.DictionaryFilter.hasNonDictionaryPages.
+    """
+    return set(encodings) - {"RLE", "BIT_PACKED"} == {"PLAIN_DICTIONARY"}

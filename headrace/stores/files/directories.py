@@ -1,0 +1,72 @@
+"""The directories that one write fills: one per partition, rows that were set aside beside those that were "
+"accepted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from headrace.catalog.records import Column
+from headrace.stores.files.filesystem import StoredFile
+from headrace.stores.files.footers import Footer
+from headrace.stores.files.partitions import COLUMN
+from headrace.stores.files.predicates import quoted
+from headrace.stores.files.readback import PARTITION
+from headrace.stores.files.reading import schema_text
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+ROWS = "rows"
+ACCEPTED = f"{ROWS}=accepted"
+QUARANTINED = f"{ROWS}=quarantined"
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A directory of one version: its files and what their footers say (None for formats without footers)."""
+
+    partition: str | None
+    location: str
+    files: Sequence[StoredFile] = ()
+    footer: Footer | None = None
+
+    @property
+    def measured(self) -> Footer:
+        """The footer, once it is known."""
+        if self.footer is None:
+            raise AssertionError(f"{self.location} has not been measured")
+        return self.footer
+
+
+@dataclass(frozen=True, slots=True)
+class Leaves:
+    """All directories of one write, and how to read them."""
+
+    session: SparkSession
+    root: str  # the tag's directory
+    format: str
+    columns: Sequence[Column]
+    options: Mapping[str, str]
+    accepted: Sequence[Leaf]
+    quarantined: Sequence[Leaf] = field(default=())
+
+    def frame(self, leaves: Sequence[Leaf]) -> DataFrame:
+        """The rows of the leaves with their partition key in the column PARTITION (null when not partitioned)."""
+        from pyspark.sql import functions as F
+
+        schema = schema_text(self.columns)
+        reader = (
+            self.session.read.format(self.format).options(**self.options).option("__globPaths__", "false")
+        )
+        locations = [leaf.location for leaf in leaves]
+        if len(leaves) == 1:
+            return (
+                reader.schema(schema)
+                .load(locations)
+                .withColumn(PARTITION, F.lit(leaves[0].partition).cast("string"))
+            )
+        reader = reader.schema(f"{schema}, {quoted(COLUMN)} string").option("basePath", self.root)
+        names = [F.col(quoted(column.name)) for column in self.columns]
+        return reader.load(locations).select(*names, F.col(COLUMN).alias(PARTITION))

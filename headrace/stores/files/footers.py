@@ -1,0 +1,128 @@
+"""What the footers of Parquet files say: how many rows, and each column's nulls, minimum and maximum."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from headrace.spark.errors import WarehouseUnavailable
+from headrace.stores.files.filesystem import Files, StoredFile
+
+# Spark's mark of files whose days before 1582 are those of the Julian calendar (datetimeRebaseModeInWrite=LEGACY).
+_LEGACY_CALENDAR = b"org.apache.spark.legacyDateTime"
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """A column over a set of rows; the values are Python's of the column's type.
+
+    null_count is None, and so are minimum and maximum, where the files do not say: no value at all, a type
+    without order, a text too long for a footer, a NaN among the values.
+    """
+
+    row_count: int
+    null_count: int | None
+    minimum: Any = None
+    maximum: Any = None
+
+    @property
+    def all_null(self) -> bool:
+        """Whether it is known that there is no value."""
+        return self.null_count == self.row_count
+
+
+@dataclass(frozen=True, slots=True)
+class Footer:
+    """The rows of some files together."""
+
+    row_count: int
+    columns: Mapping[str, Bounds]
+
+
+def read_footers(files: Files, stored: Iterable[StoredFile], columns: Iterable[str]) -> Footer:
+    """The footers of the files together, for these top-level columns (nested ones have no bounds).
+
+    Raises WarehouseUnavailable when a file cannot be read back.
+    """
+    wanted = frozenset(columns)
+    parts = [_footer(_metadata(files, file), wanted) for file in stored]
+    return Footer(
+        sum(part.row_count for part in parts),
+        {name: _merged([part.columns[name] for part in parts]) for name in wanted},
+    )
+
+
+def top_level(metadata: pq.FileMetaData) -> dict[str, int]:
+    """Where in a file its columns are, by name; nested ones are left out.
+
+    So is a name with a dot in it, since a footer calls a field within a column the same.
+    """
+    paths = (metadata.schema.column(place).path for place in range(metadata.num_columns))
+    return {path: place for place, path in enumerate(paths) if "." not in path}
+
+
+def _metadata(files: Files, file: StoredFile) -> pq.FileMetaData:
+    with files.open(file.path) as source:
+        try:
+            return pq.read_metadata(source)
+        except (pa.ArrowInvalid, OSError) as error:
+            raise WarehouseUnavailable(
+                f"{file.path} was written and does not read back as Parquet. Run again."
+            ) from error
+
+
+def _footer(metadata: pq.FileMetaData, wanted: frozenset[str]) -> Footer:
+    places = top_level(metadata)
+    groups = [metadata.row_group(g) for g in range(metadata.num_row_groups)]
+    old_days = _LEGACY_CALENDAR in (metadata.metadata or {})
+
+    def bounds(name: str) -> Bounds:
+        if name not in places:
+            return Bounds(metadata.num_rows, None)
+        merged = _merged([_bounds(group.column(places[name]), group.num_rows) for group in groups])
+        if old_days and isinstance(merged.minimum, dt.date):
+            return Bounds(merged.row_count, merged.null_count)
+        return merged
+
+    return Footer(metadata.num_rows, {name: bounds(name) for name in wanted})
+
+
+def _bounds(chunk: pq.ColumnChunkMetaData, row_count: int) -> Bounds:
+    statistics = chunk.statistics if chunk.is_stats_set else None
+    if statistics is None:
+        return Bounds(row_count, None)
+    nulls = statistics.null_count if statistics.has_null_count else None
+    if not statistics.has_min_max:
+        return Bounds(row_count, nulls)
+    try:
+        minimum, maximum = statistics.min, statistics.max
+    except (OverflowError, ValueError):  # a date that Python has no value for
+        return Bounds(row_count, nulls)
+    # Spark puts NaN above every number; writers put it among the bounds or leave it out.
+    nan = isinstance(maximum, float) and (math.isnan(maximum) or math.isnan(minimum))
+    if nan or isinstance(minimum, bytes):
+        return Bounds(row_count, nulls)
+    return Bounds(row_count, nulls, minimum, maximum)
+
+
+def _merged(parts: list[Bounds]) -> Bounds:
+    """Bounds of disjoint sets of rows as one: what is unknown of one is unknown of all."""
+    if len(parts) == 1:
+        return parts[0]
+    counts = [part.null_count for part in parts if part.null_count is not None]
+    rows, nulls = sum(part.row_count for part in parts), sum(counts) if len(counts) == len(parts) else None
+    valued = [part for part in parts if not part.all_null]
+    if not valued or any(part.minimum is None for part in valued):
+        return Bounds(rows, nulls)
+    return Bounds(
+        rows,
+        nulls,
+        min(part.minimum for part in valued),
+        max(part.maximum for part in valued),
+    )

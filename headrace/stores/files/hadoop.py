@@ -1,0 +1,176 @@
+"""Files on any filesystem that Spark's Hadoop client knows, by way of Spark's JVM."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, BinaryIO
+from uuid import uuid4
+
+from typing_extensions import Buffer, override
+
+from headrace.stores.files.filesystem import Entry, Files, StoredFile, by_name, hidden, reaching
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_BLOCK = 1 << 20
+
+
+class HadoopFiles(Files):
+    """Any filesystem that Spark's Hadoop client knows."""
+
+    def __init__(self, session: SparkSession) -> None:
+        self._jvm: Any = session._jvm
+        self._gateway: Any = session.sparkContext._gateway
+        self._conf: Any = session._jsparkSession.sessionState().newHadoopConf()
+
+    @override
+    def data_files(self, location: str) -> list[StoredFile]:
+        with reaching(location):
+            filesystem, root = self._open(location)
+            found = [
+                StoredFile(
+                    name, status.getPath().toString(), status.getLen(), self._digest(filesystem, status)
+                )
+                for name, status in self._walk(filesystem, root)
+            ]
+            return sorted(found, key=by_name)
+
+    @override
+    def sizes(self, location: str) -> list[int]:
+        with reaching(location):
+            return [status.getLen() for _, status in self._walk(*self._open(location))]
+
+    @override
+    def listing(self, location: str) -> list[Entry]:
+        with reaching(location):
+            filesystem, root = self._open(location)
+            if not filesystem.exists(root):
+                return []
+            return sorted(
+                (_entry(name, status) for name, status in self._walk(filesystem, root)), key=by_name
+            )
+
+    @override
+    def entries(self, location: str) -> list[Entry]:
+        with reaching(location):
+            filesystem, root = self._open(location)
+            if not filesystem.exists(root):
+                return []
+            found = [_entry(status.getPath().getName(), status) for status in filesystem.listStatus(root)]
+            return sorted((entry for entry in found if not hidden(entry.name)), key=by_name)
+
+    @override
+    def open(self, path: str) -> BinaryIO:
+        with reaching(path):
+            filesystem, file = self._open(path)
+            size = filesystem.getFileStatus(file).getLen()
+            return io.BufferedReader(_Stream(self._jvm, path, filesystem.open(file), size), _BLOCK)
+
+    @override
+    def make_directory(self, location: str) -> None:
+        with reaching(location):
+            filesystem, path = self._open(location)
+            filesystem.mkdirs(path)
+
+    @override
+    def exists(self, location: str) -> bool:
+        with reaching(location):
+            filesystem, path = self._open(location)
+            return bool(filesystem.exists(path))
+
+    @override
+    def delete(self, location: str) -> None:
+        with reaching(location):
+            filesystem, path = self._open(location)
+            filesystem.delete(path, True)
+
+    @override
+    def replace_text(self, path: str, text: str) -> None:
+        with reaching(path):
+            filesystem, target = self._open(path)
+            draft = self._jvm.org.apache.hadoop.fs.Path(
+                target.getParent(), f".{target.getName()}.{uuid4().hex}"
+            )
+            stream = filesystem.create(draft, True)
+            try:
+                stream.write(text.encode())
+            finally:
+                stream.close()
+            # FileSystem.rename does not replace everywhere; FileContext's does, in one step where the store
+            # can.
+            rename = getattr(self._jvm.org.apache.hadoop.fs, "Options$Rename")
+            overwrite = self._gateway.new_array(rename, 1)
+            overwrite[0] = rename.OVERWRITE
+            context = self._jvm.org.apache.hadoop.fs.FileContext.getFileContext(target.toUri(), self._conf)
+            context.rename(context.makeQualified(draft), context.makeQualified(target), overwrite)
+
+    def _walk(self, filesystem: Any, root: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401 - objects of the JVM
+        """The data files below a root, each with its path relative to it and its FileStatus."""
+        prefix = root.toString().rstrip("/") + "/"
+        listing = filesystem.listFiles(root, True)
+        while listing.hasNext():
+            status = listing.next()
+            path = status.getPath().toString()
+            name = path.removeprefix(prefix) if path.startswith(prefix) else path.rpartition("/")[2]
+            if not any(hidden(part) for part in name.split("/")):
+                yield name, status
+
+    def _open(self, location: str) -> tuple[Any, Any]:
+        path = self._jvm.org.apache.hadoop.fs.Path(location)
+        filesystem = path.getFileSystem(self._conf)
+        return filesystem, filesystem.makeQualified(path)
+
+    def _digest(self, filesystem: Any, status: Any) -> str:  # noqa: ANN401 - objects of the JVM
+        checksum = filesystem.getFileChecksum(status.getPath())
+        if checksum is not None:
+            return str(checksum.toString())
+        tagged = self._jvm.java.lang.Class.forName("org.apache.hadoop.fs.EtagSource")
+        return str(status.getEtag()) if tagged.isInstance(status) else ""
+
+
+class _Stream(io.RawIOBase):
+    """A file of Hadoop's, read as Python reads files."""
+
+    def __init__(self, jvm: Any, path: str, stream: Any, size: int) -> None:  # noqa: ANN401 - objects of the JVM
+        self._read = jvm.org.apache.commons.io.IOUtils.toByteArray
+        self._path = path
+        self._stream = stream
+        self._size = size
+        self._position = 0
+
+    @override
+    def readable(self) -> bool:
+        return True
+
+    @override
+    def seekable(self) -> bool:
+        return True
+
+    @override
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        start = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._size}[whence]
+        self._position = start + offset
+        return self._position
+
+    @override
+    def readinto(self, buffer: Buffer) -> int:
+        target = memoryview(buffer)
+        length = max(0, min(len(target), self._size - self._position))
+        if length:
+            with reaching(self._path):
+                self._stream.seek(self._position)
+                target[:length] = self._read(self._stream, length)
+            self._position += length
+        return length
+
+    @override
+    def close(self) -> None:
+        if not self.closed:
+            self._stream.close()
+        super().close()
+
+
+def _entry(name: str, status: Any) -> Entry:  # noqa: ANN401 - an object of the JVM
+    return Entry(name, status.getLen(), status.getModificationTime() * 1_000_000, status.isDirectory())

@@ -1,0 +1,109 @@
+"""Manifests: one JSON file for each pointer, by which readers outside of the platform find what is published.
+
+A manifest is a projection of its pointer, and written from what the catalog says at the time. A crash between a publish
+and its manifest leaves one that is behind; the next update of that pointer, or of all, puts it right.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Callable, Collection, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import Engine
+
+from headrace.catalog.published import in_turn
+from headrace.catalog.queries.rows import PublishedRow
+from headrace.settings import settings
+from headrace.spark.failures import explained
+from headrace.stores.files.filesystem import Files, LocalFiles, StoredFile, files_for, is_local, normalised
+from headrace.stores.files.partitions import escaped
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_AT_ONCE = 16  # files of an object store are all waiting
+
+Session = Callable[[], "SparkSession"]
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """The manifest of a pointer, which now says what the catalog says. rewritten: it did not before."""
+
+    dataset: str
+    partition: str | None
+    tag: str
+    location: str
+    rewritten: bool
+
+
+def update_manifests(
+    engine: Engine, dataset: str, session: Session, partitions: Collection[str | None] | None = None
+) -> list[Manifest]:
+    """Make the dataset's manifests (of these partitions, or all) say what is published; those that do so stay as are.
+
+    They lie in `_published` beside the dataset's versions, named `<partition or "current">.json`, and are replaced as a
+    whole. External datasets have none: others write their files, to one place. `session` is asked only where files
+    are not on this machine.
+    Raises UnknownDataset, CatalogUnavailable, and ResourceError for one that cannot be written, when all others are.
+    """
+    with in_turn(engine, dataset, partitions) as standing:
+        if standing.metadata.get("external"):
+            return []
+        warehouse = normalised(standing.metadata.get("warehouse") or settings().warehouse_uri)
+        folder = f"{warehouse}/{dataset}/_published"
+        with explained(folder, wholly=True):
+            with ThreadPoolExecutor(_AT_ONCE) as writers:
+                updates = [writers.submit(_updated, row, folder, session) for row in standing.rows]
+            return [update.result() for update in updates]
+
+
+def _updated(row: PublishedRow, folder: str, session: Session) -> Manifest:
+    location = f"{folder}/{'current' if row.partition is None else escaped(row.partition)}.json"
+    files = _files(location, session)
+    behind = not (files.exists(location) and _is_of(files, location, row))
+    if behind:
+        stored = _files(row.version.location, session).data_files(row.version.location)
+        files.replace_text(location, json.dumps(_content(row, stored), indent=2, default=str) + "\n")
+    return Manifest(row.dataset, row.partition, row.version.tag, location, behind)
+
+
+def _is_of(files: Files, location: str, row: PublishedRow) -> bool:
+    """Whether a manifest is of this move of the pointer."""
+    with files.open(location) as file:
+        text = file.read()
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return False
+    return isinstance(found, dict) and (found.get("tag"), found.get("generation")) == (
+        row.version.tag,
+        row.generation,
+    )
+
+
+def _content(row: PublishedRow, stored: Sequence[StoredFile]) -> dict[str, Any]:
+    version = row.version
+    return {
+        "dataset": version.dataset,
+        "partition": version.partition,
+        "tag": version.tag,
+        "location": version.location,
+        "format": version.format,
+        "options": dict(version.metadata.get("options") or {}),
+        "columns": [dataclasses.asdict(column) for column in version.columns],
+        "row_count": version.row_count,
+        "byte_size": version.byte_size,
+        "checksum": version.checksum,
+        "files": [{"name": file.name, "byte_size": file.byte_size} for file in stored],
+        "generation": row.generation,
+        "published_at": row.published_at.isoformat(timespec="seconds"),
+    }
+
+
+def _files(location: str, session: Session) -> Files:
+    return LocalFiles() if is_local(location) else files_for(location, session())

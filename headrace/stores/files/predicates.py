@@ -1,0 +1,280 @@
+"""The checks that look at one row at a time, as Spark conditions that are true where a row fails.
+
+They mean what pandera's own checks of these names mean: a null passes all but `not_null`. pandera counts rows
+that do not meet a condition, one Spark job per check; a condition can be counted along with the write.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Callable, Collection, Mapping
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from headrace.catalog.records import Check
+from headrace.spark.errors import InvalidCheck
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column
+
+    from headrace.stores.files.footers import Bounds
+
+_NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal")
+_TIMES = ("date", "timestamp", "timestamp_ntz")
+_TEXT = ("string", "char", "varchar")
+_ORDERED = _NUMBERS + _TIMES
+_LISTED = (*_ORDERED, *_TEXT, "binary")
+_COMPARED = (*_LISTED, "boolean")
+
+# kind: (types it is defined for, parameters it must have, parameters it may have)
+_SIGNATURES: Mapping[str, tuple[tuple[str, ...], frozenset[str], frozenset[str]]] = {
+    "equal_to": (_COMPARED, frozenset({"value"}), frozenset()),
+    "not_equal_to": (_COMPARED, frozenset({"value"}), frozenset()),
+    "greater_than": (_ORDERED, frozenset({"min_value"}), frozenset()),
+    "greater_than_or_equal_to": (_ORDERED, frozenset({"min_value"}), frozenset()),
+    "less_than": (_ORDERED, frozenset({"max_value"}), frozenset()),
+    "less_than_or_equal_to": (_ORDERED, frozenset({"max_value"}), frozenset()),
+    "in_range": (_ORDERED, frozenset({"min_value", "max_value"}), frozenset({"include_min", "include_max"})),
+    "isin": (_LISTED, frozenset({"allowed_values"}), frozenset()),
+    "notin": (_LISTED, frozenset({"forbidden_values"}), frozenset()),
+    "str_matches": (_TEXT, frozenset({"pattern"}), frozenset()),
+    "str_contains": (_TEXT, frozenset({"pattern"}), frozenset()),
+    "str_startswith": (_TEXT, frozenset({"string"}), frozenset()),
+    "str_endswith": (_TEXT, frozenset({"string"}), frozenset()),
+    "str_length": (_TEXT, frozenset(), frozenset({"min_value", "max_value", "exact_value"})),
+    "not_null": ((), frozenset(), frozenset()),
+}
+KINDS = frozenset(_SIGNATURES) | {"sql"}
+_WHOLE_VALUES = frozenset(["equal_to", "not_equal_to", "isin", "notin"])
+
+
+def failing(check: Check, types: Mapping[str, str]) -> Column:
+    """The condition that is true for a row that fails the check; false or null for one that passes.
+
+    types: the frame's columns with Spark's simple type names, which `validate` has found the check to fit.
+    """
+    from pyspark.sql import functions as F
+
+    if check.kind == "sql":
+        # A line of its own, so that a comment at its end closes.
+        return ~F.expr(f"({check.parameters['expression']}\n)")
+    value = F.col(quoted(str(check.column)))
+    if check.kind == "not_null":
+        return value.isNull()
+    return ~_meets(check.kind, value, check.parameters)
+
+
+def validate(check: Check, types: Mapping[str, str]) -> None:
+    """Raise InvalidCheck unless the check's column exists, has a fitting type, and its parameters are complete."""
+    if check.kind == "sql":
+        expression = check.parameters.get("expression")
+        if not isinstance(expression, str) or not expression.strip():
+            raise InvalidCheck(f"Check {check.name}: an sql check needs the parameter `expression`.")
+        return
+    accepted, required, optional = _SIGNATURES[check.kind]
+    if check.column is None or check.column not in types:
+        raise InvalidCheck(
+            f"Check {check.name}: there is no column {check.column!r}; columns are {', '.join(types)}. Correct "
+            "`column`."
+        )
+    base = types[check.column].partition("(")[0]
+    if accepted and base not in accepted:
+        raise InvalidCheck(
+            f"Check {check.name}: {check.kind} is not defined for {check.column} of type {types[check.column]}, "
+            f"only for {', '.join(accepted)}. Choose another check, or an sql check."
+        )
+    given = frozenset(name for name, value in check.parameters.items() if value is not None)
+    wrong = (required - given) | (given - required - optional)
+    if wrong or (check.kind == "str_length" and not given):
+        expected = (
+            ", ".join([*sorted(required), *(f"{name} (optional)" for name in sorted(optional))]) or "none"
+        )
+        raise InvalidCheck(
+            f"Check {check.name}: {check.kind} takes the parameters {expected}; got {sorted(given)}."
+        )
+    if base in _TEXT and check.kind in _WHOLE_VALUES:
+        for name in given:
+            values = _items(check.parameters[name])
+            wrong_kind = [item for item in values if not isinstance(item, str) and item is not None]
+            if wrong_kind:
+                raise InvalidCheck(
+                    f"Check {check.name}: `{name}` must be text as {check.column} is {types[check.column]}; got "
+                    f"{wrong_kind[0]!r}. Put it into quotes: YAML reads NO, on and 1 as something else."
+                )
+    if base in (*_NUMBERS, *_TIMES):
+        for name in given - {"include_min", "include_max"}:
+            value = check.parameters[name]
+            if not all(_is_number(item) if base in _NUMBERS else _is_time(item) for item in _items(value)):
+                kind = "a number" if base in _NUMBERS else "a date or time, such as 2026-11-28"
+                raise InvalidCheck(
+                    f"Check {check.name}: `{name}` must be {kind} as {check.column} is {types[check.column]}; "
+                    f"got {value!r}."
+                )
+
+
+def _items(value: Any) -> Collection[Any]:  # noqa: ANN401 - a check's parameter is any value
+    """The values of a list, or the one that it is."""
+    return value if isinstance(value, list | tuple | set | frozenset) else [value]
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float | Decimal) and not isinstance(value, bool)
+
+
+def _is_time(value: object) -> bool:
+    """A date or time of Python's, or text that Spark reads as one: of a full date also that there is such a day."""
+    if not isinstance(value, str):
+        return isinstance(value, dt.date)
+    found = re.fullmatch(r"\s*[+-]?\d{4,7}(-\d{1,2}(-\d{1,2}([T ].*)?)?)?\s*", value)
+    day = re.match(r"\s*(\d{4}-\d{2}-\d{2})", value)
+    return found is not None and (day is None or _date(day[1]) is not None)
+
+
+def proven(check: Check, type: str, bounds: Bounds) -> bool:
+    """Whether a column's bounds alone show that no row fails the check; false when they do not tell.
+
+    Only for checks about order, beginnings and nulls. The bounds' values must be exact in Python as they are in Spark,
+    which is why a parameter of another kind of type than the column's proves nothing.
+    """
+    if bounds.row_count == 0:
+        return True
+    if check.kind == "not_null":
+        return bounds.null_count == 0
+    if check.kind not in _HOLDS:
+        return False
+    if bounds.all_null:
+        return True
+    if bounds.minimum is None:
+        return False
+    limits = {
+        name: _comparable(check.parameters.get(name), type)
+        for name in ("min_value", "max_value")
+        if name in check.parameters
+    }
+    if None in limits.values():
+        return False
+    return _HOLDS[check.kind](bounds.minimum, bounds.maximum, {**check.parameters, **limits})
+
+
+_Parameters = Mapping[str, Any]
+_HOLDS: Mapping[str, Callable[[Any, Any, _Parameters], bool]] = {
+    "greater_than": lambda low, high, p: bool(low > p["min_value"]),
+    "greater_than_or_equal_to": lambda low, high, p: bool(low >= p["min_value"]),
+    "less_than": lambda low, high, p: bool(high < p["max_value"]),
+    "less_than_or_equal_to": lambda low, high, p: bool(high <= p["max_value"]),
+    "in_range": lambda low, high, p: bool(
+        (low >= p["min_value"] if p.get("include_min", True) else low > p["min_value"])
+        and (high <= p["max_value"] if p.get("include_max", True) else high < p["max_value"])
+    ),
+    # Texts are ordered by their bytes, so that what lies between two with a prefix has it too.
+    "str_startswith": lambda low, high, p: bool(low.startswith(p["string"]) and high.startswith(p["string"])),
+}
+BOUNDED = frozenset(_HOLDS) | {"not_null"}
+# Lists and patterns, which are mostly about columns with few values.
+VALUED = frozenset(
+    [
+        "isin",
+        "notin",
+        "equal_to",
+        "not_equal_to",
+        "str_matches",
+        "str_contains",
+        "str_startswith",
+        "str_endswith",
+    ]
+)
+
+
+def counted(condition: Column) -> Column:
+    """How many rows meet the condition, as an aggregate.
+
+    Not Spark's count_if: its optimizer puts that condition into a projection of its own below the aggregate, which
+    copies every row that an Observation looks at twice more.
+    """
+    from pyspark.sql import functions as F
+
+    return F.count(F.when(condition, F.lit(1)))
+
+
+def quoted(name: str) -> str:
+    """A column name that Spark takes as one name, whatever is in it."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def literal(text: str) -> str:
+    """A text in SQL by its bytes, since what a backslash means in quotation marks depends on a setting of Spark."""
+    return f"CAST(X'{text.encode().hex()}' AS STRING)"
+
+
+def _meets(kind: str, value: Column, parameters: _Parameters) -> Column:
+    """The condition that pandera's check of that name filters by."""
+    from pyspark.sql import functions as F
+
+    conditions: Mapping[str, Callable[[_Parameters], Column]] = {
+        "equal_to": lambda p: value == p["value"],
+        "not_equal_to": lambda p: value != p["value"],
+        "greater_than": lambda p: value > p["min_value"],
+        "greater_than_or_equal_to": lambda p: value >= p["min_value"],
+        "less_than": lambda p: value < p["max_value"],
+        "less_than_or_equal_to": lambda p: value <= p["max_value"],
+        "in_range": lambda p: (
+            (value >= p["min_value"] if p.get("include_min", True) else value > p["min_value"])
+            & (value <= p["max_value"] if p.get("include_max", True) else value < p["max_value"])
+        ),
+        "isin": lambda p: value.isin(list(p["allowed_values"])),
+        "notin": lambda p: ~value.isin(list(p["forbidden_values"])),
+        "str_matches": lambda p: value.rlike("^" + _pattern(p["pattern"]).removeprefix("^")),
+        "str_contains": lambda p: value.rlike(_pattern(p["pattern"])),
+        "str_startswith": lambda p: value.startswith(p["string"]),
+        "str_endswith": lambda p: value.endswith(p["string"]),
+        "str_length": lambda p: _length(F.length(value), p),
+    }
+    return conditions[kind](parameters)
+
+
+def _length(length: Column, parameters: _Parameters) -> Column:
+    exact: int | None = parameters.get("exact_value")
+    if exact is not None:
+        return length == exact
+    low: int | None = parameters.get("min_value")
+    high: int | None = parameters.get("max_value")
+    # One comparison where there is one bound: Spark counts the characters anew for each.
+    if high is None:
+        return length >= (low or 0)
+    return length <= high if low is None else length.between(low, high)
+
+
+def _pattern(pattern: str | re.Pattern[str]) -> str:
+    return pattern.pattern if isinstance(pattern, re.Pattern) else pattern
+
+
+def _comparable(value: Any, type: str) -> Any:  # noqa: ANN401 - a check's parameter is any value
+    """The value as Python's type of the column, or None when comparing it in Python might differ from Spark."""
+    base = type.partition("(")[0]
+    if isinstance(value, bool):
+        return None
+    if base in ("tinyint", "smallint", "int", "bigint"):
+        return value if isinstance(value, int) else None
+    if base in ("float", "double"):
+        # Spark compares as doubles; an integer beyond 2**53 is not one.
+        return value if isinstance(value, float) or (isinstance(value, int) and abs(value) <= 2**53) else None
+    if base == "decimal":
+        return value if isinstance(value, int | Decimal) else None
+    if base == "date":
+        if isinstance(value, str):
+            return _date(value)
+        return value if value.__class__ is dt.date else None  # a datetime is a date to isinstance
+    if base == "timestamp":
+        return value if isinstance(value, dt.datetime) and value.tzinfo is not None else None
+    return None
+
+
+def _date(text: str) -> dt.date | None:
+    """The date of `yyyy-mm-dd`; None for other spellings, of which Python and Spark know different ones."""
+    if not re.fullmatch(r"\d{4}-\d{2}-\d{2}", text):
+        return None
+    try:
+        return dt.date.fromisoformat(text)
+    except ValueError:
+        return None

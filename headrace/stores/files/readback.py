@@ -1,0 +1,196 @@
+"""Reading written, still unpublished versions once more, for what could not be answered while they were written.
+
+Many partitions are read by one job: frames have the column PARTITION, and every answer is per partition.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
+from functools import reduce
+from operator import or_
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from headrace.stores.files.audit import RowCheck
+from headrace.stores.files.footers import Bounds, Footer
+from headrace.stores.files.predicates import counted, quoted
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, Row, SparkSession
+
+PARTITION = "__partition"
+
+_EPOCH = dt.datetime.fromtimestamp(0, dt.UTC)
+_ISO = "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"
+
+# What counts from an epoch, and the value of such a count.
+_COUNTED: Mapping[str, Callable[[int], dt.date]] = {
+    "timestamp": lambda micros: _EPOCH + dt.timedelta(microseconds=micros),
+    "date": lambda days: _EPOCH.date() + dt.timedelta(days=days),
+}
+
+Key = str | None
+Failures = tuple[int, list[Any]]  # how many rows fail, and examples
+
+
+def failures(frame: DataFrame, rows: Sequence[RowCheck]) -> dict[Key, dict[str, Failures]]:
+    """Per partition and check the failing rows, with the smallest and the largest failing value as examples."""
+    from pyspark.sql import functions as F
+
+    aggregates: list[Column] = []
+    for number, row in enumerate(rows):
+        aggregates.append(counted(row.failing).alias(f"count{number}"))
+        if row.shown:
+            value = F.when(row.failing, _shown(frame, row.shown))
+            aggregates += [F.min(value).alias(f"low{number}"), F.max(value).alias(f"high{number}")]
+    return {
+        key: {r.check.name: (answer[f"count{n}"], _examples(answer, n, r.shown)) for n, r in enumerate(rows)}
+        for key, answer in _per_partition(frame, aggregates).items()
+    }
+
+
+def none_fails(session: SparkSession, values: Mapping[str, set[str]], failing: Sequence[Column]) -> bool:
+    """Whether no value of the text columns meets any of the conditions, each of which looks at one of them.
+
+    Spark folds the question into its plan and starts no job for it.
+    """
+    if not failing:
+        return True
+    longest = max(map(len, values.values()))
+    table = pa.table(
+        {
+            name: pa.array([*known, *[None] * (longest - len(known))], pa.string())
+            for name, known in values.items()
+        }
+    )
+    return session.createDataFrame(table).where(reduce(or_, failing)).isEmpty()
+
+
+def duplicates(frame: DataFrame, columns: Sequence[str], shown: Sequence[str]) -> dict[Key, Failures]:
+    """Per partition the rows whose key occurs more than once (nulls are equal, as in pandera), with example keys."""
+    from pyspark.sql import functions as F
+
+    occurrences = "__occurrences"
+    keys = frame.groupBy(PARTITION, *(F.col(quoted(name)) for name in columns)).agg(
+        F.count(F.lit(1)).alias(occurrences)
+    )
+    aggregates = [F.sum(occurrences).alias("count0")]
+    if shown:
+        key = _shown(frame, shown)
+        aggregates += [F.min(key).alias("low0"), F.max(key).alias("high0")]
+    repeated = keys.where(F.col(occurrences) > 1)
+    return {
+        key: (answer["count0"] or 0, _examples(answer, 0, shown))
+        for key, answer in _per_partition(repeated, aggregates).items()
+    }
+
+
+def summary_aggregates(columns: Mapping[str, str], scope: Column) -> dict[str, Column]:
+    """The aggregates over the rows in scope that `footer_of` reads: row count, and each column's nulls and bounds."""
+    from pyspark.sql import functions as F
+
+    aggregates = {"rows": counted(scope)}
+    for number, (name, type) in enumerate(columns.items()):
+        value = F.col(quoted(name))
+        aggregates[f"nulls{number}"] = counted(scope & value.isNull())
+        if _bounded(type):
+            # As numbers: PySpark would hand a timestamp over in the zone of this process, without saying so, and has
+            # no date after the year 9999.
+            exact = value
+            if type in _COUNTED:
+                exact = F.unix_micros(value) if type == "timestamp" else F.unix_date(value)
+            aggregates[f"low{number}"] = F.min(F.when(scope, exact))
+            aggregates[f"high{number}"] = F.max(F.when(scope, exact))
+    return aggregates
+
+
+def footer_of(answer: Mapping[str, Any], columns: Mapping[str, str]) -> Footer:
+    """What a Parquet footer would say, from the summary aggregates."""
+    rows = int(answer["rows"])
+    bounds = {}
+    for number, (name, type) in enumerate(columns.items()):
+        low, high = answer.get(f"low{number}"), answer.get(f"high{number}")
+        if isinstance(high, float) and math.isnan(high):  # Spark puts NaN above every number
+            low = high = None
+        if type in _COUNTED and low is not None and high is not None:
+            try:
+                low, high = (_COUNTED[type](end) for end in (low, high))
+            except OverflowError:  # a year that Python has no value for
+                low = high = None
+        bounds[name] = Bounds(rows, int(answer[f"nulls{number}"]), low, high)
+    return Footer(rows, bounds)
+
+
+def summaries(frame: DataFrame, columns: Mapping[str, str]) -> dict[Key, Footer]:
+    """Per partition what a Parquet footer would say; partitions without rows are left out."""
+    from pyspark.sql import functions as F
+
+    aggregates = [column.alias(name) for name, column in summary_aggregates(columns, F.lit(True)).items()]
+    return {
+        key: footer_of(answer.asDict(), columns) for key, answer in _per_partition(frame, aggregates).items()
+    }
+
+
+def distinct_values(frame: DataFrame, column: str, limit: int) -> set[Any]:
+    """Up to `limit` distinct values of the column, null among them."""
+    from pyspark.sql import functions as F
+
+    return {row[0] for row in frame.select(F.col(quoted(column))).distinct().limit(limit).collect()}
+
+
+def jsonable(value: Any) -> Any:  # noqa: ANN401 - any value of a Spark row
+    """A value of a Spark row as JSON has it: times as ISO text, decimals as text, NaN as text."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if value is None or isinstance(value, str | int | float):
+        return value
+    if isinstance(value, dt.datetime | dt.date):
+        return value.isoformat()
+    if isinstance(value, bytes | bytearray):
+        return bytes(value).hex()
+    if isinstance(value, Decimal):
+        return format(value, "f")
+    if hasattr(value, "asDict"):
+        return {name: jsonable(item) for name, item in value.asDict().items()}
+    if isinstance(value, list | tuple):
+        return [jsonable(item) for item in value]
+    return str(value)
+
+
+def _per_partition(frame: DataFrame, aggregates: Sequence[Column]) -> dict[Key, Row]:
+    return {row[PARTITION]: row for row in frame.groupBy(PARTITION).agg(*aggregates).collect()}
+
+
+def _examples(answer: Row, number: int, shown: Sequence[str]) -> list[Any]:
+    """The distinct examples; of a single column the bare values."""
+    if not shown:
+        return []
+    ends = [answer[f"low{number}"], answer[f"high{number}"]]
+    values = [jsonable(end[0] if len(shown) == 1 else end) for end in ends if end is not None]
+    return values if len(values) < 2 or values[0] != values[1] else values[:1]
+
+
+def _bounded(type: str) -> bool:
+    base = type.partition("(")[0]
+    return not base.startswith(("binary", "array<", "map<", "struct<", "variant", "interval"))
+
+
+def _shown(frame: DataFrame, columns: Sequence[str]) -> Column:
+    """The columns to show; timestamps as text in UTC, dates as text, since Python has none after the year 9999."""
+    from pyspark.sql import functions as F
+    from pyspark.sql.types import DateType, TimestampType
+
+    def shown(name: str) -> Column:
+        match frame.schema[name].dataType:
+            case TimestampType():
+                return F.date_format(quoted(name), _ISO).alias(name)
+            case DateType():
+                return F.col(quoted(name)).cast("string").alias(name)
+            case _:
+                return F.col(quoted(name))
+
+    return F.struct(*map(shown, columns))

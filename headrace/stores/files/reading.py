@@ -1,0 +1,141 @@
+"""One frame over the files of many versions, with the schemas that the catalog keeps: no inference pass."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import reduce
+from typing import TYPE_CHECKING
+
+from headrace.catalog.records import Column, Version
+from headrace.spark.errors import SchemaMismatch, WarehouseUnavailable
+from headrace.spark.failures import corrupt, explained
+from headrace.stores.files.filesystem import files_for
+from headrace.stores.files.formats import OutputFormat, foreign_reader_options, reader_options
+from headrace.stores.files.predicates import quoted
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+# Types that Spark's readers widen on their own, from left to right.
+_WIDENED = (("tinyint", "smallint", "int", "bigint"), ("float", "double"))
+_BY_POSITION = "csv"
+_LISTINGS = 16  # directories looked at together; a listing of an object store is all waiting
+
+
+def read_versions(session: SparkSession, versions: Sequence[Version]) -> DataFrame:
+    """The rows of the versions; see VersionStore.read."""
+    if not versions:
+        raise ValueError("no versions to read")
+    columns = merged_columns(versions)
+    groups: dict[tuple[object, ...], list[Version]] = {}
+    for version in versions:
+        layout = tuple((c.name, c.type) for c in version.columns) if version.format == _BY_POSITION else ()
+        options = tuple(sorted(_options(version).items()))
+        groups.setdefault((version.format, options, layout), []).append(version)
+    frames = [_scan(session, group, columns) for group in groups.values()]
+    return reduce(lambda one, other: one.unionByName(other), frames)
+
+
+def require_complete(session: SparkSession, versions: Sequence[Version]) -> None:
+    """Raise CorruptInput for a version whose files are not as many or as long as when it was written.
+
+    Spark takes an empty file for no rows, and a text file that was cut at a line's end for a whole one.
+    """
+
+    def check(version: Version) -> None:
+        try:
+            sizes = files_for(version.location, session).sizes(version.location)
+        except WarehouseUnavailable as error:
+            raise corrupt(version, version.location, str(error).partition(". ")[0]) from error
+        if version.byte_size is None:
+            return  # whoever wrote it did not say how long it is
+        if (len(sizes), sum(sizes)) != (version.file_count, version.byte_size):
+            raise corrupt(
+                version,
+                version.location,
+                f"it has {sum(sizes)} bytes in {len(sizes)} files, and had {version.byte_size} in {version.file_count}",
+            )
+
+    with ThreadPoolExecutor(_LISTINGS) as listings:
+        list(listings.map(check, versions))
+
+
+def merged_columns(versions: Sequence[Version]) -> tuple[Column, ...]:
+    """The columns of the newest version, then those that only older ones have.
+
+    Raises SchemaMismatch naming the versions when a column has types that do not widen to the newest one's.
+    """
+    newest_first = sorted(versions, key=lambda v: (v.created_at, v.tag), reverse=True)
+    merged: dict[str, tuple[Column, Version]] = {}
+    for version in newest_first:
+        for column in version.columns:
+            kept, by = merged.setdefault(column.name, (column, version))
+            if kept.type != column.type and not widens(column.type, kept.type):
+                raise SchemaMismatch(
+                    f"{version.dataset}: column {column.name} is {column.type} in {_place(version)} and "
+                    f"{kept.type} in {_place(by)}. Materialize the older partitions again, or pin the input to "
+                    "versions that fit."
+                )
+    return tuple(column for column, _ in merged.values())
+
+
+def widens(old: str, new: str) -> bool:
+    """Whether Spark's readers take a column of the one type for one of the other, which has all of its values."""
+    return any(old in line and new in line and line.index(old) < line.index(new) for line in _WIDENED)
+
+
+def schema_text(columns: Sequence[Column]) -> str:
+    """The columns as Spark's DDL."""
+    return ", ".join(f"{quoted(column.name)} {column.type}" for column in columns)
+
+
+def scan(
+    session: SparkSession,
+    format: str,
+    columns: Sequence[Column],
+    options: Mapping[str, str],
+    locations: Sequence[str],
+) -> DataFrame:
+    """A frame over all files at the locations, which are taken literally though they may look like patterns."""
+    # The DDL parser is asked on this side once; a schema object would need a round trip of its own under
+    # Connect.
+    reader = session.read.format(format).schema(schema_text(columns)).options(**options)
+    return reader.option("__globPaths__", "false").load(list(locations))
+
+
+def _scan(session: SparkSession, versions: Sequence[Version], columns: Sequence[Column]) -> DataFrame:
+    from pyspark.sql import functions as F
+
+    first = versions[0]
+    read = first.columns if first.format == _BY_POSITION else columns
+    with explained(f"reading {first.dataset}", versions):
+        frame = scan(session, first.format, read, _options(first), [v.location for v in versions])
+        present = frame.columns
+    if tuple(c.name for c in columns) == tuple(present) and read is columns:
+        return frame
+    types = {c.name: c.type for c in read}
+    return frame.select(
+        *(
+            (
+                F.col(quoted(c.name))
+                if types[c.name] == c.type
+                else F.col(quoted(c.name)).cast(c.type).alias(c.name)
+            )
+            if c.name in types
+            else F.lit(None).cast(c.type).alias(c.name)
+            for c in columns
+        )
+    )
+
+
+def _options(version: Version) -> dict[str, str]:
+    """The reader's options: kept with the version when it was written or landed, else those of our own files."""
+    kept = version.metadata.get("options")
+    if kept is None:
+        return reader_options(OutputFormat(version.format), len(version.columns))
+    return foreign_reader_options(version.format, {name: str(value) for name, value in kept.items()})
+
+
+def _place(version: Version) -> str:
+    return version.tag if version.partition is None else f"{version.tag} (partition {version.partition})"

@@ -1,0 +1,244 @@
+"""Writing one frame as one version, or as the versions of many partitions, with its audit in the same pass."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any
+
+from headrace.catalog.records import Check, CheckResult, Column
+from headrace.catalog.schema import sensitive
+from headrace.spark.errors import SchemaMismatch
+from headrace.stores.files import audit_plan as auditing
+from headrace.stores.files.audit import Audit, plan
+from headrace.stores.files.directories import ACCEPTED, QUARANTINED, ROWS, Leaf, Leaves
+from headrace.stores.files.filesystem import Files, StoredFile
+from headrace.stores.files.footers import Footer, read_footers
+from headrace.stores.files.formats import PARQUET, OutputFormat, reader_options, writer_options
+from headrace.stores.files.partitions import COLUMN, PartitionWrite, directory
+from headrace.stores.files.predicates import literal, quoted
+from headrace.stores.files.readback import PARTITION, footer_of, jsonable, summary_aggregates
+from headrace.stores.files.sizes import size_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column as SparkColumn
+    from pyspark.sql import DataFrame, SparkSession
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenVersion:
+    """A version that lies in the warehouse and that no reader knows of yet.
+
+    location: the directory that readers will read. statistics: column -> null_count, min, max as JSON values,
+    each left out when not known, and of a sensitive column only null_count. read_options: Spark's reader options
+    for it, to be kept in the version's metadata as `options`.
+    quarantine_location: where rows that were set aside lie, None when there are none.
+    checksum: see resources.sizes.
+    """
+
+    partition: str | None
+    location: str
+    row_count: int
+    byte_size: int
+    file_count: int
+    checksum: str
+    columns: tuple[Column, ...]
+    statistics: Mapping[str, Mapping[str, Any]]
+    check_results: tuple[CheckResult, ...]
+    read_options: Mapping[str, str]
+    quarantine_location: str | None = None
+    quarantine_rows: int = 0
+
+
+def write_version(
+    session: SparkSession,
+    files: Files,
+    df: DataFrame,
+    dataset: str,
+    root: str,
+    output: OutputFormat,
+    declared: Sequence[Column],
+    checks: Sequence[Check],
+    partition: PartitionWrite | None,
+) -> list[WrittenVersion]:
+    """Write the frame below `root`; see VersionStore.write."""
+    columns = conformed(df, declared, dataset)
+    audit = plan(checks, columns)
+    reserved = {PARTITION, COLUMN if partition else "", ROWS if audit.quarantined is not None else ""}
+    clash = [column.name for column in columns if column.name.lower() in reserved]
+    if clash:
+        raise SchemaMismatch(
+            f"{dataset}: the column name {clash[0]!r} is taken for a directory level, or for the audit. Rename the "
+            "column."
+        )
+    names = [column.name for column in columns]
+    frame = df if df.columns == names else df.select(*map(quoted, names))
+    audit.require_valid(frame)
+    observed = _write(frame, root, output, audit, partition)
+    leaves = _leaves(session, files, root, output, columns, audit, partition, observed)
+    results = auditing.results(leaves, audit, partition, observed)
+    return [
+        _written(leaf, set_aside, leaves, results[leaf.partition])
+        for leaf, set_aside in zip_longest(leaves.accepted, leaves.quarantined)
+    ]
+
+
+def conformed(df: DataFrame, declared: Sequence[Column], dataset: str) -> tuple[Column, ...]:
+    """The declared columns, if the frame has just these by name and type; the frame's own when none are declared.
+
+    Raises SchemaMismatch listing every difference.
+    """
+    found = {field.name: field for field in df.schema.fields}
+    if not found or len(found) < len(df.schema.fields):
+        raise SchemaMismatch(f"{dataset}: the result has no columns, or a column name twice: {df.columns}.")
+    if not declared:
+        return tuple(Column(f.name, f.dataType.simpleString(), f.nullable) for f in found.values())
+    expected = {column.name: column for column in declared}
+    differences = [f"{name} is missing" for name in expected if name not in found]
+    differences += [f"{name} is not declared" for name in found if name not in expected]
+    differences += [
+        f"{name} is {found[name].dataType.simpleString()}, declared {column.type}"
+        for name, column in expected.items()
+        if name in found and found[name].dataType.simpleString() != column.type
+    ]
+    if differences:
+        raise SchemaMismatch(
+            f"{dataset}: the result does not have the declared columns: {'; '.join(differences)}. Correct the "
+            "transform or the declaration."
+        )
+    return tuple(declared)
+
+
+def _write(
+    frame: DataFrame, root: str, output: OutputFormat, audit: Audit, partition: PartitionWrite | None
+) -> dict[str, Any]:
+    """Write the files in one Spark job; returns what was counted on the way.
+
+    Names in the answer: `partition` (with `partition_low` and `partition_high`, examples) the rows that
+    belong to no requested partition; `check:<name>`; the names of readback.summary_aggregates for formats
+    without footers.
+    """
+    from pyspark.sql import Observation
+    from pyspark.sql import functions as F
+
+    names, target, directories = frame.columns, root, []
+    written = "TRUE"
+    counts: list[SparkColumn] = []
+    if partition is not None and partition.key is not None:
+        key = f"({partition.key})"
+        if len(partition.keys) > 1:
+            frame = frame.withColumn(COLUMN, F.expr(key))
+            key = quoted(COLUMN)
+            directories.append(COLUMN)
+            # Each partition's rows go to few tasks, and small partitions share one: no file per task and
+            # partition.
+            frame = frame.hint("rebalance", COLUMN)
+        written = f"coalesce({key} IN ({', '.join(map(literal, partition.keys))}), FALSE)"
+        counts = [
+            F.expr(f"count(CASE WHEN NOT {written} THEN 1 END) AS partition"),
+            F.expr(f"min(CASE WHEN NOT {written} THEN {key} END) AS partition_low"),
+            F.expr(f"max(CASE WHEN NOT {written} THEN {key} END) AS partition_high"),
+        ]
+    if partition is not None and len(partition.keys) == 1:
+        target = f"{root}/{directory(partition.keys[0])}"
+    quarantined = audit.quarantined
+    scope = F.expr(written)
+    accepted = scope if quarantined is None else scope & ~quarantined
+    footers = output.format == PARQUET
+    # What options such as a word for null write may read back as something else: then the files themselves are asked.
+    faithful = footers or not output.options
+    if faithful:
+        counts += [
+            count.alias(f"check:{name}") for name, count in audit.counts(scope, accepted, footers).items()
+        ]
+    if not footers and faithful and not directories:
+        counts += [count.alias(name) for name, count in summary_aggregates(audit.types, accepted).items()]
+    if quarantined is not None:
+        frame = frame.withColumn(ROWS, F.when(quarantined, F.lit("quarantined")).otherwise(F.lit("accepted")))
+        directories.append(ROWS)
+    observation = Observation() if counts else None
+    if observation is not None:
+        frame = frame.observe(observation, *counts)
+    if partition is not None and partition.key is not None:
+        frame = frame.where(written)
+    kept = [*names, *directories]
+    if frame.columns != kept:
+        frame = frame.select(*map(quoted, kept))
+    writer = frame.write.format(output.format).mode("error")
+    writer = writer.options(**writer_options(output, len(names)))
+    (writer.partitionBy(*directories) if directories else writer).save(target)
+    return dict(observation.get) if observation is not None else {}
+
+
+def _leaves(
+    session: SparkSession,
+    files: Files,
+    root: str,
+    output: OutputFormat,
+    columns: Sequence[Column],
+    audit: Audit,
+    partition: PartitionWrite | None,
+    observed: Mapping[str, Any],
+) -> Leaves:
+    """What was written, with the files and footers of each directory; missing directories are made, and are empty."""
+    keys: Sequence[str | None] = partition.keys if partition else (None,)
+    bases = {key: root if key is None else f"{root}/{directory(key)}" for key in keys}
+    by_folder: dict[str, list[StoredFile]] = {}
+    for file in files.data_files(root):
+        by_folder.setdefault(file.name.rpartition("/")[0], []).append(file)
+    names = [column.name for column in columns]
+
+    def leaf(key: str | None, location: str) -> Leaf:
+        found = by_folder.get(location[len(root) + 1 :], [])
+        if not found:
+            files.make_directory(location)
+        return Leaf(
+            key, location, found, read_footers(files, found, names) if output.format == PARQUET else None
+        )
+
+    aside = audit.quarantined is not None
+    leaves = Leaves(
+        session,
+        root,
+        output.format,
+        columns,
+        reader_options(output, len(columns)),
+        [leaf(key, f"{base}/{ACCEPTED}" if aside else base) for key, base in bases.items()],
+        [leaf(key, f"{base}/{QUARANTINED}") for key, base in bases.items()] if aside else (),
+    )
+    return auditing.with_footers(
+        leaves, audit.types, footer_of(observed, audit.types) if "rows" in observed else None
+    )
+
+
+def _written(
+    leaf: Leaf, set_aside: Leaf | None, leaves: Leaves, results: Sequence[CheckResult]
+) -> WrittenVersion:
+    size, footer = size_of(leaf.files), leaf.measured
+    aside = set_aside.measured.row_count if set_aside is not None else 0
+    return WrittenVersion(
+        partition=leaf.partition,
+        location=leaf.location,
+        row_count=footer.row_count,
+        byte_size=size.byte_size,
+        file_count=size.file_count,
+        checksum=size.checksum,
+        columns=tuple(leaves.columns),
+        statistics=_statistics(footer, sensitive(leaves.columns)),
+        check_results=tuple(results),
+        read_options=leaves.options,
+        quarantine_location=set_aside.location if set_aside is not None and aside else None,
+        quarantine_rows=aside,
+    )
+
+
+def _statistics(footer: Footer, sensitive: frozenset[str]) -> dict[str, dict[str, Any]]:
+    """Per column what is known of null_count, min and max; of a sensitive one no bounds, which are values."""
+    told: dict[str, dict[str, Any]] = {}
+    for name, bounds in footer.columns.items():
+        values: dict[str, Any] = {"null_count": bounds.null_count}
+        if name not in sensitive:
+            values |= {"min": jsonable(bounds.minimum), "max": jsonable(bounds.maximum)}
+        told[name] = {key: value for key, value in values.items() if value is not None}
+    return told

@@ -1,0 +1,281 @@
+"""The demo: from nothing to published datasets with real data, and the result on one screen (`make demo`)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from headrace.cli.common.arguments import AsJson
+from headrace.cli.common.errors import CommandError, complain, explanation
+from headrace.cli.common.output import emit, facts, show, table
+
+if TYPE_CHECKING:
+    import dagster as dg
+
+    from headrace.catalog.queries.rows import DatasetStatus
+    from headrace.cli.common.launching import FinishedRun
+    from headrace.slas.queries import SlaStanding
+
+DOMAIN = "flights"
+LANDING = "landing/flights"
+ESTATE = "legacy"
+# From what Autosys delivers to what people read.
+CHAIN = (f"{DOMAIN}/raw_flights", f"{DOMAIN}/carrier_monthly")
+TIME_FOR_COMPLETIONS = timedelta(minutes=5)
+NEXT = (
+    ("see them in Dagster", "headrace up"),
+    ("how everything stands", "headrace status"),
+    ("one dataset", f"headrace show {DOMAIN}/flights_clean"),
+    ("its rows", f"headrace read {DOMAIN}/daily_delays --head 5"),
+    ("its versions", f"headrace versions {DOMAIN}/daily_delays"),
+    ("what it is made from", f"headrace lineage {DOMAIN}/daily_delays"),
+    ("the Autosys jobs", "headrace legacy processes"),
+)
+
+
+@dataclass(slots=True)
+class Steps:
+    """The steps of the demo with the seconds that each took, told as they end unless `quiet`."""
+
+    quiet: bool
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def step(self, what: str) -> Iterator[Callable[[str], None]]:
+        """A step; the function that it yields takes what the step came to."""
+        from headrace.cli.common.launching import progress, span_of
+
+        results: list[str] = []
+        started = time.monotonic()
+        with progress(what):
+            yield results.append
+        self.seconds[what] = time.monotonic() - started
+        if not self.quiet:
+            typer.echo(f"{what}: {', '.join([*results, span_of(self.seconds[what])])}")
+
+
+def demo(as_json: AsJson = False) -> None:
+    """Land a year of real flights as an Autosys batch would, compute datasets from it, and show them.
+
+    What is up to date is left as it is: the second time it is quick and changes nothing.
+    """
+    from headrace.cli.common.launching import Ending, dagster_instance
+    from headrace.local.preflight import preflight
+
+    preflight()
+    steps = Steps(quiet=as_json)
+    with ExitStack() as stack:
+        with steps.step("Start the database"):
+            instance = stack.enter_context(dagster_instance())
+        _scan(steps)
+        _land(steps, instance)
+        runs = _materialize(steps, instance)
+        promised = _judge(steps)
+        standings = _standings()
+    failed = sum(run.ending is not Ending.SUCCESS for run in runs)
+    if as_json:
+        emit(
+            {
+                "steps": steps.seconds,
+                "runs": runs,
+                "datasets": [_summary(each, promised.get(each.key, [])) for each in standings],
+                "chain": _chain(),
+            }
+        )
+    else:
+        _tell(standings, promised, steps, runs)
+    if failed:
+        raise CommandError(f"{failed} of {len(runs)} runs failed or were skipped; see above")
+
+
+def _scan(steps: Steps) -> None:
+    """Before the declarations are loaded: what the catalog knows of the estate is drawn beside them."""
+    from headrace.autosys.scan.estates import scan
+    from headrace.database.connection import connect
+    from headrace.project import project_root
+
+    with steps.step("Scan the Autosys estate") as came_to:
+        plan = scan(connect(), sorted((project_root() / ESTATE).iterdir()), may_retire_most=True)
+        changes = len(plan.added) + len(plan.changed) + len(plan.removed) + len(plan.returned)
+        came_to(f"{plan.processes} processes, {changes} of them new or changed")
+
+
+def _land(steps: Steps, instance: dg.DagsterInstance) -> None:
+    from headrace.database.connection import connect
+    from headrace.settings import settings
+    from jobs.landing import land
+
+    with steps.step("Load the declarations") as came_to:
+        from headrace.catalog.registry import register
+        from headrace.declarations.loading.code import project_code
+        from headrace.declarations.loading.project import records
+        from headrace.execution.landed.observation import observe
+        from headrace.execution.plan import ExternalPlan
+        from headrace.orchestration.sensors.landing import tell
+
+        register(connect(), *records(project_code().loaded.plans))
+        came_to(f"{len(project_code().loaded.plans)} found")
+    with steps.step("Land the feed") as came_to:
+        delivery = land(settings().home.resolve() / LANDING)
+        came_to(f"{len(delivery.written):,} files written, {delivery.present:,} there before")
+    _complete(steps, instance, delivery.written)
+    with steps.step("Register what landed") as came_to:
+        external = [plan for plan in project_code().loaded.plans if isinstance(plan, ExternalPlan)]
+        observation = observe(
+            connect(), [plan for plan in external if plan.record.key.startswith(f"{DOMAIN}/")]
+        )
+        tell(instance, observation)
+        came_to(f"{len(observation.new):,} new versions")
+    if observation.problems:
+        raise CommandError("\n  ".join(["some files could not become versions:", *observation.problems]))
+
+
+def _complete(steps: Steps, instance: dg.DagsterInstance, delivered: Sequence[Path]) -> None:
+    """Drop the batch's completion files, and take them in as the sensor does."""
+    from headrace.database.connection import connect
+    from headrace.declarations.loading.code import project_code
+    from headrace.orchestration.completions.folder import SETTLED, folder_at
+    from headrace.orchestration.completions.intake import take_in
+    from headrace.orchestration.completions.materializations import tell_completions
+    from headrace.settings import settings
+    from jobs.deliveries import report
+
+    location = settings().completions_location
+    with steps.step("Take in the completion files") as came_to:
+        dropped = report(delivered, Path(location)) if "://" not in location else 0
+        files = events = 0
+        deadline = time.monotonic() + TIME_FOR_COMPLETIONS.total_seconds()
+        while True:
+            taken = take_in(connect(), folder_at(location), TIME_FOR_COMPLETIONS)
+            files, events = files + taken.files + len(taken.problems), events + taken.ingested.new
+            if files >= dropped or taken.busy or time.monotonic() >= deadline:
+                break
+            time.sleep(SETTLED)  # a file is left alone until it is certain that nobody writes to it
+        keys = project_code().defs.resolve_asset_graph().get_all_asset_keys()
+        told = tell_completions(connect(), instance, TIME_FOR_COMPLETIONS, keys)
+        came_to(f"{dropped:,} dropped, {events:,} new events, {told} told to Dagster")
+
+
+def _materialize(steps: Steps, instance: dg.DagsterInstance) -> list[FinishedRun]:
+    from headrace.cli.common import launching
+
+    with steps.step("Find what is missing or stale") as came_to:
+        runs = launching.plan(instance, [f'key:"{DOMAIN}/*"'], None, stale=True)
+        came_to(f"{len(runs)} runs" if runs else "nothing")
+
+    def tell(run: FinishedRun) -> None:
+        steps.seconds[launching.described(run)] = run.seconds
+        if not steps.quiet:
+            typer.echo(launching.line(run))
+
+    return launching.execute_all(runs, instance, tell)
+
+
+def _chain() -> list[str]:
+    """The way of the data: the job that delivered it, with its last run, and the datasets up to the last."""
+    from headrace.catalog import queries
+    from headrace.catalog.queries.processes import processes
+    from headrace.database.connection import connect
+
+    first, last = CHAIN
+    edges = queries.lineage(connect(), last, depth=20).edges
+    reached = {first: [first]}
+    for _ in edges:  # each round goes a step further
+        for edge in edges:
+            if edge.source in reached:
+                reached.setdefault(edge.target, [*reached[edge.source], edge.target])
+    jobs = processes(connect(), like="LOAD_FLIGHTS")
+    told = [f"{job.key} ({job.run_state.lower() if job.run_state else 'never ran'})" for job in jobs]
+    return [*told, *reached.get(last, ())]
+
+
+def _standings() -> list[DatasetStatus]:
+    from headrace.catalog import queries
+    from headrace.database.connection import connect
+
+    return [row for row in queries.status(connect()) if row.key.startswith(f"{DOMAIN}/")]
+
+
+def _judge(steps: Steps) -> dict[str, list[SlaStanding]]:
+    """As the sensor of `headrace up` does."""
+    from headrace.cli.sla.cells import promises
+    from headrace.database.connection import connect
+    from headrace.slas.tick import evaluate
+
+    with steps.step("Judge what is promised") as came_to:
+        came_to(f"{evaluate(connect()).judged} promises")
+    return promises(connect())
+
+
+def _summary(standing: DatasetStatus, promised: list[SlaStanding]) -> dict[str, object]:
+    return {"status": standing, "promises": promised, "checks": _check_counts(standing)}
+
+
+def _check_counts(standing: DatasetStatus) -> dict[str, int]:
+    """How many of a dataset's checks pass, warn and fail."""
+    from headrace.catalog import queries
+    from headrace.database.connection import connect
+
+    declared = {check.name for check in queries.dataset(connect(), standing.key).checks}
+    failing, warning = declared.intersection(standing.failing), declared.intersection(standing.warning)
+    return {
+        "passed": len(declared - failing - warning) if standing.newest_tag else 0,
+        "warning": len(warning - failing),
+        "failed": len(failing),
+    }
+
+
+def _tell(
+    standings: list[DatasetStatus],
+    promised: Mapping[str, list[SlaStanding]],
+    steps: Steps,
+    runs: list[FinishedRun],
+) -> None:
+    from headrace.cli.common.launching import span_of
+
+    took = {key: run.seconds for run in runs for key in run.datasets}
+    typer.echo("")
+    show(
+        table(
+            ["dataset", "published", "#rows", "checks", "promised", "#run took"],
+            [_row(each, promised.get(each.key, []), took) for each in standings],
+        )
+    )
+    typer.echo(f"From Autosys to the last dataset: {' > '.join(_chain())}")
+    typer.echo(f"All of it took {span_of(sum(steps.seconds.values()))}. To look further:")
+    show(facts(NEXT))
+
+
+def _row(standing: DatasetStatus, promised: list[SlaStanding], took: dict[str, float]) -> tuple[object, ...]:
+    from headrace.cli.common.launching import span_of
+    from headrace.cli.sla.cells import promise_words
+
+    several = f"{standing.partition_count:,} partitions, newest " if standing.partitions else ""
+    counts = ", ".join(f"{count} {word}" for word, count in _check_counts(standing).items() if count)
+    return (
+        standing.key,
+        several + standing.newest_tag if standing.newest_tag else "nothing",
+        standing.row_count,
+        counts or None,
+        promise_words(standing, promised) if standing.sla else None,
+        span_of(took[standing.key])
+        if standing.key in took
+        else "up to date"
+        if standing.newest_tag
+        else None,
+    )
+
+
+if __name__ == "__main__":
+    try:
+        typer.run(demo)
+    except Exception as error:
+        complain(explanation(error))
+        raise SystemExit(1) from error

@@ -1,0 +1,64 @@
+"""What roles come to, by domain."""
+
+import pytest
+
+from headrace.access.callers import ROLES, Permission, Role, domain_of
+from headrace.errors import Forbidden
+from tests.platform.access.conftest import caller, service
+
+
+def test_a_consumer_reads_and_no_more():
+    assert ROLES[Role.DATA_CONSUMER] == {Permission.READ}
+
+
+def test_what_the_brief_restricts_is_restricted():
+    may = {permission: {role for role in Role if permission in ROLES[role]} for permission in Permission}
+    assert may[Permission.OPERATE] == {Role.PLATFORM_ADMIN}
+    assert may[Permission.REVIEW] == {Role.PLATFORM_ADMIN, Role.DATA_STEWARD}
+    assert may[Permission.REGISTER] == {Role.PLATFORM_ADMIN, Role.DATA_STEWARD, Role.DATA_OWNER}
+    assert Role.DATA_CONSUMER not in may[Permission.READ_SENSITIVE]
+
+
+def test_a_role_holds_in_its_domain_only():
+    owner = caller(Role.DATA_OWNER, domain="mart")
+    owner.require(Permission.REGISTER, "mart/delays", "mart/report")
+    with pytest.raises(Forbidden, match=r"may not register crm/people: .* for the domain crm"):
+        owner.require(Permission.REGISTER, "mart/delays", "crm/people")
+    assert owner.may(Permission.REGISTER)
+    assert not owner.may(Permission.REGISTER, "martial/delays")
+
+
+def test_who_lacks_a_permission_is_told_who_has_it():
+    with pytest.raises(Forbidden, match="it takes PLATFORM_ADMIN or DATA_STEWARD"):
+        caller(Role.DATA_CONSUMER).require(Permission.REVIEW)
+
+
+def test_a_service_has_its_permissions_and_no_role():
+    reporter = service(Permission.REPORT)
+    assert reporter.may(Permission.REPORT, "any/thing")
+    assert not reporter.may(Permission.READ)
+    assert reporter.roles == ()
+
+
+@pytest.mark.parametrize(
+    ("key", "domain"),
+    [
+        ("mart/delays", "mart"),
+        ("mart/deep/delays", "mart"),
+        ("delays", "delays"),
+        ("s3://lake/raw/flights", "s3://lake"),
+        ("s3://lake#raw/flights", "s3://lake"),
+        ("airflow#dag.task", "airflow"),
+        ("postgres://db:5432/sales.public.orders", "postgres://db:5432"),
+        ("file:///data/x", "file://"),
+        ("", ""),
+    ],
+)
+def test_the_domain_of_a_key(engine, key, domain):
+    from headrace.database.connection import transaction
+
+    assert domain_of(key) == domain
+    with transaction(engine) as cursor:
+        assert cursor.execute("SELECT catalog.domain_of(%s) AS domain", [key]).fetchone() == {
+            "domain": domain
+        }

@@ -1,0 +1,41 @@
+"""Search tells a caller with one domain nothing of the words of others."""
+
+import pytest
+
+from headrace.catalog.queries.search import search
+from headrace.catalog.records import Column, DatasetRecord
+from headrace.catalog.registry import register
+from headrace.database.principal import acting_for
+from tests.platform.access.conftest import acting_of
+
+
+@pytest.fixture
+def words(two):
+    register(
+        two,
+        [
+            DatasetRecord("crm/secretplan", "csv", columns=(Column("takeover", "string"),)),
+            DatasetRecord("mart/takings", "csv", description="what was taken over the counter"),
+        ],
+        [],
+    )
+    return two
+
+
+@pytest.mark.parametrize("word", ["takeover", "takeove", "takeovre", "secretplan", "secretplna", "secret"])
+def test_a_word_of_a_hidden_dataset_is_as_one_that_nobody_has(words, word):
+    with acting_for(acting_of("default", domains=frozenset({"mart"}))):
+        found = search(words, word)
+        assert [row.key for row in found.rows if row.key.startswith("crm")] == []
+        assert (found.misspelt == ()) == (found.rows == ())
+        assert not any(each in found.misspelt for each in ("takeover", "secretplan")) or found.rows
+
+
+def test_those_who_see_them_find_them(words):
+    for caller in (None, acting_of("default"), acting_of("default", domains=frozenset({"crm"}))):
+        with acting_for(caller):
+            for word in ("takeover", "takeovre", "secretplan", "secretplna"):
+                assert "crm/secretplan" in [row.key for row in search(words, word).rows], (caller, word)
+    with acting_for(acting_of("default", domains=frozenset({"mart"}))):
+        assert [row.key for row in search(words, "takigns").rows] == ["mart/takings"]
+        assert [row.key for row in search(words, "delays").rows] == ["mart/delays"]

@@ -1,0 +1,77 @@
+"""Receivers on this machine, and an engine that says what happened."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from uuid import UUID, uuid4
+
+import pytest
+from sqlalchemy import Engine
+
+from benchmarks.receivers import Receiver, http_receiver, mail_receiver
+from headrace.alerts.outbox import decide_next
+from headrace.alerts.rules import AlertRules
+from headrace.alerts.sending import Sent, send_due
+from headrace.database.connection import transaction
+from headrace.database.ids import organisation, organisation_id
+from headrace.slas.events import Happening, record
+from tests.platform.alerts.making import at
+
+LONG = timedelta(seconds=60)
+
+
+@pytest.fixture
+def http() -> Iterator[Receiver]:
+    with http_receiver() as receiver:
+        yield receiver
+
+
+@pytest.fixture
+def mail() -> Iterator[Receiver]:
+    with mail_receiver() as receiver:
+        yield receiver
+
+
+@pytest.fixture
+def opened(engine: Engine) -> Callable[[], UUID]:
+    """Opens an incident, as the engine that judges SLAs does; its id."""
+
+    def open_one() -> UUID:
+        found = uuid4()
+        with transaction(engine) as cursor:
+            cursor.execute(
+                "INSERT INTO catalog.organisation (organisation_id, name) VALUES (%s, %s) ON CONFLICT DO NOTHING",
+                [organisation_id(), organisation()],
+            )
+            cursor.execute(
+                "INSERT INTO catalog.incident (incident_id, organisation_id, cause_type, cause_key, reason, severity, "
+                "opened_at) VALUES (%s, %s, 'DATASET', %s, 'it is late', 'ERROR', now())",
+                [found, organisation_id(), str(found)],
+            )
+        return found
+
+    return open_one
+
+
+@pytest.fixture
+def happen(engine: Engine) -> Callable[..., None]:
+    """Stores happenings in one transaction."""
+
+    def store(*happenings: Happening) -> None:
+        with transaction(engine) as cursor:
+            record(cursor, happenings, happenings[0].at)
+
+    return store
+
+
+@pytest.fixture
+def tick(engine: Engine) -> Callable[[AlertRules, float], Sent]:
+    """Decides about everything and sends what is due, so many minutes after START."""
+
+    def look(rules: AlertRules, minutes: float) -> Sent:
+        while decide_next(engine, rules, at(minutes)).happenings:
+            pass
+        return send_due(engine, rules, lambda: at(minutes), LONG)
+
+    return look

@@ -1,0 +1,283 @@
+"""What follows from happenings and acknowledgements: the table of states, and what holds whatever happens."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from headrace.alerts.decisions import Decision, acknowledge, decide
+from headrace.alerts.records import Alert, AlertState, Message, MessageState, Purpose
+from headrace.alerts.rules import AlertRules
+from headrace.slas.events import Kind, Urgency
+from tests.platform.alerts.making import START, at, happening, incident, night, rules
+
+INCIDENT = incident()
+ENDS = (Kind.INCIDENT_CLOSED, Kind.INCIDENT_MERGED)
+LAST = (Purpose.RECOVERED, Purpose.JOINED)
+
+
+class Thread:
+    """One alert, as the outbox would keep it."""
+
+    def __init__(self, rules: AlertRules) -> None:
+        self.rules = rules
+        self.alert: Alert | None = None
+        self.messages: dict[object, Message] = {}
+
+    def happens(self, kind: Kind, minutes: float, **given: object) -> Decision | None:
+        event = happening(kind, INCIDENT, minutes, **given)
+        decision = decide(INCIDENT, self.alert, list(self.messages.values()), event, self.rules, at(minutes))
+        if decision:
+            self.take(decision)
+        return decision
+
+    def acknowledged(self, minutes: float) -> None:
+        assert self.alert is not None
+        self.take(acknowledge(self.alert, list(self.messages.values()), "alice", None, at(minutes)))
+
+    def take(self, decision: Decision) -> None:
+        self.alert = decision.alert
+        for key in decision.drop:
+            assert self.messages[key].state is MessageState.WAITING
+            self.messages[key] = replace(self.messages[key], state=MessageState.DROPPED)
+        for message in decision.send:
+            assert message.message_id not in self.messages, "one message is decided upon twice"
+            self.messages[message.message_id] = message
+
+    def send(self, minutes: float) -> list[tuple[str, str]]:
+        """Send what is due: purpose and destination of each."""
+        sent = []
+        for key, message in self.messages.items():
+            if message.state is MessageState.WAITING and message.due_at <= at(minutes):
+                self.messages[key] = replace(message, state=MessageState.SENT, tries=1)
+                sent.append((message.purpose.value, message.recipient.destination))
+        return sent
+
+
+def test_at_risk_then_late_escalates_until_the_file_is_there() -> None:
+    thread = Thread(rules())
+    thread.happens(Kind.AT_RISK, 0)
+    assert thread.send(0) == [("RAISED", "data")]
+    thread.happens(Kind.LATE, 40)
+    assert thread.send(40) == [("WORSENED", "data")]
+    assert thread.send(69) == []
+    assert thread.send(70) == [("ESCALATED", "lead")]
+    thread.happens(Kind.MET_LATE, 80)
+    thread.happens(Kind.INCIDENT_CLOSED, 80)
+    assert thread.send(80) == [("RECOVERED", "data"), ("RECOVERED", "lead")]
+    assert thread.send(600) == []
+    assert thread.alert is not None
+    assert thread.alert.state is AlertState.CLOSED
+    assert [m.recipient.destination for m in thread.messages.values() if m.state is MessageState.DROPPED] == [
+        "on_call"
+    ]
+
+
+def test_nothing_escalates_once_somebody_is_at_it() -> None:
+    thread = Thread(rules())
+    thread.happens(Kind.LATE, 0)
+    thread.send(0)
+    thread.acknowledged(10)
+    assert thread.send(600) == []
+    thread.happens(Kind.INCIDENT_CLOSED, 610)
+    assert thread.send(610) == [("RECOVERED", "data")]
+
+
+def test_what_is_acknowledged_and_gets_worse_is_told_to_the_first_step_only() -> None:
+    thread = Thread(rules())
+    thread.happens(Kind.AT_RISK, 0)
+    thread.send(0)
+    thread.acknowledged(1)
+    thread.happens(Kind.LATE, 40)
+    assert thread.send(600) == [("WORSENED", "data")]
+    assert thread.alert is not None
+    assert thread.alert.state is AlertState.ACKNOWLEDGED
+
+
+def test_the_same_again_and_its_consequences_are_no_news() -> None:
+    thread = Thread(rules())
+    thread.happens(Kind.LATE, 0)
+    thread.send(0)
+    for minute, key in ((1, "mart/delays"), (2, "mart/report"), (3, "mart/summary")):
+        thread.happens(Kind.LATE, minute, key=key, owners=("team:bi",))
+    assert thread.send(4) == []
+    assert thread.alert is not None
+    assert thread.alert.happenings == 4
+    assert thread.alert.hit == {"mart/report": ("team:bi",), "mart/summary": ("team:bi",)}
+
+
+def test_what_is_worse_at_another_subject_is_told_about_that_subject() -> None:
+    """Whoever was told of the milder one hears of it as well."""
+    thread = Thread(rules())
+    thread.happens(
+        Kind.AT_RISK, 0, key="mart/delays", owners=("alice@example.com",), deadline="2026-11-02T10:00:00Z"
+    )
+    thread.happens(Kind.LATE, 5, key="mart/report", owners=("team:data",), deadline="2026-11-02T09:05:00Z")
+    alert = thread.alert
+    assert alert is not None
+    assert (alert.subject.key, alert.kind, alert.at) == ("mart/report", Kind.LATE, at(5))
+    assert alert.facts["deadline"] == "2026-11-02T09:05:00Z"
+    assert alert.hit == {"mart/delays": ("alice@example.com",)}
+    assert thread.send(5) == [("RAISED", "data")]
+
+
+def test_whoever_was_told_of_the_milder_one_hears_that_it_is_more_than_that() -> None:
+    thread = Thread(replace(rules(), owners={"team:data": ("data",), "team:bi": ("on_call",)}))
+    thread.happens(Kind.AT_RISK, 0, owners=("team:bi",))
+    assert thread.send(0) == [("RAISED", "on_call")]
+    thread.happens(Kind.LATE, 5, key="mart/report", owners=("team:data",))
+    assert thread.send(5) == [("WORSENED", "data"), ("WORSENED", "on_call")]
+
+
+def test_what_it_turns_out_to_come_from_is_told_once_though_it_is_no_worse() -> None:
+    thread = Thread(rules())
+    thread.happens(Kind.LATE, 0)
+    thread.send(0)
+    thread.happens(Kind.AT_RISK, 20, key="core/input", is_cause=True)
+    assert thread.send(20) == [("WORSENED", "data")]
+    thread.happens(Kind.LATE, 40, key="core/input", is_cause=True)
+    assert thread.send(40) == []
+    alert = thread.alert
+    assert alert is not None
+    assert (alert.subject.key, alert.kind, alert.severity) == ("core/input", Kind.LATE, Urgency.ERROR)
+    assert alert.hit == {"mart/delays": ("team:data",)}
+    assert thread.send(50) == [("ESCALATED", "lead")], "half an hour after the cause was told"
+
+
+def test_what_goes_on_as_part_of_another_neither_escalates_nor_recovers() -> None:
+    thread = Thread(rules())
+    thread.happens(Kind.LATE, 0)
+    thread.send(0)
+    thread.acknowledged(5)
+    thread.happens(Kind.INCIDENT_MERGED, 10, part_of="core/input", part_of_id=str(INCIDENT))
+    assert thread.send(600) == [("JOINED", "data")]
+    assert thread.happens(Kind.INCIDENT_CLOSED, 610) is None
+    assert thread.alert is not None
+    assert (thread.alert.state, thread.alert.acknowledged_by) == (AlertState.CLOSED, "alice")
+
+
+def test_who_has_heard_nothing_hears_of_no_recovery() -> None:
+    thread = Thread(rules(night()))
+    thread.happens(Kind.AT_RISK, 13 * 60)  # 22:00
+    assert thread.send(13 * 60) == []
+    thread.happens(Kind.INCIDENT_CLOSED, 14 * 60)
+    assert thread.send(48 * 60) == []
+
+
+def test_who_may_have_heard_hears_of_the_recovery() -> None:
+    """The sender died, or the answer was lost, after it had begun."""
+    thread = Thread(rules())
+    thread.happens(Kind.LATE, 0)
+    key, message = next(iter(thread.messages.items()))
+    thread.messages[key] = replace(message, tries=1)
+    thread.happens(Kind.INCIDENT_CLOSED, 1)
+    assert thread.send(1) == [("RECOVERED", "data")]
+
+
+def test_escalation_counts_from_when_the_first_message_may_leave() -> None:
+    thread = Thread(rules(night(least=Urgency.ERROR)))
+    quiet = replace(thread.rules, quiet=(replace(thread.rules.quiet[0], least=Urgency.ERROR),))
+    thread.rules = replace(quiet, routes=(replace(quiet.routes[0], least=Urgency.INFO),))
+    thread.happens(Kind.AT_RISK, 14 * 60)  # 23:00; it may leave at 07:00, 22 hours after START
+    due = [message.due_at for message in thread.messages.values()]
+    assert due == [at(22 * 60), at(22 * 60 + 30), at(22 * 60 + 60)]
+
+
+def test_an_incident_that_opens_again_is_told_and_recovers_anew() -> None:
+    thread = Thread(rules())
+    for start in (0, 100):
+        thread.happens(Kind.LATE, start)
+        assert thread.send(start) == [("RAISED", "data")]
+        thread.happens(Kind.INCIDENT_CLOSED, start + 5)
+        assert thread.send(start + 5) == [("RECOVERED", "data")]
+
+
+def test_what_is_no_incident_is_told_once_and_closed() -> None:
+    event = replace(happening(Kind.SCHEMA_CHANGED, None), severity=Urgency.ERROR)
+    decision = decide(INCIDENT, None, (), event, rules(), START)
+    assert decision is not None
+    assert decision.alert.state is AlertState.CLOSED
+    assert [(m.purpose, m.recipient.destination) for m in decision.send] == [(Purpose.RAISED, "data")]
+
+
+def test_good_news_alone_is_no_alert() -> None:
+    for kind in (Kind.ON_TRACK, Kind.MET_LATE, Kind.PAUSED, Kind.SENSOR_BACK, *ENDS):
+        assert Thread(rules()).happens(kind, 0) is None
+
+
+def test_an_alert_that_no_route_fits_is_kept_and_says_so() -> None:
+    thread = Thread(replace(rules(), routes=()))
+    thread.happens(Kind.LATE, 0)
+    assert thread.alert is not None
+    assert (thread.alert.state, thread.alert.route, thread.messages) == (AlertState.OPEN, None, {})
+
+
+class Anything(RuleBasedStateMachine):
+    """Whatever happens in whatever order, what the states promise holds."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.minutes = 0.0
+        self.thread = Thread(rules(night()))
+
+    @rule(kind=st.sampled_from(Kind), key=st.sampled_from(["mart/delays", "mart/report"]))
+    def happens(self, kind: Kind, key: str) -> None:
+        before = self.thread.alert
+        decision = self.thread.happens(kind, self.minutes, key=key)
+        if decision and before and before.state is not AlertState.CLOSED and kind not in ENDS:
+            is_worse = decision.alert.severity != before.severity
+            assert bool(decision.send) <= is_worse, "no news was told"
+        if decision and kind in ENDS:
+            told = {message.recipient for message in decision.send}
+            assert len(told) == len(decision.send), "more than one recovery for one recipient"
+
+    @precondition(lambda self: self.thread.alert is not None)
+    @rule()
+    def somebody_acknowledges(self) -> None:
+        self.thread.acknowledged(self.minutes)
+
+    @rule(minutes=st.sampled_from([0.5, 29, 31, 600]))
+    def time_passes(self, minutes: float) -> None:
+        self.minutes += minutes
+
+    @rule()
+    def messages_leave(self) -> None:
+        closed = self.thread.alert is None or self.thread.alert.state is AlertState.CLOSED
+        sent = self.thread.send(self.minutes)
+        if closed:
+            assert {purpose for purpose, _ in sent} <= {"RECOVERED", "JOINED"}
+        elif self.thread.alert and self.thread.alert.state is AlertState.ACKNOWLEDGED:
+            assert "ESCALATED" not in {purpose for purpose, _ in sent}
+
+    @rule(number=st.integers(0, 5))
+    def a_sender_dies(self, number: int) -> None:
+        waiting = [key for key, each in self.thread.messages.items() if each.state is MessageState.WAITING]
+        if waiting:
+            key = waiting[number % len(waiting)]
+            self.thread.messages[key] = replace(self.thread.messages[key], tries=1)
+
+    @invariant()
+    def everybody_who_was_told_hears_of_the_end(self) -> None:
+        thread = self.thread
+        if thread.alert is None or thread.alert.state is not AlertState.CLOSED:
+            return
+        recovered = {(m.recipient, m.round) for m in thread.messages.values() if m.purpose in LAST}
+        for message in thread.messages.values():
+            if message.state is MessageState.SENT and message.purpose not in LAST:
+                ends = [number for recipient, number in recovered if recipient == message.recipient]
+                assert any(number >= message.round for number in ends)
+
+    @invariant()
+    def an_open_alert_has_told_or_will_tell(self) -> None:
+        alert = self.thread.alert
+        if alert is not None and alert.state is not AlertState.CLOSED and alert.route is not None:
+            mine = [m for m in self.thread.messages.values() if m.purpose not in LAST]
+            assert any(m.state in (MessageState.WAITING, MessageState.SENT) or m.tries for m in mine)
+
+
+Anything.TestCase.settings = settings(max_examples=150, stateful_step_count=25, deadline=timedelta(seconds=2))
+TestAnything = Anything.TestCase

@@ -1,0 +1,97 @@
+"""The whole way by a clock that the test sets: a deadline nears and passes, two people are told, the file comes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+from sqlalchemy import Engine
+
+from benchmarks.receivers import Receiver
+from headrace.alerts.outbox import decide_next
+from headrace.alerts.queries import alerts, history
+from headrace.alerts.records import AlertState, MessageState
+from headrace.alerts.rules import AlertRules, Destination
+from headrace.alerts.sending import send_due
+from headrace.slas.tick import evaluate
+from tests.platform.alerts.making import OFTEN, rules
+from tests.platform.slas.building import declare, published
+
+DAILY = {"deadline": "0 6 * * *", "timezone": "UTC", "warn_before_seconds": 3600.0}
+
+
+def test_a_completion_is_held_back_and_comes_late(engine: Engine, http: Receiver, mail: Receiver) -> None:
+    """The owner has it by mail at risk and late, the lead by HTTP half an hour on, on-call never; one notice each."""
+    told = replace(
+        rules(url=f"json://localhost:{http.port}/{{}}"),
+        owners={"team:data": ("owner",)},
+    )
+    owner = f"mailto://127.0.0.1:{mail.port}?from=headrace@example.com&to=owner@example.com"
+    told = replace(told, destinations={**told.destinations, "owner": Destination("owner", owner, OFTEN)})
+    declare(
+        engine,
+        {"raw/orders": None, "sales/orders": DAILY, "sales/report": None},
+        [("raw/orders", "sales/orders"), ("sales/orders", "sales/report")],
+    )
+    tick = ticking(engine, told)
+
+    published(engine, "sales/orders", at("2026-11-09T05:30"))
+    for minute in every(180, "2026-11-09T05:40", "2026-11-10T04:55"):
+        tick(minute)
+    assert mail.received == http.received == []
+    for minute in every(5, "2026-11-10T04:55", "2026-11-10T06:45"):
+        tick(minute)
+    published(engine, "sales/orders", at("2026-11-10T06:45"))
+    for minute in every(5, "2026-11-10T06:50", "2026-11-10T07:30"):
+        tick(minute)
+
+    assert [(each.to, each.title.split()[:2]) for each in mail.received] == [
+        ("owner@example.com", ["AT_RISK", "sales/orders"]),
+        ("owner@example.com", ["Now", "LATE"]),
+        ("owner@example.com", ["Recovered:", "LATE"]),
+    ]
+    assert [(each.to, each.said["state"]) for each in http.received] == [
+        ("/lead", "firing"),
+        ("/lead", "recovered"),
+    ]
+    assert "Also hit: sales/report (team:data)" in mail.received[1].body
+    assert "headrace sla explain sales/orders" in mail.received[1].body
+
+    (listed,) = alerts(engine)
+    assert (listed.alert.state, listed.told, listed.waiting) == (AlertState.CLOSED, 5, 0)
+    found = history(engine, listed.alert.alert_id)
+    happened = [each.happening.kind.value for each in found.happenings]
+    assert happened[:2] == ["AT_RISK", "LATE"]
+    assert happened[-1] == "INCIDENT_CLOSED"
+    sent = [each.sent_at for each in found.messages if each.state is MessageState.SENT]
+    assert sent == [
+        at("2026-11-10T05:00"),
+        at("2026-11-10T06:00"),
+        at("2026-11-10T06:30"),
+        at("2026-11-10T06:50"),
+        at("2026-11-10T06:50"),
+    ]
+
+
+def ticking(engine: Engine, told: AlertRules) -> Callable[[datetime], None]:
+    """One tick of both sensors at a moment."""
+
+    def tick(moment: datetime) -> None:
+        evaluate(engine, moment)
+        decide_next(engine, told, moment)
+        send_due(engine, told, lambda: moment, timedelta(seconds=60))
+
+    return tick
+
+
+def at(text: str) -> datetime:
+    return datetime.fromisoformat(text).replace(tzinfo=UTC)
+
+
+def every(minutes: int, first: str, last: str) -> list[datetime]:
+    found, moment = [], at(first)
+    while moment <= at(last):
+        found.append(moment)
+        moment += timedelta(minutes=minutes)
+    return found

@@ -1,0 +1,137 @@
+"""What alerts say."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from headrace.alerts.decisions import decide
+from headrace.alerts.records import Alert, Message, Purpose
+from headrace.alerts.rules import Links
+from headrace.alerts.wording import Hit, digest, worded
+from headrace.slas.events import Kind, Urgency
+from tests.platform.alerts.making import START, at, happening, incident, rules
+
+INCIDENT = incident()
+LINKS = Links("https://dagster.example.com", "https://catalog.example.com")
+
+
+def told(kind: Kind, **facts: object) -> tuple[Alert, Message]:
+    event = replace(happening(kind, INCIDENT, **facts), severity=Urgency.ERROR)
+    decision = decide(INCIDENT, None, (), event, rules(), at(12))
+    assert decision is not None
+    return decision.alert, decision.send[0]
+
+
+def test_an_alert_says_what_since_when_why_who_is_hit_what_to_do_and_where_to_look() -> None:
+    alert, message = told(
+        Kind.LATE,
+        partition="2026-11-01",
+        deadline="2026-11-02T08:30:00+00:00",
+        reason="The partition 2026-11-01 was due at 08:30",
+        waits_for="autosys/LOAD_FLIGHTS",
+        by_minutes=41.7,
+        expected_at="2026-11-02T10:00:00+00:00",
+        expected_from="2026-11-02T09:50:00Z",
+        expected_to="2026-11-02T10:10:00Z",
+        chance=0.97,
+        dagster_run_id="3f9c21d0",
+        run_id="8a4c1f0e",
+    )
+    hit = Hit((("mart/report", ("team:bi",)), ("mart/x", ())), 14)
+    said = worded(
+        alert, message, LINKS, hit=hit, link="https://catalog.example.com/alerts/acknowledge?token=t"
+    )
+    assert said.title == "LATE mart/delays [2026-11-01]"
+    assert said.body == (
+        "What: mart/delays [2026-11-01] is late.\n"
+        "Since: 2026-11-02 09:00Z (12 min ago), due 2026-11-02 08:30Z\n"
+        "Cause: The partition 2026-11-01 was due at 08:30. All wait for autosys/LOAD_FLIGHTS, for 42 minutes.\n"
+        "Expected: 2026-11-02 10:00Z, between 2026-11-02 09:50Z and 2026-11-02 10:10Z; the chance of a miss is 97%\n"
+        "Owners: team:data\n"
+        "Also hit: mart/report (team:bi), mart/x and 12 more\n"
+        "Next: `headrace sla explain mart/delays` says what it waits for. `headrace why 8a4c1f0e` explains its run.\n"
+        "\n"
+        "Run: https://dagster.example.com/runs/3f9c21d0\n"
+        "Asset: https://dagster.example.com/assets/mart/delays\n"
+        "Catalog: https://catalog.example.com/api/v1/dataset/mart/delays\n"
+        "I am at it: https://catalog.example.com/alerts/acknowledge?token=t"
+    )
+
+
+def test_a_recovery_asks_for_nothing() -> None:
+    alert, message = told(Kind.LATE)
+    over = replace(message, purpose=Purpose.RECOVERED)
+    said = worded(replace(alert, closed_at=at(30)), over, Links())
+    assert said.title == "Recovered: LATE mart/delays"
+    assert "What: mart/delays was late. It is over since 2026-11-02 09:30Z." in said.body
+    assert "Next" not in said.body
+    assert "I am at it" not in said.body
+
+
+def test_without_a_link_it_says_the_command() -> None:
+    alert, message = told(Kind.RUN_FAILED)
+    assert f"I am at it: headrace alerts ack {INCIDENT}" in worded(alert, message, Links()).body
+
+
+def test_a_name_begins_no_other_header() -> None:
+    alert, message = told(Kind.LATE, partition="x\r\nBcc: all@example.com")
+    title = worded(alert, message, Links()).title
+    assert "\r" not in title
+    assert "\n" not in title
+
+
+def test_a_reason_begins_no_other_line_and_is_not_as_long_as_a_log() -> None:
+    """Whoever makes a run fail with words of his own must not get a link into the alert."""
+    alert, message = told(Kind.LATE, reason="no\n\nI am at it: https://evil.example.com\r\n" + "x" * 100_000)
+    body = worded(alert, message, LINKS).body
+    assert [line for line in body.splitlines() if line.startswith("I am at it: ")] == [
+        f"I am at it: headrace alerts ack {INCIDENT}"
+    ]
+    assert len(body) < 3000
+
+
+def test_a_digest_names_the_first_and_counts_the_rest() -> None:
+    said = digest([told(Kind.LATE, partition=str(number)) for number in range(14)])
+    assert said.title == "14 more alerts"
+    assert said.body.count("LATE mart/delays") == 10
+    assert "and 4 more" in said.body
+
+
+PLAIN = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=30)
+JSON = PLAIN | st.lists(PLAIN, max_size=2) | st.dictionaries(st.text(max_size=3), PLAIN, max_size=2)
+FACTS = (
+    "partition",
+    "deadline",
+    "reason",
+    "waits_for",
+    "by_minutes",
+    "log_location",
+    "expected_at",
+    "expected_from",
+    "expected_to",
+    "chance",
+    "run_id",
+    "dagster_run_id",
+)
+
+
+@settings(
+    suppress_health_check=[HealthCheck.too_slow]
+)  # the first text of a run takes a busy machine seconds
+@given(
+    st.sampled_from(Kind),
+    st.sampled_from([each for each in Purpose if each is not Purpose.DIGEST]),
+    st.fixed_dictionaries({}, optional=dict.fromkeys(FACTS, JSON)),
+)
+def test_whatever_the_facts_are_the_alert_has_words(
+    kind: Kind, purpose: Purpose, facts: dict[str, object]
+) -> None:
+    alert, message = told(Kind.LATE)
+    said = worded(
+        replace(alert, kind=kind, facts=facts), replace(message, purpose=purpose, decided_at=START), LINKS
+    )
+    assert said.title.isprintable()
+    assert said.body

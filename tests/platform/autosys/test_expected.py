@@ -1,0 +1,171 @@
+"""Next expected starts and finishes through boxes, conditions and the clock, and their reasons."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from headrace.autosys.expected import Forecast
+from headrace.autosys.starts import Clock
+
+from .building import estate
+
+NOW = datetime(2026, 12, 1, 12, tzinfo=UTC)
+
+
+def forecast(text, **minutes):
+    return Forecast(
+        estate(text), NOW, Clock(UTC), {name: timedelta(minutes=each) for name, each in minutes.items()}
+    )
+
+
+def clock(name, at, *rest):
+    return f"insert_job: {name}\ndate_conditions: 1\ndays_of_week: all\nstart_times: {at}\n" + "".join(
+        f"{each}\n" for each in rest
+    )
+
+
+def times(found, *names):
+    return [
+        tuple(f"{each.at:%d %H:%M}" if each.at else None for each in (found.start(name), found.finish(name)))
+        for name in names
+    ]
+
+
+BOX = clock("B", "13:00", "job_type: b") + (
+    "insert_job: M1 box_name: B\ninsert_job: M2 box_name: B\ncondition: s(M1)\n"
+    "insert_job: AFTER\ncondition: s(B) & n(X)\n"
+)
+
+
+def test_a_box_starts_its_members_and_ends_with_the_last():
+    found = forecast(BOX, M1=10, M2=20, AFTER=5)
+    assert times(found, "B", "M1", "M2", "AFTER") == [
+        ("01 13:00", "01 13:30"), ("01 13:00", "01 13:10"), ("01 13:10", "01 13:30"), ("01 13:30", "01 13:35"),
+    ]  # fmt: skip
+    assert found.start("M2").why == (
+        "box B starts 2026-12-01 13:00 UTC",
+        "s(M1): M1 is to end 2026-12-01 13:10 UTC",
+    )
+    assert found.finish("B").why == ("the last member, M2, is to end 2026-12-01 13:30 UTC",)
+
+
+def test_the_mean_of_the_box_itself_goes_before_its_members():
+    assert times(forecast(BOX, B=45, M1=10, M2=20), "B") == [("01 13:00", "01 13:45")]
+
+
+def test_and_waits_for_the_last_and_or_for_the_first():
+    text = clock("A", "13:00") + clock("C", "14:00")
+    both = forecast(text + "insert_job: X\ncondition: s(A) & s(C)\n", A=10, C=10)
+    either = forecast(text + "insert_job: X\ncondition: s(A) | s(C)\n", A=10, C=10)
+    assert times(both, "X")[0][0] == "01 14:10"
+    assert times(either, "X")[0][0] == "01 13:10"
+
+
+# "Atoms latch: they read the current status of each job, whatever day it was set"
+def test_the_clock_takes_a_predecessor_that_is_not_due_as_it_stands():
+    text = (
+        clock("WEEKLY", "09:00")
+        + clock("LATE", "12:50")
+        + clock("X", "13:00", "condition: s(WEEKLY) & s(LATE)")
+    )
+    found = forecast(text, WEEKLY=10, LATE=30)
+    assert times(found, "X")[0][0] == "01 13:20"
+    alone = forecast(clock("WEEKLY", "09:00") + clock("X", "13:00", "condition: s(WEEKLY)"))
+    assert times(alone, "X")[0][0] == "01 13:00"
+    assert "by an earlier run" in alone.start("X").why[-1]
+
+
+def test_what_cannot_be_told_may_have_a_bound():
+    text = (
+        BOX
+        + clock("C", "14:00")
+        + "insert_job: E\ncondition: s(M1) & s(C)\ninsert_job: F\ncondition: s(M2) | s(C)\n"
+    )
+    found = forecast(
+        text + "insert_job: G\ncondition: s(A^PRD)\n" + clock("LATE", "13:30", "condition: s(M1)")
+    )
+    starts = {name: found.start(name) for name in ("M2", "AFTER", "E", "F", "G", "LATE")}
+    assert [start.at for start in starts.values()] == [None] * 6
+    assert {name: start.not_before and f"{start.not_before:%H:%M}" for name, start in starts.items()} == {
+        "M2": "13:00", "AFTER": "13:00", "E": "14:00", "F": "13:00", "G": None, "LATE": "13:30",
+    }  # fmt: skip
+
+
+def test_a_start_by_the_clock_brings_its_must_times():
+    text = clock("A", "13:00", "must_start_times: +5", "must_complete_times: 14:30", "condition: v(G) = 1")
+    start = forecast(text).start("A")
+    assert start.clock is not None
+    assert (start.at, start.clock.must_start, start.clock.must_complete) == (
+        datetime(2026, 12, 1, 13, tzinfo=UTC),
+        datetime(2026, 12, 1, 13, 5, tzinfo=UTC),
+        datetime(2026, 12, 1, 14, 30, tzinfo=UTC),
+    )
+    assert forecast(BOX).start("M1").clock is None
+
+
+@pytest.mark.parametrize(
+    ("condition", "at"),
+    [
+        ("s(EARLY, 2.00)", "13:00"),
+        ("s(EARLY, 0.30)", None),
+        ("s(EARLY, 0)", "13:00"),
+        ("s(EARLY, 9999)", "13:00"),
+        ("s(LATER)", "13:00"),  # by an earlier run
+        ("s(LATER, 9999)", "13:00"),
+        ("s(LATER, 24.00)", None),
+        ("s(LATER, 0)", None),
+    ],
+)
+def test_a_lookback_is_held_against_the_start(condition, at):
+    text = clock("EARLY", "12:10") + clock("LATER", "14:00") + clock("X", "13:00", f"condition: {condition}")
+    start = forecast(text, EARLY=10, LATER=10).start("X")
+    assert (start.at and f"{start.at:%H:%M}") == at
+    assert f"{start.earliest:%H:%M}" == "13:00"
+
+
+def test_a_lookback_is_held_against_the_last_of_what_is_waited_for():
+    text = clock("A", "13:00") + clock("C", "15:00")
+    near = forecast(text + "insert_job: X\ncondition: s(A, 2.00) & s(C)\n", A=10, C=10)
+    far = forecast(text + "insert_job: X\ncondition: s(A, 1.00) & s(C)\n", A=10, C=10)
+    assert times(near, "X")[0][0] == "01 15:10"
+    assert far.start("X").at is None
+    assert far.start("X").why == (
+        "s(A, 01.00): 2026-12-01 13:10 UTC is too long before 2026-12-01 15:10 UTC",
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("insert_job: X\n", "by hand only"),
+        ("insert_job: X\ncondition: f(A)\ninsert_job: A\n", "only if A goes wrong"),
+        ("insert_job: X\ncondition: s(A)\n", "no such job"),
+        ("insert_job: X\ncondition: s(A^PRD)\n", "another scheduler"),
+        ("insert_job: X\ncondition: !s(A)\n", "cannot be read"),
+        ("insert_job: X\ncondition: s(A)\ninsert_job: A\ncondition: s(X)\n", "in a circle"),
+        ("insert_job: X box_name: B\n", "is not there"),
+        ("insert_job: X\ncondition: s(A)\n" + clock("A", "13:00"), "how long it takes is not known"),
+        (clock("A", "13:00", "run_calendar: C") + "insert_job: X\ncondition: s(A)\n", "exclude each other"),
+    ],
+)
+def test_what_cannot_be_told_says_why(text, reason):
+    start = forecast(text).start("X")
+    assert start.at is None
+    assert any(reason in line for line in start.why)
+
+
+def test_a_member_whose_end_is_not_known_is_named_with_the_end_of_its_box():
+    assert forecast(BOX, M1=10).finish("B").why[-1] == "without 1 member(s) whose end is not known"
+
+
+def test_a_chain_of_ten_thousand_jobs_is_followed():
+    text = clock("J0", "13:00") + "".join(
+        f"insert_job: J{n}\ncondition: s(J{n - 1})\n" for n in range(1, 10_000)
+    )
+    found = forecast(text, **{f"J{n}": 1 for n in range(10_000)})
+    assert found.finish("J9999").at == datetime(2026, 12, 1, 13, tzinfo=UTC) + timedelta(minutes=10_000)
+
+
+def test_a_job_that_is_not_there_is_an_error():
+    with pytest.raises(KeyError, match="NONE"):
+        forecast(BOX).start("NONE")

@@ -1,0 +1,209 @@
+"""Runs and attempts: how they end, and how a dead one is found."""
+
+import os
+import signal
+import subprocess
+import sys
+from uuid import uuid4
+
+import pytest
+import sqlalchemy as sa
+
+from headrace.catalog.pins import resolve
+from headrace.catalog.publishing import publish
+from headrace.catalog.records import InputRequest, PinReason, RunState
+from headrace.catalog.runs import attempt, reap, record_inputs
+from headrace.database.connection import transaction
+from headrace.database.ids import run_id as run_id_of
+from headrace.errors import MissingVersion, UnknownProcess
+from headrace.retention.run_reports import why
+
+HOLD = """
+import sys, time
+from uuid import UUID
+from headrace.database.connection import connect
+from headrace.catalog.runs import attempt
+with attempt(connect(), run_id=UUID(sys.argv[1]), process_key="mart/delays"):
+    print("held", flush=True)
+    time.sleep(60)
+"""
+
+
+def attempts(engine, run_id):
+    (report,) = why(engine, run_id)
+    return [(each.number, each.state, each.failure_kind) for each in report.attempts]
+
+
+def test_a_block_that_ends_is_a_success(catalog):
+    run_id = uuid4()
+    with attempt(
+        catalog, run_id=run_id, process_key="mart/delays", partitions=["a"], log_location="/logs/1"
+    ) as current:
+        assert why(catalog, run_id)[0].state is RunState.RUNNING
+    assert current.state is RunState.SUCCESS
+    (report,) = why(catalog, run_id)
+    assert (report.state, report.partitions, report.attempts[0].log_location) == (
+        RunState.SUCCESS,
+        ("a",),
+        "/logs/1",
+    )
+    assert report.ended_at >= report.started_at
+
+
+def test_an_attempt_leaves_the_pool_the_connection_that_knows_the_statements(catalog):
+    def connection():
+        with transaction(catalog) as cursor:
+            return cursor.connection.info.backend_pid
+
+    before = connection()
+    with attempt(catalog, run_id=uuid4(), process_key="mart/delays"):
+        assert connection() == before
+    assert connection() == before
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (ValueError("no"), "CODE"),
+        (OSError("disk"), "INFRASTRUCTURE"),
+        (KeyboardInterrupt(), "INTERRUPTED"),
+        (MissingVersion("gone"), "INPUT"),
+    ],
+)
+def test_an_exception_is_the_reason(catalog, error, kind):
+    run_id = uuid4()
+    with pytest.raises(type(error)), attempt(catalog, run_id=run_id, process_key="mart/delays"):
+        raise error
+    (report,) = why(catalog, run_id)
+    assert report.state is RunState.FAILED
+    assert report.attempts[0].failure_kind == kind
+    said = str(error) or "its process was told to stop"
+    assert str(report.attempts[0].reason).startswith(f"{type(error).__name__}: {said}")
+
+
+def test_a_retry_is_the_next_attempt_of_the_run(catalog):
+    run_id = run_id_of("dagster-1", "mart/delays")
+    with pytest.raises(ZeroDivisionError), attempt(catalog, run_id=run_id, process_key="mart/delays"):
+        _ = 1 / 0
+    with attempt(catalog, run_id=run_id, process_key="mart/delays"):
+        pass
+    assert attempts(catalog, run_id) == [(1, "FAILED", "CODE"), (2, "SUCCESS", None)]
+    assert why(catalog, run_id)[0].state is RunState.SUCCESS
+
+
+def test_an_end_that_was_told_stands(catalog):
+    run_id = uuid4()
+
+    def block():
+        with attempt(catalog, run_id=run_id, process_key="mart/delays") as current:
+            current.end(RunState.BLOCKED, "failed check: x", "CHECK")
+            with pytest.raises(ValueError, match="ended already"):
+                current.end(RunState.SUCCESS)
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        block()
+    assert attempts(catalog, run_id) == [(1, "BLOCKED", "CHECK")]
+
+
+def test_running_and_lost_are_no_ends(catalog):
+    with attempt(catalog, run_id=uuid4(), process_key="mart/delays") as current:
+        for state in (RunState.RUNNING, RunState.LOST):
+            with pytest.raises(ValueError, match="is not how an attempt ends"):
+                current.end(state)
+
+
+def test_an_unknown_process_is_refused(catalog):
+    with (
+        pytest.raises(UnknownProcess, match="no/such"),
+        attempt(catalog, run_id=uuid4(), process_key="no/such"),
+    ):
+        pass
+
+
+def test_a_live_attempt_is_not_reaped_and_one_that_was_killed_is(catalog):
+    run_id = uuid4()
+    holder = subprocess.Popen([sys.executable, "-c", HOLD, str(run_id)], stdout=subprocess.PIPE, text=True)
+    try:
+        assert holder.stdout.readline() == "held\n"
+        assert reap(catalog) == []
+        assert attempts(catalog, run_id) == [(1, "RUNNING", None)]
+    finally:
+        os.kill(holder.pid, signal.SIGKILL)
+        holder.wait()
+        holder.stdout.close()
+    _until_its_session_ended(catalog)
+    (lost,) = reap(catalog)
+    assert (lost.run_id, lost.number, lost.process_key) == (run_id, 1, "mart/delays")
+    assert attempts(catalog, run_id) == [(1, "LOST", "INFRASTRUCTURE")]
+    assert why(catalog, run_id)[0].state is RunState.LOST
+    assert reap(catalog) == []
+
+
+def test_a_retry_marks_the_dead_attempt_before_it(catalog):
+    run_id = uuid4()
+    with attempt(catalog, run_id=run_id, process_key="mart/delays") as first:
+        _end_sessions_with_locks(catalog)
+        with attempt(catalog, run_id=run_id, process_key="mart/delays"):
+            pass
+        assert attempts(catalog, run_id) == [(1, "LOST", "INFRASTRUCTURE"), (2, "SUCCESS", None)]
+        first.end(RunState.FAILED, "alive after all")
+    assert attempts(catalog, run_id) == [(1, "FAILED", None), (2, "SUCCESS", None)]
+    assert why(catalog, run_id)[0].state is RunState.SUCCESS
+
+
+def test_a_failure_that_cannot_be_recorded_is_still_raised(catalog):
+    def fail_unrecorded():
+        with attempt(catalog, run_id=uuid4(), process_key="mart/delays"):
+            with transaction(catalog) as cursor:
+                cursor.execute("ALTER TABLE catalog.run_attempt RENAME TO gone")
+            _ = 1 / 0
+
+    with pytest.raises(ZeroDivisionError) as raised:
+        fail_unrecorded()
+    assert "The catalog does not know of this failure" in raised.value.__notes__[0]
+
+
+def test_an_attempt_does_not_use_the_pool_up(catalog):
+    held = [attempt(catalog, run_id=uuid4(), process_key="mart/delays") for _ in range(20)]
+    for each in held:
+        each.__enter__()
+    assert catalog.pool.checkedout() == 0
+    for each in held:
+        each.__exit__(None, None, None)
+
+
+def test_inputs_of_a_running_attempt_are_recorded_with_their_reason(catalog, draft):
+    publish(catalog, None, [draft("raw/flights", "a")])
+    run_id = uuid4()
+    with attempt(catalog, run_id=run_id, process_key="mart/delays") as current:
+        ((resolved,),) = resolve(catalog, [InputRequest("raw/flights", "mart/delays", ("a",))])
+        for _ in range(2):
+            record_inputs(catalog, run_id, current.number, [resolved])
+        (read,) = why(catalog, run_id)[0].inputs
+    assert (read.version.dataset, read.version.partition, read.reason) == (
+        "raw/flights",
+        "a",
+        PinReason.PUBLISHED,
+    )
+
+
+def _until_its_session_ended(engine):
+    """The server notices a killed client when it next looks at its socket: at once, on a unix socket."""
+    query = sa.text("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'")
+    for _ in range(200):
+        with engine.connect() as connection:
+            if connection.scalar(query) == 0:
+                return
+            connection.execute(sa.text("SELECT pg_sleep(0.02)"))
+    pytest.fail("the killed process's session did not end")
+
+
+def _end_sessions_with_locks(engine):
+    with engine.connect() as connection:
+        connection.execute(
+            sa.text(
+                "SELECT pg_terminate_backend(pid, 5000) FROM pg_locks WHERE locktype = 'advisory' AND database = "
+                "(SELECT oid FROM pg_database WHERE datname = current_database())"
+            )
+        )

@@ -1,0 +1,148 @@
+"""Which process a name of another system means: by system, scheduler and name, whatever keys look like."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from sqlalchemy import text
+
+from headrace.autosys.scan.adoption import adopt
+from headrace.autosys.scan.estates import scan
+from headrace.catalog.records import ProcessRecord, RunState, Technology
+from headrace.catalog.registry import register
+from headrace.catalog.scans import ExternalKey
+from headrace.errors import UnknownProcess
+from headrace.events.ingestion import ingest
+from tests.platform.catalog.said import said
+
+S = RunState
+BOX = (
+    "insert_job: PRD   job_type: BOX \nowner: a\ninsert_job: X   job_type: CMD \nbox_name: PRD\nmachine: m\n"
+)
+ALONE = "insert_job: X   job_type: CMD \nmachine: m\n"
+
+
+def scanned(engine, tmp_path: Path, jil: str, instance: str = "") -> None:
+    file = tmp_path / f"estate{instance}.jil"
+    file.write_text(jil)
+    scan(engine, [file], instance, may_retire_most=True)
+
+
+def processes(engine) -> dict[tuple[str, str], str]:
+    """The key of each process, by scheduler and name."""
+    query = "SELECT instance, external_name, process_key FROM catalog.process WHERE external_name IS NOT NULL"
+    with engine.connect() as connection:
+        return {(row[0], row[1]): row[2] for row in connection.execute(text(query))}
+
+
+def told(engine) -> list[tuple[str, str, str]]:
+    """Scheduler, name and run of each run that was reported."""
+    query = (
+        "SELECT instance, external_name, facets_json ->> 'external_run' FROM catalog.process_run "
+        "JOIN catalog.process USING (process_id) ORDER BY 1, 2, 3"
+    )
+    with engine.connect() as connection:
+        return [tuple(row) for row in connection.execute(text(query))]
+
+
+@pytest.mark.parametrize("box_first", [True, False])
+def test_a_box_may_be_called_like_a_scheduler(engine, tmp_path, box_first):
+    estates = [(BOX, ""), (ALONE, "PRD")]
+    for jil, instance in estates if box_first else estates[::-1]:
+        scanned(engine, tmp_path, jil, instance)
+    first, second = ("", "PRD") if box_first else ("PRD", "")
+    whole = {"": "AUTOSYS//PRD/X", "PRD": "AUTOSYS/PRD//X"}
+    wanted = {(first, "X"): "AUTOSYS/PRD/X", (second, "X"): whole[second], ("", "PRD"): "AUTOSYS/PRD"}
+    assert processes(engine) == wanted
+    for jil, instance in estates:
+        scanned(engine, tmp_path, f"{jil}priority: 1\n", instance)
+    assert processes(engine) == wanted
+    ingest(engine, [said("X", S.SUCCESS, 5, instance="PRD"), said("X", S.SUCCESS, 6, run="2")])
+    assert told(engine) == [("", "X", "2"), ("PRD", "X", "1")]
+
+
+def test_a_job_that_was_heard_of_does_not_pass_for_one_in_a_box(engine, tmp_path):
+    scanned(engine, tmp_path, BOX)
+    scanned(engine, tmp_path, "insert_job: Y\nmachine: m\n", "PRD")
+    ingested = ingest(engine, [said("X", S.SUCCESS, 5, instance="PRD")])
+    assert ingested.unscanned == ("AUTOSYS/PRD//X",)
+    assert told(engine) == [("PRD", "X", "1")]
+    scanned(engine, tmp_path, "insert_job: Y\nmachine: m\n" + ALONE, "PRD")
+    assert processes(engine)["PRD", "X"] == "AUTOSYS/PRD//X"
+
+
+def test_a_declared_process_is_nobody_elses(engine):
+    register(engine, [], [ProcessRecord("AUTOSYS/X", Technology.SPARK)])
+    assert ingest(engine, [said("X", S.SUCCESS, 5)]).unscanned == ("AUTOSYS///X",)
+
+
+def test_a_slash_within_a_name_is_no_place_of_the_key(engine, tmp_path):
+    assert ExternalKey.of("AUTOSYS", "B/X") == ("AUTOSYS/B%2FX", "AUTOSYS///B%2FX")
+    scanned(engine, tmp_path, "insert_job: B/X\nmachine: m\ninsert_job: X\nbox_name: B\nmachine: m\n")
+    assert set(processes(engine).values()) == {"AUTOSYS/B%2FX", "AUTOSYS/B/X"}
+
+
+def test_a_scheduler_that_was_not_scanned_is_the_one_that_was_scanned_without_a_name(engine, tmp_path):
+    scanned(engine, tmp_path, BOX)
+    ingested = ingest(engine, [said("X", S.SUCCESS, 5, instance="ACE", box="PRD"), said("X", S.SUCCESS, 5)])
+    assert (ingested.unscanned, ingested.runs, ingested.assumed) == ((), 1, ("ACE",))
+    assert told(engine) == [("", "X", "1")]
+    assert ingest(engine, [said("Z", S.SUCCESS, 5, instance="ACE")]).unscanned == ("AUTOSYS/ACE/Z",)
+    assert ingest(engine, [said("X", S.SUCCESS, 9, "2", instance="ACE")]).unscanned == ()
+    assert told(engine)[:2] == [("", "X", "1"), ("", "X", "2")]
+
+
+def test_a_scheduler_that_was_scanned_keeps_its_own(engine, tmp_path):
+    scanned(engine, tmp_path, BOX)
+    scanned(engine, tmp_path, "insert_job: Y\nmachine: m\n", "ACE")
+    assert ingest(engine, [said("X", S.SUCCESS, 5, instance="ACE")]).unscanned == ("AUTOSYS/ACE/X",)
+
+
+def test_what_was_heard_of_before_the_scan_goes_on_under_the_job_that_it_finds(engine, tmp_path):
+    ingest(engine, [said("X", S.SUCCESS, 5, instance="ACE")])
+    scanned(engine, tmp_path, BOX)
+    ingest(engine, [said("X", S.SUCCESS, 9, "2", instance="ACE")])
+    assert ("", "X", "2") in told(engine)
+
+
+def heard(engine, *names: str, instance: str = "") -> None:
+    ingest(engine, [said(name, S.SUCCESS, 5, instance=instance) for name in names])
+
+
+def test_a_job_is_adopted_into_a_box_that_is_there(engine, tmp_path):
+    scanned(engine, tmp_path, BOX)
+    heard(engine, "EXTRA")
+    with pytest.raises(UnknownProcess, match=r"there is no box PDR; did you mean PRD\?"):
+        adopt(engine, "EXTRA", box="PDR", owners=None, by="dana")
+    with pytest.raises(UnknownProcess, match="X is no box but a CMD job"):
+        adopt(engine, "EXTRA", box="X", owners=None, by="dana")
+    assert adopt(engine, "EXTRA", box="PRD", owners=["a"], by="dana") == "AUTOSYS/PRD/EXTRA"
+
+
+def test_an_adoption_can_be_corrected(engine, tmp_path):
+    scanned(engine, tmp_path, BOX + "insert_job: OTHER   job_type: BOX \nowner: a\n")
+    heard(engine, "EXTRA")
+    adopt(engine, "EXTRA", box="PRD", owners=["a"], by="dana")
+    assert adopt(engine, "EXTRA", box="OTHER", owners=None, by="dana") == "AUTOSYS/OTHER/EXTRA"
+    assert adopt(engine, "EXTRA", box=None, owners=["b"], by="dana") == "AUTOSYS/OTHER/EXTRA"
+    assert adopt(engine, "EXTRA", box="", owners=None, by="dana") == "AUTOSYS/EXTRA"
+    with engine.connect() as connection:
+        query = "SELECT owners, metadata_json FROM catalog.process WHERE external_name = 'EXTRA'"
+        assert connection.execute(text(query)).one() == (["b"], {"adopted_by": "dana"})
+
+
+def test_a_job_heard_of_elsewhere_is_said_to_be(engine, tmp_path):
+    scanned(engine, tmp_path, BOX)
+    heard(engine, "EXTRA", instance="ACE")
+    with pytest.raises(
+        UnknownProcess, match="nobody has heard of EXTRA; it was heard of with `--instance ACE`"
+    ):
+        adopt(engine, "EXTRA", box=None, owners=None, by="dana")
+
+
+def test_an_adopted_job_keeps_its_key_where_another_has_it(engine, tmp_path):
+    scanned(engine, tmp_path, BOX)
+    scanned(engine, tmp_path, "insert_job: Y\nmachine: m\n" + ALONE.replace("X", "EXTRA"), "PRD")
+    heard(engine, "EXTRA")
+    assert adopt(engine, "EXTRA", box="PRD", owners=None, by="dana") == "AUTOSYS//PRD/EXTRA"

@@ -1,0 +1,69 @@
+"""`headrace catalog`: what would be archived, archiving it, and finding it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine
+from typer.testing import Result
+
+from headrace.catalog.records import RunState
+from headrace.events.ingestion import ingest
+from headrace.retention import archive
+from tests.platform.catalog.test_archiving import nights, told
+
+Invoke = Callable[..., Result]
+Ask = Callable[..., Any]
+
+
+@pytest.fixture
+def old(engine: Engine) -> Engine:
+    ingest(engine, [*nights("LOAD", 200, 199, 2), *nights("CHECK", 150, 1, state=RunState.FAILED)])
+    told(engine)
+    return engine
+
+
+@pytest.mark.slow
+def test_archive_says_first_what_it_does_then(old: Engine, invoke: Invoke, ask: Ask) -> None:
+    foretold = invoke("catalog", "archive", "--dry-run")
+    assert foretold.exit_code == 0, foretold.output
+    assert "2026-05" in foretold.stdout
+    assert "`headrace catalog archive` moves these to the archive" in foretold.stdout
+
+    done = invoke("catalog", "archive")
+    assert done.exit_code == 0, done.output
+    assert "3 runs" in done.stdout
+    assert "6 events" in done.stdout
+    assert "Nothing is older than 90 days" in invoke("catalog", "archive", "--dry-run").stdout
+    assert ask("catalog", "archive")["archive"]["rows"] == {}
+
+
+def test_runs_and_events_are_found_in_the_archive(old: Engine, invoke: Invoke, ask: Ask) -> None:
+    archive(old)
+    assert len(ask("catalog", "runs")["runs"]) == 2
+    found = ask("catalog", "runs", "--archived")["runs"]
+    assert [run["external_run"] for run in found] == ["1", "2", "150", "199", "200"]
+    assert [run["location"] is None for run in found] == [True, True, False, False, False]
+    (failed,) = ask("catalog", "runs", "--archived", "--state", "failed", "--until", "2026-08-01")["runs"]
+    assert failed["process_key"] == "AUTOSYS/CHECK"
+    said = ask("catalog", "events", "--archived", "--run", failed["run_id"], "--type", "fail")["events"]
+    assert [event["payload"]["eventType"] for event in said] == ["FAIL"]
+
+    shown = invoke("catalog", "runs", "--archived", "--process", "AUTOSYS/LOAD").stdout
+    assert (shown.count("archive"), shown.count("database")) == (2, 1)
+    assert "AUTOSYS/CHECK" in invoke("catalog", "events", "--archived").stdout
+    assert "FAILED" in invoke("why", failed["run_id"]).stdout
+
+
+def test_what_is_not_found_says_where_else_to_look(old: Engine, invoke: Invoke) -> None:
+    assert "--archived looks in the archive too" in invoke("catalog", "runs", "--state", "LOST").stdout
+    assert "--archived looks in the archive too" in invoke("catalog", "events", "--type", "LOST").stdout
+    assert invoke("catalog", "runs", "--state", "LOST", "--archived").stdout == "There is no such run.\n"
+
+
+def test_what_is_no_state_is_refused(old: Engine, invoke: Invoke) -> None:
+    result = invoke("catalog", "runs", "--state", "LATE")
+    assert result.exit_code == 2
+    assert "'LATE' is no state; those are RUNNING, SUCCESS" in result.stderr

@@ -1,0 +1,39 @@
+"""The commands about names: aliases, merges, better names, and making the catalog again from events."""
+
+from __future__ import annotations
+
+from tests.platform.events.openlineage.said import edges, run_event, tell
+
+
+def test_names_are_decided_and_kept_by_a_rebuild(shop, invoke):
+    tell(
+        shop,
+        run_event(inputs=["source"], outputs=["landed"]),
+        run_event(run=2, job="read", inputs=["landed"], outputs=["report"], minutes=1),
+    )
+    merged = invoke("catalog", "merge", "db#landed", "shop/raw", "--reason", "its files", "--yes")
+    assert merged.output == "db#landed is part of shop/raw\n"
+    renamed = invoke("catalog", "rename", "db#report", "lab/report", "--reason", "its name")
+    assert renamed.output == "db#report is called lab/report\n"
+    aliased = invoke("catalog", "alias", "shop/raw", "db2://prod#SHOP.RAW", "--reason", "the table")
+    assert aliased.output == "db2://prod#SHOP.RAW is a name of shop/raw\n"
+    expected = {("db#source", "shop/raw"), ("shop/raw", "lab/report")}
+    assert expected <= edges(shop)
+    assert invoke("catalog", "rebuild").output == "made from 2 events\n"
+    assert expected <= edges(shop)
+
+
+def test_what_cannot_be_decided_is_told(shop, invoke):
+    refused = invoke("catalog", "rename", "shop/clean", "shop/cleaned", "--reason", "x")
+    assert refused.exit_code == 1
+    assert "shop/clean is declared at assets/shop/defs.yaml:3" in refused.output
+    unknown = invoke("catalog", "merge", "db#nowhere", "shop/raw", "--reason", "x", "--yes")
+    assert unknown.exit_code == 1
+    assert "there is no dataset db#nowhere" in unknown.output
+
+
+def test_a_merge_is_asked_about(shop, invoke):
+    tell(shop, run_event(outputs=["landed"]))
+    stopped = invoke("catalog", "merge", "db#landed", "shop/raw", "--reason", "x", input="n\n")
+    assert stopped.exit_code == 1
+    assert "for good?" in stopped.output

@@ -1,0 +1,396 @@
+"""Commands that ask the catalog: what people read, the shape of their JSON, and every complaint."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+from sqlalchemy import Engine
+from typer.testing import Result
+
+from headrace.catalog import queries
+from headrace.catalog.records import CheckResult, CheckStatus, RunState
+from headrace.catalog.runs import attempt
+from headrace.cli.common import frames
+from headrace.database.connection import transaction
+from headrace.settings import settings
+from headrace.slas.tick import evaluate
+from headrace.stores.files.filesystem import local_path
+from tests.platform.cli.conftest import put
+
+Invoke = Callable[..., Result]
+Ask = Callable[..., Any]
+Stocked = tuple[Engine, UUID]
+
+
+def complaint(result: Result, code: int = 1) -> str:
+    assert result.exit_code == code, result.output
+    assert "Traceback" not in result.output
+    return " ".join(result.stderr.split())
+
+
+# --- datasets
+
+
+@pytest.mark.parametrize(
+    ("options", "keys"),
+    [
+        ((), ["lab/other", "shop/clean", "shop/raw"]),
+        (("--domain", "shop"), ["shop/clean", "shop/raw"]),
+        (("--domain", "sho"), []),
+        (("--tag", "layer"), ["shop/clean", "shop/raw"]),
+        (("--tag", "layer=raw"), ["shop/raw"]),
+        (("--owner", "DATA"), ["shop/clean"]),
+        (("--search", "delivers"), ["shop/raw"]),
+        (("--search", "raw", "--owner", "data"), []),
+    ],
+)
+def test_datasets(shop: Engine, ask: Ask, options: tuple[str, ...], keys: list[str]) -> None:
+    assert [row["key"] for row in ask("datasets", *options)["datasets"]] == keys
+
+
+def test_datasets_row(shop: Engine, ask: Ask) -> None:
+    row = ask("datasets", "--search", "delivers")["datasets"][0]
+    assert row.pop("updated_at").endswith("Z")
+    assert row == {
+        "key": "shop/raw",
+        "description": "What the shop delivers.",
+        "format": "parquet",
+        "owners": ["team:shop"],
+        "tags": {"layer": "raw"},
+        "partitions": None,
+        "status": "ACTIVE",
+        "declared_at": None,
+        "known_columns": None,
+        "lineage_columns": None,
+    }
+
+
+def test_datasets_for_people(shop: Engine, invoke: Invoke) -> None:
+    assert re.search(
+        r"shop/raw +What the shop delivers\. +- +team:shop +layer=raw", invoke("datasets").stdout
+    )
+    assert invoke("datasets", "--domain", "no").stdout == "No dataset is like that.\n"
+
+
+def test_no_datasets(engine: Engine, invoke: Invoke) -> None:
+    assert (
+        "`headrace materialize 'key:\"*\"' --dry-run` registers what is declared" in invoke("datasets").stdout
+    )
+    said = complaint(invoke("show", "shop/raw"))
+    assert "shop/raw. None is; `headrace materialize 'key:\"*\"' --dry-run` registers" in said
+
+
+# --- show, versions
+
+
+def test_show(stocked: Stocked, ask: Ask, invoke: Invoke) -> None:
+    assert "not judged yet" in invoke("show", "shop/clean").stdout
+    evaluate(stocked[0])
+    found = ask("show", "shop/clean")
+    assert set(found) == {"dataset", "status", "promises"}
+    assert found["dataset"]["upstream"] == ["shop/raw"]
+    assert found["dataset"]["columns"][1]["tags"] == ["pii"]
+    assert found["status"]["partition_count"] == 2
+    assert [each["state"] for each in found["promises"]] == ["ON_TRACK"]
+
+
+def test_show_has_the_columns_of_the_published_version_where_none_are_declared(
+    shop: Engine, ask: Ask
+) -> None:
+    assert ask("show", "lab/other")["dataset"]["columns"] == []
+    put(shop, "lab/other", "other-1")
+    assert [column["name"] for column in ask("show", "lab/other")["dataset"]["columns"]] == ["id", "name"]
+
+
+def test_show_for_people(stocked: Stocked, invoke: Invoke) -> None:
+    invoke("pin", "shop/raw", "raw-1", "--consumer", "shop/clean", "--reason", "wrong prices")
+    said = invoke("show", "shop/clean").stdout
+    for line in (
+        r"published +2 partitions, 6 rows, 2\.5 kB, newest clean-1, ",
+        r"sla +never older than 1 h",
+        r"made from +shop/raw",
+        r"declared at +assets/shop/defs\.yaml:3",
+        r"name +string +yes +pii +Who\.",
+        r"id_unique +unique +- +ERROR +PASS",
+        r"name_short +str_length +name +WARN +WARN",
+    ):
+        assert re.search(line, said), line
+    assert re.search(
+        r"pins +raw-1 for shop/clean, by \w+ .* ago: wrong prices", invoke("show", "shop/raw").stdout
+    )
+    other = invoke("show", "lab/other").stdout
+    assert re.search(r"published +nothing yet", other)
+    assert re.search(r"sla +by 06:00 UTC each day", other)
+
+
+@pytest.mark.parametrize("command", ["show", "versions", "lineage", "rollback", "unpin", "read"])
+def test_unknown_dataset(shop: Engine, invoke: Invoke, command: str) -> None:
+    said = complaint(invoke(command, "shop/raww"))
+    assert "error: not registered in the catalog: shop/raww. Did you mean shop/raw?" in said
+
+
+def test_versions(stocked: Stocked, ask: Ask, invoke: Invoke) -> None:
+    engine, run_id = stocked
+    put(engine, "shop/raw", "raw-3", checks=(CheckResult("id_unique", CheckStatus.FAIL, 7),))
+    found = ask("versions", "shop/raw")
+    assert found["dataset"] == "shop/raw"
+    assert [
+        (row["version"]["tag"], row["version"]["outcome"], row["published"]) for row in found["versions"]
+    ] == [
+        ("raw-3", "BLOCKED", False),
+        ("raw-2", "PUBLISHED", True),
+        ("raw-1", "PUBLISHED", False),
+    ]
+    assert [row["version"]["tag"] for row in ask("versions", "shop/raw", "--limit", "1")["versions"]] == [
+        "raw-3"
+    ]
+    said = invoke("versions", "shop/raw", "--limit", "2").stdout
+    assert re.search(r"raw-3 .* BLOCKED .* failed check: id_unique \(7 rows\)", said)
+    assert re.search(r"raw-2 .* published now", said)
+    assert "The newest 2; --limit shows more." in said
+    days = ask("versions", "shop/clean", "--partition", "2026-01-02")["versions"]
+    assert [(row["version"]["partition"], row["warning"]) for row in days] == [("2026-01-02", ["name_short"])]
+    assert str(run_id)[:8] in invoke("versions", "shop/clean").stdout
+
+
+def test_no_versions(shop: Engine, invoke: Invoke) -> None:
+    said = invoke("versions", "shop/raw").stdout
+    assert said == "shop/raw has no version; `headrace materialize shop/raw` makes one.\n"
+
+
+# --- lineage
+
+
+def test_lineage_of_datasets(stocked: Stocked, ask: Ask, invoke: Invoke) -> None:
+    found = ask("lineage", "shop/clean")
+    assert (found["key"], found["direction"], found["truncated"]) == ("shop/clean", "up", False)
+    assert [(node["key"], node["depth"]) for node in found["nodes"]] == [("shop/clean", 0), ("shop/raw", 1)]
+    assert found["edges"] == [{"source": "shop/raw", "target": "shop/clean", "process": "shop/clean"}]
+    assert invoke("lineage", "shop/clean").stdout == "shop/clean\n└── shop/raw\n"
+    assert invoke("lineage", "shop/raw", "--down").stdout == "shop/raw\n└── shop/clean\n"
+    assert invoke("lineage", "shop/raw").stdout == "shop/raw\n"
+
+
+def test_lineage_of_versions(stocked: Stocked, ask: Ask, invoke: Invoke) -> None:
+    one = invoke("lineage", "shop/clean", "--partition", "2026-01-01").stdout
+    assert one == "shop/clean [2026-01-01] clean-1\n└── shop/raw raw-2\n"
+    down = invoke("lineage", "shop/raw", "--down", "--version", "raw-2").stdout
+    assert down == "shop/raw raw-2\n└── shop/clean 2 versions, 2026-01-01 to 2026-01-02\n"
+    found = ask("lineage", "shop/clean", "--as-of", "2999-01-01")
+    assert {node["version"]["tag"] for node in found["nodes"]} == {"clean-1", "raw-2"}
+    assert len(found["edges"]) == 2
+
+
+def test_lineage_for_graphviz(stocked: Stocked, invoke: Invoke) -> None:
+    assert '  "shop/raw" -> "shop/clean";' in invoke("lineage", "shop/clean", "--dot").stdout.splitlines()
+    exact = invoke("lineage", "shop/clean", "--dot", "--partition", "2026-01-01").stdout
+    assert r'[label="shop/clean\n2026-01-01\nclean-1"];' in exact
+
+
+def test_lineage_complaints(stocked: Stocked, invoke: Invoke) -> None:
+    assert "shop/raw has no version raw-9" in complaint(invoke("lineage", "shop/raw", "--version", "raw-9"))
+    too_early = complaint(invoke("lineage", "shop/raw", "--as-of", "2001-01-01"))
+    assert "shop/raw has no version published by 2001-01-01T00:00:00+00:00" in too_early
+    both = invoke("lineage", "shop/raw", "--version", "raw-1", "--as-of", "2001-01-01")
+    assert "give --version or --as-of, not both" in complaint(both, 2)
+    assert "give one of --dot, --json and --html" in complaint(
+        invoke("lineage", "shop/raw", "--dot", "--json"), 2
+    )
+    wrong = complaint(invoke("lineage", "shop/raw", "--as-of", "yesterday"), 2)
+    assert "'yesterday' is not a time; write 2026-11-28" in wrong
+
+
+# --- pin, unpin, rollback
+
+
+def test_pin_and_unpin(stocked: Stocked, ask: Ask, invoke: Invoke) -> None:
+    pinned = {
+        "dataset": "shop/raw",
+        "partition": None,
+        "tag": "raw-1",
+        "consumer": "shop/clean",
+        "pinned": True,
+    }
+    assert ask("pin", "shop/raw", "raw-1", "--consumer", "shop/clean") == pinned
+    assert [pin["tag"] for pin in ask("show", "shop/raw")["dataset"]["pins"]] == ["raw-1"]
+    free = {**pinned, "tag": None, "pinned": False}
+    assert ask("unpin", "shop/raw", "--consumer", "shop/clean") == free
+    assert invoke("pin", "shop/raw", "raw-1").stdout == "Everyone now reads shop/raw at raw-1.\n"
+    assert invoke("unpin", "shop/raw").stdout == "Everyone now reads what is published of shop/raw.\n"
+    assert "shop/raw is not pinned for everyone" in complaint(invoke("unpin", "shop/raw"))
+
+
+def test_pin_complaints(stocked: Stocked, invoke: Invoke) -> None:
+    engine, _ = stocked
+    said = complaint(invoke("pin", "shop/raw", "raw-9"))
+    assert "shop/raw has no version raw-9. The newest are: raw-2, raw-1." in said
+    put(engine, "shop/raw", "raw-3", checks=(CheckResult("id_unique", CheckStatus.FAIL),))
+    assert "version raw-3 of shop/raw is BLOCKED" in complaint(invoke("pin", "shop/raw", "raw-3"))
+
+
+def test_rollback_asks_and_says_what_is_stale(stocked: Stocked, invoke: Invoke) -> None:
+    engine, _ = stocked
+    refused = invoke("rollback", "shop/raw", input="n\n")
+    assert refused.exit_code == 1
+    assert queries.version(engine, "shop/raw").version.tag == "raw-2"
+    done = invoke("rollback", "shop/raw", input="y\n")
+    assert done.exit_code == 0
+    assert re.search(r"from +raw-2 +4 .*\n.*to +raw-1 +3", done.stdout)
+    assert "  shop/clean (2 partitions)\nMade anew by: headrace materialize shop/clean --stale" in done.stdout
+    assert "shop/raw is published at raw-1." in done.stdout
+    assert queries.version(engine, "shop/raw").version.tag == "raw-1"
+
+
+def test_rollback_for_scripts(stocked: Stocked, ask: Ask) -> None:
+    assert ask("rollback", "shop/raw", "--to", "raw-1", "--reason", "wrong prices") == {
+        "dataset": "shop/raw",
+        "partition": None,
+        "from": "raw-2",
+        "to": "raw-1",
+        "generation": 3,
+        "stale": [{"dataset": "shop/clean", "partitions": ["2026-01-01", "2026-01-02"]}],
+    }
+
+
+def manifest() -> Path:
+    return local_path(f"{settings().warehouse_uri}/shop/raw/_published/current.json")
+
+
+@pytest.fixture
+def no_spark(monkeypatch: pytest.MonkeyPatch) -> None:
+    def session() -> None:
+        raise AssertionError("a warehouse on this machine needs no Spark")
+
+    monkeypatch.setattr(frames, "session", session)
+
+
+@pytest.mark.usefixtures("no_spark")
+def test_rollback_tells_readers_outside(stocked: Stocked, invoke: Invoke) -> None:
+    assert invoke("rollback", "shop/raw", "--yes").exit_code == 0
+    found = json.loads(manifest().read_text())
+    assert (found["tag"], found["generation"]) == ("raw-1", 3)
+
+
+def test_rollback_says_that_readers_outside_are_not_told(stocked: Stocked, invoke: Invoke) -> None:
+    engine, _ = stocked
+    manifest().parents[1].mkdir(parents=True)
+    manifest().parent.touch()
+    result = invoke("rollback", "shop/raw", "--yes", "--json")
+    said = complaint(result)
+    assert json.loads(result.stdout)["to"] == "raw-1"
+    assert "shop/raw is rolled back, but its manifest could not be written" in said
+    assert "readers outside of the platform still find raw-2" in said
+    assert "run `headrace manifests shop/raw`" in said
+    assert queries.version(engine, "shop/raw").version.tag == "raw-1"
+
+
+@pytest.mark.usefixtures("no_spark")
+def test_manifests_that_are_behind(stocked: Stocked, ask: Ask, invoke: Invoke, tmp_path: Path) -> None:
+    engine, _ = stocked
+    found = ask("manifests", "shop/raw")
+    assert (found["current"], found["problems"]) == (1, [])
+    assert [(each["dataset"], each["tag"]) for each in found["rewritten"]] == [("shop/raw", "raw-2")]
+    assert ask("manifests", "shop/raw") == {"current": 1, "rewritten": [], "problems": []}
+    put(engine, "shop/raw", "raw-3", location=tmp_path / "files")
+    said = invoke("manifests", "shop/raw")
+    assert "1 of 1 manifests were behind the catalog, and are rewritten." in said.stdout
+    assert json.loads(manifest().read_text())["tag"] == "raw-3"
+
+
+@pytest.mark.usefixtures("no_spark")
+def test_manifests_of_all_datasets_but_those_that_have_problems(stocked: Stocked, invoke: Invoke) -> None:
+    result = invoke("manifests")
+    assert "error: shop/clean: Nothing is at file:///nowhere" in complaint(result)
+    assert "1 of 1 manifests were behind the catalog" in result.stdout
+    assert "not registered in the catalog: shop/raww" in complaint(invoke("manifests", "shop/raww"))
+
+
+def test_rollback_complaints(stocked: Stocked, invoke: Invoke) -> None:
+    said = complaint(invoke("rollback", "shop/clean", "--partition", "2026-01-01", "--yes"))
+    assert "shop/clean partition 2026-01-01 had no version published before clean-1" in said
+    assert "has version raw-2 published already" in complaint(
+        invoke("rollback", "shop/raw", "--to", "raw-2", "--yes")
+    )
+    assert "has no version raw-9" in complaint(invoke("rollback", "shop/raw", "--to", "raw-9", "--yes"))
+    assert "lab/other has no published version" in complaint(invoke("rollback", "lab/other", "--yes"))
+
+
+@pytest.mark.parametrize("words", [("rollback", "shop/clean", "--yes"), ("pin", "shop/clean", "clean-1")])
+def test_a_partitioned_dataset_without_its_partition(
+    stocked: Stocked, invoke: Invoke, words: tuple[str, ...]
+) -> None:
+    said = complaint(invoke(*words))
+    assert "name one with --partition, such as 2026-01-02, 2026-01-01" in said
+
+
+# --- why, status
+
+
+def test_why(stocked: Stocked, ask: Ask, invoke: Invoke) -> None:
+    _, run_id = stocked
+    [report] = ask("why", str(run_id))["runs"]
+    assert (report["process_key"], report["state"]) == ("shop/clean", "SUCCESS")
+    assert [item["version"]["tag"] for item in report["inputs"]] == ["raw-2"]
+    assert [item["version"]["partition"] for item in report["outputs"]] == ["2026-01-01", "2026-01-02"]
+    said = invoke("why", "dagster-run-1").stdout
+    for line in (
+        r"of +shop/clean \(SPARK\)",
+        r"log of attempt 1: /logs/1",
+        r"shop/raw +raw-2",
+        r"shop/clean +2026-01-02 +clean-1 +PUBLISHED +3 +1 passed; name_short warn \(2 rows\)",
+    ):
+        assert re.search(line, said), line
+
+
+def test_why_a_run_failed(shop: Engine, invoke: Invoke) -> None:
+    run_id = uuid4()
+    with pytest.raises(ValueError, match="no"), attempt(shop, run_id=run_id, process_key="shop/clean"):
+        raise ValueError("no column price")
+    said = invoke("why", str(run_id)[:8]).stdout
+    assert re.search(r"1 +FAILED .* CODE +ValueError: no column price", said)
+
+
+def test_why_says_that_a_run_was_lost(shop: Engine, ask: Ask) -> None:
+    run_id = uuid4()
+    with attempt(shop, run_id=run_id, process_key="shop/clean") as current:
+        with transaction(shop) as cursor:  # as when its process dies, the lock is nobody's
+            cursor.execute("UPDATE catalog.run_attempt SET lock_key = lock_key + 1")
+        assert ask("why", str(run_id))["runs"][0]["state"] == "LOST"
+        current.end(RunState.SUCCESS)
+
+
+def test_why_complaints(stocked: Stocked, invoke: Invoke) -> None:
+    assert "begins with zzzzzz" in complaint(invoke("why", "zzzzzz"))
+    assert "is too short for a run id" in complaint(invoke("why", "1"))
+
+
+def test_status(stocked: Stocked, ask: Ask, invoke: Invoke) -> None:
+    engine, _ = stocked
+    assert invoke("status").stdout.count("not judged yet") == 2
+    evaluate(engine)
+    put(engine, "shop/raw", "raw-3", checks=(CheckResult("id_unique", CheckStatus.FAIL, 7),))
+    found = ask("status")
+    assert set(found) == {"datasets", "declarations"}
+    by_key = {row["key"]: row for row in found["datasets"]}
+    assert [each["state"] for each in by_key["shop/clean"]["promises"]] == ["ON_TRACK"]
+    assert by_key["shop/clean"]["warning"] == ["name_short"]
+    assert [each["state"] for each in by_key["lab/other"]["promises"]] == ["UNKNOWN"]
+    assert by_key["shop/raw"]["promises"] == []
+    said = invoke("status").stdout
+    assert "shop/raw: version raw-3 is blocked, failed check: id_unique (7 rows)." in said
+    assert "lab/other was never published." in said
+
+
+def test_status_names_runs_that_failed_and_that_go_on(shop: Engine, invoke: Invoke) -> None:
+    run_id = uuid4()
+    with attempt(shop, run_id=run_id, process_key="shop/clean"):
+        said = invoke("status").stdout
+        assert f"; headrace why {run_id}" in said
+        assert "shop/clean: a run goes on since" in said
+    with pytest.raises(ValueError, match="no"), attempt(shop, run_id=run_id, process_key="shop/clean"):
+        raise ValueError("no")
+    assert f"shop/clean: its last run failed; headrace why {run_id}" in invoke("status").stdout

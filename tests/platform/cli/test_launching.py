@@ -1,0 +1,69 @@
+"""What the terminal shows while a run is executed from it."""
+
+from __future__ import annotations
+
+import os
+
+import dagster as dg
+import pytest
+
+from headrace.catalog.records import DatasetRecord, ProcessRecord, Technology
+from headrace.cli.common import launching
+from headrace.cli.common.launching import Ending, execute_all, line, own_output
+from headrace.execution.plan import InputPlan, OutputPlan, ProcessPlan
+from headrace.execution.transform import Pipeline
+from headrace.orchestration.materialization import PlannedRun
+
+
+def test_what_a_transform_prints_does_not_mix_with_what_the_command_says(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    os.write(1, b"before\n")
+    with own_output() as terminal:
+        os.write(1, b"printed by a transform\n")
+        os.write(2, b"logged by Spark\n")
+        terminal.write("progress\n")
+    os.write(1, b"{}\n")
+    os.write(2, b"failed\n")
+    assert capfd.readouterr() == ("before\n{}\n", "progress\nfailed\n")
+
+
+def process(name: str, *inputs: str) -> ProcessPlan:
+    return ProcessPlan(
+        record=ProcessRecord(name, Technology.SPARK),
+        inputs=[InputPlan(item, "source") for item in inputs],
+        outputs=[OutputPlan(DatasetRecord(name, "parquet"))],
+        transform=Pipeline((), {}),
+    )
+
+
+def test_a_failed_process_does_not_unmake_what_the_others_of_its_run_published(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def asset(name: str) -> dg.AssetsDefinition:
+        @dg.asset(key=["shop", name])
+        def compute() -> None:
+            if name == "bad":
+                raise dg.Failure("no column price", allow_retries=False)
+
+        return compute
+
+    definitions = dg.Definitions(
+        assets=[asset(name) for name in ("good", "bad", "after_good", "after_bad")],
+        executor=dg.in_process_executor,
+        loggers={"console": dg.colored_console_logger},
+    )
+    monkeypatch.setattr(launching, "_told_by", lambda _: definitions)
+    runs = [
+        PlannedRun((process("shop/good"), process("shop/bad"))),
+        PlannedRun((process("shop/after_good", "shop/good"),)),
+        PlannedRun((process("shop/after_bad", "shop/bad"),)),
+    ]
+    with dg.DagsterInstance.ephemeral() as instance:
+        first, second, third = execute_all(runs, instance, lambda _: None)
+    assert (first.ending, first.published, first.missing) == (Ending.FAILED, ("shop/good",), ("shop/bad",))
+    assert (second.ending, second.published, second.missing) == (Ending.SUCCESS, ("shop/after_good",), ())
+    assert (third.ending, third.published, third.missing) == (Ending.SKIPPED, (), ("shop/after_bad",))
+    said = [text.strip() for text in line(first).splitlines()]
+    assert said[0].startswith("failed   shop/bad after ")
+    assert said[1:3] == ["published all the same: shop/good", "shop__bad: no column price"]

@@ -1,0 +1,196 @@
+"""The command as a whole: help, exit codes, explained failures, quick starts, and a reference that is current."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+from sqlalchemy import Engine
+from typer.testing import Result
+
+from headrace.cli import reference
+from headrace.cli.common.arguments import dataset_keys
+from headrace.cli.common.errors import explanation
+from headrace.settings import settings
+
+Invoke = Callable[..., Result]
+Configure = Callable[[str, str], None]
+Stocked = tuple[Engine, UUID]
+HEAVY = {"dagster", "pyspark", "pandera", "pandas"}
+
+
+def imported_by(words: list[str]) -> set[str]:
+    """The packages that a command imports, in a process of its own."""
+    script = f"""
+import sys
+from headrace.cli import app
+try:
+    app({words!r})
+except SystemExit as end:
+    assert not end.code, end.code
+print("\\n" + " ".join(sorted({{name.partition(".")[0] for name in sys.modules}})))
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    return set(done.stdout.splitlines()[-1].split())
+
+
+def test_help_imports_nothing_heavy() -> None:
+    assert not imported_by(["--help"]) & {*HEAVY, "sqlalchemy", "psycopg", "rich"}
+
+
+@pytest.mark.parametrize("words", [["datasets"], ["show", "shop/clean"], ["lineage", "shop/clean"]])
+def test_questions_import_neither_dagster_nor_spark(shop: Engine, words: list[str]) -> None:
+    assert not imported_by(words) & HEAVY
+
+
+def test_help_lists_every_command_in_a_section(invoke: Invoke) -> None:
+    said = invoke("--help").stdout
+    for section in ("To begin with:", "Datasets:", "Runs:", "Versions:", "This machine:", "Autosys estate:"):
+        assert section in said
+    assert "None:" not in said
+    assert "$ headrace demo" in said
+
+
+def test_the_reference_is_current() -> None:
+    assert reference.PAGE.read_text(encoding="utf-8") == reference.reference(), "run `make docs`"
+
+
+@pytest.mark.parametrize(
+    "words", [("nope",), ("show",), ("read", "a/b", "--head", "0"), ("datasets", "--nope")]
+)
+def test_wrong_usage_ends_with_two(invoke: Invoke, words: tuple[str, ...]) -> None:
+    result = invoke(*words)
+    assert result.exit_code == 2
+    assert "Error: " in result.stderr
+
+
+@pytest.fixture
+def configured(monkeypatch: pytest.MonkeyPatch) -> Iterator[Configure]:
+    """Sets a variable for the settings, which are read anew for it and after the test."""
+
+    def configure(name: str, value: str) -> None:
+        monkeypatch.setenv(name, value)
+        settings.cache_clear()
+
+    yield configure
+    settings.cache_clear()
+
+
+def test_an_unreachable_database(configured: Configure, invoke: Invoke) -> None:
+    configured("HEADRACE_DATABASE_URL", "postgresql://nobody:secret@127.0.0.1:1/none")
+    result = invoke("datasets")
+    debugged = invoke("--debug", "datasets")
+    assert result.exit_code == 1
+    assert result.stderr.startswith("error: the catalog database 'none' at 127.0.0.1:1 cannot be reached")
+    assert "secret" not in result.stderr
+    assert debugged.exit_code == 1
+    assert type(debugged.exception).__name__ == "CatalogUnavailable"
+
+
+def test_wrong_settings_name_the_field(configured: Configure, invoke: Invoke) -> None:
+    configured("HEADRACE_SPARK__COLOUR", "blue")
+    result = invoke("datasets")
+    assert result.exit_code == 1
+    assert "the settings are wrong; correct headrace.toml or the environment:" in result.stderr
+    assert "spark.colour: Extra inputs are not permitted (HEADRACE_SPARK__COLOUR)" in result.stderr
+
+
+def test_a_variable_that_is_no_json_is_named(configured: Configure, invoke: Invoke) -> None:
+    configured("HEADRACE_SPARK__CONF", "abc")
+    result = invoke("datasets")
+    assert result.exit_code == 1
+    assert result.stderr.startswith("error: HEADRACE_SPARK__CONF is no JSON object: write it as in")
+
+
+def test_a_surprise_says_how_to_see_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["headrace", "show", "a/b"])
+    said = explanation(ZeroDivisionError("division by zero"))
+    assert said.startswith("unexpected ZeroDivisionError: division by zero")
+    assert "`headrace --debug show a/b`" in said
+
+
+def test_completion_of_dataset_keys(shop: Engine) -> None:
+    assert dataset_keys("shop/") == ["shop/clean", "shop/raw"]
+    assert dataset_keys("") == ["lab/other", "shop/clean", "shop/raw"]
+
+
+@pytest.mark.parametrize(
+    ("words", "number"),
+    [
+        ("headrace pin shop/raw raw", 3),
+        ("headrace rollback shop/raw --to raw", 4),
+        ("headrace read shop/raw --version ", 4),
+    ],
+)
+def test_completion_of_version_tags(stocked: Stocked, words: str, number: int) -> None:
+    engine, _ = stocked
+    done = subprocess.run(
+        [sys.executable, "-c", "from headrace.cli import app; app(prog_name='headrace')"],
+        env={
+            **os.environ,
+            "HEADRACE_DATABASE_URL": engine.url.set(drivername="postgresql").render_as_string(
+                hide_password=False
+            ),
+            "_HEADRACE_COMPLETE": "complete_bash",
+            "COMP_WORDS": words,
+            "COMP_CWORD": str(number),
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.split() == ["raw-2", "raw-1"], done.stderr
+
+
+def test_completion_starts_no_server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HEADRACE_HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("HEADRACE_DATABASE_URL", raising=False)
+    settings.cache_clear()
+    try:
+        assert dataset_keys("") == []
+    finally:
+        settings.cache_clear()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_env(monkeypatch: pytest.MonkeyPatch, invoke: Invoke) -> None:
+
+    monkeypatch.setattr("headrace.local.environment.environment", lambda: {"DAGSTER_HOME": "/a b", "X": "1"})
+    assert invoke("env").stdout == "export DAGSTER_HOME='/a b'\nexport X=1\n"
+    found: Any = json.loads(invoke("env", "--json").stdout)
+    assert found == {"DAGSTER_HOME": "/a b", "X": "1"}
+
+
+def test_check_names_file_and_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, invoke: Invoke) -> None:
+    (tmp_path / "assets" / "shop").mkdir(parents=True)
+    (tmp_path / "assets" / "shop" / "defs.yaml").write_text(
+        "type: headrace.Dataset\nattributes:\n  key: shop/raw\n  colour: blue\n  sql: SELECT 1 AS one\n"
+    )
+    monkeypatch.setenv("HEADRACE_PROJECT", str(tmp_path))
+    result = invoke("check")
+    assert result.exit_code == 1
+    assert "assets/shop/defs.yaml:4: colour" in result.stderr
+    problem = json.loads(invoke("check", "--json").stdout)["problems"][0]
+    assert set(problem) == {"file", "line", "field", "message", "hint"}
+    assert (problem["file"], problem["line"], problem["field"]) == ("assets/shop/defs.yaml", 4, "colour")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--partition", "a", "--partitions", "a...b"), "give --partition or --partitions, not both"),
+        (("--partitions", "a"), "'a' is not FIRST...LAST, as in 2013-01-01...2013-01-31"),
+        (("--partitions", "...b"), "'...b' is not FIRST...LAST"),
+    ],
+)
+def test_materialize_complains_before_it_loads_anything(
+    invoke: Invoke, options: tuple[str, ...], said: str
+) -> None:
+    result = invoke("materialize", "a/b", *options)
+    assert result.exit_code == 2
+    assert said in " ".join(result.stderr.split())

@@ -1,0 +1,54 @@
+"""`headrace serve` serves the catalog that the settings name, and stops when it is told to."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import signal
+import subprocess
+import sys
+
+from sqlalchemy import Engine
+from typer.testing import CliRunner
+
+from headrace.access.callers import Permission
+from headrace.access.tokens import issue_service_token
+from headrace.cli import app
+from headrace.local import ports as webserver
+from headrace.local.servers import SERVICE
+from tests.paths import REPOSITORY
+
+
+def test_serves_until_it_is_told_to_stop(engine: Engine) -> None:
+    token = issue_service_token(engine, "test", [Permission.READ], by="test")
+    port = webserver.free_port(None, first=SERVICE.first_port)
+    assert port is not None
+    command = [sys.executable, "-c", "from headrace.cli import app; app()", "serve", "--port", str(port)]
+    with subprocess.Popen(command, cwd=REPOSITORY, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stderr is not None
+            first = process.stderr.readline()
+            assert first == f"Serving the catalog at http://127.0.0.1:{port}/api/v1/docs; Ctrl-C stops it.\n"
+            assert SERVICE.is_up(port)  # it is said when it is so
+            refused = CliRunner().invoke(app, ["serve", "--port", str(port)])
+            assert refused.exit_code == 1
+            assert f"port {port} of 127.0.0.1 cannot be listened on" in refused.output
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+            connection.request("GET", "/api/v1/dataset", headers={"Authorization": f"Bearer {token}"})
+            answer = connection.getresponse()
+            assert (answer.status, json.loads(answer.read())["items"]) == (200, [])
+            assert answer.headers["server"] is None
+            connection.close()
+        finally:
+            process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 0, said
+    lines = said.strip().splitlines()
+    told = [json.loads(line) for line in lines if line.startswith("{")]
+    assert [each["status"] for each in told if each["path"] == "/api/v1/dataset"] == [200]
+
+
+def test_is_not_up_where_nothing_listens() -> None:
+    port = webserver.free_port(None, first=SERVICE.first_port + 50)
+    assert port is not None
+    assert not SERVICE.is_up(port)

@@ -1,0 +1,374 @@
+"""`up`, `down` and `clean` against real processes: what is served, what is said, and that nothing is left."""
+
+import http.client
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+import pytest
+
+from headrace.local import ports as webserver
+from headrace.local import processes, session
+from headrace.local import services as parts
+from headrace.local import supervisor as services
+from headrace.local.session import AlreadyRunning, ServiceError, Session
+from headrace.settings import settings
+from tests.paths import REPOSITORY
+
+START_SECONDS = 240
+
+DEFINITIONS = """
+import time
+import dagster as dg
+
+@dg.asset
+def slow():
+    time.sleep(600)
+
+defs = dg.Definitions(assets=[slow], jobs=[dg.define_asset_job("forever", executor_def=dg.in_process_executor)])
+"""
+LAUNCH = """
+mutation {
+  launchRun(executionParams: {
+    selector: { repositoryLocationName: "tiny", repositoryName: "__repository__", jobName: "forever" }
+    runConfigData: {}
+  }) { __typename ... on LaunchRunSuccess { run { runId } } ... on PythonError { message } }
+}
+"""
+
+
+@pytest.fixture
+def home(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A state folder of the test's own, from which nothing runs when the test is over."""
+    # Not in pytest's folder: each session closes that to other users, of whom PostgreSQL's is one when root runs this.
+    with tempfile.TemporaryDirectory(prefix="headrace-test-") as parent:
+        folder = Path(parent).resolve() / "state"
+        monkeypatch.setenv("HEADRACE_HOME", str(folder))
+        monkeypatch.delenv("HEADRACE_DATABASE_URL", raising=False)
+        settings.cache_clear()
+        yield folder
+        processes.sweep(folder)
+        services.down()
+        settings.cache_clear()
+
+
+@dataclass
+class Up:
+    """A `headrace up` in a process of its own."""
+
+    process: subprocess.Popen[str]
+    output: Path
+    home: Path
+
+    def said(self) -> str:
+        return self.output.read_text()
+
+    def wait_for(self, text: str, seconds: float = START_SECONDS) -> None:
+        deadline = time.monotonic() + seconds
+        while text not in self.said():
+            assert self.process.poll() is None, self.said()
+            assert time.monotonic() < deadline, self.said()
+            time.sleep(0.2)
+
+    def part(self, name: str) -> psutil.Process:
+        return next(one for one in marked(self.home) if name in " ".join(one.cmdline()))
+
+
+@pytest.fixture
+def start(home: Path, tmp_path: Path) -> Iterator[Callable[..., Up]]:
+    """Start `up` on a workspace with one module that has `code` in it."""
+    started: list[Up] = []
+
+    def start_up(code: str = DEFINITIONS) -> Up:
+        (tmp_path / "code").mkdir(exist_ok=True)
+        (tmp_path / "code" / "tiny.py").write_text(code)
+        workspace = tmp_path / "code" / "workspace.yaml"
+        workspace.write_text("load_from:\n  - python_module: {module_name: tiny, location_name: tiny}\n")
+        script = (
+            "from pathlib import Path; from headrace.local.supervisor import up; "
+            f"up(workspace=Path({str(workspace)!r}))"
+        )
+        output = tmp_path / f"output{len(started)}"
+        with output.open("w") as stream:
+            process = subprocess.Popen(
+                [sys.executable, "-c", script],
+                cwd=REPOSITORY,
+                stdout=stream,
+                stderr=subprocess.STDOUT,
+                text=True,
+                start_new_session=True,
+            )
+        started.append(Up(process, output, home))
+        return started[-1]
+
+    yield start_up
+    for one in started:
+        one.process.kill()
+        one.process.wait()
+
+
+def marked(home: Path) -> list[psutil.Process]:
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if process.environ().get(processes.MARK) == str(home):
+                found.append(process)
+        except (psutil.Error, OSError):
+            continue
+    return found
+
+
+def servers_of(home: Path) -> list[psutil.Process]:
+    """The PostgreSQL processes whose data is in `home`."""
+    return [
+        process
+        for process in psutil.process_iter(["name", "cmdline"])
+        if process.info["name"] == "postgres" and str(home / "postgres") in (process.info["cmdline"] or [])
+    ]
+
+
+def ask(port: int, query: str) -> dict[str, object]:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    connection.request("POST", "/graphql", json.dumps({"query": query}), {"Content-Type": "application/json"})
+    answer: dict[str, object] = json.loads(connection.getresponse().read())["data"]
+    return answer
+
+
+def port_of(home: Path) -> int:
+    running = session.read(home)
+    assert running
+    assert running.url
+    return int(running.url.rpartition(":")[2])
+
+
+@pytest.mark.slow
+def test_serves_until_ctrl_c_and_leaves_nothing(home: Path, start: Callable[..., Up]) -> None:
+    up = start()
+    up.wait_for("Headrace is up")
+    port = port_of(home)
+    assert f"http://127.0.0.1:{port}" in up.said()
+    assert webserver.health(port) == webserver.Health((), {})
+    addresses = {
+        connection.laddr.ip
+        for process in marked(home)
+        for connection in process.net_connections("inet")
+        if connection.status == psutil.CONN_LISTEN
+    }
+    assert addresses == {"127.0.0.1"}
+    (intake_port,) = re.findall(r"intake +http://127\.0\.0\.1:(\d+)", up.said())
+    report = http.client.HTTPConnection("127.0.0.1", int(intake_port), timeout=60)
+    report.request("POST", "/api/v1/events", '{"process": "LOAD", "status": "SUCCESS"}')
+    assert report.getresponse().status == 202
+
+    with pytest.raises(AlreadyRunning, match=rf"http://127\.0\.0\.1:{port} \(process {up.process.pid}\)"):
+        services.up()
+
+    launched = ask(port, LAUNCH)["launchRun"]
+    assert isinstance(launched, dict)
+    run_id = launched["run"]["runId"]
+    status = f'{{ runOrError(runId: "{run_id}") {{ ... on Run {{ status }} }} }}'
+    deadline = time.monotonic() + 120
+    while ask(port, status) != {"runOrError": {"status": "STARTED"}}:
+        assert time.monotonic() < deadline
+        time.sleep(0.5)
+
+    up.process.send_signal(signal.SIGINT)
+    assert up.process.wait(120) == 0, up.said()
+    assert "Cancelled 1 runs." in up.said()
+    assert up.said().rstrip().endswith("Headrace has stopped.")
+    assert marked(home) == []
+    assert servers_of(home) == []
+    assert status_of(run_id) == "CANCELED"
+    with socket.socket() as probe:
+        assert probe.connect_ex(("127.0.0.1", port)) != 0
+
+    assert services.clean() == (["PostgreSQL"], home)
+    assert not home.exists()
+    assert servers_of(home) == []
+
+
+def status_of(run_id: str) -> str:
+    """Asked in a process of its own, as Dagster reads its home from the environment."""
+    script = (
+        "import os; from headrace.local.environment import environment; os.environ.update(environment()); "
+        "import dagster as dg; "
+        f"print(dg.DagsterInstance.get().get_run_by_id({run_id!r}).status.value)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=REPOSITORY, check=True, capture_output=True, text=True
+    )
+    return done.stdout.strip()
+
+
+@pytest.mark.slow
+def test_down_stops_what_a_killed_up_left(home: Path, start: Callable[..., Up]) -> None:
+    up = start()
+    up.wait_for("Headrace is up")
+    up.process.kill()
+    up.process.wait()
+    assert marked(home)
+    leftovers, database = services.down()
+    assert leftovers.endswith("processes that a killed `headrace up` had left")
+    assert database == "PostgreSQL"
+    assert marked(home) == []
+    assert servers_of(home) == []
+    assert not list(parts._sockets_prefix(home).parent.glob(parts._sockets_prefix(home).name + "*"))
+    assert services.down() == []
+
+
+@pytest.mark.slow
+def test_when_one_part_dies_the_others_stop_and_its_log_is_shown(
+    home: Path, start: Callable[..., Up]
+) -> None:
+    up = start()
+    up.wait_for("Headrace is up")
+    up.part("dagster._daemon").kill()
+    assert up.process.wait(120) == 1
+    assert "daemon was killed by signal 9, so the others were stopped. It last said:" in up.said()
+    assert f"the whole log: {home / 'logs' / 'daemon.log'}" in up.said()
+    assert marked(home) == []
+
+
+@pytest.mark.slow
+def test_code_that_does_not_load_is_told_and_the_ui_serves(home: Path, start: Callable[..., Up]) -> None:
+    up = start("raise ValueError('no such river')")
+    up.wait_for("Headrace is up")
+    up.wait_for("The code location tiny did not load")
+    assert "no such river" in up.said()
+    up.process.terminate()
+    assert up.process.wait(120) == 0
+    assert marked(home) == []
+
+
+@pytest.mark.slow
+def test_a_signal_during_the_start_ends_it(home: Path, start: Callable[..., Up]) -> None:
+    up = start()
+    up.wait_for("Starting Headrace")
+    deadline = time.monotonic() + START_SECONDS
+    while not marked(home) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    services.down()
+    assert up.process.wait(120) == 0, up.said()
+    assert "Headrace is up" not in up.said()
+    assert marked(home) == []
+    assert servers_of(home) == []
+
+
+def test_a_port_asked_for_and_taken_is_refused(home: Path) -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        with pytest.raises(
+            ServiceError, match=f"port {port} is taken by another program. Name a free one with --port"
+        ):
+            services.up(port)
+    assert not (home / "postgres").exists()
+
+
+def test_without_a_wish_the_first_free_port_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        monkeypatch.setattr(webserver, "FIRST_PORT", other.getsockname()[1])
+        port = webserver.free_port(None)
+    assert port is not None
+    assert port > webserver.FIRST_PORT
+
+
+def test_a_stale_note_misleads_nobody(home: Path) -> None:
+    home.mkdir()
+    session.tell(home, Session(os.getpid(), "http://127.0.0.1:1"))  # a process that lives, and is no `up`
+    assert session.is_free(home)
+    session.tell(home, Session(os.getpid(), "http://127.0.0.1:1"))
+    assert services.down() == []
+
+
+def test_only_one_holds_a_state_folder(home: Path) -> None:
+    with session.alone(home):
+        session.tell(home, Session(os.getpid(), "http://127.0.0.1:3000"))
+        with pytest.raises(AlreadyRunning, match="already running at http"), session.alone(home):
+            pytest.fail("two at once")
+    assert session.read(home) is None
+    with session.alone(home):
+        assert session.read(home) == Session(os.getpid())
+
+
+def test_a_state_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with (
+        pytest.raises(ServiceError, match="cannot write the state folder"),
+        session.alone(tmp_path / "file" / "home"),
+    ):
+        pytest.fail("locked nothing")
+
+
+@pytest.mark.parametrize("folder", [Path.home(), REPOSITORY, REPOSITORY.parent, Path("/")])
+def test_clean_spares_folders_that_hold_more(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEADRACE_HOME", str(folder))
+    settings.cache_clear()
+    try:
+        with pytest.raises(ServiceError, match="holds more than Headrace's state"):
+            services.clean()
+    finally:
+        settings.cache_clear()
+
+
+def sleeper(home: Path, code: str) -> processes.Service:
+    service = processes.start(
+        "part", [sys.executable, "-c", code], home=home, folder=home, environment=os.environ
+    )
+    deadline = time.monotonic() + 30
+    while not service.log.read_text():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    return service
+
+
+def test_sweep_ends_grandchildren_and_the_deaf(home: Path) -> None:
+    home.mkdir()
+    deaf = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print(1, flush=True); time.sleep(600)"
+    service = sleeper(
+        home,
+        f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', {deaf!r}], start_new_session=True)",
+    )
+    service.process.wait(30)
+    assert len(marked(home)) == 1
+    assert processes.sweep(home, seconds=0.2) == 1
+    assert [one for one in marked(home) if one.status() != psutil.STATUS_ZOMBIE] == []
+
+
+def test_stop_gives_up_on_the_deaf(home: Path) -> None:
+    home.mkdir()
+    deaf = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print(1, flush=True); time.sleep(600)"
+    service = sleeper(home, deaf)
+    assert not processes.stop(service, 0.2)
+    assert processes.sweep(home, seconds=0.2) == 1
+    assert processes.stop(service, 5)
+
+
+def test_the_end_of_a_log_is_readable_and_the_one_before_is_kept(home: Path) -> None:
+    home.mkdir()
+    first = sleeper(home, "print('before', flush=True)")
+    first.process.wait(30)
+    service = sleeper(
+        home, "for i in range(40): print(f'\\x1b[31mline {i}\\x1b[0m', flush=True)\nraise SystemExit(3)"
+    )
+    service.process.wait(30)
+    with pytest.raises(ServiceError, match="part ended with exit code 3") as told:
+        parts.check_alive([service])
+    assert "    line 39\n" in str(told.value)
+    assert "line 24" not in str(told.value)
+    assert "\x1b" not in str(told.value)
+    assert str(service.log) in str(told.value)
+    assert service.log.with_suffix(".log.1").read_text() == "before\n"

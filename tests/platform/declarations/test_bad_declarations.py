@@ -1,0 +1,828 @@
+"""Whatever is wrong with a declaration is told at its file, line and field; everything else still loads."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from headrace.declarations.loading.project import DeclarationsInvalid, records
+from headrace.execution.plan import ProcessPlan
+from tests.platform.declarations.conftest import Project
+
+GOOD = """
+type: headrace.Dataset
+attributes:
+  key: shop/good
+  sql: SELECT 1 AS id
+"""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A bad declaration, and where and how it is told."""
+
+    text: str
+    line: int
+    field: str | None
+    words: str
+    file: str = "shop/defs.yaml"
+    files: Mapping[str, str] = field(default_factory=dict)
+
+
+CASES = {
+    "check that is no expression": Case(
+        """\
+        type: headrace.Dataset
+        attributes:
+          key: shop/bad
+          sql: SELECT 1 AS id
+          checks:
+            - sql: id >>> FROM
+        """,
+        6,
+        "checks.0.sql",
+        "'id >>> FROM' is not a SQL expression",
+    ),
+    "unknown field": Case(
+        """\
+        type: headrace.Dataset
+        attributes:
+          key: shop/bad
+          sql: SELECT 1
+          descripton: spelt wrongly
+        """,
+        5,
+        "descripton",
+        "Did you mean 'description'",
+    ),
+    "unknown field within": Case(
+        """\
+        type: headrace.Dataset
+        attributes:
+          key: shop/bad
+          sql: SELECT 1
+          schema:
+            columns:
+              id:
+                type: int
+                nulable: false
+        """,
+        9,
+        "schema.columns.id.nulable",
+        "Did you mean 'nullable'",
+    ),
+    "a null that stops and only warns": Case(
+        """\
+        type: headrace.Dataset
+        attributes:
+          key: shop/bad
+          sql: SELECT 1 AS id
+          schema:
+            columns:
+              id:
+                type: int
+                nullable: false
+                checks:
+                  - unique
+                  - {not_null: true, severity: warn}
+        """,
+        12,
+        "schema.columns.id.checks.1.severity",
+        "this check only warns of one",
+    ),
+    "missing key": Case(
+        "type: headrace.Dataset\nattributes:\n  sql: SELECT 1\n", 2, "key", "this field is missing"
+    ),
+    "no attributes": Case("type: headrace.Dataset\n", 1, "key", "this field is missing"),
+    "key without domain": Case(
+        "type: headrace.Dataset\nattributes: {key: bad, sql: SELECT 1}\n", 2, "key", "domain/name"
+    ),
+    "unknown component": Case(
+        "type: components.Datset\nattributes: {key: shop/bad}\n", 1, "type", "Did you mean headrace.Dataset"
+    ),
+    "no type": Case("attributes: {key: shop/bad}\n", 1, "type", "has no `type`"),
+    "field beside type": Case(
+        "type: headrace.Dataset\nkey: shop/bad\nattributes: {}\n", 2, "key", "belong in `attributes`"
+    ),
+    "not YAML": Case(
+        "type: headrace.Dataset\nattributes:\n  key: shop/bad\n  sql: 'SELECT 1\n", 5, None, "not YAML"
+    ),
+    "field twice": Case(
+        "type: headrace.Dataset\nattributes:\n  key: shop/bad\n  sql: SELECT 1\n  sql: SELECT 2\n",
+        5,
+        "sql",
+        "a second time, after line 4",
+    ),
+    "bad cron": Case(
+        """\
+        type: headrace.Dataset
+        attributes:
+          key: shop/bad
+          sql: SELECT 1
+          sla:
+            deadline: "99 9 * * *"
+        """,
+        6,
+        "sla.deadline",
+        "not a cron expression",
+    ),
+    "bad timezone": Case(
+        """\
+        type: headrace.Dataset
+        attributes:
+          key: shop/bad
+          sql: SELECT 1
+          sla: {deadline: 0 9 * * *, timezone: Mars/Olympus}
+        """,
+        5,
+        "sla.timezone",
+        "not a time zone",
+    ),
+    "bad duration": Case(
+        "type: headrace.Dataset\nattributes:\n  key: shop/bad\n  sql: SELECT 1\n  sla: {max_age: soon}\n",
+        5,
+        "sla.max_age",
+        "26h",
+    ),
+    "sla of both kinds": Case(
+        """\
+        type: headrace.Dataset
+        attributes:
+          key: shop/bad
+          sql: SELECT 1
+          sla: {max_age: 26h, deadline: 0 9 * * *}
+        """,
+        5,
+        "sla",
+        "either `deadline` or `max_age`",
+    ),
+    "within too long": Case(
+        """\
+        type: headrace.Dataset
+        attributes:
+          key: shop/bad
+          sql: SELECT 1
+          sla: {deadline: 0 9 * * *, within: 2d}
+        """,
+        5,
+        "sla.within",
+        "longer than the 1 day",
+    ),
+    "warning before the last deadline": Case(
+        """\
+        type: headrace.Dataset
+        attributes:
+          key: shop/bad
+          sql: SELECT 1
+          sla:
+            deadline: 0 9 * * *
+            warn_before: 25h
+        """,
+        7,
+        "sla.warn_before",
+        "longer than the 1 day",
+    ),
+    "warning before a publish counts": Case(
+        """\
+        type: headrace.Dataset
+        attributes:
+          key: shop/bad
+          sql: SELECT 1
+          sla:
+            deadline: 0 9 * * *
+            within: 2h
+            warn_before: 3h
+        """,
+        8,
+        "sla.warn_before",
+        "longer than `within`, which is 2:00:00",
+    ),
+    "unknown column type": Case(
+        """\
+        type: headrace.Dataset
+        attributes:
+          key: shop/bad
+          sql: SELECT 1
+          schema:
+            columns:
+              id: int
+              amount: decimall(10,2)
+        """,
+        8,
+        "schema.columns.amount.type",
+        "'decimall' is not a Spark type",
+    ),
+    "unknown check": Case(
+        """\
+        type: headrace.Dataset
+        attributes:
+          key: shop/bad
+          sql: SELECT 1
+          schema: {columns: {id: {type: int, checks: [{greater: 0}]}}}
+        """,
+        5,
+        "schema.columns.id.checks.0.greater",
+        "Did you mean 'greater_than'",
+    ),
+    "check with two rules": Case(
+        """\
+        type: headrace.Dataset
+        attributes:
+          key: shop/bad
+          sql: SELECT 1
+          schema: {columns: {id: {type: int, checks: [{greater_than: 0, less_than: 9}]}}}
+        """,
+        5,
+        "schema.columns.id.checks.0",
+        "exactly one rule",
+    ),
+    "check named twice": Case(
+        """\
+        type: headrace.Dataset
+        attributes:
+          key: shop/bad
+          sql: SELECT 1 AS id
+          checks:
+            - {sql: id > 0}
+            - {sql: id < 9}
+        """,
+        5,
+        "checks",
+        "two checks are called 'sql'",
+    ),
+    "quarantine of many rows": Case(
+        """\
+        type: headrace.Dataset
+        attributes:
+          key: shop/bad
+          sql: SELECT 1 AS id
+          checks:
+            - {unique: [id], quarantine: true}
+        """,
+        6,
+        "checks.0",
+        "only a check of single rows",
+    ),
+    "unique of an unknown column": Case(
+        """\
+        type: headrace.Dataset
+        attributes:
+          key: shop/bad
+          sql: SELECT 1 AS id
+          schema: {columns: {id: int}}
+          checks:
+            - unique: [ids]
+        """,
+        7,
+        "checks.0.unique",
+        "'ids' is not among the columns",
+    ),
+    "bad owner": Case(
+        "type: headrace.Dataset\nattributes:\n  key: shop/bad\n  sql: SELECT 1\n  owner: somebody\n",
+        5,
+        "owner",
+        "team:<name>",
+    ),
+    "bad partitions type": Case(
+        "type: headrace.Dataset\nattributes:\n  key: shop/bad\n  sql: SELECT 1\n  partitions: {type: yearly}\n",
+        5,
+        "partitions",
+        "'yearly' is no type",
+    ),
+    "bad partition start": Case(
+        """\
+        type: headrace.Dataset
+        attributes:
+          key: shop/bad
+          sql: SELECT 1
+          partitions: {type: daily, start: 1 January 2013}
+        """,
+        5,
+        "partitions.start",
+        "2013-01-01",
+    ),
+    "ranges without a column": Case(
+        """\
+        type: headrace.Dataset
+        attributes:
+          key: shop/bad
+          sql: SELECT 1
+          partitions: {type: daily, start: 2013-01-01, ranges: true}
+        """,
+        5,
+        "partitions.ranges",
+        "needs `column`",
+    ),
+    "ranges and one key": Case(
+        """\
+        type: headrace.Dataset
+        attributes:
+          key: shop/bad
+          sql: |
+            SELECT 1 AS id,
+            :partition_key AS day
+          partitions: {type: daily, start: 2013-01-01, column: day, ranges: true}
+        """,
+        6,
+        "sql",
+        ":partition_key does not go with `ranges: true`",
+    ),
+    "ranges of one dimension": Case(
+        """\
+        type: headrace.Dataset
+        attributes:
+          key: shop/bad
+          sql: SELECT 1 AS a, 2 AS b
+          partitions:
+            type: multi
+            dimensions:
+              a: {type: static, keys: ["1"], column: a, ranges: true}
+              b: {type: static, keys: ["2"], column: b}
+        """,
+        8,
+        "partitions.dimensions.a.ranges",
+        "beside `dimensions`",
+    ),
+    "partition column that is not there": Case(
+        """\
+        type: headrace.Dataset
+        attributes:
+          key: shop/bad
+          sql: SELECT 1 AS id
+          partitions: {type: daily, start: 2013-01-01, column: day}
+          schema: {columns: {id: int}}
+        """,
+        5,
+        "partitions.column",
+        "'day' is not among the columns",
+    ),
+    "no code": Case("type: headrace.Dataset\nattributes:\n  key: shop/bad\n", 1, None, "there is no code"),
+    "sql and python": Case(
+        "type: headrace.Dataset\nattributes:\n  key: shop/bad\n  sql: SELECT 1\n  python: x.py:f\n",
+        5,
+        "python",
+        "both `sql` and `python`",
+    ),
+    "missing sql file": Case(
+        "type: headrace.Dataset\nattributes:\n  key: shop/bad\n  sql: nowhere.sql\n",
+        4,
+        "sql",
+        "nowhere.sql cannot be read",
+    ),
+    "sql that does not parse, inline": Case(
+        """\
+        type: headrace.Dataset
+        attributes:
+          key: shop/bad
+          sql: |
+            SELECT a
+            FROM (
+            WHERE b
+        """,
+        7,
+        "sql",
+        "does not parse",
+    ),
+    "sql that does not parse, in a file": Case(
+        "type: headrace.Dataset\nattributes:\n  key: shop/bad\n  sql: bad.sql\n",
+        2,
+        "sql",
+        "does not parse",
+        file="shop/bad.sql",
+        files={"shop/bad.sql": "SELECT a\nFROM t WHERE (\n"},
+    ),
+    "used and not declared": Case(
+        "type: headrace.Dataset\nattributes:\n  key: shop/bad\n  inputs: [good]\n  sql: bad.sql\n",
+        3,
+        "sql",
+        "'other.things' is used and not among the inputs",
+        file="shop/bad.sql",
+        files={"shop/bad.sql": "SELECT *\nFROM good\nJOIN other.things USING (id)\n"},
+    ),
+    "declared and not used": Case(
+        """\
+        type: headrace.Dataset
+        attributes:
+          key: shop/bad
+          inputs:
+            - good
+            - dataset: other
+              as: o
+          sql: SELECT * FROM good
+        """,
+        6,
+        "inputs.1",
+        "'o' is declared and not used",
+    ),
+    "two inputs of one name": Case(
+        "type: headrace.Dataset\nattributes:\n  key: shop/bad\n  inputs: [a/x, b/x]\n  sql: SELECT 1 FROM x\n",
+        4,
+        "inputs.1",
+        "two inputs are called 'x'",
+    ),
+    "input that nobody declares": Case(
+        "type: headrace.Dataset\nattributes:\n  key: shop/bad\n  sql: SELECT * FROM shop.god\n",
+        4,
+        "sql",
+        "Did you mean shop/good",
+    ),
+    "reads itself": Case(
+        "type: headrace.Dataset\nattributes:\n  key: shop/bad\n  sql: SELECT * FROM bad\n",
+        4,
+        "sql",
+        "reads itself",
+    ),
+    "unknown parameter": Case(
+        """\
+        type: headrace.Dataset
+        attributes:
+          key: shop/bad
+          partitions: {type: static, keys: [a, b]}
+          sql: SELECT :partition_start AS day
+        """,
+        5,
+        "sql",
+        ":partition_start is not known",
+    ),
+    "parameter without partitions": Case(
+        "type: headrace.Dataset\nattributes:\n  key: shop/bad\n  sql: SELECT :partition_key AS day\n",
+        4,
+        "sql",
+        "there are none",
+    ),
+    "bad time": Case(
+        """\
+        type: headrace.Dataset
+        attributes:
+          key: shop/bad
+          inputs:
+            - {dataset: good, as_of: yesterday}
+          sql: SELECT * FROM good
+        """,
+        5,
+        "inputs.0.as_of",
+        "'yesterday' is not a time",
+    ),
+    "partitions of an input without any": Case(
+        """\
+        type: headrace.Dataset
+        attributes:
+          key: shop/bad
+          partitions: {type: daily, start: 2013-01-01}
+          inputs:
+            - {dataset: good, partitions: previous}
+          sql: SELECT * FROM good
+        """,
+        6,
+        "inputs.0.partitions",
+        "shop/good has no partitions",
+    ),
+    "missing python file": Case(
+        "type: headrace.Dataset\nattributes:\n  key: shop/bad\n  python: nowhere.py:f\n",
+        4,
+        "python",
+        "there is no file nowhere.py",
+    ),
+    "missing function": Case(
+        "type: headrace.Dataset\nattributes:\n  key: shop/bad\n  python: code.py:g\n",
+        4,
+        "python",
+        "It has: f",
+        files={"shop/code.py": "def f(good): ...\n"},
+    ),
+    "parameter that is no input": Case(
+        "type: headrace.Dataset\nattributes:\n  key: shop/bad\n  inputs: [good]\n  python: code.py:f\n",
+        3,
+        "python",
+        "'other' is used and not among the inputs",
+        file="shop/code.py",
+        files={"shop/code.py": "import math\n\ndef f(good, other, context): ...\n"},
+    ),
+    "python that does not compile": Case(
+        "type: headrace.Dataset\nattributes:\n  key: shop/bad\n  python: code.py:f\n",
+        2,
+        "python",
+        "not Python",
+        file="shop/code.py",
+        files={"shop/code.py": "def f(good):\n  return (\n"},
+    ),
+    "module that cannot be imported": Case(
+        GOOD.replace("good", "bad"),
+        3,
+        None,
+        "ZeroDivisionError",
+        file="shop/code.py",
+        files={"shop/code.py": "import dagster\n\n1 / 0\n"},
+    ),
+    "decorator with a wrong field": Case(
+        GOOD.replace("good", "bad"),
+        3,
+        "ownr",
+        "Did you mean 'owner'",
+        file="shop/code.py",
+        files={
+            "shop/code.py": "from headrace import dataset\n\n@dataset(ownr='team:x')\ndef f(good): return good\n"
+        },
+    ),
+    "step named twice": Case(
+        """\
+        type: headrace.Dataset
+        attributes:
+          key: shop/bad
+          steps:
+            - {name: a, sql: SELECT 1}
+            - {name: a, sql: SELECT 2}
+          sql: SELECT * FROM a
+        """,
+        5,
+        "steps.0.name",
+        "two steps are called 'a'",
+    ),
+    "output without code": Case(
+        """\
+        type: headrace.Process
+        attributes:
+          outputs:
+            - {key: shop/one, sql: SELECT 1}
+            - {key: shop/two}
+        """,
+        5,
+        "outputs.1",
+        "there is no code",
+    ),
+    "check with a value of another type": Case(
+        """\
+        type: headrace.Dataset
+        attributes:
+          key: shop/bad
+          sql: SELECT 1 AS id
+          schema: {columns: {id: {type: int, checks: [{greater_than: abc}]}}}
+        """,
+        5,
+        "schema.columns.id.checks.0.greater_than",
+        "must be a number as id is int",
+    ),
+    "check with a time that is none": Case(
+        """\
+        type: headrace.Dataset
+        attributes:
+          key: shop/bad
+          sql: SELECT 1 AS id
+          schema: {columns: {id: {type: date, checks: [{greater_than: soon}]}}}
+        """,
+        5,
+        "schema.columns.id.checks.0.greater_than",
+        "must be a date or time",
+    ),
+    "check that a type does not have": Case(
+        """\
+        type: headrace.Dataset
+        attributes:
+          key: shop/bad
+          sql: SELECT 1 AS id
+          schema: {columns: {id: {type: int, checks: [{str_length: {max_value: 3}}]}}}
+        """,
+        5,
+        "schema.columns.id.checks.0.str_length",
+        "str_length is not defined for id of type int",
+    ),
+    "length without a bound": Case(
+        """\
+        type: headrace.Dataset
+        attributes:
+          key: shop/bad
+          sql: SELECT 1 AS id
+          schema: {columns: {id: {type: string, checks: [{str_length: {}}]}}}
+        """,
+        5,
+        "schema.columns.id.checks.0.str_length",
+        "str_length has `min_value`, `max_value` or `exact_value`",
+    ),
+    "range without a value": Case(
+        """\
+        type: headrace.Dataset
+        attributes:
+          key: shop/bad
+          sql: SELECT 1 AS id
+          schema: {columns: {id: {type: int, checks: [{in_range: {min_value: 5, max_value: 2}}]}}}
+        """,
+        5,
+        "schema.columns.id.checks.0.in_range",
+        "nothing is between min_value 5 and max_value 2",
+    ),
+    "row count without a number": Case(
+        """\
+        type: headrace.Dataset
+        attributes:
+          key: shop/bad
+          sql: SELECT 1 AS id
+          checks: [{row_count: {min: 5, max: 2}}]
+        """,
+        5,
+        "checks.0.row_count",
+        "nothing is between min 5 and max 2",
+    ),
+    "columns that differ in case": Case(
+        """\
+        type: headrace.Dataset
+        attributes:
+          key: shop/bad
+          sql: SELECT 1 AS id
+          schema: {columns: {id: int, ID: int}}
+        """,
+        5,
+        "schema.columns.ID",
+        "differ in case alone",
+    ),
+    "nested column in CSV": Case(
+        """\
+        type: headrace.Dataset
+        attributes:
+          key: shop/bad
+          sql: SELECT 1 AS id
+          output: {format: csv}
+          schema: {columns: {id: array<int>}}
+        """,
+        6,
+        "schema.columns.id",
+        "a CSV file has no place for array<int>",
+    ),
+    "compression that Spark does not bring": Case(
+        """\
+        type: headrace.Dataset
+        attributes:
+          key: shop/bad
+          sql: SELECT 1 AS id
+          output: {options: {compression: brotli}}
+        """,
+        5,
+        "output",
+        "parquet has no compression 'brotli'; choose one of none, uncompressed, snappy",
+    ),
+    "type of tables only": Case(
+        """\
+        type: headrace.Dataset
+        attributes:
+          key: shop/bad
+          sql: SELECT 'a' AS id
+          schema: {columns: {id: varchar(3)}}
+        """,
+        5,
+        "schema.columns.id.type",
+        "write `string`, and the check `str_length`",
+    ),
+    "location that is no URI": Case(
+        """\
+        type: headrace.Dataset
+        attributes:
+          key: shop/bad
+          sql: SELECT 1 AS id
+          output: {location: /tmp/x}
+        """,
+        5,
+        "output.location",
+        "Write it as a URI",
+    ),
+    "bad query of an output": Case(
+        """\
+        type: headrace.Process
+        attributes:
+          outputs:
+            - key: shop/one
+              sql: SELECT FROM
+        """,
+        5,
+        "outputs.0.sql",
+        "does not parse",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
+def test_a_bad_declaration_is_told_at_its_place_and_harms_no_other(project: Project, case: Case) -> None:
+    project.write("shop/defs.yaml", case.text)
+    project.write("other/defs.yaml", GOOD)
+    for path, text in case.files.items():
+        project.write(path, text)
+    loaded = project.load()
+    problem = loaded.problems[0]
+    place = (str(problem.file.relative_to(project.root / "assets")), problem.line, problem.field)
+    assert place == (case.file, case.line, case.field), str(problem)
+    assert case.words in str(problem)
+    assert len(loaded.problems) == 1, loaded.problems
+    assert "shop/good" in {plan.record.key for plan in loaded.plans}
+    project.repository()
+
+
+def test_several_wrong_fields_are_all_told(project: Project) -> None:
+    project.write(
+        "shop/defs.yaml",
+        """
+        type: headrace.Dataset
+        attributes:
+          key: shop/bad
+          sql: SELECT 1
+          ownr: team:x
+          sla: {deadline: never}
+        """,
+    )
+    assert [(problem.line, problem.field) for problem in project.load().problems] == [
+        (5, "ownr"),
+        (6, "sla.deadline"),
+    ]
+
+
+def test_a_bad_document_leaves_the_others_of_its_file(project: Project) -> None:
+    good, last = GOOD.strip(), GOOD.strip().replace("good", "last")
+    text = f"{good}\n---\ntype: headrace.Dataset\nattributes: {{key: shop/bad, sql: [\n---\n{last}\n"
+    project.write("shop/defs.yaml", text)
+    loaded = project.load()
+    assert [plan.record.key for plan in loaded.plans] == ["shop/good", "shop/last"]
+    assert [problem.line for problem in loaded.problems] == [8]
+
+
+def test_a_key_declared_twice_names_both_places_and_keeps_the_first(project: Project) -> None:
+    project.write("a/defs.yaml", GOOD)
+    project.write("b/defs.yaml", "# twice\n" + GOOD.strip())
+    loaded = project.load()
+    (problem,) = loaded.problems
+    assert (problem.file.parent.name, problem.line, problem.field) == ("b", 4, "key")
+    assert "assets/a/defs.yaml:1" in problem.message
+    assert [record.declared_at for record in records(loaded.plans)[0]] == ["assets/a/defs.yaml:1"]
+
+
+def test_a_cycle_is_told_with_its_path_and_left_out_whole(project: Project) -> None:
+    for name, reads in {"a": "b", "b": "c", "c": "a", "reader": "a", "apart": None}.items():
+        source = f" FROM {reads}" if reads else ""
+        project.write(
+            f"{name}/defs.yaml",
+            f"type: headrace.Dataset\nattributes:\n  key: shop/{name}\n  sql: SELECT 1 AS id{source}\n",
+        )
+    loaded = project.load()
+    assert {plan.record.key for plan in loaded.plans} == {"shop/reader", "shop/apart"}
+    assert len(loaded.problems) == 3
+    assert "shop/a <- shop/b <- shop/c <- shop/a" in loaded.problems[0].message
+    project.repository()
+
+
+def test_a_reader_of_a_broken_dataset_loads_and_depends_on_it(project: Project) -> None:
+    project.write(
+        "shop/defs.yaml",
+        """
+        type: headrace.Dataset
+        attributes: {key: shop/broken, sql: SELECT FROM}
+        ---
+        type: headrace.Dataset
+        attributes: {key: shop/reader, sql: SELECT * FROM broken}
+        """,
+    )
+    loaded = project.load()
+    (plan,) = loaded.plans
+    assert isinstance(plan, ProcessPlan)
+    assert [item.dataset for item in plan.inputs] == ["shop/broken"]
+    assert len(loaded.problems) == 1
+
+
+def test_problems_are_logged_and_shown_with_the_definitions(
+    project: Project, caplog: pytest.LogCaptureFixture
+) -> None:
+    project.write("shop/defs.yaml", "type: headrace.Dataset\nattributes: {key: shop/bad, sql: SELECT FROM}\n")
+    loaded = project.load()
+    assert [record.getMessage() for record in caplog.records] == [str(loaded.problems[0])]
+    assert "shop/bad" not in {plan.record.key for plan in loaded.plans}
+    assert loaded.definitions.metadata is not None
+    assert "assets/shop/defs.yaml:2" in str(loaded.definitions.metadata["problems"])
+
+
+def test_dg_check_defs_fails_on_any_problem(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    project.write("shop/defs.yaml", "type: headrace.Dataset\nattributes: {key: shop/bad, sql: SELECT FROM}\n")
+    monkeypatch.setenv("DAGSTER_IS_DEFS_VALIDATION_CLI", "1")
+    with pytest.raises(DeclarationsInvalid, match=r"assets/shop/defs.yaml:2: sql"):
+        project.load()
+
+
+def test_check_imports_the_modules_of_transforms_too(project: Project) -> None:
+    project.write("shop/defs.yaml", "type: headrace.Dataset\nattributes: {key: shop/x, python: code.py:f}\n")
+    project.write("shop/code.py", "import nothing_like_it\n\ndef f(): ...\n")
+    assert project.load().problems == ()
+    (problem,) = project.check()
+    assert (problem.file.name, problem.line) == ("code.py", 1)
+    assert "nothing_like_it" in problem.message
+
+
+@pytest.mark.slow
+def test_loading_imports_neither_spark_nor_pandera(project: Project) -> None:
+    project.write("shop/defs.yaml", GOOD)
+    project.write("shop/code.py", "import pyspark\n\ndef f(good): return good\n")
+    code = (
+        "import sys; from pathlib import Path; from headrace.declarations.loading.project import load;"
+        f"loaded = load(Path({str(project.root)!r})); assert loaded.plans;"
+        "sys.exit(bool({'pyspark', 'pandera', 'pandas'} & set(sys.modules)))"
+    )
+    run = subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[3], check=False)
+    assert run.returncode == 0

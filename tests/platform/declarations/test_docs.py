@@ -1,0 +1,52 @@
+"""The examples of docs/declaring-datasets.md load, and it names every attribute that there is."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from headrace.declarations.attributes import External, Product
+from headrace.declarations.checks import ColumnCheck, DatasetCheck
+from headrace.declarations.dataset import Dataset, Process
+from headrace.execution.plan import ProcessPlan
+from tests.platform.declarations.conftest import Project
+
+DOCS = (Path(__file__).parents[3] / "docs/declaring-datasets.md").read_text()
+EXAMPLE = re.compile(r"```(?:yaml|sql|python)\n(?:#|--) assets/(\S+)\n(.*?)```", re.DOTALL)
+
+
+def test_all_examples_load_as_one_project(project: Project) -> None:
+    pytest.importorskip("headrace.stores.files.models")
+    examples: dict[str, list[str]] = {}
+    for path, text in EXAMPLE.findall(DOCS):
+        examples.setdefault(path, []).append(text)
+    for path, texts in examples.items():
+        project.write(path, "---\n".join(texts))
+    loaded = project.load()
+    assert [str(problem) for problem in loaded.problems] == []
+    keys = {key for plan in loaded.plans if isinstance(plan, ProcessPlan) for key in plan.record.outputs}
+    assert keys == {
+        "shop/order_numbers",
+        "shop/daily_sales",
+        "shop/returns",
+        "shop/customers",
+        "shop/trend",
+        "shop/by_country",
+        "shop/checked",
+        "shop/small_orders",
+        "shop/valid_orders",
+    }
+    project.repository()
+
+
+def test_the_smallest_example_is_the_first_and_under_ten_lines() -> None:
+    _, text = EXAMPLE.findall(DOCS)[0]
+    assert len(text.splitlines()) < 10
+
+
+@pytest.mark.parametrize("model", [Dataset, Process, External, Product, ColumnCheck, DatasetCheck])
+def test_every_attribute_is_named(model: type[Dataset]) -> None:
+    names = {info.alias or name for name, info in model.model_fields.items()}
+    assert {name for name in names if f"`{name}`" not in DOCS and f"`{name}:" not in DOCS} == set()

@@ -1,0 +1,436 @@
+"""Ingesting batches: the good part stored, the bad part by index; runs, facets, quality, organisations."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from itertools import permutations
+from uuid import UUID, uuid4
+
+import pytest
+import sqlalchemy as sa
+
+from headrace.catalog import queries
+from headrace.catalog.queries import names as asking
+from headrace.catalog.records import RunState
+from headrace.database import connection as database
+from headrace.database.ids import organisation_id
+from headrace.errors import CatalogError
+from headrace.events import openlineage
+from headrace.events.openlineage import Result
+from headrace.events.openlineage import ingestion as ingesting
+from headrace.retention.run_reports import why as explain_run
+from tests.platform.events.openlineage.said import (
+    START,
+    contents,
+    dataset,
+    dataset_event,
+    edges,
+    facet,
+    ingest,
+    run_event,
+    tell,
+    told_of,
+    uuid,
+    wipe,
+)
+
+
+def report(engine, run=1):
+    (found,) = explain_run(engine, UUID(uuid(run)))
+    return found
+
+
+def located(engine, name):
+    return asking.locate(engine, organisation_id(), "db", name)
+
+
+def test_the_good_part_of_a_batch_is_stored_and_the_bad_part_told_by_index(engine):
+    good, other = run_event(), run_event(run=2)
+    bad = {**run_event(run=3), "run": {"runId": "x"}}
+    outcomes = ingest(engine, good, bad, 5, other, good)
+    assert [(each.index, each.result, each.field) for each in outcomes] == [
+        (0, Result.STORED, None),
+        (1, Result.REFUSED, "run.runId"),
+        (2, Result.REFUSED, ""),
+        (3, Result.STORED, None),
+        (4, Result.REPEATED, None),
+    ]
+    assert len(contents(engine)["runs"]) == 2
+
+
+def test_what_nobody_has_thought_of_costs_no_more_than_itself(engine, monkeypatch):
+    project = ingesting.project
+
+    def refusing(cursor, owner, events):
+        if any(isinstance(event, openlineage.RunEvent) and event.job.name.name == "bad" for event in events):
+            cursor.execute("SELECT repeat('9', 5)::smallint")
+        return project(cursor, owner, events)
+
+    monkeypatch.setattr(ingesting, "project", refusing)
+    events = [run_event(run=run, job="bad" if run == 3 else "good") for run in range(6)]
+    outcomes = ingest(engine, *events)
+    assert [each.index for each in outcomes if each.result is Result.REFUSED] == [3]
+    assert (
+        outcomes[3].reason == 'the catalog does not take it: value "99999" is out of range for type smallint'
+    )
+    assert len(contents(engine)["runs"]) == 5
+
+
+@pytest.mark.parametrize(
+    ("kinds", "state"),
+    [
+        (["START"], RunState.RUNNING),
+        ([None], RunState.RUNNING),
+        (["START", "RUNNING", "COMPLETE"], RunState.SUCCESS),
+        (["COMPLETE", "RUNNING", "OTHER"], RunState.SUCCESS),
+        (["START", "FAIL"], RunState.FAILED),
+        (["START", "ABORT"], RunState.TERMINATED),
+        (["FAIL", "COMPLETE"], RunState.SUCCESS),
+    ],
+)
+def test_a_run_is_in_the_state_that_its_events_come_to_in_any_order(engine, kinds, state):
+    events = [run_event(kind, minutes=minutes) for minutes, kind in enumerate(kinds)]
+    for event in reversed(events):
+        tell(engine, event)
+    found = report(engine)
+    assert (found.state, found.started_at) == (state, START)
+    assert len(found.attempts) == 1
+
+
+@pytest.mark.parametrize(
+    ("ends", "state"),
+    [
+        ([("COMPLETE", 0), ("FAIL", 1)], RunState.FAILED),
+        ([("FAIL", 0), ("COMPLETE", 1)], RunState.SUCCESS),
+        ([("COMPLETE", 1), ("FAIL", 1)], RunState.FAILED),
+        ([("COMPLETE", 1), ("ABORT", 1)], RunState.TERMINATED),
+        ([("COMPLETE", 0), ("FAIL", 1), ("COMPLETE", 2)], RunState.SUCCESS),
+    ],
+)
+@pytest.mark.parametrize("namespace", ["airflow", "AUTOSYS"])
+def test_a_run_that_completes_and_fails_ends_the_same_in_any_order(engine, ends, state, namespace):
+    # Made before, as the id of a scheduler's job is made up.
+    tell(engine, run_event("COMPLETE", run="first", outputs=["a"], namespace=namespace, minutes=-9))
+    events = [run_event(kind, minutes=minutes, outputs=["a"], namespace=namespace) for kind, minutes in ends]
+    found = []
+    for order in permutations(events):
+        run = len(found)
+        tell(engine, *({**each, "run": {"runId": uuid(f"{run}")}} for each in order))
+        for each in order:
+            tell(engine, {**each, "run": {"runId": uuid(f"{run}/singly")}})
+        for name in (f"{run}", f"{run}/singly"):
+            assert report(engine, name).state is state
+            told = {key: contents(engine)[key] for key in ("versions", "published", "completions", "to tell")}
+            found.append({key: sum(uuid(name) in repr(row) for row in rows) for key, rows in told.items()})
+    assert all(each == found[0] for each in found), found
+    assert (found[0]["completions"] == 1) == (state is RunState.SUCCESS)
+
+
+def test_what_nobody_wrote_after_all_has_no_pointer(engine):
+    tell(engine, run_event("COMPLETE", outputs=["a"]))
+    tell(engine, run_event("FAIL", outputs=["a"], minutes=1))
+    found = contents(engine)
+    assert (found["versions"], found["moves"], found["published"]) == ([], [], [])
+
+
+def test_why_a_run_failed_and_whose_it_was(engine):
+    parent = facet(run={"runId": uuid("dag")}, job={"namespace": "airflow", "name": "dag"})
+    error = facet(message="no such table", programmingLanguage="SQL")
+    tell(engine, run_event("START", run_facets={"parent": parent}))
+    tell(engine, run_event("FAIL", run_facets={"errorMessage": error}, minutes=4))
+    found = report(engine)
+    assert (found.attempts[0].reason, found.parent_run_id) == ("no such table", UUID(uuid("dag")))
+    assert found.ended_at == START + timedelta(minutes=4)
+    assert "airflow#dag" in {row[1] for row in contents(engine)["processes"]}
+
+
+def test_facets_show_on_datasets_and_processes_the_newest_of_each(engine):
+    described = dataset(
+        "x",
+        schema=facet(fields=[{"name": "id", "type": "bigint"}, {"name": "name", "type": "string"}]),
+        ownership=facet(owners=[{"name": "team:air", "type": "OWNER"}]),
+        tags=facet(tags=[{"key": "tier", "value": "gold"}, {"key": "pii", "value": "true", "field": "name"}]),
+        documentation=facet(description="Planes"),
+        storage=facet(storageLayer="delta", fileFormat="parquet"),
+        mine_own=facet(a=1),
+    )
+    job = {
+        "sql": facet(query="SELECT 1"),
+        "sourceCodeLocation": facet(type="git", url="https://example.com/r", version="abc"),
+        "ownership": facet(owners=[{"name": "team:air"}]),
+    }
+    tell(engine, run_event(outputs=[described], job_facets=job, minutes=5))
+    tell(engine, run_event("START", outputs=[dataset("x", documentation=facet(description="old"))]))
+    found = queries.dataset(engine, "db#x")
+    assert (found.description, found.owners, found.tags, found.format) == (
+        "Planes",
+        ("team:air",),
+        {"tier": "gold"},
+        "parquet",
+    )
+    assert [(column.name, column.type, column.tags) for column in found.columns] == [
+        ("id", "bigint", ()),
+        ("name", "string", ("pii",)),
+    ]
+    assert asking.facets(engine, "DATASET", found.dataset_id)["mine_own"].content == facet(a=1)
+    (process,) = contents(engine)["processes"]
+    assert process[5:8] == (["team:air"], "SELECT 1", "abc")
+    tell(engine, dataset_event(dataset("x", documentation=facet(_deleted=True)), minutes=6))
+    assert queries.dataset(engine, "db#x").description is None
+
+
+def test_all_facets_of_a_run_are_there(engine):
+    tell(
+        engine,
+        run_event(
+            "START",
+            run_facets={"mine": facet(a=1), "nominalTime": facet(nominalStartTime="2026-03-01T00:00:00Z")},
+        ),
+        run_event("COMPLETE", run_facets={"mine": facet(a=2)}, minutes=1),
+    )
+    found = told_of(engine, 1).facets
+    assert found["mine"].content == facet(a=2)
+    assert found["nominalTime"].content["nominalStartTime"] == "2026-03-01T00:00:00Z"
+
+
+def test_versions_are_those_of_completed_runs_and_the_last_one_is_published(engine):
+    counted = {"outputFacets": {"outputStatistics": facet(rowCount=7, size=70, fileCount=2)}}
+    named = dataset("x", use=counted, version=facet(datasetVersion="snap-2"))
+    tell(engine, run_event(run=2, outputs=[named], minutes=10))
+    tell(
+        engine,
+        run_event(run=1, outputs=["x"], minutes=5),
+        run_event("FAIL", run=3, outputs=["x"], minutes=20),
+    )
+    found = queries.versions(engine, "db#x")
+    assert [(each.version.tag, each.version.row_count, each.published) for each in found] == [
+        ("snap-2", 7, True),
+        (found[1].version.tag, None, False),
+    ]
+    moves = contents(engine)["moves"]
+    assert [(row[1], row[2]) for row in moves] == [(1, found[1].version.tag), (2, "snap-2")]
+
+
+def test_an_output_that_is_dropped_has_no_new_version(engine):
+    tell(engine, run_event(outputs=[dataset("x", lifecycleStateChange=facet(lifecycleStateChange="DROP"))]))
+    assert queries.versions(engine, "db#x") == []
+
+
+def test_a_version_of_a_run_that_did_not_write_it_is_that_of_the_next_that_did(engine):
+    stated = dataset("out", version=facet(datasetVersion="v1"))
+    said = [
+        run_event(run=1, outputs=[stated]),
+        run_event(run=2, minutes=1, outputs=[stated]),
+        run_event("FAIL", run=1, minutes=2),
+    ]
+    found = []
+    for order in permutations(said):
+        wipe(engine)
+        for event in order:
+            tell(engine, event)
+        (version,) = queries.versions(engine, "db#out")
+        assert (version.published, str(version.version.run_id)) == (True, uuid(2))
+        found.append(contents(engine)["versions"])
+    assert all(each == found[0] for each in found)
+
+
+def test_the_version_that_a_run_read_is_the_last_that_it_names_whenever_it_says_so(engine):
+    def read(version):
+        return [dataset("a", version=facet(datasetVersion=version))]
+
+    said = [
+        *(
+            run_event(run=run, minutes=run, outputs=[dataset("a", version=facet(datasetVersion=f"v{run}"))])
+            for run in (1, 2)
+        ),
+        run_event("START", run=3, job="copy", minutes=3, inputs=read("v1")),
+        run_event("RUNNING", run=3, job="copy", minutes=4, inputs=read("v2")),
+        run_event(run=3, job="copy", minutes=5, inputs=["a"], outputs=["b"]),
+    ]
+    for order in permutations(said[2:]):
+        wipe(engine)
+        tell(engine, *said[:2])
+        for event in order:
+            tell(engine, event)
+        (version,) = queries.versions(engine, "db#b")
+        detail = queries.version(engine, "db#b", version.version.tag)
+        assert [each.tag for each in detail.inputs] == ["v2"]
+
+
+def test_which_version_was_read_is_known_even_when_it_is_told_later(engine):
+    read = dataset("a", version=facet(datasetVersion="7"))
+    tell(engine, run_event(run=2, job="next", inputs=[read], outputs=["x"], minutes=10))
+    tell(engine, run_event(run=1, outputs=[dataset("a", version=facet(datasetVersion="7"))]))
+    (version,) = queries.versions(engine, "db#x")
+    detail = queries.version(engine, "db#x", version.version.tag)
+    assert [(each.dataset, each.tag) for each in detail.inputs] == [("db#a", "7")]
+
+
+def test_tests_and_measures_are_kept_the_later_of_what_a_run_says(engine):
+    def tested(success, minutes):
+        assertions = facet(
+            assertions=[{"assertion": "not_null", "column": "id", "success": success, "severity": "warn"}]
+        )
+        metrics = facet(rowCount=10 + minutes, bytes=5, columnMetrics={"id": {"nullCount": 0}})
+        use = {"inputFacets": {"dataQualityAssertions": assertions, "dataQualityMetrics": metrics}}
+        return run_event("RUNNING", inputs=[dataset("a", use=use)], minutes=minutes)
+
+    tell(engine, tested(False, 3))
+    tell(engine, tested(True, 1))
+    found = asking.quality(engine, located(engine, "a"))
+    assert [(each.assertion, each.column, each.success, each.severity) for each in found.assertions] == [
+        ("not_null", "id", False, "warn")
+    ]
+    assert [(each.row_count, each.byte_size, each.columns) for each in found.metrics] == [
+        (13, 5, {"id": {"nullCount": 0}})
+    ]
+
+
+def test_a_count_that_is_no_count_hides_nothing_else(engine):
+    metrics = facet(rowCount=2**70, bytes=5, columnMetrics={})
+    tell(engine, run_event(inputs=[dataset("a", use={"inputFacets": {"dataQualityMetrics": metrics}})]))
+    (found,) = asking.quality(engine, located(engine, "a")).metrics
+    assert (found.row_count, found.byte_size) == (None, 5)
+
+
+def test_a_version_is_where_the_run_says_that_it_wrote(engine):
+    tell(
+        engine,
+        run_event(run=1, outputs=[dataset("a", path=facet(value="s3://lake/a/v7"))]),
+        run_event(run=2, outputs=[dataset("s3://lake/b/v8", namespace="S3")]),
+    )
+    where = {row[1]: row[3] for row in contents(engine)["versions"]}
+    assert where == {"db#a": "s3://lake/a/v7", "S3#s3://lake/b/v8": "s3://lake/b/v8"}
+
+
+def test_all_facets_of_a_use_are_there(engine):
+    read = {"inputFacets": {"icebergScanReport": facet(snapshotId=1), "inputStatistics": facet(rowCount=3)}}
+    tell(engine, run_event("START", inputs=[dataset("a", use=read)], outputs=["b"]))
+    written = {"outputFacets": {"icebergCommitReport": facet(snapshotId=2)}}
+    tell(engine, run_event("COMPLETE", outputs=[dataset("b", use=written)], minutes=1))
+    found = {each.key: each.facets for each in told_of(engine, 1).datasets}
+    assert found == {"db#a": read["inputFacets"], "db#b": written["outputFacets"]}
+
+
+@pytest.mark.parametrize("order", list(permutations(range(4))))
+def test_a_run_of_several_jobs_is_one_of_each(engine, order):
+    """As Dagster's: all assets of a run report the run's id."""
+    events = [
+        run_event("START", job="raw"),
+        run_event(job="raw", outputs=["raw"], minutes=1),
+        run_event(job="mart", inputs=["raw"], outputs=["mart"], minutes=2),
+        run_event("FAIL", job="other", inputs=["mart"], outputs=["other"], minutes=3),
+    ]
+    for index in order:
+        tell(engine, events[index])
+    assert edges(engine) == {("db#raw", "db#mart"), ("db#mart", "db#other")}
+    found = contents(engine)
+    assert {(row[1], row[4], str(row[0]) == uuid(1)) for row in found["runs"]} == {
+        ("airflow#raw", "SUCCESS", True),
+        ("airflow#mart", "SUCCESS", False),
+        ("airflow#other", "FAILED", False),
+    }
+    runs = {row[1]: row[0] for row in found["runs"]}
+    made = {row[1]: row[9] for row in found["versions"]}
+    assert made == {"db#raw": runs["airflow#raw"], "db#mart": runs["airflow#mart"]}
+    assert len(found["attempts"]) == len(found["documents"]) == 3
+
+
+def test_organisations_have_catalogs_of_their_own(engine):
+    other = uuid4()
+    with engine.begin() as connection:
+        connection.execute(
+            sa.text("INSERT INTO catalog.organisation (organisation_id, name) VALUES (:id, 'other')"),
+            {"id": other},
+        )
+    tell(engine, run_event(outputs=["x"]))
+    openlineage.ingest(engine, other, [run_event("FAIL", outputs=["x"])])
+    assert asking.locate(engine, other, "db", "x") not in {None, located(engine, "x")}
+    assert report(engine).state is RunState.SUCCESS
+    with pytest.raises(CatalogError, match="there is no organisation"):
+        openlineage.ingest(engine, uuid4(), [run_event()])
+
+
+def test_many_may_report_at_once(engine):
+    link = facet(identifiers=[{"namespace": "hive", "name": "t", "type": "TABLE"}])
+    events = [
+        run_event(
+            kind,
+            run=number,
+            job=f"job{number % 3}",
+            outputs=[dataset(f"x{number % 2}", symlinks=link)],
+            minutes=m,
+        )
+        for number in range(12)
+        for m, kind in enumerate(["START", "COMPLETE"])
+    ]
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(lambda event: tell(engine, event), [*events, *events]))
+    found = contents(engine)
+    assert len(found["raw"]) == len(events)
+    assert len(found["datasets"]) == 1
+    assert {row[4] for row in found["runs"]} == {"SUCCESS"}
+
+
+def test_what_is_said_again_of_one_name_is_newer_than_what_was_said_of_the_other(engine):
+    def schema(column):
+        content = facet(fields=[{"name": column, "type": "int"}])
+        return {**content, "_schemaURL": "https://openlineage.io/spec/facets/1-1-1/SchemaDatasetFacet.json"}
+
+    links = facet(identifiers=[{"namespace": "db", "name": "b", "type": "TABLE"}])
+    links["_schemaURL"] = "https://openlineage.io/spec/facets/1-0-1/SymlinksDatasetFacet.json"
+    said = [
+        run_event(minutes=1, outputs=[dataset("a", schema=schema("old"), symlinks=links)]),
+        run_event(run=2, minutes=2, outputs=[dataset("b", schema=schema("new"))]),
+        run_event(run=3, minutes=3, outputs=[dataset("a", schema=schema("old"))]),
+    ]
+    tell(engine, *said)
+    together = contents(engine)
+    assert [row[8][0]["name"] for row in together["datasets"]] == ["old"]
+    wipe(engine)
+    for event in said:
+        tell(engine, event)
+    assert contents(engine) == together
+
+
+def test_of_two_runs_that_say_the_same_of_columns_at_the_same_time_one_is_named_in_any_order(engine):
+    columns = facet(fields={"id": {"inputFields": [{"namespace": "db", "name": "x", "field": "id"}]}})
+    columns["_schemaURL"] = "https://openlineage.io/spec/facets/1-2-0/ColumnLineageDatasetFacet.json"
+    said = [run_event(run=run, outputs=[dataset("y", columnLineage=columns)]) for run in (1, 2, 3)]
+    found = []
+    for order in (said, said[::-1], [said[1], said[0], said[2]]):
+        wipe(engine)
+        for event in order:
+            tell(engine, event)
+        found.append(contents(engine)["columns"])
+    assert found[0] == found[1] == found[2]
+
+
+def test_no_table_is_read_whole_however_short_it_was_when_the_plans_were_made(engine):
+    def read_whole():
+        with database.transaction(engine) as cursor:  # the pool gives the connection that was used last
+            cursor.execute("SELECT pg_stat_force_next_flush()")
+        with database.transaction(engine) as cursor:
+            return {
+                row["relname"]: row["seq_scan"]
+                for row in cursor.execute(
+                    "SELECT relname, seq_scan FROM pg_stat_user_tables WHERE schemaname = 'catalog'"
+                )
+            }
+
+    def told(run):
+        facets = {"schema": facet(fields=[{"name": "a", "type": "int"}])}
+        return [
+            run_event("START", run=run, minutes=run, inputs=[dataset("in", **facets)]),
+            run_event(run=run, minutes=run, outputs=[dataset("out", **facets)]),
+        ]
+
+    for run in range(1, 8):
+        for event in told(run):
+            ingest(engine, event)
+    before = read_whole()
+    for run in range(8, 12):
+        for event in told(run):
+            ingest(engine, event)
+    assert read_whole() == before

@@ -1,0 +1,140 @@
+"""Installing, verifying and removing the OL_* tables on PostgreSQL."""
+
+from __future__ import annotations
+
+import pytest
+import sqlalchemy as sa
+from sqlalchemy import Engine
+
+from headrace.exports import TargetRefused, Verified, drop, engine_of, install, verify
+from headrace.exports.tables import MODEL
+
+NAMES = tuple(MODEL.tables)
+
+
+@pytest.fixture
+def target(engine: Engine) -> Engine:
+    """A database of somebody's with a schema for lineage, and LIN_* tables of before."""
+    found = engine_of(engine.url.set(drivername="postgresql").render_as_string(hide_password=False))
+    run(found, "CREATE SCHEMA lineage")
+    run(found, "CREATE TABLE lineage.lin_table (id int)")
+    run(found, "INSERT INTO lineage.lin_table VALUES (7)")
+    yield found
+    found.dispose()
+
+
+def run(engine: Engine, statement: str) -> list[tuple]:
+    with engine.begin() as connection:
+        result = connection.exec_driver_sql(statement)
+        return [tuple(row) for row in result] if result.returns_rows else []
+
+
+def test_installed_once_it_is_whole_and_stays(target):
+    assert verify(target, "lineage").problems[0] == "ol_namespace is missing"
+    made = install(target, "lineage")
+    assert (made.created, made.legacy) == (NAMES, ("lin_table",))
+    assert verify(target, "lineage") == Verified((), "spec 2-0-2, schema 1.0.0", ("lin_table",))
+    stamps = run(target, "SELECT applied_at FROM lineage.ol_schema_version")
+    assert install(target, "lineage").created == ()
+    assert run(target, "SELECT applied_at FROM lineage.ol_schema_version") == stamps
+
+
+def test_what_was_cut_off_is_completed(target):
+    install(target, "lineage")
+    run(target, "DROP TABLE lineage.ol_run, lineage.ol_schema_version")
+    run(target, "DROP INDEX lineage.idx_ol_job_ns")
+    run(target, "INSERT INTO lineage.ol_namespace VALUES ('n', 'uri')")
+    found = verify(target, "lineage")
+    assert found.problems == (
+        "ol_job has no index idx_ol_job_ns",
+        "ol_run is missing",
+        "ol_schema_version is missing",
+        "the version record says nothing, and this is spec 2-0-2, schema 1.0.0",
+    )
+    assert install(target, "lineage").created == ("ol_run", "ol_schema_version")
+    assert verify(target, "lineage").problems == ()
+    assert run(target, "SELECT namespace_uri, spec_version FROM lineage.ol_namespace") == [("uri", "2-0-2")]
+
+
+def test_tables_that_are_not_of_this_model_are_refused_and_nothing_is_created(target):
+    run(
+        target,
+        "CREATE TABLE lineage.ol_dataset (dataset_id varchar(64), name varchar(256), extra int NOT NULL)",
+    )
+    with pytest.raises(TargetRefused) as refused:
+        install(target, "lineage")
+    said = str(refused.value)
+    assert "ol_dataset.dataset_id holds 64 characters, and 256 are needed" in said
+    assert "ol_dataset.namespace_id is missing" in said
+    assert "ol_dataset has the primary key (), not (dataset_id)" in said
+    assert "rename or remove them first" in said
+    assert set(sa.inspect(target).get_table_names("lineage")) == {"lin_table", "ol_dataset"}
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        (
+            "ALTER TABLE lineage.ol_job ALTER created_at TYPE text",
+            "ol_job.created_at is TEXT, and not TIMESTAMP(0) WITH TIME ZONE",
+        ),
+        (
+            "ALTER TABLE lineage.ol_dataset ALTER is_active DROP DEFAULT",
+            "ol_dataset.is_active has no default",
+        ),
+        (
+            "ALTER TABLE lineage.ol_column_lineage ALTER masking SET DEFAULT 'Y'",
+            "ol_column_lineage.masking has the default 'Y'::bpchar, and not 'N'",
+        ),
+        (
+            "ALTER TABLE lineage.ol_schema_version DROP COLUMN schema_version",
+            "ol_schema_version.schema_version is missing",
+        ),
+        (
+            "ALTER TABLE lineage.ol_namespace ALTER namespace_uri DROP NOT NULL",
+            "ol_namespace.namespace_uri need not be filled, and has to be",
+        ),
+        (
+            "DROP INDEX lineage.idx_ol_run_time; CREATE INDEX idx_ol_run_time ON lineage.ol_run (run_id)",
+            "idx_ol_run_time of ol_run is of run_id, and not of event_time",
+        ),
+    ],
+)
+def test_what_was_damaged_is_found_and_not_taken_for_whole(target, damage, said):
+    install(target, "lineage")
+    run(target, damage)
+    assert verify(target, "lineage").problems[0] == said
+    with pytest.raises(TargetRefused) as refused:
+        install(target, "lineage")
+    assert said in str(refused.value)
+
+
+def test_another_version_is_refused(target):
+    install(target, "lineage")
+    run(target, "UPDATE lineage.ol_schema_version SET schema_version = '9.0.0'")
+    with pytest.raises(
+        TargetRefused, match=r"says spec 2-0-2, schema 9.0.0, and this is spec 2-0-2, schema 1.0.0"
+    ):
+        install(target, "lineage")
+
+
+def test_only_ol_tables_are_removed(target):
+    install(target, "lineage")
+    run(target, "CREATE TABLE lineage.ol_mine (id int)")
+    assert drop(target, "lineage") == tuple(reversed(NAMES))
+    assert set(sa.inspect(target).get_table_names("lineage")) == {"lin_table", "ol_mine"}
+    assert run(target, "SELECT id FROM lineage.lin_table") == [(7,)]
+    assert drop(target, "lineage") == ()
+
+
+def test_the_catalogs_own_views_are_not_overwritten(target):
+    for refused in (install, drop):
+        with pytest.raises(TargetRefused, match=r"there are views of these names.*--schema"):
+            refused(target, "openlineage")
+
+
+def test_a_database_that_cannot_be_reached_is_one_message_without_the_password():
+    engine = engine_of("postgresql://u:s3cret@127.0.0.1:1/d")
+    with pytest.raises(TargetRefused, match=r"refused: .*Connection refused") as refused:
+        install(engine)
+    assert "s3cret" not in str(refused.value)

@@ -1,0 +1,461 @@
+"""Completion files from the folder to Dagster: whole ones only, archived or in quarantine, told once."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import time
+from datetime import timedelta
+from pathlib import Path
+
+import dagster as dg
+import fsspec
+import pytest
+
+from headrace.catalog import queries
+from headrace.catalog.queries.processes import processes
+from headrace.catalog.records import RunState
+from headrace.events.ingestion import ingest
+from headrace.events.pending_materializations import to_tell
+from headrace.orchestration.completions import intake as completion_intake
+from headrace.orchestration.completions.folder import LocalFolder, folder_at
+from headrace.orchestration.completions.intake import take_in
+from headrace.orchestration.completions.materializations import materialization, tell_completions
+from headrace.orchestration.sensors.completions import completions_sensor
+from headrace.settings import settings
+from tests.platform.catalog.said import at, contents, output, said, wipe
+
+WITHIN = timedelta(seconds=20)
+LOAD = dg.AssetKey(["autosys", "LOAD"])
+
+
+@pytest.fixture
+def folder(engine) -> LocalFolder:
+    return LocalFolder(settings().home / "completions")
+
+
+@pytest.fixture
+def instance():
+    with dg.instance_for_test() as instance:
+        yield instance
+
+
+def document(process="LOAD", run="1", minutes=5, **given):
+    return json.dumps(
+        {"process": process, "status": "SUCCESS", "run": run, "at": at(minutes).isoformat(), **given}
+    )
+
+
+def drop(folder, name, text, age=60.0):
+    """A file that its writer left so many seconds ago."""
+    path = Path(folder.location) / name
+    path.write_text(text)
+    os.utime(path, (time.time() - age, time.time() - age))
+    return path
+
+
+def tree(folder):
+    root = Path(folder.location)
+    return sorted(str(path.relative_to(root)) for path in root.rglob("*") if path.is_file())
+
+
+def archived(folder):
+    return sorted(name.rpartition("/")[2] for name in tree(folder) if name.startswith("archive/"))
+
+
+def test_files_of_each_form_are_ingested_and_archived_by_day(engine, folder):
+    drop(folder, "load.json", document())
+    drop(folder, "check.txt", "JOB=CHECK\nSTATUS=FA\nRUN_NUM=7\nEXIT_CODE=3\n")
+    drop(folder, "feed.csv", "job,status,run\nA,SU,1\nB,SU,2\n")
+    drop(folder, "EXTRACT_20261126.done", "")
+    taken = take_in(engine, folder, WITHIN)
+    assert (taken.files, taken.ingested.new, taken.problems) == (4, 5, [])
+    assert archived(folder) == ["EXTRACT_20261126.done", "check.txt", "feed.csv", "load.json"]
+    assert {row[0] for row in contents(engine)["runs"]} == {
+        f"AUTOSYS/{name}" for name in ("LOAD", "CHECK", "A", "B", "EXTRACT")
+    }
+
+
+def test_a_second_file_of_the_same_name_keeps_the_first(engine, folder):
+    for run in ("1", "2"):
+        drop(folder, "load.json", document(run=run))
+        take_in(engine, folder, WITHIN)
+    assert len(archived(folder)) == 2
+    assert len(contents(engine)["runs"]) == 2
+
+
+def test_a_file_that_is_being_written_is_left_alone_until_it_has_been_still(engine, folder):
+    path = Path(folder.location) / "load.json"
+    with path.open("w") as writing:
+        writing.write(document()[:20])
+        writing.flush()
+        assert take_in(engine, folder, WITHIN).files == 0
+        writing.write(document()[20:])
+        writing.flush()
+        assert take_in(engine, folder, WITHIN).files == 0
+    time.sleep(1.1)
+    assert take_in(engine, folder, WITHIN).files == 1
+
+
+def test_a_file_that_was_renamed_into_place_is_read_at_once(engine, folder):
+    hidden = Path(folder.location) / ".load.json.tmp"
+    hidden.write_text(document())
+    time.sleep(0.05)
+    assert take_in(engine, folder, WITHIN).files == 0
+    hidden.rename(hidden.with_name("load.json"))
+    assert take_in(engine, folder, WITHIN).files == 1
+
+
+def test_a_bad_file_waits_and_then_goes_into_quarantine_with_its_reason(engine, folder):
+    text = document() + '\n{"process": "CHECK", "status": "SUCESS"}\n'
+    drop(folder, "feed.json", text, age=5)
+    taken = take_in(engine, folder, WITHIN)
+    assert (taken.waiting, taken.problems, taken.ingested.new) == (1, [], 1)
+    (claimed,) = (Path(folder.location) / ".claimed").iterdir()
+    os.utime(claimed, (time.time() - 60, time.time() - 60))
+    taken = take_in(engine, folder, WITHIN)
+    assert taken.waiting == 0
+    (bad,) = folder.quarantined()
+    assert bad.name == "feed.json"
+    assert bad.reason == (
+        f"{folder.location}/feed.json:2: error: CHECK.status: there is no status 'SUCESS'; did you mean SUCCESS? "
+        "[report/field]"
+    )
+    assert Path(bad.place).with_name("feed.json.reason.txt").exists()
+    Path(bad.place).write_text(text.replace("SUCESS", "SUCCESS"))
+    folder.retry("feed.json")
+    time.sleep(1.1)
+    taken = take_in(engine, folder, WITHIN)
+    assert (taken.files, taken.ingested.new, taken.ingested.repeated) == (1, 1, 1)
+    assert [name for name in tree(folder) if not name.startswith("archive/")] == []
+
+
+def test_what_the_database_refuses_costs_its_own_file_only(engine, folder, monkeypatch):
+    def refuse(engine, events):
+        if any(event.process == "BAD" for event in events):
+            with engine.begin() as connection:
+                connection.connection.driver_connection.execute("SELECT 'x'::int")
+        return ingest(engine, events)
+
+    monkeypatch.setattr("headrace.events.ingestion.ingest", refuse)
+    for number in range(5):
+        drop(folder, f"{number}.json", document(run=str(number)))
+    drop(folder, "bad.json", document("BAD"))
+    taken = take_in(engine, folder, WITHIN)
+    assert (taken.files, taken.ingested.new) == (5, 5)
+    assert [bad.name for bad in folder.quarantined()] == ["bad.json"]
+    assert "the catalog does not take it: invalid input syntax" in taken.problems[0]
+
+
+HIGH_DATE = "process,status,run,end_time\nDB2A,SU,1,9999-12-31 23:59:59\n"
+DEEP = '{"dataset": "m/deep", "status": "SUCCESS", "foo": ' + "[" * 900 + "]" * 900 + "}"
+
+LONG = "".join(chr(0x10000 + number**5 % 0x90001) for number in range(500))  # more than an index holds, twice
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "kept"),
+    [
+        ("high.csv", HIGH_DATE, False),
+        ("deep.json", DEEP, False),
+        ("half.json", r'{"process": "ODD", "status": "SUCCESS", "run": "1", "foo": "\ud800"}', True),
+        (os.fsdecode(b"J\xe9.json"), document("ODD"), True),
+        (f"{'x' * 250}.json"[-250:], document("ODD"), True),
+        (
+            "gone.json",
+            document("ODD", outputs=[{"dataset": "m/one", "location": "/nowhere/at/all", "measure": True}]),
+            True,
+        ),
+        ("future.json", document("ODD", minutes=10**6), False),
+        (
+            "long.json",
+            document("ODD", outputs=[{"dataset": "m/one", "version": LONG, "partition": LONG[::-1]}]),
+            False,
+        ),
+    ],
+)
+def test_no_file_keeps_the_others_out(engine, folder, monkeypatch, name, text, kept):
+    monkeypatch.setenv("HEADRACE_COMPLETIONS_ZONE", "America/New_York")
+    settings.cache_clear()
+    drop(folder, name, text)
+    drop(folder, "good.json", document("GOOD"))
+    taken = take_in(engine, folder, WITHIN)
+    assert (taken.files, len(taken.problems)) == ((2, 0) if kept else (1, 1))
+    assert {row.name for row in processes(engine)} == ({"GOOD", "ODD"} if kept else {"GOOD"})
+    assert not any(path.startswith(".claimed") for path in tree(folder))
+    if not kept:
+        assert f"quarantine/{name}.reason.txt" in tree(folder)
+
+
+@pytest.mark.skipif(not hasattr(fcntl, "F_SETLEASE"), reason="only Linux tells who has a file open")
+def test_a_file_that_somebody_has_open_is_left_alone_however_long_he_pauses(engine, folder):
+    path = drop(folder, "slow.csv", "process,status,run\nT1,SU,1\n")
+    with path.open("a") as writer:
+        os.utime(path, (time.time() - 60, time.time() - 60))
+        assert take_in(engine, folder, WITHIN).files == 0
+        writer.write("T2,SU,2\n")
+    os.utime(path, (time.time() - 60, time.time() - 60))
+    assert take_in(engine, folder, WITHIN).ingested.new == 2
+
+
+def test_what_is_put_right_and_dropped_again_does_not_count_twice(engine, folder):
+    drop(folder, "q.csv", "process,status\nQ1,SUCCESS\nQ2,SUCESS\n")
+    assert take_in(engine, folder, WITHIN).ingested.new == 1
+    put_right = Path(folder.location) / "quarantine" / "q.csv"
+    put_right.write_text("process,status\nQ1,SUCCESS\nQ2,SUCCESS\n")
+    folder.retry("q.csv")
+    taken = take_in(engine, folder, WITHIN)
+    assert (taken.ingested.new, taken.ingested.repeated) == (1, 1)
+
+
+def test_what_was_claimed_by_a_process_that_died_is_read_again(engine, folder):
+    drop(folder, "load.json", document())
+    (claimed,) = folder.claim(10)
+    assert tree(folder) == [f".claimed/{Path(claimed.place).name}"]
+    drop(folder, "load.json", document(run="2"))
+    assert take_in(engine, LocalFolder(Path(folder.location)), WITHIN).files == 2
+    assert len(archived(folder)) == 2
+
+
+def test_a_file_that_was_written_to_after_it_was_read_is_read_again(engine, folder, monkeypatch):
+    drop(folder, "feed.json", document())
+    reading = folder.read
+
+    def read(file):
+        found = reading(file)
+        with Path(file.place).open("a") as more:
+            more.write("\n" + document(run="2"))
+        monkeypatch.setattr(folder, "read", reading)
+        return found
+
+    monkeypatch.setattr(folder, "read", read)
+    assert take_in(engine, folder, WITHIN).files == 0
+    assert take_in(engine, folder, WITHIN).files == 1
+    assert len(contents(engine)["runs"]) == 2
+
+
+def test_any_fsspec_uri_will_do(engine):
+    files = fsspec.filesystem("memory")
+    files.pipe({"/drop/load.json": document().encode(), "/drop/bad.json": b"{", "/drop/.hidden": b""})
+    folder = folder_at("memory://drop")
+    completion_intake.PATIENCE, patience = -1.0, completion_intake.PATIENCE
+    try:
+        taken = take_in(engine, folder, WITHIN)
+    finally:
+        completion_intake.PATIENCE = patience
+    assert (taken.files, len(taken.problems)) == (1, 1)
+    assert [bad.name for bad in folder.quarantined()] == ["bad.json"]
+    assert "it is no JSON" in folder.quarantined()[0].reason
+    assert any(name.startswith("/drop/archive/") for name in files.find("/drop"))
+    folder.retry("bad.json")
+    assert files.exists("/drop/bad.json")
+    files.rm("/drop", recursive=True)
+
+
+@pytest.mark.parametrize(
+    ("output", "why"),
+    [
+        ({}, "the report names no location"),
+        ({"location": "s3://b/c"}, "s3://b/c is not on this machine"),
+        ({"location": "/nowhere/at/all", "format": "csv"}, "there is no file at /nowhere/at/all"),
+        ({"location": "/nowhere/at/all", "format": "vsam"}, "files of format 'vsam' are not read, but those of csv, "),
+        ({"location": "{broken}", "format": "parquet"}, "broken.parquet: it is no parquet"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_measured_is_said_in_the_log_and_to_dagster(
+    engine, folder, instance, tmp_path, output, why
+):
+    broken = tmp_path / "broken.parquet"
+    broken.write_bytes(b"no parquet")
+    output = {name: value.replace("{broken}", str(broken)) for name, value in output.items()}
+    drop(folder, "load.json", document(outputs=[{"dataset": "ops/raw", "measure": "yes", **output}]))
+    with dg.build_sensor_context(instance=instance) as context:
+        warnings = []
+        context.log.warning = warnings.append
+        completions_sensor()(context)
+    (warning,) = warnings
+    assert warning.startswith(f"{folder.location}/load.json:1: ops/raw was not measured: ")
+    assert why in warning
+    raw = instance.get_latest_materialization_event(dg.AssetKey(["ops", "raw"])).asset_materialization
+    assert why in raw.metadata["not measured"].value
+    assert "dagster/row_count" not in raw.metadata
+
+
+def test_the_same_key_of_two_jobs_and_of_two_datasets_is_of_each(engine, folder):
+    drop(folder, "1.json", document("LOAD", key="night"))
+    drop(folder, "2.json", document("CHECK", key="night"))
+    drop(folder, "3.json", '{"dataset": "ops/a", "status": "SU", "version": "1", "key": "night"}')
+    drop(folder, "4.json", '{"dataset": "ops/b", "status": "SU", "version": "1", "key": "night"}')
+    taken = take_in(engine, folder, WITHIN)
+    assert (taken.ingested.new, taken.ingested.repeated, taken.ingested.versions) == (4, 0, 2)
+    drop(folder, "5.json", document("LOAD", key="night", exit_code=0))
+    assert take_in(engine, folder, WITHIN).ingested.repeated == 1
+
+
+def test_a_broken_element_leaves_the_others_and_puts_the_file_into_quarantine(engine, folder):
+    text = f'[{document()}, {{"process": "B", "status": SU}}, {document(run="2")}]'
+    drop(folder, "feed.json", text)
+    assert take_in(engine, folder, WITHIN).ingested.new == 2
+    (bad,) = folder.quarantined()
+    assert "element 2: it is no JSON" in bad.reason
+    assert Path(bad.place).read_text() == text
+
+
+def test_a_report_from_the_future_blocks_no_later_one(engine, folder):
+    drop(folder, "1.json", document(minutes=10**6, outputs=[{"dataset": "ops/raw", "version": "future"}]))
+    drop(folder, "2.json", document(run="2", outputs=[{"dataset": "ops/raw", "version": "right"}]))
+    taken = take_in(engine, folder, WITHIN)
+    assert (taken.files, len(taken.problems)) == (1, 1)
+    assert "LOAD.at: 2028-10-21 08:35:00Z is yet to come, as it is 20" in folder.quarantined()[0].reason
+    assert queries.published(engine, ["ops/raw"])[0].version.tag == "right"
+
+
+def test_dagster_is_told_once_of_the_job_and_of_its_outputs(engine, instance):
+    event = said(
+        "LOAD", RunState.SUCCESS, 5, exit_code=0, machine="unxhost01", log_location="/logs/1", started_at=at(1),
+        outputs=(output(partition="2026-11-26", tag="v1", row_count=842),),
+    )  # fmt: skip
+    ingest(engine, [event])
+    assert tell_completions(engine, instance, WITHIN) == 2
+    assert tell_completions(engine, instance, WITHIN) == 0
+    ingest(engine, [event])
+    assert tell_completions(engine, instance, WITHIN) == 0
+    job = instance.get_latest_materialization_event(LOAD).asset_materialization
+    facts = {name: value.value for name, value in job.metadata.items()}
+    assert facts["run number"] == "1"
+    assert facts["seconds"] == 240.0
+    assert (facts["exit code"], facts["machine"], facts["log"]) == (0, "unxhost01", "/logs/1")
+    raw = instance.get_latest_materialization_event(dg.AssetKey(["ops", "raw"])).asset_materialization
+    assert (raw.partition, raw.tags["dagster/data_version"]) == ("2026-11-26", "v1")
+    assert raw.metadata["dagster/partition_row_count"].value == 842
+    assert "bytes" not in raw.metadata
+
+
+def told_of(instance, key):
+    """The materializations of an asset, in the order in which Dagster was told."""
+    records = dg.AssetRecordsFilter(asset_key=key)
+    found = instance.fetch_materializations(records, limit=100, ascending=True).records
+    return [record.asset_materialization for record in found]
+
+
+def test_each_run_is_told_once_the_earliest_first_and_a_late_one_is_marked(engine, instance):
+    reports = [
+        said(
+            "LOAD",
+            RunState.SUCCESS,
+            run,
+            str(run),
+            partition=f"2026-11-2{run}",
+            outputs=(output(tag=str(run)),),
+        )
+        for run in range(1, 6)
+    ]
+    ingest(engine, [reports[4], *reports[1:4]])
+    assert tell_completions(engine, instance, WITHIN) == 8
+    ingest(engine, [reports[0]])
+    assert tell_completions(engine, instance, WITHIN) == 2
+    ingest(engine, reports)
+    assert tell_completions(engine, instance, WITHIN) == 0
+    for key in (LOAD, dg.AssetKey(["ops", "raw"])):
+        facts = [told.metadata for told in told_of(instance, key)]
+        assert [each["run number"].value for each in facts] == ["2", "3", "4", "5", "1"]
+        assert [each["late"].value if "late" in each else False for each in facts] == [False] * 4 + [True]
+        assert facts[-1]["business date"].value == "2026-11-21"
+
+
+def test_what_is_in_dagsters_record_is_not_told_again_when_the_catalog_has_forgotten_it(engine, instance):
+    reports = [said("LOAD", RunState.SUCCESS, run, str(run), outputs=(output(),)) for run in (1, 2)]
+    ingest(engine, reports)
+    assert tell_completions(engine, instance, WITHIN) == 4
+    wipe(engine)
+    ingest(engine, reports)
+    assert tell_completions(engine, instance, WITHIN) == 0
+
+
+def test_a_run_that_several_report_is_told_once(engine, instance):
+    ingest(engine, [said("LOAD", RunState.SUCCESS, 5, exit_code=0)])
+    assert tell_completions(engine, instance, WITHIN) == 1
+    ingest(engine, [said("LOAD", RunState.SUCCESS, 6, machine="unxhost01", partition="2026-11-26")])
+    ingest(engine, [said("LOAD", RunState.SUCCESS, 4, log_location="/logs/1")])
+    assert tell_completions(engine, instance, WITHIN) == 0
+    ingest(engine, [said("LOAD", RunState.SUCCESS, 7, "2")])
+    assert tell_completions(engine, instance, WITHIN) == 1
+
+
+def test_dagster_is_told_no_password(engine, instance):
+    """Anybody who can open its pages reads them."""
+    place = output(location="https://etl:hunter2@files/raw?token=hunter2", row_count=3)
+    ingest(
+        engine, [said("LOAD", RunState.SUCCESS, 5, log_location="ftp://etl:hunter2@host/1", outputs=(place,))]
+    )
+    for each in to_tell(engine, 10):
+        metadata = str(materialization(each).metadata)
+        assert "hunter2" not in metadata
+        assert "://etl:***@" in metadata
+
+
+@pytest.mark.parametrize("died_after_telling", [True, False])
+def test_a_teller_that_died_is_made_up_for_once(engine, instance, died_after_telling):
+    ingest(engine, [said("LOAD", RunState.SUCCESS, 5)])
+    (begun,) = to_tell(engine, 10)
+    if died_after_telling:
+        instance.report_runless_asset_event(materialization(begun))
+    tell_completions(engine, instance, WITHIN)
+    assert len(instance.fetch_materializations(LOAD, limit=10).records) == 1
+
+
+def test_a_scanned_job_whose_box_stands_for_it_has_no_asset_of_its_own(engine, instance):
+    ingest(engine, [said("LOAD", RunState.SUCCESS, 5), said("NEW", RunState.SUCCESS, 5)])
+    with engine.begin() as connection:
+        connection.exec_driver_sql(
+            "UPDATE catalog.process SET standing = 'ACTIVE' WHERE external_name = 'LOAD'"
+        )
+    assert tell_completions(engine, instance, WITHIN, shown=[dg.AssetKey(["autosys", "BOX"])]) == 1
+    assert instance.get_latest_materialization_event(dg.AssetKey(["autosys", "NEW"])) is not None
+    assert instance.get_latest_materialization_event(LOAD) is None
+
+
+def test_the_sensor_takes_files_in_and_tells_dagster(engine, folder, instance):
+    drop(folder, "load.json", document(outputs=[{"dataset": "ops/raw", "row_count": 3}]))
+    drop(folder, "bad.json", "{}")
+    sensor = completions_sensor()
+    with dg.build_sensor_context(instance=instance) as context:
+        result = sensor(context)
+    assert result.skip_reason.skip_message == "1 file, 1 new event. Dagster was told of 2 completions."
+    assert result.cursor == "2"
+    assert [bad.name for bad in folder.quarantined()] == ["bad.json"]
+    assert instance.get_latest_materialization_event(LOAD) is not None
+    (row,) = queries.published(engine, ["ops/raw"])
+    assert row.version.row_count == 3
+
+
+def test_no_name_keeps_dagster_from_being_told(engine, instance):
+    odd = said(
+        "JOB#1.é@x", RunState.SUCCESS, 5, "r" * 500, partition="a|b,c...d", instance="P:1",
+        outputs=(output("a b/ü", partition="x/y,z...", tag="t" * 500, location="s3://b/c"),),
+    )  # fmt: skip
+    ingest(engine, [odd, said("LOAD", RunState.SUCCESS, 6)])
+    assert tell_completions(engine, instance, WITHIN) == 3
+
+
+def test_at_an_interval_of_a_second_a_tick_looks_again_and_again(engine, folder, instance, monkeypatch):
+    monkeypatch.setenv("HEADRACE_COMPLETIONS_INTERVAL", "1")
+    settings.cache_clear()
+    monkeypatch.setattr("headrace.orchestration.sensors.completions.DAEMON_LOOP", 4.0)
+    looks = []
+
+    def sleep(seconds):
+        looks.append(seconds)
+        time.sleep(seconds)
+        drop(folder, f"{len(looks)}.json", document(run=str(len(looks))))
+
+    monkeypatch.setattr("headrace.orchestration.sensors.completions.sleep", sleep)
+    with dg.build_sensor_context(instance=instance) as context:
+        result = completions_sensor()(context)
+    # How often it comes to look depends on how long a look takes here.
+    assert looks
+    assert set(looks) == {1}
+    n, many = len(looks), "s" if len(looks) > 1 else ""
+    said = f"{n} file{many}, {n} new event{many}. Dagster was told of {n} completion{many}."
+    assert result.skip_reason.skip_message == said

@@ -1,0 +1,65 @@
+"""What dead runs left behind is found; what a version names, or a live run may publish, is not."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+import pytest
+from sqlalchemy import Engine
+
+from headrace.catalog.published import newest
+from headrace.catalog.runs import attempt
+from headrace.orchestration.garbage import garbage
+from headrace.settings import settings
+from headrace.stores.files.store import VersionStore
+from tests.platform.projects import load_project, write_project
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+DECLARATION = "type: headrace.Dataset\nattributes:\n  key: shop/numbers\n  sql: SELECT id FROM range(5)\n"
+LATER = datetime.now(UTC) + timedelta(days=2)
+
+
+@pytest.fixture
+def store(tmp_path: Path, engine: Engine, spark: SparkSession) -> VersionStore:
+    """A warehouse with one published version and what a dead run left beside it."""
+    load_project(write_project(tmp_path / "project", "shop", DECLARATION), engine).materialize()
+    found = VersionStore(spark, settings().warehouse_uri)
+    spark.range(3).write.parquet(found.location("shop/numbers", found.tag()))
+    return found
+
+
+def test_a_directory_that_no_version_names_is_garbage(store: VersionStore, engine: Engine) -> None:
+    (found,) = garbage(engine, store, now=LATER)
+
+    assert found.byte_size > 0
+    store.delete(found.dataset, found.tag)
+    published = newest(engine, "shop/numbers")
+    assert published is not None
+    assert store.tags("shop/numbers") == [published.tag]
+    assert store.read([published]).count() == 5
+
+
+def test_what_is_recent_is_left_alone(store: VersionStore, engine: Engine) -> None:
+    assert garbage(engine, store, timedelta(hours=1)) == []
+
+
+def test_nothing_is_garbage_while_an_older_run_lives(
+    store: VersionStore, engine: Engine, spark: SparkSession
+) -> None:
+    with attempt(engine, run_id=uuid4(), process_key="shop/numbers"):
+        later = VersionStore.tag()
+        spark.range(1).write.parquet(store.location("shop/numbers", later))
+
+        found = garbage(engine, store, now=LATER)
+
+    assert later not in {each.tag for each in found}
+
+
+def test_only_a_tag_is_ever_deleted(store: VersionStore) -> None:
+    with pytest.raises(ValueError, match="no version tag"):
+        store.delete("shop/numbers", "_published")

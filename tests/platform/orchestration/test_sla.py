@@ -1,0 +1,88 @@
+"""The sensor that judges SLAs, as Dagster's Automation page shows it: the reason why a tick asked for no run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+import dagster as dg
+import pytest
+from sqlalchemy import Engine
+
+from headrace.database.connection import transaction
+from headrace.database.ids import organisation_id
+from headrace.orchestration.sensors import slas as module
+from headrace.orchestration.sensors.slas import slas_sensor
+from headrace.slas import tick as judging
+from tests.platform.slas.building import declare, published
+
+Look = Callable[[], str]
+HOUR = {"max_age_seconds": 3600.0, "warn_after_seconds": 1800.0}
+
+
+@pytest.fixture
+def look(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> Look:
+    """One tick that looks once; what it says."""
+    monkeypatch.setattr(module, "DAEMON_LOOP", 0.0)
+
+    def say() -> str:
+        with (
+            dg.DagsterInstance.ephemeral() as instance,
+            dg.build_sensor_context(instance=instance) as context,
+        ):
+            found = slas_sensor().evaluate_tick(context)
+        assert found.skip_message is not None
+        return found.skip_message
+
+    return say
+
+
+def ago(minutes: int) -> datetime:
+    return datetime.now(UTC) - timedelta(minutes=minutes)
+
+
+def test_a_tick_says_how_many_it_looked_at_what_happened_and_what_is_late_or_at_risk(
+    look: Look, engine: Engine
+) -> None:
+    assert look() == "0 promises looked at, 0 foreseen. Nothing is late or at risk."
+    declare(engine, {"mart/late": HOUR, "mart/near": HOUR, "mart/fine": HOUR})
+    for key, minutes in (("mart/late", 90), ("mart/near", 40), ("mart/fine", 5)):
+        published(engine, key, ago(minutes))
+    assert look() == (
+        "3 promises looked at, 0 foreseen. 3 SLAs new or changed. Happened: 2 at risk, 1 late. "
+        "Late: mart/late. At risk: mart/near."
+    )
+    published(engine, "mart/late", ago(0))
+    assert look() == (
+        "1 promise looked at, 0 foreseen. Happened: 1 met late, 1 incident closed. At risk: mart/near."
+    )
+    assert look() == "0 promises looked at, 0 foreseen. At risk: mart/near."
+
+
+def test_of_many_a_few_are_named_the_newest_first(look: Look, engine: Engine) -> None:
+    declare(engine, {f"mart/late{number}": HOUR for number in range(6)})
+    for number in range(6):
+        published(engine, f"mart/late{number}", ago(90))
+    look()
+    with transaction(engine) as cursor:
+        cursor.execute(
+            "UPDATE catalog.sla_promise SET since = since + interval '1 second' * right(name, 1)::int "
+            "FROM catalog.dataset WHERE dataset.dataset_id = sla_promise.dataset_id"
+        )
+    assert look().endswith("Late: mart/late5, mart/late4, mart/late3 and 3 more.")
+
+
+def test_a_dataset_with_two_broken_promises_is_named_once(look: Look, engine: Engine) -> None:
+    declare(engine, {"mart/late": {**HOUR, "deadline": "* * * * *", "timezone": "UTC"}})
+    published(engine, "mart/late", ago(90))
+    look()
+    with transaction(engine) as cursor:
+        cursor.execute("UPDATE catalog.sla_promise SET state = 'LATE'")
+    assert look().endswith(" Late: mart/late.")
+
+
+def test_another_process_that_judges_is_said(look: Look, engine: Engine) -> None:
+    key = int.from_bytes(organisation_id().bytes[:4], "big", signed=True)
+    with transaction(engine) as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [judging._LOCK, key])
+        assert look() == "Another process judges."

@@ -1,0 +1,91 @@
+"""A small project made for a test: declarations in a folder, loaded as a deployment's are, and run in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import dagster as dg
+from sqlalchemy import Engine
+
+from headrace.catalog.registry import register
+from headrace.declarations.loading.project import Loaded, load, records
+from headrace.execution.plan import ProcessPlan
+from headrace.orchestration.materialization import execute, plan_runs, select
+from headrace.spark.session import SparkResource
+
+PYPROJECT = """
+[tool.dg]
+directory_type = "project"
+
+[tool.dg.project]
+root_module = "assets"
+defs_module = "assets"
+"""
+
+
+@dataclass
+class Project:
+    """A loaded project and the Dagster instance that its runs are told to."""
+
+    definitions: dg.Definitions
+    plans: list[ProcessPlan]
+    instance: dg.DagsterInstance = field(default_factory=dg.DagsterInstance.ephemeral)
+
+    def materialize(
+        self, *selection: str, partitions: tuple[str, str] | None = None, stale_in: Engine | None = None
+    ) -> list[dg.ExecuteInProcessResult]:
+        """Run a selection; one result for each Dagster run."""
+        chosen = select(self.definitions, self.plans, selection or ("*",))
+        graph = self.definitions.resolve_asset_graph()
+        return [
+            execute(self.definitions, run, self.instance)
+            for run in plan_runs(graph, self.instance, chosen, partitions, stale_in)
+        ]
+
+
+def write_project(root: Path, domain: str, declarations: str, **files: str) -> Path:
+    """Put a domain's defs.yaml and the files beside it (`numbers_sql="..."` is numbers.sql) into a new project."""
+    folder = root / "assets" / domain
+    folder.mkdir(parents=True, exist_ok=True)
+    (root / "pyproject.toml").write_text(PYPROJECT)
+    (folder / "defs.yaml").write_text(declarations)
+    for name, text in files.items():
+        stem, _, suffix = name.rpartition("_")
+        (folder / f"{stem}.{suffix}").write_text(text)
+    return root
+
+
+def load_project(root: Path, engine: Engine) -> Project:
+    """Load and register a project. Fails the test if a declaration is wrong."""
+    loaded = load(root)
+    assert not loaded.problems, "\n".join(str(problem) for problem in loaded.problems)
+    return project_of(loaded, engine)
+
+
+def project_of(loaded: Loaded, engine: Engine) -> Project:
+    """Register what was loaded, whatever may be wrong with the rest."""
+    register(engine, *records(loaded.plans))
+    definitions = dg.Definitions.merge(
+        loaded.definitions,
+        dg.Definitions(resources={"spark": SparkResource()}, executor=dg.in_process_executor),
+    )
+    return Project(definitions, [plan for plan in loaded.plans if isinstance(plan, ProcessPlan)])
+
+
+def failure(result: dg.ExecuteInProcessResult) -> str:
+    """What the failed step of a run said."""
+    assert not result.success
+    data = [event.step_failure_data for event in result.all_events if event.is_step_failure]
+    error = data[0].user_failure_data
+    return error.description if error and error.description else str(data[0].error)
+
+
+def checks(results: Sequence[dg.ExecuteInProcessResult]) -> dict[str, bool]:
+    """Whether each check of these runs passed, by name."""
+    return {
+        evaluation.check_name: evaluation.passed
+        for result in results
+        for evaluation in result.get_asset_check_evaluations()
+    }

@@ -1,0 +1,30 @@
+"""A real server for tests that need one."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import uvicorn
+from fastapi import FastAPI
+
+from headrace.service.http.protocol import Bounded
+
+
+@contextmanager
+def served(app: FastAPI) -> Iterator[str]:
+    """The address at which uvicorn serves the application, on a port of its own."""
+    config = uvicorn.Config(app, port=0, log_level="warning", access_log=False, http=Bounded)
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        while not server.started:
+            assert thread.is_alive()
+            time.sleep(0.01)
+        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        thread.join()

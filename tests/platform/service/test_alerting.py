@@ -1,0 +1,224 @@
+"""Alerts over HTTP: listed and acknowledged by those who may, and by the link in a message."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from html import unescape
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+from sqlalchemy import Engine
+
+from headrace.access.callers import Permission
+from headrace.alerts import heartbeat, links
+from headrace.alerts.outbox import decide_next
+from headrace.alerts.queries import history
+from headrace.alerts.records import AlertState
+from headrace.alerts.rules import Recipient
+from headrace.database.connection import transaction
+from headrace.database.ids import organisation_id
+from headrace.settings import settings
+from headrace.slas.events import Happening, Kind, Subject, SubjectType, Urgency, record
+from tests.platform.alerts.making import rules
+
+NOW = datetime.now(UTC).replace(microsecond=0)
+HITS = ("mart/delays", "raw/flights", "raw/nothing")
+
+
+def raised(engine: Engine, key: str, *hit: str, minutes: int = 0) -> UUID:
+    """An alert about a dataset, and those that it hits."""
+    found = uuid4()
+    with transaction(engine) as cursor:
+        ids = {
+            row["full_name"]: row["dataset_id"]
+            for row in cursor.execute("SELECT full_name, dataset_id FROM catalog.dataset").fetchall()
+        }
+        cursor.execute(
+            "INSERT INTO catalog.incident (incident_id, organisation_id, cause_type, cause_key, reason, severity, "
+            "opened_at) VALUES (%s, %s, 'DATASET', %s, 'It was due.', 'ERROR', now())",
+            [found, organisation_id(), str(found)],
+        )
+        at = NOW + timedelta(minutes=minutes)
+        happened = [
+            Happening(
+                Kind.LATE,
+                Urgency.ERROR,
+                Subject(SubjectType.DATASET, each, ids[each], ("team:data",)),
+                at,
+                found,
+                {"reason": "It was due."},
+            )
+            for each in (key, *hit)
+        ]
+        record(cursor, happened, at)
+    decide_next(engine, rules(), at)
+    return found
+
+
+def test_alerts_are_listed_page_by_page_and_by_what_they_are_about(ask: Any, catalog: Engine) -> None:
+    first = raised(catalog, "raw/flights", "mart/report")
+    second = raised(catalog, "mart/delays", minutes=1)
+    client = ask(Permission.READ)
+    page = client.get("/api/v1/alert", params={"limit": 1}).json()
+    assert [each["alert_id"] for each in page["items"]] == [str(second)]
+    rest = client.get("/api/v1/alert", params={"limit": 1, "cursor": page["next"]}).json()
+    assert [each["alert_id"] for each in rest["items"]] == [str(first)]
+    assert rest["next"] is None
+    hit = client.get("/api/v1/alert", params={"subject": "mart/report", "state": "OPEN"}).json()["items"]
+    assert [(each["key"], each["hit"], each["reason"]) for each in hit] == [
+        ("raw/flights", ["mart/report"], "It was due.")
+    ]
+    assert client.get("/api/v1/alert", params={"state": "CLOSED"}).json()["items"] == []
+
+
+def test_an_alert_shows_what_happened_and_who_was_told(ask: Any, catalog: Engine) -> None:
+    found = ask(Permission.READ).get(f"/api/v1/alert/{raised(catalog, 'mart/delays', 'mart/report')}").json()
+    assert [each["key"] for each in found["happenings"]] == ["mart/delays", "mart/report"]
+    assert [(each["destination"], each["purpose"], each["state"]) for each in found["messages"]] == [
+        ("data", "RAISED", "WAITING"),
+        ("lead", "ESCALATED", "WAITING"),
+        ("on_call", "ESCALATED", "WAITING"),
+    ]
+
+
+def test_acknowledging_takes_the_permission_for_the_domain(ask: Any, catalog: Engine) -> None:
+    alert = raised(catalog, "mart/delays")
+    path = f"/api/v1/alert/{alert}/acknowledge"
+    assert ask(Permission.READ).post(path, json={}).status_code == 403
+    elsewhere = ask(Permission.READ, Permission.ACKNOWLEDGE, domain="raw")
+    assert elsewhere.post(path, json={}).status_code == 404, "what one does not see is not there"
+    taken = ask(Permission.READ, Permission.ACKNOWLEDGE, domain="mart").post(
+        path, json={"comment": "looking"}
+    )
+    assert taken.status_code == 200, taken.text
+    assert taken.json()["state"] == "ACKNOWLEDGED"
+    assert taken.json()["acknowledged_by"].startswith("service:")
+    states = {each.recipient.destination: each.state for each in history(catalog, alert).messages}
+    assert states == {"data": "WAITING", "lead": "DROPPED", "on_call": "DROPPED"}
+
+
+def test_who_sees_one_domain_sees_its_alerts_and_no_names_of_others(ask: Any, catalog: Engine) -> None:
+    raised(catalog, "raw/flights", "mart/report")
+    alert = raised(catalog, "mart/delays", "raw/flights")
+    client = ask(Permission.READ, domain="mart")
+    listed = client.get("/api/v1/alert").json()["items"]
+    assert [(each["key"], each["hit"]) for each in listed] == [("mart/delays", [])]
+    shown = client.get(f"/api/v1/alert/{alert}").text
+    assert "raw/flights" not in shown
+    asked = {key: client.get("/api/v1/alert", params={"subject": key}).json()["items"] for key in HITS}
+    assert [len(items) for items in asked.values()] == [1, 0, 0], "nor is it told by what is found"
+    assert ask(Permission.READ, organisation="elsewhere").get("/api/v1/alert").json()["items"] == []
+
+
+def test_a_run_that_failed_is_an_alert_of_those_whose_datasets_it_touches(ask: Any, catalog: Engine) -> None:
+    """They see it, and when they say that they are at it, it escalates no further."""
+    alert = uuid4()
+    with transaction(catalog) as cursor:
+        row = cursor.execute(
+            "SELECT process_id FROM catalog.process WHERE process_key = 'mart/delays'"
+        ).fetchone()
+        assert row is not None
+        cursor.execute(
+            "INSERT INTO catalog.incident (incident_id, organisation_id, cause_type, cause_key, process_id, reason, "
+            "severity, opened_at) VALUES (%s, %s, 'PROCESS', 'mart/delays', %s, 'no', 'ERROR', now())",
+            [alert, organisation_id(), row["process_id"]],
+        )
+        process = Subject(SubjectType.PROCESS, "mart/delays", row["process_id"], ("team:data",))
+        failed = Happening(Kind.RUN_FAILED, Urgency.ERROR, process, NOW, alert, {"reason": "no"})
+        record(cursor, [failed], NOW)
+    decide_next(catalog, rules(), NOW)
+    owner = ask(Permission.READ, Permission.ACKNOWLEDGE, domain="mart")
+    assert [each["key"] for each in owner.get("/api/v1/alert").json()["items"]] == ["mart/delays"]
+    shown = owner.get(f"/api/v1/alert/{alert}").json()
+    assert [each["kind"] for each in shown["happenings"]] == ["RUN_FAILED"]
+    assert [each["state"] for each in shown["messages"]] == ["WAITING"] * 3
+    assert owner.post(f"/api/v1/alert/{alert}/acknowledge", json={}).status_code == 200
+    states = {each.recipient.destination: each.state for each in history(catalog, alert).messages}
+    assert states == {"data": "WAITING", "lead": "DROPPED", "on_call": "DROPPED"}
+    stranger = ask(Permission.READ, Permission.ACKNOWLEDGE, domain="nothing")
+    assert stranger.get("/api/v1/alert").json()["items"] == []
+    assert stranger.post(f"/api/v1/alert/{alert}/acknowledge", json={}).status_code == 404
+
+
+def linked(alert: UUID, now: datetime = NOW, key: str | None = None) -> str:
+    made = key or links.secret(settings())
+    assert made is not None
+    whole = links.link("http://testserver", made, alert, "default", Recipient("mail", "a@example.com"), now)
+    return whole.removeprefix("http://testserver")
+
+
+def anybody(ask: Any) -> Any:
+    """A client without a token."""
+    client = ask(Permission.READ)
+    del client.headers["Authorization"]
+    return client
+
+
+@pytest.fixture
+def signed(monkeypatch: pytest.MonkeyPatch, catalog: Engine) -> None:
+    monkeypatch.setenv("HEADRACE_ALERT_SECRET", "s" * 40)
+    settings.cache_clear()
+
+
+@pytest.mark.usefixtures("signed")
+def test_a_link_acknowledges_with_a_click_and_not_by_being_opened(ask: Any, catalog: Engine) -> None:
+    alert = raised(catalog, "mart/delays")
+    client = anybody(ask)
+    for _ in range(2):
+        page = client.get(linked(alert))
+        assert page.status_code == 200
+        assert page.headers["cache-control"] == "no-store"
+        assert page.headers["referrer-policy"] == "no-referrer"
+        assert "mart/delays is late, since 2026" in page.text
+    assert history(catalog, alert).alert.state is AlertState.OPEN
+    address = unescape(page.text.split('action="')[1].split('"')[0])
+    pressed = client.post(address)
+    assert pressed.status_code == 200, pressed.text
+    found = history(catalog, alert).alert
+    assert (found.state, found.acknowledged_by) == (AlertState.ACKNOWLEDGED, "link/mail/a@example.com")
+    again = client.get(linked(alert)).text
+    assert "link/mail/a@example.com is at it already" in again
+    assert "<button>" not in again
+
+
+@pytest.mark.usefixtures("signed")
+def test_links_that_are_none_open_nothing(ask: Any, catalog: Engine) -> None:
+    alert = raised(catalog, "mart/delays")
+    client = anybody(ask)
+    old = linked(alert, NOW - timedelta(days=8))
+    for address in (
+        linked(alert)[:-3] + "abc",
+        linked(alert, key="x" * 40),
+        old,
+        "/alerts/acknowledge",
+        linked(alert)[:-40],
+    ):
+        answer = client.post(address)
+        assert answer.status_code == 403, address
+    assert "has ended" in client.get(old).text
+    assert client.post(linked(uuid4())).status_code == 404
+    assert history(catalog, alert).alert.state is AlertState.OPEN
+
+
+def test_in_production_without_a_secret_there_are_no_links(ask: Any, catalog: Engine) -> None:
+    assert settings().is_production
+    assert links.secret(settings()) is None
+    assert anybody(ask).post(linked(uuid4(), key="y" * 40)).status_code == 403
+
+
+def test_whoever_watches_from_outside_can_tell_that_alerting_is_dead(ask: Any, catalog: Engine) -> None:
+    client = ask(Permission.OPERATE)
+    assert client.get("/health/alerts").status_code == 503
+    now = datetime.now(UTC)
+    heartbeat.beat(catalog, heartbeat.JUDGING, now)
+    heartbeat.beat(catalog, heartbeat.ALERTS, now)
+    assert client.get("/health/alerts").status_code == 200
+    raised(catalog, "mart/delays")
+    measures = client.get("/metrics").text
+    assert 'headrace_alerts{standing="open"} 1.0' in measures
+    assert 'headrace_sensor_silence_seconds{sensor="alerts"} ' in measures
+    heartbeat.beat(catalog, heartbeat.ALERTS, now - timedelta(minutes=6))
+    dead = client.get("/health/alerts")
+    assert dead.status_code == 503
+    assert "no sign of life of alerts" in dead.json()["detail"]

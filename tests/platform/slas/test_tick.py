@@ -1,0 +1,148 @@
+"""The engine on a database: ticks at chosen moments, one transaction each."""
+
+from datetime import UTC, datetime
+
+import pytest
+from sqlalchemy import Engine
+
+from headrace.database.connection import transaction
+from headrace.slas.tick import evaluate
+from tests.platform.slas.building import declare, happenings, published, ran
+
+
+def at(text: str) -> datetime:
+    return datetime.fromisoformat(text).replace(tzinfo=UTC)
+
+
+def states(engine: Engine) -> dict[str, str]:
+    with transaction(engine) as cursor:
+        cursor.execute(
+            "SELECT coalesce(full_name, process_key) || ' ' || kind AS what, state FROM catalog.sla_promise promise "
+            "LEFT JOIN catalog.dataset USING (dataset_id) "
+            "LEFT JOIN catalog.process ON process.process_id = promise.process_id"
+        )
+        return {row["what"]: row["state"] for row in cursor}
+
+
+def told(engine: Engine) -> list[tuple[str, str]]:
+    return [(each.subject.key, each.kind.value) for each in happenings(engine)]
+
+
+def incidents(engine: Engine) -> list[tuple[str, bool]]:
+    with transaction(engine) as cursor:
+        cursor.execute(
+            "SELECT cause_key, closed_at IS NULL AS open FROM catalog.incident ORDER BY opened_at, cause_key"
+        )
+        return [(row["cause_key"], row["open"]) for row in cursor]
+
+
+DAILY = {"deadline": "0 6 * * *", "timezone": "UTC", "warn_before_seconds": 3600.0}
+
+
+def test_a_dataset_at_risk_late_and_back(engine: Engine) -> None:
+    declare(engine, {"sales/orders": DAILY})
+    evaluate(engine, at("2026-11-10T00:00"))
+    assert states(engine) == {"sales/orders DELIVERY": "UNKNOWN"}
+    evaluate(engine, at("2026-11-10T05:10"))
+    evaluate(engine, at("2026-11-10T05:11"))
+    assert states(engine) == {"sales/orders DELIVERY": "AT_RISK"}
+    evaluate(engine, at("2026-11-10T06:00:30"))
+    assert states(engine) == {"sales/orders DELIVERY": "LATE"}
+    published(engine, "sales/orders", at("2026-11-10T06:20"))
+    evaluate(engine, at("2026-11-10T06:21"))
+    assert states(engine) == {"sales/orders DELIVERY": "MET_LATE"}
+    assert told(engine) == [
+        ("sales/orders", "AT_RISK"),
+        ("sales/orders", "LATE"),
+        ("sales/orders", "MET_LATE"),
+        ("sales/orders", "INCIDENT_CLOSED"),
+    ]
+    assert incidents(engine) == [("sales/orders", False)]
+
+
+def test_a_tick_that_finds_nothing_new_writes_nothing(engine: Engine) -> None:
+    declare(engine, {"sales/orders": DAILY})
+    evaluate(engine, at("2026-11-10T00:00"))
+    assert evaluate(engine, at("2026-11-10T00:01")).judged == 0
+
+
+def test_one_failure_is_one_incident_with_all_that_waits_for_it(engine: Engine) -> None:
+    chain = {"raw/a": None, "core/b": DAILY, "core/c": DAILY, "mart/d": DAILY, "other/x": DAILY}
+    declare(engine, chain, edges=[("raw/a", "core/b"), ("core/b", "core/c"), ("core/c", "mart/d")])
+    evaluate(engine, at("2026-11-10T00:00"))
+    ran(engine, "raw/a", at("2026-11-10T03:00"), at("2026-11-10T03:05"), "FAILED")
+    evaluate(engine, at("2026-11-10T03:06"))
+    published(engine, "other/x", at("2026-11-10T04:00"))
+    evaluate(engine, at("2026-11-10T06:01"))
+    assert incidents(engine) == [("raw/a", True)]
+    assert [each for each in told(engine) if each[1] == "LATE"] == [
+        (key, "LATE") for key in sorted(("core/b", "core/c", "mart/d"))
+    ] or {each for each in told(engine) if each[1] == "LATE"} == {
+        (key, "LATE") for key in ("core/b", "core/c", "mart/d")
+    }
+    assert len({each.incident_id for each in happenings(engine)}) == 1
+    ran(engine, "raw/a", at("2026-11-10T07:00"), at("2026-11-10T07:05"), "SUCCESS")
+    for key in ("core/b", "core/c", "mart/d"):
+        published(engine, key, at("2026-11-10T07:30"))
+    evaluate(engine, at("2026-11-10T07:31"))
+    assert incidents(engine) == [("raw/a", False)]
+    assert told(engine)[-1] == ("raw/a", "INCIDENT_CLOSED")
+
+
+def test_six_hours_without_a_daemon_come_to_the_same_history(engine: Engine) -> None:
+    declare(engine, {"sales/orders": DAILY, "sales/lines": DAILY})
+    evaluate(engine, at("2026-11-10T04:00"))
+    published(engine, "sales/orders", at("2026-11-10T05:30"))
+    published(engine, "sales/lines", at("2026-11-10T06:45"))
+    evaluate(engine, at("2026-11-10T10:00"))
+    with transaction(engine) as cursor:
+        cursor.execute(
+            "SELECT full_name, state, at FROM catalog.sla_change JOIN catalog.dataset USING (dataset_id) "
+            "ORDER BY full_name, change_id"
+        )
+        changes = [(row["full_name"], row["state"], row["at"]) for row in cursor]
+    assert changes == [
+        ("sales/lines", "AT_RISK", at("2026-11-10T05:00")),
+        ("sales/lines", "LATE", at("2026-11-10T06:00")),
+        ("sales/lines", "MET_LATE", at("2026-11-10T06:45")),
+        ("sales/orders", "AT_RISK", at("2026-11-10T05:00")),
+        ("sales/orders", "ON_TRACK", at("2026-11-10T05:30")),
+    ]
+
+
+@pytest.mark.parametrize("status", ["HELD", "SKIPPED"])
+def test_a_job_that_is_kept_from_running_is_paused_and_what_it_makes(engine: Engine, status: str) -> None:
+    declare(engine, {"sales/orders": DAILY})
+    evaluate(engine, at("2026-11-10T04:00"))
+    ran(engine, "sales/orders", at("2026-11-10T04:30"), None, status)
+    evaluate(engine, at("2026-11-10T05:30"))
+    assert states(engine) == {"sales/orders DELIVERY": "PAUSED"}
+    ran(engine, "sales/orders", at("2026-11-10T06:30"), None, "RUNNING")
+    evaluate(engine, at("2026-11-10T06:31"))
+    evaluate(engine, at("2026-11-10T07:00"))
+    assert states(engine) == {"sales/orders DELIVERY": "UNKNOWN"}
+
+
+def test_a_declaration_that_changes_is_asked_from_then_on(engine: Engine) -> None:
+    declare(engine, {"sales/orders": DAILY})
+    evaluate(engine, at("2026-11-10T04:00"))
+    declare(engine, {"sales/orders": {**DAILY, "deadline": "0 8 * * *"}})
+    evaluate(engine, at("2026-11-10T06:01"))
+    assert states(engine) == {"sales/orders DELIVERY": "UNKNOWN"}
+    declare(engine, {"sales/orders": None})
+    evaluate(engine, at("2026-11-10T06:02"))
+    assert states(engine) == {}
+
+
+def test_a_happening_has_its_facts_and_is_told_once(engine: Engine) -> None:
+    declare(engine, {"sales/orders": DAILY})
+    evaluate(engine, at("2026-11-10T00:00"))
+    evaluate(engine, at("2026-11-10T05:10"))
+    evaluate(engine, at("2026-11-10T05:20"))
+    (first,) = happenings(engine)
+    assert first.facts["deadline"] == "2026-11-10T06:00:00+00:00"
+    assert first.at == at("2026-11-10T05:00"), "when it happened, not when it was noticed"
+
+
+def test_a_catalog_that_knows_nothing_is_judged_as_well(engine: Engine) -> None:
+    assert evaluate(engine, at("2026-11-10T00:00")).judged == 0

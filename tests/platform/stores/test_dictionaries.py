@@ -1,0 +1,66 @@
+"""What is told of a column's values are all its values, whatever the writer did with its dictionary."""
+
+from __future__ import annotations
+
+import hashlib
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from headrace.catalog.records import Check
+from headrace.stores.files import dictionaries
+from headrace.stores.files.dictionaries import known_values
+from headrace.stores.files.filesystem import files_for
+
+FEW = ["NL", "DE", None, "FR"] * 500
+
+
+def _written(spark, store, values, tag):
+    frame = spark.createDataFrame([(value,) for value in values], "code string").coalesce(1)
+    [written] = store.write(frame, dataset="shop/codes", tag=tag)
+    files = files_for(written.location, spark)
+    return files, files.data_files(written.location)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [FEW, [None] * 10 + FEW, [f"code {i}" for i in range(3000)], ["", None], [None, None]],
+    ids=["few", "nulls first", "many", "empty text", "nulls alone"],
+)
+def test_all_values_are_told(spark, store, values):
+    files, stored = _written(spark, store, values, store.tag())
+    assert known_values(files, stored, ["code"]) == {"code": set(values) - {None}}
+
+
+def test_a_large_column_without_a_whole_dictionary_tells_nothing(spark, store):
+    """Its dictionary was given up in the middle, and holds only the values before."""
+    values = [hashlib.sha1(b"%d" % i, usedforsecurity=False).hexdigest() for i in range(40_000)]
+    files, stored = _written(spark, store, values, store.tag())
+    assert known_values(files, stored, ["code"]) == {}
+
+
+def test_one_file_that_tells_nothing_is_enough(spark, store, monkeypatch):
+    files, few = _written(spark, store, FEW, store.tag())
+    _, many = _written(spark, store, [f"code {i}" for i in range(3000)], store.tag())
+    monkeypatch.setattr(dictionaries, "_SMALL", 0)
+    assert known_values(files, few, ["code"]) == {"code": {"NL", "DE", "FR"}}
+    assert known_values(files, [*few, *many], ["code"]) == {}
+
+
+def test_files_that_do_not_say_whether_all_is_in_the_dictionary_tell_nothing(spark, tmp_path, monkeypatch):
+    """Arrow's writer names the dictionary's own page as plain."""
+    monkeypatch.setattr(dictionaries, "_SMALL", 0)
+    pq.write_table(pa.table({"code": FEW}), tmp_path / "part-0.parquet", data_page_version="2.0")
+    files = files_for(tmp_path.as_uri(), spark)
+    assert known_values(files, files.data_files(tmp_path.as_uri()), ["code"]) == {}
+
+
+@pytest.mark.parametrize("allowed", [["NL", "DE", "FR"], ["NL", "DE"]])
+def test_a_list_is_judged_by_the_values(spark, store, allowed):
+    frame = spark.createDataFrame([(value,) for value in FEW], "code string")
+    check = Check("known", "isin", "code", {"allowed_values": allowed})
+    [written] = store.write(frame, dataset="shop/codes", tag=store.tag(), checks=[check])
+    [result] = written.check_results
+    missing = FEW.count("FR") if "FR" not in allowed else 0
+    assert (result.status.value, result.failed_rows) == ("FAIL" if missing else "PASS", missing)

@@ -1,0 +1,41 @@
+"""Which locations are this machine's, and what a listing tells of them."""
+
+from pathlib import Path
+
+import pytest
+
+from headrace.stores.files.filesystem import LocalFiles, is_local
+
+
+@pytest.mark.parametrize(
+    ("location", "local"),
+    [
+        ("landing/orders.csv", True),
+        ("/data/2026-01-01T00:00/orders", True),
+        ("file:/data", True),
+        ("file:///data", True),
+        ("s3a://bucket/orders", False),
+        ("hdfs:/orders", False),
+        ("viewfs:///orders", False),
+    ],
+)
+def test_what_is_local(location: str, local: bool) -> None:
+    assert is_local(location) == local
+
+
+def test_entries_leave_out_what_is_hidden_and_what_is_gone(tmp_path: Path) -> None:
+    for name in ("b", "_SUCCESS", ".b.crc", "c._COPYING_"):
+        (tmp_path / name).touch()
+    (tmp_path / "a").mkdir()
+    (tmp_path / "_day=1").mkdir()
+    (tmp_path / "gone").symlink_to(tmp_path / "nothing")
+    files = LocalFiles()
+    found = files.entries(f"file://{tmp_path}")
+    assert [(entry.name, entry.is_directory) for entry in found] == [
+        ("_day=1", True),
+        ("a", True),
+        ("b", False),
+    ]
+    assert files.folders(f"file://{tmp_path}") == ["_day=1", "a"]
+    assert [entry.name for entry in files.listing(f"file://{tmp_path}/b")] == ["b"]
+    assert files.listing(f"file://{tmp_path}/nothing") == files.entries(f"file://{tmp_path}/nothing") == []

@@ -1,0 +1,169 @@
+"""Manifests say what the catalog says, whoever publishes, rolls back, dies or comes late."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Engine
+
+from headrace.catalog.published import in_turn
+from headrace.catalog.publishing import generations, publish
+from headrace.catalog.records import Column, DatasetRecord, VersionDraft
+from headrace.catalog.registry import register
+from headrace.catalog.rollback import rollback
+from headrace.errors import UnknownDataset
+from headrace.settings import settings
+from headrace.spark.errors import WarehouseUnavailable
+from headrace.stores.files.filesystem import local_path
+from headrace.stores.files.manifests import update_manifests
+
+DAY = "2020-01-01T00:00|NL"
+Put = Callable[..., VersionDraft]
+
+
+def no_session() -> None:
+    raise AssertionError("files of this machine need no Spark")
+
+
+@pytest.fixture
+def put(engine: Engine) -> Put:
+    """Publishes a version of `shop/orders` with one file, and tells nobody."""
+    register(engine, [DatasetRecord("shop/orders", "parquet")], [])
+
+    def published(tag: str, partition: str | None = None, dataset: str = "shop/orders") -> VersionDraft:
+        folder = local_path(f"{settings().warehouse_uri}/{dataset}/{tag}/{partition or ''}")
+        folder.mkdir(parents=True)
+        (folder / "part-0.parquet").write_text("rows")
+        draft = VersionDraft(
+            dataset=dataset,
+            partition=partition,
+            tag=tag,
+            location=f"file:{folder}",
+            format="parquet",
+            columns=(Column("id", "bigint"),),
+            row_count=4,
+            byte_size=4,
+            file_count=1,
+            checksum="00",
+            idempotency_key=f"{dataset}/{tag}/{partition}",
+            expected_generation=generations(engine, [(dataset, partition)])[dataset, partition],
+        )
+        publish(engine, None, [draft])
+        return draft
+
+    return published
+
+
+def current(name: str = "current") -> dict[str, object]:
+    path = f"{settings().warehouse_uri}/shop/orders/_published/{name}.json"
+    return dict(json.loads(local_path(path).read_text()))
+
+
+def test_a_manifest_leads_to_the_files(engine: Engine, put: Put) -> None:
+    put("t1", DAY)
+
+    (found,) = update_manifests(engine, "shop/orders", no_session)
+
+    assert found.location.endswith("/shop/orders/_published/2020-01-01T00%3A00|NL.json")
+    manifest = current("2020-01-01T00%3A00|NL")
+    assert (manifest["partition"], manifest["tag"], manifest["generation"]) == (DAY, "t1", 1)
+    assert manifest["row_count"] == 4
+    assert manifest["columns"] == [
+        {"name": "id", "type": "bigint", "nullable": True, "description": None, "tags": []}
+    ]
+    for file in manifest["files"]:
+        assert (local_path(manifest["location"]) / file["name"]).stat().st_size == file["byte_size"]
+
+
+def test_a_publisher_that_comes_late_writes_what_is_published_now(engine: Engine, put: Put) -> None:
+    put("t1")
+    put("t2")
+    assert [each.rewritten for each in update_manifests(engine, "shop/orders", no_session)] == [True]
+    late = update_manifests(engine, "shop/orders", no_session, [None])
+    assert [(each.tag, each.rewritten) for each in late] == [("t2", False)]
+    assert current()["tag"] == "t2"
+
+
+def test_who_writes_meanwhile_waits_and_then_reads_anew(engine: Engine, put: Put) -> None:
+    put("t1")
+    other = threading.Thread(target=update_manifests, args=(engine, "shop/orders", no_session))
+    with in_turn(engine, "shop/orders") as standing:
+        assert [row.version.tag for row in standing.rows] == ["t1"]
+        other.start()
+        other.join(0.5)
+        assert other.is_alive()
+        put("t2")
+    other.join(30)
+    assert current()["tag"] == "t2"
+
+
+def test_a_rollback_is_told_with_its_generation(engine: Engine, put: Put) -> None:
+    put("t1")
+    put("t2")
+    update_manifests(engine, "shop/orders", no_session)
+    rollback(engine, "shop/orders", None, None, by="ada", reason="wrong")
+    update_manifests(engine, "shop/orders", no_session)
+    assert (current()["tag"], current()["generation"]) == ("t1", 3)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"tag": "t1", "generation": 7}'])
+def test_what_is_no_manifest_of_this_pointer_is_rewritten(engine: Engine, put: Put, text: str) -> None:
+    put("t1")
+    (found,) = update_manifests(engine, "shop/orders", no_session)
+    local_path(found.location).write_text(text)
+    (again,) = update_manifests(engine, "shop/orders", no_session)
+    assert again.rewritten
+    assert current()["generation"] == 1
+
+
+def test_only_the_partitions_that_are_named(engine: Engine, put: Put) -> None:
+    put("t1", "a")
+    put("t1", "b")
+    assert [each.partition for each in update_manifests(engine, "shop/orders", no_session, ["b"])] == ["b"]
+    assert [each.rewritten for each in update_manifests(engine, "shop/orders", no_session)] == [True, False]
+
+
+def test_one_that_cannot_be_written_keeps_none_of_the_others_back(engine: Engine, put: Put) -> None:
+    gone = put("t1", "a")
+    put("t1", "b")
+    for file in local_path(gone.location).iterdir():
+        file.unlink()
+    local_path(gone.location).rmdir()
+    with pytest.raises(WarehouseUnavailable, match="Nothing is at"):
+        update_manifests(engine, "shop/orders", no_session)
+    assert current("b")["tag"] == "t1"
+
+
+def test_they_lie_where_the_datasets_versions_do_and_external_datasets_have_none(
+    engine: Engine, put: Put, tmp_path: Path
+) -> None:
+    elsewhere = (tmp_path / "else where").as_uri()
+    register(engine, [DatasetRecord("shop/far", "parquet", metadata={"warehouse": elsewhere})], [])
+    register(engine, [DatasetRecord("shop/feed", "csv", metadata={"external": True})], [])
+    put("t1", dataset="shop/far")
+    put("t1", dataset="shop/feed")
+    update_manifests(engine, "shop/far", no_session)
+    assert (tmp_path / "else where" / "shop" / "far" / "_published" / "current.json").exists()
+    assert update_manifests(engine, "shop/feed", no_session) == []
+    with pytest.raises(UnknownDataset):
+        update_manifests(engine, "shop/nothing", no_session)
+
+
+def test_on_another_filesystem_through_spark(spark, engine: Engine, put: Put, tmp_path: Path) -> None:
+    conf = spark.sparkContext._jsc.hadoopConfiguration()
+    conf.set("fs.viewfs.mounttable.there.link./warehouse", (tmp_path / "there").as_uri())
+    (tmp_path / "there").mkdir()
+    far = DatasetRecord("shop/far", "parquet", metadata={"warehouse": "viewfs://there/warehouse"})
+    register(engine, [far], [])
+    put("t1", dataset="shop/far")
+    for rewritten in (True, False):
+        (found,) = update_manifests(engine, "shop/far", lambda: spark)
+        assert (found.location, found.rewritten) == (
+            "viewfs://there/warehouse/shop/far/_published/current.json",
+            rewritten,
+        )
+    assert json.loads((tmp_path / "there/shop/far/_published/current.json").read_text())["tag"] == "t1"

@@ -1,0 +1,53 @@
+"""What the README says is true of the product as it is."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+import typer
+
+from headrace.cli import app
+from headrace.declarations.loading.project import load
+from tests.paths import REPOSITORY
+from tests.platform.projects import write_project
+
+README = (REPOSITORY / "README.md").read_text()
+BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+LINES = [line for kind, text in BLOCKS if kind == "bash" for line in text.splitlines()]
+COMMANDS = [line for line in LINES if line.startswith("headrace ")]
+
+
+@pytest.mark.parametrize("line", COMMANDS)
+def test_each_command_of_the_readme_is_understood(line: str) -> None:
+    name, *arguments = shlex.split(line)[1:]
+    command = typer.main.get_command(app).commands[name]  # type: ignore[attr-defined]
+
+    command.make_context(name, arguments)
+
+
+def test_each_target_of_the_readme_can_be_made() -> None:
+    makefile = (REPOSITORY / "Makefile").read_text()
+    targets = {line.split()[1] for line in LINES if line.startswith("make ")}
+    assert targets
+    assert all(re.search(rf"^{target}:", makefile, re.MULTILINE) for target in targets)
+
+
+def test_each_page_that_the_readme_names_exists() -> None:
+    pages = re.findall(r"\]\(([^)#]+)\)", README)
+    assert pages
+    assert [page for page in pages if not (REPOSITORY / page).exists()] == []
+
+
+def test_the_smallest_dataset_loads(tmp_path: Path) -> None:
+    declaration, connected = [text for kind, text in BLOCKS if kind == "yaml"]
+    assert len(declaration.splitlines()) < 10
+    source = (
+        "---\ntype: headrace.ExternalDataset\nattributes:\n  key: flights/route_monthly\n"
+        "  partitions: {type: monthly, start: '2013-01-01'}\n"
+    )
+    loaded = load(write_project(tmp_path, "flights", declaration + connected + source))
+    assert [str(problem) for problem in loaded.problems] == []
+    assert {plan.record.key for plan in loaded.plans} == {"flights/busiest_routes", "flights/route_monthly"}
