@@ -88,7 +88,6 @@ class Settings(BaseSettings):
     `home`/archive. Each database has its own.
     requests_per_second: how often one caller may ask the catalog's API.
     api_url, api_token: where commands that ask the catalog's API find it, and what they say who they are with.
-    intake_token: what has to be sent along with events over HTTP; None takes them from whoever reaches the port.
     lineage_database_url: a database with a copy of the OL_* tables (postgresql://, db2:// or teradatasql://).
     alert_secret: what the links in alerts are signed with, 32 characters or more, the same on every machine; None means
     a key in `home`, and in production that alerts carry no such links.
@@ -115,7 +114,6 @@ class Settings(BaseSettings):
     requests_per_second: int = Field(default=1000, ge=1)
     api_url: str = "http://127.0.0.1:3200"
     api_token: SecretStr | None = None
-    intake_token: SecretStr | None = None
     alert_secret: SecretStr | None = Field(default=None, min_length=32)
     production: bool | None = None
     access: AccessSettings = AccessSettings()

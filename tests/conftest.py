@@ -92,7 +92,10 @@ class Databases:
         """Delete every row; drop a database whose tables the test has changed, or that is still in use."""
         assert self.url is not None
         with psycopg.connect(_text(self.url), autocommit=True) as connection:
-            changed = connection.execute(_SHAPE).fetchall() != self.shape
+            try:
+                changed = connection.execute(_SHAPE).fetchall() != self.shape
+            except psycopg.errors.UndefinedTable:
+                changed = True
             if not changed:
                 tables = [row[0] for row in connection.execute(_TABLES) if row[0] not in self.seeded]
                 connection.execute("SET session_replication_role = replica")  # no triggers, no foreign keys
@@ -117,6 +120,7 @@ UNION ALL SELECT 'column', count(*), NULL, sum(hashtext(attname || attnotnull::t
 FROM pg_attribute WHERE attrelid > 16384 AND attnum > 0 AND NOT attisdropped
 UNION ALL SELECT 'schema', count(*), max(oid)::bigint, NULL FROM pg_namespace WHERE nspname NOT LIKE 'pg_%'
 UNION ALL SELECT 'role', count(*), max(oid)::bigint, NULL FROM pg_roles
+UNION ALL SELECT 'revision ' || version_num, 0, NULL, NULL FROM catalog.alembic_version
 """
 _TABLES = """
 SELECT format('%I.%I', schemaname, tablename) FROM pg_tables

@@ -22,6 +22,7 @@ from headrace.access.issuers import Issuer
 from headrace.access.token_cache import admit, admitted, refuse
 from headrace.access.tokens import SERVICE, Presented, presented
 from headrace.database.connection import transaction
+from headrace.database.ids import organisation_id
 from headrace.database.principal import acting_for
 from headrace.errors import Forbidden
 from headrace.settings import settings
@@ -63,6 +64,15 @@ def caller_of(engine: Engine, issuer: Issuer | None, token: str, organisation: s
         caller = _service(engine, ours) if ours.prefix == SERVICE else _task(engine, ours)
     _require_same(caller, organisation)
     return caller
+
+
+def local_caller(permission: Permission) -> Caller | None:
+    """The caller of a request from this machine without a token; None in production, where each needs one."""
+    here = settings()
+    if here.is_production:
+        return None
+    grant = Grant(EVERY_DOMAIN, frozenset({permission}))
+    return Caller("local", CallerKind.LOCAL, organisation_id(), here.organisation, (grant,))
 
 
 def known_caller(token: str, organisation: str | None = None) -> Caller | None:

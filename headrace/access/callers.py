@@ -64,6 +64,7 @@ class CallerKind(StrEnum):
     USER = "user"  # a person, by a JWT
     SERVICE = "service"  # a program, by a service token
     TASK = "task"  # one run, by its capability token
+    LOCAL = "local"  # a process of this machine, on a deployment that is not in production
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,7 +75,6 @@ from headrace.cli.machine import commands as machine
 from headrace.cli.machine import init, retention
 from headrace.cli.runs import commands as runs
 from headrace.cli.runs import status
-from headrace.cli.service import completions as intake
 from headrace.cli.service import search as served
 from headrace.cli.service import serve
 from headrace.cli.sla import commands as sla
@@ -105,7 +104,6 @@ for group in (
     manifests,
     runs,
     machine,
-    intake,
     serve,
     served,
     retention,

@@ -954,7 +954,7 @@ class SlaPromise(Base):
     __tablename__ = "sla_promise"
     promise_id: Mapped[UUID] = _key()
     organisation_id: Mapped[UUID]
-    sla_id: Mapped[UUID] = mapped_column(ForeignKey("headrace.slas.sla_id", ondelete="CASCADE"))
+    sla_id: Mapped[UUID] = mapped_column(ForeignKey("catalog.sla.sla_id", ondelete="CASCADE"))
     kind: Mapped[str]
     ordinal: Mapped[int]
     dataset_id: Mapped[UUID | None]

@@ -34,4 +34,3 @@ SERVICE = Server(
     *("--no-server-header", "--timeout-keep-alive", str(KEEP_ALIVE_SECONDS)),
     *("--limit-concurrency", str(MAX_CONNECTIONS)),
 )
-COMPLETIONS = Server("headrace.service.completions:app", "/health", 3100)

@@ -19,7 +19,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from headrace.local import ports as webserver
 from headrace.local import processes
 from headrace.local.processes import Service
-from headrace.local.servers import COMPLETIONS, SERVICE
+from headrace.local.servers import SERVICE
 from headrace.local.session import ServiceError
 from headrace.project import project_root
 
@@ -33,9 +33,9 @@ Say = Callable[[str], None]
 
 @contextmanager
 def running(
-    home: Path, workspace: Path, port: int, intake_port: int, api_port: int, stop_wanted: Event, say: Say
+    home: Path, workspace: Path, port: int, service_port: int, stop_wanted: Event, say: Say
 ) -> Iterator[Sequence[Service]]:
-    """Code server, webserver, daemon, intake and catalog API, up and healthy inside the `with`, all gone after it.
+    """Code server, webserver, daemon and the HTTP service, up and healthy inside the `with`, all gone after it.
 
     workspace: the file whose python_modules are served, each by one code server for webserver and daemon alike:
     half the work at the start, and one truth after a reload. Once `stop_wanted` is set, the start is cut short and
@@ -44,7 +44,7 @@ def running(
     services: list[Service] = []
     sockets = Path(tempfile.mkdtemp(prefix=_sockets_prefix(home).name, dir=_sockets_prefix(home).parent))
     try:
-        for step in _steps(services, home, workspace, sockets, port, intake_port, api_port):
+        for step in _steps(services, home, workspace, sockets, port, service_port):
             _wait(step, services, home, stop_wanted)
         yield services
     finally:
@@ -81,8 +81,7 @@ def _steps(
     workspace: Path,
     sockets: Path,
     port: int,
-    intake_port: int,
-    api_port: int,
+    service_port: int,
 ) -> Iterator[tuple[str, Callable[[], bool]]]:
     """Start one part after another; yields, before the next, what has to be true and how to see it."""
 
@@ -123,11 +122,9 @@ def _steps(
 
     start("webserver", "dagster_webserver", *_webserver_options(port), "--workspace", str(served))
     start("daemon", "dagster._daemon", "run", "--workspace", str(served))
-    start("intake", *COMPLETIONS.command(intake_port), folder=project_root())
-    start("catalog", *SERVICE.command(api_port), folder=project_root())
+    start("service", *SERVICE.command(service_port), folder=project_root())
     yield "webserver, daemon and code location", lambda: not webserver.health(port).waiting_for
-    yield "the intake", lambda: COMPLETIONS.is_up(intake_port)
-    yield "the catalog's API", lambda: SERVICE.is_up(api_port)
+    yield "the service", lambda: SERVICE.is_up(service_port)
 
 
 def _webserver_options(port: int) -> list[str]:

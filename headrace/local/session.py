@@ -19,10 +19,11 @@ class AlreadyRunning(ServiceError):
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """What a running `headrace up` tells the others: its process and, once it is known, where it serves."""
+    """A running `headrace up`: its process and, once it knows them, the addresses of Dagster's UI and the service."""
 
     pid: int
     url: str | None = None
+    service_url: str | None = None
 
 
 @contextmanager

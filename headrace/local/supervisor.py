@@ -19,7 +19,7 @@ from headrace.local import processes, session
 from headrace.local import services as parts
 from headrace.local.environment import environment
 from headrace.local.preflight import preflight
-from headrace.local.servers import COMPLETIONS, SERVICE
+from headrace.local.servers import SERVICE
 from headrace.local.session import AlreadyRunning, ServiceError, Session
 from headrace.project import project_root
 from headrace.settings import settings
@@ -44,16 +44,15 @@ def up(port: int | None = None, *, workspace: Path | None = None, say: Say = _pr
     with session.alone(home), _signalled() as stop_wanted:
         processes.sweep(home)  # what an `up` that was killed has left
         port = _port(port)
-        intake_port = _free_port("the intake", COMPLETIONS.first_port)
-        api_port = _free_port("the catalog's API", SERVICE.first_port)
+        service_port = _free_port("the service", SERVICE.first_port)
         url = f"http://{webserver.HOST}:{port}"
-        session.tell(home, Session(os.getpid(), url))
+        session.tell(home, Session(os.getpid(), url, f"http://{webserver.HOST}:{service_port}"))
         say("Starting Headrace; Ctrl-C stops it.")
         os.environ.update(environment())
         workspace = workspace or project_root() / "workspace.yaml"
-        with parts.running(home, workspace, port, intake_port, api_port, stop_wanted, say) as services:
+        with parts.running(home, workspace, port, service_port, stop_wanted, say) as services:
             if not stop_wanted.is_set():
-                say(_welcome(home, url, intake_port, api_port, webserver.health(port).load_errors))
+                say(_welcome(home, url, service_port, webserver.health(port).load_errors))
             while not stop_wanted.wait(0.5):
                 parts.check_alive(services)
             say("Stopping Headrace.")
@@ -138,14 +137,13 @@ def _free_port(what: str, first: int) -> int:
     return port
 
 
-def _welcome(home: Path, url: str, intake_port: int, api_port: int, load_errors: dict[str, str]) -> str:
+def _welcome(home: Path, url: str, service_port: int, load_errors: dict[str, str]) -> str:
     database_place = "set by database_url" if settings().database_url else f"embedded, {home / 'postgres'}"
     lines = [
         "",
         "  Headrace is up",
         f"    Dagster UI   {url}",
-        f"    intake       http://{webserver.HOST}:{intake_port}",
-        f"    catalog      http://{webserver.HOST}:{api_port}/api/v1/docs",
+        f"    service      http://{webserver.HOST}:{service_port}   (API: /api/v1/docs)",
         f"    database     {database_place}",
         f"    warehouse    {settings().warehouse_uri}",
         f"    logs         {home / 'logs'}",

@@ -19,6 +19,7 @@ from headrace.service.api import (
 )
 from headrace.service.api import (
     columns,
+    completions,
     datasets,
     document,
     health,
@@ -87,6 +88,7 @@ def routed() -> FastAPI:
     # order, so those that are asked hundreds of times a second come before all.
     for module in (
         reporting,
+        completions,
         health,
         slas,
         alerting,

@@ -12,7 +12,7 @@ from sqlalchemy import Engine
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import JSONResponse
 
-from headrace.access.authentication import caller_of, known_caller
+from headrace.access.authentication import caller_of, known_caller, local_caller
 from headrace.access.callers import Caller, Permission
 from headrace.access.errors import IssuerUnavailable, Unauthenticated
 from headrace.access.issuers import Issuer, issuer
@@ -93,6 +93,35 @@ class requires:
         caller.require(self.permission)
         act(_acting(caller, self.permission, str(getattr(request.state, "request_id", ""))))
         return caller
+
+
+class requires_or_local(requires):
+    """As `requires`; a request from this machine needs no token, unless the deployment is in production."""
+
+    async def __call__(
+        self,
+        request: Request,
+        credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_BEARER)],
+        organisation: Annotated[
+            str | None,
+            Header(alias=ORGANISATION, description="Which one is meant, for users who belong to several."),
+        ] = None,
+    ) -> Caller:
+        """The caller. Raises Unauthenticated, Forbidden, CatalogUnavailable."""
+        if credentials is None and _is_local(request):
+            caller = local_caller(self.permission)
+            if caller is not None:
+                request.state.caller = caller
+                act(_acting(caller, self.permission, str(getattr(request.state, "request_id", ""))))
+                return caller
+        return await super().__call__(request, credentials, organisation)
+
+
+def _is_local(request: Request) -> bool:
+    """Whether a program of this machine sent it itself: no proxy for another host, and no browser for a web page."""
+    host = request.client.host if request.client else ""
+    passed_on = {"origin", "sec-fetch-site", "forwarded", "x-forwarded-for", "authorization"}
+    return host in {"127.0.0.1", "::1"} and passed_on.isdisjoint(request.headers.keys())
 
 
 def install(app: FastAPI, engine: Engine) -> None:

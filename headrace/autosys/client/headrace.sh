@@ -9,7 +9,7 @@
 #   headrace.sh flush                                                       headrace_flush
 #
 # FACT=VALUE is text, or a number where it has to be one; FACT:=JSON is sent as it is.
-# HEADRACE_URL is where it goes (http://host:3100), or HEADRACE_COMPLETIONS, a folder. What cannot be delivered is kept
+# HEADRACE_URL is where it goes (http://host:3200), or HEADRACE_COMPLETIONS, a folder. What cannot be delivered is kept
 # in HEADRACE_SPOOL and delivered by a later call. HEADRACE_TOKEN is sent along: the token of the run, or of a service.
 # Nothing here fails or holds up the job: a call takes at most
 # HEADRACE_TIMEOUT seconds (3), writes what is wrong to stderr in one line, and exits with 0; run exits as its command.
@@ -443,7 +443,7 @@ _headrace_send() {
 _headrace_post() {
     _headrace_body=$1
     set --
-    _headrace_token=${HEADRACE_TOKEN:-${HEADRACE_INTAKE_TOKEN-}}
+    _headrace_token=${HEADRACE_TOKEN-}
     if [ -n "$_headrace_token" ]; then
         # In a file: everybody on the machine sees what is on a command line.
         (
@@ -464,7 +464,7 @@ _headrace_post() {
             _headrace_refused=" $(printf '%s' "$_headrace_answer" | tr '{},' '\n\n\n' |
                 sed -n 's/^ *"line" *: *\([0-9][0-9]*\) *$/\1/p' | tr '\n' ' ')"
             _headrace_others=" $(printf '%s' "$_headrace_answer" | tr -d ' \n' |
-                sed -n 's/.*"not_yours":\[\([0-9,]*\)\].*/\1/p' | tr ',' ' ') "
+                sed -n 's/.*"forbidden":\[\([0-9,]*\)\].*/\1/p' | tr ',' ' ') "
             ;;
         413*)
             _headrace_answer="it is too large"

@@ -13,7 +13,7 @@ In a shell script:
     python3 headrace_client.py process LOAD_FLIGHTS SUCCESS business_date=2013-01-01
     python3 headrace_client.py run -- /opt/jobs/load_flights.sh -d 2013-01-01
 
-HEADRACE_URL is where it goes (http://host:3100), or HEADRACE_COMPLETIONS, a folder. What cannot be delivered is kept in
+HEADRACE_URL is where it goes (http://host:3200), or HEADRACE_COMPLETIONS, a folder. What cannot be delivered is kept in
 HEADRACE_SPOOL and delivered by a later call. HEADRACE_TOKEN is sent along: the token of the run, or of a service.
 Nothing here fails or holds up the job: a call takes at most
 HEADRACE_TIMEOUT seconds (3), writes what is wrong to stderr in one line, and exits with 0; `run` exits as its command.
@@ -38,7 +38,7 @@ from datetime import date, datetime, timezone
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 BATCH = 200  # documents of one delivery
-NOT_YOURS = "it is of another run than the token"
+FORBIDDEN = "it is of another run than the token"
 KEPT = 10000  # documents that wait at most
 NUMBERS = ("attempt", "byte_size", "exit_code", "max_exit_success", "row_count")
 PASSED_ON = ("SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM", "SIGUSR1", "SIGUSR2", "SIGCONT", "SIGALRM")
@@ -387,7 +387,7 @@ def _deliver() -> bool:
     if refused is None:
         return False
     for number, path in enumerate(paths, 1):
-        if refused.get(number) == NOT_YOURS:
+        if refused.get(number) == FORBIDDEN:
             _complain("%s is of another run than the token, and waits" % path)
         elif number in refused:
             _complain("%s is refused: %s" % (_set_aside(path), refused[number]))
@@ -426,7 +426,7 @@ def _post(url: str, lines: List[str]) -> Dict[int, str]:
     from urllib.request import Request, urlopen
 
     headers = {"Content-Type": "application/x-ndjson"}
-    token = os.environ.get("HEADRACE_TOKEN") or os.environ.get("HEADRACE_INTAKE_TOKEN")
+    token = os.environ.get("HEADRACE_TOKEN")
     if token:
         headers["Authorization"] = "Bearer " + os.fsencode(token).decode("latin-1")  # its bytes, as they are
     body = "".join(line + "\n" for line in lines).encode("utf-8")
@@ -445,7 +445,7 @@ def _post(url: str, lines: List[str]) -> Dict[int, str]:
         answer = error
     said = json.loads(answer.read().decode("utf-8"))
     refused = {each["line"]: _reason(each) for each in said["rejected"]}
-    refused.update((line, NOT_YOURS) for line in said.get("not_yours") or ())
+    refused.update((line, FORBIDDEN) for line in said.get("forbidden") or ())
     return refused
 
 

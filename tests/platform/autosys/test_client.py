@@ -34,7 +34,7 @@ ODD = 'say "hi" \\ to\n\tall: é € 😀 \x01\x1f\x7f'
 
 @dataclass
 class Server:
-    """A server on loopback that answers as the intake does, or as it is told to."""
+    """A server on loopback that answers as the service does, or as it is told to."""
 
     status: int = 202
     rejected: list[dict[str, Any]] = field(default_factory=list)
@@ -164,7 +164,7 @@ def test_the_python_form_runs_in_an_old_python(python: str, tmp_path: Path) -> N
 
 
 def test_a_process_and_a_dataset_are_reported(client: Client, server: Server) -> None:
-    here = {"HEADRACE_URL": server.url, "HEADRACE_INTAKE_TOKEN": 'a"b\\c'}
+    here = {"HEADRACE_URL": server.url, "HEADRACE_TOKEN": 'a"b\\c'}
     first = client("process", "LOAD", "SUCCESS", "exit_code=0", "business_date=2013-01-01", **here)
     second = client("dataset", "ops/raw", "version=v1", "row_count=842", 'schema:=[{"name": "é"}]', **here)
     for done in (first, second):

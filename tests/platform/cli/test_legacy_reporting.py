@@ -119,7 +119,7 @@ def test_a_port_that_is_taken_is_said(invoke: Invoke, engine: Engine) -> None:
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         other.listen()
-        done = invoke("intake", "--port", str(other.getsockname()[1]))
+        done = invoke("serve", "--port", str(other.getsockname()[1]))
     assert done.exit_code == 1
     assert "cannot be listened on. Name a free one with --port." in done.stderr
 

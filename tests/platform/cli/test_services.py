@@ -165,8 +165,8 @@ def test_serves_until_ctrl_c_and_leaves_nothing(home: Path, start: Callable[...,
         if connection.status == psutil.CONN_LISTEN
     }
     assert addresses == {"127.0.0.1"}
-    (intake_port,) = re.findall(r"intake +http://127\.0\.0\.1:(\d+)", up.said())
-    report = http.client.HTTPConnection("127.0.0.1", int(intake_port), timeout=60)
+    (service_port,) = re.findall(r"service +http://127\.0\.0\.1:(\d+)", up.said())
+    report = http.client.HTTPConnection("127.0.0.1", int(service_port), timeout=60)
     report.request("POST", "/api/v1/events", '{"process": "LOAD", "status": "SUCCESS"}')
     assert report.getresponse().status == 202
 

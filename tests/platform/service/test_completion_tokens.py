@@ -1,4 +1,4 @@
-"""Reports to the intake with tokens of the catalog's own, by the clients that old hosts have."""
+"""Reports of legacy jobs with tokens of the catalog's own, by the clients that old hosts have."""
 
 from __future__ import annotations
 
@@ -19,15 +19,18 @@ from headrace.access.tokens import issue_service_token, issue_task_token
 from headrace.autosys.client import write
 from headrace.database.connection import transaction
 from headrace.database.ids import external_run_id
-from tests.platform.orchestration.test_intake import Served, events, serve
+from tests.platform.service.test_completions import Served, development, events, serve
 
 OWN = {"process": "LOAD", "run": "7", "status": "SUCCESS", "at": "2026-11-28T04:15:00Z"}
 WRITES = {**OWN, "dataset": "ops/flights", "version": "v1"}
 
+__all__ = ["development"]  # a fixture
+
 
 @pytest.fixture
 def served(engine: Engine) -> Iterator[Served]:
-    yield from serve(lambda: engine)
+    with serve(engine) as served:
+        yield served
 
 
 @pytest.fixture
@@ -58,9 +61,9 @@ def test_another_run_is_not_the_tokens(
     engine: Engine, served: Served, token: str, wrong: dict[str, str]
 ) -> None:
     status, said = served.post(json.dumps(wrong), **bearer(token))
-    assert (status, said["not_yours"], said["rejected"]) == (400, [1], [])
+    assert (status, said["forbidden"], said["rejected"]) == (400, [1], [])
     status, said = served.post(json.dumps([OWN, wrong]), **bearer(token))
-    assert (status, said["accepted"], len(said["not_yours"])) == (202, 1, 1)
+    assert (status, said["accepted"], len(said["forbidden"])) == (202, 1, 1)
     assert [each["run"] for each in events(engine)] == ["7"]
 
 
@@ -118,7 +121,7 @@ def test_the_clients_send_the_token_and_keep_what_is_of_other_runs(
     write(tmp_path / "client")
     command = [*([sys.executable] if client.endswith(".py") else ["sh"]), str(tmp_path / "client" / client)]
     environment = {**os.environ, "HEADRACE_SPOOL": str(spool), "HEADRACE_TIMEOUT": "20"}
-    for name in ("AUTO_JOB_NAME", "HEADRACE_INTAKE_TOKEN"):
+    for name in ("AUTO_JOB_NAME", "HEADRACE_TOKEN"):
         environment.pop(name, None)
 
     def call(*words: str, **more: str) -> str:

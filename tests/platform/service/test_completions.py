@@ -11,32 +11,36 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
-import uvicorn
 from sqlalchemy import Engine
 
+from headrace.access.callers import Caller, CallerKind, Grant, Permission
 from headrace.autosys.client import write
-from headrace.autosys.completions.parsing import read_completions
-from headrace.database.connection import transaction
-from headrace.errors import CatalogUnavailable
+from headrace.database.connection import engine_for, transaction
+from headrace.database.ids import organisation_named
 from headrace.events.ingestion import ingest
-from headrace.local.servers import COMPLETIONS
-from headrace.service import completions as intake
+from headrace.local.servers import SERVICE
+from headrace.service import create_app
+from headrace.service.api.completions import receive
+from headrace.service.http import bodies
 from headrace.settings import settings
 from tests.paths import REPOSITORY
+from tests.platform.service.serving import served as serving
 
 DOCUMENT = {"process": "LOAD", "status": "SUCCESS", "run": "7", "at": "2026-11-28T04:15:00Z"}
 
+NOTHING: dict[str, Any] = {"accepted": 0, "repeated": 0, "rejected": [], "forbidden": [], "warnings": []}
+
 
 class Served:
-    """The intake at a port of loopback."""
+    """The service at a port of this machine."""
 
     def __init__(self, port: int) -> None:
         self.port = port
@@ -57,20 +61,23 @@ class Served:
             connection.close()
 
 
-def serve(engine: Callable[[], Engine]) -> Iterator[Served]:
-    server = uvicorn.Server(uvicorn.Config(intake.app(engine), port=0, log_level="warning", lifespan="off"))
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    while not server.started:
-        time.sleep(0.01)
-    yield Served(server.servers[0].sockets[0].getsockname()[1])
-    server.should_exit = True
-    thread.join()
+@contextmanager
+def serve(engine: Engine) -> Iterator[Served]:
+    with serving(create_app(engine)) as url:
+        yield Served(int(url.rpartition(":")[2]))
+
+
+@pytest.fixture(autouse=True)
+def development(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A deployment that is not in production takes reports of this machine without a token."""
+    monkeypatch.setenv("HEADRACE_PRODUCTION", "false")
+    settings.cache_clear()
 
 
 @pytest.fixture
 def served(engine: Engine) -> Iterator[Served]:
-    yield from serve(lambda: engine)
+    with serve(engine) as served:
+        yield served
 
 
 def events(engine: Engine) -> list[dict[str, Any]]:
@@ -93,8 +100,8 @@ def events(engine: Engine) -> list[dict[str, Any]]:
     ids=["document", "array", "line", "pretty", "windows"],
 )
 def test_a_document_is_an_event(served: Served, engine: Engine, body: str) -> None:
-    assert served.post(body.encode()) == (202, {"accepted": 1, "repeated": 0, "rejected": [], "warnings": []})
-    assert served.post(body.encode()) == (202, {"accepted": 0, "repeated": 1, "rejected": [], "warnings": []})
+    assert served.post(body.encode()) == (202, {**NOTHING, "accepted": 1})
+    assert served.post(body.encode()) == (202, {**NOTHING, "repeated": 1})
     [event] = events(engine)
     assert (event["process_key"], event["run"], event["state"]) == ("AUTOSYS/LOAD", "7", "SUCCESS")
 
@@ -129,7 +136,7 @@ def test_what_cannot_be_read_is_400(served: Served, engine: Engine, body: bytes)
 
 
 def test_an_array_with_nothing_in_it_is_taken(served: Served) -> None:
-    assert served.post("[]") == (202, {"accepted": 0, "repeated": 0, "rejected": [], "warnings": []})
+    assert served.post("[]") == (202, NOTHING)
 
 
 def test_a_wrong_element_of_an_array_is_told_by_its_number(served: Served, engine: Engine) -> None:
@@ -161,7 +168,8 @@ def test_a_document_that_nobody_has_thought_of_is_rejected_and_keeps_no_other_ou
 def test_a_body_that_is_too_large_is_413(
     served: Served, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(intake, "LARGEST", 1000)
+    monkeypatch.setattr(bodies, "LARGEST", 1000)
+    monkeypatch.setattr(bodies, "_HEARD_OUT", 1000)
     assert served.post(b" " * 1001)[0] == 413
     connection = http.client.HTTPConnection("127.0.0.1", served.port, timeout=30)
     connection.request("POST", "/api/v1/events", iter([b"x" * 600, b"x" * 600]), encode_chunked=True)
@@ -170,56 +178,39 @@ def test_a_body_that_is_too_large_is_413(
     assert served.post(json.dumps(DOCUMENT))[0] == 202
 
 
-def test_no_web_page_can_report(served: Served, engine: Engine) -> None:
-    assert served.post(json.dumps(DOCUMENT), Origin="https://example.org")[0] == 403
+def test_a_web_page_cannot_report_without_a_token(served: Served, engine: Engine) -> None:
+    assert served.post(json.dumps(DOCUMENT), Origin="https://example.org")[0] == 401
     assert events(engine) == []
 
 
-def test_the_token_is_asked_for(served: Served, engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HEADRACE_INTAKE_TOKEN", "geheimnis-ä")
-    settings.cache_clear()
-    body = json.dumps(DOCUMENT)
-    for wrong in ({}, {"Authorization": "Bearer nope"}, {"Authorization": "geheimnis"}):
-        assert served.post(body, **wrong)[0] == 401
+def test_a_request_for_another_host_needs_a_token(served: Served, engine: Engine) -> None:
+    for passed_on in ({"X-Forwarded-For": "10.0.0.7"}, {"Forwarded": "for=10.0.0.7"}):
+        assert served.post(json.dumps(DOCUMENT), **passed_on)[0] == 401
     assert events(engine) == []
-    right = "Bearer geheimnis-ä".encode().decode("latin-1")
-    assert served.post(body, Authorization=right)[0] == 202
-    assert served.ask("GET", "/health")[0] == 200
-    assert "geheimnis" not in repr(settings())
 
 
-def unreachable() -> Engine:
-    raise CatalogUnavailable("the catalog cannot be reached: see to it")
-
-
-def test_what_an_unreachable_catalog_cannot_take_waits_in_the_folder(
-    tmp_path: Path, engine: Engine, monkeypatch: pytest.MonkeyPatch
+def test_in_production_every_report_needs_a_token(
+    served: Served, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("HEADRACE_COMPLETIONS", str(tmp_path / "completions"))
+    monkeypatch.setenv("HEADRACE_PRODUCTION", "true")
     settings.cache_clear()
-    for served in serve(unreachable):
-        body = "\n".join(map(json.dumps, [DOCUMENT, DOCUMENT | {"run": "8"}, {"process": "X"}]))
-        status, answer = served.post(body)
-        assert (status, answer["accepted"], [each["line"] for each in answer["rejected"]]) == (202, 2, [3])
-        assert served.ask("GET", "/health")[0] == 503
-    [file] = (tmp_path / "completions").iterdir()
-    taken = read_completions(file.read_bytes(), file.name, name=file.name, at=datetime.now(UTC))
-    assert [event.run for event in taken.events] == ["7", "8"]
-    for served in serve(lambda: engine):
-        assert served.post(file.read_bytes())[1]["accepted"] == 2
-        assert served.post(body)[1]["repeated"] == 2
+    for wrong in ({}, {"Authorization": "Bearer nope"}, {"Authorization": "secret"}):
+        assert served.post(json.dumps(DOCUMENT), **wrong)[0] == 401
+    assert events(engine) == []
 
 
-@pytest.mark.parametrize("folder", ["file", "s3://bucket/completions"])
-def test_what_nobody_can_keep_is_503(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str) -> None:
-    (tmp_path / "file").touch()
-    monkeypatch.setenv("HEADRACE_COMPLETIONS", folder if "://" in folder else str(tmp_path / folder / "x"))
-    settings.cache_clear()
-    for served in serve(unreachable):
+def test_a_report_while_the_database_is_away_is_answered_503_and_stored_when_it_comes_again(
+    engine: Engine,
+) -> None:
+    app = create_app(engine)
+    with serving(app) as url:
+        served = Served(int(url.rpartition(":")[2]))
+        app.state.engine = engine_for("postgresql://headrace@127.0.0.1:9/headrace")
         status, answer = served.post(json.dumps(DOCUMENT))
-        assert status == 503
-        assert answer["message"].startswith("the catalog cannot be reached: see to it")
-    settings.cache_clear()
+        assert (status, answer["status"]) == (503, 503)
+        assert "nothing was stored" in answer["detail"]
+        app.state.engine = engine
+        assert served.post(json.dumps(DOCUMENT))[1]["accepted"] == 1
 
 
 def test_a_document_that_the_database_refuses_keeps_no_other_out(
@@ -298,23 +289,16 @@ def test_a_job_that_is_run_comes_to_a_run(
     assert [(each["version_tag"], each["row_count"]) for each in versions] == [("v1", 842)]
 
 
-def test_a_database_that_comes_back_gets_what_waited(
-    engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_the_client_keeps_what_the_service_cannot_store_and_sends_it_later(
+    engine: Engine, tmp_path: Path
 ) -> None:
-    monkeypatch.setenv("HEADRACE_COMPLETIONS", "s3://bucket/elsewhere")
-    settings.cache_clear()
-    up = threading.Event()
-
-    def sometimes() -> Engine:
-        if not up.is_set():
-            raise CatalogUnavailable("down")
-        return engine
-
     write(tmp_path)
-    for served in serve(sometimes):
+    app = create_app(engine)
+    app.state.engine = engine_for("postgresql://headrace@127.0.0.1:9/headrace")
+    with serving(app) as url:
         environment = {
             **os.environ,
-            "HEADRACE_URL": served.url,
+            "HEADRACE_URL": url,
             "HEADRACE_SPOOL": str(tmp_path / "spool"),
             "no_proxy": "*",
         }
@@ -322,15 +306,13 @@ def test_a_database_that_comes_back_gets_what_waited(
         failed = subprocess.run([*report, "process", "A", "SU"], env=environment, capture_output=True)
         assert failed.returncode == 0
         assert events(engine) == []
-        up.set()
+        app.state.engine = engine
         subprocess.run([*report, "process", "B", "SU"], env=environment, check=True)
         assert [event["process_key"] for event in events(engine)] == ["AUTOSYS/A", "AUTOSYS/B"]
 
 
 @pytest.mark.slow
-def test_an_intake_that_is_killed_again_and_again_loses_and_doubles_nothing(
-    engine: Engine, tmp_path: Path
-) -> None:
+def test_a_service_killed_again_and_again_loses_and_doubles_nothing(engine: Engine, tmp_path: Path) -> None:
     write(tmp_path)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -361,12 +343,12 @@ def test_an_intake_that_is_killed_again_and_again_loses_and_doubles_nothing(
         each.start()
     for _ in range(3):
         server = subprocess.Popen(
-            [sys.executable, "-m", *COMPLETIONS.command(port)],
+            [sys.executable, "-m", *SERVICE.command(port)],
             cwd=REPOSITORY,
             env=environment,
             stderr=subprocess.DEVNULL,
         )
-        while not COMPLETIONS.is_up(port):
+        while not SERVICE.is_up(port):
             time.sleep(0.05)
         time.sleep(random.random())  # noqa: S311
         server.kill()
@@ -375,9 +357,7 @@ def test_an_intake_that_is_killed_again_and_again_loses_and_doubles_nothing(
     for each in jobs:
         each.join()
     assert events(engine)
-    server = subprocess.Popen(
-        [sys.executable, "-m", *COMPLETIONS.command(port)], cwd=REPOSITORY, env=environment
-    )
+    server = subprocess.Popen([sys.executable, "-m", *SERVICE.command(port)], cwd=REPOSITORY, env=environment)
     try:
         deadline = time.monotonic() + 60
         while list((tmp_path / "spool").glob("*.json")):
@@ -391,19 +371,22 @@ def test_an_intake_that_is_killed_again_and_again_loses_and_doubles_nothing(
     assert not (tmp_path / "spool" / "refused").exists()
 
 
+LOCAL = Caller(
+    "local",
+    CallerKind.LOCAL,
+    organisation_named("default"),
+    "default",
+    (Grant("*", frozenset({Permission.REPORT})),),
+)
+
+
 def test_an_end_that_does_not_fit_its_exit_code_is_a_warning_and_one_before_its_start_an_error(engine):
     end = {"process": "LOAD", "status": "SUCCESS", "run": "1", "at": "2026-11-26T05:00:00Z", "exit_code": 5}
-    receipt = intake.receive(lambda: engine, json.dumps(end).encode(), "test")
+    receipt = receive(engine, json.dumps(end).encode(), "test", LOCAL)
     assert (receipt.accepted, receipt.warnings) == (
         1,
-        ["test:1: LOAD is said to be a SUCCESS with exit_code 5"],
+        ["test:1: LOAD is reported as SUCCESS with exit_code 5"],
     )
     later = {**end, "started_at": "2026-11-26T06:00:00Z"}
-    receipt = intake.receive(lambda: engine, json.dumps(later).encode(), "test")
+    receipt = receive(engine, json.dumps(later).encode(), "test", LOCAL)
     assert "is later than at" in receipt.rejected[0].message
-
-
-def test_an_empty_token_is_none(monkeypatch):
-    monkeypatch.setenv("HEADRACE_INTAKE_TOKEN", "")
-    settings.cache_clear()
-    assert settings().intake_token is None
