@@ -87,7 +87,7 @@ class Settings(BaseSettings):
     archive: the folder, or any fsspec URI, where runs and events go that are older than 90 days; None means
     `home`/archive. Each database has its own.
     requests_per_second: how often one caller may ask the catalog's API.
-    api_url, api_token: where commands that ask the catalog's API find it, and what they say who they are with.
+    service_url: the address of this project's HTTP service, which runs and alert links use; `headrace up` sets it.
     lineage_database_url: a database with a copy of the OL_* tables (postgresql://, db2:// or teradatasql://).
     alert_secret: what the links in alerts are signed with, 32 characters or more, the same on every machine; None means
     a key in `home`, and in production that alerts carry no such links.
@@ -112,8 +112,7 @@ class Settings(BaseSettings):
     completions_interval: int = Field(default=5, ge=1)
     archive: str | None = None
     requests_per_second: int = Field(default=1000, ge=1)
-    api_url: str = "http://127.0.0.1:3200"
-    api_token: SecretStr | None = None
+    service_url: str = "http://127.0.0.1:3200"
     alert_secret: SecretStr | None = Field(default=None, min_length=32)
     production: bool | None = None
     access: AccessSettings = AccessSettings()

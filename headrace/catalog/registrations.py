@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID
 
 from psycopg import Cursor
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from sqlalchemy import Engine
 
 from headrace.catalog.records import Column
@@ -44,6 +45,58 @@ class Requested:
     owners: tuple[str, ...] = ()
     tags: Mapping[str, str] = field(default_factory=dict)
     columns: tuple[Column, ...] = ()
+
+
+def _is_storable(text: str) -> str:
+    if "\x00" in text:
+        raise ValueError("contains a NUL character")
+    if any("\ud800" <= character <= "\udfff" for character in text):
+        raise ValueError("contains half a surrogate pair")
+    return text
+
+
+def _is_key(text: str) -> str:
+    if not all(part.strip() == part and part for part in text.replace("://", "/").split("/")):
+        raise ValueError("write domain/name, without empty parts or spaces around them")
+    return text
+
+
+StorableText = Annotated[str, AfterValidator(_is_storable)]
+Short = Annotated[StorableText, Field(min_length=1, max_length=300)]
+Key = Annotated[StorableText, Field(min_length=3, max_length=600, pattern="[/#]"), AfterValidator(_is_key)]
+
+
+class ColumnRequest(BaseModel):
+    """A column of a requested dataset; type: as Spark writes it (`bigint`, `decimal(10,2)`)."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: Short
+    type: Short
+    nullable: bool = True
+    description: Annotated[StorableText, Field(max_length=20_000)] | None = None
+    tags: Annotated[list[Short], Field(max_length=100)] = []
+
+
+class DatasetRequest(BaseModel):
+    """A requested dataset, as a caller writes it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    key: Key = Field(description="`domain/name`.")
+    format: Short = Field(examples=["parquet"])
+    description: Annotated[StorableText, Field(max_length=20_000)] | None = None
+    owners: Annotated[list[Short], Field(max_length=100)] = []
+    tags: Annotated[dict[Short, Annotated[StorableText, Field(max_length=1000)]], Field(max_length=100)] = {}
+    columns: Annotated[list[ColumnRequest], Field(max_length=5000)] = []
+
+    def requested(self) -> Requested:
+        """The same as the catalog takes it."""
+        columns = tuple(
+            Column(each.name, each.type, each.nullable, each.description, tuple(each.tags))
+            for each in self.columns
+        )
+        return Requested(self.key, self.format, self.description, tuple(self.owners), self.tags, columns)
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ from headrace.cli.catalog import (
     names as catalog_names,
 )
 from headrace.cli.catalog import (
+    registrations,
     setup_lineage,
 )
 from headrace.cli.common.arguments import examples
@@ -33,6 +34,7 @@ from headrace.cli.datasets import (
     impact,
     manifests,
     pointers,
+    search,
     sensitive,
 )
 from headrace.cli.datasets import (
@@ -75,7 +77,6 @@ from headrace.cli.machine import commands as machine
 from headrace.cli.machine import init, retention
 from headrace.cli.runs import commands as runs
 from headrace.cli.runs import status
-from headrace.cli.service import search as served
 from headrace.cli.service import serve
 from headrace.cli.sla import commands as sla
 from headrace.project import VARIABLE
@@ -105,7 +106,8 @@ for group in (
     runs,
     machine,
     serve,
-    served,
+    search,
+    registrations,
     retention,
 ):
     app.add_typer(group.app)

@@ -107,7 +107,7 @@ def _rules(declared: AlertsDeclaration) -> AlertRules:
         quiet=tuple(Quiet(_hours(each, zone), each.except_from) for each in declared.quiet_hours),
         links=Links(
             declared.links.dagster and declared.links.dagster.rstrip("/"),
-            (declared.links.catalog or settings().api_url).rstrip("/"),
+            (declared.links.catalog or settings().service_url).rstrip("/"),
         ),
         heartbeat=declared.heartbeat,
     )

@@ -16,7 +16,7 @@ from headrace.access.tokens import TASK_LEASE, issue_task_token, renew_task_toke
 from headrace.errors import CatalogError
 from headrace.execution.plan import ProcessPlan
 from headrace.settings import settings
-from headrace.spark.openlineage import API_URL, PROCESS, RUN_ID, TOKEN
+from headrace.spark.openlineage import PROCESS, RUN_ID, SERVICE_URL, TOKEN
 
 _LOG = logging.getLogger("headrace.runs")
 _RENEWED = TASK_LEASE.total_seconds() / 3
@@ -28,7 +28,7 @@ _OPENLINEAGE = "OPENLINEAGE_"
 def handed(engine: Engine, plan: ProcessPlan, run_id: UUID) -> Iterator[None]:
     """Within the block the environment has the token of the run, its id, and where to report.
 
-    HEADRACE_TOKEN, HEADRACE_RUN_ID, HEADRACE_PROCESS and HEADRACE_API_URL; OPENLINEAGE_URL and OPENLINEAGE_API_KEY say
+    HEADRACE_TOKEN, HEADRACE_RUN_ID, HEADRACE_PROCESS and HEADRACE_URL; OPENLINEAGE_URL and OPENLINEAGE_API_KEY say
     the same where nothing of OpenLineage is set up. The token is good for TASK_LEASE and renewed until the block ends.
     """
     outputs = [output.record.key for output in plan.outputs]
@@ -41,10 +41,10 @@ def handed(engine: Engine, plan: ProcessPlan, run_id: UUID) -> Iterator[None]:
         TOKEN: token,
         RUN_ID: str(run_id),
         PROCESS: plan.record.key,
-        API_URL: settings().api_url,
+        SERVICE_URL: settings().service_url,
     }
     if not any(name.startswith(_OPENLINEAGE) for name in before):
-        named |= {"OPENLINEAGE_URL": settings().api_url, "OPENLINEAGE_API_KEY": token}
+        named |= {"OPENLINEAGE_URL": settings().service_url, "OPENLINEAGE_API_KEY": token}
     ended = Event()
     renewing = Thread(target=_renew, args=(engine, token, ended), daemon=True)
     os.environ.update(named)
@@ -63,7 +63,7 @@ def _reporting() -> Mapping[str, str]:
     return {
         name: value
         for name, value in os.environ.items()
-        if name in (TOKEN, RUN_ID, PROCESS, API_URL) or name.startswith(_OPENLINEAGE)
+        if name in (TOKEN, RUN_ID, PROCESS, SERVICE_URL) or name.startswith(_OPENLINEAGE)
     }
 
 

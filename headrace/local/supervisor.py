@@ -46,9 +46,10 @@ def up(port: int | None = None, *, workspace: Path | None = None, say: Say = _pr
         port = _port(port)
         service_port = _free_port("the service", SERVICE.first_port)
         url = f"http://{webserver.HOST}:{port}"
-        session.tell(home, Session(os.getpid(), url, f"http://{webserver.HOST}:{service_port}"))
+        service_url = f"http://{webserver.HOST}:{service_port}"
+        session.tell(home, Session(os.getpid(), url, service_url))
         say("Starting Headrace; Ctrl-C stops it.")
-        os.environ.update(environment())
+        os.environ.update({**environment(), "HEADRACE_SERVICE_URL": service_url})
         workspace = workspace or project_root() / "workspace.yaml"
         with parts.running(home, workspace, port, service_port, stop_wanted, say) as services:
             if not stop_wanted.is_set():

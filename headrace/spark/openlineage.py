@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 # Environment variables of whatever a run starts.
-TOKEN, RUN_ID, PROCESS, API_URL = "HEADRACE_TOKEN", "HEADRACE_RUN_ID", "HEADRACE_PROCESS", "HEADRACE_API_URL"
+TOKEN, RUN_ID, PROCESS, SERVICE_URL = "HEADRACE_TOKEN", "HEADRACE_RUN_ID", "HEADRACE_PROCESS", "HEADRACE_URL"
 
 _LISTENERS = "spark.extraListeners"
 _LISTENER = "OpenLineageSparkListener"
@@ -31,7 +31,7 @@ def listener_conf(conf: Mapping[str, str]) -> dict[str, str]:
         return {}
     return {
         "spark.openlineage.transport.type": "http",
-        "spark.openlineage.transport.url": os.environ[API_URL],
+        "spark.openlineage.transport.url": os.environ[SERVICE_URL],
         "spark.openlineage.transport.endpoint": "/api/v1/lineage",
         "spark.openlineage.transport.auth.type": "api_key",
         _KEY: token,

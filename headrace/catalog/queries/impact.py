@@ -9,6 +9,7 @@ from sqlalchemy import Engine
 from headrace.catalog.sql import statement
 from headrace.database.connection import transaction
 
+MAX_DEPTH = 1000  # steps
 MAX_DATASETS = 20_000  # a walk stops there and says so
 
 

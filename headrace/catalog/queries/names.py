@@ -13,11 +13,28 @@ from sqlalchemy import Engine
 
 from headrace.catalog.naming import Name, key_of, own_namespace, place, placer
 from headrace.catalog.queries.facet_visibility import seen
+from headrace.catalog.queries.process_detail import uuid_of
 from headrace.catalog.queries.rows import Direction
 from headrace.catalog.sql import statement
 from headrace.database.connection import transaction
+from headrace.database.ids import organisation_id
 
 MOST = 5000  # column edges of one answer
+
+
+_BY_NAME = """
+SELECT dataset_id, full_name FROM catalog.dataset WHERE organisation_id = %(organisation)s AND full_name = %(named)s
+UNION ALL
+SELECT dataset_id, full_name FROM catalog.dataset WHERE organisation_id = %(organisation)s AND dataset_id = %(id)s
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetRef:
+    """A dataset by its id and its current key."""
+
+    id: UUID
+    key: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +119,23 @@ class Quality:
 
     assertions: tuple[Assertion, ...]
     metrics: tuple[Metrics, ...]
+
+
+def find_dataset(engine: Engine, named: str) -> DatasetRef | None:
+    """The dataset of a key or id that the caller may see; also by an id that it had before a merge."""
+    known = uuid_of(named)
+    found = _by_name(engine, named, known)
+    if found is None and known is not None:
+        current = locate_id(engine, organisation_id(), known)
+        found = _by_name(engine, named, current) if current is not None else None
+    return found
+
+
+def _by_name(engine: Engine, named: str, known: UUID | None) -> DatasetRef | None:
+    parameters = {"organisation": organisation_id(), "named": named, "id": known}
+    with transaction(engine) as cursor:
+        row = cursor.execute(_BY_NAME, parameters).fetchone()
+    return DatasetRef(row["dataset_id"], row["full_name"]) if row else None
 
 
 def locate(engine: Engine, organisation: UUID, namespace: str, name: str) -> UUID | None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import getpass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated
 from uuid import UUID
 
 import typer
 
-from headrace.cli.common.arguments import AsJson, examples
+from headrace.cli.common.arguments import AsJson, current_user, examples
 from headrace.cli.common.output import ago, emit, moment, show, table
 
 if TYPE_CHECKING:
@@ -51,7 +50,7 @@ def grant(user: User, role: RoleName, domain: Domain = "*", organisation: Organi
     from headrace.access import grants
     from headrace.database.connection import connect
 
-    grants.grant(connect(), user, _role(role), domain=domain, organisation=organisation, by=_me())
+    grants.grant(connect(), user, _role(role), domain=domain, organisation=organisation, by=current_user())
     typer.echo(f"{user} has {role} for {_domain_words(domain)}.")
 
 
@@ -61,7 +60,7 @@ def revoke(user: User, role: RoleName, domain: Domain = "*", organisation: Organ
     from headrace.access import grants
     from headrace.database.connection import connect
 
-    grants.revoke(connect(), user, _role(role), domain=domain, organisation=organisation, by=_me())
+    grants.revoke(connect(), user, _role(role), domain=domain, organisation=organisation, by=current_user())
     typer.echo(f"{user} no longer has {role} for {_domain_words(domain)}.")
 
 
@@ -122,7 +121,7 @@ def token(
         domain=domain,
         organisation=organisation,
         lifetime=timedelta(days=days),
-        by=_me(),
+        by=current_user(),
     )
     if as_json:
         emit({"service": service, "token": issued, "days": days})
@@ -162,7 +161,7 @@ def revoke_token(service: Service, organisation: Organisation = None) -> None:
     from headrace.access.tokens import revoke_service_token
     from headrace.database.connection import connect
 
-    revoke_service_token(connect(), service, organisation=organisation, by=_me())
+    revoke_service_token(connect(), service, organisation=organisation, by=current_user())
     typer.echo(f"The token of {service} is no longer taken.")
 
 
@@ -214,7 +213,7 @@ def task_token(
         run_id = _run_elsewhere(engine, technology, instance, process, run)
     typer.echo(
         issue_task_token(
-            engine, run_id, output or (), reads or (), lifetime=timedelta(minutes=minutes), by=_me()
+            engine, run_id, output or (), reads or (), lifetime=timedelta(minutes=minutes), by=current_user()
         )
     )
 
@@ -243,7 +242,7 @@ def organisation(
     from headrace.database.connection import connect
 
     engine = connect()
-    made = name is not None and add_organisation(engine, name, by=_me())
+    made = name is not None and add_organisation(engine, name, by=current_user())
     if as_json:
         emit(organisations(engine))
     elif name is None:
@@ -317,8 +316,3 @@ def _detail_words(entry: AuditEntry) -> str:
     """The kinds that were read, or the columns that were changed."""
     kinds = entry.detail.get("kinds")
     return ", ".join(kinds if isinstance(kinds, list) else entry.detail)
-
-
-def _me() -> str:
-    """Who is at the terminal, as the audit trail names him."""
-    return f"operator:{getpass.getuser()}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated
 from zoneinfo import ZoneInfo
@@ -15,6 +16,11 @@ if TYPE_CHECKING:
 def examples(*lines: str) -> str:
     """The end of a command's help: commands to try."""
     return "\n".join(["\b", "Examples:", *[f"  $ {line}" for line in lines]])
+
+
+def current_user() -> str:
+    """The user at the terminal, as the audit trail names them."""
+    return f"operator:{getpass.getuser()}"
 
 
 def time_of(text: str) -> datetime:
@@ -96,4 +102,5 @@ AsOf = Annotated[
         help="As it was published at this time (ISO 8601; UTC unless it says otherwise).",
     ),
 ]
+Limit = Annotated[int, typer.Option("--limit", "-n", min=1, max=500, metavar="N", help="How many.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]

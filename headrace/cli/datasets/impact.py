@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from headrace.cli.common.arguments import AsJson, dataset_keys, examples
+from headrace.cli.common.arguments import AsJson, Limit, dataset_keys, examples
 from headrace.cli.common.output import emit, show, table
-from headrace.cli.service.search import PANEL, Limit, served
 
 if TYPE_CHECKING:
     from headrace.catalog.queries.columns import ColumnPlace
@@ -19,7 +18,7 @@ app = typer.Typer()
 
 
 @app.command(
-    rich_help_panel=PANEL,
+    rich_help_panel="Datasets",
     epilog=examples(
         "headrace impact flights/planes",
         "headrace impact flights/planes --direct",
@@ -41,7 +40,7 @@ def impact(
 ) -> None:
     """Show who is hit when a dataset or a column changes, directly and in the end, and whose that is.
 
-    A dataset is asked of the catalog's API. Of a column are listed the datasets that use it with their SLAs: direct,
+    Of a column are listed the datasets that use it with their SLAs: direct,
     where its values come out; indirect, where it decides by a filter, join, group or condition; possible, where what is
     in between is not known.
     """
@@ -64,25 +63,36 @@ def _column(text: str) -> ColumnPlace | None:
 
 
 def _tell_readers(dataset: str, direct: bool, limit: int, *, as_json: bool) -> None:
-    with served() as catalog:
-        found = catalog.show_impact(dataset, depth=1 if direct else None, limit=limit)
+    from headrace.catalog.queries.datasets import datasets
+    from headrace.catalog.queries.impact import MAX_DEPTH, impact
+    from headrace.catalog.queries.names import find_dataset
+    from headrace.database.connection import connect
+    from headrace.errors import UnknownDataset
+
+    engine = connect()
+    known = find_dataset(engine, dataset)
+    if known is None:
+        raise UnknownDataset.among([dataset], [row.key for row in datasets(engine).rows])
+    found = impact(engine, known.id, 1 if direct else MAX_DEPTH, limit=limit)
     if as_json:
-        emit(found)
+        emit(
+            {
+                "key": known.key,
+                "datasets": found.datasets,
+                "processes": found.processes,
+                "truncated": found.truncated,
+                "items": found.readers,
+            }
+        )
         return
-    if found["items"]:
+    if found.readers:
         rows = [
-            (
-                each["depth"],
-                each["kind"].lower(),
-                each["key"],
-                each["owners"],
-                "yes" if each["is_end"] else None,
-            )
-            for each in found["items"]
+            (each.depth, each.kind.lower(), each.key, each.owners, "yes" if each.is_end else None)
+            for each in found.readers
         ]
         show(table(["#steps", "", "reader", "owners", "read no further"], rows))
-    more = " or more" if found["truncated"] else ""
-    typer.echo(f"{found['datasets']:,}{more} datasets, {found['processes']:,}{more} processes.")
+    more = " or more" if found.truncated else ""
+    typer.echo(f"{found.datasets:,}{more} datasets, {found.processes:,}{more} processes.")
 
 
 def _tell_users(place: ColumnPlace, direct: bool, limit: int, *, as_json: bool) -> None:

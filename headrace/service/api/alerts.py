@@ -15,8 +15,8 @@ from headrace.access.callers import Caller, Permission
 from headrace.alerts.outbox import acknowledge
 from headrace.alerts.queries import History, alerts, history
 from headrace.alerts.records import Alert, AlertState, MessageState, Purpose
+from headrace.catalog.registrations import StorableText as Text
 from headrace.service.api.paging import Cursor, Limit, Page, cursor_of, place_of
-from headrace.service.api.registrations import Text
 from headrace.service.api.responses import shown
 from headrace.service.api.subjects import Database, Reader
 from headrace.service.security import requires

@@ -15,7 +15,16 @@ from starlette.responses import Response
 
 from headrace.access.callers import Caller
 from headrace.catalog import queries
-from headrace.catalog.queries.names import Assertion, DatasetName, FacetRow, facets, locate, names
+from headrace.catalog.queries.names import (
+    Assertion,
+    DatasetName,
+    DatasetRef,
+    FacetRow,
+    facets,
+    find_dataset,
+    locate,
+    names,
+)
 from headrace.catalog.queries.names import quality as reported_quality
 from headrace.catalog.queries.process_detail import last_success
 from headrace.catalog.queries.quality import QualityRow, quality
@@ -36,7 +45,7 @@ from headrace.errors import UnknownDataset, UnknownRun
 from headrace.retention.run_reports import why as explain_run
 from headrace.service.api.paging import Cursor, Limit, Page, cursor_of, place_of
 from headrace.service.api.responses import shown
-from headrace.service.api.subjects import Database, Dataset, Partition, Reader, Subject, find
+from headrace.service.api.subjects import Database, Dataset, Partition, Reader
 from headrace.service.http.problems import Refused
 
 router = APIRouter(prefix="/api/v1/dataset", tags=["datasets"])
@@ -110,7 +119,7 @@ def dataset_by_name(
 ) -> Response:
     """The dataset that has this name, or had it: also by a symlink, an alias, or the path of one of its versions."""
     found = locate(engine, organisation_id(), namespace, name)
-    subject = None if found is None else find(engine, str(found))
+    subject = None if found is None else find_dataset(engine, str(found))
     if subject is None:
         raise UnknownDataset(f"no dataset is named {name} in {namespace}")
     return _answer(engine, caller, subject)
@@ -245,7 +254,7 @@ def show_dataset(engine: Database, caller: Reader, dataset: Dataset) -> Response
     return _answer(engine, caller, dataset)
 
 
-def _answer(engine: Engine, caller: Caller, dataset: Subject) -> Response:
+def _answer(engine: Engine, caller: Caller, dataset: DatasetRef) -> Response:
     detail = queries.dataset(engine, dataset.key)
     [standing] = queries.status(engine, [dataset.key])
     answer = DatasetAnswer(

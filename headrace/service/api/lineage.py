@@ -12,8 +12,8 @@ from starlette.responses import Response
 
 from headrace.catalog import queries
 from headrace.catalog.queries.columns import ColumnPlace, check_column
+from headrace.catalog.queries.impact import MAX_DEPTH, impact
 from headrace.catalog.queries.impact import Reader as Hit
-from headrace.catalog.queries.impact import impact
 from headrace.catalog.queries.names import ColumnEdge, column_lineage
 from headrace.catalog.queries.process_lineage import ProcessLineage, process_lineage
 from headrace.catalog.queries.rows import Direction, Lineage, VersionLineage
@@ -24,7 +24,6 @@ from headrace.service.http.problems import Refused
 
 router = APIRouter(prefix="/api/v1", tags=["lineage"])
 _MOST_COLUMN_EDGES = 10_000
-_FAR = 1000  # steps: as far as it goes
 
 
 class Way(StrEnum):
@@ -149,7 +148,8 @@ def show_impact(
     engine: Database,
     dataset: Dataset,
     depth: Annotated[
-        int | None, Query(ge=1, le=_FAR, description="How many steps; 1 for direct readers, none for all.")
+        int | None,
+        Query(ge=1, le=MAX_DEPTH, description="How many steps; 1 for direct readers, none for all."),
     ] = None,
     as_of: AsOf = None,
     cursor: Cursor = None,
@@ -157,7 +157,7 @@ def show_impact(
 ) -> Response:
     """Datasets that are computed from it and processes that read any of them, with their owners, the nearest first."""
     after = place_of(cursor, tuple[int, str, str]) if cursor else (0, "", "")
-    found = impact(engine, dataset.id, depth or _FAR, after=after, limit=limit + 1, as_of=as_of)
+    found = impact(engine, dataset.id, depth or MAX_DEPTH, after=after, limit=limit + 1, as_of=as_of)
     last = found.readers[limit - 1] if len(found.readers) > limit else None
     return shown_whole(
         ImpactAnswer(

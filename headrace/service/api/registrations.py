@@ -8,19 +8,21 @@ from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Depends, Path, Query
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from headrace.access.callers import Caller, Permission
-from headrace.catalog.records import Column
 from headrace.catalog.registrations import (
+    DatasetRequest,
     Registration,
     RegistrationStatus,
-    Requested,
     registration,
     registrations,
     request,
     review,
+)
+from headrace.catalog.registrations import (
+    StorableText as Text,
 )
 from headrace.service.api.paging import Cursor, Limit, Page, cursor_of, place_of
 from headrace.service.api.responses import shown
@@ -32,58 +34,6 @@ router = APIRouter(prefix="/api/v1", tags=["registration"])
 REGISTER = requires(Permission.REGISTER)
 REVIEW = requires(Permission.REVIEW)
 RegistrationId = Annotated[UUID, Path(description="The registration's id.")]
-
-
-def _is_storable(text: str) -> str:
-    if "\x00" in text:
-        raise ValueError("contains a NUL character")
-    if any("\ud800" <= character <= "\udfff" for character in text):
-        raise ValueError("contains half a surrogate pair")
-    return text
-
-
-def _is_key(text: str) -> str:
-    if not all(part.strip() == part and part for part in text.replace("://", "/").split("/")):
-        raise ValueError("write domain/name, without empty parts or spaces around them")
-    return text
-
-
-Text = Annotated[str, AfterValidator(_is_storable)]
-Short = Annotated[Text, Field(min_length=1, max_length=300)]
-Key = Annotated[Text, Field(min_length=3, max_length=600, pattern="[/#]"), AfterValidator(_is_key)]
-
-
-class ColumnAsked(BaseModel):
-    """A column of a dataset that is asked for; type: as Spark writes it (`bigint`, `decimal(10,2)`)."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    name: Short
-    type: Short
-    nullable: bool = True
-    description: Annotated[Text, Field(max_length=20_000)] | None = None
-    tags: Annotated[list[Short], Field(max_length=100)] = []
-
-
-class DatasetAsked(BaseModel):
-    """A dataset that is asked for."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    key: Key = Field(description="`domain/name`.")
-    format: Short = Field(examples=["parquet"])
-    description: Annotated[Text, Field(max_length=20_000)] | None = None
-    owners: Annotated[list[Short], Field(max_length=100)] = []
-    tags: Annotated[dict[Short, Annotated[Text, Field(max_length=1000)]], Field(max_length=100)] = {}
-    columns: Annotated[list[ColumnAsked], Field(max_length=5000)] = []
-
-    def requested(self) -> Requested:
-        """The same as the catalog takes it."""
-        columns = tuple(
-            Column(each.name, each.type, each.nullable, each.description, tuple(each.tags))
-            for each in self.columns
-        )
-        return Requested(self.key, self.format, self.description, tuple(self.owners), self.tags, columns)
 
 
 class Answer(BaseModel):
@@ -111,7 +61,7 @@ class Rejection(BaseModel):
 def register_dataset(
     engine: Database,
     caller: Annotated[Caller, Depends(REGISTER)],
-    asked: DatasetAsked,
+    asked: DatasetRequest,
     idempotency_key: IdempotencyKey = None,
 ) -> Response:
     """A dataset that nobody has heard of becomes a draft; it is active when a steward has approved it."""

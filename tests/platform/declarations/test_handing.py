@@ -69,7 +69,7 @@ def tell(numbers):
 @pytest.fixture
 def url(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     with served(create_app(engine)) as address:
-        monkeypatch.setenv("HEADRACE_API_URL", address)
+        monkeypatch.setenv("HEADRACE_SERVICE_URL", address)
         for name in [name for name in os.environ if name.startswith("OPENLINEAGE_")]:
             monkeypatch.delenv(name)
         settings.cache_clear()
@@ -133,7 +133,8 @@ def test_what_a_run_starts_has_its_token_and_nothing_has_it_later(
         os.environ["OPENLINEAGE__TRANSPORT__AUTH"] = token  # as OpenLineage's client does for itself
         assert os.environ["OPENLINEAGE_URL"] == url
     assert token not in os.environ.values()
-    assert os.environ["HEADRACE_API_URL"] == url
+    assert os.environ["HEADRACE_SERVICE_URL"] == url
+    assert "HEADRACE_URL" not in os.environ
 
 
 def test_an_openlineage_that_is_set_up_is_left_alone(
@@ -158,7 +159,7 @@ def test_openlineages_listener_is_set_up_with_the_token_of_the_run(
         (reporting.TOKEN, "hrt_x"),
         (reporting.RUN_ID, "7"),
         (reporting.PROCESS, "shop/numbers"),
-        (reporting.API_URL, "http://127.0.0.1:3200"),
+        (reporting.SERVICE_URL, "http://127.0.0.1:3200"),
     ):
         monkeypatch.setenv(name, value)
     assert reporting.listener_conf({}) == {}

@@ -1,0 +1,166 @@
+"""`headrace register`, `registrations`, `approve`, `reject`: take datasets into the catalog."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+from uuid import UUID
+
+import typer
+
+from headrace.cli.common.arguments import AsJson, Limit, current_user, examples
+from headrace.cli.common.errors import CommandError
+from headrace.cli.common.output import emit, facts, show, table
+
+if TYPE_CHECKING:
+    from headrace.catalog.registrations import Registration, RegistrationStatus, Requested
+
+app = typer.Typer()
+PANEL = "Catalog"
+RegistrationId = Annotated[UUID, typer.Argument(metavar="ID", help="The registration's id.")]
+KEYS = "key", "format", "description", "owners", "tags", "columns"
+
+
+@app.command(
+    rich_help_panel=PANEL,
+    epilog=examples(
+        "headrace register crm/customers --format table --owner team:crm", "headrace register --file d.json"
+    ),
+)
+def register(
+    dataset: Annotated[str | None, typer.Argument(metavar="DATASET", help="The new dataset's key.")] = None,
+    format_: Annotated[
+        str, typer.Option("--format", metavar="NAME", help="The format of its data.")
+    ] = "parquet",
+    description: Annotated[str | None, typer.Option(metavar="TEXT", help="What the dataset is.")] = None,
+    owner: Annotated[list[str] | None, typer.Option(metavar="NAME", help="An owner; repeatable.")] = None,
+    file: Annotated[
+        Path | None,
+        typer.Option(exists=True, dir_okay=False, help=f"The whole request as JSON: {', '.join(KEYS)}."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Request a new dataset. It is a draft until a steward approves it."""
+    from headrace.catalog.registrations import request
+    from headrace.database.connection import connect, transaction
+
+    if (dataset is None) == (file is None):
+        raise typer.BadParameter("give a dataset, or --file")
+    if file is not None:
+        wanted = _read(file)
+    else:
+        wanted = _requested(
+            {"key": dataset, "format": format_, "description": description, "owners": owner or []}
+        )
+    with transaction(connect()) as cursor:
+        made = request(cursor, wanted, by=current_user())
+    _show(made, as_json)
+
+
+@app.command(rich_help_panel=PANEL, epilog=examples("headrace registrations", "headrace registrations --all"))
+def registrations(
+    everything: Annotated[bool, typer.Option("--all", help="Include reviewed registrations.")] = False,
+    limit: Limit = 50,
+    as_json: AsJson = False,
+) -> None:
+    """List registrations that wait for a steward's review."""
+    from headrace.catalog.registrations import RegistrationStatus
+    from headrace.catalog.registrations import registrations as find
+    from headrace.database.connection import connect
+
+    found = find(connect(), None if everything else RegistrationStatus.PENDING, limit=limit)
+    if as_json:
+        emit({"items": found})
+    elif found:
+        header = ["registration", "dataset", "submitted by", "at", "status", "reviewer", "comment"]
+        rows = [
+            (
+                each.registration_id,
+                each.dataset,
+                each.submitted_by,
+                each.submitted_at,
+                each.status,
+                each.reviewer,
+                each.comment,
+            )
+            for each in found
+        ]
+        show(table(header, rows))
+    else:
+        typer.echo("No registrations." if everything else "No registrations wait for review.")
+
+
+@app.command(rich_help_panel=PANEL)
+def approve(
+    registration: RegistrationId,
+    comment: Annotated[str | None, typer.Option(metavar="TEXT", help="A comment for the requester.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Approve a registration: the dataset becomes active."""
+    from headrace.catalog.registrations import RegistrationStatus
+
+    _review(registration, RegistrationStatus.APPROVED, comment, as_json)
+
+
+@app.command(rich_help_panel=PANEL)
+def reject(
+    registration: RegistrationId,
+    comment: Annotated[str, typer.Option(metavar="TEXT", help="The reason.")],
+    as_json: AsJson = False,
+) -> None:
+    """Reject a registration: the dataset stays as it was."""
+    from headrace.catalog.registrations import RegistrationStatus
+
+    _review(registration, RegistrationStatus.REJECTED, comment, as_json)
+
+
+def _review(id_: UUID, status: RegistrationStatus, comment: str | None, as_json: bool) -> None:
+    from headrace.catalog.registrations import review
+    from headrace.database.connection import connect, transaction
+
+    with transaction(connect()) as cursor:
+        reviewed = review(cursor, id_, status, comment, by=current_user())
+    _show(reviewed, as_json)
+
+
+def _read(file: Path) -> Requested:
+    import json
+
+    try:
+        content = json.loads(file.read_bytes())
+    except ValueError as error:
+        raise CommandError(f"{file} is not valid JSON: {error}") from error
+    return _requested(content, f"{file}: ")
+
+
+def _requested(content: Any, place: str = "") -> Requested:  # noqa: ANN401 - JSON
+    """Raises CommandError naming the fields that are wrong."""
+    from pydantic import ValidationError
+
+    from headrace.catalog.registrations import DatasetRequest
+
+    try:
+        return DatasetRequest.model_validate(content).requested()
+    except ValidationError as error:
+        problems = [
+            f"{'.'.join(map(str, each['loc'])) or 'the file'}: {each['msg']}" for each in error.errors()
+        ]
+        raise CommandError(f"{place}{'; '.join(problems)}") from error
+
+
+def _show(registration: Registration, as_json: bool) -> None:
+    if as_json:
+        emit(registration)
+        return
+    show(
+        facts(
+            [
+                ("registration", registration.registration_id),
+                ("dataset", registration.dataset),
+                ("status", registration.status),
+                ("submitted by", registration.submitted_by),
+                ("reviewer", registration.reviewer),
+                ("comment", registration.comment),
+            ]
+        )
+    )

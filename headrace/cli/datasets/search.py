@@ -1,0 +1,38 @@
+"""`headrace search`: find datasets by words."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from headrace.cli.common.arguments import AsJson, Limit, examples
+from headrace.cli.common.output import emit, show, table
+
+app = typer.Typer()
+
+
+@app.command(rich_help_panel="Datasets", epilog=examples("headrace search late flights"))
+def search(
+    words: Annotated[list[str], typer.Argument(metavar="WORD...", help="Words, or how they begin.")],
+    limit: Limit = 20,
+    as_json: AsJson = False,
+) -> None:
+    """Find datasets by words; typing errors are forgiven.
+
+    Searches names, owners, tags, columns and descriptions.
+    """
+    from headrace.catalog.queries.search import search as find
+    from headrace.database.connection import connect
+
+    found = find(connect(), " ".join(words), limit=limit)
+    if as_json:
+        emit({"items": found.rows, "misspelt": found.misspelt})
+        return
+    if found.misspelt:
+        typer.echo(f"Searched for similar words instead of: {', '.join(found.misspelt)}.")
+    if found.rows:
+        rows = [(each.key, each.description, each.owners, each.tags) for each in found.rows]
+        show(table(["dataset", "description", "owners", "tags"], rows))
+    else:
+        typer.echo("No datasets match.")
