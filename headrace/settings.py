@@ -7,6 +7,7 @@ nowhere else.
 
 import json
 import os
+from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -31,68 +32,69 @@ _JSON_VARIABLES = {
 }
 
 
+# Not settings: the project, what a run hands to what it starts, the client of old hosts, and a mark of `headrace up`.
+_OTHER_VARIABLES = frozenset(
+    {
+        "HEADRACE_PROJECT",
+        "HEADRACE_URL",
+        "HEADRACE_TOKEN",
+        "HEADRACE_RUN_ID",
+        "HEADRACE_PROCESS",
+        "HEADRACE_SPOOL",
+        "HEADRACE_TIMEOUT",
+        "HEADRACE_SERVED_FROM",
+    }
+)
+
+
 class WrongVariable(Exception):
-    """An environment variable that is not written as it has to be; the message names it."""
+    """An environment variable that is misspelt or has a wrong value; the message names it."""
 
 
 class SparkSettings(BaseModel):
-    """Where Spark runs. `remote` (a Spark Connect address, sc://host:port) takes the place of `master` when set."""
+    """Where Spark runs."""
 
     model_config = ConfigDict(extra="forbid")
 
-    master: str = "local[*]"
-    remote: str | None = None
-    conf: dict[str, str] = Field(default_factory=dict)
+    master: str = Field(
+        default="local[*]", description="The master of Spark: `local[*]`, `spark://...`, `yarn`."
+    )
+    remote: str | None = Field(
+        default=None, description="A Spark Connect address (`sc://host:port`), used in place of `master`."
+    )
+    conf: dict[str, str] = Field(default_factory=dict, description="Further settings of Spark, by name.")
 
 
 class AccessSettings(BaseModel):
-    """Who says who a user is: an OpenID Connect issuer (https), the audience of its tokens, and where its keys are.
+    """The OpenID Connect issuer of users' tokens.
 
-    Without `jwks`, the issuer's discovery document says where. Without an issuer no user's token is taken, except on a
-    machine that is not in production, where Headrace issues them itself.
+    Without an issuer no user's token is accepted, except in development, where Headrace issues them itself.
     """
 
     model_config = ConfigDict(extra="forbid")
 
-    issuer: str | None = None
-    audience: str = "headrace"
-    jwks: str | None = None
+    issuer: str | None = Field(default=None, description="The https address of the OpenID Connect issuer.")
+    audience: str = Field(default="headrace", description="The audience that a user's token must have.")
+    jwks: str | None = Field(
+        default=None, description="The address of the issuer's keys, if its discovery document has none."
+    )
 
 
 class Neo4jSettings(BaseModel):
-    """The Neo4j that has a copy of the lineage graph (bolt://host:7687, or neo4j://); without `uri` there is none.
-
-    database: one of that server's; None is its default.
-    """
+    """The Neo4j that keeps a copy of the lineage graph; without `uri` there is none."""
 
     model_config = ConfigDict(extra="forbid")
 
-    uri: str | None = None
-    user: str = "neo4j"
-    password: SecretStr = SecretStr("")
-    database: str | None = None
+    uri: str | None = Field(default=None, description="`bolt://host:7687` or `neo4j://host:7687`.")
+    user: str = Field(default="neo4j", description="The user to connect as.")
+    password: SecretStr = Field(default=SecretStr(""), description="The user's password; set the variable.")
+    database: str | None = Field(
+        default=None, description="The database on that server; its default if unset."
+    )
 
 
 class Settings(BaseSettings):
-    """The settings of one deployment.
-
-    project: the name of this project; None means the name of its folder.
-    home: folder for everything Headrace keeps on this machine (embedded PostgreSQL, Dagster's logs, default warehouse).
-    database_url: a PostgreSQL URL (postgresql://user:password@host/db); None starts the embedded server in `home`.
-    warehouse: a Hadoop filesystem URI under which versions are written; None means `home`/warehouse.
-    completions: the folder, or any fsspec URI, where completion files are dropped; None means `home`/completions.
-    completion_names: regular expressions that say what the names of such files mean, by named groups (process, run,
-    date, ...), tried before the built-in one. completions_zone: the zone of times in them that name none.
-    completions_interval: seconds between two looks.
-    archive: the folder, or any fsspec URI, where runs and events go that are older than 90 days; None means
-    `home`/archive. Each database has its own.
-    requests_per_second: how often one caller may ask the catalog's API.
-    service_url: the address of this project's HTTP service, which runs and alert links use; `headrace up` sets it.
-    lineage_database_url: a database with a copy of the OL_* tables (postgresql://, db2:// or teradatasql://).
-    alert_secret: what the links in alerts are signed with, 32 characters or more, the same on every machine; None means
-    a key in `home`, and in production that alerts carry no such links.
-    production: whether this deployment takes no tokens but those of its issuer; None means: if it has a database_url.
-    """
+    """The settings of one project on one deployment. docs/settings.md is generated from the descriptions."""
 
     model_config = SettingsConfigDict(
         env_prefix="HEADRACE_",
@@ -101,29 +103,80 @@ class Settings(BaseSettings):
         extra="forbid",
     )
 
-    project: str | None = None
-    home: Path = Field(default_factory=lambda: project_root() / ".headrace")
-    database_url: str | None = None
-    warehouse: str | None = None
-    organisation: str = "default"
-    completions: str | None = None
-    completion_names: tuple[str, ...] = ()
-    completions_zone: ZoneInfo = ZoneInfo("UTC")
-    completions_interval: int = Field(default=5, ge=1)
-    archive: str | None = None
-    requests_per_second: int = Field(default=1000, ge=1)
-    service_url: str = "http://127.0.0.1:3200"
-    alert_secret: SecretStr | None = Field(default=None, min_length=32)
-    production: bool | None = None
+    name: str | None = Field(
+        default=None,
+        pattern=r"^[A-Za-z][A-Za-z0-9_.-]*$",
+        description="The project's name, unique among the projects of one catalog; the folder's name if unset.",
+    )
+    home: Path = Field(
+        default_factory=lambda: project_root() / ".headrace",
+        description="The state folder: embedded PostgreSQL, logs, default warehouse. `.headrace` in the project if "
+        "unset.",
+    )
+    database_url: str | None = Field(
+        default=None,
+        description="The catalog and Dagster's storage: PostgreSQL 15 or newer, "
+        "`postgresql://user:password@host/database`. An embedded server if unset.",
+    )
+    warehouse: str | None = Field(
+        default=None,
+        description="The Hadoop filesystem URI under which versions are written; `warehouse` in the state folder if "
+        "unset.",
+    )
+    organisation: str = Field(
+        default="default",
+        description="The organisation whose datasets these are; every row of the catalog has one.",
+    )
+    completions: str | None = Field(
+        default=None,
+        description="Where legacy jobs drop completion files: a folder or any fsspec URI; `completions` in the state "
+        "folder if unset.",
+    )
+    completion_names: tuple[str, ...] = Field(
+        default=(),
+        description="Regular expressions for the names of completion files, with named groups (`process`, `run`, "
+        "`date`, ...), tried before the built-in one.",
+    )
+    completions_zone: ZoneInfo = Field(
+        default=ZoneInfo("UTC"), description="The time zone of times in completion files that name none."
+    )
+    completions_interval: int = Field(
+        default=5, ge=1, description="Seconds between two looks at the completion files."
+    )
+    archive: str | None = Field(
+        default=None,
+        description="Where runs and events older than 90 days go: a folder or any fsspec URI, one for each database; "
+        "`archive` in the state folder if unset.",
+    )
+    requests_per_second: int = Field(
+        default=1000, ge=1, description="How many requests a second the service accepts from one caller."
+    )
+    service_url: str = Field(
+        default="http://127.0.0.1:3200",
+        description="The address of the HTTP service, for runs and alert links; `headrace up` sets it.",
+    )
+    alert_secret: SecretStr | None = Field(
+        default=None,
+        min_length=32,
+        description="Signs the links in alerts; at least 32 characters, the same on every machine. If unset, a key in "
+        "the state folder, and in production no links.",
+    )
+    production: bool | None = Field(
+        default=None,
+        description="Accept only tokens of the issuer and of this catalog. If unset: whether `database_url` is set.",
+    )
     access: AccessSettings = AccessSettings()
     spark: SparkSettings = SparkSettings()
-    lineage_database_url: SecretStr | None = None
+    lineage_database_url: SecretStr | None = Field(
+        default=None,
+        description="A database with a copy of the OL_* tables: `postgresql://`, `db2://` or `teradatasql://`.",
+    )
     neo4j: Neo4jSettings = Neo4jSettings()
 
     @property
     def project_name(self) -> str:
         """The name of this project."""
-        return self.project or project_root().name
+        return self.name or project_root().name
 
     @property
     def warehouse_uri(self) -> str:
@@ -169,12 +222,26 @@ def settings() -> Settings:
     Raises pydantic.ValidationError naming the field when headrace.toml or the environment has a wrong value,
     WrongVariable when an environment variable that has to be JSON is not.
     """
+    _refuse_unknown_variables()
     try:
         return Settings()
     except SettingsError as error:
         broken = [name for name in sorted(os.environ) if _is_broken_json(name)]
-        said = "\n".join(f"{name} is no JSON {_JSON_VARIABLES[name.upper()]}" for name in broken)
-        raise WrongVariable(said or str(error)) from error
+        problems = "\n".join(f"{name} is not a JSON {_JSON_VARIABLES[name.upper()]}" for name in broken)
+        raise WrongVariable(problems or str(error)) from error
+
+
+def _refuse_unknown_variables() -> None:
+    """Raise WrongVariable for a HEADRACE_ variable that is no setting: it is misspelt, and would change nothing."""
+    known = {f"HEADRACE_{name.upper()}" for name in Settings.model_fields}
+    for name in sorted(os.environ):
+        upper = name.upper()
+        if not upper.startswith("HEADRACE_") or upper in _OTHER_VARIABLES:
+            continue
+        if upper not in known and upper.partition("__")[0] not in known:
+            near = get_close_matches(upper, sorted(known), n=1)
+            hint = f" Did you mean {near[0]}?" if near else " docs/settings.md lists the settings."
+            raise WrongVariable(f"{name} is not a setting.{hint} Correct or unset it.")
 
 
 def _is_broken_json(name: str) -> bool:

@@ -38,8 +38,10 @@ def _is_for_people(error: Exception) -> bool:
     if module.partition(".")[0] == "headrace":
         return True
     file = getattr(sys.modules.get(module), "__file__", None)
+    if file is None or Path(file).is_relative_to(sys.prefix):  # the environment is often within the project
+        return False
     try:
-        return file is not None and Path(file).is_relative_to(project_root())
+        return Path(file).is_relative_to(project_root())
     except NoProject:
         return False
 

@@ -11,7 +11,6 @@ import typer
 from headrace.cli.common.arguments import AsJson, examples
 from headrace.cli.common.output import ago, emit, facts, moment, show, size, span, table
 from headrace.cli.sla.cells import promise_words, promises
-from headrace.retention.run_reports import why as explain_run
 from headrace.slas.status import OUT_OF_ORDER
 
 if TYPE_CHECKING:
@@ -75,10 +74,11 @@ def why(
     """Explain a run: what it read and wrote, its attempts, why it failed, and where its log is."""
     from headrace.catalog.runs import reap
     from headrace.database.connection import connect
+    from headrace.retention.run_reports import why as explain
 
     engine = connect()
     reap(engine)  # a run whose process died would say that it goes on
-    reports = explain_run(engine, run)
+    reports = explain(engine, run)
     if as_json:
         emit({"runs": reports})
         return

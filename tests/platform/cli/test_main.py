@@ -50,14 +50,16 @@ def test_questions_import_neither_dagster_nor_spark(shop: Engine, words: list[st
 
 def test_help_lists_every_command_in_a_section(invoke: Invoke) -> None:
     said = invoke("--help").stdout
-    for section in ("To begin with:", "Datasets:", "Runs:", "Versions:", "This machine:", "Autosys estate:"):
+    for section in ("Start here:", "Datasets:", "Runs:", "Versions:", "This machine:", "Autosys estate:"):
         assert section in said
     assert "None:" not in said
-    assert "$ headrace demo" in said
+    assert "$ headrace init shop" in said
 
 
 def test_the_reference_is_current() -> None:
-    assert reference.PAGE.read_text(encoding="utf-8") == reference.reference(), "run `make docs`"
+    pages = {"cli.md": reference.reference(), "settings.md": reference.settings_reference()}
+    for name, text in pages.items():
+        assert (reference.DOCS / name).read_text(encoding="utf-8") == text, "run `make docs`"
 
 
 @pytest.mark.parametrize(
@@ -104,7 +106,7 @@ def test_a_variable_that_is_no_json_is_named(configured: Configure, invoke: Invo
     configured("HEADRACE_SPARK__CONF", "abc")
     result = invoke("datasets")
     assert result.exit_code == 1
-    assert result.stderr.startswith("error: HEADRACE_SPARK__CONF is no JSON object: write it as in")
+    assert result.stderr.startswith("error: HEADRACE_SPARK__CONF is not a JSON object: write it as in")
 
 
 def test_a_surprise_says_how_to_see_more(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -171,6 +173,7 @@ def test_check_names_file_and_line(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     (tmp_path / "assets" / "shop" / "defs.yaml").write_text(
         "type: headrace.Dataset\nattributes:\n  key: shop/raw\n  colour: blue\n  sql: SELECT 1 AS one\n"
     )
+    (tmp_path / "headrace.toml").touch()
     monkeypatch.setenv("HEADRACE_PROJECT", str(tmp_path))
     result = invoke("check")
     assert result.exit_code == 1
@@ -194,3 +197,34 @@ def test_materialize_complains_before_it_loads_anything(
     result = invoke("materialize", "a/b", *options)
     assert result.exit_code == 2
     assert said in " ".join(result.stderr.split())
+
+
+def test_a_misspelt_variable_is_refused(configured: Configure, invoke: Invoke) -> None:
+    configured("HEADRACE_DATABSE_URL", "postgresql://h/db")
+    result = invoke("datasets")
+    assert result.exit_code == 1
+    assert "HEADRACE_DATABSE_URL is not a setting. Did you mean HEADRACE_DATABASE_URL?" in result.stderr
+
+
+def test_outside_a_project_a_command_says_so_in_one_line_and_exits_with_2(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, invoke: Invoke
+) -> None:
+    monkeypatch.delenv("HEADRACE_PROJECT", raising=False)
+    monkeypatch.chdir(tmp_path)
+    settings.cache_clear()
+    result = invoke("datasets")
+    assert result.exit_code == 2
+    assert result.stderr.startswith(f"error: no headrace.toml in {tmp_path} or above it.")
+    assert len(result.stderr.splitlines()) == 1
+    settings.cache_clear()
+
+
+def test_a_project_is_named_by_an_option(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, invoke: Invoke
+) -> None:
+    monkeypatch.setenv("HEADRACE_PROJECT", "")
+    settings.cache_clear()
+    result = invoke("--project", str(tmp_path), "datasets")
+    assert result.exit_code == 2
+    assert f"{tmp_path} is not a Headrace project" in result.stderr
+    settings.cache_clear()

@@ -1,4 +1,4 @@
-"""A Neo4j for tests: one that HEADRACE_TEST_NEO4J names (it is emptied), or one made from the jars of `make neo4j`."""
+"""A Neo4j for tests: one that TEST_NEO4J names (it is emptied), or one made from the jars of `make neo4j`."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from pathlib import Path
 from tests.paths import REPOSITORY
 
 JARS = REPOSITORY / ".venv" / "neo4j"
-MISSING = "no Neo4j: `make neo4j` brings one, or HEADRACE_TEST_NEO4J names one that may be emptied"
+MISSING = "no Neo4j: `make neo4j` brings one, or TEST_NEO4J names one that may be emptied"
 
 
 @contextmanager
 def running(folder: Path) -> Iterator[str | None]:
     """The bolt URI of a server that asks for no password; None where there is none."""
-    if given := os.environ.get("HEADRACE_TEST_NEO4J"):
+    if given := os.environ.get("TEST_NEO4J"):
         yield given
         return
     if not JARS.is_dir():
