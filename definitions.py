@@ -2,14 +2,12 @@
 
 import dagster as dg
 
-from headrace.declarations.estate.assets import known_estate
-from headrace.declarations.loading.project import load
-from headrace.project import project_root
+from headrace.declarations.loading.project import load_project
 from jobs import JOBS, SCHEDULES
 from resources import RESOURCES
 from sensors import sensors
 
-loaded = load(project_root(), known_estate())
+loaded = load_project()
 
 defs = dg.Definitions.merge(
     loaded.definitions,

@@ -41,9 +41,9 @@ SHOW = """
 import json, resource, sys, time
 import dagster as dg
 from headrace.declarations.estate.assets import estate_assets
-from headrace.declarations.estate.assets import known_estate
+from headrace.declarations.loading.known import known
 began = time.perf_counter()
-assets = estate_assets(known_estate(), collapse_above=int(sys.argv[1]))
+assets = estate_assets(known().estate, collapse_above=int(sys.argv[1]))
 dg.Definitions(assets=assets.specs).get_repository_def()
 print(json.dumps({"assets": len(assets.specs), "load_s": time.perf_counter() - began,
     "mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)}))

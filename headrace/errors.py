@@ -45,6 +45,16 @@ class UnknownDataset(CatalogError):
         )
 
 
+class DeclaredElsewhere(CatalogError):
+    """A key that another project of the same catalog declares."""
+
+    def __init__(self, key: str, project: str, here: str) -> None:
+        super().__init__(
+            f"{key} is declared by the project {project} already, so the project {here} cannot declare it. Rename it "
+            f"here; or, when it has moved here, remove it there and run `headrace catalog transfer {key}`."
+        )
+
+
 class UnknownColumn(CatalogError):
     """A column that a dataset never had."""
 

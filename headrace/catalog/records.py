@@ -122,6 +122,7 @@ class DatasetRecord:
     columns: tuple[Column, ...] = ()
     checks: tuple[Check, ...] = ()
     partitions: str | None = None  # e.g. "daily from 2013-01-01 (column flight_date)"
+    partition_definition: Mapping[str, Any] | None = None  # type, start, time zone, keys: as declared
     sla: Mapping[str, Any] | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
     declared_at: str | None = None  # file:line

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
+from importlib.metadata import version
 from typing import Any
 
 from psycopg import Cursor
@@ -13,10 +14,16 @@ from headrace.catalog.sql import statement
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id
 from headrace.database.jsonb import encoded, jsonb
-from headrace.errors import UnknownDataset
+from headrace.errors import DeclaredElsewhere, UnknownDataset
 from headrace.settings import settings
 
 _MONTHS_AHEAD = 4  # run and event partitions that stand ready, the month before this one included
+_REGISTER_PROJECT = """
+INSERT INTO catalog.project (organisation_id, name, platform_version) VALUES (%s, %s, %s)
+ON CONFLICT (organisation_id, name) DO UPDATE SET platform_version = excluded.platform_version, registered_at = now()
+"""
+_TRANSFER_DATASET = "UPDATE catalog.dataset SET project = %s WHERE organisation_id = %s AND full_name = %s"
+_TRANSFER_PROCESS = "UPDATE catalog.process SET project = %s WHERE organisation_id = %s AND process_key = %s"
 REGISTRATION_LOCK = 0x7265676973746572  # "register"
 
 
@@ -27,7 +34,7 @@ def register(
 
     A dataset or process of a known key is updated and keeps its id. The edges of each given process become exactly its
     inputs and outputs: edges that it no longer has end, and stay in history. Raises UnknownDataset for an input or
-    output that is neither given nor registered.
+    output that is neither given nor registered, DeclaredElsewhere for a key that another project declares.
     """
     dataset_hashes = {record.key: _hash(record) for record in datasets}
     process_hashes = {record.key: _hash(record) for record in processes}
@@ -43,6 +50,7 @@ def register(
             "INSERT INTO catalog.organisation (organisation_id, name) VALUES (%s, %s) ON CONFLICT DO NOTHING",
             [organisation_id(), settings().organisation],
         )
+        cursor.execute(_REGISTER_PROJECT, [organisation_id(), settings().project_name, version("headrace")])
         cursor.execute("SELECT catalog.make_partitions(now() - interval '1 month', %s)", [_MONTHS_AHEAD + 1])
         if new_datasets:
             _store_datasets(cursor, new_datasets, dataset_hashes)
@@ -56,14 +64,31 @@ def _hash(record: DatasetRecord | ProcessRecord) -> str:
     return hashlib.sha256(encoded(record)).hexdigest()
 
 
+def transfer(engine: Engine, dataset: str) -> None:
+    """Let this project declare a dataset, and the process of the same key, that another project declared so far.
+
+    Raises UnknownDataset.
+    """
+    with transaction(engine) as cursor:
+        owner = [settings().project_name, organisation_id(), dataset]
+        if not cursor.execute(_TRANSFER_DATASET, owner).rowcount:
+            raise UnknownDataset.among([dataset], ())
+        cursor.execute(_TRANSFER_PROCESS, owner)
+
+
 def _changed(cursor: Cursor[Any], table: str, key: str, hashes: Mapping[str, str]) -> set[str]:
-    """The keys whose stored declaration differs, or is not there."""
+    """The keys whose stored declaration differs, or is not there. Raises DeclaredElsewhere."""
     cursor.execute(
-        f"SELECT {key} AS key, declaration_hash FROM catalog.{table} "  # noqa: S608 - two constants of this module
+        f"SELECT {key} AS key, declaration_hash, project FROM catalog.{table} "  # noqa: S608 - two constants of this module
         f"WHERE organisation_id = %s AND {key} = ANY (%s)",
         [organisation_id(), list(hashes)],
     )
-    stored = {row["key"]: row["declaration_hash"] for row in cursor}
+    rows = cursor.fetchall()
+    here = settings().project_name
+    for row in rows:
+        if row["project"] not in (None, here):
+            raise DeclaredElsewhere(row["key"], row["project"], here)
+    stored = {row["key"]: row["declaration_hash"] if row["project"] == here else None for row in rows}
     return {key for key, declared in hashes.items() if stored.get(key) != declared}
 
 
@@ -137,6 +162,7 @@ def _dataset_row(record: DatasetRecord, hashes: Mapping[str, str]) -> dict[str, 
         "partitions": record.partitions,
         "metadata_json": record.metadata,
         "declared_at": record.declared_at,
+        "partition_definition": record.partition_definition,
         "declaration_hash": hashes[record.key],
     }
 
@@ -154,6 +180,7 @@ def _execute(
 ) -> None:
     parameters: dict[str, Any] = {name: jsonb(value) for name, value in rows.items()}
     parameters["organisation"] = organisation_id()
+    parameters["project"] = settings().project_name
     if keys is not None:
         parameters["datasets"] = keys
     statement(name).execute(cursor, parameters)

@@ -39,7 +39,10 @@ def connect() -> Engine:
         key = (os.getpid(), configured or str(settings().home))
         if key not in _ENGINES:
             engine = engine_for(configured or embedded.start(settings().home))
-            if revision(engine) != HEAD:
+            found = revision(engine)
+            if found != HEAD:
+                if found is not None:
+                    _refuse_shared(engine, found)
                 migrate(engine)
             _ENGINES[key] = engine
         return _ENGINES[key]
@@ -97,12 +100,37 @@ def revision(engine: Engine) -> str | None:
         return None if found is None else str(found)
 
 
+def _refuse_shared(engine: Engine, found: str) -> None:
+    """Raise SchemaOutdated where other projects use the catalog: an upgrade by one would lock out the others."""
+    with reading(engine) as connection:
+        if connection.scalar(sa.text("SELECT to_regclass('catalog.project')")) is None:
+            return
+        rows = connection.execute(
+            sa.text("SELECT name, platform_version FROM catalog.project WHERE name <> :name ORDER BY name"),
+            {"name": settings().project_name},
+        ).all()
+    if rows and found < HEAD:
+        others = ", ".join(f"{row.name} (with {row.platform_version})" for row in rows)
+        raise SchemaOutdated(
+            f"the catalog at {_place(engine)} is at revision {found}, and this version of Headrace needs {HEAD}. Other "
+            f"projects use it: {others}. Upgrade the platform in each of them, then run `headrace catalog upgrade`."
+        )
+
+
+def upgrade(engine: Engine | None = None) -> str:
+    """Bring a catalog that several projects share to this code's revision, and return that revision."""
+    configured = settings().database_url
+    engine = engine or engine_for(configured or embedded.start(settings().home))
+    migrate(engine)
+    return HEAD
+
+
 def migrate(engine: Engine) -> None:
     """Bring the schema to this code's revision; several processes may do so at once, one does the work.
 
     Raises SchemaOutdated when the database is at a revision that this code does not know.
     """
-    from alembic.command import upgrade
+    from alembic.command import upgrade as run_migrations
     from alembic.config import Config
     from alembic.util import CommandError
 
@@ -118,7 +146,7 @@ def migrate(engine: Engine) -> None:
         connection.execute(sa.text("CREATE SCHEMA IF NOT EXISTS catalog"))
         config.attributes["connection"] = connection
         try:
-            upgrade(config, "head")
+            run_migrations(config, "head")
         except CommandError as error:
             raise SchemaOutdated(
                 f"the catalog at {_place(engine)} is at revision {revision(engine)}, which this version of Headrace "

@@ -59,6 +59,16 @@ class Organisation(Base):
     created_at: Mapped[datetime]
 
 
+class Project(Base):
+    """A project that declares datasets, and the version of the platform that it last used."""
+
+    __tablename__ = "project"
+    organisation_id: Mapped[UUID] = _key("organisation.organisation_id")
+    name: Mapped[str] = mapped_column(primary_key=True)
+    platform_version: Mapped[str]
+    registered_at: Mapped[datetime]
+
+
 class Dataset(Base):
     """A logical dataset as last declared."""
 
@@ -80,6 +90,8 @@ class Dataset(Base):
     declaration_hash: Mapped[str]
     created_at: Mapped[datetime]
     updated_at: Mapped[datetime]
+    project: Mapped[str | None]
+    partition_definition: Mapped[Json | None]
 
 
 class Process(Base):
@@ -105,6 +117,7 @@ class Process(Base):
     standing: Mapped[str]
     job_namespace: Mapped[str | None]
     job_name: Mapped[str | None]
+    project: Mapped[str | None]
 
 
 class DatasetSchema(Base):

@@ -15,12 +15,10 @@ from pydantic import TypeAdapter, ValidationError
 
 from headrace.declarations.declaration import NAME, Partitions
 from headrace.declarations.loading.documents import Document, value_of
-from headrace.declarations.partitions import Definition, PartitionProblem, definition
+from headrace.declarations.partitions import PARTITION_SHAPE, Definition, PartitionProblem, definition
 from headrace.execution.partitions import UNKNOWN_PARTITIONS
 
 _PARTITIONS: TypeAdapter[Any] = TypeAdapter(Partitions)
-# What decides the keys; anything else may be wrong without harm to those who read the dataset.
-_SHAPE = {"type", "start", "end", "timezone", "end_offset", "keys", "dimensions"}
 _KEY = re.compile(rf"{NAME}/{NAME}")
 _KEY_FIELD = re.compile(rf"""\bkey:\s*['"]?({_KEY.pattern})""")
 _BLOCK = re.compile(r"^( *)partitions:.*(?:\n\1 .*)*", re.MULTILINE)
@@ -38,7 +36,7 @@ def in_document(document: Document) -> dict[str, Division]:
     """The datasets of a YAML document that is no valid declaration, by key."""
     attributes = document.value.get("attributes") if isinstance(document.value, Mapping) else None
     written = attributes.get("partitions") if isinstance(attributes, Mapping) else None
-    return dict.fromkeys(_KEY_FIELD.findall(document.text), _divided(written))
+    return dict.fromkeys(_KEY_FIELD.findall(document.text), divided(written))
 
 
 def in_text(text: str) -> dict[str, Division]:
@@ -55,7 +53,7 @@ def in_module(file: Path) -> dict[str, Division]:
             if isinstance(call, ast.Call) and ast.unparse(call.func).split(".")[-1] == "dataset":
                 given = {one.arg: _value(one.value) for one in call.keywords}
                 key = _value(call.args[0]) if call.args else given.get("key")
-                found[str(key or f"{file.parent.name}/{function.name}")] = _divided(given.get("partitions"))
+                found[str(key or f"{file.parent.name}/{function.name}")] = divided(given.get("partitions"))
     return {key: division for key, division in found.items() if _KEY.fullmatch(key)}
 
 
@@ -70,13 +68,14 @@ def stub(key: str, division: Division) -> dg.AssetSpec:
     )
 
 
-def _divided(written: object) -> Division:
+def divided(written: object) -> Division:
+    """How a dataset with these `partitions`, as they are written, is divided."""
     if written is None:
         return Division()
     if not isinstance(written, Mapping):
         return Division(known=False)
     try:
-        shape = {name: value for name, value in written.items() if name in _SHAPE}
+        shape = {name: value for name, value in written.items() if name in PARTITION_SHAPE}
         return Division(definition(_PARTITIONS.validate_python(shape)))
     except (ValidationError, PartitionProblem):
         return Division(known=False)
@@ -88,7 +87,7 @@ def _divided_in(text: str) -> Division:
     if block is None:
         return Division(known="partitions:" not in text)
     try:
-        return _divided(value_of(block[0].strip())["partitions"])
+        return divided(value_of(block[0].strip())["partitions"])
     except yaml.YAMLError:
         return Division(known=False)
 

@@ -12,6 +12,7 @@ from headrace.declarations.automation import sla_record
 from headrace.declarations.checks import DatasetCheck, column_checks, dataset_checks, partition_check
 from headrace.declarations.declaration import Multi, Partitions, Schema, Static
 from headrace.declarations.origin import Origin
+from headrace.declarations.partitions import partition_shape
 from headrace.spark.errors import InvalidCheck
 from headrace.spark.types import spark_type
 from headrace.stores.files.predicates import validate
@@ -50,6 +51,7 @@ def dataset_record(
         columns=columns,
         checks=tuple(checks),
         partitions=_partitions_text(partitions) if partitions else None,
+        partition_definition=partition_shape(partitions) if partitions else None,
         sla=sla_record(keyed.sla) if keyed.sla else None,
         metadata={**described.metadata, **keyed.metadata, **(metadata or {})},
         declared_at=origin.declared_at,

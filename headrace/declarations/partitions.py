@@ -25,12 +25,21 @@ _DEFINITIONS: Mapping[str, Any] = {
 _FORMATS = {"hourly": "%Y-%m-%d-%H:%M", "daily": "%Y-%m-%d", "weekly": "%Y-%m-%d", "monthly": "%Y-%m-%d"}
 
 
+# What decides the keys of partitions.
+PARTITION_SHAPE = frozenset({"type", "start", "end", "timezone", "end_offset", "keys", "dimensions"})
+
+
 class PartitionProblem(ValueError):
     """Partitions that cannot be; `field` is the dotted path within the partitions that is wrong."""
 
     def __init__(self, field: str, message: str) -> None:
         self.field = field
         super().__init__(message)
+
+
+def partition_shape(partitions: Time | Static | Multi) -> dict[str, Any]:
+    """What decides the keys of the partitions, as JSON: another project makes the same partitions of it."""
+    return partitions.model_dump(mode="json", exclude_defaults=True, include=set(PARTITION_SHAPE))
 
 
 def partition_plan(partitions: Time | Static | Multi) -> PartitionPlan:

@@ -1,9 +1,9 @@
 INSERT INTO catalog.process AS known (
     organisation_id, process_key, description, technology, trigger_mode, owners, code_version, steps, source,
-    metadata_json, declaration_hash
+    metadata_json, declaration_hash, project
 )
 SELECT %(organisation)s, process_key, description, technology, trigger_mode, owners, code_version, steps, source,
-       metadata_json, declaration_hash
+       metadata_json, declaration_hash, %(project)s
 FROM jsonb_to_recordset(%(processes)s) AS declared (
     process_key text, description text, technology text, trigger_mode text, owners text[], code_version text,
     steps jsonb, source text, metadata_json jsonb, declaration_hash text
@@ -19,4 +19,5 @@ ON CONFLICT (organisation_id, process_key) DO UPDATE SET
     source = excluded.source,
     metadata_json = excluded.metadata_json,
     declaration_hash = excluded.declaration_hash,
+    project = excluded.project,
     updated_at = now()

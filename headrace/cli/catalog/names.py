@@ -81,3 +81,22 @@ def rebuild() -> None:
     made = rebuild(connect())
     archived = f", {made.archived:,} of them from the archive" if made.archived else ""
     typer.echo(f"made from {made.events + made.archived:,} events{archived}")
+
+
+@app.command(epilog=examples("headrace catalog transfer mart/delays"))
+def transfer(dataset: Dataset) -> None:
+    """Let this project declare a dataset of another project."""
+    from headrace.catalog.registry import transfer as transfer_dataset
+    from headrace.database.connection import connect
+    from headrace.settings import settings
+
+    transfer_dataset(connect(), dataset)
+    typer.echo(f"{dataset} is declared by the project {settings().project_name} from now on.")
+
+
+@app.command(epilog=examples("headrace catalog upgrade"))
+def upgrade() -> None:
+    """Upgrade a catalog that several projects share."""
+    from headrace.database.connection import upgrade as upgrade_catalog
+
+    typer.echo(f"The catalog is at revision {upgrade_catalog()}.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -14,8 +13,6 @@ from headrace.declarations.estate.graph import Drawing, draw
 from headrace.declarations.estate.keys import asset_key, unit_key
 from headrace.declarations.estate.specs import dataset_spec, unit_spec
 from headrace.execution.plan import ExternalPlan, Plan, ProcessPlan
-
-_LOG = logging.getLogger("headrace")
 
 COLLAPSE_ABOVE = 2_000
 """So many processes are an asset each; of more, a box with all that is in it is one asset."""
@@ -34,24 +31,6 @@ class EstateAssets:
     asset_of: Mapping[Ident, dg.AssetKey] = field(default_factory=dict)
     shown_in: Mapping[Ident, dg.AssetKey] = field(default_factory=dict)
     producers: Mapping[str, tuple[dg.AssetKey, ...]] = field(default_factory=dict)
-
-
-def known_estate() -> EstateRows:
-    """What the catalog knows; nothing, with one line in the log, where it does not answer. Starts no server."""
-    from headrace.autosys.scan.queries import estate
-    from headrace.database.connection import connect
-    from headrace.database.embedded import running
-    from headrace.errors import CatalogError
-    from headrace.settings import settings
-
-    here = settings()
-    if here.database_url is None and not running(here.home):
-        return EstateRows()
-    try:
-        return estate(connect())
-    except CatalogError as error:
-        _LOG.warning("Processes of other systems are not shown: %s", error)
-        return EstateRows()
 
 
 def estate_assets(
@@ -158,4 +137,4 @@ def _producers(drawing: Drawing, datasets: Collection[str]) -> dict[str, tuple[d
     return {key: tuple(map(dg.AssetKey, units)) for key, units in found.items() if units}
 
 
-__all__ = ["COLLAPSE_ABOVE", "EstateAssets", "asset_key", "estate_assets", "known_estate"]
+__all__ = ["COLLAPSE_ABOVE", "EstateAssets", "asset_key", "estate_assets"]

@@ -166,7 +166,7 @@ def _foreign(document: Document, root: Path) -> dg.Definitions:
 
 def _read_module(file: Path, root: Path, found: Found) -> None:
     try:
-        if not read_python(file).packages & {"dagster", "components"}:
+        if not read_python(file).packages & {"dagster", "headrace"}:
             return  # it can declare nothing; a transform's module is imported when it first runs
         module = load_module(file, root)
     except TransformError as error:

@@ -12,17 +12,20 @@ from pathlib import Path
 import dagster as dg
 
 from headrace.autosys.garbage_collection import paused
-from headrace.autosys.scan.rows import NO_ESTATE, EstateRows
+from headrace.catalog.queries.projects import ProjectDataset
 from headrace.catalog.records import DatasetRecord, ProcessRecord
 from headrace.dagster_internals import disable_dagster_warnings
-from headrace.declarations.broken import stub
+from headrace.declarations.broken import Division, divided, stub
 from headrace.declarations.definition import external_asset, process_assets
 from headrace.declarations.estate.assets import EstateAssets, estate_assets
-from headrace.declarations.graph import consistent, divisions
+from headrace.declarations.graph import Placed, consistent, divisions
 from headrace.declarations.loading.files import find, import_failure
+from headrace.declarations.loading.known import NOTHING_KNOWN, Known, known
+from headrace.execution.partitions import UNKNOWN_PARTITIONS
 from headrace.execution.plan import Plan, ProcessPlan
 from headrace.execution.problems import DeclarationError, relative_to
 from headrace.execution.python_code import load_module
+from headrace.project import project_root
 
 _LOG = logging.getLogger("headrace")
 _VALIDATING = "DAGSTER_IS_DEFS_VALIDATION_CLI"  # set by `dg check defs`
@@ -45,13 +48,18 @@ class Loaded:
     estate: EstateAssets
 
 
-def load(root: Path, estate: EstateRows = NO_ESTATE) -> Loaded:
-    """The declarations below `root`/assets, and what the catalog knows of processes elsewhere.
+def load_project() -> Loaded:
+    """The declarations of this project, beside what the catalog knows of other systems and projects."""
+    return load(project_root(), known())
+
+
+def load(root: Path, known: Known = NOTHING_KNOWN) -> Loaded:
+    """The declarations below `root`/assets, beside what the catalog knows.
 
     Logs each problem once. Raises DeclarationsInvalid under `dg check defs` if there is one.
     """
     with relative_to(root), disable_dagster_warnings(), paused():
-        loaded = _load(root, estate)
+        loaded = _load(root, known)
         for problem in loaded.problems:
             _LOG.warning("%s", problem)
         if loaded.problems and os.environ.get(_VALIDATING):
@@ -64,7 +72,7 @@ def load(root: Path, estate: EstateRows = NO_ESTATE) -> Loaded:
 def check(root: Path) -> list[DeclarationError]:
     """Everything that is wrong with the declarations below `root`/assets, transforms' imports included."""
     with relative_to(root), disable_dagster_warnings():
-        loaded = _load(root, NO_ESTATE)
+        loaded = _load(root, known())
         return [*loaded.problems, *_import_problems(root, loaded.plans)]
 
 
@@ -86,12 +94,15 @@ def records(plans: Sequence[Plan]) -> tuple[list[DatasetRecord], list[ProcessRec
     return datasets, [record for record in processes if declared.issuperset(record.inputs)]
 
 
-def _load(root: Path, rows: EstateRows) -> Loaded:
+def _load(root: Path, known: Known) -> Loaded:
     found = find(root, root / "assets")
     elsewhere = _keys(found.others)
-    kept, problems = consistent(found.placed, elsewhere, found.broken)
-    left_out = {**found.broken, **divisions(found.placed)}
-    estate = estate_assets(rows, [one.plan for one in kept], {*elsewhere, *left_out})
+    others = {each.key: divided(each.partition_definition) for each in known.datasets}
+    placed, declared_twice = _without_foreign(found.placed, known.datasets)
+    kept, problems = consistent(placed, elsewhere, {**others, **found.broken})
+    problems += declared_twice
+    left_out = {**found.broken, **divisions(placed)}
+    estate = estate_assets(known.estate, [one.plan for one in kept], {*elsewhere, *left_out, *others})
     assets: list[dg.AssetsDefinition | dg.AssetSpec] = []
     plans: list[Plan] = []
     for one in kept:
@@ -107,11 +118,48 @@ def _load(root: Path, rows: EstateRows) -> Loaded:
             plans.append(one.plan)
     declared = elsewhere | {record.key for record in records(plans)[0]}
     assets += [stub(key, one) for key, one in left_out.items() if key not in declared]
+    read = {item.dataset for one in kept for item in one.inputs}
+    assets += [
+        _foreign_asset(each, others[each.key]) for each in known.datasets if each.key in read - declared
+    ]
     problems = _each_once([*found.problems, *problems])
     assets += estate.specs
     own = dg.Definitions(assets=assets, metadata=_problem_metadata(problems))
     definitions = dg.Definitions.merge(own, *found.others) if found.others else own
     return Loaded(definitions, tuple(plans), tuple(problems), estate)
+
+
+def _without_foreign(
+    placed: Sequence[Placed], datasets: Sequence[ProjectDataset]
+) -> tuple[list[Placed], list[DeclarationError]]:
+    """The plans whose keys no other project declares, and a problem for each of the others."""
+    owners = {each.key: each.project for each in datasets}
+    kept: list[Placed] = []
+    problems: list[DeclarationError] = []
+    for one in placed:
+        taken = next((key for key in one.outputs if key in owners), None)
+        if taken is None:
+            kept.append(one)
+        else:
+            problems.append(
+                one.origin.error(
+                    ("key",),
+                    f"{taken} is declared by the project {owners[taken]}",
+                    f"Rename it; or, when it has moved here, run `headrace catalog transfer {taken}`.",
+                )
+            )
+    return kept, problems
+
+
+def _foreign_asset(dataset: ProjectDataset, division: Division) -> dg.AssetSpec:
+    """The external asset that stands for a dataset of another project where this one reads it."""
+    return dg.AssetSpec(
+        key=dg.AssetKey(dataset.key.split("/")),
+        description=dataset.description,
+        group_name=dataset.key.split("/")[0],
+        partitions_def=division.partitions,
+        metadata={"project": dataset.project} | ({} if division.known else {UNKNOWN_PARTITIONS: True}),
+    )
 
 
 def _each_once(problems: Iterable[DeclarationError]) -> list[DeclarationError]:

@@ -18,7 +18,8 @@ from headrace.autosys.scan.estates import scan
 from headrace.autosys.scan.rows import ConfirmedDataset, EstateProcess, EstateRows, Ident
 from headrace.catalog.records import Technology
 from headrace.database import connection as database
-from headrace.declarations.estate.assets import EstateAssets, asset_key, estate_assets, known_estate
+from headrace.declarations.estate.assets import EstateAssets, asset_key, estate_assets
+from headrace.declarations.loading.known import NOTHING_KNOWN, Known, known
 from headrace.declarations.loading.project import Loaded, load
 from headrace.settings import settings
 from tests.platform.projects import write_project
@@ -221,7 +222,7 @@ def test_a_declaration_finds_its_job_in_the_catalog(engine: Engine, tmp_path: Pa
     jil = tmp_path / "a.jil"
     jil.write_text("insert_job: LOAD\nmachine: m1\nowner: ops@example.com\n")
     scan(engine, [jil], "PRD")
-    loaded = load(write_project(tmp_path, "ops", RAW), known_estate())
+    loaded = load(write_project(tmp_path, "ops", RAW), known())
     assert parents(loaded, "ops/raw") == ["autosys/PRD/LOAD"]
     [load_spec] = loaded.estate.specs
     assert load_spec.metadata["declared_at"] == f"{jil}:1"
@@ -231,7 +232,7 @@ def test_a_declaration_finds_its_job_in_the_catalog(engine: Engine, tmp_path: Pa
 def test_an_asset_of_the_same_key_is_not_made_twice(tmp_path: Path) -> None:
     text = "type: headrace.ExternalDataset\nattributes: {key: autosys/LOAD, format: csv}\n"
     rows = EstateRows((job("LOAD"),))
-    loaded = load(write_project(tmp_path, "autosys", text), rows)
+    loaded = load(write_project(tmp_path, "autosys", text), Known(rows))
     assert len(list(loaded.definitions.assets or ())) == 1
 
 
@@ -246,7 +247,7 @@ def own_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[py
 
 
 def test_loading_starts_no_server(own_settings: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    assert known_estate() == EstateRows()
+    assert known() == NOTHING_KNOWN
     assert not (tmp_path / "home").exists()
 
 
@@ -256,6 +257,6 @@ def test_a_catalog_that_does_not_answer_is_one_warning(
     own_settings.setenv("HEADRACE_DATABASE_URL", "postgresql://u@127.0.0.1:1/x")
     settings.cache_clear()
     with caplog.at_level(logging.WARNING):
-        assert known_estate() == EstateRows()
+        assert known() == NOTHING_KNOWN
     [said] = caplog.messages
-    assert said.startswith("Processes of other systems are not shown: ")
+    assert said.startswith("Processes of other systems and datasets of other projects are not shown: ")

@@ -21,7 +21,7 @@ from headrace.autosys.scan.stored_estate import stored_estate
 from headrace.catalog.records import DatasetRecord, ProcessRecord, Technology
 from headrace.catalog.registry import register
 from headrace.database.connection import transaction
-from headrace.declarations.estate.assets import known_estate
+from headrace.declarations.loading.known import known
 from headrace.declarations.loading.project import load, records
 from headrace.errors import ScanRefused
 from tests.paths import REPOSITORY
@@ -693,7 +693,7 @@ def test_the_estate_of_the_demo_is_in_order_and_delivers_the_feed(engine: Engine
         ("FETCH_PLANES", "flights/raw_planes"),
         ("LOAD_WEATHER", "flights/raw_weather"),
     ]
-    loaded = load(REPOSITORY, known_estate())
+    loaded = load(REPOSITORY, known())
     drawn = {
         spec.key.path[-1]: sorted(dep.asset_key.path[-1] for dep in spec.deps) for spec in loaded.estate.specs
     }

@@ -1,0 +1,16 @@
+"""Several projects on one catalog."""
+
+from pathlib import Path
+
+from headrace.database.migrations import run_script
+
+revision = "0017"
+down_revision = "0016"
+
+
+def upgrade() -> None:
+    run_script(Path(__file__).with_suffix(".sql"))
+
+
+def downgrade() -> None:
+    raise NotImplementedError("restore the database from a backup made before the upgrade instead")

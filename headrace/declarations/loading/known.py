@@ -1,0 +1,42 @@
+"""What the catalog knows beside a project's own declarations: the scanned estate, and datasets of other projects."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+
+from headrace.autosys.scan.rows import NO_ESTATE, EstateRows
+from headrace.catalog.queries.projects import ProjectDataset
+
+_LOG = logging.getLogger("headrace")
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """estate: the processes of other systems. datasets: those that other projects declare."""
+
+    estate: EstateRows = NO_ESTATE
+    datasets: tuple[ProjectDataset, ...] = ()
+
+
+NOTHING_KNOWN = Known()
+
+
+def known() -> Known:
+    """What the catalog knows; nothing, with one line in the log, where it does not answer. Starts no server."""
+    from headrace.autosys.scan.queries import estate
+    from headrace.catalog.queries.projects import datasets_of_other_projects
+    from headrace.database.connection import connect
+    from headrace.database.embedded import running
+    from headrace.errors import CatalogError
+    from headrace.settings import settings
+
+    here = settings()
+    if here.database_url is None and not running(here.home):
+        return NOTHING_KNOWN
+    try:
+        engine = connect()
+        return Known(estate(engine), datasets_of_other_projects(engine, here.project_name))
+    except CatalogError as error:
+        _LOG.warning("Processes of other systems and datasets of other projects are not shown: %s", error)
+        return NOTHING_KNOWN

@@ -1,0 +1,82 @@
+"""Two projects on one catalog: what one declares, the other reads and cannot declare."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import dagster as dg
+import pytest
+from sqlalchemy import Engine
+
+from headrace.catalog.registry import register, transfer
+from headrace.declarations.loading.known import known
+from headrace.declarations.loading.project import Loaded, load, records
+from headrace.errors import DeclaredElsewhere
+from headrace.settings import settings
+from tests.platform.projects import write_project
+
+DAILY = """
+type: headrace.Dataset
+attributes:
+  key: shop/orders
+  partitions: {type: daily, start: "2026-01-01", timezone: Europe/London}
+  sql: SELECT 1 AS id
+"""
+READER = """
+type: headrace.Dataset
+attributes:
+  key: finance/turnover
+  inputs: [{dataset: shop/orders, partitions: all}]
+  sql: SELECT count(*) AS orders FROM shop.orders
+"""
+
+
+def loaded_as(name: str, root: Path, monkeypatch: pytest.MonkeyPatch) -> Loaded:
+    monkeypatch.setenv("HEADRACE_NAME", name)
+    settings.cache_clear()
+    return load(root, known())
+
+
+@pytest.fixture
+def shop(engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Loaded:
+    loaded = loaded_as("shop", write_project(tmp_path / "shop", "shop", DAILY), monkeypatch)
+    register(engine, *records(loaded.plans))
+    return loaded
+
+
+def test_a_dataset_of_another_project_is_an_input_with_its_partitions(
+    engine: Engine, shop: Loaded, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    finance = loaded_as("finance", write_project(tmp_path / "finance", "finance", READER), monkeypatch)
+    assert finance.problems == ()
+    spark = dg.Definitions(resources={"spark": dg.ResourceDefinition.none_resource()})
+    graph = dg.Definitions.merge(finance.definitions, spark).resolve_asset_graph()
+    orders = graph.get(dg.AssetKey(["shop", "orders"]))
+    assert orders.is_external
+    assert orders.partitions_def == dg.DailyPartitionsDefinition("2026-01-01", timezone="Europe/London")
+    assert orders.metadata["project"] == "shop"
+    assert graph.get(dg.AssetKey(["finance", "turnover"])).parent_keys == {orders.key}
+
+
+def test_a_key_of_another_project_is_refused_by_the_loader_and_by_the_catalog(
+    engine: Engine, shop: Loaded, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = loaded_as("other", write_project(tmp_path / "other", "shop", DAILY), monkeypatch)
+    [problem] = other.problems
+    assert (problem.field, problem.message) == ("key", "shop/orders is declared by the project shop")
+    assert other.plans == ()
+    with pytest.raises(DeclaredElsewhere, match="shop/orders is declared by the project shop already"):
+        register(engine, *records(shop.plans))
+
+
+def test_a_dataset_that_moves_is_transferred(
+    engine: Engine, shop: Loaded, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = write_project(tmp_path / "other", "shop", DAILY)
+    loaded_as("other", root, monkeypatch)
+    transfer(engine, "shop/orders")
+    moved = load(root, known())
+    assert moved.problems == ()
+    register(engine, *records(moved.plans))
+    back = loaded_as("shop", tmp_path / "shop", monkeypatch)
+    assert [problem.message for problem in back.problems] == ["shop/orders is declared by the project other"]
