@@ -103,7 +103,7 @@ CASES = {
         "type: headrace.Dataset\nattributes: {key: bad, sql: SELECT 1}\n", 2, "key", "domain/name"
     ),
     "unknown component": Case(
-        "type: components.Datset\nattributes: {key: shop/bad}\n", 1, "type", "Did you mean headrace.Dataset"
+        "type: headrace.Datset\nattributes: {key: shop/bad}\n", 1, "type", "Did you mean headrace.Dataset"
     ),
     "no type": Case("attributes: {key: shop/bad}\n", 1, "type", "has no `type`"),
     "field beside type": Case(

@@ -94,10 +94,10 @@ def test_a_project_may_keep_its_modules_in_src(shop: Project) -> None:
 
 def test_what_is_not_the_projects_has_no_part_in_it(shop: Project) -> None:
     file = shop.write(
-        "shop/code.py", "import json, pyspark.sql, nothing.there\nfrom components import dataset\n"
+        "shop/code.py", "import json, pyspark.sql, nothing.there\nfrom headrace import dataset\n"
     )
-    (shop.root / "components").mkdir()
-    (shop.root / "components/__init__.py").touch()
+    (shop.root / "headrace").mkdir()
+    (shop.root / "headrace/__init__.py").touch()
     assert digest(shop) == read_python(file).digest
 
 
