@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest --numprocesses logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help demo up down clean test test-fast lint docs bench neo4j lock install preflight browser
+.PHONY: help demo up down clean test test-fast lint docs site wheel bench neo4j lock install preflight browser
 
 help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -16,7 +16,7 @@ help: ## List what can be made
 demo: install ## Install, load the demo data, materialize it and show the result
 	@$(BIN)/python -m jobs.demo
 
-up: install ## Serve Dagster's UI and daemon until Ctrl-C
+up: install ## Serve Dagster, its daemon and the HTTP service until Ctrl-C
 	@$(BIN)/headrace up
 
 down: ## Stop everything that runs, from any terminal
@@ -38,9 +38,16 @@ lint: install ## Style, formatting, types, and import layers
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 
-docs: install ## Write docs/cli.md from the commands, and the API's client from its document
+docs: install ## Generate docs/cli.md and docs/settings.md
 	@$(BIN)/python -m headrace.cli.reference
-	@$(BIN)/python -m headrace.service.client_generator
+
+site: install ## Build the documentation site into site/; a broken link fails
+	@$(BIN)/mkdocs build --strict --quiet
+	@echo "site/index.html"
+
+wheel: install ## Build the wheel into dist/
+	@$(BIN)/python -m pip --disable-pip-version-check wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
+	@ls dist
 
 bench: install ## Measure every claim about performance again
 	@$(BIN)/python -m benchmarks
@@ -49,7 +56,7 @@ neo4j: ## Bring a Neo4j for the tests of the graph's copy (Maven)
 	@mvn -q -B -f tests/platform/exports/neo4j/pom.xml dependency:copy-dependencies -DoutputDirectory=$(CURDIR)/$(VENV)/neo4j
 
 lock: install ## Resolve pyproject.toml anew into requirements.lock
-	@$(BIN)/uv pip compile pyproject.toml --group dev --universal --generate-hashes --upgrade --quiet \
+	@$(BIN)/uv pip compile pyproject.toml --group dev --group docs --universal --generate-hashes --upgrade --quiet \
 		--no-header --no-annotate --no-emit-index-url --output-file requirements.lock
 	@$(MAKE) --no-print-directory install
 
