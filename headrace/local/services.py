@@ -21,7 +21,7 @@ from headrace.local import processes
 from headrace.local.processes import Service
 from headrace.local.servers import SERVICE
 from headrace.local.session import ServiceError
-from headrace.project import project_root
+from headrace.project import PROJECT_FILE, project_root
 
 START_SECONDS = 300
 RUNS_END_SECONDS = 30
@@ -85,9 +85,16 @@ def _steps(
 ) -> Iterator[tuple[str, Callable[[], bool]]]:
     """Start one part after another; yields, before the next, what has to be true and how to see it."""
 
-    def start(name: str, *command: str, folder: Path = workspace.parent) -> None:
-        arguments = [sys.executable, "-m", *command]
-        services.append(processes.start(name, arguments, home=home, folder=folder, environment=os.environ))
+    def start(
+        name: str,
+        *command: str,
+        folder: Path = workspace.parent,
+        python: str = sys.executable,
+        **variables: str,
+    ) -> None:
+        environment = {**os.environ, **variables}
+        arguments = [python, "-m", *command]
+        services.append(processes.start(name, arguments, home=home, folder=folder, environment=environment))
 
     load_from: list[dict[str, Any]] = []
     listening: list[Path] = []
@@ -98,13 +105,18 @@ def _steps(
         module = entry["python_module"]
         name = module.get("location_name", module["module_name"])
         listening.append(sockets / f"{len(listening)}.sock")
+        folder = (workspace.parent / module.get("working_directory", ".")).resolve()
         start(
             f"code-server-{name}",
             *("dagster", "code-server", "start", "--socket", str(listening[-1])),
             *("--module-name", module["module_name"], "--location-name", name),
             # The default of 30 s would end a server that Spark has starved of the processor.
             *("--heartbeat-ttl", "600"),
-            *("--working-directory", str(workspace.parent / module.get("working_directory", "."))),
+            *("--working-directory", str(folder)),
+            # Each code location is a project of its own, with the platform of its own environment if it names one.
+            folder=folder,
+            python=module.get("executable_path", sys.executable),
+            HEADRACE_PROJECT=str(folder if (folder / PROJECT_FILE).is_file() else project_root()),
         )
         load_from.append(
             {"grpc_server": {"host": "localhost", "socket": str(listening[-1]), "location_name": name}}

@@ -49,7 +49,7 @@ def up(port: int | None = None, *, workspace: Path | None = None, say: Say = _pr
         service_url = f"http://{webserver.HOST}:{service_port}"
         session.tell(home, Session(os.getpid(), url, service_url))
         say("Starting Headrace; Ctrl-C stops it.")
-        os.environ.update({**environment(), "HEADRACE_SERVICE_URL": service_url})
+        os.environ.update({**environment(), **_shared(service_url)})
         workspace = workspace or project_root() / "workspace.yaml"
         with parts.running(home, workspace, port, service_port, stop_wanted, say) as services:
             if not stop_wanted.is_set():
@@ -118,6 +118,14 @@ def _signalled() -> Iterator[Event]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _shared(service_url: str) -> dict[str, str]:
+    """What every project that this `up` serves works with, whatever its own headrace.toml says."""
+    database_url = settings().database_url
+    return {"HEADRACE_SERVICE_URL": service_url} | (
+        {"HEADRACE_DATABASE_URL": database_url} if database_url else {}
+    )
 
 
 def _port(wanted: int | None) -> int:
