@@ -16,11 +16,18 @@ from uuid import uuid4
 from psycopg import Cursor
 from sqlalchemy import Engine
 
-from headrace.alerts.records import Parcel
+from headrace.alerts.records import RenderedNotification
 from headrace.alerts.rules import AlertRules, Destination, Limit, Route, Step
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation, organisation_id
-from headrace.slas.events import Happening, Kind, Subject, SubjectType, Urgency, record
+from headrace.severity import Severity
+from headrace.slas.events import (
+    AlertEvent,
+    Kind,
+    Subject,
+    SubjectType,
+    record,
+)
 from tests.paths import REPOSITORY
 
 FAST = 200  # how much faster than the world's the clock of the processes goes, so that pauses between tries are short
@@ -64,7 +71,7 @@ def alert_and_be_killed(http_port: int, mail_port: int, kills: int, seconds: flo
     return int(json.loads(done.stdout.splitlines()[-1])["killed"])
 
 
-def _breach(cursor: Cursor[Any], key: str) -> Happening:
+def _breach(cursor: Cursor[Any], key: str) -> AlertEvent:
     incident, now = uuid4(), datetime.now(UTC)
     cursor.execute(
         "INSERT INTO catalog.incident "
@@ -73,7 +80,7 @@ def _breach(cursor: Cursor[Any], key: str) -> Happening:
         [incident, organisation_id(), key, now],
     )
     subject = Subject(SubjectType.DATASET, key, None, ("team:data",))
-    return Happening(Kind.LATE, Urgency.ERROR, subject, now, incident, {"reason": "It was due."})
+    return AlertEvent(Kind.LATE, Severity.ERROR, subject, now, incident, {"reason": "It was due."})
 
 
 def _kill(http_port: int, mail_port: int, kills: int, seconds: float, seed: int) -> None:
@@ -106,26 +113,26 @@ def _kill(http_port: int, mail_port: int, kills: int, seconds: float, seed: int)
 def _alert(rules: AlertRules, began: float, says: int) -> None:
     """Decide and send; a byte for each step: something was decided, a message is about to be sent, it was taken."""
     from headrace.alerts import outbox, sending
-    from headrace.alerts.heartbeat import standing
+    from headrace.alerts.heartbeat import alerting_status
     from headrace.database.connection import connect
 
     def now() -> datetime:
         return datetime.fromtimestamp(began + (time.time() - began) * FAST, UTC)
 
-    def send(destination: Destination, address: str, parcel: Parcel) -> None:
+    def send(destination: Destination, address: str, rendered: RenderedNotification) -> None:
         os.write(says, b"s")
-        sending.by_apprise(destination, address, parcel)
+        sending.by_apprise(destination, address, rendered)
         os.write(says, b"t")
 
-    sending.AT_ONCE = _AT_ONCE
+    sending.BATCH_SIZE = _AT_ONCE
     engine = connect()
     while True:
         decided = outbox.decide_next(engine, rules, now(), _AT_ONCE)
-        if decided.happenings:
+        if decided.alert_events:
             os.write(says, b"d")
         sent = sending.send_due(engine, rules, now, timedelta(seconds=60), send)
-        if not decided.happenings and not sent.messages:
-            found = standing(engine, now())
+        if not decided.alert_events and not sent.notifications:
+            found = alerting_status(engine, now())
             if not (found.undecided or found.overdue or sent.busy):
                 return
             time.sleep(0.01)

@@ -27,7 +27,7 @@ from sqlalchemy import Engine
 
 from benchmarks import alert_killing
 from benchmarks.receivers import Receiver, http_receiver, mail_receiver
-from headrace.alerts.outbox import AT_ONCE, decide_next
+from headrace.alerts.outbox import BATCH_SIZE, decide_next
 from headrace.alerts.sending import send_due
 from headrace.database import connection as database
 from headrace.settings import settings
@@ -45,7 +45,7 @@ routes:
 
 def main(
     breaches: Annotated[int, typer.Option(help="Breaches of which the way to the receiver is timed.")] = 30,
-    happenings: Annotated[int, typer.Option(help="Happenings of a flood.")] = 1000,
+    alert_events: Annotated[int, typer.Option(help="Happenings of a flood.")] = 1000,
     kills: Annotated[int, typer.Option(help="Processes to kill.")] = 200,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
@@ -57,7 +57,7 @@ def main(
                 "latency": _latency(engine, Path(folder), http, mail, breaches),
             }
         with http_receiver() as http, mail_receiver() as mail:
-            report["flood"] = _flood(engine, http, mail, happenings)
+            report["flood"] = _flood(engine, http, mail, alert_events)
         with http_receiver() as http, mail_receiver() as mail:
             report["kills"] = _kills(engine, http, mail, kills)
     if as_json:
@@ -83,7 +83,7 @@ def _catalog(folder: Path) -> Iterator[Engine]:
 
 def _latency(engine: Engine, root: Path, http: Receiver, mail: Receiver, count: int) -> dict[str, float]:
     """Seconds from the commit of a breach to its arrival at both receivers, breaches coming at random."""
-    from headrace.orchestration.sensors.alerts import DAEMON_LOOP, alerts_sensor
+    from headrace.orchestration.sensors.alerts import DAEMON_INTERVAL_SECONDS, alerts_sensor
 
     (root / "alerts.yaml").write_text(RULES.format(http=http.port, mail=mail.port))
     sensor, stopped, chance = alerts_sensor(root), threading.Event(), random.Random(1)
@@ -94,7 +94,7 @@ def _latency(engine: Engine, root: Path, http: Receiver, mail: Receiver, count: 
                 began = time.monotonic()
                 with dg.build_sensor_context(instance=instance) as context:
                     sensor.evaluate_tick(context)
-                stopped.wait(max(0.0, DAEMON_LOOP - (time.monotonic() - began)))
+                stopped.wait(max(0.0, DAEMON_INTERVAL_SECONDS - (time.monotonic() - began)))
 
     ticking = threading.Thread(target=daemon)
     ticking.start()
@@ -136,17 +136,17 @@ def _flood(engine: Engine, http: Receiver, mail: Receiver, count: int) -> dict[s
     rules, now = alert_killing.rules(http.port, mail.port), datetime.now(UTC)
     alert_killing.breaches(engine, count, "flood")
     began = time.perf_counter()
-    while decide_next(engine, rules, now).happenings == AT_ONCE:
+    while decide_next(engine, rules, now).alert_events == BATCH_SIZE:
         pass
     decided = time.perf_counter() - began
     began = time.perf_counter()
-    sent = send_due(engine, rules, lambda: datetime.now(UTC), timedelta(seconds=30)).messages
+    sent = send_due(engine, rules, lambda: datetime.now(UTC), timedelta(seconds=30)).notifications
     sending = time.perf_counter() - began
-    while send_due(engine, rules, lambda: datetime.now(UTC), timedelta(seconds=60)).messages:
+    while send_due(engine, rules, lambda: datetime.now(UTC), timedelta(seconds=60)).notifications:
         pass
     assert len(http.received) == len(mail.received) == count
     return {
-        "happenings": count,
+        "alert_events": count,
         "decided_per_s": round(count / decided),
         "sent_per_s": round(sent / sending),
     }
@@ -160,11 +160,11 @@ def _kills(engine: Engine, http: Receiver, mail: Receiver, kills: int) -> dict[s
     lost = sum(count - len(receiver.known) for receiver in (http, mail))
     assert lost == 0
     with database.transaction(engine) as cursor:
-        rows = cursor.execute("SELECT DISTINCT state FROM catalog.alert_message").fetchall()
+        rows = cursor.execute("SELECT DISTINCT state FROM catalog.notification").fetchall()
     assert [row["state"] for row in rows] == ["SENT"]
     return {
         "killed": killed,
-        "messages": 2 * count,
+        "notifications": 2 * count,
         "lost": lost,
         "second_copies_with_the_same_id": sum(
             len(receiver.received) - len(receiver.known) for receiver in (http, mail)

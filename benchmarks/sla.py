@@ -29,7 +29,7 @@ from headrace.database.ids import organisation_id
 from headrace.slas.tick import Tick, evaluate
 
 NIGHT = datetime(2026, 11, 10, tzinfo=UTC)
-_AT_ONCE = 1000  # processes
+_BATCH_SIZE = 1000  # processes
 DEPTH = 10  # datasets of a chain
 HOURS = (4, 5, 6, 7)  # deadlines, of which a tenth is every hour of the morning
 
@@ -46,7 +46,7 @@ def main(
             "cpus": os.cpu_count(),
             "datasets": datasets,
             "days": days,
-            "promises": promised,
+            "objectives": promised,
         }
         ticks: dict[str, Callable[[], Tick]] = {
             "first (all compiled)": lambda: evaluate(engine, NIGHT - timedelta(hours=8)),
@@ -70,9 +70,9 @@ def main(
                 found = tick()
             report["ticks"][name] = {
                 "seconds": round(time.perf_counter() - began, 2),
-                "judged": found.judged,
-                "foreseen": found.predicted,
-                "told": sum(found.told.values()),
+                "evaluated": found.evaluated,
+                "forecasted": found.predicted,
+                "events": sum(found.events.values()),
             }
     if as_json:
         typer.echo(json.dumps(report, indent=2))
@@ -80,7 +80,8 @@ def main(
     typer.echo(f"{promised:,} promises over {datasets:,} datasets, {days} days of history")
     for name, row in report["ticks"].items():
         typer.echo(
-            f"{name:36} {row['seconds']:6.2f} s {row['judged']:6} judged {row['foreseen']:4} foreseen {row['told']:6}"
+            f"{name:36} {row['seconds']:6.2f} s "
+            f"{row['evaluated']:6} evaluated {row['forecasted']:4} forecast {row['events']:6}"
         )
 
 
@@ -99,11 +100,11 @@ def _catalog() -> Iterator[Engine]:
 
 def _fill(engine: Engine, count: int, days: int) -> int:
     """Chains of datasets with two or three promises each; versions and runs of some weeks."""
-    chance = random.Random(7)
+    miss_probability = random.Random(7)
     records, processes, promised = [], [], 0
     for number in range(count):
         sla: dict[str, Any] = {
-            "deadline": f"0 {chance.choice(HOURS)} * * *",
+            "deadline": f"0 {miss_probability.choice(HOURS)} * * *",
             "timezone": "Europe/London",
             "min_rows": 5,
         }
@@ -114,8 +115,8 @@ def _fill(engine: Engine, count: int, days: int) -> int:
         records.append(DatasetRecord(key, "parquet", owners=(f"team:{number % 40}",), sla=sla))
         processes.append(ProcessRecord(key, Technology.SPARK, inputs=source, outputs=(key,), sla=limits))
     register(engine, records, ())
-    for place in range(0, count, _AT_ONCE):  # a server without statistics takes minutes for all at once
-        register(engine, (), processes[place : place + _AT_ONCE])
+    for place in range(0, count, _BATCH_SIZE):  # a server without statistics takes minutes for all at once
+        register(engine, (), processes[place : place + _BATCH_SIZE])
         if not place:
             _analyse(engine)
     with transaction(engine) as cursor:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from headrace.slas.arrivals import LIKELY
 from headrace.slas.graph import Graph, graph_of
-from headrace.slas.history import DAY, Habit, Zone
+from headrace.slas.history import DAY, ArrivalHistory, Zone
 from headrace.slas.prediction import Prediction, Present
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -31,7 +31,7 @@ DAYS, LEARNED = 364, 182
 STEP = 1200.0
 DEPTH = 6
 FIXED = (15, 30, 60)  # minutes
-FORESEEN = "foreseen"
+FORESEEN = "forecasted"
 USUAL_ROWS = 1_000_000
 MANY = 1.7  # times as many
 
@@ -93,23 +93,25 @@ def main(
         year = simulate(random)
         for day in range(LEARNED, DAYS):
             deadline = float(year.deadlines[day])
-            came = float(year.ended[-1, day])
-            missed = came > deadline
+            arrived = float(year.ended[-1, day])
+            missed = arrived > deadline
             for minutes in FIXED:
                 warning = deadline - minutes * 60
-                _note(rules[f"fixed, {minutes} min"], missed, warning if came > warning else None, deadline)
+                _note(
+                    rules[f"fixed, {minutes} min"], missed, warning if arrived > warning else None, deadline
+                )
             for name, is_counted in counted.items():
                 first: float | None = None
-                for moment in np.arange(deadline - 4 * 3600, min(deadline, came), STEP):
-                    found = foresee(graph, year, day, float(moment), is_counted=is_counted)
+                for moment in np.arange(deadline - 4 * 3600, min(deadline, arrived), STEP):
+                    found = forecast_deadlines(graph, year, day, float(moment), is_counted=is_counted)
                     if found is None:
                         continue
-                    chance, low, high = found
-                    if first is None and chance >= LIKELY:
+                    miss_probability, low, high = found
+                    if first is None and miss_probability >= LIKELY:
                         first = float(moment)
                     if is_counted:
-                        bins.setdefault(min(int(chance * 5), 4), []).append(missed)
-                        total, inside = total + 1, inside + (low <= came <= high)
+                        bins.setdefault(min(int(miss_probability * 5), 4), []).append(missed)
+                        total, inside = total + 1, inside + (low <= arrived <= high)
                 _note(rules[name], missed, first, deadline)
                 if year.rows[day] > MANY * USUAL_ROWS:
                     _note(many[name], missed, first, deadline)
@@ -164,7 +166,7 @@ JOBS = [uuid4() for _ in range(DEPTH)]
 EDGES = list(pairwise((LANDED, *JOBS)))
 
 
-def foresee(
+def forecast_deadlines(
     graph: Graph, year: Year, day: int, now: float, *, is_counted: bool = True
 ) -> tuple[float, float, float] | None:
     """Chance of a miss and interval, from what was known at a moment; is_counted: with the rows that have landed."""
@@ -172,18 +174,20 @@ def foresee(
     over = year.landed[days] <= now
     landed, nobody = year.landed[days][over], np.full(over.sum(), np.nan)
     rows = year.rows[days][over] if is_counted else nobody
-    habits = {graph.number[LANDED]: Habit(landed, nobody, rows)}
+    arrival_histories = {graph.number[LANDED]: ArrivalHistory(landed, nobody, rows)}
     running = {}
     for job in range(DEPTH):
         node = graph.number[JOBS[job]]
         known, begun = year.ended[job, days], year.began[job, days]
         over = known <= now
-        habits[node] = Habit(known[over], (known - begun)[over], np.full(over.sum(), np.nan))
+        arrival_histories[node] = ArrivalHistory(
+            known[over], (known - begun)[over], np.full(over.sum(), np.nan)
+        )
         if year.began[job, day] <= now < year.ended[job, day]:
             running[node] = float(year.began[job, day])
     zone = Zone("UTC", now - 2 * DAY, now)
     target = graph.number[JOBS[-1]]
-    prediction = Prediction(graph, habits, zone, Present(now, running, frozenset()))
+    prediction = Prediction(graph, arrival_histories, zone, Present(now, running, frozenset()))
     found = prediction.of([target]).get(target)
     return None if found is None else (found.chance_after(float(year.deadlines[day])), found.low, found.high)
 

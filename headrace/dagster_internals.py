@@ -1,4 +1,4 @@
-"""The private names of Dagster that Headrace uses, gathered here so that an upgrade has one place to check.
+"""The private names of Dagster that Headrace uses, in one place to check on upgrades.
 
 Dagster's version is pinned exactly for their sake. Nothing else imports from `dagster._core`.
 """

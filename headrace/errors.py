@@ -1,4 +1,4 @@
-"""What can go wrong at the catalog; each message says what is wrong, where, and what to do."""
+"""The catalog's errors; each message says what is wrong, where, and what to do."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches

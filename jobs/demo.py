@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from headrace.catalog.queries.rows import DatasetStatus
     from headrace.cli.common.launching import FinishedRun
-    from headrace.slas.queries import SlaStanding
+    from headrace.slas.queries import SlaObjectiveStatus
 
 DOMAIN = "flights"
 LANDING = "landing/flights"
@@ -77,20 +77,20 @@ def demo(as_json: AsJson = False) -> None:
         _scan(steps)
         _land(steps, instance)
         runs = _materialize(steps, instance)
-        promised = _judge(steps)
-        standings = _standings()
+        objectives = _evaluate_slas(steps)
+        statuses = _standings()
     failed = sum(run.ending is not Ending.SUCCESS for run in runs)
     if as_json:
         emit(
             {
                 "steps": steps.seconds,
                 "runs": runs,
-                "datasets": [_summary(each, promised.get(each.key, [])) for each in standings],
+                "datasets": [_summary(each, objectives.get(each.key, [])) for each in statuses],
                 "chain": _chain(),
             }
         )
     else:
-        _tell(standings, promised, steps, runs)
+        _tell(statuses, objectives, steps, runs)
     if failed:
         raise CommandError(f"{failed} of {len(runs)} runs failed or were skipped; see above")
 
@@ -102,7 +102,7 @@ def _scan(steps: Steps) -> None:
     from headrace.project import project_root
 
     with steps.step("Scan the Autosys estate") as came_to:
-        plan = scan(connect(), sorted((project_root() / ESTATE).iterdir()), may_retire_most=True)
+        plan = scan(connect(), sorted((project_root() / ESTATE).iterdir()), allow_mass_retirement=True)
         changes = len(plan.added) + len(plan.changed) + len(plan.removed) + len(plan.returned)
         came_to(f"{plan.processes} processes, {changes} of them new or changed")
 
@@ -118,7 +118,7 @@ def _land(steps: Steps, instance: dg.DagsterInstance) -> None:
         from headrace.declarations.loading.project import records
         from headrace.execution.landed.observation import observe
         from headrace.execution.plan import ExternalPlan
-        from headrace.orchestration.sensors.landing import tell
+        from headrace.orchestration.sensors.landing import report_landed_files
 
         register(connect(), *records(project_code().loaded.plans))
         came_to(f"{len(project_code().loaded.plans)} found")
@@ -131,10 +131,10 @@ def _land(steps: Steps, instance: dg.DagsterInstance) -> None:
         observation = observe(
             connect(), [plan for plan in external if plan.record.key.startswith(f"{DOMAIN}/")]
         )
-        tell(instance, observation)
+        report_landed_files(instance, observation)
         came_to(f"{len(observation.new):,} new versions")
     if observation.problems:
-        raise CommandError("\n  ".join(["some files could not become versions:", *observation.problems]))
+        raise CommandError("\n  ".join(["some files could not be registered:", *observation.problems]))
 
 
 def _complete(steps: Steps, instance: dg.DagsterInstance, delivered: Sequence[Path]) -> None:
@@ -170,12 +170,12 @@ def _materialize(steps: Steps, instance: dg.DagsterInstance) -> list[FinishedRun
         runs = launching.plan(instance, [f'key:"{DOMAIN}/*"'], None, stale=True)
         came_to(f"{len(runs)} runs" if runs else "nothing")
 
-    def tell(run: FinishedRun) -> None:
+    def report_landed_files(run: FinishedRun) -> None:
         steps.seconds[launching.described(run)] = run.seconds
         if not steps.quiet:
             typer.echo(launching.line(run))
 
-    return launching.execute_all(runs, instance, tell)
+    return launching.execute_all(runs, instance, report_landed_files)
 
 
 def _chain() -> list[str]:
@@ -203,38 +203,38 @@ def _standings() -> list[DatasetStatus]:
     return [row for row in queries.status(connect()) if row.key.startswith(f"{DOMAIN}/")]
 
 
-def _judge(steps: Steps) -> dict[str, list[SlaStanding]]:
+def _evaluate_slas(steps: Steps) -> dict[str, list[SlaObjectiveStatus]]:
     """As the sensor of `headrace up` does."""
-    from headrace.cli.sla.cells import promises
+    from headrace.cli.sla.cells import objectives_by_dataset
     from headrace.database.connection import connect
     from headrace.slas.tick import evaluate
 
-    with steps.step("Judge what is promised") as came_to:
-        came_to(f"{evaluate(connect()).judged} promises")
-    return promises(connect())
+    with steps.step("Evaluate the SLAs") as came_to:
+        came_to(f"{evaluate(connect()).evaluated} objectives")
+    return objectives_by_dataset(connect())
 
 
-def _summary(standing: DatasetStatus, promised: list[SlaStanding]) -> dict[str, object]:
-    return {"status": standing, "promises": promised, "checks": _check_counts(standing)}
+def _summary(status: DatasetStatus, objectives: list[SlaObjectiveStatus]) -> dict[str, object]:
+    return {"status": status, "objectives": objectives, "checks": _check_counts(status)}
 
 
-def _check_counts(standing: DatasetStatus) -> dict[str, int]:
+def _check_counts(status: DatasetStatus) -> dict[str, int]:
     """How many of a dataset's checks pass, warn and fail."""
     from headrace.catalog import queries
     from headrace.database.connection import connect
 
-    declared = {check.name for check in queries.dataset(connect(), standing.key).checks}
-    failing, warning = declared.intersection(standing.failing), declared.intersection(standing.warning)
+    declared = {check.name for check in queries.dataset(connect(), status.key).checks}
+    failing, warning = declared.intersection(status.failing), declared.intersection(status.warning)
     return {
-        "passed": len(declared - failing - warning) if standing.newest_tag else 0,
+        "passed": len(declared - failing - warning) if status.newest_tag else 0,
         "warning": len(warning - failing),
         "failed": len(failing),
     }
 
 
 def _tell(
-    standings: list[DatasetStatus],
-    promised: Mapping[str, list[SlaStanding]],
+    statuses: list[DatasetStatus],
+    objectives: Mapping[str, list[SlaObjectiveStatus]],
     steps: Steps,
     runs: list[FinishedRun],
 ) -> None:
@@ -244,8 +244,8 @@ def _tell(
     typer.echo("")
     show(
         table(
-            ["dataset", "published", "#rows", "checks", "promised", "#run took"],
-            [_row(each, promised.get(each.key, []), took) for each in standings],
+            ["dataset", "published", "#rows", "checks", "objectives", "#run took"],
+            [_row(each, objectives.get(each.key, []), took) for each in statuses],
         )
     )
     typer.echo(f"From Autosys to the last dataset: {' > '.join(_chain())}")
@@ -253,23 +253,21 @@ def _tell(
     show(facts(NEXT))
 
 
-def _row(standing: DatasetStatus, promised: list[SlaStanding], took: dict[str, float]) -> tuple[object, ...]:
+def _row(
+    status: DatasetStatus, objectives: list[SlaObjectiveStatus], took: dict[str, float]
+) -> tuple[object, ...]:
     from headrace.cli.common.launching import span_of
-    from headrace.cli.sla.cells import promise_words
+    from headrace.cli.sla.cells import sla_status_text
 
-    several = f"{standing.partition_count:,} partitions, newest " if standing.partitions else ""
-    counts = ", ".join(f"{count} {word}" for word, count in _check_counts(standing).items() if count)
+    several = f"{status.partition_count:,} partitions, newest " if status.partitions else ""
+    counts = ", ".join(f"{count} {word}" for word, count in _check_counts(status).items() if count)
     return (
-        standing.key,
-        several + standing.newest_tag if standing.newest_tag else "nothing",
-        standing.row_count,
+        status.key,
+        several + status.newest_tag if status.newest_tag else "nothing",
+        status.row_count,
         counts or None,
-        promise_words(standing, promised) if standing.sla else None,
-        span_of(took[standing.key])
-        if standing.key in took
-        else "up to date"
-        if standing.newest_tag
-        else None,
+        sla_status_text(status, objectives) if status.sla else None,
+        span_of(took[status.key]) if status.key in took else "up to date" if status.newest_tag else None,
     )
 
 

@@ -1,4 +1,4 @@
-"""The audit trail: who changed what (which the database notes by itself), and who read what is sensitive."""
+"""The audit trail: changes, recorded by the database itself, and reads of sensitive data."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from headrace.access.sql import statement
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id, organisation_named
 from headrace.database.jsonb import jsonb
-from headrace.database.principal import Acting, acting, acting_for
+from headrace.database.principal import Principal, act_as, current_principal
 
 _READ = """
 INSERT INTO catalog.audit_entry (organisation_id, action, object_type, object, detail, request_id)
@@ -39,18 +39,18 @@ def note_reading(engine: Engine, caller: Caller, subjects: Sequence[str], kinds:
     """Note that the caller was shown sensitive things of these kinds, about these datasets and processes."""
     if not subjects:
         return
-    current = acting()
+    current = current_principal()
     request_id = current.request_id if current else ""
-    of_caller = Acting(caller.organisation_id, caller.organisation, caller.subject, request_id=request_id)
+    of_caller = Principal(caller.organisation_id, caller.organisation, caller.subject, request_id=request_id)
     named = ", ".join(subjects[:3]) + (f" and {len(subjects) - 3} more" if len(subjects) > 3 else "")
     detail = {"kinds": sorted(kinds), "of": sorted(subjects)}
-    with acting_for(of_caller), transaction(engine) as cursor:
+    with act_as(of_caller), transaction(engine) as cursor:
         cursor.execute(_READ, [caller.organisation_id, "METADATA", named, jsonb(detail), request_id])
 
 
 def sign(cursor: Cursor[Any], by: str) -> None:
     """Have what this transaction changes noted as done by `by`, where no caller is set."""
-    if acting() is None:
+    if current_principal() is None:
         cursor.execute("SELECT set_config('headrace.subject', %s, true)", [by])
 
 

@@ -1,4 +1,4 @@
-"""From a token to the caller: a user by one of his issuer, a service or a run by one of ours."""
+"""Turn a bearer token into a caller: users through their issuer, services and runs through Headrace's own tokens."""
 
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
@@ -20,10 +20,10 @@ from headrace.access.errors import Unauthenticated
 from headrace.access.grants import USER
 from headrace.access.issuers import Issuer
 from headrace.access.token_cache import admit, admitted, refuse
-from headrace.access.tokens import SERVICE, Presented, presented
+from headrace.access.tokens import SERVICE, ParsedToken, parse_token
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id
-from headrace.database.principal import acting_for
+from headrace.database.principal import act_as
 from headrace.errors import Forbidden
 from headrace.settings import settings
 
@@ -57,8 +57,8 @@ def caller_of(engine: Engine, issuer: Issuer | None, token: str, organisation: s
     Raises Unauthenticated for a token that is wrong, expired or revoked, Forbidden for a user without a role, and for a
     service or run of another organisation than the one that is meant.
     """
-    with acting_for(None):
-        ours = presented(token)
+    with act_as(None):
+        ours = parse_token(token)
         if ours is None:
             return _user(engine, issuer, token, organisation)
         caller = _service(engine, ours) if ours.prefix == SERVICE else _task(engine, ours)
@@ -80,7 +80,7 @@ def known_caller(token: str, organisation: str | None = None) -> Caller | None:
 
     Raises Forbidden for a service of another organisation than the one that is meant.
     """
-    ours = presented(token)
+    ours = parse_token(token)
     caller = None if ours is None else admitted(ours.digest)
     if caller is not None:
         _require_same(caller, organisation)
@@ -128,7 +128,7 @@ def _organisation(subject: str, has: Iterable[str], wanted: str | None) -> str:
     return names[0]
 
 
-def _service(engine: Engine, token: Presented) -> Caller:
+def _service(engine: Engine, token: ParsedToken) -> Caller:
     row = _row(engine, _SERVICE, token)
     now = datetime.now(UTC)
     if row["revoked_at"] is not None:
@@ -149,7 +149,7 @@ def _service(engine: Engine, token: Presented) -> Caller:
     return caller
 
 
-def _task(engine: Engine, token: Presented) -> Caller:
+def _task(engine: Engine, token: ParsedToken) -> Caller:
     row = _row(engine, _TASK, token)
     if row["expires_at"] <= datetime.now(UTC):
         raise Unauthenticated(
@@ -173,7 +173,7 @@ def _task(engine: Engine, token: Presented) -> Caller:
     )
 
 
-def _row(engine: Engine, query: str, token: Presented) -> dict[str, Any]:
+def _row(engine: Engine, query: str, token: ParsedToken) -> dict[str, Any]:
     with transaction(engine) as cursor:
         row = cursor.execute(query, [token.token_id]).fetchone()
     if row is None or not token.is_that_of(bytes(row["secret_digest"])):
@@ -181,7 +181,7 @@ def _row(engine: Engine, query: str, token: Presented) -> dict[str, Any]:
     return row
 
 
-def _note_use(engine: Engine, token: Presented) -> None:
+def _note_use(engine: Engine, token: ParsedToken) -> None:
     with transaction(engine) as cursor:
         cursor.execute(
             "UPDATE catalog.service_token SET last_used_at = now() WHERE token_id = %s", [token.token_id]

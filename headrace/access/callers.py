@@ -1,4 +1,4 @@
-"""The caller of the catalog as a value: who it is, for which organisation, and what it may in which domains.
+"""The caller of the catalog as a value: identity, organisation, and permissions by domain.
 
 A domain is what stands before the first `/` of a dataset's key. Of a dataset that others named it is the namespace,
 which stands before a `#`; of a key that begins as a URI does, scheme and host.

@@ -1,4 +1,4 @@
-"""The refusal of an unknown caller; one who is known and lacks a permission gets `headrace.errors.Forbidden`."""
+"""Errors of authentication; a known caller without a permission gets `headrace.errors.Forbidden`."""
 
 from headrace.errors import CatalogError
 

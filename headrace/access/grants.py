@@ -1,4 +1,4 @@
-"""Organisations, and which roles people have in them."""
+"""Organisations, and the roles that people have in them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

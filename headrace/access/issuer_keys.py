@@ -1,4 +1,4 @@
-"""The keys of an OpenID Connect issuer: fetched when they are first needed, kept for minutes, and looked for anew."""
+"""Signing keys of an OpenID Connect issuer: fetched on first use, cached for minutes, refreshed for unknown keys."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from jwt import PyJWK
 
 from headrace.access.errors import AccessRefused, IssuerUnavailable
 
-_KEPT = 300.0  # seconds
-_AGAIN = 5.0  # between two looks for a key that is not among them, whoever names it
-_PAUSE = 1.0  # after the issuer did not answer
-_SECONDS = 5  # to wait for it
-_LARGEST = 1024 * 1024  # bytes of its documents
+_CACHE_SECONDS = 300.0  # seconds
+_MIN_REFRESH_SECONDS = 5.0  # between two looks for a key that is not among them, whoever names it
+_RETRY_SECONDS = 1.0  # after the issuer did not answer
+_TIMEOUT_SECONDS = 5  # to wait for it
+_MAX_DOCUMENT_BYTES = 1024 * 1024  # bytes of its documents
 _KINDS = ("RSA", "EC", "OKP")  # of public keys; a shared secret is none of them
 
 
@@ -41,20 +41,20 @@ class IssuerKeys:
 
     def key(self, kid: str) -> PyJWK | None:
         """The key of this id; None where the issuer has none such. Raises IssuerUnavailable."""
-        found = self._kept(_KEPT).get(kid)
-        return self._kept(_AGAIN).get(kid) if found is None else found
+        found = self._cached(_CACHE_SECONDS).get(kid)
+        return self._cached(_MIN_REFRESH_SECONDS).get(kid) if found is None else found
 
     def other(self, kid: str, than: PyJWK) -> PyJWK | None:
         """The key that the issuer has of this id by now, where that is not `than`; None else."""
-        found = self._kept(_AGAIN).get(kid)
+        found = self._cached(_MIN_REFRESH_SECONDS).get(kid)
         return None if found is than else found
 
-    def _kept(self, seconds: float) -> dict[str, PyJWK]:
+    def _cached(self, seconds: float) -> dict[str, PyJWK]:
         """The keys, fetched so many seconds ago at most."""
         with self._lock:
             now = time.monotonic()
             if now - self._fetched_at > seconds:
-                if now - self._failed_at < _PAUSE:
+                if now - self._failed_at < _RETRY_SECONDS:
                     raise IssuerUnavailable(self._failure)
                 try:
                     self._keys = _usable(self._name, _document(self._jwks or self._discovered()))
@@ -104,8 +104,8 @@ _OPENER = urllib.request.build_opener(_SafeRedirects)
 
 def _document(address: str) -> dict[str, Any]:
     try:
-        with _OPENER.open(address, timeout=_SECONDS) as answer:
-            document = json.loads(answer.read(_LARGEST))
+        with _OPENER.open(address, timeout=_TIMEOUT_SECONDS) as answer:
+            document = json.loads(answer.read(_MAX_DOCUMENT_BYTES))
     except (OSError, http.client.HTTPException, ValueError, RecursionError, AccessRefused) as error:
         raise IssuerUnavailable(f"the issuer's document at {address} cannot be read: {error}") from error
     if not isinstance(document, dict):

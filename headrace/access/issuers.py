@@ -1,4 +1,4 @@
-"""Who says who a user is: an OpenID Connect issuer, or on a machine that is not in production Headrace itself."""
+"""Issuers of user tokens: an OpenID Connect provider or, outside production, Headrace itself."""
 
 import os
 from collections.abc import Collection, Mapping

@@ -1,4 +1,4 @@
-"""Secrets in a text that others will read: tokens, and passwords in addresses and options."""
+"""Redact secrets from text that others read: tokens, and passwords in URLs and options."""
 
 import logging
 import re

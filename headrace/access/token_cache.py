@@ -1,4 +1,4 @@
-"""The services that were let in a moment ago: a service that reports often is not asked for at PostgreSQL each time.
+"""A short-lived cache of service tokens, so that frequent reporters do not cost a query per request.
 
 A token that another process revokes ends within two seconds, however often it is sent; one that this process revokes,
 or finds revoked, at once.
@@ -12,14 +12,14 @@ from datetime import UTC, datetime
 
 from headrace.access.callers import Caller
 
-_SECONDS = 1.0  # after which the service is asked for again
-_LONGEST = 2.0  # until which it is let in while somebody asks
-_ASKING = 0.1
-_MOST = 1000  # services
+_CACHE_SECONDS = 1.0  # after which the service is asked for again
+_MAX_STALE_SECONDS = 2.0  # until which it is let in while somebody asks
+_REFRESH_SECONDS = 0.1
+_MAX_SERVICES = 1000  # services
 
 
 @dataclass(slots=True)
-class _Admitted:
+class _CachedService:
     """A service; again: when it is to be asked for. until: when it is let in no longer, whoever is asking."""
 
     caller: Caller
@@ -27,33 +27,35 @@ class _Admitted:
     until: float
 
 
-_ADMITTED: dict[bytes, _Admitted] = {}  # by the digest of the token's secret
+_CACHE: dict[bytes, _CachedService] = {}  # by the digest of the token's secret
 
 
 def admit(digest: bytes, caller: Caller, expires_at: datetime) -> None:
     """Let the service in for a moment, and not beyond the end of its token."""
-    if len(_ADMITTED) >= _MOST:
-        _ADMITTED.clear()
+    if len(_CACHE) >= _MAX_SERVICES:
+        _CACHE.clear()
     now, left = time.monotonic(), (expires_at - datetime.now(UTC)).total_seconds()
-    _ADMITTED[digest] = _Admitted(caller, now + min(_SECONDS, left), now + min(_LONGEST, left))
+    _CACHE[digest] = _CachedService(
+        caller, now + min(_CACHE_SECONDS, left), now + min(_MAX_STALE_SECONDS, left)
+    )
 
 
 def admitted(digest: bytes) -> Caller | None:
     """The service, if it was let in a moment ago; None for one to ask for."""
-    known, now = _ADMITTED.get(digest), time.monotonic()
+    known, now = _CACHE.get(digest), time.monotonic()
     if known is None or now >= known.until:
         return None
     if now < known.again:
         return known.caller
-    known.again = now + _ASKING  # who asks while this one asks for it need not do so too
+    known.again = now + _REFRESH_SECONDS  # who asks while this one asks for it need not do so too
     return None
 
 
 def refuse(digest: bytes) -> None:
     """Let the service in no longer."""
-    _ADMITTED.pop(digest, None)
+    _CACHE.pop(digest, None)
 
 
 def forget() -> None:
     """Ask for every service again."""
-    _ADMITTED.clear()
+    _CACHE.clear()

@@ -1,4 +1,4 @@
-"""Tokens that the catalog issues itself: of services, and of single runs. Only digests of them are kept.
+"""Tokens that the catalog issues: for services and for single runs. Only digests are stored.
 
 A token is `<prefix>_<id>_<secret>`, the prefix `hrs` or `hrt`, so that a scanner for leaked secrets knows one.
 """
@@ -23,8 +23,8 @@ from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id, organisation_named
 
 SERVICE, TASK = "hrs", "hrt"
-LONGEST_SERVICE = timedelta(days=366)
-LONGEST_TASK = timedelta(hours=24)
+MAX_SERVICE_TOKEN_LIFETIME = timedelta(days=366)
+MAX_TASK_TOKEN_LIFETIME = timedelta(hours=24)
 TASK_LEASE = timedelta(minutes=10)  # of a run of ours, which renews it while it lives
 TASK_GRACE = timedelta(seconds=30)  # after the end of the run; catalog.end_task_tokens says the same
 
@@ -80,7 +80,7 @@ class ServiceTokenRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Presented:
+class ParsedToken:
     """A token of ours, taken apart."""
 
     prefix: str
@@ -110,11 +110,11 @@ def issue_service_token(
     allowed = sorted(set(permissions))
     if not allowed:
         raise AccessRefused(f"say what {name} may: one of {', '.join(Permission)}")
-    if not timedelta() < lifetime <= LONGEST_SERVICE:
-        raise AccessRefused(f"a service token lasts {LONGEST_SERVICE.days} days at most")
+    if not timedelta() < lifetime <= MAX_SERVICE_TOKEN_LIFETIME:
+        raise AccessRefused(f"a service token lasts {MAX_SERVICE_TOKEN_LIFETIME.days} days at most")
     if not name.strip() or "\x00" in name:
         raise AccessRefused("the name of a service is not empty")
-    token, presented = _new(SERVICE)
+    token, parse_token = _new(SERVICE)
     expires_at = datetime.now(UTC) + lifetime
     try:
         with transaction(engine) as cursor:
@@ -123,12 +123,12 @@ def issue_service_token(
             cursor.execute(
                 _ISSUE_SERVICE,
                 [
-                    presented.token_id,
+                    parse_token.token_id,
                     organisation_named(known),
                     name,
                     domain,
                     [permission.value for permission in allowed],
-                    presented.digest,
+                    parse_token.digest,
                     by,
                     expires_at,
                 ],
@@ -176,9 +176,11 @@ def issue_task_token(
     It ends with its lifetime, or TASK_GRACE after the end of the run, whichever comes first. Raises AccessRefused for a
     lifetime longer than LONGEST_TASK, and for a run that has succeeded; one that failed may be tried again.
     """
-    if not timedelta() < lifetime <= LONGEST_TASK:
-        raise AccessRefused(f"a task token lasts {LONGEST_TASK.total_seconds() / 3600:.0f} hours at most")
-    token, presented = _new(TASK)
+    if not timedelta() < lifetime <= MAX_TASK_TOKEN_LIFETIME:
+        raise AccessRefused(
+            f"a task token lasts {MAX_TASK_TOKEN_LIFETIME.total_seconds() / 3600:.0f} hours at most"
+        )
+    token, parse_token = _new(TASK)
     with transaction(engine) as cursor:
         require_organisation(cursor, None)
         if cursor.execute(_HAS_SUCCEEDED, [run_id, organisation_id()]).fetchone() is not None:
@@ -187,12 +189,12 @@ def issue_task_token(
         cursor.execute(
             _ISSUE_TASK,
             [
-                presented.token_id,
+                parse_token.token_id,
                 organisation_id(),
                 run_id,
                 sorted(outputs),
                 sorted(inputs),
-                presented.digest,
+                parse_token.digest,
                 by,
                 datetime.now(UTC) + lifetime,
             ],
@@ -202,29 +204,29 @@ def issue_task_token(
 
 def renew_task_token(engine: Engine, token: str) -> bool:
     """Have the token of a run last for TASK_LEASE from now on, LONGEST_TASK in all; False where it has ended."""
-    ours = presented(token)
+    ours = parse_token(token)
     if ours is None or ours.prefix != TASK:
         raise AccessRefused("this is no token of a run")
     with transaction(engine) as cursor:
-        cursor.execute(_RENEW_TASK, [TASK_LEASE, LONGEST_TASK, ours.token_id, ours.digest])
+        cursor.execute(_RENEW_TASK, [TASK_LEASE, MAX_TASK_TOKEN_LIFETIME, ours.token_id, ours.digest])
         return cursor.rowcount == 1
 
 
-def presented(token: str) -> Presented | None:
+def parse_token(token: str) -> ParsedToken | None:
     """The parts of a token that has the form of ours; None for any other."""
     prefix, _, rest = token.partition("_")
     identifier, _, secret = rest.partition("_")
     if prefix not in (SERVICE, TASK) or len(identifier) != 32 or not secret:
         return None
     try:
-        return Presented(prefix, UUID(hex=identifier), _digest(secret))
+        return ParsedToken(prefix, UUID(hex=identifier), _digest(secret))
     except ValueError:
         return None
 
 
-def _new(prefix: str) -> tuple[str, Presented]:
+def _new(prefix: str) -> tuple[str, ParsedToken]:
     token_id, secret = uuid4(), secrets.token_urlsafe(32)
-    return f"{prefix}_{token_id.hex}_{secret}", Presented(prefix, token_id, _digest(secret))
+    return f"{prefix}_{token_id.hex}_{secret}", ParsedToken(prefix, token_id, _digest(secret))
 
 
 def _digest(secret: str) -> bytes:

@@ -1,4 +1,4 @@
-"""What follows from a happening, or from somebody's word, for an alert: pure, a table of states in one place.
+"""What an alert event or an acknowledgement changes about an alert: pure, with the state table in one place.
 
 | alert        | happens                     | becomes      | messages                                             |
 |--------------|-----------------------------|--------------|------------------------------------------------------|
@@ -21,11 +21,18 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
-from headrace.alerts.records import Alert, AlertState, Message, MessageState, Purpose, message_id_of
+from headrace.alerts.records import (
+    Alert,
+    AlertState,
+    Notification,
+    NotificationState,
+    Purpose,
+    notification_id_of,
+)
 from headrace.alerts.rules import AlertRules, Recipient, is_worse
-from headrace.slas.events import Happening, Kind
+from headrace.slas.events import AlertEvent, Kind
 
-HARMLESS = frozenset({Kind.ON_TRACK, Kind.MET_LATE, Kind.PAUSED, Kind.SENSOR_BACK})
+RECOVERIES = frozenset({Kind.ON_TRACK, Kind.MET_LATE, Kind.PAUSED, Kind.SENSOR_BACK})
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +40,7 @@ class Decision:
     """The alert as it is from now on, the messages to send, and those that are not to be sent any more, with why."""
 
     alert: Alert
-    send: tuple[Message, ...] = ()
+    send: tuple[Notification, ...] = ()
     drop: tuple[UUID, ...] = ()
     because: str = ""
 
@@ -41,8 +48,8 @@ class Decision:
 def decide(
     alert_id: UUID,
     known: Alert | None,
-    messages: Sequence[Message],
-    happening: Happening,
+    notifications: Sequence[Notification],
+    alert_event: AlertEvent,
     rules: AlertRules,
     now: datetime,
 ) -> Decision | None:
@@ -56,33 +63,33 @@ def decide(
         rules: who is told.
         now: when it is decided.
     """
-    if happening.kind in (Kind.INCIDENT_CLOSED, Kind.INCIDENT_MERGED):
-        return _closed(known, messages, happening, rules, now) if known else None
+    if alert_event.kind in (Kind.INCIDENT_CLOSED, Kind.INCIDENT_MERGED):
+        return _closed(known, notifications, alert_event, rules, now) if known else None
     if known is None or known.state is AlertState.CLOSED:
-        if happening.kind in HARMLESS or (known is not None and known.incident_id is None):
+        if alert_event.kind in RECOVERIES or (known is not None and known.incident_id is None):
             return None
-        return _opened(alert_id, known, happening, rules, now)
-    counted = replace(known, happenings=known.happenings + 1, hit=_hit(known, happening))
-    if happening.kind in HARMLESS:
+        return _opened(alert_id, known, alert_event, rules, now)
+    counted = replace(known, event_count=known.event_count + 1, affected=_affected(known, alert_event))
+    if alert_event.kind in RECOVERIES:
         return Decision(counted)
-    worse = is_worse(happening.severity, known.severity)
-    if not worse and not _is_found_to_be_the_cause(known, happening):
-        came_true = known.kind is Kind.AT_RISK and _is_about(known, happening)
-        return Decision(_about(counted, happening) if came_true else counted)
-    graver = replace(_about(counted, happening), round=known.round + 1)
+    worse = is_worse(alert_event.severity, known.severity)
+    if not worse and not _is_found_to_be_the_cause(known, alert_event):
+        came_true = known.kind is Kind.AT_RISK and _is_about(known, alert_event)
+        return Decision(_about(counted, alert_event) if came_true else counted)
+    graver = replace(_about(counted, alert_event), round=known.round + 1)
     if worse:
-        graver = replace(graver, severity=happening.severity)
-    told = any(message.has_told for message in messages)
+        graver = replace(graver, severity=alert_event.severity)
+    sent = any(notification.was_attempted for notification in notifications)
     acknowledged = known.state is AlertState.ACKNOWLEDGED
-    purpose = Purpose.WORSENED if told else Purpose.RAISED
+    purpose = Purpose.WORSENED if sent else Purpose.RAISED
     # Who owns what was told of before has to know that it is more than that.
-    owners = (*happening.subject.owners, *known.subject.owners)
+    owners = (*alert_event.subject.owners, *known.subject.owners)
     alert, send = _steps(graver, purpose, rules, now, owners, first_only=acknowledged)
-    return Decision(alert, send, _waiting(messages), f"it became {happening.kind}")
+    return Decision(alert, send, _pending(notifications), f"it became {alert_event.kind}")
 
 
 def acknowledge(
-    alert: Alert, messages: Sequence[Message], by: str, comment: str | None, now: datetime
+    alert: Alert, notifications: Sequence[Notification], by: str, comment: str | None, now: datetime
 ) -> Decision:
     """Somebody is at it: nothing escalates any more. One that is acknowledged or closed stays as it is."""
     if alert.state is not AlertState.OPEN:
@@ -90,46 +97,54 @@ def acknowledge(
     taken = replace(
         alert, state=AlertState.ACKNOWLEDGED, acknowledged_at=now, acknowledged_by=by, comment=comment
     )
-    return Decision(taken, (), _waiting(messages, Purpose.ESCALATED), f"acknowledged by {by}")
+    return Decision(taken, (), _pending(notifications, Purpose.ESCALATED), f"acknowledged by {by}")
 
 
 def _opened(
-    alert_id: UUID, before: Alert | None, happening: Happening, rules: AlertRules, now: datetime
+    alert_id: UUID, before: Alert | None, alert_event: AlertEvent, rules: AlertRules, now: datetime
 ) -> Decision:
     fresh = Alert(
         alert_id=alert_id,
-        incident_id=happening.incident_id,
-        subject=happening.subject,
-        kind=happening.kind,
-        severity=happening.severity,
-        state=AlertState.OPEN if happening.incident_id else AlertState.CLOSED,
-        at=happening.at,
+        incident_id=alert_event.incident_id,
+        subject=alert_event.subject,
+        kind=alert_event.kind,
+        severity=alert_event.severity,
+        state=AlertState.OPEN if alert_event.incident_id else AlertState.CLOSED,
+        at=alert_event.at,
         opened_at=now,
-        facts=happening.facts,
+        facts=alert_event.facts,
         round=before.round + 1 if before else 0,
-        happenings=before.happenings + 1 if before else 1,
-        closed_at=None if happening.incident_id else now,
+        event_count=before.event_count + 1 if before else 1,
+        closed_at=None if alert_event.incident_id else now,
     )
-    owners = happening.subject.owners
-    alert, send = _steps(fresh, Purpose.RAISED, rules, now, owners, first_only=happening.incident_id is None)
+    owners = alert_event.subject.owners
+    alert, send = _steps(
+        fresh, Purpose.RAISED, rules, now, owners, first_only=alert_event.incident_id is None
+    )
     return Decision(alert, send)
 
 
 def _closed(
-    known: Alert, messages: Sequence[Message], happening: Happening, rules: AlertRules, now: datetime
+    known: Alert,
+    notifications: Sequence[Notification],
+    alert_event: AlertEvent,
+    rules: AlertRules,
+    now: datetime,
 ) -> Decision | None:
     if known.state is AlertState.CLOSED:
         return None
-    alert = replace(known, state=AlertState.CLOSED, closed_at=happening.at, happenings=known.happenings + 1)
+    alert = replace(
+        known, state=AlertState.CLOSED, closed_at=alert_event.at, event_count=known.event_count + 1
+    )
     purpose, because = Purpose.RECOVERED, "it is over"
-    if happening.kind is Kind.INCIDENT_MERGED:
-        purpose, because = Purpose.JOINED, f"it goes on as part of {happening.facts.get('part_of')}"
-        alert = replace(alert, facts={**known.facts, **happening.facts})
-    ended = max((m.round for m in messages if m.purpose.is_end), default=-1)
-    told = dict.fromkeys(m.recipient for m in messages if m.has_told and m.round > ended)
+    if alert_event.kind is Kind.INCIDENT_MERGED:
+        purpose, because = Purpose.JOINED, f"it goes on as part of {alert_event.facts.get('part_of')}"
+        alert = replace(alert, facts={**known.facts, **alert_event.facts})
+    ended = max((m.round for m in notifications if m.purpose.is_end), default=-1)
+    sent = dict.fromkeys(m.recipient for m in notifications if m.was_attempted and m.round > ended)
     due = rules.not_before(known.severity, now)
-    send = tuple(_message(alert, purpose, 0, recipient, due, now) for recipient in told)
-    return Decision(alert, send, _waiting(messages), because)
+    send = tuple(_notification(alert, purpose, 0, recipient, due, now) for recipient in sent)
+    return Decision(alert, send, _pending(notifications), because)
 
 
 def _steps(
@@ -140,15 +155,15 @@ def _steps(
     owners: Sequence[str],
     *,
     first_only: bool,
-) -> tuple[Alert, tuple[Message, ...]]:
+) -> tuple[Alert, tuple[Notification, ...]]:
     """The messages of the route that fits now. Later steps count from when the first may leave."""
     subject = alert.subject
     route = rules.route(subject.domain, subject.owners, alert.severity, now)
     if route is None:
         return replace(alert, route=None), ()
     begins = rules.not_before(alert.severity, now)
-    messages = [
-        _message(
+    notifications = [
+        _notification(
             alert,
             Purpose.ESCALATED if number else purpose,
             number,
@@ -159,14 +174,14 @@ def _steps(
         for number, step in enumerate(route.steps[:1] if first_only else route.steps)
         for recipient in rules.recipients(step, owners)
     ]
-    return replace(alert, route=route.name), tuple(messages)
+    return replace(alert, route=route.name), tuple(notifications)
 
 
-def _message(
+def _notification(
     alert: Alert, purpose: Purpose, step: int, recipient: Recipient, due: datetime, now: datetime
-) -> Message:
-    return Message(
-        message_id=message_id_of(alert.alert_id, alert.round, step, purpose, recipient),
+) -> Notification:
+    return Notification(
+        notification_id=notification_id_of(alert.alert_id, alert.round, step, purpose, recipient),
         alert_id=alert.alert_id,
         recipient=recipient,
         purpose=purpose,
@@ -179,41 +194,46 @@ def _message(
     )
 
 
-def _waiting(messages: Sequence[Message], purpose: Purpose | None = None) -> tuple[UUID, ...]:
+def _pending(notifications: Sequence[Notification], purpose: Purpose | None = None) -> tuple[UUID, ...]:
     """Those that wait, of one purpose or of all but those that tell of an end."""
     return tuple(
-        message.message_id
-        for message in messages
-        if message.state is MessageState.WAITING
-        and (message.purpose is purpose if purpose else not message.purpose.is_end)
+        notification.notification_id
+        for notification in notifications
+        if notification.state is NotificationState.PENDING
+        and (notification.purpose is purpose if purpose else not notification.purpose.is_end)
     )
 
 
-def _hit(known: Alert, happening: Happening) -> dict[str, tuple[str, ...]]:
+def _affected(known: Alert, alert_event: AlertEvent) -> dict[str, tuple[str, ...]]:
     """The other subjects of the incident."""
-    if happening.subject.key == known.subject.key or happening.kind in HARMLESS:
-        return dict(known.hit)
-    return {**known.hit, happening.subject.key: happening.subject.owners}
+    if alert_event.subject.key == known.subject.key or alert_event.kind in RECOVERIES:
+        return dict(known.affected)
+    return {**known.affected, alert_event.subject.key: alert_event.subject.owners}
 
 
-def _about(alert: Alert, happening: Happening) -> Alert:
+def _about(alert: Alert, alert_event: AlertEvent) -> Alert:
     """The alert, now about this happening; what it was about is hit by it."""
-    subject = happening.subject
-    hit = {**alert.hit, alert.subject.key: alert.subject.owners}
-    hit.pop(subject.key, None)
+    subject = alert_event.subject
+    affected = {**alert.affected, alert.subject.key: alert.subject.owners}
+    affected.pop(subject.key, None)
     return replace(
-        alert, subject=subject, kind=happening.kind, at=happening.at, facts=happening.facts, hit=hit
+        alert,
+        subject=subject,
+        kind=alert_event.kind,
+        at=alert_event.at,
+        facts=alert_event.facts,
+        affected=affected,
     )
 
 
-def _is_about(alert: Alert, happening: Happening) -> bool:
-    return (alert.subject.type, alert.subject.key) == (happening.subject.type, happening.subject.key)
+def _is_about(alert: Alert, alert_event: AlertEvent) -> bool:
+    return (alert.subject.type, alert.subject.key) == (alert_event.subject.type, alert_event.subject.key)
 
 
-def _is_found_to_be_the_cause(known: Alert, happening: Happening) -> bool:
+def _is_found_to_be_the_cause(known: Alert, alert_event: AlertEvent) -> bool:
     """Whether what all of it comes from has not been heard of in this alert before."""
     return (
-        bool(happening.facts.get("is_cause"))
-        and not _is_about(known, happening)
-        and happening.subject.key not in known.hit
+        bool(alert_event.facts.get("is_cause"))
+        and not _is_about(known, alert_event)
+        and alert_event.subject.key not in known.affected
     )

@@ -1,4 +1,4 @@
-"""Handing a message over to the service that carries it, by apprise, with what it knows a second copy by.
+"""Deliver notifications through apprise, with the deduplication key that each service supports.
 
 | service              | a copy is known by                                             |
 |----------------------|----------------------------------------------------------------|
@@ -32,17 +32,18 @@ from apprise.plugins.opsgenie import OPSGENIE_API_LOOKUP, NotifyOpsgenie
 from apprise.plugins.pagerduty import NotifyPagerDuty
 
 from headrace.alerts.markup import html, markdown
-from headrace.alerts.records import NotDelivered, Parcel
+from headrace.alerts.records import NotDelivered, RenderedNotification
 from headrace.alerts.rules import Destination
-from headrace.slas.events import Urgency
+from headrace.severity import Severity
 
-SECONDS = 15.0  # that a service may take in all, and
-_SECONDS_TO_ANSWER = 12.0  # one that is slow to say that it took a message would get it twice
+MAX_SECONDS = 15.0  # that a service may take in all, and
+_ANSWER_SECONDS = 12.0  # one that is slow to say that it took a message would get it twice
 _REFERENCE = re.compile(r"\$\{(\w+)\}")
 _TYPES = {
-    Urgency.INFO: apprise.NotifyType.INFO,
-    Urgency.WARNING: apprise.NotifyType.WARNING,
-    Urgency.ERROR: apprise.NotifyType.FAILURE,
+    Severity.INFO: apprise.NotifyType.INFO,
+    Severity.WARNING: apprise.NotifyType.WARNING,
+    Severity.ERROR: apprise.NotifyType.FAILURE,
+    Severity.CRITICAL: apprise.NotifyType.FAILURE,
 }
 _WITH_HEADERS = frozenset({"json", "jsons", "xml", "xmls", "form", "forms"})
 _BY_ALERT: Mapping[str, Mapping[str, str]] = {
@@ -56,21 +57,21 @@ for _each in ("apprise", "urllib3.connectionpool"):
 _NO_SOURCE = NotifyPagerDuty.template_tokens["source"]["default"]
 
 
-def deliver(destination: Destination, address: str, parcel: Parcel) -> None:
+def deliver(destination: Destination, address: str, rendered: RenderedNotification) -> None:
     """Hand a message over. address: of a personal destination, whose. Raises NotDelivered."""
-    service = _service(resolved(destination, address), _known_by(destination, parcel), destination)
+    service = _service(resolved(destination, address), _known_by(destination, rendered), destination)
     if type(service) is NotifyEmail:
-        _mail(service, parcel)
-    elif type(service) is NotifyOpsgenie and parcel.ends_thread:
-        _close(service, parcel)
+        _mail(service, rendered)
+    elif type(service) is NotifyOpsgenie and rendered.ends_thread:
+        _close(service, rendered)
     elif type(service) is NotifyPagerDuty:
-        service.details |= {"message": parcel.body}  # the summary is cut after 1024 characters
+        service.details |= {"message": rendered.body}  # the summary is cut after 1024 characters
         service.source = "Headrace" if service.source == _NO_SOURCE else service.source
-        _notify(service, parcel, "", parcel.title, apprise.NotifyFormat.TEXT)
+        _notify(service, rendered, "", rendered.title, apprise.NotifyFormat.TEXT)
     elif service.notify_format is apprise.NotifyFormat.MARKDOWN:
-        _notify(service, parcel, parcel.title, markdown(parcel.body), apprise.NotifyFormat.MARKDOWN)
+        _notify(service, rendered, rendered.title, markdown(rendered.body), apprise.NotifyFormat.MARKDOWN)
     else:
-        _notify(service, parcel, parcel.title, parcel.body, apprise.NotifyFormat.TEXT)
+        _notify(service, rendered, rendered.title, rendered.body, apprise.NotifyFormat.TEXT)
 
 
 def resolved(destination: Destination, address: str) -> str:
@@ -88,17 +89,17 @@ def resolved(destination: Destination, address: str) -> str:
     return _REFERENCE.sub(value, destination.url).replace("{owner}", quote(address, safe=""))
 
 
-def _known_by(destination: Destination, parcel: Parcel) -> dict[str, str]:
+def _known_by(destination: Destination, rendered: RenderedNotification) -> dict[str, str]:
     """What is added to the URL, so that the service knows the message again."""
     scheme = resolved(destination, "").partition("://")[0].lower()
     if scheme in _WITH_HEADERS:
         return {
-            "+Idempotency-Key": str(parcel.message_id),
-            ":alert": str(parcel.thread),
-            ":state": "recovered" if parcel.ends_thread else "firing",
+            "+Idempotency-Key": str(rendered.notification_id),
+            ":alert": str(rendered.thread),
+            ":state": "recovered" if rendered.ends_thread else "firing",
         }
     if scheme in _BY_ALERT:
-        return {name: value.format(parcel.thread) for name, value in _BY_ALERT[scheme].items()}
+        return {name: value.format(rendered.thread) for name, value in _BY_ALERT[scheme].items()}
     return {}
 
 
@@ -109,7 +110,7 @@ def _service(url: str, added: Mapping[str, str], destination: Destination) -> An
         raise NotDelivered(
             f"the URL of {destination.name} is none that apprise knows; its pages say how the service's is written"
         )
-    service.socket_read_timeout = max(service.socket_read_timeout, _SECONDS_TO_ANSWER)
+    service.socket_read_timeout = max(service.socket_read_timeout, _ANSWER_SECONDS)
     return service
 
 
@@ -120,32 +121,36 @@ def _asset() -> apprise.AppriseAsset:
 
 
 def _notify(
-    service: apprise.NotifyBase, parcel: Parcel, title: str, body: str, written_in: apprise.NotifyFormat
+    service: apprise.NotifyBase,
+    rendered: RenderedNotification,
+    title: str,
+    body: str,
+    written_in: apprise.NotifyFormat,
 ) -> None:
     one = apprise.Apprise(asset=_asset())
     one.add(service)
     result = one.notify(
         body=body,
         title=title,
-        notify_type=apprise.NotifyType.SUCCESS if parcel.ends_thread else _TYPES[parcel.severity],
+        notify_type=apprise.NotifyType.SUCCESS if rendered.ends_thread else _TYPES[rendered.severity],
         body_format=written_in,
-        timeout=SECONDS,
+        timeout=MAX_SECONDS,
     )
     if not result:
         said = [str(entry.message) for entry in result.logs()]
         raise NotDelivered(said[-1] if said else f"the service says {result.status.name.lower()}")
 
 
-def _close(service: NotifyOpsgenie, parcel: Parcel) -> None:
+def _close(service: NotifyOpsgenie, rendered: RenderedNotification) -> None:
     """The alert there is over. apprise would close only what its own process remembers to have opened."""
-    address = f"{OPSGENIE_API_LOOKUP[str(service.region_name)]}/{parcel.thread}/close"
+    address = f"{OPSGENIE_API_LOOKUP[str(service.region_name)]}/{rendered.thread}/close"
     try:
         answer = httpx.post(
             address,
             params={"identifierType": "alias"},
             headers={"Authorization": f"GenieKey {service.apikey}"},
-            json={"source": "Headrace alerts", "note": parcel.body},
-            timeout=SECONDS,
+            json={"source": "Headrace alerts", "note": rendered.body},
+            timeout=MAX_SECONDS,
         )
     except httpx.HTTPError as error:
         raise NotDelivered(f"Opsgenie cannot be had: {type(error).__name__}") from error
@@ -164,7 +169,7 @@ class _MailServer(AppriseSMTPController):
         return True
 
 
-def _mail(service: NotifyEmail, parcel: Parcel) -> None:
+def _mail(service: NotifyEmail, rendered: RenderedNotification) -> None:
     """A mail under the message's own Message-ID, in one thread with the others of its alert.
 
     apprise would draw a new Message-ID for each try.
@@ -172,8 +177,8 @@ def _mail(service: NotifyEmail, parcel: Parcel) -> None:
     sender = str(service.from_addr[1])
     domain = sender.rpartition("@")[2] or "headrace"
     prepared = NotifyEmail.prepare_emails(
-        subject=parcel.title,
-        body=parcel.body,
+        subject=rendered.title,
+        body=rendered.body,
         notify_format=apprise.NotifyFormat.TEXT,
         from_addr=service.from_addr,
         to=service.targets,
@@ -184,7 +189,7 @@ def _mail(service: NotifyEmail, parcel: Parcel) -> None:
         headers={
             "X-Application": "Headrace",
             "Auto-Submitted": "auto-generated",
-            "References": f"<{parcel.thread}@{domain}>",
+            "References": f"<{rendered.thread}@{domain}>",
             **service.headers,
         },
         names=service.names,
@@ -200,8 +205,8 @@ def _mail(service: NotifyEmail, parcel: Parcel) -> None:
             socket_connect_timeout=int(service.socket_read_timeout),  # which is for each of its answers
         ) as server:
             for mail in prepared:
-                letter = _letter(message_from_string(mail.body), parcel)
-                letter["Message-ID"] = f"<{parcel.message_id}@{domain}>"
+                letter = _letter(message_from_string(mail.body), rendered)
+                letter["Message-ID"] = f"<{rendered.notification_id}@{domain}>"
                 server.sendmail(sender, mail.to_addrs, letter.as_string())
     except smtplib.SMTPRecipientsRefused as error:
         said = "; ".join(
@@ -221,12 +226,12 @@ def _mail(service: NotifyEmail, parcel: Parcel) -> None:
         raise NotDelivered(f"the mail server {service.smtp_host} cannot be had: {error}") from error
 
 
-def _letter(prepared: Message[str, str], parcel: Parcel) -> MIMEMultipart:
+def _letter(prepared: Message[str, str], rendered: RenderedNotification) -> MIMEMultipart:
     """The mail as apprise has prepared it, but for its Message-ID, in text and in HTML."""
     letter = MIMEMultipart("alternative")
     for name, value in prepared.items():
         if name.lower() not in ("message-id", "mime-version", "content-type", "content-transfer-encoding"):
             letter[name] = value
-    letter.attach(MIMEText(parcel.body, "plain", "utf-8"))
-    letter.attach(MIMEText(html(parcel.body), "html", "utf-8"))
+    letter.attach(MIMEText(rendered.body, "plain", "utf-8"))
+    letter.attach(MIMEText(html(rendered.body), "html", "utf-8"))
     return letter

@@ -1,4 +1,4 @@
-"""The dead-man's switch: signs of life of what judges and what alerts, for whoever watches over them from outside."""
+"""Heartbeats of the sensors that evaluate SLAs and send alerts: a dead man's switch for external monitoring."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _REFERENCE = re.compile(r"\$\{(\w+)\}")
 
 
 @dataclass(frozen=True, slots=True)
-class Life:
+class SensorHeartbeat:
     """A sensor, when it ticked last, and whether that is too long ago. None: it never has."""
 
     sensor: str
@@ -32,7 +32,7 @@ class Life:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class AlertingStatus:
     """How alerting stands.
 
     undecided: happenings about which nothing is decided yet. overdue: messages that were tried and not taken, the
@@ -46,7 +46,7 @@ class Standing:
     oldest: datetime | None
     reason: str | None
     failed: int
-    sensors: tuple[Life, ...]
+    sensors: tuple[SensorHeartbeat, ...]
 
     @property
     def is_alive(self) -> bool:
@@ -75,10 +75,12 @@ class Standing:
         return said
 
 
-def beat(engine: Engine, sensor: str, now: datetime, silent_after: timedelta = SILENT_AFTER) -> None:
+def record_heartbeat(
+    engine: Engine, sensor: str, now: datetime, silent_after: timedelta = SILENT_AFTER
+) -> None:
     """A sensor has ticked, and ought to do so again within so long."""
     with transaction(engine) as cursor:
-        statement("alerts_beat").execute(
+        statement("record_heartbeat").execute(
             cursor,
             {
                 "organisation": organisation_id(),
@@ -90,19 +92,21 @@ def beat(engine: Engine, sensor: str, now: datetime, silent_after: timedelta = S
         )
 
 
-def standing(engine: Engine, now: datetime) -> Standing:
+def alerting_status(engine: Engine, now: datetime) -> AlertingStatus:
     """How alerting stands at this moment."""
     mine = organisation_id()
     with transaction(engine) as cursor:
         parameters = {"organisation": mine, "now": now}
-        (row,) = statement("alerts_standing").execute(cursor, parameters).fetchall()
+        (row,) = statement("alerting_status").execute(cursor, parameters).fetchall()
         beats = cursor.execute(
             "SELECT sensor, ticked_at, silent_after FROM catalog.heartbeat "
             "WHERE organisation_id = %s AND sensor = ANY (%s)",
             [mine, [JUDGING, ALERTS]],
         ).fetchall()
     known = {each["sensor"]: each for each in beats}
-    return Standing(**row, sensors=tuple(_life(name, known.get(name), now) for name in (JUDGING, ALERTS)))
+    return AlertingStatus(
+        **row, sensors=tuple(_sensor_heartbeat(name, known.get(name), now) for name in (JUDGING, ALERTS))
+    )
 
 
 def ping(address: str) -> str | None:
@@ -126,10 +130,10 @@ def ping(address: str) -> str | None:
     return None if answer.is_success else f"the heartbeat's address answers {answer.status_code}"
 
 
-def _life(sensor: str, row: dict[str, object] | None, now: datetime) -> Life:
+def _sensor_heartbeat(sensor: str, row: dict[str, object] | None, now: datetime) -> SensorHeartbeat:
     if row is None:
-        return Life(sensor, None, is_silent=True)
+        return SensorHeartbeat(sensor, None, is_silent=True)
     ticked_at, silent_after = row["ticked_at"], row["silent_after"]
     assert isinstance(ticked_at, datetime)  # noqa: S101 - columns of these types
     assert isinstance(silent_after, int)  # noqa: S101
-    return Life(sensor, ticked_at, now - ticked_at > timedelta(seconds=silent_after))
+    return SensorHeartbeat(sensor, ticked_at, now - ticked_at > timedelta(seconds=silent_after))

@@ -1,4 +1,4 @@
-"""Links with which whoever got a message acknowledges its alert: signed, so that nobody else can make one."""
+"""Signed links with which the recipient of a notification acknowledges its alert."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class WrongLink(CatalogError):
 
 
 @dataclass(frozen=True, slots=True)
-class Linked:
+class AcknowledgeLink:
     """What a link stands for: the alert, the organisation whose it is, and who was given the link."""
 
     alert_id: UUID
@@ -68,7 +68,7 @@ def link(base: str, key: str, alert_id: UUID, organisation: str, recipient: Reci
     return f"{base.rstrip('/')}{PATH}?token={jwt.encode(claims, key, algorithm='HS256')}"
 
 
-def read(token: str, key: str) -> Linked:
+def read(token: str, key: str) -> AcknowledgeLink:
     """What the token of a link stands for. Raises WrongLink."""
     try:
         claims: Mapping[str, Any] = jwt.decode(
@@ -78,7 +78,7 @@ def read(token: str, key: str) -> Linked:
             audience=_AUDIENCE,
             options={"require": ["exp", "sub", "org", "who"]},
         )
-        return Linked(UUID(claims["sub"]), str(claims["org"]), str(claims["who"]))
+        return AcknowledgeLink(UUID(claims["sub"]), str(claims["org"]), str(claims["who"]))
     except jwt.ExpiredSignatureError as error:
         raise WrongLink("this link has ended: acknowledge with `headrace alerts ack`") from error
     except (jwt.PyJWTError, ValueError, TypeError) as error:

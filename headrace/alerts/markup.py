@@ -1,4 +1,4 @@
-"""The text of a message as HTML and as Markdown, for services that show these: addresses become links. Pure."""
+"""The text of a notification as HTML and as Markdown; addresses become links. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Alerts and what became of their messages, as commands and the API show them."""
+"""Queries for alerts and their notifications, as the API and the command line show them."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from uuid import UUID
 from sqlalchemy import Engine
 
 from headrace.alerts import rows
-from headrace.alerts.records import Alert, AlertState, Message
+from headrace.alerts.records import Alert, AlertState, Notification
 from headrace.alerts.sql import statement
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id
 from headrace.errors import UnknownAlert
-from headrace.slas.events import Noticed, happenings_of
+from headrace.slas.events import StoredAlertEvent, alert_events_of
 
 _NEWEST = (datetime.max.replace(tzinfo=UTC), UUID(int=2**128 - 1))
-_SHORTEST_PREFIX = 4
+_MIN_PREFIX_LENGTH = 4
 _FIND = """
 SELECT alert_id FROM catalog.alert WHERE organisation_id = %s AND starts_with(alert_id::text, %s) LIMIT 2
 """
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class AlertSummary:
     """An alert, how many messages have told of it, and how many are yet to."""
 
     alert: Alert
-    told: int
-    waiting: int
+    sent: int
+    pending: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +38,8 @@ class History:
     """All of an alert: what happened, in order, and every message with what became of it."""
 
     alert: Alert
-    messages: tuple[Message, ...]
-    happenings: tuple[Noticed, ...]
+    notifications: tuple[Notification, ...]
+    alert_events: tuple[StoredAlertEvent, ...]
 
 
 def alerts(
@@ -47,10 +47,10 @@ def alerts(
     states: Collection[AlertState] = (),
     *,
     subject: str | None = None,
-    hitting: bool = True,
+    include_affected: bool = True,
     before: tuple[datetime, UUID] | None = None,
     limit: int = 100,
-) -> list[Listed]:
+) -> list[AlertSummary]:
     """The newest first, those opened before a moment (and of one moment, with a lower id).
 
     states: only those that stand so; none given: all. subject: only those about it, or, if hitting, that hit it.
@@ -60,14 +60,14 @@ def alerts(
         "organisation": organisation_id(),
         "states": list(states),
         "subject": subject,
-        "hitting": hitting,
+        "include_affected": include_affected,
         "before": moment,
         "before_id": alert_id,
         "limit": limit,
     }
     with transaction(engine) as cursor:
         found = statement("alerts_list").execute(cursor, parameters).fetchall()
-    return [Listed(rows.alert_of(row), row["told"], row["waiting"]) for row in found]
+    return [AlertSummary(rows.alert_of(row), row["sent"], row["pending"]) for row in found]
 
 
 def history(engine: Engine, alert: str | UUID) -> History:
@@ -76,17 +76,17 @@ def history(engine: Engine, alert: str | UUID) -> History:
     parameters = {"organisation": organisation_id(), "alert": alert_id, "alerts": [alert_id]}
     with transaction(engine) as cursor:
         (row,) = cursor.execute("SELECT * FROM catalog.alert WHERE alert_id = %s", [alert_id]).fetchall()
-        messages = statement("alert_messages_of").execute(cursor, parameters).fetchall()
+        notifications = statement("notifications_of_alert").execute(cursor, parameters).fetchall()
     found = rows.alert_of(row)
-    happened = happenings_of(engine, found.incident_id) if found.incident_id else []
-    return History(found, tuple(rows.message_of(each) for each in messages), tuple(happened))
+    happened = alert_events_of(engine, found.incident_id) if found.incident_id else []
+    return History(found, tuple(rows.notification_of(each) for each in notifications), tuple(happened))
 
 
 def find(engine: Engine, alert: str | UUID) -> UUID:
     """The id that begins so. Raises UnknownAlert when nothing begins so, or more than one."""
     prefix = str(alert).strip().lower()
     found = []
-    if len(prefix) >= _SHORTEST_PREFIX and set(prefix) <= set("0123456789abcdef-"):
+    if len(prefix) >= _MIN_PREFIX_LENGTH and set(prefix) <= set("0123456789abcdef-"):
         with transaction(engine) as cursor:
             found = cursor.execute(_FIND, [organisation_id(), prefix]).fetchall()
     if len(found) != 1:

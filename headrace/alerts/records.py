@@ -1,4 +1,4 @@
-"""Alerts and the messages that tell of them, as values."""
+"""Alerts and their notifications, as values."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import Any
 from uuid import UUID, uuid5
 
 from headrace.alerts.rules import Recipient
-from headrace.slas.events import Kind, Subject, Urgency
+from headrace.severity import Severity
+from headrace.slas.events import Kind, Subject
 
 _NAMESPACE = UUID("3b1d6a3e-9c1f-5d52-8d0e-51c1f7f4a2ab")
 
@@ -39,10 +40,10 @@ class Purpose(StrEnum):
         return self in (Purpose.RECOVERED, Purpose.JOINED)
 
 
-class MessageState(StrEnum):
+class NotificationState(StrEnum):
     """What became of a message."""
 
-    WAITING = "WAITING"
+    PENDING = "PENDING"
     SENT = "SENT"
     DROPPED = "DROPPED"  # there was no need for it any more
     MERGED = "MERGED"  # told by a digest
@@ -61,15 +62,15 @@ class Alert:
     incident_id: UUID | None
     subject: Subject
     kind: Kind
-    severity: Urgency
+    severity: Severity
     state: AlertState
     at: datetime
     opened_at: datetime
     facts: Mapping[str, Any] = field(default_factory=dict)
-    hit: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    affected: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     route: str | None = None
     round: int = 0
-    happenings: int = 1
+    event_count: int = 1
     closed_at: datetime | None = None
     acknowledged_at: datetime | None = None
     acknowledged_by: str | None = None
@@ -77,22 +78,22 @@ class Alert:
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class Notification:
     """One alert to one recipient, once. Its id is what a receiver knows it again by when it comes a second time.
 
     due_at: not before. tries: how often sending it was begun. digest_id: the digest that told it.
     """
 
-    message_id: UUID
+    notification_id: UUID
     alert_id: UUID | None
     recipient: Recipient
     purpose: Purpose
-    severity: Urgency
+    severity: Severity
     due_at: datetime
     decided_at: datetime
     step: int = 0
     round: int = 0
-    state: MessageState = MessageState.WAITING
+    state: NotificationState = NotificationState.PENDING
     tries: int = 0
     next_try_at: datetime | None = None
     sent_at: datetime | None = None
@@ -102,9 +103,9 @@ class Message:
     body: str | None = None
 
     @property
-    def has_told(self) -> bool:
+    def was_attempted(self) -> bool:
         """Whether its recipient knows, or may know, what it says."""
-        return self.tries > 0 or self.state in (MessageState.SENT, MessageState.MERGED)
+        return self.tries > 0 or self.state in (NotificationState.SENT, NotificationState.MERGED)
 
 
 class NotDelivered(Exception):
@@ -112,23 +113,25 @@ class NotDelivered(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Parcel:
+class RenderedNotification:
     """What is handed over. thread: the alert, which several messages tell of; this one may be its last."""
 
-    message_id: UUID
+    notification_id: UUID
     thread: UUID
     title: str
     body: str
-    severity: Urgency
+    severity: Severity
     ends_thread: bool = False
 
 
-def alert_id_of(happening_id: int, organisation: UUID) -> UUID:
+def alert_id_of(alert_event_id: int, organisation: UUID) -> UUID:
     """The alert about a happening that belongs to no incident."""
-    return uuid5(_NAMESPACE, f"{organisation}/{happening_id}")
+    return uuid5(_NAMESPACE, f"{organisation}/{alert_event_id}")
 
 
-def message_id_of(alert_id: UUID, round_: int, step: int, purpose: Purpose, recipient: Recipient) -> UUID:
+def notification_id_of(
+    alert_id: UUID, round_: int, step: int, purpose: Purpose, recipient: Recipient
+) -> UUID:
     """The message of a step, the same however often it is decided upon."""
     words = (str(round_), str(step), purpose, recipient.destination, recipient.address)
     return uuid5(alert_id, "/".join(words))

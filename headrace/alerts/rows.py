@@ -1,23 +1,24 @@
-"""Rows of the database as alerts, messages and happenings, and back."""
+"""Convert database rows to alerts, notifications and alert events, and back."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from headrace.alerts.records import Alert, AlertState, Message, MessageState, Purpose
+from headrace.alerts.records import Alert, AlertState, Notification, NotificationState, Purpose
 from headrace.alerts.rules import Recipient
 from headrace.database.jsonb import jsonb
-from headrace.slas.events import Happening, Kind, Subject, SubjectType, Urgency
+from headrace.severity import Severity
+from headrace.slas.events import AlertEvent, Kind, Subject, SubjectType
 
 Row = Mapping[str, Any]
 
 
-def happening_of(row: Row) -> Happening:
+def alert_event_of(row: Row) -> AlertEvent:
     """The happening that a row holds."""
-    return Happening(
+    return AlertEvent(
         Kind(row["kind"]),
-        Urgency(row["severity"]),
+        Severity(row["severity"]),
         _subject(row),
         row["at"],
         row["incident_id"],
@@ -32,15 +33,15 @@ def alert_of(row: Row) -> Alert:
         incident_id=row["incident_id"],
         subject=_subject(row),
         kind=Kind(row["kind"]),
-        severity=Urgency(row["severity"]),
+        severity=Severity(row["severity"]),
         state=AlertState(row["state"]),
         at=row["at"],
         opened_at=row["opened_at"],
         facts=row["facts"],
-        hit={key: tuple(owners) for key, owners in row["hit"].items()},
+        affected={key: tuple(owners) for key, owners in row["affected"].items()},
         route=row["route"],
         round=row["round"],
-        happenings=row["happenings"],
+        event_count=row["event_count"],
         closed_at=row["closed_at"],
         acknowledged_at=row["acknowledged_at"],
         acknowledged_by=row["acknowledged_by"],
@@ -48,19 +49,19 @@ def alert_of(row: Row) -> Alert:
     )
 
 
-def message_of(row: Row) -> Message:
+def notification_of(row: Row) -> Notification:
     """The message that a row holds."""
-    return Message(
-        message_id=row["message_id"],
+    return Notification(
+        notification_id=row["notification_id"],
         alert_id=row["alert_id"],
         recipient=Recipient(row["destination"], row["address"]),
         purpose=Purpose(row["purpose"]),
-        severity=Urgency(row["severity"]),
+        severity=Severity(row["severity"]),
         due_at=row["due_at"],
         decided_at=row["decided_at"],
         step=row["step"],
         round=row["round"],
-        state=MessageState(row["state"]),
+        state=NotificationState(row["state"]),
         tries=row["tries"],
         next_try_at=row["next_try_at"],
         sent_at=row["sent_at"],
@@ -88,10 +89,10 @@ def alerts_parameter(alerts: Iterable[Alert]) -> object:
                 "at": each.at,
                 "opened_at": each.opened_at,
                 "facts": each.facts,
-                "hit": each.hit,
+                "affected": each.affected,
                 "route": each.route,
                 "round": each.round,
-                "happenings": each.happenings,
+                "event_count": each.event_count,
                 "closed_at": each.closed_at,
                 "acknowledged_at": each.acknowledged_at,
                 "acknowledged_by": each.acknowledged_by,
@@ -102,12 +103,12 @@ def alerts_parameter(alerts: Iterable[Alert]) -> object:
     )
 
 
-def messages_parameter(messages: Iterable[Message]) -> object:
+def notifications_parameter(notifications: Iterable[Notification]) -> object:
     """New messages as the statement that stores them takes them."""
     return jsonb(
         [
             {
-                "message_id": each.message_id,
+                "notification_id": each.notification_id,
                 "alert_id": each.alert_id,
                 "destination": each.recipient.destination,
                 "address": each.recipient.address,
@@ -118,7 +119,7 @@ def messages_parameter(messages: Iterable[Message]) -> object:
                 "due_at": each.due_at,
                 "decided_at": each.decided_at,
             }
-            for each in messages
+            for each in notifications
         ]
     )
 

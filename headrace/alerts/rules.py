@@ -1,4 +1,4 @@
-"""Who is told of what, and when: the rules that alerts are routed by, and the questions they answer. Pure."""
+"""Routing rules: who is notified of which alerts, and when. Pure."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from dataclasses import dataclass, field
 from datetime import datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
-from headrace.slas.events import Urgency
+from headrace.severity import Severity
 
 OWNERS = "owners"  # in a step: whoever owns what the alert is about
 ANY_OWNER = "*"  # among the owners: whoever has no line of his own
 _DAY = timedelta(days=1)
-_ORDER = {severity: place for place, severity in enumerate(Urgency)}
 _CHAINED = 20  # quiet hours that may follow upon one another
 
 
@@ -45,7 +44,7 @@ class Quiet:
     """Hours in which only alerts of `least` severity leave; the others wait for their end."""
 
     hours: Hours
-    least: Urgency
+    least: Severity
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,10 +85,10 @@ class Route:
     steps: tuple[Step, ...]
     domains: frozenset[str] = frozenset()
     owners: frozenset[str] = frozenset()
-    least: Urgency = Urgency.INFO
+    least: Severity = Severity.INFO
     hours: Hours | None = None
 
-    def fits(self, domain: str, owners: Sequence[str], severity: Urgency, at: datetime) -> bool:
+    def fits(self, domain: str, owners: Sequence[str], severity: Severity, at: datetime) -> bool:
         """Whether an alert of this domain, these owners and this severity is for it at this moment."""
         return (
             (not self.domains or domain in self.domains)
@@ -126,7 +125,7 @@ class AlertRules:
     links: Links = Links()
     heartbeat: str | None = field(default=None, repr=False)
 
-    def route(self, domain: str, owners: Sequence[str], severity: Urgency, at: datetime) -> Route | None:
+    def route(self, domain: str, owners: Sequence[str], severity: Severity, at: datetime) -> Route | None:
         """The first route that fits, None when nobody is to be told."""
         return next((route for route in self.routes if route.fits(domain, owners, severity, at)), None)
 
@@ -145,7 +144,7 @@ class AlertRules:
                         found[Recipient(destination, owner)] = None
         return tuple(found)
 
-    def not_before(self, severity: Urgency, at: datetime) -> datetime:
+    def not_before(self, severity: Severity, at: datetime) -> datetime:
         """The moment, or the end of the quiet hours that an alert of this severity has to wait for."""
         for _ in range(_CHAINED):
             ends = [
@@ -159,6 +158,6 @@ class AlertRules:
         return at
 
 
-def is_worse(severity: Urgency, other: Urgency, *, or_same: bool = False) -> bool:
+def is_worse(severity: Severity, other: Severity, *, or_same: bool = False) -> bool:
     """Whether the first is the higher of the two."""
-    return _ORDER[severity] > _ORDER[other] or (or_same and severity == other)
+    return severity > other or (or_same and severity == other)

@@ -1,4 +1,4 @@
-"""Sending what is due: begun is written down before, and its end after, so that whoever dies between is followed up."""
+"""Send due notifications; each start and end is recorded, so that a crash in between is followed up."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from psycopg import Cursor
 from sqlalchemy import Engine
 
 from headrace.alerts import rows
-from headrace.alerts.limits import Leaving, is_given_up, leaving, new_digest, next_try
-from headrace.alerts.notifications import words_of
-from headrace.alerts.records import Message, NotDelivered, Parcel
+from headrace.alerts.limits import SendPlan, is_given_up, new_digest, next_try, plan_sending
+from headrace.alerts.notifications import render_notifications
+from headrace.alerts.records import NotDelivered, Notification, RenderedNotification
 from headrace.alerts.rules import AlertRules, Destination, Recipient
 from headrace.alerts.sql import statement
 from headrace.database.connection import transaction
@@ -24,10 +24,10 @@ from headrace.database.ids import organisation_id
 from headrace.database.jsonb import jsonb
 from headrace.database.locks import alone
 
-AT_ONCE = 1000  # messages of a look
+BATCH_SIZE = 1000  # messages of a look
 THREADS = 8  # destinations at once: one that hangs keeps no other waiting
 
-Send = Callable[[Destination, str, Parcel], None]
+Send = Callable[[Destination, str, RenderedNotification], None]
 Clock = Callable[[], datetime]
 
 
@@ -35,17 +35,17 @@ Clock = Callable[[], datetime]
 class Sent:
     """What became of what was due. failed: a sentence for each destination that did not take a message."""
 
-    messages: int = 0
+    notifications: int = 0
     failed: list[str] = field(default_factory=list)
     held: int = 0
     busy: bool = False
 
 
-def by_apprise(destination: Destination, address: str, parcel: Parcel) -> None:
+def by_apprise(destination: Destination, address: str, rendered: RenderedNotification) -> None:
     """Hand a message over. Raises NotDelivered."""
     from headrace.alerts.delivery import deliver  # which takes seconds to load, and most looks send nothing
 
-    deliver(destination, address, parcel)
+    deliver(destination, address, rendered)
 
 
 def send_due(
@@ -67,174 +67,187 @@ def send_due(
                 break
             work = partial(_send_all, engine, rules, now, deadline, send)
             for result in pool.map(work, _by_destination(begun)):
-                sent.messages += result.messages
+                sent.notifications += result.notifications
                 sent.failed += result.failed
                 away |= result.away
     return sent
 
 
-def _begin(engine: Engine, rules: AlertRules, now: datetime, away: set[str]) -> tuple[int, list[Message]]:
+def _begin(
+    engine: Engine, rules: AlertRules, now: datetime, away: set[str]
+) -> tuple[int, list[Notification]]:
     """How many messages are due, and those of them whose sending begins now, in words and written down as begun."""
     with transaction(engine) as cursor:
         organisation = organisation_id()
-        parameters = {"organisation": organisation, "now": now, "away": sorted(away), "limit": AT_ONCE}
-        found = statement("alert_messages_due").execute(cursor, parameters).fetchall()
-        due = [rows.message_of(row) for row in found]
+        parameters = {"organisation": organisation, "now": now, "away": sorted(away), "limit": BATCH_SIZE}
+        found = statement("notifications_due").execute(cursor, parameters).fetchall()
+        due = [rows.notification_of(row) for row in found]
         if not due:
             return 0, []
-        begun: list[Message] = []
+        begun: list[Notification] = []
         for recipient, part in _plan(cursor, rules, due, now):
             begun += part.each
-            if part.in_one:
-                begun.append(_digest(cursor, recipient, part.in_one, now))
+            if part.digest:
+                begun.append(_digest(cursor, recipient, part.digest, now))
             if part.wait_until is not None:
-                leaving_now = {message.message_id for message in (*part.each, *part.in_one)}
-                held = [m for m in due if m.recipient == recipient and m.message_id not in leaving_now]
+                leaving_now = {notification.notification_id for notification in (*part.each, *part.digest)}
+                held = [m for m in due if m.recipient == recipient and m.notification_id not in leaving_now]
                 _wait(cursor, held, part.wait_until)
-        told = words_of(engine, cursor, rules.links, begun, now)
-        begun = [told[message.message_id] for message in begun]
+        sent = render_notifications(engine, cursor, rules.links, begun, now)
+        begun = [sent[notification.notification_id] for notification in begun]
         written = [
             {
-                "message_id": message.message_id,
-                "next_try_at": next_try(message.tries + 1, now),
-                "title": message.title,
-                "body": message.body,
+                "notification_id": notification.notification_id,
+                "next_try_at": next_try(notification.tries + 1, now),
+                "title": notification.title,
+                "body": notification.body,
             }
-            for message in begun
+            for notification in begun
         ]
-        statement("alert_messages_begin").execute(
+        statement("notifications_begin").execute(
             cursor, {"organisation": organisation, "begun": jsonb(written)}
         )
     return len(due), begun
 
 
 def _plan(
-    cursor: Cursor[Any], rules: AlertRules, due: Sequence[Message], now: datetime
-) -> Iterable[tuple[Recipient, Leaving]]:
+    cursor: Cursor[Any], rules: AlertRules, due: Sequence[Notification], now: datetime
+) -> Iterable[tuple[Recipient, SendPlan]]:
     """What leaves now for each recipient, by the limit of its destination."""
     limits = {name: each.limit for name, each in rules.destinations.items()}
     longest = max((limit.within for limit in limits.values()), default=timedelta())
     parameters = {
         "organisation": organisation_id(),
-        "destinations": sorted({message.recipient.destination for message in due}),
+        "destinations": sorted({notification.recipient.destination for notification in due}),
         "since": now - longest,
     }
     sent: dict[Recipient, list[datetime]] = {}
-    for row in statement("alert_messages_sent").execute(cursor, parameters):
+    for row in statement("notifications_sent").execute(cursor, parameters):
         sent.setdefault(Recipient(row["destination"], row["address"]), []).append(row["sent_at"])
-    mine: dict[Recipient, list[Message]] = {}
-    for message in due:
-        mine.setdefault(message.recipient, []).append(message)
-    for recipient, messages in mine.items():
+    mine: dict[Recipient, list[Notification]] = {}
+    for notification in due:
+        mine.setdefault(notification.recipient, []).append(notification)
+    for recipient, notifications in mine.items():
         limit = limits.get(recipient.destination)
         # A destination that the rules no longer name: the try itself says so.
         yield (
             recipient,
-            leaving(messages, sent.get(recipient, ()), limit, now) if limit else Leaving(tuple(messages)),
+            plan_sending(notifications, sent.get(recipient, ()), limit, now)
+            if limit
+            else SendPlan(tuple(notifications)),
         )
 
 
-def _digest(cursor: Cursor[Any], recipient: Recipient, messages: Sequence[Message], now: datetime) -> Message:
-    made = new_digest(recipient, messages, now)
+def _digest(
+    cursor: Cursor[Any], recipient: Recipient, notifications: Sequence[Notification], now: datetime
+) -> Notification:
+    made = new_digest(recipient, notifications, now)
     organisation = organisation_id()
     row = {
-        "message_id": made.message_id,
+        "notification_id": made.notification_id,
         "destination": recipient.destination,
         "address": recipient.address,
         "severity": made.severity,
     }
-    merged = [{"message_id": each.message_id, "digest_id": made.message_id} for each in messages]
-    statement("alert_messages_digest").execute(
+    merged = [
+        {"notification_id": each.notification_id, "digest_id": made.notification_id} for each in notifications
+    ]
+    statement("notifications_digest").execute(
         cursor, {"organisation": organisation, "now": now, "digests": jsonb([row])}
     )
-    statement("alert_messages_merge").execute(cursor, {"organisation": organisation, "merged": jsonb(merged)})
+    statement("notifications_merge").execute(cursor, {"organisation": organisation, "merged": jsonb(merged)})
     return made
 
 
-def _wait(cursor: Cursor[Any], messages: Sequence[Message], until: datetime) -> None:
-    waiting = [{"message_id": each.message_id, "until": until} for each in messages]
-    statement("alert_messages_wait").execute(
-        cursor, {"organisation": organisation_id(), "waiting": jsonb(waiting)}
+def _wait(cursor: Cursor[Any], notifications: Sequence[Notification], until: datetime) -> None:
+    pending = [{"notification_id": each.notification_id, "until": until} for each in notifications]
+    statement("notifications_postpone").execute(
+        cursor, {"organisation": organisation_id(), "pending": jsonb(pending)}
     )
 
 
-def _by_destination(messages: Sequence[Message]) -> list[list[Message]]:
+def _by_destination(notifications: Sequence[Notification]) -> list[list[Notification]]:
     """Those that were refused least often first: one that nobody will ever take keeps no other waiting."""
-    found: dict[str, list[Message]] = {}
-    for message in sorted(messages, key=lambda message: message.tries):
-        found.setdefault(message.recipient.destination, []).append(message)
+    found: dict[str, list[Notification]] = {}
+    for notification in sorted(notifications, key=lambda notification: notification.tries):
+        found.setdefault(notification.recipient.destination, []).append(notification)
     return list(found.values())
 
 
 @dataclass(slots=True)
 class _Result:
-    messages: int = 0
+    notifications: int = 0
     failed: list[str] = field(default_factory=list)
     away: set[str] = field(default_factory=set)
 
 
 def _send_all(
-    engine: Engine, rules: AlertRules, now: Clock, deadline: float, send: Send, messages: Sequence[Message]
+    engine: Engine,
+    rules: AlertRules,
+    now: Clock,
+    deadline: float,
+    send: Send,
+    notifications: Sequence[Notification],
 ) -> _Result:
     """Send messages to one destination, one after the other, up to the first that is not taken."""
     result = _Result()
-    for place, message in enumerate(messages):
-        name = message.recipient.destination
+    for place, notification in enumerate(notifications):
+        name = notification.recipient.destination
         if monotonic() >= deadline:
-            _unbegun(engine, messages[place:], now())
+            _unbegun(engine, notifications[place:], now())
             break
         try:
-            _send(rules, send, message)
+            _send(rules, send, notification)
         except NotDelivered as reason:
-            _end(engine, message, now(), str(reason))
-            _unbegun(engine, messages[place + 1 :], next_try(message.tries + 1, now()))
+            _end(engine, notification, now(), str(reason))
+            _unbegun(engine, notifications[place + 1 :], next_try(notification.tries + 1, now()))
             result.failed.append(f"{name}: {reason}")
             result.away.add(name)
             break
-        _end(engine, message, now(), None)
-        result.messages += 1
+        _end(engine, notification, now(), None)
+        result.notifications += 1
     return result
 
 
-def _send(rules: AlertRules, send: Send, message: Message) -> None:
-    destination = rules.destinations.get(message.recipient.destination)
+def _send(rules: AlertRules, send: Send, notification: Notification) -> None:
+    destination = rules.destinations.get(notification.recipient.destination)
     if destination is None:
         raise NotDelivered("the rules do not name this destination any more")
-    parcel = Parcel(
-        message_id=message.message_id,
-        thread=message.alert_id or message.message_id,
-        title=message.title or "",
-        body=message.body or "",
-        severity=message.severity,
-        ends_thread=message.purpose.is_end,
+    rendered = RenderedNotification(
+        notification_id=notification.notification_id,
+        thread=notification.alert_id or notification.notification_id,
+        title=notification.title or "",
+        body=notification.body or "",
+        severity=notification.severity,
+        ends_thread=notification.purpose.is_end,
     )
-    send(destination, message.recipient.address, parcel)
+    send(destination, notification.recipient.address, rendered)
 
 
-def _end(engine: Engine, message: Message, now: datetime, reason: str | None) -> None:
+def _end(engine: Engine, notification: Notification, now: datetime, reason: str | None) -> None:
     with transaction(engine) as cursor:
-        statement("alert_message_end").execute(
+        statement("notification_end").execute(
             cursor,
             {
                 "organisation": organisation_id(),
-                "message": message.message_id,
+                "notification": notification.notification_id,
                 "sent": reason is None,
-                "failed": is_given_up(message, now),
+                "failed": is_given_up(notification, now),
                 "now": now,
                 "reason": reason,
             },
         )
 
 
-def _unbegun(engine: Engine, messages: Sequence[Message], next_try_at: datetime) -> None:
-    if not messages:
+def _unbegun(engine: Engine, notifications: Sequence[Notification], next_try_at: datetime) -> None:
+    if not notifications:
         return
     with transaction(engine) as cursor:
-        statement("alert_messages_unbegun").execute(
+        statement("notifications_undo_begin").execute(
             cursor,
             {
                 "organisation": organisation_id(),
-                "messages": [message.message_id for message in messages],
+                "notifications": [notification.notification_id for notification in notifications],
                 "next_try_at": next_try_at,
             },
         )

@@ -1,4 +1,4 @@
-"""What an alert says: what, since when, why, who else is hit, what to do next, and where to look. Pure."""
+"""The text of a notification: what, since when, why, what else is affected, what to do next, where to look. Pure."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import quote
 
-from headrace.alerts.records import Alert, Message, Purpose
+from headrace.alerts.records import Alert, Notification, Purpose
 from headrace.alerts.rules import Links
 from headrace.slas.events import Kind, SubjectType
 
-SHOWN = 10  # of those who are hit, and of the alerts in a digest
-_LONGEST = 1000  # characters of a line, and
-_LONGEST_TITLE = 200
+MAX_LISTED = 10  # of those who are hit, and of the alerts in a digest
+MAX_LINE_LENGTH = 1000  # characters of a line, and
+MAX_TITLE_LENGTH = 200
 _IS = {
     Kind.AT_RISK: "is at risk of being late",
     Kind.LATE: "is late",
     Kind.MISSED: "was not delivered at all",
     Kind.RUN_FAILED: "failed",
     Kind.CHECK_FAILED: "failed a check",
-    Kind.ROW_COUNT_ODD: "has an unusual number of rows",
+    Kind.UNUSUAL_ROW_COUNT: "has an unusual number of rows",
     Kind.SCHEMA_CHANGED: "has another schema",
     Kind.SENSOR_SILENT: "does not tick any more",
 }
@@ -40,7 +40,7 @@ _TITLES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
+class Affected:
     """Datasets that suffer from it, the nearest first, as (key, owners), and how many there are in all."""
 
     named: tuple[tuple[str, tuple[str, ...]], ...] = ()
@@ -48,21 +48,26 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class NotificationText:
     """A message in words."""
 
     title: str
     body: str
 
 
-def worded(
-    alert: Alert, message: Message, links: Links, *, hit: Hit = Hit(), link: str | None = None
-) -> Told:
+def render(
+    alert: Alert,
+    notification: Notification,
+    links: Links,
+    *,
+    affected: Affected = Affected(),
+    link: str | None = None,
+) -> NotificationText:
     """What the message says. link: where its recipient acknowledges with one click."""
-    over = message.purpose is Purpose.RECOVERED
-    merged = message.purpose is Purpose.JOINED
+    over = notification.purpose is Purpose.RECOVERED
+    merged = notification.purpose is Purpose.JOINED
     facts = alert.facts
-    head = _title(alert, message)
+    head = _title(alert, notification)
     lines = [
         (
             "What",
@@ -70,20 +75,20 @@ def worded(
             + (f" It is over since {_at(alert.closed_at)}." if over else "")
             + (f" It goes on as part of {facts.get('part_of')}." if merged else ""),
         ),
-        ("Since", _since(alert, message.decided_at)),
+        ("Since", _since(alert, notification.decided_at)),
         ("Cause", _cause(facts)),
         ("Expected", _expected(facts) if not over else None),
         ("Owners", ", ".join(alert.subject.owners) or "nobody is named"),
-        ("Also hit", _hit(hit)),
+        ("Also hit", _affected(affected)),
         ("Acknowledged", f"by {alert.acknowledged_by}" if alert.acknowledged_by else None),
         ("Next", None if over else " ".join(_goes_on(facts) if merged else _advice(alert))),
     ]
-    parts = ["\n".join(_one_line(f"{name}: {text}", _LONGEST) for name, text in lines if text)]
+    parts = ["\n".join(_one_line(f"{name}: {text}", MAX_LINE_LENGTH) for name, text in lines if text)]
     found = [*_links(alert, links)]
     if not (over or merged) and alert.incident_id is not None and alert.acknowledged_by is None:
         found.append(f"I am at it: {link or f'headrace alerts ack {alert.alert_id}'}")
     parts += ["\n".join(found)] if found else []
-    return Told(_one_line(head), "\n\n".join(parts))
+    return NotificationText(_one_line(head), "\n\n".join(parts))
 
 
 def sentence(alert: Alert, now: datetime) -> str:
@@ -91,13 +96,13 @@ def sentence(alert: Alert, now: datetime) -> str:
     return _one_line(f"{_subject(alert)} {_is(alert)}, since {_since(alert, now)}.")
 
 
-def digest(said: Sequence[tuple[Alert, Message]]) -> Told:
+def digest(said: Sequence[tuple[Alert, Notification]]) -> NotificationText:
     """Many messages in one."""
     lines = [
-        _one_line(f"{_title(alert, message)}, {_since(alert, message.decided_at)}")
-        for alert, message in said[:SHOWN]
+        _one_line(f"{_title(alert, notification)}, {_since(alert, notification.decided_at)}")
+        for alert, notification in said[:MAX_LISTED]
     ]
-    more = [f"and {len(said) - SHOWN} more"] if len(said) > SHOWN else []
+    more = [f"and {len(said) - MAX_LISTED} more"] if len(said) > MAX_LISTED else []
     body = "\n".join(
         [
             "More happened than may be told here one by one:",
@@ -108,11 +113,13 @@ def digest(said: Sequence[tuple[Alert, Message]]) -> Told:
             "Next: `headrace alerts list` lists them all.",
         ]
     )
-    return Told(f"{len(said)} more alerts", body)
+    return NotificationText(f"{len(said)} more alerts", body)
 
 
-def _title(alert: Alert, message: Message) -> str:
-    before = _TITLES[message.purpose].replace("{part_of}", str(alert.facts.get("part_of", "another alert")))
+def _title(alert: Alert, notification: Notification) -> str:
+    before = _TITLES[notification.purpose].replace(
+        "{part_of}", str(alert.facts.get("part_of", "another alert"))
+    )
     return f"{before}{alert.kind} {_subject(alert)}"
 
 
@@ -162,16 +169,20 @@ def _expected(facts: Mapping[str, Any]) -> str | None:
         return None
     first, last = _time(facts.get("expected_from")), _time(facts.get("expected_to"))
     between = f", between {_at(first)} and {_at(last)}" if first and last else ""
-    chance = facts.get("chance")
-    miss = f"; the chance of a miss is {chance:.0%}" if isinstance(chance, int | float) else ""
+    miss_probability = facts.get("miss_probability")
+    miss = (
+        f"; the chance of a miss is {miss_probability:.0%}"
+        if isinstance(miss_probability, int | float)
+        else ""
+    )
     return f"{_at(expected)}{between}{miss}"
 
 
-def _hit(hit: Hit) -> str | None:
-    if not hit.count:
+def _affected(affected: Affected) -> str | None:
+    if not affected.count:
         return None
-    named = [f"{key} ({', '.join(owners)})" if owners else key for key, owners in hit.named[:SHOWN]]
-    more = hit.count - len(named)
+    named = [f"{key} ({', '.join(owners)})" if owners else key for key, owners in affected.named[:MAX_LISTED]]
+    more = affected.count - len(named)
     return ", ".join(named) + (f" and {more:,} more" if more > 0 else "")
 
 
@@ -188,7 +199,7 @@ def _advice(alert: Alert) -> Iterator[str]:
             yield f"`headrace why {run}` explains it." if run else "Look into its log, then run it again."
         case Kind.CHECK_FAILED:
             yield f"Readers keep the version before, if it blocks. `headrace show {key}` shows what failed."
-        case Kind.ROW_COUNT_ODD | Kind.SCHEMA_CHANGED:
+        case Kind.UNUSUAL_ROW_COUNT | Kind.SCHEMA_CHANGED:
             yield f"Ask its producer whether it is meant so; `headrace show {key}` shows the versions."
         case Kind.SENSOR_SILENT:
             yield "See Automation in Dagster's UI, and whether Dagster's daemon runs."
@@ -232,7 +243,7 @@ def _span(length: timedelta) -> str:
     return f"{minutes} min ago" if minutes < 120 else f"{minutes // 60} h {minutes % 60} min ago"
 
 
-def _one_line(text: str, longest: int = _LONGEST_TITLE) -> str:
+def _one_line(text: str, longest: int = MAX_TITLE_LENGTH) -> str:
     """What a name or a reason may contain must begin no other header of a mail, and no other line of a message."""
     line = " ".join("".join(each if each.isprintable() else " " for each in text).split())
     return line if len(line) <= longest else f"{line[: longest - 1]}…"

@@ -1,4 +1,4 @@
-"""The old world, as its own files describe it: jobs, calendars, what waits for what, and which files they touch.
+"""An Autosys estate as its own files describe it: jobs, calendars, dependencies, and the files that jobs use.
 
 Everything here is a pure function of what was read: no Dagster, no Spark, no database. `read_estate` is the way in;
 `census`, `lint`, `candidates`, `Forecast` and `compare` each answer one question about what it returns.
@@ -7,9 +7,9 @@ Everything here is a pure function of what was read: no Dagster, no Spark, no da
 from headrace.autosys.calendars import Calendars, read_calendars
 from headrace.autosys.census import Census, census
 from headrace.autosys.diff import Change, Difference, compare
-from headrace.autosys.estate import Estate, Thing, read_estate, resolve
+from headrace.autosys.estate import Estate, EstateObject, read_estate, resolve
 from headrace.autosys.expected import Expected, Forecast
-from headrace.autosys.findings import Finding, Gravity
+from headrace.autosys.findings import Finding
 from headrace.autosys.jobs import Edge, Job, Trigger
 from headrace.autosys.lint import lint
 from headrace.autosys.scan.dataset_candidates import Candidate, Evidence, candidates
@@ -28,16 +28,15 @@ __all__ = [
     "Direction",
     "Edge",
     "Estate",
+    "EstateObject",
     "Evidence",
     "Expected",
     "Finding",
     "Forecast",
-    "Gravity",
     "Job",
     "NoStartError",
     "Schedule",
     "Start",
-    "Thing",
     "Trigger",
     "candidates",
     "census",

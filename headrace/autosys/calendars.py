@@ -1,4 +1,4 @@
-"""Calendars as `autocal_asc` exports them: standard ones (dates), cycles (periods) and extended ones (rules)."""
+"""Calendars as `autocal_asc` exports them: standard (dates), cycles (periods) and extended (rules)."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from datetime import date, time
 from typing import TypeVar
 
-from headrace.autosys.findings import Finding, Gravity
+from headrace.autosys.findings import Finding
+from headrace.severity import Severity
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +104,7 @@ def read_calendars(text: str, file: str) -> Calendars:
             findings.append(
                 Finding(
                     "calendar/no-name",
-                    Gravity.ERROR,
+                    Severity.ERROR,
                     f"{kind} names nothing and is lost",
                     file,
                     start + 1,
@@ -150,7 +151,9 @@ def _put(there: dict[str, Named], new: Named, findings: list[Finding]) -> None:
     before = there.get(new.name)
     if before is not None:
         message = f"also defined at {before.file}:{before.line}; this one counts"
-        findings.append(Finding("calendar/duplicate", Gravity.WARNING, message, new.file, new.line, new.name))
+        findings.append(
+            Finding("calendar/duplicate", Severity.WARNING, message, new.file, new.line, new.name)
+        )
     there[new.name] = new
 
 
@@ -161,7 +164,7 @@ def _records(lines: list[str], file: str, findings: list[Finding]) -> Iterable[t
             findings.append(
                 Finding(
                     "calendar/stray-line",
-                    Gravity.WARNING,
+                    Severity.WARNING,
                     f"this line stands before any calendar and was skipped: {lines[number].strip()[:60]!r}",
                     file,
                     number + 1,
@@ -185,7 +188,7 @@ def _order(lines: list[str], file: str, findings: list[Finding]) -> str:
             "dates were read as month/day/year, as the vendor writes them; day/month/year would fit as well"
         )
     if message is not None:
-        findings.append(Finding("calendar/date-order", Gravity.NOTE, message, file, 0))
+        findings.append(Finding("calendar/date-order", Severity.INFO, message, file, 0))
     return best
 
 
@@ -261,7 +264,7 @@ class _Record:
         self.findings.append(
             Finding(
                 "calendar/date",
-                Gravity.ERROR,
+                Severity.ERROR,
                 message,
                 self.file,
                 number,

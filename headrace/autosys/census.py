@@ -1,4 +1,4 @@
-"""How much of what there is in an estate."""
+"""Counts of everything in an estate."""
 
 from collections import Counter
 from collections.abc import Mapping

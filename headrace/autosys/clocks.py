@@ -1,8 +1,8 @@
-"""Which times a run elsewhere can have: none that is yet to come, and none from before there were such runs."""
+"""The range of plausible times for a reported run: not in the future, and not before such runs existed."""
 
 from datetime import UTC, datetime, timedelta
 
-AHEAD = timedelta(minutes=15)  # by which the clocks of two machines may differ
+MAX_CLOCK_SKEW = timedelta(minutes=15)  # by which the clocks of two machines may differ
 EARLIEST = datetime(1990, 1, 1, tzinfo=UTC)  # before it are the zeros of clocks that were never set
 
 
@@ -16,7 +16,7 @@ def possible(instant: datetime) -> datetime:
     One that is yet to come would outdo all that comes until then: no later completion would be the newest.
     """
     now = datetime.now(UTC)
-    if instant > now + AHEAD:
+    if instant > now + MAX_CLOCK_SKEW:
         raise ImpossibleTime(
             f"{_shown(instant)} is yet to come, as it is {_shown(now)} now: "
             "are the clock and the zone of the sender right?"

@@ -1,4 +1,4 @@
-"""The language of job conditions: text to a tree, and back.
+"""The language of job conditions, parsed to a tree and written back.
 
 AND and OR bind equally and are read from left to right, so `s(a) | s(b) & s(c)` is `(s(a) | s(b)) & s(c)`;
 parentheses force. There is no NOT. In the tree a chain of the same operator is one node, so equal meanings of that
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class Wanted(StrEnum):
+class RequiredStatus(StrEnum):
     """What an atom asks of a job; the values are the short forms."""
 
     SUCCESS = "s"
@@ -41,7 +41,7 @@ class Lookback:
 class JobIs:
     """`s(job)` and its kin. instance: the other scheduler whose job is meant (`s(job^PRD)`); None: this one."""
 
-    wanted: Wanted
+    wanted: RequiredStatus
     job: str
     instance: str | None = None
     lookback: Lookback | None = None
@@ -95,13 +95,13 @@ class ConditionError(ValueError):
 
 
 _TESTS = {
-    **{wanted.value: wanted for wanted in Wanted},
-    **{wanted.name.lower().replace("_", ""): wanted for wanted in Wanted},
+    **{wanted.value: wanted for wanted in RequiredStatus},
+    **{wanted.name.lower().replace("_", ""): wanted for wanted in RequiredStatus},
 }
-_DEEPEST = (
+_MAX_DEPTH = (
     200  # parentheses and turns from AND to OR; nobody writes more, and what walks the tree calls itself
 )
-_LONGEST_LOOKBACK = 9998 * 60 + 59
+_MAX_LOOKBACK = 9998 * 60 + 59
 
 _ATOM = re.compile(
     r"""\s*(?:(not\s*running)|([A-Za-z]+))\s*\(\s*([^\s(),^|&"]+)\s*(?:\^\s*(\w+)\s*)?(?:,\s*([^\s()]+)\s*)?\)""",
@@ -121,9 +121,9 @@ def parse(text: str) -> Condition:
     turns = 0
     position = _blank(text, 0)
     while True:
-        if len(waiting) + turns > _DEEPEST:
+        if len(waiting) + turns > _MAX_DEPTH:
             raise ConditionError(
-                f"more than {_DEEPEST} levels of AND and OR within one another", text, position
+                f"more than {_MAX_DEPTH} levels of AND and OR within one another", text, position
             )
         if text.startswith("(", position):
             waiting.append((left, conjunction))
@@ -235,6 +235,6 @@ def _lookback(written: str, text: str, position: int) -> Lookback:
     hours, minutes = int(found[1]), int(found[2] or 0)
     if hours == 9999 and not minutes:
         return Lookback(None)
-    if hours * 60 + minutes > _LONGEST_LOOKBACK:
+    if hours * 60 + minutes > _MAX_LOOKBACK:
         raise ConditionError("a lookback is at most 9998.59; 9999 stands for ever", text, position)
     return Lookback(hours * 60 + minutes)

@@ -1,4 +1,4 @@
-"""Jobs that wait for each other in a circle, boxes taken into account."""
+"""Find cycles among jobs that wait for each other, boxes included."""
 
 from collections.abc import Iterable, Mapping, Sequence
 

@@ -1,11 +1,11 @@
-"""Two estates compared: jobs, other objects and calendars added, changed and removed."""
+"""Compare two estates: jobs, other objects and calendars that were added, changed or removed."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from headrace.autosys.calendars import Calendar, Extended
 from headrace.autosys.conditions import unparse
-from headrace.autosys.estate import Estate, Thing
+from headrace.autosys.estate import Estate, EstateObject
 from headrace.autosys.jobs import Job
 
 
@@ -48,9 +48,9 @@ def compare(before: Estate, after: Estate) -> Difference:
 
 
 def _attributes(estate: Estate) -> dict[str, list[tuple[str, str]]]:
-    found = {name: list(said(job)) for name, job in estate.jobs.items()}
+    found = {name: list(spelled(job)) for name, job in estate.jobs.items()}
     for kind, things in estate.things.items():
-        found |= {f"{kind} {name}": list(said(thing)) for name, thing in things.items()}
+        found |= {f"{kind} {name}": list(spelled(thing)) for name, thing in things.items()}
     found |= {f"calendar {name}": _rules(each) for name, each in estate.calendars.calendars.items()}
     for name, cycle in estate.calendars.cycles.items():
         found[f"cycle {name}"] = [("period", f"{first} to {last}") for first, last in cycle.periods]
@@ -63,7 +63,7 @@ def _rules(calendar: Calendar) -> list[tuple[str, str]]:
     return [("date", f"{day} {at:%H:%M}") for day, times in calendar.days.items() for at in times]
 
 
-def said(each: Job | Thing) -> Iterator[tuple[str, str]]:
+def spelled(each: Job | EstateObject) -> Iterator[tuple[str, str]]:
     """The attributes of an object: names and values, in one spelling for what can be written in several."""
     canonical: dict[str, str] = {}
     if isinstance(each, Job):

@@ -1,4 +1,4 @@
-"""The estate that JIL files and calendar exports come to: jobs, boxes, and what waits for what."""
+"""The estate that JIL files and calendar exports describe: jobs, boxes and dependencies."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -6,17 +6,18 @@ from pathlib import Path
 
 from headrace.autosys.calendars import Calendars, is_export, merged, read_calendars
 from headrace.autosys.cycles import find_cycles
-from headrace.autosys.findings import Finding, Gravity
+from headrace.autosys.findings import Finding
 from headrace.autosys.garbage_collection import paused
 from headrace.autosys.jil.scanner import scan
 from headrace.autosys.jil.statements import Attribute, Jil, Statement
 from headrace.autosys.jil.text import decode
 from headrace.autosys.jobs import Edge, Job, edges_of, make_job
 from headrace.autosys.statement_application import Applied, Entry, Step, apply
+from headrace.severity import Severity
 
 
 @dataclass(frozen=True, slots=True)
-class Thing:
+class EstateObject:
     """An object that is no job (a machine, resource, global variable, other instance, ...), kept as written."""
 
     kind: str
@@ -46,7 +47,7 @@ class Estate:
     waited_for: Mapping[str, tuple[Edge, ...]]
     waits_for: Mapping[str, tuple[Edge, ...]]
     cycles: tuple[tuple[str, ...], ...]
-    things: Mapping[str, Mapping[str, Thing]]
+    things: Mapping[str, Mapping[str, EstateObject]]
     calendars: Calendars
     steps: tuple[Step, ...]
     findings: tuple[Finding, ...]
@@ -83,8 +84,8 @@ def read_estate(files: Iterable[Path]) -> Estate:
 def nothing_in(file: str, findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """What is to be told of a file without statements: that, and what was lost, in place of each doubtful line."""
     return (
-        *(each for each in findings if each.gravity is Gravity.ERROR),
-        Finding("jil/nothing", Gravity.WARNING, "there is no JIL in it, and no calendar", file, 0),
+        *(each for each in findings if each.severity is Severity.ERROR),
+        Finding("jil/nothing", Severity.WARNING, "there is no JIL in it, and no calendar", file, 0),
     )
 
 
@@ -125,7 +126,7 @@ def _resolve(statements: list[Statement], findings: list[Finding], calendars: Ca
         waited_for={name: tuple(found) for name, found in waited_for.items()},
         waits_for=waits_for,
         cycles=tuple(find_cycles(jobs, edges)),
-        things=_things(applied),
+        things=_objects(applied),
         calendars=calendars,
         steps=tuple(applied.steps),
         findings=tuple(findings),
@@ -138,10 +139,10 @@ def _job(name: str, entry: Entry, findings: list[Finding]) -> Job:
     return job
 
 
-def _things(applied: Applied) -> dict[str, dict[str, Thing]]:
+def _objects(applied: Applied) -> dict[str, dict[str, EstateObject]]:
     return {
         kind: {
-            name: Thing(kind, name, entry.attributes, entry.statement.file, entry.statement.line)
+            name: EstateObject(kind, name, entry.attributes, entry.statement.file, entry.statement.line)
             for name, entry in entries.items()
         }
         for kind, entries in applied.objects.items()

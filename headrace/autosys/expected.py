@@ -1,4 +1,4 @@
-"""When a job is expected to start and to finish next, from the clock, its boxes and what it waits for, and why.
+"""Forecast when a job will next start and finish, from its schedule, its boxes and its conditions, with the reason.
 
 A forecast takes it that runs succeed and take their mean time, that global variables have the values asked for, and
 that a job without a clock of its own runs when the last of what it waits for ends. Where the clock or a box starts a
@@ -10,7 +10,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from headrace.autosys.conditions import AllOf, AnyOf, Condition, ExitIs, GlobalIs, JobIs, Wanted, unparse
+from headrace.autosys.conditions import (
+    AllOf,
+    AnyOf,
+    Condition,
+    ExitIs,
+    GlobalIs,
+    JobIs,
+    RequiredStatus,
+    unparse,
+)
 from headrace.autosys.estate import Estate
 from headrace.autosys.jobs import Job
 from headrace.autosys.starts import Clock, NoStartError, Start, next_start
@@ -167,11 +176,11 @@ class Forecast:
         if atom.instance is not None:
             return Expected(None, (*why, f"{unparse(atom)}: a job of another scheduler"))
         wanted = atom.wanted if isinstance(atom, JobIs) else None
-        if wanted is Wanted.NOT_RUNNING:
+        if wanted is RequiredStatus.NOT_RUNNING:
             return Expected(at_once, (*why, f"taken to hold: {unparse(atom)}"))
         if atom.job not in self.estate.jobs:
             return Expected(None, (*why, f"{unparse(atom)}: there is no such job"))
-        if wanted in (Wanted.FAILURE, Wanted.TERMINATED):
+        if wanted in (RequiredStatus.FAILURE, RequiredStatus.TERMINATED):
             return Expected(None, (*why, f"{unparse(atom)}: only if {atom.job} goes wrong"))
         upstream = self._got(atom.job, finish=False)
         boxes = {*self.estate.boxes_of(job.name), job.name}.intersection(

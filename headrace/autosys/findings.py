@@ -1,19 +1,9 @@
-"""What reading an estate has to say about it: each finding with its rule, its place and what to do."""
+"""Findings of reading an estate: rule, severity, location and suggested fix."""
 
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import NamedTuple
 
-
-class Gravity(StrEnum):
-    """ERROR: something was lost, or contradicts itself. WARNING: probably not as meant. NOTE: worth knowing.
-
-    What may be right once more files are read is no ERROR.
-    """
-
-    ERROR = "ERROR"
-    WARNING = "WARNING"
-    NOTE = "NOTE"
+from headrace.severity import Severity
 
 
 class Problem(NamedTuple):
@@ -21,7 +11,7 @@ class Problem(NamedTuple):
 
     attribute: str
     message: str
-    gravity: Gravity
+    severity: Severity
     hint: str | None
 
 
@@ -34,7 +24,7 @@ class Finding:
     """
 
     rule: str
-    gravity: Gravity
+    severity: Severity
     message: str
     file: str
     line: int
@@ -46,4 +36,4 @@ class Finding:
         place = f"{self.file}:{self.line}" if self.line else self.file
         about = ".".join(part for part in (self.subject, self.attribute) if part)
         hint = f" ({self.hint})" if self.hint else ""
-        return f"{place}: {self.gravity.lower()}: {about + ': ' if about else ''}{self.message}{hint} [{self.rule}]"
+        return f"{place}: {self.severity.lower()}: {about + ': ' if about else ''}{self.message}{hint} [{self.rule}]"

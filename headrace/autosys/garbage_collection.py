@@ -1,4 +1,4 @@
-"""Reading a large estate, or judging it, makes a million objects and hardly any garbage: no need to look for it."""
+"""Pause garbage collection: a large estate makes a million long-lived objects and hardly any garbage."""
 
 import gc
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""A job as the estate knows it: its attributes, and what its condition and schedule come to."""
+"""A job of the estate: its attributes, its condition and its schedule."""
 
 import re
 from collections.abc import Iterable
@@ -13,15 +13,16 @@ from headrace.autosys.conditions import (
     ExitIs,
     GlobalIs,
     JobIs,
-    Wanted,
+    RequiredStatus,
     atoms,
     parse,
     unparse,
 )
-from headrace.autosys.findings import Finding, Gravity, Problem
+from headrace.autosys.findings import Finding, Problem
 from headrace.autosys.jil.keywords import CONDITIONS, REPEATED
 from headrace.autosys.jil.statements import Attribute
 from headrace.autosys.schedules import Schedule, read_schedule
+from headrace.severity import Severity
 
 _TYPES = {
     "": "CMD", "C": "CMD", "COMMAND": "CMD", "B": "BOX", "F": "FW", "FILEWATCHER": "FW", "FILE_WATCHER": "FW",
@@ -62,7 +63,7 @@ class Edge(NamedTuple):
         `notrunning` keeps two jobs apart, and the conditions under which a box ends start nothing: neither does.
         """
         return self.attribute == "condition" and not (
-            isinstance(self.atom, JobIs) and self.atom.wanted is Wanted.NOT_RUNNING
+            isinstance(self.atom, JobIs) and self.atom.wanted is RequiredStatus.NOT_RUNNING
         )
 
     @property
@@ -151,7 +152,7 @@ def make_job(
     """The job that the attributes describe; what cannot be read of them is added to `findings`, and the job stays."""
     values = {attribute[0]: attribute[1] for attribute in attributes}
     if len(values) < len(attributes):
-        _tell_repeated(name, file, attributes, findings)
+        _report_repeated(name, file, attributes, findings)
     conditions: dict[str, Condition] = {}
     for each in CONDITIONS:
         if values.get(each):
@@ -201,7 +202,7 @@ def _condition(
             continue
         simple = _ONE_ATOM(attribute.value)
         if simple is not None:
-            parts.append(JobIs(Wanted(simple[1]), simple[2]))
+            parts.append(JobIs(RequiredStatus(simple[1]), simple[2]))
             continue
         try:
             parts.append(parse(attribute.value))
@@ -209,7 +210,7 @@ def _condition(
             problem = Problem(
                 name,
                 f"{error}; what the job waits for is unknown",
-                Gravity.ERROR,
+                Severity.ERROR,
                 "the job is kept without this condition",
             )
             findings.append(_about("job/condition", problem, job, file, [attribute]))
@@ -219,7 +220,7 @@ def _condition(
     problem = Problem(
         name,
         f"given {len(parts)} times; all of them are taken to be required",
-        Gravity.WARNING,
+        Severity.WARNING,
         "join them with AND if that is meant",
     )
     findings.append(_about("job/repeated-condition", problem, job, file, attributes))
@@ -228,7 +229,7 @@ def _condition(
     )
 
 
-def _tell_repeated(job: str, file: str, attributes: Iterable[Attribute], findings: list[Finding]) -> None:
+def _report_repeated(job: str, file: str, attributes: Iterable[Attribute], findings: list[Finding]) -> None:
     seen: dict[str, str] = {}
     for attribute in attributes:
         before = seen.get(attribute.name, attribute.value)
@@ -236,7 +237,7 @@ def _tell_repeated(job: str, file: str, attributes: Iterable[Attribute], finding
             problem = Problem(
                 attribute.name,
                 f"given before with another value, {before[:60]!r}; this one counts",
-                Gravity.WARNING,
+                Severity.WARNING,
                 "keep one of them",
             )
             findings.append(_about("job/repeated", problem, job, file, [attribute]))
@@ -248,7 +249,7 @@ def _about(rule: str, problem: Problem, job: str, file: str, attributes: Iterabl
     at = [each for each in attributes if each.name == problem.attribute][-1]
     return Finding(
         rule,
-        problem.gravity,
+        problem.severity,
         problem.message,
         at.file or file,
         at.line,

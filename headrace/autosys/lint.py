@@ -1,13 +1,13 @@
-"""What is wrong or doubtful about an estate as a whole: one function a rule, each yielding its findings."""
+"""Lint rules for an estate as a whole: one function per rule, each yielding its findings."""
 
 import re
 from collections.abc import Callable, Container, Iterable, Iterator
 from datetime import date
 
 from headrace.autosys.calendars import Standard
-from headrace.autosys.conditions import AllOf, AnyOf, Condition, GlobalIs, JobIs, Wanted
+from headrace.autosys.conditions import AllOf, AnyOf, Condition, GlobalIs, JobIs, RequiredStatus
 from headrace.autosys.estate import Estate
-from headrace.autosys.findings import Finding, Gravity
+from headrace.autosys.findings import Finding
 from headrace.autosys.undeclared import (
     finding_at,
     unknown_calendars,
@@ -15,6 +15,7 @@ from headrace.autosys.undeclared import (
     unknown_instances,
     unknown_machines,
 )
+from headrace.severity import Severity
 
 _SCHEDULER_CALL = re.compile(
     r"(?:^|[\s;&|/(`])(sendevent|autostatus|autorep|job_depends|autosyslog|jil)(?=\s|$)"
@@ -44,11 +45,11 @@ def dangling(estate: Estate) -> Iterator[Finding]:
         for edge in edges:
             if edge.atom.instance is not None:
                 continue
-            never = not (isinstance(edge.atom, JobIs) and edge.atom.wanted is Wanted.NOT_RUNNING)
+            never = not (isinstance(edge.atom, JobIs) and edge.atom.wanted is RequiredStatus.NOT_RUNNING)
             near = lower.get(name.lower())
             yield Finding(
                 "estate/dangling",
-                Gravity.WARNING,
+                Severity.WARNING,
                 f"{edge.text} names a job that is not there; it {'never holds' if never else 'always holds'}",
                 edge.file,
                 edge.line,
@@ -71,14 +72,14 @@ def boxes(estate: Estate) -> Iterator[Finding]:
             yield finding_at(
                 estate.jobs[member],
                 "no-box",
-                Gravity.WARNING,
+                Severity.WARNING,
                 f"box {name} {what}; the job never starts",
                 "box_name",
                 "was the box deleted, or is it missing from the files?" if box is None else None,
             )
     for job in estate.jobs.values():
         if job.type == "BOX" and job.name not in estate.members:
-            yield finding_at(job, "empty-box", Gravity.WARNING, "a box without members")
+            yield finding_at(job, "empty-box", Severity.WARNING, "a box without members")
 
 
 def circles(estate: Estate) -> Iterator[Finding]:
@@ -93,7 +94,7 @@ def circles(estate: Estate) -> Iterator[Finding]:
         yield finding_at(
             first,
             "cycle",
-            Gravity.WARNING,
+            Severity.WARNING,
             message,
             "condition" if first.condition else None,
             "unless an OR lets one of them start, somebody has to; results of earlier runs then keep the circle going",
@@ -105,7 +106,7 @@ def without_owner(estate: Estate) -> Iterator[Finding]:
     for job in estate.jobs.values():
         if job.owner is None:
             yield finding_at(
-                job, "no-owner", Gravity.NOTE, "names no owner", hint="who inserts the job becomes its owner"
+                job, "no-owner", Severity.INFO, "names no owner", hint="who inserts the job becomes its owner"
             )
 
 
@@ -113,11 +114,11 @@ def incomplete(estate: Estate) -> Iterator[Finding]:
     """Jobs that lack what their type needs."""
     for job in estate.jobs.values():
         if job.type != "BOX" and job.machine is None:
-            yield finding_at(job, "no-machine", Gravity.WARNING, "names no machine to run on")
+            yield finding_at(job, "no-machine", Severity.WARNING, "names no machine to run on")
         needed = _NEEDS.get(job.type)
         if needed and not job.values.get(needed):
             yield finding_at(
-                job, "no-work", Gravity.WARNING, f"a {job.type} job without {needed} does nothing", needed
+                job, "no-work", Severity.WARNING, f"a {job.type} job without {needed} does nothing", needed
             )
 
 
@@ -131,7 +132,7 @@ def never_start(estate: Estate) -> Iterator[Finding]:
                 yield finding_at(
                     job,
                     "dead",
-                    Gravity.WARNING,
+                    Severity.WARNING,
                     "its condition asks for jobs that are not there and can never hold",
                     "condition",
                     "take the job out, or add the file that inserts the missing jobs",
@@ -140,7 +141,7 @@ def never_start(estate: Estate) -> Iterator[Finding]:
                 yield finding_at(
                     job,
                     "held-up",
-                    Gravity.WARNING,
+                    Severity.WARNING,
                     f"is in box {blocker}, which never starts"
                     if job.box == blocker
                     else f"waits for {blocker}, which never starts",
@@ -151,7 +152,7 @@ def never_start(estate: Estate) -> Iterator[Finding]:
             yield finding_at(
                 job,
                 "orphan" if is_orphan else "by-hand",
-                Gravity.NOTE,
+                Severity.INFO,
                 "no box, no condition and no clock starts it: by hand or by an event only"
                 + ("; and nothing waits for it" if is_orphan else ""),
                 hint="dead, unless somebody or a script starts it",
@@ -165,7 +166,7 @@ def clocks_in_boxes(estate: Estate) -> Iterator[Finding]:
             yield finding_at(
                 job,
                 "clock-in-box",
-                Gravity.WARNING,
+                Severity.WARNING,
                 "starts by its own clock, but only while its box runs; the box runs on until it has",
                 "date_conditions",
                 "let the box have the schedule",
@@ -180,7 +181,7 @@ def hidden_calls(estate: Estate) -> Iterator[Finding]:
             yield finding_at(
                 job,
                 "hidden-call",
-                Gravity.WARNING,
+                Severity.WARNING,
                 f"the command calls {found[1]}: a dependency that no condition shows",
                 "command",
                 "look there what it starts or waits for",
@@ -196,7 +197,7 @@ def name_clashes(estate: Estate) -> Iterator[Finding]:
             yield finding_at(
                 job,
                 "name-clash",
-                Gravity.WARNING,
+                Severity.WARNING,
                 f"differs from {other} in case alone; conditions may mean the other",
             )
 
@@ -206,11 +207,11 @@ def initial_states(estate: Estate) -> Iterator[Finding]:
     for job in estate.jobs.values():
         status = job.values.get("status", "").upper()
         if status in ("ON_HOLD", "ON_ICE", "ON_NOEXEC"):
-            yield finding_at(job, "initial-state", Gravity.NOTE, f"is inserted {status}", "status")
+            yield finding_at(job, "initial-state", Severity.INFO, f"is inserted {status}", "status")
         if job.overrides:
             names = ", ".join(each.name for each in job.overrides)
             yield finding_at(
-                job, "override", Gravity.NOTE, f"its next run alone has other values for {names}"
+                job, "override", Severity.INFO, f"its next run alone has other values for {names}"
             )
 
 
@@ -219,7 +220,7 @@ def _expired_calendars(estate: Estate, today: date) -> Iterator[Finding]:
         if isinstance(calendar, Standard) and calendar.days and max(calendar.days) < today:
             yield Finding(
                 "calendar/expired",
-                Gravity.WARNING,
+                Severity.WARNING,
                 f"its last date is {max(calendar.days)}",
                 calendar.file,
                 calendar.line,
@@ -266,7 +267,7 @@ def _can_hold(condition: Condition, estate: Estate, blocked: Container[str]) -> 
         case GlobalIs():
             return True
         case _:
-            keeps_apart = isinstance(condition, JobIs) and condition.wanted is Wanted.NOT_RUNNING
+            keeps_apart = isinstance(condition, JobIs) and condition.wanted is RequiredStatus.NOT_RUNNING
             there = condition.job in estate.jobs and condition.job not in blocked
             return condition.instance is not None or there or keeps_apart
 

@@ -1,4 +1,4 @@
-"""What a job's definition promises: must-times and run-time alarms, as an SLA in the catalog's words."""
+"""The SLA that a job's definition implies: must-times and run-time alarms, as the catalog stores them."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -7,9 +7,10 @@ from typing import Any
 
 from headrace.autosys.calendars import Calendars, Extended, Standard
 from headrace.autosys.extended_calendars import UncertainError, dates_of
-from headrace.autosys.findings import Finding, Gravity
+from headrace.autosys.findings import Finding
 from headrace.autosys.jobs import Job
 from headrace.autosys.schedules import Must, Schedule, zone_named
+from headrace.severity import Severity
 
 _DAY = timedelta(days=1)
 _YEARS = 3  # for which rules are worked out: the next scan goes on from there
@@ -36,14 +37,16 @@ def sla_of(schedule: Schedule, instance: str, zone: str) -> Mapping[str, Any] | 
     return found or None
 
 
-def unpromised_findings(jobs: Iterable[Job], calendars: Calendars, today: date) -> Iterator[Finding]:
+def unsupported_must_time_findings(
+    jobs: Iterable[Job], calendars: Calendars, today: date
+) -> Iterator[Finding]:
     """A warning for each thing that jobs demand and nobody is told of."""
     for job in jobs:
-        for attribute, message in unpromised(job.schedule, calendars, today):
+        for attribute, message in unsupported_must_times(job.schedule, calendars, today):
             written = next((each for each in job.attributes if each.name == attribute), None)
             yield Finding(
                 "schedule/unpromised",
-                Gravity.WARNING,
+                Severity.WARNING,
                 message,
                 (written and written.file) or job.file,
                 written.line if written else job.line,
@@ -53,7 +56,9 @@ def unpromised_findings(jobs: Iterable[Job], calendars: Calendars, today: date) 
             )
 
 
-def unpromised(schedule: Schedule, calendars: Calendars, today: date) -> Iterator[tuple[str, str]]:
+def unsupported_must_times(
+    schedule: Schedule, calendars: Calendars, today: date
+) -> Iterator[tuple[str, str]]:
     """What a schedule demands that no deadline is made of, or none that has days: the attribute, and why."""
     musts = (("must_start_times", schedule.must_start), ("must_complete_times", schedule.must_complete))
     wanted = [name for name, times in musts if times]

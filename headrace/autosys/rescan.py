@@ -1,4 +1,4 @@
-"""Reading an estate again: stanzas that were read before are known by their digest, and only the others are read."""
+"""Rescan an estate incrementally: stanzas are recognised by digest, and only changed ones are parsed."""
 
 from bisect import bisect_right
 from collections import Counter

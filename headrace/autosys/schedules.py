@@ -1,4 +1,4 @@
-"""A job's time attributes, read into one value: when it may start, and by when it should."""
+"""The schedule of a job, from its time attributes: when it may start and when it must."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -8,7 +8,8 @@ from functools import cache, lru_cache
 from typing import TypeVar
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
-from headrace.autosys.findings import Gravity, Problem
+from headrace.autosys.findings import Problem
+from headrace.severity import Severity
 
 TIME_ATTRIBUTES = frozenset(
     (
@@ -100,7 +101,7 @@ def _read(written: tuple[tuple[str, str], ...]) -> tuple[Schedule, tuple[Problem
         try:
             return read(values[name]) if name in values else default
         except ValueError as error:
-            told.append(Problem(name, f"{error}; left out of the schedule", Gravity.ERROR, None))
+            told.append(Problem(name, f"{error}; left out of the schedule", Severity.ERROR, None))
             return default
 
     schedule = Schedule(
@@ -148,7 +149,7 @@ def _to_no_effect(schedule: Schedule, written: Iterable[str]) -> Iterator[Proble
         yield Problem(
             timed[0],
             f"{', '.join(timed)} without date_conditions: 1: the schedule is not in force",
-            Gravity.WARNING,
+            Severity.WARNING,
             "set date_conditions: 1 if the clock is to start the job",
         )
     for one, other, both in (
@@ -156,13 +157,13 @@ def _to_no_effect(schedule: Schedule, written: Iterable[str]) -> Iterator[Proble
         ("days_of_week", "run_calendar", schedule.days and schedule.run_calendar),
     ):
         if both:
-            yield Problem(other, f"{one} and {other} exclude each other", Gravity.ERROR, "keep one of them")
+            yield Problem(other, f"{one} and {other} exclude each other", Severity.ERROR, "keep one of them")
     if schedule.timezone is not None:
         try:
             zone_named(schedule.timezone)
         except ValueError as error:
             hint = "the scheduler's own zone table is not in an export; use a name such as Europe/London"
-            yield Problem("timezone", f"{error}; start times cannot be told", Gravity.WARNING, hint)
+            yield Problem("timezone", f"{error}; start times cannot be told", Severity.WARNING, hint)
     for name, musts in (
         ("must_start_times", schedule.must_start),
         ("must_complete_times", schedule.must_complete),
@@ -171,7 +172,7 @@ def _to_no_effect(schedule: Schedule, written: Iterable[str]) -> Iterator[Proble
         if musts and schedule.start_times and len(musts) != len(schedule.start_times) and not single:
             message = f"{len(musts)} times for {len(schedule.start_times)} start times"
             yield Problem(
-                name, message, Gravity.WARNING, "write one for each, or a single relative one for all"
+                name, message, Severity.WARNING, "write one for each, or a single relative one for all"
             )
 
 

@@ -1,4 +1,4 @@
-"""JIL text cut into stanzas, each of which reads the same alone as in its place, and may be known by its digest.
+"""Split JIL text into stanzas that parse the same alone as in place, so that each can be identified by a digest.
 
 A stanza begins at the start of a line that inserts a job. What the scanner lets reach over such a line is not cut: a
 comment that does not close on its line, and a blob.

@@ -1,4 +1,4 @@
-"""The starts that a schedule comes to, across daylight-saving changes, each with its reasons.
+"""Start times of a schedule, across daylight-saving changes, each with its reason.
 
 On the day the clocks go back, start_times within the repeated hour count in its second pass and start_mins in both.
 On the day they go forward, of the start_times within the missing hour the first alone runs, as many seconds into the

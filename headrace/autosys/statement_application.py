@@ -1,11 +1,12 @@
-"""What statements do, one after the other: which objects there are at the end, and by which steps."""
+"""Apply statements in order: the resulting objects, and the steps that led to them."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from headrace.autosys.findings import Finding, Gravity
+from headrace.autosys.findings import Finding
 from headrace.autosys.jil.statements import Attribute, Statement
 from headrace.autosys.jobs import job_type
+from headrace.severity import Severity
 
 _NULL = "NULL"  # as a value of an update: the attribute is cleared
 
@@ -173,7 +174,7 @@ def _duplicate(applied: Applied, first: Statement, second: Statement) -> None:
     applied.findings.append(
         Finding(
             "estate/duplicate",
-            Gravity.NOTE if same else Gravity.ERROR,
+            Severity.INFO if same else Severity.ERROR,
             f"{second.kind} {second.name} was inserted before, at {first.file}:{first.line}, "
             + (
                 "with the same attributes"
@@ -191,7 +192,7 @@ def _duplicate(applied: Applied, first: Statement, second: Statement) -> None:
 def _cannot_rename(applied: Applied, statement: Statement, new: str) -> None:
     message = f"rename_{statement.kind}: {f'{new} is there already' if new else 'no new name is given'}"
     applied.findings.append(
-        Finding("estate/rename", Gravity.ERROR, message, statement.file, statement.line, statement.name)
+        Finding("estate/rename", Severity.ERROR, message, statement.file, statement.line, statement.name)
     )
 
 
@@ -201,7 +202,7 @@ def _nothing_there(applied: Applied, statement: Statement) -> None:
     applied.findings.append(
         Finding(
             "estate/nothing-to-change",
-            Gravity.WARNING,
+            Severity.WARNING,
             f"{word}: there is no such {statement.kind} at this point",
             statement.file,
             statement.line,

@@ -1,4 +1,4 @@
-"""What the words, two-letter codes and numbers that Autosys and wrappers use for a status come to."""
+"""Map the status words, codes and numbers of Autosys and wrappers to run states."""
 
 from difflib import get_close_matches
 from typing import NamedTuple

@@ -1,10 +1,11 @@
-"""Rules of the linter about names that conditions, schedules and jobs use and nothing that was read declares."""
+"""Lint rules for names that are used in conditions, schedules or jobs but declared nowhere."""
 
 from collections.abc import Iterator
 
 from headrace.autosys.estate import Estate
-from headrace.autosys.findings import Finding, Gravity
+from headrace.autosys.findings import Finding
 from headrace.autosys.jobs import Job, globals_of
+from headrace.severity import Severity
 
 
 def unknown_instances(estate: Estate) -> Iterator[Finding]:
@@ -14,7 +15,7 @@ def unknown_instances(estate: Estate) -> Iterator[Finding]:
         if edge.atom.instance is not None and edge.atom.instance not in declared:
             yield Finding(
                 "estate/unknown-instance",
-                Gravity.NOTE,
+                Severity.INFO,
                 f"{edge.text} asks scheduler {edge.atom.instance}, which no insert_xinst declares",
                 edge.file,
                 edge.line,
@@ -39,7 +40,7 @@ def unknown_calendars(estate: Estate) -> Iterator[Finding]:
         yield finding_at(
             job,
             "unknown-calendar",
-            Gravity.WARNING,
+            Severity.WARNING,
             f"calendar {name} is in no export ({len(uses)} job(s) use it); their starts cannot be told",
             attribute,
             "export it with autocal_asc and add the file",
@@ -58,7 +59,7 @@ def unknown_machines(estate: Estate) -> Iterator[Finding]:
         yield finding_at(
             jobs[0],
             "unknown-machine",
-            Gravity.NOTE,
+            Severity.INFO,
             f"machine {name} is declared nowhere ({len(jobs)} job(s) name it)",
             "machine",
         )
@@ -75,7 +76,7 @@ def unknown_globals(estate: Estate) -> Iterator[Finding]:
                 yield finding_at(
                     job,
                     "unknown-global",
-                    Gravity.NOTE,
+                    Severity.INFO,
                     f"global variable {atom.name} is set by no insert_glob",
                     attribute,
                     "find what sets it, as by sendevent: the dependency is hidden there",
@@ -83,8 +84,13 @@ def unknown_globals(estate: Estate) -> Iterator[Finding]:
 
 
 def finding_at(
-    job: Job, rule: str, gravity: Gravity, message: str, attribute: str | None = None, hint: str | None = None
+    job: Job,
+    rule: str,
+    severity: Severity,
+    message: str,
+    attribute: str | None = None,
+    hint: str | None = None,
 ) -> Finding:
     """A finding about a job, at the place of the attribute, or of the job when it is about no one attribute."""
     file, line = job.place(attribute) if attribute else (job.file, job.line)
-    return Finding(f"estate/{rule}", gravity, message, file, line, job.name, attribute, hint)
+    return Finding(f"estate/{rule}", severity, message, file, line, job.name, attribute, hint)

@@ -1,4 +1,4 @@
-"""What starts a job, in words."""
+"""Describe in words what starts a job."""
 
 from collections.abc import Iterator, Sequence
 from datetime import time

@@ -1,4 +1,4 @@
-"""Where the columns of one output come from: values, their JSON form, and OpenLineage's columnLineage facet of them."""
+"""Column lineage of one output: values, their JSON form, and OpenLineage's columnLineage facet."""
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Two versions' column lineage compared, so that a reader sees what a change of code has done to it."""
+"""Compare the column lineage of two versions, to show the effect of a code change."""
 
 from __future__ import annotations
 

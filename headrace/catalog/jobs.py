@@ -1,4 +1,4 @@
-"""The processes that jobs are: ours by their keys, those of schedulers by their names there, others by both names."""
+"""Resolve job names to processes: internal keys, scheduler names, and names other producers use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The edges between datasets and the processes of other systems, which are not declared together."""
+"""Lineage edges between datasets and external processes, which are declared separately."""
 
 from typing import Any
 

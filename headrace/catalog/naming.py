@@ -1,4 +1,4 @@
-"""Our own names and places in what others report: the files of a version are its dataset, whatever lists them."""
+"""Headrace's own dataset names and locations in external events: the files of a version map to its dataset."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The outbox as a reader of changes sees it: what has become visible since, in an order that never changes."""
+"""Read the outbox as a stream of changes in commit order."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sqlalchemy import Engine
 from headrace.database.connection import transaction
 
 Rows = Cursor[dict[str, Any]]
-_AT_ONCE = 200  # rows, of up to a thousand ids each
+_BATCH_SIZE = 200  # rows, of up to a thousand ids each
 
 
 class Part(StrEnum):
@@ -81,7 +81,7 @@ def changes_since(cursor: Rows, organisation: UUID, since: Position) -> tuple[Se
         ORDER BY transaction_id, outbox_id
         LIMIT %s
         """,
-        [organisation, since.transaction_id, since.outbox_id, list(Part), _AT_ONCE],
+        [organisation, since.transaction_id, since.outbox_id, list(Part), _BATCH_SIZE],
     )
     rows = cursor.fetchall()
     changes = [Change(Part(row["topic"]), tuple(map(UUID, row["ids"]))) for row in rows]

@@ -1,4 +1,4 @@
-"""Which exact version a reader gets: by tag, as of a time, by a pin, or as published."""
+"""Resolve the version a reader gets: by tag, as of a time, by pin, or as published."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -14,7 +14,7 @@ from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id
 from headrace.errors import MissingVersion, PinRefused, UnknownDataset, UnknownVersion
 
-_SHOWN = 5  # missing partitions that a message names
+_MAX_PARTITIONS_SHOWN = 5  # missing partitions that a message names
 
 
 def resolve(engine: Engine, requests: Sequence[InputRequest]) -> list[list[ResolvedInput]]:
@@ -157,7 +157,9 @@ def _parameters(requests: Sequence[InputRequest]) -> dict[str, Any]:
 def _missing(request: InputRequest, partitions: Sequence[str | None]) -> str:
     """What is missing, for whom, and what to do."""
     keys = [key for key in partitions if key is not None]
-    shown = ", ".join(keys[:_SHOWN]) + (f" and {len(keys) - _SHOWN} more" if len(keys) > _SHOWN else "")
+    shown = ", ".join(keys[:_MAX_PARTITIONS_SHOWN]) + (
+        f" and {len(keys) - _MAX_PARTITIONS_SHOWN} more" if len(keys) > _MAX_PARTITIONS_SHOWN else ""
+    )
     where = f" in partition{'s' if len(keys) > 1 else ''} {shown}" if keys else ""
     if request.version_tag is not None:
         what, remedy = (
@@ -190,7 +192,7 @@ def which_partition(cursor: Cursor[dict[str, Any]], dataset_id: UUID, partition:
     cursor.execute(
         "SELECT partition_key FROM catalog.published_pointer "
         "WHERE dataset_id = %s AND partition_key <> '' AND generation > 0 ORDER BY partition_key DESC LIMIT %s",
-        [dataset_id, _SHOWN],
+        [dataset_id, _MAX_PARTITIONS_SHOWN],
     )
     keys = [row["partition_key"] for row in cursor]
     return (

@@ -1,4 +1,4 @@
-"""Processes of other systems, found by the names that schedulers and reporters use."""
+"""Look up external processes by the names that schedulers and producers use."""
 
 from __future__ import annotations
 

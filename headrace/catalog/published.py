@@ -1,4 +1,4 @@
-"""What is published at the moment, as a run or a plan of runs needs to know it."""
+"""The current published state, as runs and run plans need it."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -47,7 +47,7 @@ _METADATA = "SELECT metadata_json FROM catalog.dataset WHERE dataset_id = %s"
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class PublishedDataset:
     """What is published of a dataset, with the metadata of its declaration."""
 
     metadata: Mapping[str, Any]
@@ -63,7 +63,7 @@ def datasets(engine: Engine) -> list[str]:
 @contextmanager
 def in_turn(
     engine: Engine, dataset: str, partitions: Collection[str | None] | None = None
-) -> Iterator[Standing]:
+) -> Iterator[PublishedDataset]:
     """What is published of a dataset (of these partitions, or all), for whoever copies it to another place.
 
     One block of a dataset runs at a time, whichever processes ask, and reads when its turn has come: so the copy that
@@ -74,7 +74,7 @@ def in_turn(
         cursor.execute(_TAKE_TURN, [dataset_id])
         row = cursor.execute(_METADATA, [dataset_id]).fetchone()
         assert row is not None  # noqa: S101 - datasets are never deleted
-        yield Standing(row["metadata_json"], published_rows(cursor, [dataset], partitions))
+        yield PublishedDataset(row["metadata_json"], published_rows(cursor, [dataset], partitions))
 
 
 def newest(engine: Engine, dataset: str) -> Version | None:

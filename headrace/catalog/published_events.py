@@ -1,4 +1,4 @@
-"""Raw events in OpenLineage's shape (core spec 2-0-2): built here from what a run reports, and kept as they are."""
+"""Raw events in OpenLineage's format (core spec 2-0-2), built from what a run reports and stored unchanged."""
 
 import hashlib
 import re

@@ -1,4 +1,4 @@
-"""The column lineage of versions that are being published: kept with them, and said in the graph of all columns."""
+"""Column lineage of versions being published: stored with the version and added to the column graph."""
 
 from __future__ import annotations
 
@@ -28,26 +28,27 @@ from headrace.database.ids import organisation_id
 from headrace.database.jsonb import encoded, jsonb
 
 UNKNOWN = "UNKNOWN"  # the subtype of an edge from what may be in a column
-_LONGEST = 2000  # characters of an expression or a reason in the graph; the version keeps the whole
+_MAX_TEXT_LENGTH = 2000  # characters of an expression or a reason in the graph; the version keeps the whole
 
 _LOCK = """
-SELECT FROM catalog.column_lineage_said WHERE target_name_id = %(name_id)s AND via = 'plan' ORDER BY said_by FOR UPDATE
+SELECT FROM catalog.column_lineage_report WHERE target_name_id = %(name_id)s AND via = 'plan'
+ORDER BY reporter_id FOR UPDATE
 """
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
+class _ReportedLineage:
     """What versions of one dataset say together.
 
-    hash: None where nothing is said. published: when one of them was; None where none is what readers get. said_by: the
-    process that says it, in a run.
+    hash: None if nothing is reported. published: when one of them was published; None if readers get none of them.
+    reporter_id: the process that reports it, in a run.
     """
 
     dataset: str
     hash: str | None
     lineage: LineageOfOutput
     published: datetime | None
-    said_by: UUID | None = None
+    reporter_id: UUID | None = None
     run_id: UUID | None = None
 
 
@@ -71,26 +72,26 @@ def store_lineage(
 
     One small query where it is what was said before, as it mostly is; nothing at all where no draft has any.
     """
-    told = _told(drafts, hashes, rows)
-    if not told:
+    reported = _reported_lineages(drafts, hashes, rows)
+    if not reported:
         return
     organisation = organisation_id()
-    items = [_item(ordinal, each) for ordinal, each in enumerate(told)]
+    items = [_item(ordinal, each) for ordinal, each in enumerate(reported)]
     known = statement("lineage_known").execute(
         cursor, {"organisation": organisation, "run_id": run_id, "lineages": jsonb(items)}
     )
     new, saying, replaced = [], [], []
     for row in known.fetchall():
-        each = told[row["ordinal"]]
+        each = reported[row["ordinal"]]
         if not row["stored"]:
             new.append(_stored(each))
         if not row["said"] and each.published is not None:
-            saying.append(replace(each, said_by=row["process_id"], run_id=run_id))
+            saying.append(replace(each, reporter_id=row["process_id"], run_id=run_id))
         if row["others"] and each.published is not None:
             replaced.append((row["dataset_id"], each))
     if new:
         statement("lineage_store").execute(cursor, {"organisation": organisation, "lineages": jsonb(new)})
-    _say(cursor, saying)
+    _record(cursor, saying)
     for dataset_id, each in replaced:
         follow_pointers(cursor, dataset_id, each.dataset, each.published)
 
@@ -104,77 +105,81 @@ def follow_pointers(cursor: Cursor[Any], dataset_id: UUID, dataset: str, at: dat
     cursor.execute(_LOCK, place)  # so that what is published meanwhile is either found or said after this
     for row in statement("lineage_heads").execute(cursor, place).fetchall():
         lineage = from_json(row["content"]) if row["content"] is not None else LineageOfOutput()
-        _say(cursor, [_Told(dataset, row["hash"], lineage, at, row["process_id"], row["run_id"])])
+        _record(
+            cursor, [_ReportedLineage(dataset, row["hash"], lineage, at, row["process_id"], row["run_id"])]
+        )
 
 
-def _say(cursor: Cursor[Any], told: Sequence[_Told]) -> None:
+def _record(cursor: Cursor[Any], reported: Sequence[_ReportedLineage]) -> None:
     """Of one process and run."""
-    if not told:
+    if not reported:
         return
     parameters = {
         "organisation": organisation_id(),
         "namespace": events.namespace(),
-        "process_id": told[0].said_by,
-        "run_id": told[0].run_id,
-        "names": jsonb(_names(told)),
-        "lineages": jsonb([_item(ordinal, each) for ordinal, each in enumerate(told)]),
-        "edges": jsonb([edge for each in told for edge in _edges(each)]),
+        "process_id": reported[0].reporter_id,
+        "run_id": reported[0].run_id,
+        "names": jsonb(_names(reported)),
+        "lineages": jsonb([_item(ordinal, each) for ordinal, each in enumerate(reported)]),
+        "edges": jsonb([edge for each in reported for edge in _edges(each)]),
     }
-    if past := _past(told):
+    if past := _past(reported):
         statement("lineage_past_inputs").execute(cursor, {**parameters, "past": jsonb(past)})
     statement("lineage_reserve").execute(cursor, parameters)
-    statement("lineage_say").execute(cursor, parameters)
+    statement("lineage_record").execute(cursor, parameters)
 
 
-def _told(
+def _reported_lineages(
     drafts: Sequence[VersionDraft], hashes: Sequence[str | None], rows: Sequence[Mapping[str, Any]]
-) -> list[_Told]:
+) -> list[_ReportedLineage]:
     """One for each dataset and lineage; of two lineages of one dataset that are published, the later stands."""
-    found: dict[tuple[str, str], _Told] = {}
+    found: dict[tuple[str, str], _ReportedLineage] = {}
     for draft, digest, row in zip(drafts, hashes, rows, strict=True):
         if draft.lineage is None or digest is None or row["replayed"]:
             continue
         at = row["produced_at"] if row["outcome"] == Outcome.PUBLISHED else None
         if (draft.dataset, digest) not in found or at is not None:
-            found[draft.dataset, digest] = _Told(draft.dataset, digest, draft.lineage, at)
-    standing = {told.dataset: told.hash for told in found.values() if told.published is not None}
+            found[draft.dataset, digest] = _ReportedLineage(draft.dataset, digest, draft.lineage, at)
+    existing = {
+        reported.dataset: reported.hash for reported in found.values() if reported.published is not None
+    }
     return [
-        told if standing.get(told.dataset) == told.hash else replace(told, published=None)
-        for told in found.values()
+        reported if existing.get(reported.dataset) == reported.hash else replace(reported, published=None)
+        for reported in found.values()
     ]
 
 
-def _item(ordinal: int, told: _Told) -> dict[str, Any]:
+def _item(ordinal: int, reported: _ReportedLineage) -> dict[str, Any]:
     return {
         "ordinal": ordinal,
-        "dataset": told.dataset,
-        "hash": told.hash,
-        "name_id": _name_id(told.dataset),
-        "said_by": told.said_by or _name_id(told.dataset),
-        "at": told.published,
+        "dataset": reported.dataset,
+        "hash": reported.hash,
+        "name_id": _name_id(reported.dataset),
+        "reporter_id": reported.reporter_id or _name_id(reported.dataset),
+        "at": reported.published,
     }
 
 
-def _stored(told: _Told) -> dict[str, Any]:
-    known, of = told.lineage.coverage()
+def _stored(reported: _ReportedLineage) -> dict[str, Any]:
+    known, of = reported.lineage.coverage()
     return {
-        "dataset": told.dataset,
-        "hash": told.hash,
-        "content": as_json(told.lineage),
+        "dataset": reported.dataset,
+        "hash": reported.hash,
+        "content": as_json(reported.lineage),
         "column_count": of,
         "known_count": known,
     }
 
 
-def _names(told: Sequence[_Told]) -> list[dict[str, Any]]:
-    keys = {each.dataset for each in told} | {key for each in told for key in each.lineage.inputs()}
+def _names(reported: Sequence[_ReportedLineage]) -> list[dict[str, Any]]:
+    keys = {each.dataset for each in reported} | {key for each in reported for key in each.lineage.inputs()}
     names = {_name(key) for key in keys}
     return [{"dataset": name.name, "name_id": name_id(organisation_id(), name)} for name in sorted(names)]
 
 
-def _past(told: Sequence[_Told]) -> list[dict[str, Any]]:
+def _past(reported: Sequence[_ReportedLineage]) -> list[dict[str, Any]]:
     """The names of what was read past the inputs, unless it is a dataset of ours after all."""
-    keys = {key for each in told for key in each.lineage.inputs() if "#" not in key}
+    keys = {key for each in reported for key in each.lineage.inputs() if "#" not in key}
     names = {name for name in map(_name, keys) if name.namespace != events.namespace()}
     return [
         {
@@ -187,15 +192,15 @@ def _past(told: Sequence[_Told]) -> list[dict[str, Any]]:
     ]
 
 
-def _edges(told: _Told) -> Iterator[dict[str, Any]]:
+def _edges(reported: _ReportedLineage) -> Iterator[dict[str, Any]]:
     """Rows of the graph. A struct whose fields are known apart is said by its fields alone: what is true of one of them
     is not true of the others."""
-    target = _name_id(told.dataset)
-    apart = {each.column.partition(".")[0] for each in told.lineage.columns if is_field(each.column)}
+    target = _name_id(reported.dataset)
+    apart = {each.column.partition(".")[0] for each in reported.lineage.columns if is_field(each.column)}
     rows: dict[tuple[Any, ...], dict[str, Any]] = {}
-    first = next(iter(told.lineage.columns), ColumnLineage(WHOLE))
-    whole = ColumnLineage(WHOLE, told.lineage.whole, None, first.confidence or 1.0, first.origin)
-    for column in (*told.lineage.columns, whole):
+    first = next(iter(reported.lineage.columns), ColumnLineage(WHOLE))
+    whole = ColumnLineage(WHOLE, reported.lineage.whole, None, first.confidence or 1.0, first.origin)
+    for column in (*reported.lineage.columns, whole):
         if column.column in apart and column.unknown is None:
             continue
         for source in column.sources:
@@ -213,7 +218,7 @@ def _edge(target: UUID, column: ColumnLineage, source: ColumnSource) -> dict[str
         "source_field": source.column,
         "type": "" if unknown else source.type.value,
         "subtype": UNKNOWN if unknown else source.subtype.value,
-        "description": (column.unknown or source.expression)[:_LONGEST],
+        "description": (column.unknown or source.expression)[:_MAX_TEXT_LENGTH],
         "masking": source.masking and not unknown,
         "confidence": column.confidence,
         "origin": column.origin.value,

@@ -1,4 +1,4 @@
-"""Publishing: written versions enter the catalog and become what readers get, all of a run's in one transaction."""
+"""Publish: written versions enter the catalog and become current, all versions of a run in one transaction."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -61,7 +61,7 @@ def publish(engine: Engine, run_id: UUID | None, drafts: Sequence[VersionDraft])
             _verify(cursor, run_id, drafts, rows)
             store_lineage(cursor, run_id, drafts, lineages, rows)
             others = [r["version_id"] for r in rows if r["replayed"]]
-            others += [r["standing_version_id"] for r in rows if r["standing_version_id"]]
+            others += [r["existing_version_id"] for r in rows if r["existing_version_id"]]
             stored = versions.by_ids(cursor, others) if others else {}
     except psycopg.errors.UniqueViolation as error:
         raise IdempotencyConflict(
@@ -74,7 +74,7 @@ def publish(engine: Engine, run_id: UUID | None, drafts: Sequence[VersionDraft])
             generation=row["generation"],
             reason=row["reason"],
             replayed=row["replayed"],
-            standing=stored.get(row["standing_version_id"]),
+            existing=stored.get(row["existing_version_id"]),
         )
         for draft, digest, row in zip(drafts, hashes, rows, strict=True)
     ]

@@ -1,4 +1,4 @@
-"""The values that the rooms hand to the catalog and get back: frozen, without behaviour, without a database.
+"""Immutable values exchanged with the catalog, independent of the database.
 
 A `None` partition means that the dataset (or the use of it) is not partitioned. Dataset keys are `domain/name`.
 Times are timezone-aware UTC.
@@ -12,6 +12,7 @@ from typing import Any
 from uuid import UUID
 
 from headrace.catalog.column_lineage import LineageOfOutput
+from headrace.severity import Severity
 
 
 class Technology(StrEnum):
@@ -47,13 +48,6 @@ class RunState(StrEnum):
     HELD = "HELD"  # kept from running by an operator: on hold, suspended
     SKIPPED = "SKIPPED"  # passed over: on ice, on noexec, bypassed
     TERMINATED = "TERMINATED"  # ended by an operator or a limit
-
-
-class Severity(StrEnum):
-    """ERROR stops the publish; WARN is recorded and shown."""
-
-    ERROR = "ERROR"
-    WARN = "WARN"
 
 
 class CheckStatus(StrEnum):
@@ -250,7 +244,7 @@ class Publication:
     """What publishing a draft came to.
 
     replayed: the idempotency key was known, and `version` is the first's.
-    standing: of a superseded draft, the version in its place, if the same code made it from the same inputs.
+    existing: of a superseded draft, the version in its place, if the same code made it from the same inputs.
     """
 
     version: Version
@@ -258,4 +252,4 @@ class Publication:
     generation: int
     reason: str | None = None
     replayed: bool = False
-    standing: Version | None = None
+    existing: Version | None = None

@@ -1,4 +1,4 @@
-"""Registrations: somebody asks for a dataset to be taken in, and a steward approves or rejects it."""
+"""Registrations: someone proposes a dataset, and a steward approves or rejects it."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field

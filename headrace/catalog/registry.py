@@ -1,4 +1,4 @@
-"""Registering what is declared: datasets, their checks and SLAs, processes, and the edges between them."""
+"""Register declared datasets, checks, SLAs and processes, and the edges between them."""
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Rolling a published pointer back to an earlier version."""
+"""Roll a published pointer back to an earlier version."""
 
 from typing import Any
 from uuid import UUID
@@ -32,7 +32,7 @@ INSERT INTO catalog.pointer_move (
     %(moved_at)s
 )
 """
-_TELL = (
+_RECORD_CHANGE = (
     "INSERT INTO catalog.outbox (organisation_id, topic, payload_json) VALUES (%s, 'version.rolled_back', %s)"
 )
 
@@ -108,7 +108,7 @@ def _move(
         "by": by,
         "reason": reason,
     }
-    cursor.execute(_TELL, [organisation_id(), jsonb(told)])
+    cursor.execute(_RECORD_CHANGE, [organisation_id(), jsonb(told)])
     facets = {"headrace_rollback": events.facet(**{k: v for k, v in told.items() if k != "dataset"})}
     events.store(cursor, events.dataset_event(events.dataset(version.dataset, facets)))
     return int(moved["generation"])

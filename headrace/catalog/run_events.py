@@ -1,4 +1,4 @@
-"""What another system says of a run of one of its processes, as a value: from whatever file, log or call it came."""
+"""The run event: one report about a run of an external process, whatever file, log or call it came from."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Runs and their attempts: an attempt holds an advisory lock while it lives, so that a dead one is found out."""
+"""Runs and attempts: a live attempt holds an advisory lock, so that a dead one is detected."""
 
 import os
 import socket

@@ -1,4 +1,4 @@
-"""What a scan of another system's files says of its processes, as values: who waits for whom, and for which files."""
+"""Results of a scan, as values: processes, their dependencies, and the files they use."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -30,7 +30,7 @@ def _part(name: str) -> str:
     return name.replace("%", "%25").replace("/", "%2F") if "/" in name or "%" in name else name
 
 
-class Waiting(NamedTuple):
+class Dependency(NamedTuple):
     """One thing that a process waits for.
 
     condition: the test as that system writes it, `s(JOB, 12.00)`. attribute: the field that holds it. orders: the
@@ -92,7 +92,7 @@ class ScannedProcess:
     attributes: tuple[tuple[str, str], ...] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict)
     source: str | None = None
-    waits_for: tuple[Waiting, ...] = ()
+    waits_for: tuple[Dependency, ...] = ()
     uses: tuple[Use, ...] = ()
 
     @property
@@ -138,7 +138,7 @@ class KnownProcess(NamedTuple):
 
     technology: str
     name: str
-    standing: str
+    lifecycle: str
     file: str | None
     line: int | None
     text_line: int | None

@@ -1,4 +1,4 @@
-"""Schemas compared: what a change of columns means for those who read the dataset. Pure."""
+"""Compare schemas: what a change of columns means for readers. Pure."""
 
 import hashlib
 import json

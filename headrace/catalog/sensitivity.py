@@ -1,4 +1,4 @@
-"""Which columns are sensitive: those tagged so, and those made from them, unless an owner has cleared them."""
+"""Sensitive columns: tagged ones and those derived from them, unless an owner has cleared them."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ WHERE dataset_id = %s AND item ->> 'name' = %s AND lower(tag) IN ('pii', 'sensit
 """
 
 
-class Standing(StrEnum):
+class SensitivityStatus(StrEnum):
     """Why a column is sensitive, or that it no longer is."""
 
     TAGGED = "TAGGED"  # by its declaration, or by a version's schema
@@ -62,7 +62,7 @@ class SensitiveColumn:
 
     dataset: str
     column: str
-    standing: Standing
+    status: SensitivityStatus
     from_dataset: str | None
     from_column: str | None
     by: str | None
@@ -78,7 +78,7 @@ def sensitivity(engine: Engine, datasets: Collection[str]) -> list[SensitiveColu
         rows = statement("sensitivity").execute(
             cursor, {"organisation": organisation_id(), "datasets": sorted(set(datasets))}
         )
-        return [SensitiveColumn(**{**row, "standing": Standing(row["standing"])}) for row in rows]
+        return [SensitiveColumn(**{**row, "status": SensitivityStatus(row["status"])}) for row in rows]
 
 
 def hidden_columns(engine: Engine, datasets: Collection[str]) -> dict[str, frozenset[str]]:
@@ -117,10 +117,10 @@ def clear(cursor: Cursor[Any], dataset: str, column: str, *, by: str, reason: st
     declaration tags it.
     """
     dataset_id = dataset_ids(cursor, {dataset})[dataset]
-    standing = _standing(cursor, dataset, column)
-    if Standing.CLEARED in standing:
+    status = _statuses(cursor, dataset, column)
+    if SensitivityStatus.CLEARED in status:
         raise DecisionRefused(f"{dataset}.{column} is cleared already")
-    if not standing:
+    if not status:
         raise DecisionRefused(f"{dataset}.{column} is not sensitive: there is nothing to clear")
     if cursor.execute(_DECLARED, [dataset_id, column]).fetchone() is not None:
         raise DecisionRefused(f"{dataset}.{column} is tagged where it is declared: take the tag away there")
@@ -141,8 +141,8 @@ def _marked(column: Column, hidden: frozenset[str]) -> Column:
     return column if other != column.tags else replace(column, tags=(*other, INHERITED))
 
 
-def _standing(cursor: Cursor[Any], dataset: str, column: str) -> set[Standing]:
+def _statuses(cursor: Cursor[Any], dataset: str, column: str) -> set[SensitivityStatus]:
     rows = statement("sensitivity").execute(
         cursor, {"organisation": organisation_id(), "datasets": [dataset]}
     )
-    return {Standing(row["standing"]) for row in rows if row["column"] == column}
+    return {SensitivityStatus(row["status"]) for row in rows if row["column"] == column}

@@ -1,4 +1,4 @@
-"""Stored versions as records: fetched by id, many at once, their schemas only once."""
+"""Fetch versions by id, many at once, with each schema fetched once."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any

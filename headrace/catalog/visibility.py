@@ -1,4 +1,4 @@
-"""Which of the things that somebody names the caller sees: those whose rows PostgreSQL shows him."""
+"""Filter process keys to those visible to the caller under row-level security."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from headrace.database.ids import organisation_id
 _PROCESSES = "SELECT process_key FROM catalog.process WHERE organisation_id = %s AND process_key = ANY (%s)"
 
 
-def seen_processes(engine: Engine, keys: Collection[str]) -> set[str]:
+def visible_processes(engine: Engine, keys: Collection[str]) -> set[str]:
     """Those of the processes with these keys."""
     with transaction(engine) as cursor:
         return {row["process_key"] for row in cursor.execute(_PROCESSES, [organisation_id(), list(keys)])}

@@ -1,4 +1,4 @@
-"""The command line: what a person or a script asks of the catalog, and starts."""
+"""The command line."""
 
 from headrace.cli.main import app
 

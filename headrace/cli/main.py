@@ -1,4 +1,4 @@
-"""The `headrace` command: every command by name, and what they have in common."""
+"""The `headrace` command."""
 
 from __future__ import annotations
 
@@ -127,42 +127,42 @@ app.add_typer(
     legacy.app,
     name="legacy",
     rich_help_panel=legacy.PANEL,
-    help="An Autosys estate as its JIL files and calendar exports describe it.",
+    help="Scan, review and ingest an Autosys estate.",
 )
 
 app.add_typer(
     lineage_elsewhere.app,
     name="lineage",
     rich_help_panel="Datasets",
-    help="What datasets are made from and what is made from them: `headrace lineage DATASET` shows it.",
+    help="Show and export lineage.",
 )
 
 app.add_typer(
     alerts.app,
     name="alerts",
     rich_help_panel=alerts.PANEL,
-    help="What people were told of what happened, who is at it, and who would be told.",
+    help="List, show and acknowledge alerts; test routes.",
 )
 
 app.add_typer(
     sla.app,
     name="sla",
     rich_help_panel=alerts.PANEL,
-    help="Whether datasets and jobs are there when they were promised, and what they wait for.",
+    help="SLA status, history, forecasts and outages.",
 )
 
 app.add_typer(
     sensitive.app,
     name="sensitive",
     rich_help_panel=sensitive.PANEL,
-    help="Which columns nobody is shown unasked, and an owner's word that one may be.",
+    help="Show sensitive columns, or mark one as safe to display.",
 )
 
 app.add_typer(
     access.app,
     name="access",
     rich_help_panel=access.PANEL,
-    help="Who may see and change what: roles of users, tokens of services, the audit trail.",
+    help="Manage roles, tokens and organisations; show the audit trail.",
 )
 
 for part in (catalog_archive, catalog_names):
@@ -171,7 +171,7 @@ app.add_typer(
     catalog.app,
     name="catalog",
     rich_help_panel=catalog.PANEL,
-    help="The catalog's own records: the names of datasets, the archive of old runs and events.",
+    help="Manage dataset names, the archive and raw events.",
 )
 
 
@@ -183,23 +183,23 @@ def _show_version(wanted: bool) -> None:
 
 @app.callback()
 def main(
-    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of a failure.")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks of errors.")] = False,
     project: Annotated[
         Path | None,
         typer.Option(
             "--project",
             metavar="FOLDER",
-            help="The project to work on; without it the one that the current folder is in.",
+            help="The project folder. [default: found from the current folder upwards]",
         ),
     ] = None,
     version: Annotated[
         bool, typer.Option("--version", help="Show the version.", is_eager=True, callback=_show_version)
     ] = False,
 ) -> None:
-    """Datasets, their versions and how they came to be.
+    """Headrace: versioned datasets, lineage and SLAs for Dagster, Spark and Autosys.
 
-    Commands exit with 0, with 1 when they fail, and with 2 when they are called wrongly. With --json they print one
-    JSON document on standard output; messages and progress go to standard error.
+    Commands exit with 0 on success, 1 on failure and 2 on wrong usage. With --json they print one JSON document on
+    standard output; messages and progress go to standard error.
     """
     if project is not None:
         os.environ[VARIABLE] = str(project)

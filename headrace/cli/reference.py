@@ -1,4 +1,4 @@
-"""Reference pages generated from the code, by `python -m headrace.cli.reference`: docs/cli.md and docs/settings.md."""
+"""Generate docs/cli.md and docs/settings.md from the code: `python -m headrace.cli.reference`."""
 
 from __future__ import annotations
 

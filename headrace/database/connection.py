@@ -1,4 +1,4 @@
-"""The way to the catalog's database: one pooled engine a process, its schema up to date, its errors readable."""
+"""Connections to the catalog's database: one pooled engine per process, schema migrated, errors readable."""
 
 import os
 import threading
@@ -17,7 +17,7 @@ from sqlalchemy.pool import PoolProxiedConnection
 
 from headrace.database import embedded
 from headrace.database.migrations import HEAD
-from headrace.database.principal import acting, keep_to_caller
+from headrace.database.principal import current_principal, keep_to_caller
 from headrace.errors import CatalogError, CatalogUnavailable, Forbidden, SchemaOutdated
 from headrace.settings import settings
 
@@ -195,7 +195,7 @@ def translated(engine: Engine) -> Iterator[None]:
     try:
         yield
     except (psycopg.errors.InsufficientPrivilege, sa.exc.ProgrammingError) as error:
-        caller = acting()
+        caller = current_principal()
         if caller is None or not isinstance(
             getattr(error, "orig", error), psycopg.errors.InsufficientPrivilege
         ):

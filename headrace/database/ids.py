@@ -1,10 +1,10 @@
-"""The ids that are computed, not drawn: the organisation, a run, the lock of an attempt."""
+"""Deterministic ids: the organisation, a run, an attempt's lock."""
 
 import hashlib
 from functools import cache
 from uuid import UUID, uuid5
 
-from headrace.database.principal import acting
+from headrace.database.principal import current_principal
 from headrace.settings import settings
 
 _NAMESPACE = UUID("5d0c8a54-6f2e-5b0f-9a53-8f0c1d7a4e21")
@@ -12,13 +12,13 @@ _NAMESPACE = UUID("5d0c8a54-6f2e-5b0f-9a53-8f0c1d7a4e21")
 
 def organisation_id() -> UUID:
     """The id of the caller's organisation, and without a caller of the one that the settings name."""
-    caller = acting()
+    caller = current_principal()
     return caller.organisation_id if caller else organisation_named(settings().organisation)
 
 
 def organisation() -> str:
     """The name of that organisation."""
-    caller = acting()
+    caller = current_principal()
     return caller.organisation if caller else settings().organisation
 
 

@@ -1,4 +1,4 @@
-"""Python values as JSON that PostgreSQL takes: no NaN, no NUL character, times and ids as text."""
+"""Encode Python values as JSON that PostgreSQL accepts: no NaN, no NUL characters, times and ids as text."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""Work that one process at a time does: whoever holds the lock, for as long as it lives."""
+"""Mutual exclusion between processes: a lock lives as long as its holder."""
 
 import hashlib
 from collections.abc import Iterator

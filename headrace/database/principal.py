@@ -1,4 +1,4 @@
-"""On whose behalf this task works: to whose rows PostgreSQL keeps it, and whom the audit trail names.
+"""The current principal: PostgreSQL restricts rows to it, and the audit trail names it.
 
 Unless a caller is set, it is the platform itself: runs, sensors and commands, to which PostgreSQL shows everything.
 """
@@ -30,7 +30,7 @@ _SIGN = "SELECT set_config('headrace.subject', %s, true), set_config('headrace.r
 
 
 @dataclass(frozen=True, slots=True)
-class Acting:
+class Principal:
     """A caller as PostgreSQL gets to know him.
 
     domains: the domains whose datasets he sees, None for all; datasets: keys that he sees beside these. signs: he is
@@ -43,46 +43,46 @@ class Acting:
     domains: frozenset[str] | None = None
     datasets: frozenset[str] = frozenset()
     request_id: str = ""
-    signs: bool = False
+    audit_only: bool = False
 
 
-_ACTING: ContextVar[Acting | None] = ContextVar("acting", default=None)
+_PRINCIPAL: ContextVar[Principal | None] = ContextVar("current_principal", default=None)
 
 
-def acting() -> Acting | None:
+def current_principal() -> Principal | None:
     """Who is set; None: the platform itself."""
-    return _ACTING.get()
+    return _PRINCIPAL.get()
 
 
 def is_narrow() -> bool:
     """Whether it is a caller with some domains only, to whom PostgreSQL shows what belongs to these."""
-    caller = _ACTING.get()
-    return caller is not None and not caller.signs and caller.domains is not None
+    caller = _PRINCIPAL.get()
+    return caller is not None and not caller.audit_only and caller.domains is not None
 
 
-def act(caller: Acting) -> None:
+def set_principal(caller: Principal) -> None:
     """Work for the caller from now on, to the end of this task (a request is a task)."""
-    _ACTING.set(caller)
+    _PRINCIPAL.set(caller)
 
 
 @contextmanager
-def acting_for(caller: Acting | None) -> Iterator[None]:
+def act_as(caller: Principal | None) -> Iterator[None]:
     """Work for the caller within the block; None: as the platform itself."""
-    token = _ACTING.set(caller)
+    token = _PRINCIPAL.set(caller)
     try:
         yield
     finally:
-        _ACTING.reset(token)
+        _PRINCIPAL.reset(token)
 
 
 @contextmanager
-def signing() -> Iterator[None]:
+def without_row_security() -> Iterator[None]:
     """Work within the block on rows that the caller does not see, for him who has been allowed what follows from it.
 
     Whoever does so keeps to the organisation itself. Changes are noted as the caller's.
     """
-    caller = _ACTING.get()
-    with acting_for(caller and replace(caller, signs=True)):
+    caller = _PRINCIPAL.get()
+    with act_as(caller and replace(caller, audit_only=True)):
         yield
 
 
@@ -91,10 +91,10 @@ def keep_to_caller(connection: Connection) -> None:
 
     Raises RuntimeError for a connection that commits each statement by itself: nothing would keep the next one.
     """
-    caller = _ACTING.get()
+    caller = _PRINCIPAL.get()
     if caller is None:
         return
-    if caller.signs:
+    if caller.audit_only:
         connection.execute(_SIGN, [caller.subject, caller.request_id])
         return
     if connection.autocommit:

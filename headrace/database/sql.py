@@ -1,4 +1,4 @@
-"""SQL statements kept in files, one statement a file, with named parameters: %(name)s."""
+"""SQL statements in files, one statement per file, with named parameters: %(name)s."""
 
 import re
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""The tables as typed models: the shape that the migrations make (a test compares the two) and queries select from.
+"""SQLAlchemy models of the tables. A test compares them with the migrations; queries select from them.
 
 `''` as partition_key means: not partitioned. Constraints that only the server needs are in the migrations.
 """
@@ -114,7 +114,7 @@ class Process(Base):
     updated_at: Mapped[datetime]
     instance: Mapped[str]
     external_name: Mapped[str | None]
-    standing: Mapped[str]
+    lifecycle: Mapped[str]
     job_namespace: Mapped[str | None]
     job_name: Mapped[str | None]
     project: Mapped[str | None]
@@ -687,12 +687,12 @@ class Facet(Base):
     deleted: Mapped[bool]
 
 
-class ColumnLineageSaid(Base):
+class ColumnLineageReport(Base):
     """Who says where the columns of a dataset come from, and when last."""
 
-    __tablename__ = "column_lineage_said"
+    __tablename__ = "column_lineage_report"
     target_name_id: Mapped[UUID] = _key("dataset_name.name_id")
-    said_by: Mapped[UUID] = _key()
+    reporter_id: Mapped[UUID] = _key()
     via: Mapped[str] = mapped_column(primary_key=True)
     organisation_id: Mapped[UUID] = _to("organisation.organisation_id")
     process_id: Mapped[UUID | None] = _to("process.process_id")
@@ -706,7 +706,7 @@ class ColumnLineage(Base):
     __tablename__ = "column_lineage"
     column_lineage_id: Mapped[UUID] = _key()
     organisation_id: Mapped[UUID] = _to("organisation.organisation_id")
-    said_by: Mapped[UUID]
+    reporter_id: Mapped[UUID]
     process_id: Mapped[UUID | None] = _to("process.process_id")
     target_name_id: Mapped[UUID] = _to("dataset_name.name_id")
     target_field: Mapped[str]
@@ -896,21 +896,21 @@ class Alert(Base):
     at: Mapped[datetime]
     opened_at: Mapped[datetime]
     facts: Mapped[Json]
-    hit: Mapped[Json]
+    affected: Mapped[Json]
     route: Mapped[str | None]
     round: Mapped[int]
-    happenings: Mapped[int]
+    event_count: Mapped[int]
     closed_at: Mapped[datetime | None]
     acknowledged_at: Mapped[datetime | None]
     acknowledged_by: Mapped[str | None]
     comment: Mapped[str | None]
 
 
-class AlertMessage(Base):
+class Notification(Base):
     """One alert to one recipient, once; a digest belongs to no alert."""
 
-    __tablename__ = "alert_message"
-    message_id: Mapped[UUID] = _key()
+    __tablename__ = "notification"
+    notification_id: Mapped[UUID] = _key()
     organisation_id: Mapped[UUID] = _to("organisation.organisation_id")
     alert_id: Mapped[UUID | None] = _to("alert.alert_id")
     destination: Mapped[str]
@@ -926,7 +926,7 @@ class AlertMessage(Base):
     next_try_at: Mapped[datetime]
     sent_at: Mapped[datetime | None]
     reason: Mapped[str | None]
-    digest_id: Mapped[UUID | None] = _to("alert_message.message_id")
+    digest_id: Mapped[UUID | None] = _to("notification.notification_id")
     title: Mapped[str | None]
     body: Mapped[str | None]
 
@@ -961,11 +961,11 @@ class Incident(Base):
     part_of: Mapped[UUID | None]
 
 
-class SlaPromise(Base):
+class SlaObjective(Base):
     """One thing that an SLA promises, and how it stands."""
 
-    __tablename__ = "sla_promise"
-    promise_id: Mapped[UUID] = _key()
+    __tablename__ = "sla_objective"
+    objective_id: Mapped[UUID] = _key()
     organisation_id: Mapped[UUID]
     sla_id: Mapped[UUID] = mapped_column(ForeignKey("catalog.sla.sla_id", ondelete="CASCADE"))
     kind: Mapped[str]
@@ -985,8 +985,8 @@ class SlaPromise(Base):
     run_id: Mapped[UUID | None]
     next_at: Mapped[datetime]
     evaluated_at: Mapped[datetime]
-    foreseen_at: Mapped[datetime | None]
-    chance: Mapped[float | None]
+    forecast_at: Mapped[datetime | None]
+    miss_probability: Mapped[float | None]
     expected_at: Mapped[datetime | None]
     expected_from: Mapped[datetime | None]
     expected_to: Mapped[datetime | None]
@@ -996,10 +996,10 @@ class SlaPromise(Base):
     incident_id: Mapped[UUID | None]
 
 
-class SlaHabit(Base):
+class SlaArrivalHistory(Base):
     """When a dataset or process came, how long each run took, how many rows each version had."""
 
-    __tablename__ = "sla_habit"
+    __tablename__ = "sla_arrival_history"
     subject_id: Mapped[UUID] = _key()
     organisation_id: Mapped[UUID]
     learned_at: Mapped[datetime]
@@ -1019,7 +1019,7 @@ class SlaChange(Base):
     state: Mapped[str]
     before: Mapped[str]
     at: Mapped[datetime]
-    noticed_at: Mapped[datetime]
+    detected_at: Mapped[datetime]
     deadline: Mapped[datetime | None]
     partition_key: Mapped[str]
     reason: Mapped[str]
@@ -1077,11 +1077,11 @@ class Heartbeat(Base):
     incident_id: Mapped[UUID | None] = _to("incident.incident_id")
 
 
-class Happening(Base):
+class AlertEvent(Base):
     """What happened, for whoever tells others of it."""
 
-    __tablename__ = "happening"
-    happening_id: Mapped[int] = mapped_column(BigInteger, primary_key=True)
+    __tablename__ = "alert_event"
+    alert_event_id: Mapped[int] = mapped_column(BigInteger, primary_key=True)
     organisation_id: Mapped[UUID]
     transaction_id: Mapped[int] = mapped_column(BigInteger)
     kind: Mapped[str]
@@ -1093,6 +1093,6 @@ class Happening(Base):
     owners: Mapped[list[str]]
     incident_id: Mapped[UUID | None]
     at: Mapped[datetime]
-    noticed_at: Mapped[datetime]
+    detected_at: Mapped[datetime]
     facts: Mapped[Json]
-    told_at: Mapped[datetime | None]
+    processed_at: Mapped[datetime | None]

@@ -1,4 +1,4 @@
-"""From a declaration (YAML or Python) to a Dagster asset, and the run that materializes it.
+"""From a declaration (YAML or Python) to a Dagster asset and the run that materializes it.
 
 The component types here are what `type:` in a defs.yaml names.
 """

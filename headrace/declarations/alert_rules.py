@@ -1,4 +1,4 @@
-"""alerts.yaml read and checked: the rules that alerts are routed by, or what is wrong with the file, line by line."""
+"""Read and validate alerts.yaml: the routing rules, or every error with its line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person writes in alerts.yaml: destinations, owners, routes with their steps, quiet hours."""
+"""The schema of alerts.yaml: destinations, owners, routes with their steps, quiet hours."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from headrace.declarations.cron import Timezone
 from headrace.declarations.declaration import Part
 from headrace.declarations.durations import Duration
-from headrace.slas.events import Urgency
+from headrace.severity import Severity
 
 _CLOCK = re.compile(r"([01]\d|2[0-3]):([0-5]\d)")
 _PLACEHOLDER = re.compile(r"\$\{(\w+)\}|\{owner\}|[{}]")
@@ -72,7 +72,7 @@ def _severity(text: object) -> object:
     return text.upper() if isinstance(text, str) else text
 
 
-Gravity = Annotated[Urgency, BeforeValidator(_severity, json_schema_input_type=str)]
+SeverityName = Annotated[Severity, BeforeValidator(_severity, json_schema_input_type=str)]
 
 
 class LimitDeclaration(Part):
@@ -111,7 +111,7 @@ class HoursDeclaration(Part):
 class QuietDeclaration(HoursDeclaration):
     """Hours in which only what is grave is told; the rest waits for their end."""
 
-    except_from: Annotated[Gravity, Field(description="The least severity that is told all the same.")]
+    except_from: Annotated[SeverityName, Field(description="The least severity that is told all the same.")]
 
     @model_validator(mode="after")
     def _end(self) -> QuietDeclaration:
@@ -136,7 +136,7 @@ class RouteDeclaration(Part):
     name: Annotated[str, Field(min_length=1, description="What to call it.")]
     domains: Annotated[list[str], Field(description="Only these domains.")] = []
     owners: Annotated[list[str], Field(description="Only what one of these owns.")] = []
-    severity: Annotated[Gravity, Field(description="This one or a higher one.")] = Urgency.INFO
+    severity: Annotated[SeverityName, Field(description="This one or a higher one.")] = Severity.INFO
     hours: Annotated[HoursDeclaration | None, Field(description="Only in these hours.")] = None
     steps: Annotated[list[StepDeclaration], Field(min_length=1, description="Whom to tell, in order.")]
 

@@ -1,4 +1,4 @@
-"""The attributes that datasets, external datasets and processes share, in the groups that they come in."""
+"""Attributes shared by datasets, external datasets and processes, in groups."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Freshness, triggers and retries as Dagster knows them."""
+"""Freshness policies, automation conditions and retry policies for Dagster."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Datasets whose declaration is wrong: what can be read of it all the same, so that their readers go on."""
+"""Stand-ins for datasets with an invalid declaration, so that datasets reading them still load."""
 
 from __future__ import annotations
 

@@ -10,7 +10,8 @@ from pydantic import BeforeValidator, ConfigDict, Field, field_validator, model_
 from sqlglot import parse_one
 from sqlglot.errors import SqlglotError
 
-from headrace.catalog.records import Check, Severity
+from headrace.catalog.records import Check
+from headrace.severity import Severity
 
 Scalar = bool | int | float | str
 
@@ -27,7 +28,7 @@ class CheckFields(dg.Model):
         ),
     ] = None
     severity: Annotated[
-        Literal["error", "warn"],
+        Literal["error", "warning"],
         Field(description="`error` stops the publish; `warn` is recorded and shown."),
     ] = "error"
     description: Annotated[str | None, Field(description="Why the rule holds.")] = None
@@ -175,13 +176,13 @@ class DatasetCheck(CheckFields):
         return self
 
 
-def _check_from_word(value: object) -> object:
+def _check_from_name(value: object) -> object:
     return {value: True} if value in ("not_null", "unique") else value
 
 
 ColumnCheckItem = Annotated[
     ColumnCheck,
-    BeforeValidator(_check_from_word, json_schema_input_type=Literal["not_null", "unique"] | ColumnCheck),
+    BeforeValidator(_check_from_name, json_schema_input_type=Literal["not_null", "unique"] | ColumnCheck),
 ]
 
 # The parameter that a rule's plain value is, in the words of pandera's built-in checks.

@@ -1,4 +1,4 @@
-"""Cron expressions and time zones, checked when a declaration is read."""
+"""Validate cron expressions and time zones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The component types that a defs.yaml names: Dataset, Process, ExternalDataset."""
+"""The component types of a defs.yaml: Dataset, Process, ExternalDataset."""
 
 from __future__ import annotations
 

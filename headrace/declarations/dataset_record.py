@@ -1,4 +1,4 @@
-"""From a checked declaration of one dataset to its record: columns, checks, and what the catalog shows of it."""
+"""Build the catalog record of a dataset from its validated declaration: columns, checks, metadata."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _columns(schema: Schema | None, origin: Origin) -> tuple[tuple[Column, ...],
                 ("schema", "columns", name, "type"), str(error), "Use the names that Spark's DESCRIBE shows."
             ) from error
         for index, rule in enumerate(column.checks):
-            if rule.not_null and rule.severity == "warn" and not (rule.quarantine or column.nullable):
+            if rule.not_null and rule.severity == "warning" and not (rule.quarantine or column.nullable):
                 raise origin.error(
                     ("schema", "columns", name, "checks", index, "severity"),
                     f"`nullable: false` stops a version with a null in {name}, and this check only warns of one",

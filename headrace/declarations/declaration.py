@@ -1,4 +1,4 @@
-"""What a person writes: the attributes of a dataset, an external dataset or a process, and nothing derived from them.
+"""The schema of a declaration: attributes of a dataset, external dataset or process, and nothing derived.
 
 Every field carries a description, which becomes the editor's JSON schema.
 """

@@ -1,4 +1,4 @@
-"""Datasets declared in Python: `@dataset(...)` above a function that returns a DataFrame."""
+"""Declare datasets in Python: `@dataset(...)` above a function that returns a DataFrame."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From plans to what Dagster shows and runs: one multi-asset per process, one external asset per external dataset."""
+"""Build Dagster definitions from plans: one multi-asset per process, one external asset per external dataset."""
 
 # No postponed annotations here: Dagster looks at the type of `context`.
 from collections.abc import Callable, Iterator, Sequence
@@ -8,10 +8,11 @@ from typing import Any
 
 import dagster as dg
 
-from headrace.catalog.records import Check, DatasetRecord, Severity
+from headrace.catalog.records import Check, DatasetRecord
 from headrace.declarations.partitions import joint_mapping
 from headrace.execution.metadata import column_schema
 from headrace.execution.plan import ExternalPlan, OutputPlan, ProcessPlan
+from headrace.severity import Severity
 
 Body = Callable[[dg.AssetExecutionContext], Iterator[Any]]
 

@@ -1,4 +1,4 @@
-"""Lengths of time as people write them: `90m`, `26h`, `1d12h`."""
+"""Durations as people write them: `90m`, `26h`, `1d12h`."""
 
 from __future__ import annotations
 

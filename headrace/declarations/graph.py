@@ -1,4 +1,4 @@
-"""The plans of a project held against each other: keys declared twice, unknown inputs, cycles, partitions."""
+"""Validate the plans of a project against each other: duplicate keys, unknown inputs, cycles, partitions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from headrace.execution.problems import DeclarationError
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class LocatedPlan:
     """A plan and where it was declared."""
 
     plan: Plan
@@ -42,8 +42,8 @@ class Placed:
 
 
 def consistent(
-    placed: Sequence[Placed], elsewhere: Set[str], broken: Mapping[str, Division]
-) -> tuple[list[Placed], list[DeclarationError]]:
+    placed: Sequence[LocatedPlan], elsewhere: Set[str], broken: Mapping[str, Division]
+) -> tuple[list[LocatedPlan], list[DeclarationError]]:
     """The plans that fit together, and what is wrong with the others.
 
     elsewhere: keys of assets that are not Headrace's. broken: datasets whose declaration is known to be wrong; who
@@ -57,14 +57,16 @@ def consistent(
     return _with_fitting_partitions(kept, divided, problems), problems
 
 
-def divisions(placed: Iterable[Placed]) -> dict[str, Division]:
+def divisions(placed: Iterable[LocatedPlan]) -> dict[str, Division]:
     """How the datasets of some plans are divided, by key."""
     return {key: Division(one.partitions) for one in placed for key in one.outputs}
 
 
-def _unique(placed: Sequence[Placed], elsewhere: Set[str], problems: list[DeclarationError]) -> list[Placed]:
+def _unique(
+    placed: Sequence[LocatedPlan], elsewhere: Set[str], problems: list[DeclarationError]
+) -> list[LocatedPlan]:
     first: dict[str, str] = dict.fromkeys(elsewhere, "as an asset in Python")
-    kept: list[Placed] = []
+    kept: list[LocatedPlan] = []
     for one in placed:
         twice = next((key for key in one.outputs if key in first), None)
         if twice is not None:
@@ -82,9 +84,9 @@ def _unique(placed: Sequence[Placed], elsewhere: Set[str], problems: list[Declar
 
 
 def _without_unknown_inputs(
-    placed: Sequence[Placed], known: Set[str], problems: list[DeclarationError]
-) -> list[Placed]:
-    kept: list[Placed] = []
+    placed: Sequence[LocatedPlan], known: Set[str], problems: list[DeclarationError]
+) -> list[LocatedPlan]:
+    kept: list[LocatedPlan] = []
     for one in placed:
         unknown = [item for item in one.inputs if item.dataset not in known]
         problems += [_unknown_input(one, item, known) for item in unknown]
@@ -93,7 +95,7 @@ def _without_unknown_inputs(
     return kept
 
 
-def _unknown_input(one: Placed, item: InputPlan, known: Set[str]) -> DeclarationError:
+def _unknown_input(one: LocatedPlan, item: InputPlan, known: Set[str]) -> DeclarationError:
     close = difflib.get_close_matches(item.dataset, sorted(known), 1)
     return input_error(
         item,
@@ -105,7 +107,7 @@ def _unknown_input(one: Placed, item: InputPlan, known: Set[str]) -> Declaration
     )
 
 
-def _without_cycles(placed: Sequence[Placed], problems: list[DeclarationError]) -> list[Placed]:
+def _without_cycles(placed: Sequence[LocatedPlan], problems: list[DeclarationError]) -> list[LocatedPlan]:
     producer = {key: index for index, one in enumerate(placed) for key in one.outputs}
     reads = {
         index: {producer[item.dataset] for item in one.inputs if item.dataset in producer}
@@ -167,10 +169,10 @@ def _path_back(start: int, reads: Mapping[int, Set[int]], within: Set[int]) -> l
 
 
 def _with_fitting_partitions(
-    placed: Sequence[Placed], divided: Mapping[str, Division], problems: list[DeclarationError]
-) -> list[Placed]:
+    placed: Sequence[LocatedPlan], divided: Mapping[str, Division], problems: list[DeclarationError]
+) -> list[LocatedPlan]:
     partitions = {key: one.partitions for key, one in divided.items() if one.known}
-    kept: list[Placed] = []
+    kept: list[LocatedPlan] = []
     for one in placed:
         wrong = list(_misfits(one, partitions))
         problems += wrong
@@ -180,7 +182,7 @@ def _with_fitting_partitions(
 
 
 def _misfits(
-    one: Placed, partitions: Mapping[str, dg.PartitionsDefinition[str] | None]
+    one: LocatedPlan, partitions: Mapping[str, dg.PartitionsDefinition[str] | None]
 ) -> Iterator[DeclarationError]:
     for index, item in enumerate(one.inputs):
         upstream = partitions.get(item.dataset)

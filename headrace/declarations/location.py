@@ -1,4 +1,4 @@
-"""Whether the files of an external dataset can be found, told apart and read as it is declared."""
+"""Check that the location of an external dataset can be listed, partitioned and read as declared."""
 
 from __future__ import annotations
 

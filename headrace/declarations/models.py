@@ -1,4 +1,4 @@
-"""Schemas taken from pandera models, the only part of loading that imports pandera and Spark."""
+"""Schemas from pandera models; the only part of loading that imports pandera and Spark."""
 
 from __future__ import annotations
 

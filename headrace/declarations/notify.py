@@ -1,4 +1,4 @@
-"""What a person writes of whom to tell of a new version: a flag file to write, an event to send to Autosys."""
+"""Declared notifications of a new version: a flag file to write, an Autosys event to send."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a declaration was written: file, lines of its fields, the folder that its file names are relative to."""
+"""Where a declaration was written: file, field lines, and the base folder of its file names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Partitions: Dagster's definition, the parameters of a run, and which partitions of its inputs it reads."""
+"""Partitions: Dagster's definition, a run's parameters, and the partitions of inputs to read."""
 
 from __future__ import annotations
 

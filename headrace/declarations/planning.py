@@ -1,4 +1,4 @@
-"""From a checked declaration to the plan that a run follows."""
+"""Turn a validated declaration into the plan that a run follows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The partition key of a row, computed by Spark from the row's columns and written as Dagster writes it."""
+"""Compute a row's partition key in Spark, formatted as Dagster formats it."""
 
 from __future__ import annotations
 

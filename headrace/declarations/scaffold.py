@@ -1,4 +1,4 @@
-"""What `dg scaffold defs headrace.Dataset <path>` writes: a declaration that loads, and its query."""
+"""`dg scaffold defs headrace.Dataset <path>`: a declaration that loads, and its query."""
 
 from __future__ import annotations
 

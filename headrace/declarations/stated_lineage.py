@@ -1,4 +1,4 @@
-"""What a declaration says itself of where columns come from, for code that Spark's plan does not see into."""
+"""Column lineage stated in a declaration, for code that Spark's plan cannot see into."""
 
 from __future__ import annotations
 

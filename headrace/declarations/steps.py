@@ -1,4 +1,4 @@
-"""From a declaration's SQL and Python to steps that run, the inputs that they read, and the version of the code."""
+"""Resolve a declaration's SQL and Python to executable steps, their inputs and the code version."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Resolved:
+class ResolvedSteps:
     """Pieces with their names resolved: the inputs, the steps in order, and what each step reads."""
 
     inputs: tuple[InputPlan, ...]
@@ -131,7 +131,7 @@ def step_piece(origin: Origin, index: int, step: Step) -> Piece:
 
 def resolve(
     origin: Origin, domain: str, pieces: Sequence[Piece], declared: Sequence[Input] | None
-) -> Resolved:
+) -> ResolvedSteps:
     """What the names in `pieces` mean: an earlier step, else an input, else (nothing declared) a dataset.
 
     Raises DeclarationError for a name that is used and not declared, at its line, and for the reverse.
@@ -151,7 +151,7 @@ def resolve(
         found = [name if name in before else names.dataset_of(name) for name in frames.values()]
         reads.append((piece.step, tuple(dict.fromkeys(found))))
         before.add(piece.step)
-    return Resolved(names.plans(), tuple(steps), tuple(reads))
+    return ResolvedSteps(names.plans(), tuple(steps), tuple(reads))
 
 
 def check_parameters(pieces: Iterable[Piece], partitions: PartitionPlan | None) -> None:

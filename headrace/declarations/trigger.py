@@ -1,4 +1,4 @@
-"""What starts a run, as a person writes it: a clock, new versions of inputs, the end of processes elsewhere."""
+"""Declared triggers: a schedule, new versions of inputs, completions of external processes."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ class Trigger(Part):
         return self
 
 
-def _trigger_from_word(value: object) -> object:
+def _trigger_from_name(value: object) -> object:
     return {"when": value} if isinstance(value, str) else value
 
 
-TriggerItem = Annotated[Trigger, BeforeValidator(_trigger_from_word, json_schema_input_type=str | Trigger)]
+TriggerItem = Annotated[Trigger, BeforeValidator(_trigger_from_name, json_schema_input_type=str | Trigger)]

@@ -1,4 +1,4 @@
-"""Pydantic's complaints as errors with file, line and field."""
+"""Convert pydantic validation errors to errors with file, line and field."""
 
 from __future__ import annotations
 

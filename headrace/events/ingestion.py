@@ -44,7 +44,7 @@ class Ingested:
     new: events that were not there before, or there as history only; repeated: the others. runs: how many runs have
     changed. versions: the dataset versions that are new. unscanned: the keys of processes that were never heard of.
     assumed: schedulers of which nothing was scanned, and whose jobs are taken for those that were scanned without one.
-    drafts: the datasets that nobody has declared. computed_here: datasets that were reported, and that Spark computes
+    drafts: the undeclared datasets. computed_here: datasets that were reported, and that Spark computes
     here; such reports make no versions. not_measured: outputs that were to be measured and could not be, a line each.
     """
 

@@ -95,7 +95,7 @@ def _announcement(row: Mapping[str, Any]) -> Announcement:
         technology=Technology(row["technology"]) if row["technology"] else None,
         instance=row["instance"] or "",
         process=row["external_name"],
-        scanned=row["standing"] != "UNSCANNED",
+        scanned=row["lifecycle"] != "UNSCANNED",
         process_key=row["process_key"],
         run_id=row["run_id"],
         run=row["run"],

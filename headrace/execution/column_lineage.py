@@ -1,4 +1,4 @@
-"""Where the columns of a run's outputs come from: by Spark's plan, and where its author says so, by the declaration."""
+"""Column lineage of a run's outputs: from Spark's plan and, where stated, from the declaration."""
 
 from __future__ import annotations
 

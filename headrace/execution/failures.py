@@ -1,4 +1,4 @@
-"""What stops a run: the exceptions that may, which of them trying again may cure, and how they are told."""
+"""Classify run failures: expected exceptions, which of them a retry may cure, and their messages."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ FINAL = (
 )
 
 
-def spoken() -> tuple[type[Exception], ...]:
+def explained_errors() -> tuple[type[Exception], ...]:
     """Our own exceptions, those of Spark's analysis, which name columns and no values, and what a person words."""
     from pyspark.errors import AnalysisException, ParseException
 
@@ -40,7 +40,7 @@ def spoken() -> tuple[type[Exception], ...]:
 
 
 @contextmanager
-def failures_told() -> Iterator[None]:
+def raising_failures() -> Iterator[None]:
     """Raise whatever stops a run as Dagster's Failure: one message for a person, retried only where that may help."""
     try:
         yield
@@ -59,7 +59,7 @@ def failures_told() -> Iterator[None]:
 
 
 @contextmanager
-def placed(plan: ProcessPlan) -> Iterator[None]:
+def with_location(plan: ProcessPlan) -> Iterator[None]:
     """Add to what stops a run where its process is declared, unless it names a place itself or lies outside of it."""
     try:
         yield

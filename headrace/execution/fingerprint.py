@@ -1,4 +1,4 @@
-"""Code and inputs in one hash: two versions with the same fingerprint were computed from the same of both."""
+"""A hash of code and inputs: versions with the same fingerprint were computed the same way."""
 
 from collections.abc import Iterable
 from hashlib import sha256

@@ -1,4 +1,4 @@
-"""What stops a run over sensitive data, told without values.
+"""Remove values from the failure messages of runs over sensitive data.
 
 Python and Spark put the value that they cannot use into the message, in quotation marks or without. The message goes to
 the catalog, to Dagster and to terminals, where nobody may read it unasked.
@@ -16,7 +16,7 @@ _CLASS = re.compile(r"^([A-Za-z_][\w.]*(?:Error|Exception))(?::|$)", re.M)
 
 
 @contextmanager
-def discreet(hidden: Collection[str], spoken: tuple[type[Exception], ...]) -> Iterator[None]:
+def without_sensitive_values(hidden: Collection[str], spoken: tuple[type[Exception], ...]) -> Iterator[None]:
     """Raise what happens within by its kind alone, when there are columns whose values nobody is shown unasked.
 
     hidden: these columns. spoken: exceptions whose messages hold no values, which are left as they are. Of others stay

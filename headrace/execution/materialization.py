@@ -1,4 +1,4 @@
-"""One materialization, from pinned inputs to a published version: pin, write, audit, publish, tell.
+"""One materialization, from pinned inputs to a published version: pin, write, audit, publish, report.
 
 The only module that knows the order of the steps. Whatever dies between two of them leaves the published versions as
 they were; what it wrote is garbage below a version directory that no pointer names.
@@ -24,13 +24,13 @@ from headrace.dagster_internals import ROOT_RUN_ID_TAG, LocalComputeLogManager
 from headrace.database.connection import connect
 from headrace.database.ids import run_id
 from headrace.execution.column_lineage import inheriting, output_lineage, unmet
-from headrace.execution.failures import failures_told, placed, spoken
-from headrace.execution.masking import discreet
+from headrace.execution.failures import explained_errors, raising_failures, with_location
+from headrace.execution.masking import without_sensitive_values
 from headrace.execution.metadata import described
 from headrace.execution.partitions import sql_parameters
 from headrace.execution.pinning import PartitionKey, Pinned, pin
 from headrace.execution.plan import OutputPlan, ProcessPlan, TransformContext
-from headrace.execution.reporting import Published, Results, tell
+from headrace.execution.reporting import Published, Results, report
 from headrace.execution.run_tokens import handed
 from headrace.execution.writing import draft, refuse_breaking_change, write
 from headrace.settings import settings
@@ -52,7 +52,7 @@ def materialize(context: dg.AssetExecutionContext, plan: ProcessPlan, spark: Spa
     """
     keys: tuple[PartitionKey, ...] = tuple(context.partition_keys) if plan.partitions else (None,)
     root = context.run.root_run_id or context.run.tags.get(ROOT_RUN_ID_TAG) or context.run.run_id
-    with failures_told():
+    with raising_failures():
         engine = connect()
         register(engine, [output.record for output in plan.outputs], [plan.record])
         with (
@@ -65,7 +65,7 @@ def materialize(context: dg.AssetExecutionContext, plan: ProcessPlan, spark: Spa
                 partitions=[key for key in keys if key is not None],
                 log_location=_log_location(context),
             ) as current,
-            placed(plan),
+            with_location(plan),
             handed(engine, plan, current.run_id),
         ):
             context.log.info(
@@ -84,7 +84,7 @@ def materialize(context: dg.AssetExecutionContext, plan: ProcessPlan, spark: Spa
             with (
                 configured(session, plan.spark_conf),
                 progress(session, context.log, spark.is_remote),
-                discreet(_hidden(plan, pinned), spoken()),
+                without_sensitive_values(_hidden(plan, pinned), explained_errors()),
             ):
                 frames, inputs = _transform(context, engine, plan, spark, store, pinned, keys)
                 lineages = {
@@ -120,7 +120,7 @@ def materialize(context: dg.AssetExecutionContext, plan: ProcessPlan, spark: Spa
             published = _publish(engine, plan, current, drafts)
             # Within the attempt: it succeeds only once Dagster has been told, so that a retry of a run that died in
             # between asks with the same idempotency key and gets the version that is already there.
-            yield from tell(context, engine, plan, current, pinned.all, published, store, spark)
+            yield from report(context, engine, plan, current, pinned.all, published, store, spark)
 
 
 def _hidden(plan: ProcessPlan, pinned: Pinned) -> frozenset[str]:

@@ -1,4 +1,4 @@
-"""What Dagster is told of a published version: metadata under its own names, checks one by one, a masked preview."""
+"""Dagster metadata of a published version: facts, check results, a masked preview."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from headrace.catalog.records import (
     Column,
     Publication,
     ResolvedInput,
-    Severity,
     Version,
 )
 from headrace.execution.plan import OutputPlan
+from headrace.severity import Severity
 
 MASK = "•••"
 PREVIEW_ROWS = 5
@@ -92,7 +92,7 @@ def _check_result(
         partition or "": dict(result.detail) for partition, result in wrong.items() if result.detail
     }
     named = [partition for partition in wrong if partition is not None]
-    warns = check.quarantine or check.severity is Severity.WARN
+    warns = check.quarantine or check.severity is Severity.WARNING
     return dg.AssetCheckResult(
         asset_key=key,
         check_name=check.name,

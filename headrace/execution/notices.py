@@ -1,4 +1,4 @@
-"""Telling what waits outside of a published version: a flag file beside which it waits, an event that it waits for."""
+"""Notify external systems of a published version: write a flag file, or send an Autosys event."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The partitions of a run: the parameters that its transform sees, and which partitions of its inputs it reads."""
+"""The partitions of a run: parameters for its transform, and the partitions of its inputs."""
 
 from __future__ import annotations
 

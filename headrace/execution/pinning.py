@@ -1,4 +1,4 @@
-"""The inputs of a run, resolved to exact versions once and for all of its steps."""
+"""Resolve the inputs of a run to exact versions, once for all of its steps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a declaration comes to: everything a run must know about one process, resolved and checked, free of YAML.
+"""The plan of a process: everything a run needs to know, resolved and validated, independent of YAML.
 
 Built once at load by `planning.py`, executed by `run.py`. Nothing here imports Spark, so that loading a thousand
 declarations stays cheap.

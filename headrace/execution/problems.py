@@ -1,4 +1,4 @@
-"""What can be wrong with a declaration or its code, said so that a person can put it right."""
+"""Errors in a declaration or its code, with messages that say how to fix them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Python files of a project: what they define, read without running them, and their import when it is needed."""
+"""Python files of a project: their definitions, read statically, and imported on demand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is told of a publish: to readers outside of the platform by manifests, to Dagster by its materializations.
+"""Report a publish: manifests for external readers, materializations for Dagster.
 
 The versions are published by then. A manifest or a preview that fails is told as a warning and changes nothing of it.
 """
@@ -51,25 +51,25 @@ class Published:
     def visible(self) -> list[Publication]:
         """What readers get: the versions that were published, or that another run had published of the same work."""
         return [
-            replace(item, version=item.standing) if item.standing else item
+            replace(item, version=item.existing) if item.existing else item
             for item in self.publications
-            if item.outcome is Outcome.PUBLISHED or item.standing
+            if item.outcome is Outcome.PUBLISHED or item.existing
         ]
 
     @property
     def overtaken(self) -> list[Publication]:
         """Those in whose place the same work of another run stands."""
-        return [item for item in self.publications if item.standing]
+        return [item for item in self.publications if item.existing]
 
     @property
     def refused(self) -> list[Publication]:
         """Those of which readers get nothing."""
         return [
-            item for item in self.publications if item.outcome is not Outcome.PUBLISHED and not item.standing
+            item for item in self.publications if item.outcome is not Outcome.PUBLISHED and not item.existing
         ]
 
 
-def tell(
+def report(
     context: dg.AssetExecutionContext,
     engine: Engine,
     plan: ProcessPlan,
@@ -86,10 +86,10 @@ def tell(
     """
     for each in published:
         if each.visible:
-            _tell_outside(context, engine, each, spark)
+            _update_manifests(context, engine, each, spark)
             _notify(context, each)
     for each in published:
-        yield from _tell_dagster(context, engine, plan, inputs, each, store)
+        yield from _dagster_results(context, engine, plan, inputs, each, store)
     overtaken = [item for each in published for item in each.overtaken]
     refused = [item for each in published for item in each.refused]
     if overtaken and not refused:
@@ -105,7 +105,7 @@ def tell(
         )
 
 
-def _tell_outside(
+def _update_manifests(
     context: dg.AssetExecutionContext, engine: Engine, published: Published, spark: SparkResource
 ) -> None:
     """Bring the manifests of what was published up to date."""
@@ -142,7 +142,7 @@ def _notify(context: dg.AssetExecutionContext, published: Published) -> None:
         context.add_asset_metadata({"not_told": "; ".join(failed)}, published.output.key, newest)
 
 
-def _tell_dagster(
+def _dagster_results(
     context: dg.AssetExecutionContext,
     engine: Engine,
     plan: ProcessPlan,

@@ -1,4 +1,4 @@
-"""What a run hands to whatever it starts: a token by which that reports itself as the run, while the run lives."""
+"""The token a run passes to child processes, with which they report as the run while it lives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SQL read as a tree: which tables a query names and where, and how those names become a run's views."""
+"""SQL as a tree: the tables a query names, and binding those names to a run's views."""
 
 from __future__ import annotations
 

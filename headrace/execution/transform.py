@@ -1,4 +1,4 @@
-"""Transforms that run: a query or a Python function per step, each step's frame within reach of the next."""
+"""Execute transforms: a query or Python function per step, whose result later steps can read."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class PythonCode:
 
     def __call__(self, context: TransformContext, frames: Frames) -> DataFrame | Mapping[str, DataFrame]:
         """What the function returns. Raises TransformError for what is not a frame, or does not exist."""
-        with _placed(self, self.name):
+        with _located(self, self.name):
             function = getattr(load_module(self.file, self.root), self.name, None)
         if not callable(function):
             raise TransformError(self.file, self.line, f"there is no function {self.name}")
@@ -120,7 +120,7 @@ def called(
     from pyspark.sql import DataFrame
 
     arguments = _arguments(function, code, {**frames, "context": context})
-    with _placed(code, function.__name__):
+    with _located(code, function.__name__):
         result = function(**arguments)
     if code.several:
         if not isinstance(result, Mapping) or not all(
@@ -144,7 +144,7 @@ def called(
 
 
 @contextmanager
-def _placed(code: PythonCode | FunctionCode, name: str) -> Iterator[None]:
+def _located(code: PythonCode | FunctionCode, name: str) -> Iterator[None]:
     """What the user's code raises goes through as it is, with the line that it came from as a note.
 
     Raises TransformError for what Spark cannot analyse, and for a parameter that the run does not have.

@@ -1,4 +1,4 @@
-"""An output's frame computed into new versions that nobody sees yet, and what the catalog is told of them."""
+"""Write an output's frame as new, unpublished versions."""
 
 from __future__ import annotations
 

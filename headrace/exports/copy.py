@@ -1,4 +1,4 @@
-"""A copy of the OL_* rows in another database, brought up to date as often as one likes."""
+"""Copy the OL_* rows to another database; repeatable."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Engine
 from headrace.exports.graph import PAGE
 from headrace.exports.installation import verify
 from headrace.exports.tables import in_schema
-from headrace.exports.targets import TargetRefused, said_by
+from headrace.exports.targets import TargetRefused, translating_errors
 
 VIEWS = "openlineage"  # the schema of the catalog's own OL_* views
 
@@ -45,7 +45,7 @@ def copy_rows(
     targets = {table.name: table for table in in_schema(schema)}
     views = [view for view in in_schema(VIEWS) if view.name != _UNCOPIED]
     copied = dict.fromkeys((view.name for view in views), 0)
-    with engine.connect() as read, said_by(target), target.connect() as write:
+    with engine.connect() as read, translating_errors(target), target.connect() as write:
         read = read.execution_options(isolation_level="REPEATABLE READ")
         read.execute(_ONLY_OF, {"organisation": str(organisation)})
         for view in views:

@@ -1,4 +1,4 @@
-"""The statements by which the graph is kept in Neo4j. Each leaves the graph the same when it is run twice."""
+"""Idempotent Cypher statements that keep the graph in Neo4j."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The statements that install the OL_* tables, and those that remove them, in the words of one database."""
+"""DDL that installs and removes the OL_* tables, in each database's dialect."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The lineage graph as it is now, read page by page: datasets, processes, and edges between them and their columns.
+"""The current lineage graph, read page by page: datasets, processes, columns and edges.
 
 It is for tools elsewhere: without passwords, wherever they stand.
 """

@@ -1,4 +1,4 @@
-"""The OL_* tables in a database: installed, verified against the model, removed; other tables are left alone."""
+"""Install, verify and remove the OL_* tables in a database, leaving other tables alone."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Engine, Inspector
 
 from headrace.exports import ddl
 from headrace.exports.tables import SCHEMA_VERSION, SPEC_VERSION, in_schema
-from headrace.exports.targets import TargetRefused, said_by
+from headrace.exports.targets import TargetRefused, translating_errors
 
 _LEGACY = "lin_"
 
@@ -45,14 +45,14 @@ def install(engine: Engine, schema: str | None = None) -> Installed:
     What was begun and cut off is completed; done twice, the second time changes nothing. Raises TargetRefused, with
     nothing created, when something else has one of the names, or the version is another.
     """
-    with said_by(engine), engine.connect() as connection:
+    with translating_errors(engine), engine.connect() as connection:
         inspector = sa.inspect(connection)
         _refuse_views(inspector, schema)
         there = _names(inspector, schema)
-        standing = [table for table in in_schema(schema) if table.name in there]
+        existing = [table for table in in_schema(schema) if table.name in there]
         problems = [
             each
-            for table in standing
+            for table in existing
             for wrong in (_columns_wrong, _indexes_elsewhere)
             for each in wrong(inspector, table, schema)
         ]
@@ -85,7 +85,7 @@ def install(engine: Engine, schema: str | None = None) -> Installed:
 
 def drop(engine: Engine, schema: str | None = None) -> tuple[str, ...]:
     """Remove the OL_* tables and no others; returns their names. Raises TargetRefused."""
-    with said_by(engine), engine.connect() as connection:
+    with translating_errors(engine), engine.connect() as connection:
         inspector = sa.inspect(connection)
         _refuse_views(inspector, schema)
         there = _names(inspector, schema)
@@ -100,7 +100,7 @@ def drop(engine: Engine, schema: str | None = None) -> tuple[str, ...]:
 
 def verify(engine: Engine, schema: str | None = None) -> Verified:
     """Compare tables, columns, keys, indexes and the version record with the model. Raises TargetRefused."""
-    with said_by(engine), engine.connect() as connection:
+    with translating_errors(engine), engine.connect() as connection:
         inspector = sa.inspect(connection)
         there = _names(inspector, schema)
         problems = []

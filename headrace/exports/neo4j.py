@@ -1,4 +1,4 @@
-"""The lineage graph in Neo4j: written whole once, and then whatever the outbox says has changed."""
+"""Synchronise the lineage graph to Neo4j: a full load once, then changes from the outbox."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The lineage graph as OpenLineage events, one a line: what another catalog needs to draw the same graph."""
+"""The lineage graph as OpenLineage events, one per line, for import into another catalog."""
 
 from __future__ import annotations
 

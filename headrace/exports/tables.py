@@ -1,4 +1,4 @@
-"""The OL_* tables of the OpenLineage-aligned relational model: columns, keys, defaults and indexes, for any database.
+"""The OL_* tables of the OpenLineage-aligned relational model: columns, keys, defaults, indexes.
 
 Names are written in lower case, so that every database folds them as it does what a person types without quotes.
 """

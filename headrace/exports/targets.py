@@ -1,4 +1,4 @@
-"""A database that is to have the OL_* tables, by its URL: PostgreSQL, DB2 or Teradata."""
+"""Target databases of the OL_* tables, by URL: PostgreSQL, DB2 or Teradata."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def engine_of(url: str) -> Engine:
 
 
 @contextmanager
-def said_by(engine: Engine) -> Iterator[None]:
+def translating_errors(engine: Engine) -> Iterator[None]:
     """What the database refuses, said as TargetRefused; the message shows no password."""
     try:
         yield

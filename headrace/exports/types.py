@@ -1,4 +1,4 @@
-"""The column types of the OL_* tables, as PostgreSQL, DB2 and Teradata each write them."""
+"""Column types of the OL_* tables in PostgreSQL, DB2 and Teradata."""
 
 from __future__ import annotations
 

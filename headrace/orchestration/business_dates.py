@@ -1,4 +1,4 @@
-"""Which partition of a dataset the end of a process elsewhere is about: by its business date, or by its time."""
+"""Map the completion of an external process to a dataset partition, by business date or by time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Garbage in the warehouse: directories that no version names, because the run that wrote them died too early."""
+"""Find garbage in the warehouse: directories that no version names, left by runs that died."""
 
 from __future__ import annotations
 

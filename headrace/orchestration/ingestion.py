@@ -1,4 +1,4 @@
-"""Loading what other systems wrote of their runs, completion files, logs and reports: once, or as they grow."""
+"""Load run events from completion files, logs and reports: once, or continuously."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sqlalchemy import Engine
 
 from headrace.autosys.completions.names import DEFAULT_NAMES
 from headrace.autosys.completions.parsing import read_completions
-from headrace.autosys.findings import Finding, Gravity
+from headrace.autosys.findings import Finding
 from headrace.autosys.logs.archived_runs import is_list_of_jobs, listed_jobs, read_archived, scheduler_of
 from headrace.autosys.logs.autorep import is_report, read_report
 from headrace.autosys.logs.demon_files import instance_of
@@ -25,8 +25,9 @@ from headrace.catalog.run_events import RunEvent
 from headrace.events.ingestion import Ingested, ingest_each
 from headrace.events.running import under_way
 from headrace.settings import settings
+from headrace.severity import Severity
 
-_LOOKED_AT = 64 * 1024  # bytes by which a file is told
+_FINGERPRINT_BYTES = 64 * 1024  # bytes by which a file is told
 _DEMON = b"CAUAJM_I_"
 
 
@@ -125,7 +126,7 @@ def _ingest(engine: Engine, events: Sequence[RunEvent], loaded: Loaded) -> None:
     for event, why in refused:
         file, _, line = str(event.origin).rpartition(":")
         loaded.errors.append(
-            Finding("event/value", Gravity.ERROR, why, file, int(line), event.process or None)
+            Finding("event/value", Severity.ERROR, why, file, int(line), event.process or None)
         )
 
 
@@ -159,7 +160,7 @@ def _read(
     logs, archives, lists = [], [], []
     for file in files:
         with file.open("rb") as opened:
-            beginning = opened.read(_LOOKED_AT)
+            beginning = opened.read(_FINGERPRINT_BYTES)
         if scheduler_of(file.name) is not None:
             archives.append(file)
         elif _DEMON in beginning:

@@ -1,4 +1,4 @@
-"""Materializations launched on purpose: which runs a selection needs, in order, and how they are run from here.
+"""Plan and launch materializations: which runs a selection needs, in which order.
 
 Processes that share their partitions go into one Dagster run. What is up to date can be left out (jobs.staleness).
 """

@@ -1,4 +1,4 @@
-"""The words of a tick's line on the Automation page."""
+"""Singular and plural nouns for sensor summaries."""
 
 from __future__ import annotations
 

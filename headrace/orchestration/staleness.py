@@ -1,4 +1,4 @@
-"""What is stale: not published, or published from other code or other inputs than a run would take today."""
+"""Stale outputs: unpublished, or published from other code or inputs than a run would use today."""
 
 from __future__ import annotations
 

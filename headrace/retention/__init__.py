@@ -1,10 +1,10 @@
-"""How long things stay: 90 days in the tables, then in the archive's Parquet files, and their daily sums for ever.
+"""Retention: 90 days in the tables, then Parquet in the archive, with daily roll-ups kept for ever.
 
 Alerts stay for 400 days after they are over.
 """
 
 from headrace.retention.archiving import (
-    HOT,
+    HOT_RETENTION,
     Archived,
     Cold,
     archive,
@@ -17,7 +17,7 @@ from headrace.retention.history import PastEvent, PastRun, archived_events, even
 from headrace.retention.registry import ArchivingElsewhere, Kind
 
 __all__ = [
-    "HOT",
+    "HOT_RETENTION",
     "ArchiveUnavailable",
     "Archived",
     "ArchivingElsewhere",

@@ -1,4 +1,4 @@
-"""Moving what is older than 90 days from the tables to the archive: in pieces, each in one transaction."""
+"""Move rows older than 90 days from the tables to the archive, in pieces of one transaction each."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from headrace.catalog.runs import reap
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id, organisation_named
 from headrace.database.locks import alone
-from headrace.database.principal import Acting, acting_for
+from headrace.database.principal import Principal, act_as
 from headrace.retention.compaction import merge_small
 from headrace.retention.files import Archive
 from headrace.retention.late_events import drop_repeated_events, leave_late_runs, restore_late_runs
@@ -26,11 +26,13 @@ from headrace.retention.rows import stream
 from headrace.retention.sql import statement
 from headrace.settings import settings
 
-HOT = timedelta(days=90)
-TOLD = timedelta(days=400)  # that alerts stay when they are over: a year can be compared with the one before
-AT_ONCE = 100_000  # runs or events of a piece
+HOT_RETENTION = timedelta(days=90)
+ALERT_RETENTION = timedelta(
+    days=400
+)  # that alerts stay when they are over: a year can be compared with the one before
+BATCH_SIZE = 100_000  # runs or events of a piece
 MONTHS_AHEAD = 4  # of partitions that stand ready, this month's included
-_DELETED_AT_ONCE = 10_000
+_DELETE_BATCH_SIZE = 10_000
 _CHOSEN = """
 CREATE TEMPORARY TABLE chosen_run (run_id uuid, start_ts timestamptz) ON COMMIT DROP;
 CREATE TEMPORARY TABLE chosen_event (event_time timestamptz, content_hash text, organisation_id uuid) ON COMMIT DROP;
@@ -86,7 +88,7 @@ def cold_everywhere(engine: Engine) -> list[Cold]:
     """What `archive_everywhere` would archive now, by kind and month, of one organisation after the other."""
     found = cold(engine)
     for other in _others(engine):
-        with acting_for(other):
+        with act_as(other):
             found += cold(engine)
     return found
 
@@ -98,21 +100,21 @@ def archive_everywhere(engine: Engine, *, tell: Callable[[str], None] = lambda _
     """
     done = archive(engine, tell=tell)
     for other in _others(engine):
-        with acting_for(other), suppress(ArchivingElsewhere):
+        with act_as(other), suppress(ArchivingElsewhere):
             done.include(archive(engine, tell=tell))
     return done
 
 
-def _others(engine: Engine) -> list[Acting]:
+def _others(engine: Engine) -> list[Principal]:
     """The platform at work for each of the other organisations."""
     return [
-        Acting(organisation_named(name), name, "platform", signs=True)
+        Principal(organisation_named(name), name, "platform", audit_only=True)
         for name in organisations(engine)
         if name != settings().organisation
     ]
 
 
-def cold(engine: Engine, *, now: datetime | None = None, hot: timedelta = HOT) -> list[Cold]:
+def cold(engine: Engine, *, now: datetime | None = None, hot: timedelta = HOT_RETENTION) -> list[Cold]:
     """What `archive` would archive now, by kind and month."""
     with transaction(engine) as cursor:
         return _cold(cursor, _before(now, hot))
@@ -122,7 +124,7 @@ def archive(
     engine: Engine,
     *,
     now: datetime | None = None,
-    hot: timedelta = HOT,
+    hot: timedelta = HOT_RETENTION,
     tell: Callable[[str], None] = lambda _: None,
 ) -> Archived:
     """Archive the organisation's runs, events and reports that are older than `hot`, and keep the tables in shape.
@@ -157,9 +159,9 @@ def archive(
             tell(f"archiving {each.rows:,} {each.kind.folder} of {each.month:%Y-%m}")
             for moved in _pieces(engine, files, each, before, hot):
                 done.add(moved)
-        done.merged = merge_small(engine, files, before, AT_ONCE)
+        done.merged = merge_small(engine, files, before, BATCH_SIZE)
         done.outbox = _delete(engine, "outbox", before)
-        done.alerts = _forget_alerts(engine, _before(now, TOLD))
+        done.alerts = _forget_alerts(engine, _before(now, ALERT_RETENTION))
         done.dropped = _drop_partitions(engine, before)
         sweep(engine, files)
     return done
@@ -192,7 +194,7 @@ def _piece(
         "before": before,
         "first": of.month,
         "last": (of.month + timedelta(days=32)).replace(day=1),
-        "most": AT_ONCE,
+        "most": BATCH_SIZE,
     }
     while True:
         with transaction(engine) as cursor:
@@ -245,17 +247,17 @@ def _drop_partitions(engine: Engine, before: datetime) -> int:
 
 def _forget_alerts(engine: Engine, before: datetime) -> int:
     alerts = _delete(engine, "alerts", before)
-    for left in ("digests", "happenings", "incidents"):
+    for left in ("digests", "alert_events", "incidents"):
         _delete(engine, left, before)
     return alerts
 
 
 def _delete(engine: Engine, what: str, before: datetime) -> int:
-    parameters = {"organisation": organisation_id(), "before": before, "most": _DELETED_AT_ONCE}
+    parameters = {"organisation": organisation_id(), "before": before, "most": _DELETE_BATCH_SIZE}
     deleted = 0
     while True:
         with transaction(engine) as cursor:
             count = statement(f"archive_{what}").execute(cursor, parameters).rowcount
         deleted += count
-        if count < _DELETED_AT_ONCE:
+        if count < _DELETE_BATCH_SIZE:
             return deleted

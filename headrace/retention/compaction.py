@@ -1,4 +1,4 @@
-"""Files of the archive made of others: many small ones as one, or one without some of its rows."""
+"""Rewrite archive files: merge small ones, or drop rows from one."""
 
 from __future__ import annotations
 

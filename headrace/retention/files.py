@@ -1,4 +1,4 @@
-"""The archive's Parquet files, at a folder or any URI that fsspec knows: written whole or not at all, read by need."""
+"""The archive's Parquet files, in a folder or at any fsspec URI: written atomically, read on demand."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Archive:
         """
         final = PurePosixPath(location)
         hidden = str(final.with_name(f"_{final.name}.unfinished"))
-        with self._told(location, "written") as files:
+        with self._translated(location, "written") as files:
             files.makedirs(self._path(str(final.parent)), exist_ok=True)
             rows = 0
             with files.open(self._path(hidden), "wb") as opened:
@@ -72,14 +72,14 @@ class Archive:
 
     def count(self, location: str) -> int:
         """The number of rows of a file, as its footer says."""
-        with self._told(location, "read") as files, files.open(self._path(location), "rb") as opened:
+        with self._translated(location, "read") as files, files.open(self._path(location), "rb") as opened:
             return int(pq.read_metadata(opened).num_rows)
 
     def read(
         self, location: str, *, columns: Sequence[str] | None = None, where: pc.Expression | None = None
     ) -> pa.Table:
         """The rows of a file that fit; `columns` that it does not have are left out."""
-        with self._told(location, "read") as files, files.open(self._path(location), "rb") as opened:
+        with self._translated(location, "read") as files, files.open(self._path(location), "rb") as opened:
             there = pq.read_schema(opened).names
             opened.seek(0)
             wanted = None if columns is None else [name for name in columns if name in there]
@@ -87,18 +87,18 @@ class Archive:
 
     def batches(self, location: str, rows: int = 10_000) -> Iterator[pa.RecordBatch]:
         """All rows of a file, so many at a time."""
-        with self._told(location, "read") as files, files.open(self._path(location), "rb") as opened:
+        with self._translated(location, "read") as files, files.open(self._path(location), "rb") as opened:
             yield from pq.ParquetFile(opened).iter_batches(rows)
 
     def schema(self, location: str) -> pa.Schema:
         """The columns of a file."""
-        with self._told(location, "read") as files, files.open(self._path(location), "rb") as opened:
+        with self._translated(location, "read") as files, files.open(self._path(location), "rb") as opened:
             return pq.read_schema(opened)
 
     def delete(self, location: str) -> None:
         """Delete a file, or what was begun of it; harmless when there is none."""
         path = PurePosixPath(location)
-        with self._told(location, "deleted") as files:
+        with self._translated(location, "deleted") as files:
             for each in (str(path), str(path.with_name(f"_{path.name}.unfinished"))):
                 if files.exists(self._path(each)):
                     files.rm_file(self._path(each))
@@ -116,7 +116,7 @@ class Archive:
         return f"{self._storage[1]}/{location}"
 
     @contextmanager
-    def _told(self, location: str, done: str) -> Iterator[Any]:
+    def _translated(self, location: str, done: str) -> Iterator[Any]:
         try:
             yield self._storage[0]
         except FileNotFoundError as error:

@@ -1,4 +1,4 @@
-"""Runs and raw events of whatever time: those in the tables, those in the archive, or both as one."""
+"""Query runs and raw events of any age, across the tables and the archive."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from headrace.retention.files import Archive, ArchiveFileGone
 from headrace.retention.registry import EVER, Kind, kept
 from headrace.retention.rows import TIME
 from headrace.retention.sql import statement
-from headrace.retention.visibility import files, seen
+from headrace.retention.visibility import files, visible_runs
 from headrace.settings import settings
 
 LIMIT = 100
@@ -232,7 +232,7 @@ def _merged(
     for file in files(engine, kind, scope.since, scope.until):
         if len(found) >= scope.limit and found[scope.limit - 1][kind.time] > file.last_ts:
             break  # this file, and all that follow, have older rows only
-        there = seen(engine, archive.read(file.location, where=expression))
+        there = visible_runs(engine, archive.read(file.location, where=expression))
         order = [(kind.time, "descending"), (identity, "ascending")]
         newest = there.take(pc.sort_indices(there, order)[: scope.limit])
         rows = [read(row, file.location) for row in newest.to_pylist()]

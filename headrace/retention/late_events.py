@@ -1,4 +1,4 @@
-"""What arrives of runs and events that are archived already: the archive has each once, in its newest state."""
+"""Late reports about archived runs and events: the archive keeps each once, in its newest state."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from headrace.retention.registry import KeptFile, Kind, kept
 from headrace.retention.rows import POSTGRES, TIME
 from headrace.retention.sql import statement
 
-_RUNS_AT_ONCE = 20_000
+_RUN_BATCH_SIZE = 20_000
 _PARENTS = """
 UPDATE catalog.process_run run
 SET parent_run_id = item.parent
@@ -46,9 +46,9 @@ def restore_late_runs(engine: Engine, archive: Archive, before: datetime, hot: t
         late = [str(row["run_id"]) for row in statement("archive_late_runs").execute(cursor, parameters)]
         known = _found(archive, kept(cursor, Kind.RUN), late)
         reports, events = kept(cursor, Kind.REPORT), kept(cursor, Kind.EVENT)
-    for some in _parts(sorted(known), _RUNS_AT_ONCE):
+    for some in _parts(sorted(known), _RUN_BATCH_SIZE):
         restored = _restore_reported(engine, archive, reports, some, known)
-        restored |= _restore_told(engine, archive, events, some)
+        restored |= _restore_openlineage_runs(engine, archive, events, some)
         _withdraw(engine, archive, sorted(restored))
     return len(known)
 
@@ -72,7 +72,7 @@ def _restore_reported(
     return restored
 
 
-def _restore_told(
+def _restore_openlineage_runs(
     engine: Engine, archive: Archive, files: Sequence[KeptFile], run_ids: Sequence[str]
 ) -> set[str]:
     """Of these runs those that OpenLineage events tell of, which are ingested once more; which they are."""

@@ -14,7 +14,7 @@ from sqlalchemy import Engine
 
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id as configured_organisation
-from headrace.database.principal import acting_for
+from headrace.database.principal import act_as
 from headrace.events.openlineage.ingestion import AT_ONCE, lock, owner_of, project
 from headrace.events.openlineage.model import AnyEvent
 from headrace.events.openlineage.parsing import parse
@@ -48,7 +48,7 @@ def rebuild(engine: Engine, organisation_id: UUID | None = None) -> Rebuilt:
     Raises ArchiveUnavailable, CatalogUnavailable; InvalidEvent for an event that `ingest` would not have kept.
     """
     organisation = organisation_id or configured_organisation()
-    with acting_for(None), transaction(engine) as cursor:
+    with act_as(None), transaction(engine) as cursor:
         owner = owner_of(cursor, organisation)
         lock(cursor, organisation)
         cursor.execute(

@@ -1,4 +1,4 @@
-"""Which files the archive has: entered before they are written, counted on from when they are kept."""
+"""The registry of archive files: registered before they are written, used once they are complete."""
 
 from __future__ import annotations
 

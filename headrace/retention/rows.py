@@ -1,4 +1,4 @@
-"""Rows of PostgreSQL as Arrow batches, whatever columns a table has."""
+"""PostgreSQL rows as Arrow batches, whatever the table's columns."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from headrace.retention.sql import statement
 
 POSTGRES = b"postgres"  # in a field's metadata: the type that its column has in PostgreSQL
 TIME = pa.timestamp("us", tz="UTC")
-_AT_ONCE = 5_000
+_BATCH_SIZE = 5_000
 _TYPES = {
     "text": pa.string(),
     "varchar": pa.string(),
@@ -46,7 +46,7 @@ def stream(cursor: Cursor[Any], name: str) -> tuple[pa.Schema, Iterator[pa.Recor
 
 def _reader(connection: Connection[Any]) -> psycopg.ServerCursor[Any]:
     reader = psycopg.ServerCursor(connection, "archived", row_factory=tuple_row)
-    reader.itersize = _AT_ONCE
+    reader.itersize = _BATCH_SIZE
     for type_ in connection.adapters.types:
         if type_.name not in _TYPES:
             reader.adapters.register_loader(type_.oid, TextLoader)
@@ -65,7 +65,7 @@ def _field(connection: Connection[Any], column: psycopg.Column) -> pa.Field:
 
 def _batches(reader: psycopg.ServerCursor[Any], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     with reader:
-        while rows := reader.fetchmany(_AT_ONCE):
+        while rows := reader.fetchmany(_BATCH_SIZE):
             columns = zip(*rows, strict=True)
             yield pa.record_batch(
                 [pa.array(values, field.type) for values, field in zip(columns, schema, strict=True)],

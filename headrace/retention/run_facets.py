@@ -1,4 +1,4 @@
-"""What OpenLineage events told of one run, wherever they are: its facets, and the datasets that it read and wrote."""
+"""Facets and datasets that events reported for a run, live or archived."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from headrace.retention.sql import statement
 _ORIGIN = """
 SELECT reported_run_id, process_key, first_at, last_at
 FROM catalog.process_run run
-LEFT JOIN catalog.openlineage_run told USING (organisation_id, run_id)
-LEFT JOIN catalog.process ON process.process_id = told.process_id
+LEFT JOIN catalog.openlineage_run run_facets USING (organisation_id, run_id)
+LEFT JOIN catalog.process ON process.process_id = run_facets.process_id
 WHERE run.run_id = %s
 """
 
@@ -41,7 +41,7 @@ class RunDataset:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class RunFacets:
     """facets: of the run, by name, of each the newest. datasets: what it read and wrote, as it told itself."""
 
     facets: dict[str, FacetRow]
@@ -59,7 +59,7 @@ class _Origin:
     used: Sequence[Mapping[str, Any]] = ()
 
 
-def told(engine: Engine, run: RunReport) -> Told:
+def run_facets(engine: Engine, run: RunReport) -> RunFacets:
     """What events told of the run. Its facets, and those of a use, stay for as long as its events are somewhere.
 
     A caller with some domains only sees no facets of runs, which name datasets of any domain. Raises ArchiveUnavailable
@@ -77,7 +77,7 @@ def told(engine: Engine, run: RunReport) -> Told:
     with transaction(engine) as cursor:
         facets = statement("openlineage_run_facets").execute(cursor, wanted).fetchall()
         datasets = statement("openlineage_run_datasets").execute(cursor, wanted).fetchall()
-    return Told(
+    return RunFacets(
         {row["name"]: FacetRow(**row, modelled=_is_modelled(row["name"], row["content"])) for row in facets},
         [RunDataset(**row) for row in datasets],
     )

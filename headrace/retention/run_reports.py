@@ -1,4 +1,4 @@
-"""Explain a run, wherever it is: in the tables, or in the archive."""
+"""Explain a run, live or archived."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from headrace.retention.files import Archive
 from headrace.retention.history import dashed
 from headrace.retention.registry import Kind
 from headrace.retention.sql import statement
-from headrace.retention.visibility import files, seen
+from headrace.retention.visibility import files, visible_runs
 from headrace.settings import settings
 
 _ATTEMPT = (
@@ -67,7 +67,7 @@ def _why_archived(engine: Engine, prefix: str) -> tuple[RunReport, ...]:
     rows = [
         row
         for file in files(engine, Kind.RUN)
-        for row in seen(engine, archive.read(file.location, where=begins)).to_pylist()
+        for row in visible_runs(engine, archive.read(file.location, where=begins)).to_pylist()
     ]
     if not rows:
         return ()

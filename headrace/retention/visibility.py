@@ -1,4 +1,4 @@
-"""What a caller sees of the archive: PostgreSQL keeps him to rows of tables, and knows nothing of those in files."""
+"""Filter archived runs and events to those visible to the caller, as row-level security does for tables."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from sqlalchemy import Engine
 
-from headrace.catalog.visibility import seen_processes
+from headrace.catalog.visibility import visible_processes
 from headrace.database.connection import transaction
-from headrace.database.principal import is_narrow, signing
+from headrace.database.principal import is_narrow, without_row_security
 from headrace.retention.files import Archive
 from headrace.retention.registry import EVER, KeptFile, Kind, kept
 from headrace.settings import settings
@@ -27,15 +27,15 @@ def files(engine: Engine, kind: Kind, since: datetime = EVER[0], until: datetime
     """
     if kind is not Kind.RUN and is_narrow():
         return []
-    with signing(), transaction(engine) as cursor:  # an entry belongs to no domain
+    with without_row_security(), transaction(engine) as cursor:  # an entry belongs to no domain
         return kept(cursor, kind, since, until)
 
 
-def seen(engine: Engine, rows: pa.Table) -> pa.Table:
+def visible_runs(engine: Engine, rows: pa.Table) -> pa.Table:
     """Of runs in a file those that the caller would see in the tables: of processes that he sees there."""
     if not is_narrow():
         return rows
-    visible = seen_processes(engine, pc.unique(rows["process_key"]).to_pylist())
+    visible = visible_processes(engine, pc.unique(rows["process_key"]).to_pylist())
     return rows.filter(pc.is_in(rows["process_key"], pa.array(sorted(visible), pa.string())))
 
 
@@ -43,7 +43,7 @@ def archived_run(engine: Engine, run_id: UUID, started_at: datetime) -> dict[str
     """The row of a run that is archived, as the file has it; None for one that is not there, or not for the caller."""
     archive, wanted = Archive(settings().archive_location), pc.field("run_id") == str(run_id)
     for file in files(engine, Kind.RUN, started_at, started_at + timedelta(microseconds=1)):
-        for row in seen(engine, archive.read(file.location, where=wanted)).to_pylist():
+        for row in visible_runs(engine, archive.read(file.location, where=wanted)).to_pylist():
             return dict(row)
     return None
 

@@ -1,4 +1,4 @@
-"""The catalog over HTTP: what programs and pages ask of it, and report to it, under /api/v1.
+"""The catalog over HTTP: the API under /api/v1, and the pages.
 
 `create_app` makes the application; `security` says who may what; there is a module of routes for each subject.
 """

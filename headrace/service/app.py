@@ -1,4 +1,4 @@
-"""The catalog as a service: one application, made of its routes and of what stands before all of them."""
+"""The service's application: routes and middleware."""
 
 from __future__ import annotations
 

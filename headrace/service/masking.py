@@ -1,4 +1,4 @@
-"""What a caller may not see of an answer is hidden; what he may, of sensitive things, is noted as read.
+"""Mask fields the caller may not read; audit the sensitive ones that are shown.
 
 Sensitive are: locations and free metadata of datasets with columns tagged `pii` or `sensitive`, values of those columns
 (statistics, samples, what a check met), SQL text and code, what went wrong in the words of the program, and facets that
@@ -32,7 +32,7 @@ class _About:
 
 
 @dataclass(slots=True)
-class _Discretion:
+class _MaskPolicy:
     """Whether the caller may see a field, and what was shown to him so far."""
 
     caller: Caller
@@ -66,9 +66,9 @@ def masked(engine: Engine, caller: Caller, document: Any, about: str | None = No
     first = _About(about, about)
     datasets: set[str] = set()
     _look(document, first, datasets)
-    discretion = _Discretion(caller, _sensitive_columns(engine, datasets))
-    shown = _kept(document, first, discretion)
-    note_reading(engine, caller, sorted(discretion.shown), sorted(discretion.kinds))
+    policy = _MaskPolicy(caller, _sensitive_columns(engine, datasets))
+    shown = _kept(document, first, policy)
+    note_reading(engine, caller, sorted(policy.shown), sorted(policy.kinds))
     return shown
 
 
@@ -102,10 +102,10 @@ def _look(value: object, about: _About, datasets: set[str]) -> None:
                 _look(each, about, datasets)
 
 
-def _kept(value: Any, about: _About, discretion: _Discretion) -> Any:  # noqa: ANN401 - JSON
+def _kept(value: Any, about: _About, policy: _MaskPolicy) -> Any:  # noqa: ANN401 - JSON
     """The value without what the caller may not see."""
     if isinstance(value, list):
-        return [_kept(each, about, discretion) for each in value]
+        return [_kept(each, about, policy) for each in value]
     if not isinstance(value, dict):
         return value
     about = _about(value, about)
@@ -113,73 +113,73 @@ def _kept(value: Any, about: _About, discretion: _Discretion) -> Any:  # noqa: A
     for name, each in value.items():
         kind = sort(name, value)
         if kind is None or not each:
-            kept[name] = _kept(each, about, discretion)
+            kept[name] = _kept(each, about, policy)
         else:
-            kept[name] = _RULES[kind](each, value, about, discretion)
+            kept[name] = _RULES[kind](each, value, about, policy)
     return kept
 
 
-def _location(value: Any, _: Any, about: _About, discretion: _Discretion) -> Any:  # noqa: ANN401 - JSON
-    if discretion.hidden(about) == frozenset() or discretion.shows(Kind.LOCATION, about):
+def _location(value: Any, _: Any, about: _About, policy: _MaskPolicy) -> Any:  # noqa: ANN401 - JSON
+    if policy.hidden(about) == frozenset() or policy.shows(Kind.LOCATION, about):
         return value
     return MASK
 
 
-def _metadata(value: Any, _: Any, about: _About, discretion: _Discretion) -> Any:  # noqa: ANN401 - JSON
-    if discretion.hidden(about) == frozenset():
-        return _kept(value, about, discretion)
-    if discretion.shows(Kind.METADATA, about):
+def _metadata(value: Any, _: Any, about: _About, policy: _MaskPolicy) -> Any:  # noqa: ANN401 - JSON
+    if policy.hidden(about) == frozenset():
+        return _kept(value, about, policy)
+    if policy.shows(Kind.METADATA, about):
         return value
     return dict.fromkeys(value, MASK) if isinstance(value, dict) else MASK
 
 
-def _facet(value: Any, _: Any, about: _About, discretion: _Discretion) -> Any:  # noqa: ANN401 - JSON
-    if discretion.shows(Kind.FACET, about):
+def _facet(value: Any, _: Any, about: _About, policy: _MaskPolicy) -> Any:  # noqa: ANN401 - JSON
+    if policy.shows(Kind.FACET, about):
         return value
     return {name: each if name in OF_EVERY_FACET else MASK for name, each in value.items()}
 
 
-def _statistics(value: Any, _: Any, about: _About, discretion: _Discretion) -> Any:  # noqa: ANN401 - JSON
-    hidden = discretion.hidden(about)
+def _statistics(value: Any, _: Any, about: _About, policy: _MaskPolicy) -> Any:  # noqa: ANN401 - JSON
+    hidden = policy.hidden(about)
     if not isinstance(value, dict):
-        return _sample(value, _, about, discretion)
+        return _sample(value, _, about, policy)
     return {
-        column: each if hidden is not None and column not in hidden else _bounds(each, about, discretion)
+        column: each if hidden is not None and column not in hidden else _bounds(each, about, policy)
         for column, each in value.items()
     }
 
 
-def _bounds(value: Any, about: _About, discretion: _Discretion) -> Any:  # noqa: ANN401 - JSON
+def _bounds(value: Any, about: _About, policy: _MaskPolicy) -> Any:  # noqa: ANN401 - JSON
     """What is known of one sensitive column: its counts, and the rest to who may see it."""
     if not isinstance(value, dict):
-        return value if discretion.shows(Kind.STATISTICS, about) else MASK
-    if value.keys() <= _COUNTS or discretion.shows(Kind.STATISTICS, about):
+        return value if policy.shows(Kind.STATISTICS, about) else MASK
+    if value.keys() <= _COUNTS or policy.shows(Kind.STATISTICS, about):
         return value
     return {name: each if name in _COUNTS else MASK for name, each in value.items()}
 
 
-def _sample(value: Any, _: Any, about: _About, discretion: _Discretion) -> Any:  # noqa: ANN401 - JSON
-    if discretion.hidden(about) == frozenset() or discretion.shows(Kind.SAMPLE, about):
+def _sample(value: Any, _: Any, about: _About, policy: _MaskPolicy) -> Any:  # noqa: ANN401 - JSON
+    if policy.hidden(about) == frozenset() or policy.shows(Kind.SAMPLE, about):
         return value
     return MASK
 
 
-def _check(value: Any, around: Mapping[str, Any], about: _About, discretion: _Discretion) -> Any:  # noqa: ANN401 - JSON
-    hidden = discretion.hidden(about)
+def _check(value: Any, around: Mapping[str, Any], about: _About, policy: _MaskPolicy) -> Any:  # noqa: ANN401 - JSON
+    hidden = policy.hidden(about)
     columns = {around[name] for name in COLUMN if isinstance(around.get(name), str)}
     known = hidden is not None and (columns.isdisjoint(hidden) if columns else not hidden)
-    return value if known or discretion.shows(Kind.CHECK, about) else MASK
+    return value if known or policy.shows(Kind.CHECK, about) else MASK
 
 
-def _source(value: Any, _: Any, about: _About, discretion: _Discretion) -> Any:  # noqa: ANN401 - JSON
-    return value if discretion.shows(Kind.SOURCE, about) else MASK
+def _source(value: Any, _: Any, about: _About, policy: _MaskPolicy) -> Any:  # noqa: ANN401 - JSON
+    return value if policy.shows(Kind.SOURCE, about) else MASK
 
 
-def _error(value: Any, _: Any, about: _About, discretion: _Discretion) -> Any:  # noqa: ANN401 - JSON
-    return value if discretion.shows(Kind.ERROR, about) else MASK
+def _error(value: Any, _: Any, about: _About, policy: _MaskPolicy) -> Any:  # noqa: ANN401 - JSON
+    return value if policy.shows(Kind.ERROR, about) else MASK
 
 
-_Rule = Callable[[Any, Mapping[str, Any], _About, _Discretion], Any]
+_Rule = Callable[[Any, Mapping[str, Any], _About, _MaskPolicy], Any]
 _RULES: Mapping[Kind, _Rule] = {
     Kind.LOCATION: _location,
     Kind.METADATA: _metadata,

@@ -1,4 +1,4 @@
-"""Who calls a route, and whether he may: the dependency that every route has, and the table of what each one takes."""
+"""The authorization dependency that every route must have, and the table of required permissions."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from headrace.access.callers import Caller, Permission
 from headrace.access.errors import IssuerUnavailable, Unauthenticated
 from headrace.access.issuers import Issuer, issuer
 from headrace.database import connection as database
-from headrace.database.principal import NARROW_ROLE, ROLE, Acting, act
+from headrace.database.principal import NARROW_ROLE, ROLE, Principal, set_principal
 from headrace.errors import CatalogUnavailable, Forbidden
 from headrace.service.http import problems
 from headrace.settings import settings
@@ -53,7 +53,7 @@ class RouteRule:
 
 
 @dataclass(frozen=True, slots=True)
-class _Door:
+class _Guard:
     engine: Engine
     issuer: Issuer | None
 
@@ -83,15 +83,15 @@ class requires:
         """The caller. Raises Unauthenticated, Forbidden, CatalogUnavailable."""
         if credentials is None:
             raise Unauthenticated("send a token, as `Authorization: Bearer TOKEN`")
-        door: _Door = request.app.state.door
+        guard: _Guard = request.app.state.guard
         caller = known_caller(credentials.credentials, organisation)
         if caller is None:
             caller = await run_in_threadpool(
-                caller_of, door.engine, door.issuer, credentials.credentials, organisation
+                caller_of, guard.engine, guard.issuer, credentials.credentials, organisation
             )
         request.state.caller = caller
         caller.require(self.permission)
-        act(_acting(caller, self.permission, str(getattr(request.state, "request_id", ""))))
+        set_principal(_principal(caller, self.permission, str(getattr(request.state, "request_id", ""))))
         return caller
 
 
@@ -112,7 +112,9 @@ class requires_or_local(requires):
             caller = local_caller(self.permission)
             if caller is not None:
                 request.state.caller = caller
-                act(_acting(caller, self.permission, str(getattr(request.state, "request_id", ""))))
+                set_principal(
+                    _principal(caller, self.permission, str(getattr(request.state, "request_id", "")))
+                )
                 return caller
         return await super().__call__(request, credentials, organisation)
 
@@ -138,7 +140,7 @@ def install(app: FastAPI, engine: Engine) -> None:
     if unguarded:
         raise UnguardedRoute(f"routes that require no permission: {', '.join(unguarded)}")
     _require_roles(engine)
-    app.state.door = _Door(engine, issuer(settings()))
+    app.state.guard = _Guard(engine, issuer(settings()))
     app.add_exception_handler(Unauthenticated, _unauthenticated)
     app.add_exception_handler(Forbidden, _forbidden)
     app.add_exception_handler(IssuerUnavailable, _issuer_unavailable)
@@ -163,7 +165,7 @@ def _permissions(dependant: Dependant | None) -> Iterator[Permission]:
         yield from _permissions(each)
 
 
-def _acting(caller: Caller, permission: Permission, request_id: str) -> Acting:
+def _principal(caller: Caller, permission: Permission, request_id: str) -> Principal:
     """What PostgreSQL shows: what the caller has the permission for.
 
     For reports the whole organisation, since a run touches datasets that its reporter does not see;
@@ -172,7 +174,7 @@ def _acting(caller: Caller, permission: Permission, request_id: str) -> Acting:
     scope = caller.scope(permission)
     assert scope is not None  # noqa: S101 - `require` was asked before
     everywhere = permission is Permission.REPORT
-    return Acting(
+    return Principal(
         caller.organisation_id,
         caller.organisation,
         caller.subject,

@@ -1,4 +1,4 @@
-"""What is sensitive in an answer: the one place that knows, by the names that fields have and what stands beside them.
+"""The sensitive fields of API responses, by field name and context.
 
 A test walks every answer of the API and every standard facet for a field that is neither here nor known to be for
 everybody.

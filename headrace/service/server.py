@@ -1,4 +1,4 @@
-"""The application on this machine's catalog, as servers start it, with its log lines on standard error."""
+"""The application on this machine's catalog, as servers start it, logging to standard error."""
 
 from __future__ import annotations
 

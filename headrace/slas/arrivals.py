@@ -1,4 +1,4 @@
-"""Deadlines by the clock: what is expected, whether it came, what follows."""
+"""Evaluate deadlines: what is expected, whether it arrived, what follows."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from datetime import datetime, timedelta
 from headrace.slas.calendars import UnknownCalendar
 from headrace.slas.deadlines import NoDeadline
 from headrace.slas.objectives import Clock
-from headrace.slas.status import Arrival, Judgement, Pause, Standing, State, Verdict
-from headrace.slas.transitions import Course, words
+from headrace.slas.status import Arrival, DeadlineOutcome, Evaluation, ObjectiveState, Pause, SlaStatus
+from headrace.slas.transitions import Transitions, format_moment
 
 # The first deadline of a clock after a moment, and the key of the partition that it is about ('' for whatever comes).
 Following = Callable[[Clock, datetime], tuple[datetime, str]]
 LIKELY = 0.5  # a miss that is at least so likely is a risk
 UNLIKELY = 0.25  # and one that becomes less likely than this is none any more
-_LONGEST = timedelta(days=1)
+_MAX_EVALUATION_INTERVAL = timedelta(days=1)
 _SHIFT = timedelta(hours=3)  # by which new rules of a zone move a deadline at most
-_AGAIN = timedelta(hours=1)  # what a calendar does not know today a scan may bring
+_CALENDAR_RETRY = timedelta(hours=1)  # what a calendar does not know today a scan may bring
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,58 +35,62 @@ class _Expected:
     closes_at: datetime
 
 
-def judge_clock(
+def evaluate_clock(
     clock: Clock,
-    standing: Standing,
+    objective_state: ObjectiveState,
     arrivals: Sequence[Arrival],
     pauses: Sequence[Pause],
     now: datetime,
     following: Following,
-) -> Judgement:
+) -> Evaluation:
     """See `judging.judge`.
 
     One arrival is for one deadline: what ends a delay is not counted for the next deadline as well. Where no deadline
     can be told, its calendar being unknown or at its end, the promise is UNKNOWN until it can. When its zone has other
     rules than before, the deadline that is expected is the one by these, and a settled one is not asked for again.
     """
-    course = Course(standing)
-    met_at, newest = standing.met_at, standing.newest_at
-    looked, settled = standing.evaluated_at, standing.settled or standing.evaluated_at
+    transitions = Transitions(objective_state)
+    met_at, newest = objective_state.met_at, objective_state.newest_at
+    looked, settled = objective_state.evaluated_at, objective_state.settled or objective_state.evaluated_at
     try:
         expected = _expected(clock, settled, following)
-        if standing.deadline not in (None, expected.deadline):
+        if objective_state.deadline not in (None, expected.deadline):
             settled = _moved(clock, settled, following)
             expected = _expected(clock, settled, following)
-            if course.state is State.LATE and now < expected.deadline:
-                course.quieten(now, expected.deadline, expected.partition)
+            if transitions.state is SlaStatus.LATE and now < expected.deadline:
+                transitions.quieten(now, expected.deadline, expected.partition)
         if met_at is None and newest is None and clock.partition is None:
             earlier = [each.at for each in arrivals if each.at < expected.opens_at]
             if earlier:
                 newest = max(earlier)
-                course.quieten(min(earlier), expected.deadline)
-        if standing.state is State.UNKNOWN and standing.deadline is None and newest is not None:
-            course.quieten(now, expected.deadline, expected.partition)
+                transitions.quieten(min(earlier), expected.deadline)
+        if (
+            objective_state.state is SlaStatus.UNKNOWN
+            and objective_state.deadline is None
+            and newest is not None
+        ):
+            transitions.quieten(now, expected.deadline, expected.partition)
         while True:
             if met_at is None:
                 arrival = _arrival(expected, arrivals, newest if clock.partition is None else None)
                 until = min(arrival.at if arrival else now, expected.closes_at, now)
                 ever = newest is not None or arrival is not None
-                paused = _pass(course, clock, expected, pauses, looked, until, arrival, ever=ever)
+                paused = _pass(transitions, clock, expected, pauses, looked, until, arrival, ever=ever)
                 if paused:
                     looked = max(looked, expected.deadline)
-                    course.settle(expected.deadline, expected.partition, Verdict.PAUSED, None)
+                    transitions.settle(expected.deadline, expected.partition, DeadlineOutcome.PAUSED, None)
                     settled = expected.deadline
                     expected = _expected(clock, settled, following)
                     continue
                 looked = max(looked, until)
                 if arrival is not None:
                     met_at = newest = arrival.at
-                    _meet(course, expected, arrival)
+                    _meet(transitions, expected, arrival)
                 elif now >= expected.closes_at:
-                    course.settle(expected.deadline, expected.partition, Verdict.MISSED, None)
-                    reason = f"nothing came for the deadline of {words(expected.deadline)}"
-                    course.turn(
-                        expected.closes_at, State.MISSED, reason, expected.deadline, expected.partition
+                    transitions.settle(expected.deadline, expected.partition, DeadlineOutcome.MISSED, None)
+                    reason = f"nothing came for the deadline of {format_moment(expected.deadline)}"
+                    transitions.turn(
+                        expected.closes_at, SlaStatus.MISSED, reason, expected.deadline, expected.partition
                     )
                     settled = expected.deadline
                     expected = _expected(clock, settled, following)
@@ -98,17 +102,17 @@ def judge_clock(
                 continue
             break
     except (NoDeadline, UnknownCalendar) as error:
-        course.lose(now, str(error))
-        return course.end(
-            now, now + _AGAIN, settled=settled, opens_at=settled, deadline=None, partition="", met_at=None,
+        transitions.lose(now, str(error))
+        return transitions.end(
+            now, now + _CALENDAR_RETRY, settled=settled, opens_at=settled, deadline=None, partition="", met_at=None,
             newest_at=newest,
         )  # fmt: skip
     if met_at is None and now < expected.deadline:
-        _foresee(course, clock, expected, standing, pauses, now)
+        _forecast(transitions, clock, expected, objective_state, pauses, now)
     if met_at is None and clock.partition is None:  # what came too early to count for what is expected now
         early = [each.at for each in arrivals if each.at < expected.opens_at]
         newest = max((*early, newest) if newest else early, default=None)
-    return course.end(
+    return transitions.end(
         now,
         _next(clock, expected, pauses, met_at, now),
         settled=expected.settled,
@@ -125,7 +129,7 @@ def _expected(clock: Clock, settled: datetime, following: Following) -> _Expecte
     try:
         after, _ = following(clock, deadline)
     except (NoDeadline, UnknownCalendar):  # the last day that a calendar knows
-        after = deadline + _LONGEST
+        after = deadline + _MAX_EVALUATION_INTERVAL
     opens = max(settled, deadline - clock.within) if clock.within else settled
     if clock.within:
         closes = max(deadline, after - clock.within)
@@ -157,7 +161,7 @@ def _arrival(expected: _Expected, arrivals: Sequence[Arrival], newest: datetime 
 
 
 def _pass(
-    course: Course,
+    transitions: Transitions,
     clock: Clock,
     expected: _Expected,
     pauses: Sequence[Pause],
@@ -178,33 +182,38 @@ def _pass(
         if moment >= expected.deadline:
             if _pause_at(pauses, expected.deadline) is not None:
                 return True
-            reason = f"nothing came by {words(expected.deadline)}"
+            reason = f"nothing came by {format_moment(expected.deadline)}"
             if pause is not None:
-                course.turn(moment, State.PAUSED, pause.reason, expected.deadline, expected.partition)
+                transitions.turn(
+                    moment, SlaStatus.PAUSED, pause.reason, expected.deadline, expected.partition
+                )
             else:
-                course.turn(moment, State.LATE, reason, expected.deadline, expected.partition)
+                transitions.turn(moment, SlaStatus.LATE, reason, expected.deadline, expected.partition)
         elif pause is not None:
-            course.turn(moment, State.PAUSED, pause.reason, expected.deadline, expected.partition)
+            transitions.turn(moment, SlaStatus.PAUSED, pause.reason, expected.deadline, expected.partition)
         elif warned and moment >= warned:
-            reason = f"nothing has come, and {words(expected.deadline)} is near"
-            course.turn(moment, State.AT_RISK, reason, expected.deadline, expected.partition)
-        elif course.state is State.PAUSED:
-            course.quieten(moment, expected.deadline, expected.partition, ever=ever)
+            reason = f"nothing has come, and {format_moment(expected.deadline)} is near"
+            transitions.turn(moment, SlaStatus.AT_RISK, reason, expected.deadline, expected.partition)
+        elif transitions.state is SlaStatus.PAUSED:
+            transitions.quieten(moment, expected.deadline, expected.partition, ever=ever)
     return False
 
 
-def _meet(course: Course, expected: _Expected, arrival: Arrival) -> None:
+def _meet(transitions: Transitions, expected: _Expected, arrival: Arrival) -> None:
     late = arrival.at > expected.deadline
-    course.settle(
-        expected.deadline, expected.partition, Verdict.MET_LATE if late else Verdict.MET, arrival.at
+    transitions.settle(
+        expected.deadline,
+        expected.partition,
+        DeadlineOutcome.MET_LATE if late else DeadlineOutcome.MET,
+        arrival.at,
     )
     if late:
         reason = f"came {_minutes(arrival.at - expected.deadline)} late"
     else:
         reason = f"came {_minutes(expected.deadline - arrival.at)} before the deadline"
-    course.turn(
+    transitions.turn(
         arrival.at,
-        State.MET_LATE if late else State.ON_TRACK,
+        SlaStatus.MET_LATE if late else SlaStatus.ON_TRACK,
         reason,
         expected.deadline,
         expected.partition,
@@ -212,11 +221,11 @@ def _meet(course: Course, expected: _Expected, arrival: Arrival) -> None:
     )
 
 
-def _foresee(
-    course: Course,
+def _forecast(
+    transitions: Transitions,
     clock: Clock,
     expected: _Expected,
-    standing: Standing,
+    objective_state: ObjectiveState,
     pauses: Sequence[Pause],
     now: datetime,
 ) -> None:
@@ -224,11 +233,19 @@ def _foresee(
     warned = clock.warn_before is not None and now >= expected.deadline - clock.warn_before
     if warned or _pause_at(pauses, now) is not None:
         return
-    if standing.chance is not None and standing.chance >= LIKELY and standing.deadline == expected.deadline:
-        reason = f"will probably miss {words(expected.deadline)}: {standing.chance:.0%}"
-        course.turn(now, State.AT_RISK, reason, expected.deadline, expected.partition)
-    elif course.state is State.AT_RISK and (standing.chance is None or standing.chance < UNLIKELY):
-        course.quieten(now, expected.deadline, expected.partition)
+    if (
+        objective_state.miss_probability is not None
+        and objective_state.miss_probability >= LIKELY
+        and objective_state.deadline == expected.deadline
+    ):
+        reason = (
+            f"will probably miss {format_moment(expected.deadline)}: {objective_state.miss_probability:.0%}"
+        )
+        transitions.turn(now, SlaStatus.AT_RISK, reason, expected.deadline, expected.partition)
+    elif transitions.state is SlaStatus.AT_RISK and (
+        objective_state.miss_probability is None or objective_state.miss_probability < UNLIKELY
+    ):
+        transitions.quieten(now, expected.deadline, expected.partition)
 
 
 def _next(
@@ -238,7 +255,7 @@ def _next(
     met_at: datetime | None,
     now: datetime,
 ) -> datetime:
-    moments = [expected.deadline, expected.closes_at, now + _LONGEST]
+    moments = [expected.deadline, expected.closes_at, now + _MAX_EVALUATION_INTERVAL]
     if met_at is None:
         moments += [edge for pause in pauses for edge in (pause.since, pause.until) if edge]
         if clock.warn_before:

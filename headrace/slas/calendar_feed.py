@@ -1,4 +1,4 @@
-"""Deadlines to come as a calendar (iCalendar, RFC 5545) that people subscribe to."""
+"""Upcoming deadlines as an iCalendar feed (RFC 5545)."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from headrace.database.connection import transaction
 from headrace.slas import calendars
 from headrace.slas.calendars import Calendars, UnknownCalendar
 from headrace.slas.deadlines import NoDeadline, following, partition_of
-from headrace.slas.objectives import Clock, PromiseKind, terms
-from headrace.slas.queries import SlaStanding, sla_standings
+from headrace.slas.objectives import Clock, ObjectiveKind, terms
+from headrace.slas.queries import SlaObjectiveStatus, sla_statuses
 
-_MOST = 2000  # events of a feed
+_MAX_EVENTS = 2000  # events of a feed
 _LENGTH = timedelta(minutes=15)  # of an event, which calendars do not show without one
 
 
@@ -26,32 +26,32 @@ def deadline_feed(
     """The deadlines from now on for so long, as an .ics file; those of deliveries, of 2,000 at most."""
     with transaction(engine) as cursor:
         known = calendars.load(cursor)
-    kinds = (PromiseKind.DELIVERY,)
-    promised = sla_standings(engine, kinds=kinds, domain=domain, owner=owner, limit=_MOST)
+    kinds = (ObjectiveKind.DELIVERY,)
+    objectives = sla_statuses(engine, kinds=kinds, domain=domain, owner=owner, limit=_MAX_EVENTS)
     feed = Calendar()
     feed.add("prodid", "-//Headrace//SLA deadlines//EN")
     feed.add("version", "2.0")
     feed.add("x-wr-calname", "Headrace deadlines")
     events = sorted(
         (
-            (moment, standing, partition)
-            for standing in promised
-            for moment, partition in _moments(standing, known, now, ahead)
+            (moment, objective, partition)
+            for objective in objectives
+            for moment, partition in _moments(objective, known, now, ahead)
         ),
         key=lambda event: (event[0], event[1].key, event[1].ordinal),
     )
-    for moment, standing, partition in events[:_MOST]:
-        feed.add_component(_event(moment, standing, partition, now))
+    for moment, objective, partition in events[:_MAX_EVENTS]:
+        feed.add_component(_event(moment, objective, partition, now))
     return bytes(feed.to_ical())
 
 
 def _moments(
-    standing: SlaStanding, known: Calendars, now: datetime, ahead: timedelta
+    objective: SlaObjectiveStatus, known: Calendars, now: datetime, ahead: timedelta
 ) -> Iterator[tuple[datetime, str]]:
-    clock = terms(standing.kind, standing.definition)
+    clock = terms(objective.kind, objective.definition)
     assert isinstance(clock, Clock)  # noqa: S101 - a delivery has no other terms
     moment = now
-    for _ in range(_MOST):
+    for _ in range(_MAX_EVENTS):
         try:
             moment = following(clock, known, moment)
             if moment > now + ahead:
@@ -61,17 +61,17 @@ def _moments(
             return  # its standing says what is wrong
 
 
-def _event(moment: datetime, standing: SlaStanding, partition: str, now: datetime) -> Event:
+def _event(moment: datetime, objective: SlaObjectiveStatus, partition: str, now: datetime) -> Event:
     event = Event()
-    event.add("uid", f"{standing.key}/{standing.ordinal}/{moment:%Y%m%dT%H%M%SZ}@headrace")
+    event.add("uid", f"{objective.key}/{objective.ordinal}/{moment:%Y%m%dT%H%M%SZ}@headrace")
     event.add("dtstamp", now)
     event.add("dtstart", moment)
     event.add("dtend", moment + _LENGTH)
-    event.add("summary", f"{standing.key}{f' {partition}' if partition else ''} due")
-    said = [f"Owners: {', '.join(standing.owners)}" if standing.owners else "Nobody owns it."]
-    if standing.deadline == moment:
-        said.append(f"{standing.state.value.replace('_', ' ').capitalize()}: {standing.reason}.")
-        if standing.expected_at is not None:
-            said.append(f"Expected at {standing.expected_at:%H:%M} UTC.")
+    event.add("summary", f"{objective.key}{f' {partition}' if partition else ''} due")
+    said = [f"Owners: {', '.join(objective.owners)}" if objective.owners else "Nobody owns it."]
+    if objective.deadline == moment:
+        said.append(f"{objective.state.value.replace('_', ' ').capitalize()}: {objective.reason}.")
+        if objective.expected_at is not None:
+            said.append(f"Expected at {objective.expected_at:%H:%M} UTC.")
     event.add("description", redacted("\n".join(said)))
     return event

@@ -1,4 +1,4 @@
-"""Business calendars by name: of an exchange (XLON), a country or a part of one (GB, US-NY), or a scanned estate."""
+"""Business calendars by name: an exchange (XLON), a country or subdivision (GB, US-NY), or a scanned estate."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where trouble comes from: of each thing that is out of order the one, against the flow of data, that explains it.
+"""Trace each issue upstream to the issue that explains it.
 
 A dataset may be late long before it is known why: its input has a later deadline, or the run that makes its input
 fails an hour on. So causes are looked for anew whenever something goes wrong, for what is out of order already as well.
@@ -11,14 +11,15 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from uuid import UUID
 
-from headrace.slas.events import Subject, SubjectType, Urgency
+from headrace.severity import Severity
+from headrace.slas.events import Subject, SubjectType
 from headrace.slas.graph import Graph
 
 _Place = tuple[UUID, bool]  # a subject, and whether it keeps others waiting
 
 
 @dataclass(frozen=True, slots=True)
-class Trouble:
+class Issue:
     """Something that is out of order at a subject, since when and why; run_id: the run that failed.
 
     waits: it is that something has not come, for which an input that has not come may be the reason. holds: others wait
@@ -29,15 +30,15 @@ class Trouble:
     subject: Subject
     since: datetime
     reason: str
-    severity: Urgency
+    severity: Severity
     run_id: UUID | None = None
     waits: bool = False
     holds: bool = False
     opens_at: datetime | None = None
-    came_at: datetime | None = None
+    last_arrival_at: datetime | None = None
     incident_id: UUID | None = None
 
-    def explains(self, other: Trouble) -> bool:
+    def explains(self, other: Issue) -> bool:
         """Whether this trouble, at something that the other's subject is made from, is why the other is in trouble.
 
         What has come since the other came last does not hold it up, whatever is expected of it next. A run that fails
@@ -47,12 +48,17 @@ class Trouble:
             return True
         if self.since <= other.since:
             return other.run_id is None or not self.waits
-        last = other.came_at or other.opens_at
+        last = other.last_arrival_at or other.opens_at
         return (
             other.waits
             and self.holds
             and (self.opens_at is None or self.opens_at < other.since)
-            and (self._ended_after or self.came_at is None or last is None or self.came_at <= last)
+            and (
+                self._ended_after
+                or self.last_arrival_at is None
+                or last is None
+                or self.last_arrival_at <= last
+            )
         )
 
     @property
@@ -65,13 +71,13 @@ class Trouble:
 class Causes:
     """Of all that is out of order, each by its place, its own trouble and the trouble that it comes from."""
 
-    own: Mapping[_Place, Trouble] = field(default_factory=dict)
-    roots: Mapping[_Place, Trouble] = field(default_factory=dict)
+    own: Mapping[_Place, Issue] = field(default_factory=dict)
+    roots: Mapping[_Place, Issue] = field(default_factory=dict)
 
-    def of(self, trouble: Trouble) -> Trouble:
+    def of(self, issue: Issue) -> Issue:
         """What a trouble comes from: itself where nothing else is known."""
-        place = _place(trouble)
-        return self.roots.get(place, trouble) if place else trouble
+        place = _place(issue)
+        return self.roots.get(place, issue) if place else issue
 
     @property
     def waiting(self) -> frozenset[UUID]:
@@ -82,18 +88,20 @@ class Causes:
         """With what has not come at the inputs that it waits for, of which nobody knew that they are late."""
         return Causes(self.own, {place: self._traced(root, awaited) for place, root in self.roots.items()})
 
-    def _traced(self, root: Trouble, awaited: Mapping[UUID, Subject]) -> Trouble:
+    def _traced(self, root: Issue, awaited: Mapping[UUID, Subject]) -> Issue:
         there = awaited.get(root.subject.id) if root.waits and root.subject.id else None
         if there is None:
             return root
         ended = "come" if there.type is SubjectType.DATASET else "finished"
         reason = f"{there.key} has not {ended}"
-        missed = replace(root, subject=there, reason=reason, opens_at=None, came_at=None, incident_id=None)
+        missed = replace(
+            root, subject=there, reason=reason, opens_at=None, last_arrival_at=None, incident_id=None
+        )
         return self.of(missed)
 
-    def beyond(self, trouble: Trouble) -> Trouble | None:
+    def beyond(self, issue: Issue) -> Issue | None:
         """What a trouble comes from that is known already; None where that is at its own subject."""
-        place = _place(trouble)
+        place = _place(issue)
         own = self.own.get(place) if place else None
         root = self.roots.get(place) if place else None
         if own is None or root is None or root.subject.id == own.subject.id:
@@ -101,43 +109,43 @@ class Causes:
         return root if own.waits or (own.run_id is not None and own.run_id == root.run_id) else None
 
 
-def causes(graph: Graph, troubles: Iterable[Trouble], settled: frozenset[UUID]) -> Causes:
+def causes(graph: Graph, issues: Iterable[Issue], settled: frozenset[UUID]) -> Causes:
     """Where troubles come from. settled: subjects whose data of today is there, through which no trouble can come.
 
     Of several at one subject that counts by which it is itself to blame, then the oldest. What keeps others waiting
     (late, failed) and what does not (too small) are apart: neither explains the other.
     """
-    own: dict[_Place, Trouble] = {}
-    for each in sorted(troubles, key=lambda each: (each.waits, each.since)):
+    own: dict[_Place, Issue] = {}
+    for each in sorted(issues, key=lambda each: (each.waits, each.since)):
         if place := _place(each):
             own.setdefault(place, each)
-    found: dict[_Place, Trouble] = {}
+    found: dict[_Place, Issue] = {}
     for holds in (True, False):
-        at = {subject: trouble for (subject, kept), trouble in own.items() if kept is holds}
+        at = {subject: issue for (subject, kept), issue in own.items() if kept is holds}
         found |= {(subject, holds): root for subject, root in _roots(graph, at, settled).items()}
     return Causes(own, found)
 
 
-def _roots(graph: Graph, troubles: Mapping[UUID, Trouble], settled: frozenset[UUID]) -> dict[UUID, Trouble]:
+def _roots(graph: Graph, issues: Mapping[UUID, Issue], settled: frozenset[UUID]) -> dict[UUID, Issue]:
     """For each subject in trouble the farthest trouble that explains it; of several one that failed, then the first."""
-    if not troubles:
+    if not issues:
         return {}
-    found: list[Trouble | None] = [None] * len(graph.ids)
+    found: list[Issue | None] = [None] * len(graph.ids)
     for node in graph.order:
-        own = troubles.get(graph.ids[node])
+        own = issues.get(graph.ids[node])
         if own is None and graph.ids[node] in settled:
             continue
-        above = [trouble for each in graph.before[node] if (trouble := found[each]) is not None]
+        above = [issue for each in graph.before[node] if (issue := found[each]) is not None]
         if own is not None:
             above = [each for each in above if each.explains(own)]
         found[node] = (
             min(above, key=lambda each: (each.run_id is None, each.since, each.subject.key)) if above else own
         )
     return {
-        each: (found[graph.number[each]] if each in graph.number else None) or trouble
-        for each, trouble in troubles.items()
+        each: (found[graph.number[each]] if each in graph.number else None) or issue
+        for each, issue in issues.items()
     }
 
 
-def _place(trouble: Trouble) -> _Place | None:
-    return None if trouble.subject.id is None else (trouble.subject.id, trouble.holds)
+def _place(issue: Issue) -> _Place | None:
+    return None if issue.subject.id is None else (issue.subject.id, issue.holds)

@@ -1,4 +1,4 @@
-"""What would break if a column changed: the columns that it is in, those that depend on it, and whose they are."""
+"""Column impact: the columns and datasets that depend on a column, with their owners."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from headrace.catalog.queries.names import ColumnEdge, column_lineage
 from headrace.catalog.queries.rows import Direction
 from headrace.catalog.sql import statement
 from headrace.database.connection import transaction
-from headrace.slas.wording import in_words
+from headrace.slas.wording import describe_sla
 
-MOST = 20_000  # edges; a walk stops there and says so
-FAR = 1000  # steps: as far as it goes
-UNSAID = "nobody has said where its columns come from"
+MAX_EDGES = 20_000  # edges; a walk stops there and says so
+MAX_DEPTH = 1000  # steps: as far as it goes
+NO_LINEAGE = "nobody has said where its columns come from"
 
 _ABOUT = """
 SELECT dataset.dataset_id, full_name AS key, owners, description, sla.definition AS sla
@@ -49,7 +49,7 @@ class UsedBy:
     depth: int
     owners: tuple[str, ...]
     sla: Mapping[str, Any] | None
-    promised: str | None
+    sla_in_words: str | None
     description: str | None
     direct: tuple[str, ...]
     possible: tuple[str, ...]
@@ -71,10 +71,10 @@ class ColumnImpact:
 _Field = tuple[UUID, str]
 
 
-def column_impact(engine: Engine, place: ColumnPlace, depth: int = FAR) -> ColumnImpact:
+def column_impact(engine: Engine, place: ColumnPlace, depth: int = MAX_DEPTH) -> ColumnImpact:
     """All that uses the column (or any column of the dataset) within `depth` steps, by what is said now."""
     edges = column_lineage(
-        engine, place.dataset_id, Direction.DOWN, depth, field=place.column, limit=MOST + 1
+        engine, place.dataset_id, Direction.DOWN, depth, field=place.column, limit=MAX_EDGES + 1
     )
     uses = _uses((place.dataset_id, place.column or WHOLE), edges)
     depths: dict[UUID, int] = {}
@@ -95,7 +95,7 @@ def column_impact(engine: Engine, place: ColumnPlace, depth: int = FAR) -> Colum
         key=place.key,
         column=place.column,
         used_by=tuple(sorted(found, key=lambda each: (each.depth, each.key))),
-        truncated=len(edges) > MOST,
+        truncated=len(edges) > MAX_EDGES,
     )
 
 
@@ -151,13 +151,13 @@ def _used_by(
         for use in Use
     }
     reasons = {edge.unknown for edge in edges if edge.target == of and edge.unknown is not None}
-    reason = UNSAID if of not in reached else "; ".join(sorted(reasons)) if by_use[Use.POSSIBLE] else None
+    reason = NO_LINEAGE if of not in reached else "; ".join(sorted(reasons)) if by_use[Use.POSSIBLE] else None
     return UsedBy(
         key=row["key"],
         depth=depth,
         owners=tuple(row["owners"]),
         sla=row["sla"],
-        promised=in_words(row["sla"]) if row["sla"] else None,
+        sla_in_words=describe_sla(row["sla"]) if row["sla"] else None,
         description=row["description"],
         direct=by_use[Use.DIRECT],
         possible=by_use[Use.POSSIBLE],

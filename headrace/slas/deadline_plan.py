@@ -1,4 +1,4 @@
-"""SLAs as declared become promises: what is new or has changed since the last tick."""
+"""Turn declared SLAs into objectives: those new or changed since the last tick."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from headrace.database.ids import organisation_id
 from headrace.database.jsonb import encoded
 from headrace.slas.calendars import Calendars, UnknownCalendar
 from headrace.slas.deadlines import NoDeadline, preceding
-from headrace.slas.objectives import Clock, PromiseKind, promises, terms
+from headrace.slas.objectives import Clock, ObjectiveKind, objectives, terms
 from headrace.slas.sql import statement
 from headrace.slas.staging import stage
 
@@ -39,14 +39,14 @@ def compile_slas(cursor: Cursor[Any], calendars: Calendars, now: datetime) -> in
     def meant(definition: str) -> Sequence[Sequence[object]]:
         """Many SLAs say the same."""
         return [
-            _promise(kind, ordinal, found, calendars, now)
-            for kind, ordinal, found in promises(from_json(definition))
+            _objective(kind, ordinal, found, calendars, now)
+            for kind, ordinal, found in objectives(from_json(definition))
         ]
 
     given = (
-        (row["sla_id"], row["dataset_id"], row["process_id"], *promise)
+        (row["sla_id"], row["dataset_id"], row["process_id"], *objective)
         for row in rows
-        for promise in meant(row["definition"])
+        for objective in meant(row["definition"])
     )
     stage(cursor, "given", _GIVEN, given)
     parameters = {"organisation": organisation_id(), "now": now, "slas": [row["sla_id"] for row in rows]}
@@ -54,8 +54,8 @@ def compile_slas(cursor: Cursor[Any], calendars: Calendars, now: datetime) -> in
     return len(rows)
 
 
-def _promise(
-    kind: PromiseKind, ordinal: int, definition: dict[str, Any], calendars: Calendars, now: datetime
+def _objective(
+    kind: ObjectiveKind, ordinal: int, definition: dict[str, Any], calendars: Calendars, now: datetime
 ) -> Sequence[object]:
     settled = _settled(kind, definition, calendars, now)
     wrong = isinstance(settled, str)
@@ -65,7 +65,7 @@ def _promise(
 
 
 def _settled(
-    kind: PromiseKind, definition: dict[str, Any], calendars: Calendars, now: datetime
+    kind: ObjectiveKind, definition: dict[str, Any], calendars: Calendars, now: datetime
 ) -> datetime | str | None:
     """The deadline before `now`; a sentence where there is something wrong with the terms."""
     try:

@@ -1,4 +1,4 @@
-"""Deadlines as moments: a cron in a zone, on the days of a business calendar; and which partition each is about."""
+"""Deadlines as instants: a cron in a time zone, on the days of a business calendar, and the partition of each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the engine says has happened: stored in the transaction of the change, for alerts to take it from there."""
+"""Alert events: stored in the transaction of the change that caused them, and consumed by alerts."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from sqlalchemy import Engine
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id
 from headrace.database.jsonb import encoded
+from headrace.severity import Severity
 from headrace.slas.sql import statement
 from headrace.slas.staging import stage
 
@@ -35,20 +36,12 @@ class Kind(StrEnum):
     PAUSED = "PAUSED"  # a planned outage, or a job that is kept from running
     RUN_FAILED = "RUN_FAILED"
     CHECK_FAILED = "CHECK_FAILED"
-    ROW_COUNT_ODD = "ROW_COUNT_ODD"  # far from what history makes likely
+    UNUSUAL_ROW_COUNT = "UNUSUAL_ROW_COUNT"  # far from what history makes likely
     SCHEMA_CHANGED = "SCHEMA_CHANGED"
     SENSOR_SILENT = "SENSOR_SILENT"  # no tick for longer than it promised
     SENSOR_BACK = "SENSOR_BACK"
     INCIDENT_CLOSED = "INCIDENT_CLOSED"  # nothing of an incident is out of order any more
     INCIDENT_MERGED = "INCIDENT_MERGED"  # it goes on as part of another, from which it turned out to come
-
-
-class Urgency(StrEnum):
-    """How bad it is; the order is that of the members."""
-
-    INFO = "INFO"
-    WARNING = "WARNING"
-    ERROR = "ERROR"
 
 
 class SubjectType(StrEnum):
@@ -75,7 +68,7 @@ class Subject:
 
 
 @dataclass(frozen=True, slots=True)
-class Happening:
+class AlertEvent:
     """One thing that happened to one subject.
 
     at: when it happened, which may be long before it was noticed. incident_id: the incident that it belongs to: all
@@ -92,7 +85,7 @@ class Happening:
     """
 
     kind: Kind
-    severity: Urgency
+    severity: Severity
     subject: Subject
     at: datetime
     incident_id: UUID | None = None
@@ -100,45 +93,45 @@ class Happening:
 
 
 @dataclass(frozen=True, slots=True)
-class Noticed:
+class StoredAlertEvent:
     """A stored happening, and when the engine noticed it."""
 
-    happening: Happening
-    noticed_at: datetime
+    alert_event: AlertEvent
+    detected_at: datetime
 
 
-def record(cursor: Cursor[Any], happenings: Sequence[Happening], now: datetime) -> None:
+def record(cursor: Cursor[Any], alert_events: Sequence[AlertEvent], now: datetime) -> None:
     """Store happenings in the transaction of this cursor; they become readable when it commits, or not at all."""
-    if not happenings:
+    if not alert_events:
         return
     rows = (
         (
             place, each.kind, each.severity, each.subject.type, each.subject.key, each.subject.id,
             list(each.subject.owners), each.incident_id, each.at, encoded(each.facts).decode(),
         )
-        for place, each in enumerate(happenings)
+        for place, each in enumerate(alert_events)
     )  # fmt: skip
     stage(cursor, "happened", _HAPPENED, rows)
-    statement("sla_record_happenings").execute(cursor, {"organisation": organisation_id(), "now": now})
+    statement("record_alert_events").execute(cursor, {"organisation": organisation_id(), "now": now})
 
 
-def happenings_of(engine: Engine, incident_id: UUID) -> list[Noticed]:
+def alert_events_of(engine: Engine, incident_id: UUID) -> list[StoredAlertEvent]:
     """All happenings of an incident, in order."""
     with transaction(engine) as cursor:
-        rows = statement("sla_happenings_of").execute(
+        rows = statement("alert_events_of_incident").execute(
             cursor, {"organisation": organisation_id(), "incident_id": incident_id}
         )
-        return [_noticed(row) for row in rows]
+        return [_stored(row) for row in rows]
 
 
-def _noticed(row: Mapping[str, Any]) -> Noticed:
+def _stored(row: Mapping[str, Any]) -> StoredAlertEvent:
     subject = Subject(
         SubjectType(row["subject_type"]),
         row["subject"],
         row["dataset_id"] or row["process_id"],
         tuple(row["owners"]),
     )
-    happening = Happening(
-        Kind(row["kind"]), Urgency(row["severity"]), subject, row["at"], row["incident_id"], row["facts"]
+    alert_event = AlertEvent(
+        Kind(row["kind"]), Severity(row["severity"]), subject, row["at"], row["incident_id"], row["facts"]
     )
-    return Noticed(happening, row["noticed_at"])
+    return StoredAlertEvent(alert_event, row["detected_at"])

@@ -1,4 +1,4 @@
-"""Why something will come when it will: the critical path from what is late to what waits for it, step by step."""
+"""The critical path of a dataset: what it waits for, and the forecast of each step."""
 
 from __future__ import annotations
 

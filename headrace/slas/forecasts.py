@@ -1,4 +1,4 @@
-"""Forecasts of pending deadlines: histories read from the catalog, predictions stored beside the promises."""
+"""Forecast pending deadlines: read histories from the catalog, store predictions with the objectives."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from headrace.database.ids import organisation_id
 from headrace.database.jsonb import jsonb
 from headrace.slas import graph
 from headrace.slas.graph import Graph
-from headrace.slas.history import DAY, Habit, Zone
+from headrace.slas.history import DAY, ArrivalHistory, Zone
 from headrace.slas.prediction import Forecast, Prediction, Present
 from headrace.slas.sql import statement
 
-AHEAD = timedelta(hours=12)  # deadlines that are further away are not foreseen
-EVERY = timedelta(minutes=1)
-_AT_ONCE = (
+FORECAST_HORIZON = timedelta(hours=12)  # deadlines that are further away are not foreseen
+FORECAST_INTERVAL = timedelta(minutes=1)
+_BATCH_SIZE = (
     100  # deadlines of one tick, those first that were foreseen longest ago: a node takes about a millisecond
 )
-_LEARNED = 2000  # histories that are read again by one tick
+_MAX_RELEARNED = 2000  # histories that are read again by one tick
 _RELEARN = timedelta(days=1)
 
 
-def foresee(cursor: Cursor[Any], now: datetime) -> int:
+def forecast_deadlines(cursor: Cursor[Any], now: datetime) -> int:
     """Store what is to be expected of the deadlines of the next hours; how many.
 
     Each is foreseen at most once a minute, and where there are many only some of them, in turns.
@@ -38,11 +38,11 @@ def foresee(cursor: Cursor[Any], now: datetime) -> int:
     parameters = {
         "organisation": organisation_id(),
         "now": now,
-        "until": now + AHEAD,
-        "before": now - EVERY,
-        "limit": _AT_ONCE,
+        "until": now + FORECAST_HORIZON,
+        "before": now - FORECAST_INTERVAL,
+        "limit": _BATCH_SIZE,
     }
-    targets = statement("sla_to_foresee").execute(cursor, parameters).fetchall()
+    targets = statement("sla_to_forecast").execute(cursor, parameters).fetchall()
     if not targets:
         return 0
     whole = graph.load(cursor)
@@ -65,7 +65,7 @@ def foresee(cursor: Cursor[Any], now: datetime) -> int:
         for row in targets
         if (forecast := forecasts.get(wanted[row["subject_id"]])) is not None
     ]
-    found = {"promises": jsonb(rows), "looked": [row["promise_id"] for row in targets], "now": now}
+    found = {"objectives": jsonb(rows), "looked": [row["objective_id"] for row in targets], "now": now}
     statement("sla_write_forecasts").execute(cursor, found)
     return len(rows)
 
@@ -77,44 +77,47 @@ def learn(cursor: Cursor[Any], ids: Sequence[UUID], now: datetime) -> None:
         "ids": list(ids),
         "now": now,
         "before": now - _RELEARN,
-        "limit": _LEARNED,
+        "limit": _MAX_RELEARNED,
     }
     rows = statement("sla_learn").execute(cursor, parameters).fetchall()
-    habits = [(row["subject_id"], organisation_id(), now, _history(row)) for row in rows]
+    arrival_histories = [(row["subject_id"], organisation_id(), now, _history(row)) for row in rows]
     cursor.executemany(
-        "INSERT INTO catalog.sla_habit (subject_id, organisation_id, learned_at, history) VALUES (%s, %s, %s, %s) "
+        "INSERT INTO catalog.sla_arrival_history (subject_id, organisation_id, learned_at, history) "
+        "VALUES (%s, %s, %s, %s) "
         "ON CONFLICT (subject_id) DO UPDATE SET learned_at = excluded.learned_at, history = excluded.history",
-        habits,
+        arrival_histories,
     )
 
 
 def predict(cursor: Cursor[Any], whole: Graph, nodes: Iterable[int], zone: str, now: datetime) -> Prediction:
     """The prediction over some nodes, from what was learned and what has come since."""
     ids = [whole.ids[node] for node in nodes]
-    rows = statement("sla_habits").execute(cursor, {"ids": ids, "now": now}).fetchall()
-    habits: dict[int, Habit] = {}
+    rows = statement("sla_arrival_histories").execute(cursor, {"ids": ids, "now": now}).fetchall()
+    arrival_histories: dict[int, ArrivalHistory] = {}
     running: dict[int, float] = {}
     failed: set[int] = set()
     first = now.timestamp()
     for row in rows:
         node = whole.number[row["subject_id"]]
-        came, took, counts = np.frombuffer(row["history"]).reshape(3, -1)
-        if row["last"] is not None and (not len(came) or row["last"] > came[-1]):
-            came, took = np.append(came, row["last"]), np.append(took, np.nan)
+        arrived, took, counts = np.frombuffer(row["history"]).reshape(3, -1)
+        if row["last"] is not None and (not len(arrived) or row["last"] > arrived[-1]):
+            arrived, took = np.append(arrived, row["last"]), np.append(took, np.nan)
             counts = np.append(counts, np.nan if row["last_rows"] is None else row["last_rows"])
-        habits[node] = Habit(came, took, counts)
-        first = min(first, float(came[0])) if len(came) else first
+        arrival_histories[node] = ArrivalHistory(arrived, took, counts)
+        first = min(first, float(arrived[0])) if len(arrived) else first
         if row["running"] is not None:
             running[node] = row["running"]
         elif row["failed"]:
             failed.add(node)
     clock = Zone(zone, max(first, now.timestamp() - 400 * DAY), now.timestamp())
-    return Prediction(whole, habits, clock, Present(now.timestamp(), running, frozenset(failed)))
+    return Prediction(whole, arrival_histories, clock, Present(now.timestamp(), running, frozenset(failed)))
 
 
 def _history(row: Mapping[str, Any]) -> bytes:
     """As the catalog keeps it: when it came, how long each run took, how many rows each version had."""
-    return np.array([row["came"] or [], row["took"] or [], row["counts"] or []], dtype=np.float64).tobytes()
+    return np.array(
+        [row["arrived"] or [], row["took"] or [], row["counts"] or []], dtype=np.float64
+    ).tobytes()
 
 
 def _row(
@@ -122,8 +125,8 @@ def _row(
 ) -> dict[str, Any]:
     head = whole.ids[forecast.waits_for]
     return {
-        "promise_id": target["promise_id"],
-        "chance": forecast.chance_after(target["deadline"].timestamp()),
+        "objective_id": target["objective_id"],
+        "miss_probability": forecast.chance_after(target["deadline"].timestamp()),
         "expected_at": datetime.fromtimestamp(forecast.expected, UTC),
         "expected_from": datetime.fromtimestamp(forecast.low, UTC),
         "expected_to": datetime.fromtimestamp(forecast.high, UTC),

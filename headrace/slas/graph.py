@@ -1,4 +1,4 @@
-"""Who waits for whom: datasets and processes of both schedulers, as one graph of numbers that is walked fast."""
+"""The lineage graph in memory, in topological order."""
 
 from __future__ import annotations
 

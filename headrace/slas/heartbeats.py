@@ -1,4 +1,4 @@
-"""Signs of life: sensors say when they tick (`headrace.alerts.heartbeat`); one that no longer does is noticed here."""
+"""Detect silent sensors from their heartbeats (`headrace.alerts.heartbeat`)."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from typing import Any
 from psycopg import Cursor
 
 from headrace.database.ids import organisation_id
-from headrace.slas.causes import Trouble
-from headrace.slas.events import Happening, Kind, Subject, SubjectType, Urgency
+from headrace.severity import Severity
+from headrace.slas.causes import Issue
+from headrace.slas.events import AlertEvent, Kind, Subject, SubjectType
 from headrace.slas.incidents import Incidents
 
 
-def listen(cursor: Cursor[Any], incidents: Incidents, now: datetime) -> list[Happening]:
+def detect_silent_sensors(cursor: Cursor[Any], incidents: Incidents, now: datetime) -> list[AlertEvent]:
     """Sensors that have fallen silent, and those that tick again; each is an incident until then.
 
     While nothing judged, all were down together: their silence counts from when judging went on.
@@ -25,29 +26,29 @@ def listen(cursor: Cursor[Any], incidents: Incidents, now: datetime) -> list[Hap
         "ELSE ticked_at + silent_after * interval '1 second' >= %s END ORDER BY sensor",
         [organisation_id(), now, now],
     )
-    told: list[Happening] = []
+    events: list[AlertEvent] = []
     for row in cursor.fetchall():
         subject = Subject(SubjectType.SENSOR, row["sensor"])
         last = row["ticked_at"].isoformat()
         if row["incident_id"] is None:
             since = row["ticked_at"] + timedelta(seconds=row["silent_after"])
             reason = f"no tick since {row['ticked_at']:%Y-%m-%d %H:%M:%S} UTC"
-            incident = incidents.at(Trouble(subject, since, reason, Urgency.ERROR))
+            incident = incidents.at(Issue(subject, since, reason, Severity.ERROR))
             facts = {"reason": reason, "last_tick": last}
-            told.append(Happening(Kind.SENSOR_SILENT, Urgency.ERROR, subject, since, incident, facts))
+            events.append(AlertEvent(Kind.SENSOR_SILENT, Severity.ERROR, subject, since, incident, facts))
         else:
             incident = row["incident_id"]
-            told.append(
-                Happening(
-                    Kind.SENSOR_BACK, Urgency.INFO, subject, row["ticked_at"], incident, {"last_tick": last}
+            events.append(
+                AlertEvent(
+                    Kind.SENSOR_BACK, Severity.INFO, subject, row["ticked_at"], incident, {"last_tick": last}
                 )
             )
-    return told
+    return events
 
 
-def note(cursor: Cursor[Any], told: list[Happening]) -> None:
+def note(cursor: Cursor[Any], events: list[AlertEvent]) -> None:
     """Write down which sensors are silent; after the incidents are stored."""
-    for each in told:
+    for each in events:
         cursor.execute(
             "UPDATE catalog.heartbeat SET incident_id = %s WHERE organisation_id = %s AND sensor = %s",
             [

@@ -1,4 +1,4 @@
-"""When something usually comes, and how long after what it waits for: samples of its own history, by the kind of day.
+"""Typical arrival times and lags, as samples of past arrivals by type of day.
 
 Nothing is fitted: what is expected of a Monday is drawn from what Mondays were like, and that of a month's end from
 what these were.
@@ -15,28 +15,28 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 DAY = 86400.0
-ENOUGH = 6  # samples of one kind of day; of fewer, all working days, or all days, are taken together
-_SOON = 4  # samples without which nothing is said
+MIN_SAMPLES = 6  # samples of one kind of day; of fewer, all working days, or all days, are taken together
+_MIN_ANY_SAMPLES = 4  # samples without which nothing is said
 
 
 @dataclass(frozen=True, slots=True)
-class Habit:
+class ArrivalHistory:
     """The history of one dataset or process: when it came (seconds since 1970, in order).
 
     took: seconds of each run; rows: of each version. NaN where nobody knows.
     """
 
-    came: Floats
+    arrived: Floats
     took: Floats
     rows: Floats
 
     @property
     def last(self) -> float:
         """When it came last; minus infinity if it never did."""
-        return float(self.came[-1]) if len(self.came) else -np.inf
+        return float(self.arrived[-1]) if len(self.arrived) else -np.inf
 
 
-NO_HABIT = Habit(np.empty(0), np.empty(0), np.empty(0))
+NO_HISTORY = ArrivalHistory(np.empty(0), np.empty(0), np.empty(0))
 
 
 class Zone:
@@ -69,19 +69,19 @@ class Usual:
     is_expected: bool
 
 
-def usual(habit: Habit, zone: Zone, moment: float) -> Usual | None:
+def usual(arrival_history: ArrivalHistory, zone: Zone, moment: float) -> Usual | None:
     """What is usual about the occurrence that is nearest to the moment; None where too little is known.
 
     Of what comes several times a day, the times between two are what is usual.
     """
-    if len(habit.came) < _SOON:
+    if len(arrival_history.arrived) < _MIN_ANY_SAMPLES:
         return None
-    gaps = np.diff(habit.came)
+    gaps = np.diff(arrival_history.arrived)
     gap = float(np.median(gaps))
     if gap < DAY / 2:
-        times = habit.last + gaps
-        return Usual(times, float(np.median(times)), np.arange(1, len(habit.came)), True)
-    local = zone.local(habit.came)
+        times = arrival_history.last + gaps
+        return Usual(times, float(np.median(times)), np.arange(1, len(arrival_history.arrived)), True)
+    local = zone.local(arrival_history.arrived)
     middle = middle_of_day(local)
     now = float(zone.local(np.array([moment]))[0])
     day = round((now - middle) / DAY)
@@ -92,23 +92,23 @@ def usual(habit: Habit, zone: Zone, moment: float) -> Usual | None:
     return Usual(times, float(np.median(times)), places, is_expected)
 
 
-def lags(habit: Habit, inputs: list[Habit]) -> Floats:
+def lags(arrival_history: ArrivalHistory, inputs: list[ArrivalHistory]) -> Floats:
     """How long after the last of its inputs it came, each time; NaN where no input came within the day before."""
-    ready = np.full(len(habit.came), -np.inf)
+    ready = np.full(len(arrival_history.arrived), -np.inf)
     for each in inputs:
-        if not len(each.came):
+        if not len(each.arrived):
             continue
-        places = np.searchsorted(each.came, habit.came, side="right") - 1
-        came = np.where(places >= 0, each.came[np.clip(places, 0, None)], -np.inf)
-        ready = np.maximum(ready, np.where(habit.came - came < DAY, came, -np.inf))
-    result: Floats = np.where(np.isfinite(ready), habit.came - ready, np.nan)
+        places = np.searchsorted(each.arrived, arrival_history.arrived, side="right") - 1
+        arrived = np.where(places >= 0, each.arrived[np.clip(places, 0, None)], -np.inf)
+        ready = np.maximum(ready, np.where(arrival_history.arrived - arrived < DAY, arrived, -np.inf))
+    result: Floats = np.where(np.isfinite(ready), arrival_history.arrived - ready, np.nan)
     return result
 
 
 def spread(samples: Floats) -> float:
     """The distance of the quartiles; infinite of too few samples."""
     known = samples[np.isfinite(samples)]
-    if len(known) < _SOON:
+    if len(known) < _MIN_ANY_SAMPLES:
         return float("inf")
     low, high = np.quantile(known, [0.25, 0.75])
     return float(high - low)
@@ -140,15 +140,17 @@ def alike(days: NDArray[np.int64], day: int) -> tuple[NDArray[np.int64], bool]:
     is_expected = len(same) >= min(weeks / 4, 2)
     if _is_end_of_month(np.array([day]))[0]:
         ends = np.flatnonzero(_is_end_of_month(days))
-        if len(ends) >= ENOUGH:
+        if len(ends) >= MIN_SAMPLES:
             return ends, bool(is_expected)
-    if len(same) >= ENOUGH:
+    if len(same) >= MIN_SAMPLES:
         same = (
-            same[~_is_end_of_month(days[same])] if np.sum(~_is_end_of_month(days[same])) >= ENOUGH else same
+            same[~_is_end_of_month(days[same])]
+            if np.sum(~_is_end_of_month(days[same])) >= MIN_SAMPLES
+            else same
         )
         return same, bool(is_expected)
     working = np.flatnonzero((weekdays < 5) == (weekday < 5))
-    return (working if len(working) >= ENOUGH else np.arange(len(days))), bool(is_expected)
+    return (working if len(working) >= MIN_SAMPLES else np.arange(len(days))), bool(is_expected)
 
 
 def _is_end_of_month(days: NDArray[np.int64]) -> NDArray[np.bool_]:

@@ -1,4 +1,4 @@
-"""Incidents: what went wrong at one place, with all promises that are out of order because of it."""
+"""Incidents: one cause, with every objective affected by it."""
 
 from __future__ import annotations
 
@@ -12,34 +12,33 @@ from psycopg import Cursor
 
 from headrace.database.ids import organisation_id
 from headrace.database.jsonb import jsonb
-from headrace.slas.causes import Causes, Trouble
-from headrace.slas.events import Happening, Kind, Subject, SubjectType, Urgency
+from headrace.severity import Severity
+from headrace.slas.causes import Causes, Issue
+from headrace.slas.events import AlertEvent, Kind, Subject, SubjectType
 from headrace.slas.sql import statement
-
-_RANK = {severity: rank for rank, severity in enumerate(Urgency)}
 
 
 @dataclass(slots=True)
-class Open:
+class OpenIncident:
     """An incident that is open: the trouble at its cause, and how bad it is by now.
 
     apart: something belongs to it that waits for nothing (a version that is too small), and stays where it is.
     """
 
     incident_id: UUID
-    trouble: Trouble
-    severity: Urgency
+    issue: Issue
+    severity: Severity
     apart: bool = False
     changed: bool = False
 
     @property
     def cause(self) -> Subject:
         """Where it went wrong."""
-        return self.trouble.subject
+        return self.issue.subject
 
-    def worsen(self, severity: Urgency) -> None:
+    def worsen(self, severity: Severity) -> None:
         """It is at least so bad."""
-        if _RANK[severity] > _RANK[self.severity]:
+        if severity > self.severity:
             self.severity, self.changed = severity, True
 
 
@@ -47,23 +46,23 @@ class Open:
 class _Moved:
     """An incident of which what waits goes on as part of another; closed: nothing is left of it."""
 
-    old: Open
-    new: Open
+    old: OpenIncident
+    new: OpenIncident
     closed: bool
 
 
 class Incidents:
     """The incidents that are open, while a tick adds to them and makes one of those that have one cause."""
 
-    def __init__(self, known: Sequence[Open]) -> None:
+    def __init__(self, known: Sequence[OpenIncident]) -> None:
         self._by_cause = {_place(each.cause): each for each in known}
         self._by_id = {each.incident_id: each for each in known}
         self._moved: dict[UUID, _Moved] = {}
 
     def gather(self, causes: Causes) -> None:
         """Incidents whose cause has turned out to come from something else become one, at that: the eldest goes on."""
-        for each in sorted(self._by_id.values(), key=lambda each: (each.trouble.since, each.cause.key)):
-            root = causes.beyond(each.trouble)
+        for each in sorted(self._by_id.values(), key=lambda each: (each.issue.since, each.cause.key)):
+            root = causes.beyond(each.issue)
             if root is None:
                 continue
             there = self._of(root)
@@ -71,7 +70,7 @@ class Incidents:
                 continue
             if there is None and not each.apart:
                 del self._by_cause[_place(each.cause)]
-                each.trouble, each.changed = root, True
+                each.issue, each.changed = root, True
                 self._by_cause[_place(root.subject)] = each
                 continue
             there = there or self._open(root, each.severity)
@@ -80,23 +79,23 @@ class Incidents:
             if not each.apart:
                 del self._by_cause[_place(each.cause)], self._by_id[each.incident_id]
 
-    def at(self, trouble: Trouble, severity: Urgency | None = None, joined: UUID | None = None) -> UUID:
+    def at(self, issue: Issue, severity: Severity | None = None, joined: UUID | None = None) -> UUID:
         """The incident that a trouble causes: the one that the subject belongs to already, its cause's, or a new one.
 
         severity: of what belongs to it from now on, when that is worse.
         """
-        worst = max(severity or trouble.severity, trouble.severity, key=_RANK.__getitem__)
-        found = self._known(joined, holds=trouble.holds) or self._of(trouble)
+        worst = max(severity or issue.severity, issue.severity)
+        found = self._known(joined, holds=issue.holds) or self._of(issue)
         if found is None:
-            return self._open(trouble, worst).incident_id
+            return self._open(issue, worst).incident_id
         found.worsen(worst)
         if (
-            found.trouble.waits
-            and trouble.holds
-            and not trouble.waits
-            and _place(trouble.subject) == _place(found.cause)
+            found.issue.waits
+            and issue.holds
+            and not issue.waits
+            and _place(issue.subject) == _place(found.cause)
         ):
-            found.trouble, found.changed = trouble, True  # what did not come has failed
+            found.issue, found.changed = issue, True  # what did not come has failed
         return found.incident_id
 
     def goes_on_as(self, incident_id: UUID | None) -> UUID | None:
@@ -109,7 +108,7 @@ class Incidents:
         found = self._by_id.get(incident_id) if incident_id else None
         return found.cause if found else None
 
-    def write(self, cursor: Cursor[Any], now: datetime) -> list[Happening]:
+    def write(self, cursor: Cursor[Any], now: datetime) -> list[AlertEvent]:
         """Store what has become of them, before what refers to them.
 
         The last happening of each that goes on as part of another.
@@ -130,9 +129,9 @@ class Incidents:
             parameters = {"organisation": organisation_id(), "incidents": jsonb(rows)}
             statement("sla_write_incidents").execute(cursor, parameters)
         return [
-            Happening(
+            AlertEvent(
                 Kind.INCIDENT_MERGED,
-                Urgency.INFO,
+                Severity.INFO,
                 each.old.cause,
                 now,
                 each.old.incident_id,
@@ -142,27 +141,27 @@ class Incidents:
             if each.closed
         ]
 
-    def _of(self, trouble: Trouble) -> Open | None:
+    def _of(self, issue: Issue) -> OpenIncident | None:
         """The incident of a trouble: that at its subject, or the one that its subject belongs to."""
-        found = self._by_cause.get(_place(trouble.subject))
-        return found or self._known(trouble.incident_id, holds=trouble.holds)
+        found = self._by_cause.get(_place(issue.subject))
+        return found or self._known(issue.incident_id, holds=issue.holds)
 
-    def _known(self, incident_id: UUID | None, *, holds: bool) -> Open | None:
+    def _known(self, incident_id: UUID | None, *, holds: bool) -> OpenIncident | None:
         if incident_id is None:
             return None
         moved = self._moved.get(incident_id) if holds else None
         return self._end(moved) if moved else self._by_id.get(incident_id)
 
-    def _end(self, moved: _Moved) -> Open:
+    def _end(self, moved: _Moved) -> OpenIncident:
         """Where it went, or where that went after it."""
         new = moved.new
         while further := self._moved.get(new.incident_id):
             new = further.new
         return new
 
-    def _open(self, trouble: Trouble, severity: Urgency) -> Open:
-        found = Open(uuid4(), trouble, severity, changed=True)
-        self._by_cause[_place(trouble.subject)] = self._by_id[found.incident_id] = found
+    def _open(self, issue: Issue, severity: Severity) -> OpenIncident:
+        found = OpenIncident(uuid4(), issue, severity, changed=True)
+        self._by_cause[_place(issue.subject)] = self._by_id[found.incident_id] = found
         return found
 
 
@@ -171,18 +170,18 @@ def load(cursor: Cursor[Any]) -> Incidents:
     rows = statement("sla_open_incidents").execute(cursor, {"organisation": organisation_id()})
     return Incidents(
         [
-            Open(
+            OpenIncident(
                 row["incident_id"],
-                Trouble(
+                Issue(
                     _cause(row),
                     row["opened_at"],
                     row["reason"],
-                    Urgency(row["severity"]),
+                    Severity(row["severity"]),
                     row["run_id"],
                     waits=row["waits"],
                     holds=row["holds"],
                 ),
-                Urgency(row["severity"]),
+                Severity(row["severity"]),
                 row["apart"],
             )
             for row in rows.fetchall()
@@ -190,23 +189,23 @@ def load(cursor: Cursor[Any]) -> Incidents:
     )
 
 
-def close(cursor: Cursor[Any], told: Iterable[Happening], now: datetime) -> list[Happening]:
+def close(cursor: Cursor[Any], events: Iterable[AlertEvent], now: datetime) -> list[AlertEvent]:
     """Close the incidents of which nothing is out of order any more; the last happening of each.
 
     told: the happenings of this look, which are not stored yet. Where a run has failed just now, nothing is over.
     """
     hit: dict[UUID, set[str]] = {}
     failed = set()
-    for each in told:
-        if each.incident_id is not None and each.severity is not Urgency.INFO:
+    for each in events:
+        if each.incident_id is not None and each.severity is not Severity.INFO:
             hit.setdefault(each.incident_id, set()).add(each.subject.key)
             if each.kind in (Kind.RUN_FAILED, Kind.CHECK_FAILED):
                 failed.add(each.incident_id)
     parameters = {"organisation": organisation_id(), "now": now, "failed": list(failed)}
     return [
-        Happening(
+        AlertEvent(
             Kind.INCIDENT_CLOSED,
-            Urgency.INFO,
+            Severity.INFO,
             _cause(row),
             row["closed_at"],
             row["incident_id"],
@@ -221,19 +220,19 @@ def close(cursor: Cursor[Any], told: Iterable[Happening], now: datetime) -> list
     ]
 
 
-def _row(each: Open) -> dict[str, object]:
-    trouble = each.trouble
+def _row(each: OpenIncident) -> dict[str, object]:
+    issue = each.issue
     return {
         "incident_id": each.incident_id,
-        "cause_type": trouble.subject.type,
-        "cause_key": trouble.subject.key,
-        "cause_id": trouble.subject.id,
-        "reason": trouble.reason,
+        "cause_type": issue.subject.type,
+        "cause_key": issue.subject.key,
+        "cause_id": issue.subject.id,
+        "reason": issue.reason,
         "severity": each.severity,
-        "run_id": trouble.run_id,
-        "waits": trouble.waits,
-        "holds": trouble.holds,
-        "opened_at": trouble.since,
+        "run_id": issue.run_id,
+        "waits": issue.waits,
+        "holds": issue.holds,
+        "opened_at": issue.since,
     }
 
 

@@ -1,4 +1,4 @@
-"""What an SLA says, taken apart into promises: each is one thing that can be kept or broken by itself."""
+"""Split an SLA into objectives, each of which can be met or missed by itself."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 
-class PromiseKind(StrEnum):
+class ObjectiveKind(StrEnum):
     """What is promised."""
 
     DELIVERY = "DELIVERY"  # a version is published, or a run has succeeded, by a deadline
@@ -85,27 +85,27 @@ class Volume(_Value):
 
 
 Terms = Clock | Age | RunTime | Volume
-_TERMS: Mapping[PromiseKind, type[Clock] | type[Age] | type[RunTime] | type[Volume]] = {
-    PromiseKind.DELIVERY: Clock,
-    PromiseKind.START: Clock,
-    PromiseKind.AGE: Age,
-    PromiseKind.RUN_TIME: RunTime,
-    PromiseKind.VOLUME: Volume,
+_TERMS: Mapping[ObjectiveKind, type[Clock] | type[Age] | type[RunTime] | type[Volume]] = {
+    ObjectiveKind.DELIVERY: Clock,
+    ObjectiveKind.START: Clock,
+    ObjectiveKind.AGE: Age,
+    ObjectiveKind.RUN_TIME: RunTime,
+    ObjectiveKind.VOLUME: Volume,
 }
 _PARTS = {
-    PromiseKind.AGE: ("max_age_seconds", "warn_after_seconds"),
-    PromiseKind.RUN_TIME: ("max_run_seconds", "min_run_seconds"),
-    PromiseKind.VOLUME: ("min_rows", "min_bytes"),
+    ObjectiveKind.AGE: ("max_age_seconds", "warn_after_seconds"),
+    ObjectiveKind.RUN_TIME: ("max_run_seconds", "min_run_seconds"),
+    ObjectiveKind.VOLUME: ("min_rows", "min_bytes"),
 }
 _CLOCK = ("deadline", "timezone", "calendar", "within_seconds", "warn_before_seconds", "partition")
 
 
-def terms(kind: PromiseKind, definition: Mapping[str, Any]) -> Terms:
+def terms(kind: ObjectiveKind, definition: Mapping[str, Any]) -> Terms:
     """The terms of a promise as stored. Raises pydantic.ValidationError."""
     return _TERMS[kind].model_validate(definition)
 
 
-def promises(sla: Mapping[str, Any]) -> Iterator[tuple[PromiseKind, int, dict[str, Any]]]:
+def objectives(sla: Mapping[str, Any]) -> Iterator[tuple[ObjectiveKind, int, dict[str, Any]]]:
     """The promises of an SLA as the catalog keeps it: kind, number among those of its kind, definition.
 
     `complete_by` and `start_by` are lists of deadlines (a job that starts several times a day has several).
@@ -113,10 +113,13 @@ def promises(sla: Mapping[str, Any]) -> Iterator[tuple[PromiseKind, int, dict[st
     complete_by = list(sla.get("complete_by") or ())
     if sla.get("deadline") is not None:
         complete_by.insert(0, {name: sla[name] for name in _CLOCK if sla.get(name) is not None})
-    for kind, clocks in ((PromiseKind.DELIVERY, complete_by), (PromiseKind.START, sla.get("start_by") or ())):
+    for kind, clocks in (
+        (ObjectiveKind.DELIVERY, complete_by),
+        (ObjectiveKind.START, sla.get("start_by") or ()),
+    ):
         for ordinal, clock in enumerate(clocks):
             yield kind, ordinal, dict(clock)
     for kind, names in _PARTS.items():
         found = {name: sla[name] for name in names if sla.get(name) is not None}
-        if found and (kind is not PromiseKind.AGE or "max_age_seconds" in found):
+        if found and (kind is not ObjectiveKind.AGE or "max_age_seconds" in found):
             yield kind, 0, found

@@ -1,4 +1,4 @@
-"""Planned outages: times in which nothing is expected of some datasets and processes."""
+"""Planned outages: periods in which nothing is expected of some datasets and processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When what is pending will be there: histories drawn at random and carried through the graph, sample by sample.
+"""Predict arrivals by simulation: histories are sampled and propagated through the graph.
 
 Each sample is one way in which the rest of the day may go: the same one for all nodes, so that what two datasets wait
 for delays both of them in it.
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headrace.slas.graph import Graph
-from headrace.slas.history import DAY, NO_HABIT, Floats, Habit, Usual, Zone, lags, spread, usual
+from headrace.slas.history import DAY, NO_HISTORY, ArrivalHistory, Floats, Usual, Zone, lags, spread, usual
 from headrace.slas.volume import Volumes
 
 SAMPLES = 200
@@ -55,8 +55,10 @@ class Forecast:
 class Prediction:
     """The forecasts of one moment; nodes are forecast once, in the order of the graph."""
 
-    def __init__(self, graph: Graph, habits: Mapping[int, Habit], zone: Zone, present: Present) -> None:
-        self._graph, self._habits, self._zone, self._present = graph, habits, zone, present
+    def __init__(
+        self, graph: Graph, arrival_histories: Mapping[int, ArrivalHistory], zone: Zone, present: Present
+    ) -> None:
+        self._graph, self._histories, self._zone, self._present = graph, arrival_histories, zone, present
         self._random = np.random.default_rng(int(present.now) // 60)
         self._volumes = Volumes(graph, self._random, SAMPLES)
         self._samples: dict[int, Floats | None] = {}  # None: it is there, or nothing is known of it
@@ -68,7 +70,7 @@ class Prediction:
         needed = set(targets) | set(self._graph.reached(targets, up=True))
         for node in self._graph.order:
             if node in needed and node not in self._samples:
-                self._samples[node] = self._foresee(node)
+                self._samples[node] = self._draw(node)
         return {
             node: self._forecast(node, samples)
             for node in targets
@@ -94,13 +96,15 @@ class Prediction:
         known = self._usual.get(node)
         return None if known is None else self._volumes.times_usual(node, known.places)
 
-    def _foresee(self, node: int) -> Floats | None:
+    def _draw(self, node: int) -> Floats | None:
         now = self._present.now
-        habit = self._habits.get(node, NO_HABIT)
+        arrival_history = self._histories.get(node, NO_HISTORY)
         pending = [each for each in self._graph.before[node] if self._samples.get(each) is not None]
-        known = usual(habit, self._zone, now)
-        is_there = known is not None and (habit.last >= known.due - _HALF_CYCLE or not known.is_expected)
-        self._volumes.note(node, habit, None if is_there else known)
+        known = usual(arrival_history, self._zone, now)
+        is_there = known is not None and (
+            arrival_history.last >= known.due - _HALF_CYCLE or not known.is_expected
+        )
+        self._volumes.note(node, arrival_history, None if is_there else known)
         if known is not None:
             self._usual[node] = known
             if is_there:
@@ -109,24 +113,26 @@ class Prediction:
         if known is None:
             return base
         if node in self._present.failed:
-            took = self._draw_runs(node, habit.took, np.arange(len(habit.took)), default=0.0)
+            took = self._draw_runs(
+                node, arrival_history.took, np.arange(len(arrival_history.took)), default=0.0
+            )
             again = now + self._random.exponential(_RECOVERY, SAMPLES) + took
             return again if base is None else np.maximum(again, base + took)
         if node in self._present.running:
-            took = self._draw_runs(node, habit.took[known.places], known.places, default=600.0)
+            took = self._draw_runs(node, arrival_history.took[known.places], known.places, default=600.0)
             return self._after_now(self._present.running[node] + took)
         if base is None:
             return self._after_now(self._draw_runs(node, known.times, known.places))
-        return np.maximum(self._waiting(node, habit, known, base), base)
+        return np.maximum(self._waiting(node, arrival_history, known, base), base)
 
-    def _waiting(self, node: int, habit: Habit, known: Usual, base: Floats) -> Floats:
+    def _waiting(self, node: int, arrival_history: ArrivalHistory, known: Usual, base: Floats) -> Floats:
         """Of what waits for something: begun by it where that explains its times better than the clock does."""
-        inputs = [self._habits.get(each, NO_HABIT) for each in self._graph.before[node]]
-        after = lags(habit, inputs)[known.places]
+        inputs = [self._histories.get(each, NO_HISTORY) for each in self._graph.before[node]]
+        after = lags(arrival_history, inputs)[known.places]
         if spread(after) <= spread(known.times):
             return base + self._draw_runs(node, after, known.places)
         shortest = float(np.quantile(_known(after), 0.1)) if len(_known(after)) else 0.0
-        took = self._draw_runs(node, habit.took[known.places], known.places, default=shortest)
+        took = self._draw_runs(node, arrival_history.took[known.places], known.places, default=shortest)
         self._via_clock(node, known, base)
         return np.maximum(self._draw_runs(node, known.times, known.places), base + took)
 

@@ -1,4 +1,4 @@
-"""What goes wrong beside promises: failed runs, failing checks, odd row counts, changed schemas, silent sensors."""
+"""Detect issues other than deadlines: failed runs, failed checks, unusual row counts, changed schemas."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from headrace.catalog.outbox import Position, position
 from headrace.catalog.queries.schemas import schema_columns
 from headrace.catalog.schema import classify, schema_hash
 from headrace.database.ids import organisation_id
-from headrace.slas.causes import Trouble
-from headrace.slas.events import Happening, Kind, Subject, SubjectType, Urgency
-from headrace.slas.row_counts import odd
+from headrace.severity import Severity
+from headrace.slas.causes import Issue
+from headrace.slas.events import AlertEvent, Kind, Subject, SubjectType
+from headrace.slas.row_counts import unusual_row_count
 from headrace.slas.sql import statement
 
 _READER = "slas"
-_AT_ONCE = 2000  # versions of one tick
+_BATCH_SIZE = 2000  # versions of one tick
 _REACHED = """
 INSERT INTO catalog.outbox_reader (organisation_id, reader, transaction_id, outbox_id)
 SELECT organisation_id, %s, %s, %s FROM catalog.organisation WHERE organisation_id = %s
@@ -30,20 +31,20 @@ ON CONFLICT (organisation_id, reader) DO UPDATE
 
 
 @dataclass(slots=True)
-class Noticed:
+class Detected:
     """Happenings beside promises, each with the trouble that makes an incident of it, where it does."""
 
-    happenings: list[tuple[Happening, Trouble | None]] = field(default_factory=list)
+    alert_events: list[tuple[AlertEvent, Issue | None]] = field(default_factory=list)
 
     @property
-    def troubles(self) -> list[Trouble]:
+    def issues(self) -> list[Issue]:
         """The troubles among them."""
-        return [trouble for _, trouble in self.happenings if trouble is not None]
+        return [issue for _, issue in self.alert_events if issue is not None]
 
 
-def notice(cursor: Cursor[Any], since: datetime, now: datetime) -> Noticed:
+def detect(cursor: Cursor[Any], since: datetime, now: datetime) -> Detected:
     """What has gone wrong since a moment (of the last tick): each thing once, however often one looks."""
-    found = Noticed()
+    found = Detected()
     parameters = {"organisation": organisation_id(), "since": since, "now": now}
     for row in statement("sla_failed_runs").execute(cursor, parameters).fetchall():
         _failed_run(found, row)
@@ -55,20 +56,20 @@ def notice(cursor: Cursor[Any], since: datetime, now: datetime) -> Noticed:
     return found
 
 
-def standing_troubles(cursor: Cursor[Any], now: datetime) -> list[Trouble]:
+def open_issues(cursor: Cursor[Any], now: datetime) -> list[Issue]:
     """The troubles of incidents that are open, and of promises, as they were before this look."""
-    rows = statement("sla_troubles").execute(cursor, {"organisation": organisation_id(), "now": now})
+    rows = statement("sla_issues").execute(cursor, {"organisation": organisation_id(), "now": now})
     return [
-        Trouble(
+        Issue(
             subject_of(row),
             row["since"],
             row["reason"],
-            Urgency(row["severity"]),
+            Severity(row["severity"]),
             row["run_id"],
             row["waits"],
             row["holds"],
             row["opens_at"],
-            row["came_at"],
+            row["last_arrival_at"],
             row["incident_id"],
         )
         for row in rows
@@ -77,7 +78,7 @@ def standing_troubles(cursor: Cursor[Any], now: datetime) -> list[Trouble]:
 
 def settled(cursor: Cursor[Any]) -> frozenset[UUID]:
     """The subjects whose promises are all kept, or made up for."""
-    rows = statement("sla_settled").execute(cursor, {"organisation": organisation_id()})
+    rows = statement("sla_met_subjects").execute(cursor, {"organisation": organisation_id()})
     return frozenset(row["subject_id"] for row in rows)
 
 
@@ -107,7 +108,7 @@ def _new_versions(cursor: Cursor[Any], now: datetime) -> list[dict[str, Any]]:
         parameters = {
             "organisation": organisation_id(),
             "now": now,
-            "limit": _AT_ONCE,
+            "limit": _BATCH_SIZE,
             "no_schema": schema_hash(()),
             **known,
         }
@@ -118,7 +119,7 @@ def _new_versions(cursor: Cursor[Any], now: datetime) -> list[dict[str, Any]]:
     return rows
 
 
-def _failed_run(found: Noticed, row: Mapping[str, Any]) -> None:
+def _failed_run(found: Detected, row: Mapping[str, Any]) -> None:
     subject = subject_of(row)
     reason = row["reason"] or f"the run ended {row['status']}"
     facts = {
@@ -128,16 +129,22 @@ def _failed_run(found: Noticed, row: Mapping[str, Any]) -> None:
         "status": row["status"],
         "reason": reason,
     }
-    trouble = Trouble(
-        subject, row["at"], reason, Urgency.ERROR, row["run_id"], holds=True, came_at=row["came_at"]
+    issue = Issue(
+        subject,
+        row["at"],
+        reason,
+        Severity.ERROR,
+        row["run_id"],
+        holds=True,
+        last_arrival_at=row["last_arrival_at"],
     )
     facts = {name: value for name, value in facts.items() if value is not None}
-    found.happenings.append(
-        (Happening(Kind.RUN_FAILED, Urgency.ERROR, subject, row["at"], None, facts), trouble)
+    found.alert_events.append(
+        (AlertEvent(Kind.RUN_FAILED, Severity.ERROR, subject, row["at"], None, facts), issue)
     )
 
 
-def _bad_version(found: Noticed, row: Mapping[str, Any]) -> None:
+def _bad_version(found: Detected, row: Mapping[str, Any]) -> None:
     subject = subject_of(row)
     reason = row["reason"] or f"checks warn: {row['names']}"
     facts = {
@@ -148,33 +155,33 @@ def _bad_version(found: Noticed, row: Mapping[str, Any]) -> None:
     }
     facts = {name: value for name, value in facts.items() if value is not None}
     blocked = row["outcome"] == "BLOCKED"
-    severity = Urgency.ERROR if blocked else Urgency.WARNING
-    trouble = Trouble(subject, row["at"], reason, severity, row["run_id"], holds=True) if blocked else None
-    found.happenings.append(
-        (Happening(Kind.CHECK_FAILED, severity, subject, row["at"], None, facts), trouble)
+    severity = Severity.ERROR if blocked else Severity.WARNING
+    issue = Issue(subject, row["at"], reason, severity, row["run_id"], holds=True) if blocked else None
+    found.alert_events.append(
+        (AlertEvent(Kind.CHECK_FAILED, severity, subject, row["at"], None, facts), issue)
     )
 
 
-def _published_version(cursor: Cursor[Any], found: Noticed, row: Mapping[str, Any]) -> None:
+def _published_version(cursor: Cursor[Any], found: Detected, row: Mapping[str, Any]) -> None:
     subject = subject_of(row)
     facts: dict[str, Any] = {"version": row["tag"]}
     if row["partition_key"]:
         facts["partition"] = row["partition_key"]
     history = [(datetime.fromtimestamp(at, UTC), int(count)) for at, count in row["history"] or ()]
-    if row["row_count"] is not None and (strange := odd(row["at"], row["row_count"], history)):
+    if row["row_count"] is not None and (strange := unusual_row_count(row["at"], row["row_count"], history)):
         reason = f"{row['row_count']:,} rows, where {strange.fewest:,} to {strange.most:,} are usual"
-        told = facts | {"rows": row["row_count"], "usual": strange.usual, "reason": reason}
-        odd_count = Happening(Kind.ROW_COUNT_ODD, Urgency.WARNING, subject, row["at"], None, told)
-        found.happenings.append((odd_count, None))
+        events = facts | {"rows": row["row_count"], "usual": strange.usual, "reason": reason}
+        unusual = AlertEvent(Kind.UNUSUAL_ROW_COUNT, Severity.WARNING, subject, row["at"], None, events)
+        found.alert_events.append((unusual, None))
     if row["previous_hash"] is not None and row["previous_hash"] != row["schema_hash"]:
         columns = schema_columns(cursor, row["subject_id"], {row["previous_hash"], row["schema_hash"]})
         change = classify(columns[row["previous_hash"]], columns[row["schema_hash"]])
-        told = facts | {
+        events = facts | {
             "breaking": change.breaking,
             "compatible": change.compatible,
             "reason": "; ".join((*change.breaking, *change.compatible)),
         }
-        severity = Urgency.WARNING if change.breaking else Urgency.INFO
-        found.happenings.append(
-            (Happening(Kind.SCHEMA_CHANGED, severity, subject, row["at"], None, told), None)
+        severity = Severity.WARNING if change.breaking else Severity.INFO
+        found.alert_events.append(
+            (AlertEvent(Kind.SCHEMA_CHANGED, severity, subject, row["at"], None, events), None)
         )

@@ -1,4 +1,4 @@
-"""How promises stand, how they were kept, and what went wrong: what the API and the command line ask."""
+"""Queries for SLA status, history and incidents, for the API and the command line."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from sqlalchemy import Engine
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id
 from headrace.errors import UnknownSla
-from headrace.slas.objectives import PromiseKind
+from headrace.slas.objectives import ObjectiveKind
 from headrace.slas.sql import statement
-from headrace.slas.status import OUT_OF_ORDER, State, Verdict
+from headrace.slas.status import OUT_OF_ORDER, DeadlineOutcome, SlaStatus
 
 
 @dataclass(frozen=True, slots=True)
-class SlaStanding:
+class SlaObjectiveStatus:
     """How one promise stands.
 
     subject_type: DATASET or PROCESS, of which dataset_id or process_id is the id. deadline: of what is expected now;
@@ -33,16 +33,16 @@ class SlaStanding:
     dataset_id: UUID | None
     process_id: UUID | None
     owners: tuple[str, ...]
-    kind: PromiseKind
+    kind: ObjectiveKind
     ordinal: int
-    state: State
+    state: SlaStatus
     since: datetime
     reason: str
     deadline: datetime | None
     partition: str | None
     met_at: datetime | None
     newest_at: datetime | None
-    chance: float | None
+    miss_probability: float | None
     expected_at: datetime | None
     expected_from: datetime | None
     expected_to: datetime | None
@@ -56,12 +56,12 @@ class SlaStanding:
 class SlaChange:
     """A change of state: when it happened, when the engine noticed, and why."""
 
-    kind: PromiseKind
+    kind: ObjectiveKind
     ordinal: int
     at: datetime
-    noticed_at: datetime
-    before: State
-    state: State
+    detected_at: datetime
+    before: SlaStatus
+    state: SlaStatus
     deadline: datetime | None
     partition: str | None
     reason: str
@@ -71,11 +71,11 @@ class SlaChange:
 class SlaOutcome:
     """What became of one deadline; late_by: seconds after it, negative before it, None where nothing came."""
 
-    kind: PromiseKind
+    kind: ObjectiveKind
     ordinal: int
     deadline: datetime
     partition: str | None
-    outcome: Verdict
+    outcome: DeadlineOutcome
     arrived_at: datetime | None
     late_by: float | None
 
@@ -88,7 +88,7 @@ class SlaRecord:
     earlier: median seconds before the deadline of what came in time; late, latest: median and worst seconds after it.
     """
 
-    kind: PromiseKind
+    kind: ObjectiveKind
     ordinal: int
     deadlines: int
     met: int
@@ -148,7 +148,7 @@ class Incident:
 class OutOfOrder:
     """The datasets and processes that stand so: how many, and the keys of the few that have come to it last."""
 
-    state: State
+    state: SlaStatus
     count: int
     keys: list[str]
 
@@ -161,22 +161,22 @@ def out_of_order(engine: Engine, few: int) -> list[OutOfOrder]:
     found = {row["state"]: row for row in rows}
     return [
         OutOfOrder(state, found[state]["count"], found[state]["keys"])
-        for state in (State.LATE, State.MISSED, State.AT_RISK)
+        for state in (SlaStatus.LATE, SlaStatus.MISSED, SlaStatus.AT_RISK)
         if state in found
     ]
 
 
-def sla_standings(
+def sla_statuses(
     engine: Engine,
-    states: Collection[State] = (),
-    kinds: Collection[PromiseKind] = (),
+    states: Collection[SlaStatus] = (),
+    kinds: Collection[ObjectiveKind] = (),
     *,
     keys: Collection[str] = (),
     domain: str | None = None,
     owner: str | None = None,
     after: tuple[str, str, int] = ("", "", -1),
     limit: int = 100,
-) -> list[SlaStanding]:
+) -> list[SlaObjectiveStatus]:
     """Promises as they stood at the last tick, by key, kind and number; those after a place, as many as the limit.
 
     states, kinds, keys: only those; none given: all.
@@ -194,14 +194,14 @@ def sla_standings(
         "limit": limit,
     }
     with transaction(engine) as cursor:
-        rows = statement("sla_standings").execute(cursor, parameters).fetchall()
+        rows = statement("sla_statuses").execute(cursor, parameters).fetchall()
     return [
-        SlaStanding(
+        SlaObjectiveStatus(
             **{
                 **row,
                 "owners": tuple(row["owners"]),
-                "kind": PromiseKind(row["kind"]),
-                "state": State(row["state"]),
+                "kind": ObjectiveKind(row["kind"]),
+                "state": SlaStatus(row["state"]),
                 "partition": row["partition"] or None,
             }
         )

@@ -1,4 +1,4 @@
-"""Whether a version has about as many rows as versions of such days have: learned from its history."""
+"""Detect unusual row counts from a dataset's history."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import numpy as np
 
 from headrace.slas.history import alike, by_day, middle_of_day
 
-_ENOUGH = 12  # versions without which nothing is odd
-_FAR = 5.0  # robust standard deviations
-_SMALL = 0.25  # of the logarithm: whatever is within about a quarter of the usual is not odd
+_MIN_VERSIONS = 12  # versions without which nothing is odd
+_MAX_DEVIATIONS = 5.0  # robust standard deviations
+_MIN_LOG_DISTANCE = 0.25  # of the logarithm: whatever is within about a quarter of the usual is not odd
 
 
 @dataclass(frozen=True, slots=True)
-class Odd:
+class UnusualRowCount:
     """A row count that is far from what is usual on such days: the median, and between what it would not be odd."""
 
     usual: int
@@ -24,23 +24,25 @@ class Odd:
     most: int
 
 
-def odd(at: datetime, rows: int, history: Sequence[tuple[datetime, int]]) -> Odd | None:
+def unusual_row_count(
+    at: datetime, rows: int, history: Sequence[tuple[datetime, int]]
+) -> UnusualRowCount | None:
     """What is usual, if the row count at this time is not; None where it is, or too little is known.
 
     Counts are compared by their logarithm, with the median and the median distance from it, which single odd days do
     not move. History: earlier counts of the same dataset (of any partition).
     """
-    if len(history) < _ENOUGH:
+    if len(history) < _MIN_VERSIONS:
         return None
-    came = np.array([*(each.timestamp() for each, _ in history), at.timestamp()])
-    days, _ = by_day(came, middle_of_day(came[:-1]))
+    arrived = np.array([*(each.timestamp() for each, _ in history), at.timestamp()])
+    days, _ = by_day(arrived, middle_of_day(arrived[:-1]))
     like, _ = alike(days[:-1], int(days[-1]))
     counts = np.log1p(np.array([count for _, count in history], dtype=np.float64)[like])
     middle = float(np.median(counts))
-    distance = max(_FAR * 1.4826 * float(np.median(np.abs(counts - middle))), _SMALL)
+    distance = max(_MAX_DEVIATIONS * 1.4826 * float(np.median(np.abs(counts - middle))), _MIN_LOG_DISTANCE)
     if abs(np.log1p(rows) - middle) <= distance:
         return None
     low, usual, high = (
         round(float(np.expm1(each))) for each in (middle - distance, middle, middle + distance)
     )
-    return Odd(usual, max(low, 0), high)
+    return UnusualRowCount(usual, max(low, 0), high)

@@ -1,4 +1,4 @@
-"""Many rows for one statement, as a table of the transaction: several times as fast to send and to read as JSON is."""
+"""Stage many rows for one statement in a temporary table, several times faster than JSON parameters."""
 
 from __future__ import annotations
 

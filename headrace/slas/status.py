@@ -1,4 +1,4 @@
-"""How a promise stands, what comes in, and what judging it comes to: values without a database."""
+"""SLA statuses, arrivals and evaluation results, as values."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import StrEnum
 from uuid import UUID
 
 
-class State(StrEnum):
+class SlaStatus(StrEnum):
     """How a promise stands."""
 
     UNKNOWN = "UNKNOWN"  # nothing has come yet by which it could be judged
@@ -20,10 +20,10 @@ class State(StrEnum):
     PAUSED = "PAUSED"  # nothing is expected: a planned outage, a job on hold or on ice
 
 
-OUT_OF_ORDER = frozenset((State.AT_RISK, State.LATE, State.MISSED))
+OUT_OF_ORDER = frozenset((SlaStatus.AT_RISK, SlaStatus.LATE, SlaStatus.MISSED))
 
 
-class Verdict(StrEnum):
+class DeadlineOutcome(StrEnum):
     """What became of one deadline."""
 
     MET = "MET"
@@ -58,7 +58,7 @@ class Pause:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class ObjectiveState:
     """How a promise stands at `evaluated_at`.
 
     opens_at, deadline, partition: what is expected now; met_at: when it came. settled: the deadline before, up to which
@@ -66,7 +66,7 @@ class Standing:
     next_at: when to look again though nothing comes. chance: of a miss, as predicted.
     """
 
-    state: State
+    state: SlaStatus
     since: datetime
     reason: str
     evaluated_at: datetime
@@ -78,7 +78,7 @@ class Standing:
     met_at: datetime | None = None
     newest_at: datetime | None = None
     run_id: UUID | None = None
-    chance: float | None = None
+    miss_probability: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +86,8 @@ class Change:
     """A change of state: when it happened, and why."""
 
     at: datetime
-    before: State
-    state: State
+    before: SlaStatus
+    state: SlaStatus
     reason: str
     deadline: datetime | None
     partition: str
@@ -100,14 +100,14 @@ class Outcome:
 
     deadline: datetime
     partition: str
-    result: Verdict
+    result: DeadlineOutcome
     arrived_at: datetime | None
 
 
 @dataclass(slots=True)
-class Judgement:
+class Evaluation:
     """A promise as it stands now, and all that has happened to it since it was judged last."""
 
-    standing: Standing
+    objective_state: ObjectiveState
     changes: list[Change] = field(default_factory=list)
     outcomes: list[Outcome] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""Promises in the database: which have to be looked at, with what came in; and what judging them came to."""
+"""Load the objectives that are due, with their arrivals, and store the results of evaluating them."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from pydantic_core import from_json
 
 from headrace.database.ids import organisation_id
 from headrace.slas.events import Subject, SubjectType
-from headrace.slas.objectives import PromiseKind, Terms, terms
+from headrace.slas.objectives import ObjectiveKind, Terms, terms
 from headrace.slas.sql import statement
 from headrace.slas.staging import stage
-from headrace.slas.status import Arrival, Judgement, Pause, Standing, State
+from headrace.slas.status import Arrival, Evaluation, ObjectiveState, Pause, SlaStatus
 
 _FORECAST = (
-    "chance",
+    "miss_probability",
     "expected_at",
     "expected_from",
     "expected_to",
@@ -29,8 +29,8 @@ _FORECAST = (
     "waits_minutes",
 )
 _OF = {"dataset_id": "uuid", "process_id": "uuid", "kind": "text", "ordinal": "int4"}
-_JUDGED = {
-    "promise_id": "uuid", "state": "text", "since": "timestamptz", "reason": "text", "settled": "timestamptz",
+_EVALUATED = {
+    "objective_id": "uuid", "state": "text", "since": "timestamptz", "reason": "text", "settled": "timestamptz",
     "opens_at": "timestamptz", "deadline": "timestamptz", "partition_key": "text", "met_at": "timestamptz",
     "newest_at": "timestamptz", "run_id": "uuid", "next_at": "timestamptz", "incident_id": "uuid", "predicted": "bool",
 }  # fmt: skip
@@ -38,22 +38,22 @@ _CHANGED = {
     "place": "int4", **_OF, "state": "text", "before": "text", "at": "timestamptz", "deadline": "timestamptz",
     "partition_key": "text", "reason": "text",
 }  # fmt: skip
-_SETTLED = {
+_OUTCOMES = {
     **_OF, "deadline": "timestamptz", "partition_key": "text", "outcome": "text", "arrived_at": "timestamptz",
 }  # fmt: skip
-_KEPT = {"HELD": "on hold", "SKIPPED": "passed over (on ice, on noexec or bypassed)"}
+_PAUSE_REASONS = {"HELD": "on hold", "SKIPPED": "passed over (on ice, on noexec or bypassed)"}
 
 
 @dataclass(frozen=True, slots=True)
 class Pending:
     """A promise that has to be judged: how it stood, what came in since, and when its process was kept."""
 
-    promise_id: UUID
+    objective_id: UUID
     subject: Subject
-    kind: PromiseKind
+    kind: ObjectiveKind
     ordinal: int
     terms: Terms
-    standing: Standing
+    objective_state: ObjectiveState
     arrivals: tuple[Arrival, ...]
     pauses: tuple[Pause, ...]
     incident_id: UUID | None
@@ -71,11 +71,11 @@ class Pending:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class EvaluatedObjective:
     """A promise and what judging it came to; incident_id: to which incident it belongs from now on."""
 
     pending: Pending
-    judgement: Judgement
+    evaluation: Evaluation
     incident_id: UUID | None
 
 
@@ -102,17 +102,17 @@ def outages(cursor: Cursor[Any], since: datetime) -> list[tuple[str, Pause]]:
     ]
 
 
-def write(cursor: Cursor[Any], judged: Sequence[Judged], now: datetime) -> None:
+def write(cursor: Cursor[Any], evaluated: Sequence[EvaluatedObjective], now: datetime) -> None:
     """Store how promises stand, each change, and each outcome."""
-    if not judged:
+    if not evaluated:
         return
-    changes = ((each.pending, change) for each in judged for change in each.judgement.changes)
+    changes = ((each.pending, change) for each in evaluated for change in each.evaluation.changes)
     outcomes = {
         (each.pending.subject.id, each.pending.kind, each.pending.ordinal, outcome.deadline): (each, outcome)
-        for each in judged
-        for outcome in each.judgement.outcomes
+        for each in evaluated
+        for outcome in each.evaluation.outcomes
     }
-    stage(cursor, "judged", _JUDGED, map(_judged_row, judged))
+    stage(cursor, "evaluated", _EVALUATED, map(_evaluated_row, evaluated))
     stage(
         cursor,
         "changed",
@@ -128,7 +128,7 @@ def write(cursor: Cursor[Any], judged: Sequence[Judged], now: datetime) -> None:
     stage(
         cursor,
         "settled",
-        _SETTLED,
+        _OUTCOMES,
         (
             (*_of(each.pending), outcome.deadline, outcome.partition, outcome.result, outcome.arrived_at)
             for each, outcome in outcomes.values()
@@ -137,12 +137,12 @@ def write(cursor: Cursor[Any], judged: Sequence[Judged], now: datetime) -> None:
     statement("sla_write").execute(cursor, {"organisation": organisation_id(), "now": now})
 
 
-def _judged_row(judged: Judged) -> Sequence[object]:
-    new = judged.judgement.standing
-    predicted = new.met_at is None and new.deadline == judged.pending.standing.deadline
+def _evaluated_row(evaluated: EvaluatedObjective) -> Sequence[object]:
+    new = evaluated.evaluation.objective_state
+    predicted = new.met_at is None and new.deadline == evaluated.pending.objective_state.deadline
     return (
-        judged.pending.promise_id, new.state, new.since, new.reason, new.settled, new.opens_at, new.deadline,
-        new.partition, new.met_at, new.newest_at, new.run_id, new.next_at, judged.incident_id, predicted,
+        evaluated.pending.objective_id, new.state, new.since, new.reason, new.settled, new.opens_at, new.deadline,
+        new.partition, new.met_at, new.newest_at, new.run_id, new.next_at, evaluated.incident_id, predicted,
     )  # fmt: skip
 
 
@@ -151,15 +151,15 @@ def _of(pending: Pending) -> Sequence[object]:
 
 
 def _pending(row: Mapping[str, Any]) -> Pending:
-    kind = PromiseKind(row["kind"])
+    kind = ObjectiveKind(row["kind"])
     subject = Subject(
         SubjectType.DATASET if row["dataset_id"] else SubjectType.PROCESS,
         row["key"],
         row["dataset_id"] or row["process_id"],
         tuple(row["owners"]),
     )
-    standing = Standing(
-        state=State(row["state"]),
+    objective_state = ObjectiveState(
+        state=SlaStatus(row["state"]),
         since=row["since"],
         reason=row["reason"],
         evaluated_at=row["evaluated_at"],
@@ -171,15 +171,15 @@ def _pending(row: Mapping[str, Any]) -> Pending:
         met_at=row["met_at"],
         newest_at=row["newest_at"],
         run_id=row["run_id"],
-        chance=row["chance"],
+        miss_probability=row["miss_probability"],
     )
     return Pending(
-        row["promise_id"],
+        row["objective_id"],
         subject,
         kind,
         row["ordinal"],
         _terms(kind, row["definition"]),
-        standing,
+        objective_state,
         tuple(map(_arrival, from_json(row["arrivals"]))) if row["arrivals"] else (),
         tuple(map(_pause, from_json(row["pauses"]))) if row["pauses"] else (),
         row["incident_id"],
@@ -188,14 +188,14 @@ def _pending(row: Mapping[str, Any]) -> Pending:
 
 
 @lru_cache(maxsize=10_000)
-def _terms(kind: PromiseKind, definition: str) -> Terms:
+def _terms(kind: ObjectiveKind, definition: str) -> Terms:
     """Many promises say the same."""
     return terms(kind, from_json(definition))
 
 
 def _pause(item: Sequence[Any]) -> Pause:
     since, until, status = item
-    return Pause(_moment(since), _moment(until) if until else None, _KEPT[status])
+    return Pause(_moment(since), _moment(until) if until else None, _PAUSE_REASONS[status])
 
 
 def _arrival(item: Sequence[Any]) -> Arrival:

@@ -1,4 +1,4 @@
-"""One look at all promises: what is new, what is due, what went wrong because of what; all in one transaction."""
+"""One evaluation of all objectives, in one transaction: what is new, what is due, what went wrong and why."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from sqlalchemy import Engine
 
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id
+from headrace.severity import Severity
 from headrace.slas import (
     calendars,
     graph,
@@ -27,7 +28,7 @@ from headrace.slas import (
     deadline_plan as compiling,
 )
 from headrace.slas import (
-    events as happenings,
+    events as alert_events,
 )
 from headrace.slas import (
     storage as store,
@@ -36,22 +37,26 @@ from headrace.slas import (
     upstream as awaited,
 )
 from headrace.slas.arrivals import Following
-from headrace.slas.causes import Causes, Trouble, causes
+from headrace.slas.causes import Causes, Issue, causes
 from headrace.slas.deadlines import partition_of, remembered
-from headrace.slas.evaluation import judge
-from headrace.slas.events import Happening, Kind, Urgency
-from headrace.slas.forecasts import foresee
+from headrace.slas.evaluation import evaluate_objective
+from headrace.slas.events import AlertEvent, Kind
+from headrace.slas.forecasts import forecast_deadlines
 from headrace.slas.incidents import Incidents
-from headrace.slas.objectives import Clock, PromiseKind
+from headrace.slas.objectives import Clock, ObjectiveKind
 from headrace.slas.sql import statement
-from headrace.slas.status import OUT_OF_ORDER, Change, Judgement, Pause, State
+from headrace.slas.status import OUT_OF_ORDER, Change, Evaluation, Pause, SlaStatus
 
 _LOCK = 0x736C61  # "sla", beside the organisation
 _PAUSE = timedelta(minutes=5)  # without a tick: nothing judged, and what else ticks was down as well
 _LATE_NEWS = timedelta(minutes=15)  # by which a transaction may end after what it says
-_SEVERITY = {State.AT_RISK: Urgency.WARNING, State.LATE: Urgency.ERROR, State.MISSED: Urgency.ERROR}
-_WAITING = frozenset((PromiseKind.DELIVERY, PromiseKind.AGE, PromiseKind.START))
-_TOLD = frozenset((*OUT_OF_ORDER, State.MET_LATE, State.PAUSED))
+_SEVERITY = {
+    SlaStatus.AT_RISK: Severity.WARNING,
+    SlaStatus.LATE: Severity.ERROR,
+    SlaStatus.MISSED: Severity.ERROR,
+}
+_MISSING_KINDS = frozenset((ObjectiveKind.DELIVERY, ObjectiveKind.AGE, ObjectiveKind.START))
+_REPORTED = frozenset((*OUT_OF_ORDER, SlaStatus.MET_LATE, SlaStatus.PAUSED))
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,17 +65,17 @@ class Tick:
 
     now: datetime
     compiled: int = 0
-    judged: int = 0
+    evaluated: int = 0
     predicted: int = 0
-    states: dict[State, int] = field(default_factory=dict)
-    told: dict[Kind, int] = field(default_factory=dict)
+    states: dict[SlaStatus, int] = field(default_factory=dict)
+    events: dict[Kind, int] = field(default_factory=dict)
     skipped: bool = False
 
     def __str__(self) -> str:
         if self.skipped:
             return "another evaluation is under way"
         said = [f"{self.compiled} SLAs are new or have changed"] if self.compiled else []
-        said.append(f"{self.judged} promises judged, {self.predicted} foreseen")
+        said.append(f"{self.evaluated} promises judged, {self.predicted} foreseen")
         said += [f"{count} {state.value.lower().replace('_', ' ')}" for state, count in self.states.items()]
         return ", ".join(said)
 
@@ -94,67 +99,67 @@ def _evaluate(cursor: Cursor[Any], now: datetime) -> Tick:
     known = calendars.load(cursor)
     compiled = compiling.compile_slas(cursor, known, now)
     following = remembered(known)
-    predicted = foresee(cursor, now)
+    predicted = forecast_deadlines(cursor, now)
     due = store.due(cursor, now, all_deadlines=zones_changed)
-    since = min((each.standing.evaluated_at for each in due), default=now)
+    since = min((each.objective_state.evaluated_at for each in due), default=now)
     outages = store.outages(cursor, since)
 
     def expected(clock: Clock, moment: datetime) -> tuple[datetime, str]:
         deadline = following(clock, moment)
         return deadline, partition_of(clock, known, deadline)
 
-    judged = [(each, _judge(each, outages, now, expected)) for each in due]
-    noticed = quality.notice(cursor, news_since, now)
-    told, written = _assign(cursor, judged, noticed, now)
+    evaluated = [(each, _evaluate_one(each, outages, now, expected)) for each in due]
+    detected = quality.detect(cursor, news_since, now)
+    events, written = _assign(cursor, evaluated, detected, now)
     store.write(cursor, written, now)
-    told += incidents.close(cursor, told, now)
-    happenings.record(cursor, told, now)
-    states = Counter(change.state for _, judgement in judged for change in judgement.changes[-1:])
+    events += incidents.close(cursor, events, now)
+    alert_events.record(cursor, events, now)
+    states = Counter(change.state for _, evaluation in evaluated for change in evaluation.changes[-1:])
     return Tick(
-        now, compiled, len(judged), predicted, dict(states), dict(Counter(each.kind for each in told))
+        now, compiled, len(evaluated), predicted, dict(states), dict(Counter(each.kind for each in events))
     )
 
 
-def _judge(
+def _evaluate_one(
     pending: store.Pending, outages: Sequence[tuple[str, Pause]], now: datetime, expected: Following
-) -> Judgement:
+) -> Evaluation:
     pauses = [pause for pattern, pause in outages if fnmatchcase(pending.subject.key, pattern)]
     pauses += pending.pauses
-    return judge(pending.terms, pending.standing, pending.arrivals, pauses, now, expected)
+    return evaluate_objective(pending.terms, pending.objective_state, pending.arrivals, pauses, now, expected)
 
 
 def _assign(
     cursor: Cursor[Any],
-    judged: Sequence[tuple[store.Pending, Judgement]],
-    noticed: quality.Noticed,
+    evaluated: Sequence[tuple[store.Pending, Evaluation]],
+    detected: quality.Detected,
     now: datetime,
-) -> tuple[list[Happening], list[store.Judged]]:
+) -> tuple[list[AlertEvent], list[store.EvaluatedObjective]]:
     """What is to be told, and to which incident each promise belongs."""
     open_incidents = incidents.load(cursor)
-    found = _causes(cursor, judged, noticed.troubles, now)
+    found = _causes(cursor, evaluated, detected.issues, now)
     open_incidents.gather(found)
-    told = [_noticed(each, trouble, found, open_incidents) for each, trouble in noticed.happenings]
+    events = [_detected_event(each, issue, found, open_incidents) for each, issue in detected.alert_events]
     written = []
-    for pending, judgement in judged:
-        wrong = judgement.standing.state in OUT_OF_ORDER
+    for pending, evaluation in evaluated:
+        wrong = evaluation.objective_state.state in OUT_OF_ORDER
         incident = None
-        if wrong or any(change.state in OUT_OF_ORDER for change in judgement.changes):
+        if wrong or any(change.state in OUT_OF_ORDER for change in evaluation.changes):
             worst = max(
-                (_SEVERITY[c.state] for c in judgement.changes if c.state in OUT_OF_ORDER),
-                default=Urgency.INFO,
+                (_SEVERITY[c.state] for c in evaluation.changes if c.state in OUT_OF_ORDER),
+                default=Severity.INFO,
             )
-            incident = open_incidents.at(found.of(_trouble(pending, judgement)), worst, pending.incident_id)
+            incident = open_incidents.at(found.of(_issue(pending, evaluation)), worst, pending.incident_id)
         of = incident or open_incidents.goes_on_as(pending.incident_id)
-        told += [
-            _happening(pending, judgement, change, of, open_incidents)
-            for change in judgement.changes
-            if _is_told(change)
+        events += [
+            _alert_event(pending, evaluation, change, of, open_incidents)
+            for change in evaluation.changes
+            if _is_reported(change)
         ]
-        written.append(store.Judged(pending, judgement, incident if wrong else None))
-    signs = heartbeats.listen(cursor, open_incidents, now)
+        written.append(store.EvaluatedObjective(pending, evaluation, incident if wrong else None))
+    audit_only = heartbeats.detect_silent_sensors(cursor, open_incidents, now)
     merged = open_incidents.write(cursor, now)
-    heartbeats.note(cursor, signs)
-    return told + signs + merged, written
+    heartbeats.note(cursor, audit_only)
+    return events + audit_only + merged, written
 
 
 def _begin(cursor: Cursor[Any], now: datetime) -> tuple[datetime, bool]:
@@ -173,84 +178,86 @@ def _begin(cursor: Cursor[Any], now: datetime) -> tuple[datetime, bool]:
 
 def _causes(
     cursor: Cursor[Any],
-    judged: Sequence[tuple[store.Pending, Judgement]],
-    failed: Sequence[Trouble],
+    evaluated: Sequence[tuple[store.Pending, Evaluation]],
+    failed: Sequence[Issue],
     now: datetime,
 ) -> Causes:
     """Where all that is out of order comes from, when something has gone wrong just now."""
     wrong = [
-        (pending, judgement)
-        for pending, judgement in judged
-        if judgement.standing.state in OUT_OF_ORDER
-        or any(change.state in OUT_OF_ORDER for change in judgement.changes)
+        (pending, evaluation)
+        for pending, evaluation in evaluated
+        if evaluation.objective_state.state in OUT_OF_ORDER
+        or any(change.state in OUT_OF_ORDER for change in evaluation.changes)
     ]
     if not failed and all(pending.incident_id for pending, _ in wrong):
         return Causes()
-    mine = [_trouble(pending, judgement) for pending, judgement in wrong]
-    better = {pending.subject.id for pending, _ in judged} - {each.subject.id for each in mine}
-    standing = [
-        each
-        for each in quality.standing_troubles(cursor, now)
-        if not (each.waits and each.subject.id in better)
+    mine = [_issue(pending, evaluation) for pending, evaluation in wrong]
+    better = {pending.subject.id for pending, _ in evaluated} - {each.subject.id for each in mine}
+    objective_state = [
+        each for each in quality.open_issues(cursor, now) if not (each.waits and each.subject.id in better)
     ]
     whole = graph.load(cursor)
-    found = causes(whole, (*standing, *mine, *failed), quality.settled(cursor))
+    found = causes(whole, (*objective_state, *mine, *failed), quality.settled(cursor))
     waiting = {whole.number[each] for each in found.waiting if each in whole.number}
-    came = awaited.load(cursor, whole, {*waiting, *whole.reached(waiting, up=True)}, now)
-    heads = {whole.ids[node]: whole.ids[head] for node, head in awaited.awaited(whole, came, waiting).items()}
+    arrived = awaited.load(cursor, whole, {*waiting, *whole.reached(waiting, up=True)}, now)
+    heads = {
+        whole.ids[node]: whole.ids[head] for node, head in awaited.awaited(whole, arrived, waiting).items()
+    }
     named = quality.subjects(cursor, {head for node, head in heads.items() if node != head})
     return found.traced({node: named[head] for node, head in heads.items() if head != node})
 
 
-def _trouble(pending: store.Pending, judgement: Judgement) -> Trouble:
-    first = next((change for change in judgement.changes if change.state in OUT_OF_ORDER), None)
-    standing = judgement.standing
+def _issue(pending: store.Pending, evaluation: Evaluation) -> Issue:
+    first = next((change for change in evaluation.changes if change.state in OUT_OF_ORDER), None)
+    objective_state = evaluation.objective_state
     since, reason, state = (
-        (first.at, first.reason, first.state) if first else (standing.since, standing.reason, standing.state)
+        (first.at, first.reason, first.state)
+        if first
+        else (objective_state.since, objective_state.reason, objective_state.state)
     )
-    return Trouble(
+    return Issue(
         pending.subject,
         since,
         reason,
         _SEVERITY[state],
-        waits=pending.kind in _WAITING,
-        holds=pending.kind is not PromiseKind.VOLUME
-        and (pending.kind is not PromiseKind.RUN_TIME or state is not State.MISSED),
-        opens_at=standing.opens_at,
-        came_at=pending.standing.newest_at,
+        waits=pending.kind in _MISSING_KINDS,
+        holds=pending.kind is not ObjectiveKind.VOLUME
+        and (pending.kind is not ObjectiveKind.RUN_TIME or state is not SlaStatus.MISSED),
+        opens_at=objective_state.opens_at,
+        last_arrival_at=pending.objective_state.newest_at,
         incident_id=pending.incident_id,
     )
 
 
-def _noticed(
-    happening: Happening, trouble: Trouble | None, found: Causes, open_incidents: Incidents
-) -> Happening:
-    if trouble is None:
-        return happening
-    incident = open_incidents.at(found.of(trouble), trouble.severity)
-    facts = dict(happening.facts)
+def _detected_event(
+    alert_event: AlertEvent, issue: Issue | None, found: Causes, open_incidents: Incidents
+) -> AlertEvent:
+    if issue is None:
+        return alert_event
+    incident = open_incidents.at(found.of(issue), issue.severity)
+    facts = dict(alert_event.facts)
     cause = open_incidents.cause_of(incident)
-    if cause is not None and cause.id == happening.subject.id:
+    if cause is not None and cause.id == alert_event.subject.id:
         facts["is_cause"] = True
-    return replace(happening, incident_id=incident, facts=facts)
+    return replace(alert_event, incident_id=incident, facts=facts)
 
 
-def _is_told(change: Change) -> bool:
+def _is_reported(change: Change) -> bool:
     """A promise that becomes known to be kept is no news; that it is kept again is."""
-    return change.state in _TOLD or (
-        change.state is State.ON_TRACK and change.before in (OUT_OF_ORDER | {State.PAUSED})
+    return change.state in _REPORTED or (
+        change.state is SlaStatus.ON_TRACK and change.before in (OUT_OF_ORDER | {SlaStatus.PAUSED})
     )
 
 
-def _happening(
+def _alert_event(
     pending: store.Pending,
-    judgement: Judgement,
+    evaluation: Evaluation,
     change: Change,
     incident: UUID | None,
     open_incidents: Incidents,
-) -> Happening:
+) -> AlertEvent:
     facts: dict[str, Any] = {
-        "promise": pending.kind,
+        "objective": pending.kind,
         "deadline": change.deadline.isoformat() if change.deadline else None,
         "partition": change.partition or None,
         "reason": change.reason,
@@ -260,10 +267,10 @@ def _happening(
         facts["arrived_at"] = change.arrived_at.isoformat()
         if change.deadline is not None:
             facts["late_by"] = max((change.arrived_at - change.deadline).total_seconds(), 0.0)
-    if change.state is State.AT_RISK and change.deadline == pending.standing.deadline:
+    if change.state is SlaStatus.AT_RISK and change.deadline == pending.objective_state.deadline:
         forecast = pending.forecast
         facts |= {
-            "chance": forecast.get("chance"),
+            "miss_probability": forecast.get("miss_probability"),
             "expected_at": forecast.get("expected_at"),
             "expected_from": forecast.get("expected_from"),
             "expected_to": forecast.get("expected_to"),
@@ -276,8 +283,8 @@ def _happening(
             facts["is_cause"] = True
         else:
             facts["waits_for"] = facts.get("waits_for") or cause.key
-    severity = _SEVERITY.get(change.state, Urgency.INFO)
-    return Happening(
+    severity = _SEVERITY.get(change.state, Severity.INFO)
+    return AlertEvent(
         Kind(change.state.value),
         severity,
         pending.subject,

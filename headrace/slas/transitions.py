@@ -1,4 +1,4 @@
-"""The states that a promise goes through while it is judged, written down as they come."""
+"""Collects the status changes of an objective while it is evaluated."""
 
 from __future__ import annotations
 
@@ -6,24 +6,28 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from headrace.slas.status import Change, Judgement, Outcome, Standing, State, Verdict
+from headrace.slas.status import Change, DeadlineOutcome, Evaluation, ObjectiveState, Outcome, SlaStatus
 
-_QUIET = frozenset((State.ON_TRACK, State.MET_LATE, State.MISSED))
+_QUIET = frozenset((SlaStatus.ON_TRACK, SlaStatus.MET_LATE, SlaStatus.MISSED))
 
 
-class Course:
+class Transitions:
     """A promise under judgement: `turn` and `settle` note what happens, `end` says what it comes to."""
 
-    def __init__(self, standing: Standing) -> None:
-        self._before = standing
-        self.state, self._since, self._reason = standing.state, standing.since, standing.reason
+    def __init__(self, objective_state: ObjectiveState) -> None:
+        self._before = objective_state
+        self.state, self._since, self._reason = (
+            objective_state.state,
+            objective_state.since,
+            objective_state.reason,
+        )
         self._changes: list[Change] = []
         self._outcomes: list[Outcome] = []
 
     def turn(
         self,
         at: datetime,
-        state: State,
+        state: SlaStatus,
         reason: str,
         deadline: datetime | None,
         partition: str = "",
@@ -46,24 +50,24 @@ class Course:
         """Nothing is wrong for now: a risk or a pause ends; how the last deadline ended goes on being said."""
         if self.state not in _QUIET:
             calm, reason = (
-                (State.ON_TRACK, "there is time") if ever else (State.UNKNOWN, "nothing has come yet")
+                (SlaStatus.ON_TRACK, "there is time") if ever else (SlaStatus.UNKNOWN, "nothing has come yet")
             )
             self.turn(at, calm, reason, deadline, partition)
 
     def lose(self, at: datetime, reason: str) -> None:
         """It cannot be told any more how it stands."""
-        self.turn(at, State.UNKNOWN, reason, None)
+        self.turn(at, SlaStatus.UNKNOWN, reason, None)
         self._reason = reason
 
     def settle(
-        self, deadline: datetime, partition: str, result: Verdict, arrived_at: datetime | None
+        self, deadline: datetime, partition: str, result: DeadlineOutcome, arrived_at: datetime | None
     ) -> None:
         """A deadline has its outcome."""
         self._outcomes.append(Outcome(deadline, partition, result, arrived_at))
 
-    def end(self, now: datetime, next_at: datetime, **values: Any) -> Judgement:  # noqa: ANN401 - fields of any type
+    def end(self, now: datetime, next_at: datetime, **values: Any) -> Evaluation:  # noqa: ANN401 - fields of any type
         """What it comes to; `values` are fields of the standing."""
-        standing = replace(
+        objective_state = replace(
             self._before,
             state=self.state,
             since=self._since,
@@ -72,9 +76,9 @@ class Course:
             next_at=next_at,
             **values,
         )
-        return Judgement(standing, self._changes, self._outcomes)
+        return Evaluation(objective_state, self._changes, self._outcomes)
 
 
-def words(moment: datetime) -> str:
+def format_moment(moment: datetime) -> str:
     """A moment in a sentence."""
     return moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")

@@ -1,4 +1,4 @@
-"""What has not come, of which nobody has promised when it comes: told from when things came the last times."""
+"""Find late inputs that have no SLA, from when they usually arrive."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NEVER = datetime.min.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
-class Came:
+class ArrivalTimes:
     """When something came the last five times, the newest first: published, or the end of a run that succeeded.
 
     began: when these runs did; a dataset has none.
@@ -26,57 +26,57 @@ class Came:
     at: Sequence[datetime] = ()
     began: Sequence[datetime] | None = None
 
-    def waits_for(self, source: Came) -> bool:
+    def waits_for(self, source: ArrivalTimes) -> bool:
         """Whether the last that came of the source went into the last of this, and so it usually is.
 
         What makes a dataset ends after the dataset is published: its run counts from its beginning.
         """
-        came = source.began if source.began is not None and self.began is None else source.at
-        if not came:
+        arrived = source.began if source.began is not None and self.began is None else source.at
+        if not arrived:
             return not self.at  # of neither anything is known
-        if not self.at or came[0] > self.at[0]:
+        if not self.at or arrived[0] > self.at[0]:
             return False
-        turns = [(before, at) for at, before in pairwise(self.at) if at >= came[-1]]
-        fresh = sum(any(before < each <= at for each in came) for before, at in turns)
+        turns = [(before, at) for at, before in pairwise(self.at) if at >= arrived[-1]]
+        fresh = sum(any(before < each <= at for each in arrived) for before, at in turns)
         return 2 * fresh >= len(turns)
 
 
-def load(cursor: Cursor[Any], graph: Graph, nodes: Collection[int], now: datetime) -> dict[int, Came]:
+def load(cursor: Cursor[Any], graph: Graph, nodes: Collection[int], now: datetime) -> dict[int, ArrivalTimes]:
     """When datasets and processes came last."""
     ids = [graph.ids[node] for node in nodes]
-    rows = statement("sla_came").execute(cursor, {"ids": ids, "now": now}) if ids else ()
-    return {graph.number[row["subject_id"]]: Came(row["at"], row["began"]) for row in rows}
+    rows = statement("sla_last_arrivals").execute(cursor, {"ids": ids, "now": now}) if ids else ()
+    return {graph.number[row["subject_id"]]: ArrivalTimes(row["at"], row["began"]) for row in rows}
 
 
-def awaited(graph: Graph, came: Mapping[int, Came], waiting: Collection[int]) -> dict[int, int]:
+def awaited(graph: Graph, arrived: Mapping[int, ArrivalTimes], waiting: Collection[int]) -> dict[int, int]:
     """For each node that waits the farthest one against the flow of data that has not come.
 
     That is itself where all its inputs have come. Of several the one that has not come for the longest. Where a process
     makes one dataset, that dataset is named.
     """
-    within = {*waiting, *graph.reached(waiting, up=True)} & came.keys()
-    came = {node: _as_known(graph, came, node) for node in within}
+    within = {*waiting, *graph.reached(waiting, up=True)} & arrived.keys()
+    arrived = {node: _as_known(graph, arrived, node) for node in within}
     found: dict[int, int] = {}
     for node in graph.order:
         if node not in within:
             continue
-        mine = came[node]
+        mine = arrived[node]
         heads = set()
         for each in graph.before[node]:
-            if each in found and mine.waits_for(came[each]):
-                is_maker = found[each] == each and came[each].began is not None and mine.began is None
+            if each in found and mine.waits_for(arrived[each]):
+                is_maker = found[each] == each and arrived[each].began is not None and mine.began is None
                 heads.add(node if is_maker and len(graph.after[each]) == 1 else found[each])
         if len(heads) > 1:
             heads.discard(node)
-        found[node] = min(heads, key=lambda head: (max(came[head].at, default=_NEVER), head), default=node)
+        found[node] = min(heads, key=lambda head: (max(arrived[head].at, default=_NEVER), head), default=node)
     return {node: found[node] for node in waiting if node in found}
 
 
-def _as_known(graph: Graph, came: Mapping[int, Came], node: int) -> Came:
+def _as_known(graph: Graph, arrived: Mapping[int, ArrivalTimes], node: int) -> ArrivalTimes:
     """A process whose runs nobody reports came when what it makes did."""
-    mine = came[node]
+    mine = arrived[node]
     if mine.at or mine.began is None:
         return mine
-    made = [came[each].at for each in graph.after[node] if each in came and came[each].began is None]
+    made = [arrived[each].at for each in graph.after[node] if each in arrived and arrived[each].began is None]
     at = max(made, key=len, default=())
-    return Came(at, at)
+    return ArrivalTimes(at, at)

@@ -1,4 +1,4 @@
-"""How many rows there are to read, then and now, and how much longer a run takes for it: learned from its own history.
+"""How row counts affect run times, learned from each process's history.
 
 On a logarithmic scale, and by medians: single odd nights do not move what is learned.
 """
@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headrace.slas.graph import Graph
-from headrace.slas.history import Floats, Habit, Usual
+from headrace.slas.history import ArrivalHistory, Floats, Usual
 
-ENOUGH = 20  # times of which both are known
+MIN_SAMPLES = 20  # times of which both are known
 _CHANCE = 3.0  # standard deviations: so often do slopes go up by chance once in some thousand times
 _STEEPEST = 2.0  # nothing takes longer than by the square; what rows that hardly vary seem to say is chance
 
@@ -29,33 +29,42 @@ class Volumes:
     def __init__(self, graph: Graph, random: np.random.Generator, samples: int) -> None:
         self._graph, self._random, self._samples = graph, random, samples
         self._now: dict[int, Floats] = {}
-        self._then: dict[int, tuple[Habit, Floats]] = {}  # how many there were, each time that it came
+        self._then: dict[
+            int, tuple[ArrivalHistory, Floats]
+        ] = {}  # how many there were, each time that it came
         self._exponents: dict[int, float | None] = {}
 
-    def note(self, node: int, habit: Habit, pending: Usual | None) -> None:
+    def note(self, node: int, arrival_history: ArrivalHistory, pending: Usual | None) -> None:
         """Take in a node. pending: what is usual of one that has yet to come; None: what came last counts."""
         inputs = [each for each in self._graph.before[node] if each in self._now]
-        counted = np.isfinite(habit.rows)
+        counted = np.isfinite(arrival_history.rows)
         if pending is None and counted.any():
-            self._keep(node, habit, habit.rows, np.full(self._samples, habit.rows[counted][-1]))
-        elif inputs and not counted.any() and len(habit.came):
-            self._keep(node, habit, self._read_then(inputs, habit), self._read_now(inputs))
+            self._keep(
+                node,
+                arrival_history,
+                arrival_history.rows,
+                np.full(self._samples, arrival_history.rows[counted][-1]),
+            )
+        elif inputs and not counted.any() and len(arrival_history.arrived):
+            self._keep(
+                node, arrival_history, self._read_then(inputs, arrival_history), self._read_now(inputs)
+            )
         elif inputs and pending is not None:
-            read = self._read_then(inputs, habit)
-            exponent = follows(read, habit.rows)
+            read = self._read_then(inputs, arrival_history)
+            exponent = follows(read, arrival_history.rows)
             alike = pending.places[counted[pending.places]]
             if exponent is not None and len(alike):
                 places = self._random.choice(alike, self._samples)
-                now = habit.rows[places] * _factor(self._read_now(inputs), read, places, exponent)
-                self._keep(node, habit, habit.rows, now)
+                now = arrival_history.rows[places] * _factor(self._read_now(inputs), read, places, exponent)
+                self._keep(node, arrival_history, arrival_history.rows, now)
 
     def longer(self, node: int, places: NDArray[np.int64]) -> Floats:
         """How many seconds longer some runs of its history would have taken with the rows of now, sample by sample."""
         exponent = self._exponent(node)
         if exponent is None:
             return np.zeros(self._samples)
-        habit, then = self._then[node]
-        longer = habit.took[places] * (_factor(self._now[node], then, places, exponent) - 1)
+        arrival_history, then = self._then[node]
+        longer = arrival_history.took[places] * (_factor(self._now[node], then, places, exponent) - 1)
         result: Floats = np.where(np.isfinite(longer), longer, 0.0)
         return result
 
@@ -67,8 +76,8 @@ class Volumes:
         known = then[alike][then[alike] > 0]
         return float(np.median(self._now[node]) / np.median(known)) if len(known) else None
 
-    def _keep(self, node: int, habit: Habit, then: Floats, now: Floats) -> None:
-        self._then[node], self._now[node] = (habit, then), now
+    def _keep(self, node: int, arrival_history: ArrivalHistory, then: Floats, now: Floats) -> None:
+        self._then[node], self._now[node] = (arrival_history, then), now
 
     def _exponent(self, node: int) -> float | None:
         """By which its run times follow its rows."""
@@ -77,13 +86,15 @@ class Volumes:
             self._exponents[node] = None if known is None else follows(known[1], known[0].took)
         return self._exponents[node]
 
-    def _read_then(self, inputs: Sequence[int], habit: Habit) -> Floats:
+    def _read_then(self, inputs: Sequence[int], arrival_history: ArrivalHistory) -> Floats:
         """The rows of the newest of all inputs when each run began."""
-        began = habit.came - np.where(np.isfinite(habit.took), habit.took, 0.0)
+        began = arrival_history.arrived - np.where(
+            np.isfinite(arrival_history.took), arrival_history.took, 0.0
+        )
         read = np.zeros(len(began))
         for each in inputs:
             other, rows = self._then[each]
-            places = np.searchsorted(other.came, began, side="right") - 1
+            places = np.searchsorted(other.arrived, began, side="right") - 1
             read += np.where(places >= 0, rows[np.maximum(places, 0)], np.nan)
         return read
 
@@ -98,14 +109,14 @@ def follows(rows: Floats, values: Floats) -> float | None:
     both are known (positive, finite), or where so many slopes may well go up by chance.
     """
     known = np.flatnonzero((rows > 0) & (values > 0))
-    if len(known) < ENOUGH:
+    if len(known) < MIN_SAMPLES:
         return None
     x, y = np.log(rows[known]), np.log(values[known])
     inorder, half = np.argsort(x), len(x) // 2
     small, large = inorder[:half], inorder[-half:]
     apart = x[small] < x[large]
     slopes = (y[large] - y[small])[apart] / (x[large] - x[small])[apart]
-    if 2 * np.sum(slopes > 0) - len(slopes) < _CHANCE * np.sqrt(max(len(slopes), ENOUGH / 2)):
+    if 2 * np.sum(slopes > 0) - len(slopes) < _CHANCE * np.sqrt(max(len(slopes), MIN_SAMPLES / 2)):
         return None
     return min(float(np.median(slopes)), _STEEPEST)
 

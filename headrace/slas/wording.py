@@ -1,4 +1,4 @@
-"""What an SLA promises, in words: "by 06:00 Europe/London on business days of XLON, warned 1 h before"."""
+"""Describe an SLA in words: "by 06:00 Europe/London on business days of XLON, warned 1 h before"."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from typing import Any
 from pydantic import ValidationError
 
 from headrace.slas.deadlines import expression
-from headrace.slas.objectives import Age, Clock, PromiseKind, RunTime, Terms, promises, terms
+from headrace.slas.objectives import Age, Clock, ObjectiveKind, RunTime, Terms, objectives, terms
 
 _DAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _NUMBERS = re.compile(r"\d{1,2}(,\d{1,2})*")
 _UNITS = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
 
 
-def in_words(sla: Mapping[str, Any]) -> str:
+def describe_sla(sla: Mapping[str, Any]) -> str:
     """All that an SLA as the catalog keeps it promises."""
-    return "; ".join(", ".join(_promise(kind, definition)) for kind, _, definition in promises(sla))
+    return "; ".join(", ".join(_objective(kind, definition)) for kind, _, definition in objectives(sla))
 
 
 def length(time: timedelta) -> str:
@@ -32,14 +32,14 @@ def length(time: timedelta) -> str:
     return " ".join(said) or "0 s"
 
 
-def _promise(kind: PromiseKind, definition: Mapping[str, Any]) -> Iterator[str]:
+def _objective(kind: ObjectiveKind, definition: Mapping[str, Any]) -> Iterator[str]:
     try:
         found: Terms = terms(kind, definition)
     except ValidationError:
         yield f"{kind.lower().replace('_', ' ')}, in terms that cannot be read"
         return
     if isinstance(found, Clock):
-        yield f"{'started ' if kind is PromiseKind.START else ''}by {_deadline(found)}"
+        yield f"{'started ' if kind is ObjectiveKind.START else ''}by {_deadline(found)}"
         yield from _more(found)
     elif isinstance(found, Age):
         yield f"never older than {length(found.max_age)}"

@@ -1,4 +1,4 @@
-"""The rules of time zones as this process knows them: countries change theirs, and machines learn of it by updates."""
+"""The time-zone rules of this process, identified by a digest, since updates can change them."""
 
 from __future__ import annotations
 

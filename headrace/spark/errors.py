@@ -1,4 +1,4 @@
-"""What can go wrong between a run and its Spark and warehouse, one class per cause, each message with what to do.
+"""Errors of Spark and the warehouse, one class per cause, each message with a remedy.
 
 failure_kind: how the catalog files a failed attempt; without it, as the code's failure.
 """

@@ -1,4 +1,4 @@
-"""What an exception of Spark, Java or the operating system means for a dataset, as one of our own exceptions."""
+"""Translate exceptions of Spark, Java and the operating system to Headrace's own."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def corrupt(version: Version, file: str, reason: str) -> CorruptInput:
         else f"Roll {version.dataset} back to an earlier version, or materialize it again"
     )
     return CorruptInput(
-        f"{_told(version)} cannot be read: {reason} (file {file}). {remedy}; what is published stays as it is."
+        f"{_translated(version)} cannot be read: {reason} (file {file}). {remedy}; what is published stays as it is."
     )
 
 
@@ -221,7 +221,7 @@ def _of_spark(error: BaseException) -> bool:
     return any(module.partition(".")[0] in _SPARK for module in modules)
 
 
-def _told(version: Version) -> str:
+def _translated(version: Version) -> str:
     partition = f" partition {version.partition}" if version.partition is not None else ""
     return f"{version.dataset}{partition} version {version.tag}"
 

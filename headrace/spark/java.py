@@ -1,4 +1,4 @@
-"""Whether this machine has a Java that Spark can run on."""
+"""Check that this machine has a Java that Spark can run on."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""Spark's JVM: started with its log going to this process's stderr, asked whether it lives, forgotten when dead."""
+"""Spark's JVM: started with its log on this process's stderr, checked for life, dropped when dead."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Spark is told of reporting: a run's token, by which OpenLineage's listener in the JVM reports as that run."""
+"""Configure Spark's OpenLineage listener to report with a run's token."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The progress of Spark's jobs and stages, told to a logger every few seconds while something else waits for them."""
+"""Log the progress of Spark jobs and stages every few seconds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Spark session of a process: started when first used, where the settings say, and anew when its JVM died."""
+"""The Spark session of a process: started on first use, and again after its JVM dies."""
 
 from __future__ import annotations
 

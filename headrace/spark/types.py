@@ -1,4 +1,4 @@
-"""Column types: what a declaration may say, and how Spark itself writes it."""
+"""Column types: the declared notations, and Spark's own."""
 
 from __future__ import annotations
 

@@ -9,9 +9,10 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from headrace.catalog.records import Check, DatasetRecord, Severity
+from headrace.catalog.records import Check, DatasetRecord
 from headrace.declarations.loading.project import load, records
 from headrace.execution.plan import ProcessPlan, TransformContext
+from headrace.severity import Severity
 from headrace.stores.files.predicates import KINDS, failing
 
 Table = Callable[[str], DataFrame]
@@ -88,7 +89,7 @@ def test_checks_find_what_is_wrong_in_2013_and_nothing_else(name: str, table: Ta
     expected = {(name, check.name): FAILING.get((name, check.name), 0) for check in by_row}
     found = failing_rows(table(name), by_row)
     assert {(name, check): count for check, count in found.items()} == expected
-    warnings = {check.name for check in by_row if check.severity is Severity.WARN}
+    warnings = {check.name for check in by_row if check.severity is Severity.WARNING}
     assert warnings == {check for dataset, check in FAILING if dataset == name}
 
 

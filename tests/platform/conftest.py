@@ -11,11 +11,11 @@ from headrace.catalog.records import (
     Column,
     DatasetRecord,
     ProcessRecord,
-    Severity,
     Technology,
     VersionDraft,
 )
 from headrace.catalog.registry import register
+from headrace.severity import Severity
 
 COLUMNS = (Column("id", "bigint", nullable=False), Column("delay", "double", description="minutes"))
 DATASETS = (
@@ -27,7 +27,7 @@ DATASETS = (
         columns=COLUMNS,
         checks=(
             Check("id_not_null", "not_null", "id"),
-            Check("delay_sane", "in_range", "delay", {"min_value": -60, "max_value": 3000}, Severity.WARN),
+            Check("delay_sane", "in_range", "delay", {"min_value": -60, "max_value": 3000}, Severity.WARNING),
         ),
         sla={"maximum_age": "25h"},
         tags={"tier": "gold"},

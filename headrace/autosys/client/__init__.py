@@ -1,4 +1,4 @@
-"""The files that are copied to the hosts where jobs run, and report from there what the jobs did."""
+"""The files to copy to the hosts where jobs run; jobs report through them."""
 
 from pathlib import Path
 

@@ -1,1 +1,1 @@
-"""Completion files and reports of legacy jobs: names, formats, parsing to run events."""
+"""Completion files and reports of legacy jobs: file names, formats, parsing to run events."""

@@ -1,4 +1,4 @@
-"""The other names that the fields of a report go by, in wrappers and in Autosys' environment."""
+"""Aliases of report fields, as wrappers and Autosys' environment variables use them."""
 
 ALIASES = {
     "job": "process",

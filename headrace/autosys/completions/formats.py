@@ -1,4 +1,4 @@
-"""The forms of completion files: JSON, key=value and CSV text as the fields of each report, with its line."""
+"""The formats of completion files: JSON, key=value and CSV, read as the fields of each report with its line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the name of a completion file says, by patterns that an operator may set."""
+"""Fields taken from the name of a completion file, by patterns that an operator can set."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Completion files: whatever their form, the run events that they say, and what is wrong with the rest."""
+"""Parse completion files of any format into run events and a list of errors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from headrace.autosys.findings import Finding
 from headrace.autosys.jil.text import decode
 from headrace.catalog.run_events import RunEvent
 
-LONGEST_TEXT = 10_000  # characters of a flag's text that are kept
+MAX_TEXT_LENGTH = 10_000  # characters of a flag's text that are kept
 _BEGINS_JSON = re.compile(r"""\s*(\{\s*(["}]|\Z)|\[\s*([][{]|\Z))""")
 
 
@@ -73,7 +73,7 @@ def _entries(text: str, is_flag: bool, name: str) -> list[Entry]:
         return [Entry(1, {}, None if is_flag else nothing)]
     found = list(entries(text, form)) if form else []
     if is_flag and _is_prose(text, form, found):
-        return [Entry(1, {"text": text.strip()[:LONGEST_TEXT]})]
+        return [Entry(1, {"text": text.strip()[:MAX_TEXT_LENGTH]})]
     if form is None:
         return [
             Entry(1, {}, "is neither JSON nor key=value nor CSV with a header that names status and process")

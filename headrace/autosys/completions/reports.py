@@ -1,4 +1,4 @@
-"""One report of a run or of a dataset, as named fields, checked and turned into a run event."""
+"""Validate one report of a run or dataset, given as named fields, and turn it into a run event."""
 
 from __future__ import annotations
 
@@ -33,12 +33,13 @@ from headrace.autosys.completions.values import (
     single,
     upper,
 )
-from headrace.autosys.findings import Finding, Gravity
+from headrace.autosys.findings import Finding
 from headrace.autosys.statuses import meaning
 from headrace.catalog.records import Column, Technology
 from headrace.catalog.run_events import ReportedOutput, RunEvent
+from headrace.severity import Severity
 
-DEEPEST = 50  # levels of lists and objects in a report
+MAX_DEPTH = 50  # levels of lists and objects in a report
 _OF_A_KEY = ("technology", "instance", "process", "run", "attempt", "state", "partition")
 _OF_AN_OUTPUT = (
     "dataset",
@@ -91,7 +92,7 @@ def wrong(place: Place, message: str, *, field: str | None = None, subject: str 
     """An error about a report; nothing else of its file is lost."""
     rule = "report/field" if field else "report/form"
     message = f"element {place.element}: {message}" if place.element else message
-    return Finding(rule, Gravity.ERROR, _printable(message), place.file, place.line, subject, field)
+    return Finding(rule, Severity.ERROR, _printable(message), place.file, place.line, subject, field)
 
 
 def _printable(text: str) -> str:
@@ -100,8 +101,8 @@ def _printable(text: str) -> str:
 
 def _storable(value: Any, depth: int = 0) -> Any:  # noqa: ANN401 - JSON
     """What a report says, a mark in place of what is no character. Raises ValueError where it is nested too deep."""
-    if depth > DEEPEST:
-        raise ValueError(f"is nested more than {DEEPEST} levels deep")
+    if depth > MAX_DEPTH:
+        raise ValueError(f"is nested more than {MAX_DEPTH} levels deep")
     if isinstance(value, str):
         return _printable(value)
     if isinstance(value, Mapping):
@@ -109,18 +110,18 @@ def _storable(value: Any, depth: int = 0) -> Any:  # noqa: ANN401 - JSON
     return [_storable(each, depth + 1) for each in value] if isinstance(value, list) else value
 
 
-def key_of(said: Mapping[str, Any], given: str | None = None) -> str:
+def key_of(reported: Mapping[str, Any], given: str | None = None) -> str:
     """The key of the event that these of its fields make: the same words about the same run have the same key.
 
     given: a key that the reporter gives in place of the words. It is one of his process or dataset, run and status: of
     another it says nothing.
     """
     if given is not None:
-        places = [(output.dataset, output.partition) for output in said["outputs"]]
-        said = {**{name: said[name] for name in _OF_A_KEY}, "outputs": places, "key": given}
-    run = f"{said['run']}/{said['attempt']}" if said["run"] is not None else "-"
-    digest = sha256(to_json(said)).hexdigest()[:32]
-    return f"{said['technology']}/{said['instance']}/{said['process']}/{run}/{said['state']}/{digest}"
+        places = [(output.dataset, output.partition) for output in reported["outputs"]]
+        reported = {**{name: reported[name] for name in _OF_A_KEY}, "outputs": places, "key": given}
+    run = f"{reported['run']}/{reported['attempt']}" if reported["run"] is not None else "-"
+    digest = sha256(to_json(reported)).hexdigest()[:32]
+    return f"{reported['technology']}/{reported['instance']}/{reported['process']}/{run}/{reported['state']}/{digest}"
 
 
 _SETTINGS = ConfigDict(extra="allow", coerce_numbers_to_str=True, frozen=True)
@@ -157,7 +158,7 @@ class _Output(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def said(cls, given: object) -> object:
+    def reported(cls, given: object) -> object:
         """What is not empty, by the names of an output's fields; the first of several names of one counts."""
         if not isinstance(given, dict):
             return given
@@ -231,7 +232,7 @@ def _event(report: _Report, fields: Mapping[str, Any], place: Place) -> RunEvent
     day = report.business_date.isoformat() if report.business_date else None
     started_at = report.started_at.astimezone(UTC) if report.started_at else None
     only_start = started_at if found.ending is None else None
-    said: dict[str, Any] = {
+    reported: dict[str, Any] = {
         "technology": report.technology if report.process else Technology.EXTERNAL,
         "process": report.process or "",
         "state": found.state,
@@ -250,7 +251,7 @@ def _event(report: _Report, fields: Mapping[str, Any], place: Place) -> RunEvent
         "partition": report.partition or day,
         "outputs": tuple(_output(output) for output in report.outputs),
     }
-    return RunEvent(key=key_of(said, report.key), payload=dict(fields), origin=str(place), **said)
+    return RunEvent(key=key_of(reported, report.key), payload=dict(fields), origin=str(place), **reported)
 
 
 def _output(output: _Output) -> ReportedOutput:

@@ -1,4 +1,4 @@
-"""The values that the fields of a report have: names, times, dates and counts, and the forms that are taken."""
+"""The types of a report's fields: names, times, dates and counts, and the notations accepted for them."""
 
 from __future__ import annotations
 

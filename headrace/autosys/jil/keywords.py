@@ -1,4 +1,4 @@
-"""The words of JIL: subcommands, the attributes each kind of object has, and how an attribute is written.
+"""The vocabulary of JIL: subcommands, the attributes of each object type, and how an attribute is written.
 
 A name that is not here is kept as an attribute where it starts a line, and is text elsewhere.
 """

@@ -1,4 +1,4 @@
-"""Text to statements: one pass over the lines, recovering at the next line from whatever cannot be read.
+"""Text to statements in one pass over the lines, recovering at the next line after an error.
 
 The ordinary line, `name: value` with nothing special in the value, takes a few operations; every other form is left to
 `headrace.autosys.jil.segments`.
@@ -8,7 +8,7 @@ import re
 from difflib import SequenceMatcher
 from functools import cache
 
-from headrace.autosys.findings import Finding, Gravity
+from headrace.autosys.findings import Finding
 from headrace.autosys.garbage_collection import paused
 from headrace.autosys.jil.keywords import (
     CONDITIONS,
@@ -18,10 +18,11 @@ from headrace.autosys.jil.keywords import (
     attributes_of,
     subcommand,
 )
-from headrace.autosys.jil.segments import LONGEST_VALUE, Segment, Source, segments
+from headrace.autosys.jil.segments import MAX_VALUE_LINES, Segment, Source, segments
 from headrace.autosys.jil.statements import Attribute, Jil, Statement
 from headrace.autosys.jil.text import decode
 from headrace.autosys.jil.values import read_value, unescape_colons
+from headrace.severity import Severity
 
 _ONE_QUOTED = re.compile(r'"(?:[^"]*[^"\\])?"').fullmatch
 _HEADER = re.compile(r"insert_job\s*:\s*([\w.#@-]{1,64})(?:\s+job_type\s*:\s*(\w+))?", re.ASCII).fullmatch
@@ -56,7 +57,7 @@ def scan(text: str, file: str) -> Jil:
     reader = _Reader(text.split("\n"), file)
     with paused():
         reader.run()
-    reader.tell_strays()
+    reader.report_stray_lines()
     return Jil(tuple(reader.statements), tuple(sorted(reader.findings, key=lambda each: each.line)))
 
 
@@ -109,7 +110,7 @@ class _Reader:
                 index = self._careful(index - 1, line)
             known, append = self.known, self.attributes.append
 
-    def tell_strays(self) -> None:
+    def report_stray_lines(self) -> None:
         """One finding for each run of lines that belong to nothing."""
         runs: list[list[int]] = []
         for line in self.strays:
@@ -137,7 +138,7 @@ class _Reader:
                 self.attributes.append(Attribute("owner", read_value(soft[1]), index + 1, True))
             return index + 1
         text, index = self.source.after_comments(index)
-        self._tell_doubts()
+        self._report_doubts()
         if text.lstrip().startswith("jil>"):
             text = _PROMPT.sub("", text, count=1)
         if not text.strip() or text.strip() in _LEAVES:
@@ -151,10 +152,10 @@ class _Reader:
                 self._begin(segment.name, *statement, segment.raw, segment.line)
             else:
                 self._add(segment)
-        self._tell_doubts()
+        self._report_doubts()
         return end
 
-    def _tell_doubts(self) -> None:
+    def _report_doubts(self) -> None:
         for doubt in self.doubts:
             self._warn(*doubt)
         self.doubts.clear()
@@ -164,7 +165,7 @@ class _Reader:
         if self.current is None or not self.attributes or _NOISE.match(text.strip()):
             return None
         last = self.attributes[-1]
-        if last.name in ONE_WORD or last.soft or index - last.line > LONGEST_VALUE:
+        if last.name in ONE_WORD or last.soft or index - last.line > MAX_VALUE_LINES:
             return None
         gap = index > 0 and not self.lines[index - 1].strip()
         if gap or (last.name in CONDITIONS and not _OPENS.match(text)):
@@ -174,7 +175,7 @@ class _Reader:
     def _continue(self, segment: Segment, index: int, text: str) -> None:
         if not segment.raw.strip():
             return
-        self._tell_meant(segment.raw, segment.line)
+        self._report_mistyped_insert(segment.raw, segment.line)
         if self._continued(index, text) is None:
             if self.current is None or self.current.name or _NOISE.match(text.strip()):
                 self.strays.append(index + 1)
@@ -186,19 +187,19 @@ class _Reader:
     def _add(self, segment: Segment) -> None:
         name = segment.name
         if name is not None and name not in self.known:
-            self._tell_meant(f"{name}: {segment.raw}", segment.line)
+            self._report_mistyped_insert(f"{name}: {segment.raw}", segment.line)
         if name is None or self.current is None:
             self.strays.append(segment.line)
             return
         if name not in self.known and name not in self.unknown:
             self.unknown.add(name)
-            self._tell(
+            self._report(
                 "unknown-attribute",
                 f"{name} is no attribute known here; it is kept as it stands, here and below",
                 segment.line,
                 name,
                 None,
-                Gravity.NOTE,
+                Severity.INFO,
             )
         value = segment.raw.strip() if name == "blob_input" else read_value(segment.raw)
         self.attributes.append(Attribute(name, value, segment.line))
@@ -215,25 +216,25 @@ class _Reader:
             action, kind, name if is_name else "", self.attributes, self.file, line, kept
         )
         if not is_name:
-            self._tell(
+            self._report(
                 "no-name",
                 f"{word} names {f'{name[:80]!r}, which cannot be a name' if name else 'nothing'}; "
                 "what belongs to it is lost",
                 line,
                 word,
                 f"write `{word}: NAME`",
-                Gravity.ERROR,
+                Severity.ERROR,
             )
             return
         self.statements.append(self.current)
         if word not in SUBCOMMANDS:
-            self._tell(
+            self._report(
                 "unknown-statement",
                 f"{word} is no statement known here; it is kept as it stands",
                 line,
                 word,
                 None,
-                Gravity.NOTE,
+                Severity.INFO,
             )
         if not _NAME.fullmatch(name):
             self._warn(
@@ -252,7 +253,7 @@ class _Reader:
                 "put an attribute name before it, or take it off",
             )
 
-    def _tell_meant(self, text: str, line: int) -> None:
+    def _report_mistyped_insert(self, text: str, line: int) -> None:
         """What was probably meant to insert a job, and does not: the job is lost, and what belongs to it as well."""
         meant = _MEANT.match(text)
         if meant is None or not _inserts(meant[1] or meant[2]):
@@ -260,17 +261,17 @@ class _Reader:
         message = f"{meant[0].strip()!r} inserts no job; what belongs to {meant[3]} is lost, or another's"
         hint = f"write `insert_job: {meant[3]}`"
         self.findings.append(
-            Finding("jil/no-insert", Gravity.ERROR, message, self.file, line, meant[3], None, hint)
+            Finding("jil/no-insert", Severity.ERROR, message, self.file, line, meant[3], None, hint)
         )
 
     def _warn(self, rule: str, message: str, line: int, attribute: str | None, hint: str) -> None:
-        self._tell(rule, message, line, attribute, hint, Gravity.WARNING)
+        self._report(rule, message, line, attribute, hint, Severity.WARNING)
 
-    def _tell(self, rule: str, message: str, line: int, attribute: str | None, hint: str | None,
-              gravity: Gravity) -> None:  # fmt: skip
+    def _report(self, rule: str, message: str, line: int, attribute: str | None, hint: str | None,
+              severity: Severity) -> None:  # fmt: skip
         subject = self.current.name if self.current is not None and self.current.name else None
         self.findings.append(
-            Finding(f"jil/{rule}", gravity, message, self.file, line, subject, attribute, hint)
+            Finding(f"jil/{rule}", severity, message, self.file, line, subject, attribute, hint)
         )
 
 

@@ -1,4 +1,4 @@
-"""One logical line of JIL taken apart: which words in it begin an attribute, and where its quotes and comments end.
+"""Split one logical line of JIL: which words begin an attribute, and where its quotes and comments end.
 
 A logical line is a line with what its open quotes, comments and final backslash draw in from the lines below.
 """
@@ -23,10 +23,10 @@ _BROKEN_PATH = re.compile(r'"[^"]*\\"\s*')
 _CONDITION = re.compile(r"[\s(]*[A-Za-z]+\s*\(")
 _BLOB_START = "<auto_blobt>"
 _BLOB_END = "</auto_blobt>"
-_LONGEST_QUOTE = 200  # lines; a quote that stays open for longer was never closed
-LONGEST_VALUE = 1000  # lines; what goes on for longer is no value but another text
+_MAX_QUOTE_LINES = 200  # lines; a quote that stays open for longer was never closed
+MAX_VALUE_LINES = 1000  # lines; what goes on for longer is no value but another text
 
-Tell = Callable[[str, str, int, str | None, str], None]
+ReportFinding = Callable[[str, str, int, str | None, str], None]
 """Called with the rule, the message, the line (from 1), the attribute and the hint of what looks doubtful."""
 
 
@@ -41,9 +41,9 @@ class Segment(NamedTuple):
 class Source:
     """The lines of a text, and where comments end in them."""
 
-    def __init__(self, lines: list[str], tell: Tell) -> None:
+    def __init__(self, lines: list[str], report: ReportFinding) -> None:
         self.lines = lines
-        self.tell = tell
+        self.report = report
         self.no_blob_ends_after = len(lines)
         self._no_comment_ends_after = len(lines)
 
@@ -53,7 +53,7 @@ class Source:
         while text.lstrip().startswith("/*"):
             rest, index = self.after_comment(index, text[text.index("/*") + 2 :])
             if rest is None:
-                self.tell(
+                self.report(
                     "open-comment",
                     "a comment opens here and does not close; only this line is skipped",
                     index + 1,
@@ -142,7 +142,7 @@ class _LogicalLine:
     def _draw_in_next(self) -> bool:
         """Draws in the next line after a final backslash, unless that begins something of its own."""
         lines, ended = self.source.lines, self.text.rstrip()
-        if not ended.endswith("\\") or self.end >= len(lines) or self.end - self.index > LONGEST_VALUE:
+        if not ended.endswith("\\") or self.end >= len(lines) or self.end - self.index > MAX_VALUE_LINES:
             return False
         if not lines[self.end].strip() or starts_key(lines[self.end], self.known):
             return False
@@ -163,7 +163,7 @@ class _LogicalLine:
             return
         line = self._line_at(piece.start())
         if not name:
-            self.source.tell(
+            self.source.report(
                 "key-in-text",
                 f"'{piece['key']}:' within a text was taken as text",
                 line,
@@ -179,7 +179,7 @@ class _LogicalLine:
         rest, last = self.source.after_comment(self.end - 1, self.text[piece.end() :])
         self.position = piece.end()
         if rest is None:
-            self.source.tell(
+            self.source.report(
                 "open-comment",
                 "'/*' opens a comment that does not close; it was taken as text",
                 self.end,
@@ -205,7 +205,7 @@ class _LogicalLine:
             self.text = f'{self.text.rstrip()[:-1]}\\"'  # "c:\tmp\" was meant to be closed
         else:
             self.position = piece.end()
-            self.source.tell(
+            self.source.report(
                 "open-quote",
                 "a quote opens here and does not close; the value ends with its line",
                 self.end,
@@ -266,7 +266,7 @@ def _inner_key(
 
 def _quote_end(lines: list[str], start: int, known: Mapping[str, str]) -> int | None:
     """The line on which a quote left open above `start` closes, as the last thing there or before an attribute."""
-    for ahead in range(start, min(len(lines), start + _LONGEST_QUOTE)):
+    for ahead in range(start, min(len(lines), start + _MAX_QUOTE_LINES)):
         if starts_key(lines[ahead], known):
             return None
         found = _CLOSING_QUOTE.match(lines[ahead])
@@ -289,7 +289,7 @@ def _blob(source: Source, index: int, text: str) -> tuple[list[Segment], int]:
             whole = "\n".join([text, *lines[index + 1 : ahead + 1]])
             return [Segment("blob_input", whole, line)], ahead + 1
     source.no_blob_ends_after = min(source.no_blob_ends_after, index + 1)
-    source.tell(
+    source.report(
         "open-blob",
         f"the blob is not closed by {_BLOB_END}; its first line is kept",
         line,

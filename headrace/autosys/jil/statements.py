@@ -1,4 +1,4 @@
-"""What a JIL file says: statements, each with its attributes in the order written."""
+"""The statements of a JIL file, each with its attributes in the order written."""
 
 from dataclasses import dataclass
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""Bytes to text: whatever encodings a file was written, copied and appended in.
+"""Bytes to text, whatever mix of encodings a file was written and appended in.
 
 Byte order marks are obeyed; UTF-16 without one, and stretches of it appended to other text, are found by their zero
 bytes; what is not UTF-8 is taken line by line as Windows-1252. Lines end in CRLF, CR or LF, in any mixture.
@@ -6,7 +6,8 @@ bytes; what is not UTF-8 is taken line by line as Windows-1252. Lines end in CRL
 
 import codecs
 
-from headrace.autosys.findings import Finding, Gravity
+from headrace.autosys.findings import Finding
+from headrace.severity import Severity
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -78,7 +79,7 @@ def _line_by_line(data: bytes, file: str, findings: list[Finding]) -> str:
         findings.append(
             Finding(
                 "jil/encoding",
-                Gravity.NOTE if how == _WINDOWS else Gravity.WARNING,
+                Severity.INFO if how == _WINDOWS else Severity.WARNING,
                 f"{len(numbers)} line(s) are in another encoding and were read {how}; the first is here",
                 file,
                 numbers[0],

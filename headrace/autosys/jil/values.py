@@ -1,4 +1,4 @@
-"""The text of a value: what its quotes and escapes stand for, and how a value is spelt.
+"""The text of a value: resolving quotes and escapes, and writing a value back.
 
 A value that is one quoted token loses its quotes; within it a backslash counts only before a quote (`\\"` is a quote,
 and `\\\\` before a quote or at the end is one backslash), and a doubled quote is one. Elsewhere quotes stay, since

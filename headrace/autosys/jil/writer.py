@@ -1,4 +1,4 @@
-"""Statements to JIL text that reads back as the same statements."""
+"""Write statements as JIL text that reads back as the same statements."""
 
 import re
 from collections.abc import Iterable

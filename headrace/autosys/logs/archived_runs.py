@@ -1,4 +1,4 @@
-"""Runs that `archive_events` has put away in flat files, `archived_job_runs.ACE...`: history, by the jobs' numbers."""
+"""Runs that `archive_events` wrote to flat files, `archived_job_runs.ACE...`: history, keyed by job number."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from typing import Any
 
 from headrace.autosys.clocks import possible
 from headrace.autosys.completions.reports import key_of
-from headrace.autosys.findings import Finding, Gravity
+from headrace.autosys.findings import Finding
 from headrace.autosys.jil.text import decode
 from headrace.autosys.logs.autorep import Report
 from headrace.autosys.statuses import ENDED, meaning
 from headrace.catalog.records import Technology
 from headrace.catalog.run_events import RunEvent
+from headrace.severity import Severity
 
 _NAME = re.compile(r"archived_job_runs(?:\.([A-Za-z0-9]+))?(?:\..*)?")
 _COLUMNS = (
@@ -83,12 +84,12 @@ def read_archived(data: bytes, file: str, names: Mapping[int, str], *, instance:
             events += _events(job, instance, said, f"{file}:{number}")
         except (KeyError, ValueError, OverflowError, csv.Error) as error:
             message = f"the row has no {error}" if isinstance(error, KeyError) else str(error)
-            errors.append(Finding("archive/row", Gravity.ERROR, message, file, number))
+            errors.append(Finding("archive/row", Severity.ERROR, message, file, number))
     if nameless:
         message = f"the jobs of the numbers {', '.join(list(nameless)[:20])} are not named"
         hint = "give a log of theirs, or CSV of `SELECT joid, job_name FROM ujo_job`, in the same command"
         first = min(nameless.values())
-        errors.append(Finding("archive/nameless", Gravity.ERROR, message, file, first, hint=hint))
+        errors.append(Finding("archive/nameless", Severity.ERROR, message, file, first, hint=hint))
     return Report(tuple(events), tuple(errors))
 
 

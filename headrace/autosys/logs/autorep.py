@@ -10,11 +10,12 @@ from typing import Any
 
 from headrace.autosys.clocks import possible
 from headrace.autosys.completions.reports import key_of
-from headrace.autosys.findings import Finding, Gravity
+from headrace.autosys.findings import Finding
 from headrace.autosys.jil.text import decode
 from headrace.autosys.statuses import ENDED, UnknownStatus, meaning
 from headrace.catalog.records import RunState, Technology
 from headrace.catalog.run_events import RunEvent
+from headrace.severity import Severity
 
 _DATE = r"\d{1,4}[/.-]\d{1,2}[/.-]\d{2,4}"
 _TIME = rf"{_DATE} \d{{1,2}}:\d\d(?::\d\d)?"
@@ -78,7 +79,7 @@ def read_report(
             warning = _leave_out_earlier(job, file, order, zone)
             said = list(_events(job, file, order, zone, instance))
         except (ValueError, UnknownStatus) as error:
-            errors.append(Finding("report/row", Gravity.ERROR, str(error), file, job.line, job.name))
+            errors.append(Finding("report/row", Severity.ERROR, str(error), file, job.line, job.name))
             continue
         events += [replace(event, historical=historical) for event in said]
         errors += warning
@@ -112,7 +113,7 @@ def _jobs(text: str, file: str, errors: list[Finding]) -> Iterator[_Job]:
             wrapped = (len(line) - len(line.lstrip()), line.strip())
         elif not _NOISE.fullmatch(line) and not _is_alarm(line):
             message = f"the line is no row of a report: {line.strip()[:80]!r}"
-            errors.append(Finding("report/row", Gravity.ERROR, message, file, number))
+            errors.append(Finding("report/row", Severity.ERROR, message, file, number))
     if job is not None:
         yield job
 
@@ -144,7 +145,7 @@ def _leave_out_earlier(job: _Job, file: str, order: str, zone: tzinfo) -> list[F
     if not earlier:
         return []
     message = f"{len(earlier)} details are of runs before the one that began at {job.row['start']}, and are left out"
-    return [Finding("report/details", Gravity.WARNING, message, file, earlier[0][0], job.name)]
+    return [Finding("report/details", Severity.WARNING, message, file, earlier[0][0], job.name)]
 
 
 def _events(job: _Job, file: str, order: str, zone: tzinfo, instance: str) -> Iterator[RunEvent]:

@@ -1,4 +1,4 @@
-"""The files of event demons' logs: whose each is, when it begins, which are copies, and in which order they come."""
+"""Event demon log files: the instance, start time and order of each, and which are copies."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 
 IDENTIFYING = 4096  # bytes at the beginning of a log that tell it from others
-_LOOKED_AT = 64 * 1024  # bytes in which a log shows its first time
+_HEAD_BYTES = 64 * 1024  # bytes in which a log shows its first time
 _TIME = re.compile(rb"^\[?(\d\d)/(\d\d)/(\d{4}) (\d\d):(\d\d):(\d\d).*\n", re.MULTILINE)
 _UNKNOWN = datetime(1, 1, 1)  # noqa: DTZ001 - local, as the times that it is compared with
 
@@ -60,7 +60,7 @@ def _first_time(path: Path) -> datetime | None:
     return None
 
 
-def first_bytes(path: Path, count: int = _LOOKED_AT) -> bytes:
+def first_bytes(path: Path, count: int = _HEAD_BYTES) -> bytes:
     """The first bytes of a file; none of one that was purged since it was listed."""
     try:
         with path.open("rb") as file:

@@ -1,4 +1,4 @@
-"""The lines of an event demon's log that say something of a job, and the instants of its local times."""
+"""Lines of an event demon's log that concern a job, and the instants of their local times."""
 
 from __future__ import annotations
 

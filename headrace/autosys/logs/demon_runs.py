@@ -1,4 +1,4 @@
-"""From one line of an event demon's log to the next: which run and attempt of a job each of them is about."""
+"""Assign each line of an event demon's log to a run and attempt of its job."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The event demon's log, read as it grows or as files that were kept: across its rotation, in the order of time."""
+"""Read the event demon's log while it grows or from archived files, across rotation, in time order."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
-from headrace.autosys.findings import Finding, Gravity
+from headrace.autosys.findings import Finding
 from headrace.autosys.logs.demon_files import (
     IDENTIFYING,
     begins_at,
@@ -24,6 +24,7 @@ from headrace.autosys.logs.demon_lines import WrongLine
 from headrace.autosys.logs.demon_runs import DemonRuns, DemonState, JobState
 from headrace.autosys.statuses import UnknownStatus
 from headrace.catalog.run_events import RunEvent
+from headrace.severity import Severity
 
 _BLOCK = 1 << 20
 _COMPRESSED = {".gz", ".Z", ".bz2", ".xz", ".zst", ".zip"}
@@ -156,7 +157,7 @@ class DemonLog:
     def _compressed(self, path: Path) -> Finding:
         return Finding(
             "log/rotation",
-            Gravity.WARNING,
+            Severity.WARNING,
             "the log was rotated and compressed before it was read to its end: what it says may be missing",
             str(path),
             0,
@@ -167,7 +168,7 @@ class DemonLog:
         last = self.position.runs.last
         return Finding(
             "log/rotation",
-            Gravity.WARNING,
+            Severity.WARNING,
             f"the file that was read up to {f'{last:%Y-%m-%d %H:%M:%S} UTC' if last else 'its first lines'} is not "
             "beside the log any more: what was written to it later may be missing. Reading goes on with "
             + ", ".join(path.name for path in [*rotated, self.path]),
@@ -202,7 +203,7 @@ class DemonLog:
                 found.events += self._runs.read(text, place)
             except (WrongLine, UnknownStatus) as error:
                 found.errors.append(
-                    Finding("log/line", Gravity.ERROR, str(error), str(path), self.position.line)
+                    Finding("log/line", Severity.ERROR, str(error), str(path), self.position.line)
                 )
         if unbegun := self._runs.taken_unbegun():
             found.errors.append(_unbegun(path, unbegun))
@@ -221,7 +222,7 @@ class DemonLog:
 def _unbegun(path: Path, jobs: Sequence[str]) -> Finding:
     return Finding(
         "log/beginning",
-        Gravity.WARNING,
+        Severity.WARNING,
         f"{len(jobs)} ended here and began before: nothing read says when, so that each end is a run of its own: "
         + ", ".join(jobs[:10])
         + (" ..." if len(jobs) > 10 else ""),

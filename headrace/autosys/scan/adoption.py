@@ -1,4 +1,4 @@
-"""Taking in a process that was only heard of, because no file that can be scanned has it."""
+"""Adopt a process that is known from events only, because no scanned file defines it."""
 
 from collections.abc import Sequence
 from difflib import get_close_matches
@@ -18,22 +18,22 @@ from headrace.database.jsonb import jsonb
 from headrace.errors import DecisionRefused, UnknownProcess
 
 _NAMED = """
-SELECT process_id, technology, standing, process_key, owners, metadata_json ->> 'box' AS box,
+SELECT process_id, technology, lifecycle, process_key, owners, metadata_json ->> 'box' AS box,
        metadata_json ? 'adopted_by' AND NOT EXISTS (
            SELECT FROM catalog.process_text place WHERE place.process_id = process.process_id
        ) AS is_adopted
 FROM catalog.process
 WHERE organisation_id = %s AND instance = %s AND external_name = %s
-ORDER BY standing = 'UNSCANNED' DESC, technology
+ORDER BY lifecycle = 'UNSCANNED' DESC, technology
 """
 _UNSCANNED = """
 SELECT external_name, instance FROM catalog.process
-WHERE organisation_id = %s AND standing = 'UNSCANNED' AND external_name IS NOT NULL
+WHERE organisation_id = %s AND lifecycle = 'UNSCANNED' AND external_name IS NOT NULL
 ORDER BY external_name, instance
 """
 _BOXES = """
 SELECT external_name, coalesce(metadata_json ->> 'type', 'BOX') AS type FROM catalog.process
-WHERE organisation_id = %s AND technology = %s AND instance = %s AND standing <> 'RETIRED' AND process_id <> %s
+WHERE organisation_id = %s AND technology = %s AND instance = %s AND lifecycle <> 'RETIRED' AND process_id <> %s
 ORDER BY external_name
 """
 
@@ -50,12 +50,12 @@ def adopt(
     with transaction(engine) as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [REGISTRATION_LOCK])
         found = cursor.execute(_NAMED, [organisation_id(), instance, name]).fetchall()
-        open_ = [row for row in found if row["standing"] == "UNSCANNED" or row["is_adopted"]]
+        open_ = [row for row in found if row["lifecycle"] == "UNSCANNED" or row["is_adopted"]]
         if not found:
             raise _unheard_of(cursor, name, instance)
         if not open_:
             raise DecisionRefused(
-                f"{found[0]['process_key']} is {found[0]['standing'].lower()}: a scan knows it"
+                f"{found[0]['process_key']} is {found[0]['lifecycle'].lower()}: a scan knows it"
             )
         row = open_[0]
         box = row["box"] if box is None else box or None

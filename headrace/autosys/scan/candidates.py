@@ -1,4 +1,4 @@
-"""Candidates for datasets: what processes seem to use, and what a person decides about it."""
+"""Candidate datasets inferred from processes, and the decisions people make about them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

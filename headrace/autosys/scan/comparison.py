@@ -1,4 +1,4 @@
-"""What an estate's files hold, against what the catalog knows of it."""
+"""Compare an estate's files with the catalog."""
 
 from __future__ import annotations
 
@@ -9,21 +9,22 @@ from pathlib import Path
 
 from sqlalchemy import Engine
 
-from headrace.autosys import Change, Finding, Gravity
+from headrace.autosys import Change, Finding
 from headrace.autosys.diff import changes
 from headrace.autosys.jil.text import decode
-from headrace.autosys.objectives import business_calendars, unpromised_findings
+from headrace.autosys.objectives import business_calendars, unsupported_must_time_findings
 from headrace.autosys.rescan import SourceFile, read_changed
 from headrace.autosys.scan import storage as estates
-from headrace.autosys.scan.db2 import Listed, read_listing
+from headrace.autosys.scan.db2 import ListedProcedure, read_listing
 from headrace.autosys.scan.declared_processes import Name as Named
 from headrace.autosys.scan.declared_processes import described_processes, unknown_upstream
-from headrace.autosys.scan.line_moves import Stands, moves
+from headrace.autosys.scan.line_moves import TextPosition, moves
 from headrace.autosys.scan.plan import Plan
-from headrace.autosys.scan.processes import Described, once_each, read_processes
-from headrace.autosys.scan.scanned_jobs import scanned_jobs, scanned_objects, told_again
+from headrace.autosys.scan.processes import DescribedProcess, once_each, read_processes
+from headrace.autosys.scan.scanned_jobs import finding_from_json, scanned_jobs, scanned_objects
 from headrace.catalog.records import Technology
 from headrace.catalog.scans import EstateText, KnownProcess, Place, ScannedProcess
+from headrace.severity import Severity
 
 YAML, CSV = (".yaml", ".yml"), (".csv",)
 Name = tuple[str, str]  # of a process: technology and name
@@ -49,7 +50,7 @@ class Comparison:
         self._doubts: list[Finding] = []
         self._fresh: list[ScannedProcess] = []  # read this time
         self._unchanged: set[Name] = set()  # known by their text, and not read
-        self._described: Sequence[Described] = ()
+        self._described: Sequence[DescribedProcess] = ()
         self._has_jil = False
         self._lost_jobs: set[str | None] = (
             set()
@@ -58,8 +59,8 @@ class Comparison:
 
     def read(self, files: Sequence[Path]) -> None:
         """Read the files. Raises OSError for one that cannot be read."""
-        described: list[Described] = []
-        listed: list[Listed] = []
+        described: list[DescribedProcess] = []
+        listed: list[ListedProcedure] = []
         jil: list[Path] = []
         for path in files:
             if path.suffix.lower() not in YAML + CSV:
@@ -74,24 +75,24 @@ class Comparison:
             else:
                 entries, lost = read_processes(text, str(path))
                 described += entries
-            self._tell_of_descriptions([*told, *lost])
+            self._check_descriptions([*told, *lost])
         self._described, repeated = once_each(described)
-        self._tell_of_descriptions(repeated)
-        self._lost_entries = any(each.gravity is Gravity.ERROR for each in self._findings)
+        self._check_descriptions(repeated)
+        self._lost_entries = any(each.severity is Severity.ERROR for each in self._findings)
         self._has_jil = bool(jil)
         if jil:
             self._read_jil(jil)
         self._take_described(listed)
 
-    def _tell_of_descriptions(self, findings: Collection[Finding]) -> None:
+    def _check_descriptions(self, findings: Collection[Finding]) -> None:
         self._findings += findings
-        self._doubts += [each for each in findings if each.gravity is Gravity.WARNING]
+        self._doubts += [each for each in findings if each.severity is Severity.WARNING]
 
     def _read_jil(self, files: Sequence[Path]) -> None:
         jobs = {
             one.text_digest: one
             for one in self.known.values()
-            if one.text_digest is not None and one.standing == "ACTIVE"
+            if one.text_digest is not None and one.lifecycle == "ACTIVE"
         }
         reading = read_changed(files, {digest: one.name for digest, one in jobs.items()})
         self.files += reading.files
@@ -100,10 +101,14 @@ class Comparison:
         self.objects += scanned_objects(reading)
         today = datetime.now(UTC).date()
         self.calendars = business_calendars(reading.estate.calendars, today)
-        findings += unpromised_findings(reading.estate.jobs.values(), reading.estate.calendars, today)
-        texts = [Stands(jobs[digest], file, line) for digest, (file, line) in reading.known.items()]
+        findings += unsupported_must_time_findings(
+            reading.estate.jobs.values(), reading.estate.calendars, today
+        )
+        texts = [TextPosition(jobs[digest], file, line) for digest, (file, line) in reading.known.items()]
         self._unchanged = {(one.technology, one.name) for one, _, _ in texts}
-        findings += [told_again(each, file, line) for one, file, line in texts for each in one.lost or ()]
+        findings += [
+            finding_from_json(each, file, line) for one, file, line in texts for each in one.lost or ()
+        ]
         self.moved, apart = moves(texts)
         self.placed += [
             (Technology(each.process.technology), each.process.name, each.place) for each in apart
@@ -113,21 +118,28 @@ class Comparison:
             self._lost_jobs.add(None)
         self._findings += findings
 
-    def _take_described(self, listed: Sequence[Listed]) -> None:
+    def _take_described(self, listed: Sequence[ListedProcedure]) -> None:
         names = {each.description.name for each in self._described if each.technology is Technology.DB2_SP}
         read = {each.path for each in self.files}
-        kept: list[Listed] = []
+        kept: list[ListedProcedure] = []
         for each in listed:
             known = self.known.get((Technology.DB2_SP.value, each.procedure))
             elsewhere = (
-                known.file if known and known.standing == "ACTIVE" and each.procedure not in names else None
+                known.file if known and known.lifecycle == "ACTIVE" and each.procedure not in names else None
             )
             if elsewhere is not None and elsewhere not in read:
                 what = f"{each.procedure} is described in {elsewhere}, which is not among these files"
                 hint = "its rows are left out; give both files"
                 self._findings.append(
                     Finding(
-                        "db2/described", Gravity.ERROR, what, each.file, each.line, each.procedure, None, hint
+                        "db2/described",
+                        Severity.ERROR,
+                        what,
+                        each.file,
+                        each.line,
+                        each.procedure,
+                        None,
+                        hint,
                     )
                 )
                 self._unchanged.add((Technology.DB2_SP.value, each.procedure))
@@ -146,7 +158,7 @@ class Comparison:
             if known is None or known.file is None:  # nobody has seen its text
                 added.append(one.title)
                 taken_over += [one.title] if known else []
-            elif known.standing == "RETIRED":
+            elif known.lifecycle == "RETIRED":
                 returned.append(one.title)
             else:
                 there.append(one)
@@ -167,7 +179,7 @@ class Comparison:
         missing = [one for one in compared if (one.technology, one.name) not in there_now]
         self.removed = [one for one in missing if not self._may_be_lost(one)]
         if self._described:
-            self._tell_of_descriptions(list(self._unknown_upstream(engine)))
+            self._check_descriptions(list(self._unknown_upstream(engine)))
         return Plan(
             instance=self.instance if self._has_jil else "",
             files=tuple(self.files),
@@ -179,15 +191,15 @@ class Comparison:
             changed=changed,
             removed=tuple(one.title for one in self.removed),
             kept=tuple(one.title for one in missing if self._may_be_lost(one)),
-            errors=tuple(each for each in self._findings if each.gravity is Gravity.ERROR),
+            errors=tuple(each for each in self._findings if each.severity is Severity.ERROR),
             doubts=tuple(self._doubts),
-            warnings=Counter(each.gravity for each in self._findings)[Gravity.WARNING],
+            warnings=Counter(each.severity for each in self._findings)[Severity.WARNING],
         )
 
     def _unknown_upstream(self, engine: Engine) -> Iterator[Finding]:
         gone = set(map(self._named, self.removed))
         there = {(one.technology.value, one.instance, one.name) for one in self._fresh}
-        there |= {self._named(one) for one in self.known.values() if one.standing != "RETIRED"} - gone
+        there |= {self._named(one) for one in self.known.values() if one.lifecycle != "RETIRED"} - gone
         return unknown_upstream(
             self._described, self.instance, there, lambda names: estates.named(engine, names) - gone
         )
@@ -211,6 +223,6 @@ class Comparison:
             one
             for one in self.known.values()
             if one.file is not None
-            and one.standing == "ACTIVE"
+            and one.lifecycle == "ACTIVE"
             and (has_jobs if one.technology == "AUTOSYS" else one.file in read)
         ]

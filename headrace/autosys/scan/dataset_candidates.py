@@ -1,4 +1,4 @@
-"""Candidate datasets: the files that jobs seem to read and write, with the evidence and how far to trust it.
+"""Candidate datasets: files that jobs seem to read and write, with evidence and confidence.
 
 The confidence of one piece of evidence, from 0 to 1:
 

@@ -1,12 +1,13 @@
-"""Which tables DB2 procedures use, from a listing in CSV: procedure, object, access."""
+"""Tables used by DB2 procedures, from a CSV listing: procedure, object, access."""
 
 import csv
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from io import StringIO
 
-from headrace.autosys.findings import Finding, Gravity
+from headrace.autosys.findings import Finding
 from headrace.autosys.scan.tools import Direction
+from headrace.severity import Severity
 
 _COLUMNS = ("procedure", "object", "access")
 _ACCESS: Mapping[str, tuple[Direction, ...]] = {
@@ -31,7 +32,7 @@ class TableUse:
 
 
 @dataclass(slots=True)
-class Listed:
+class ListedProcedure:
     """What a listing says of one procedure: its first line, the tables that it uses, the procedures that it calls."""
 
     procedure: str
@@ -41,10 +42,10 @@ class Listed:
     calls: list[str] = field(default_factory=list)
 
 
-def read_listing(text: str, file: str) -> tuple[tuple[Listed, ...], tuple[Finding, ...]]:
+def read_listing(text: str, file: str) -> tuple[tuple[ListedProcedure, ...], tuple[Finding, ...]]:
     """The procedures of a listing, and the rows that could not be taken, by line and column."""
     findings: list[Finding] = []
-    found: dict[str, Listed] = {}
+    found: dict[str, ListedProcedure] = {}
     for line, row in _rows(text, file, findings):
         procedure, table, access = (row[column] for column in _COLUMNS)
         missing = next((column for column in _COLUMNS if not row[column]), None)
@@ -55,7 +56,7 @@ def read_listing(text: str, file: str) -> tuple[tuple[Listed, ...], tuple[Findin
             message = f"{access!r} is no access; there are {', '.join(_ACCESS)}"
             findings.append(_lost(file, line, "access", message, procedure))
             continue
-        listed = found.setdefault(procedure, Listed(procedure, file, line))
+        listed = found.setdefault(procedure, ListedProcedure(procedure, file, line))
         directions = _ACCESS[access.lower()]
         listed.uses += [TableUse(table, direction, access, line) for direction in directions]
         if not directions:
@@ -69,7 +70,9 @@ def _rows(text: str, file: str, findings: list[Finding]) -> Iterator[tuple[int, 
     missing = [name for name in _COLUMNS if name not in header]
     if missing:
         what = f"the first line has no column {', '.join(missing)}; a listing has {', '.join(_COLUMNS)}"
-        findings.append(Finding("db2/no-listing", Gravity.ERROR, what, file, 1, hint="nothing is read of it"))
+        findings.append(
+            Finding("db2/no-listing", Severity.ERROR, what, file, 1, hint="nothing is read of it")
+        )
         return
     while True:
         line = lines.line_num + 1
@@ -89,4 +92,4 @@ def _rows(text: str, file: str, findings: list[Finding]) -> Iterator[tuple[int, 
 
 
 def _lost(file: str, line: int, column: str | None, message: str, subject: str | None) -> Finding:
-    return Finding("db2/row", Gravity.ERROR, message, file, line, subject, column, "the row is lost")
+    return Finding("db2/row", Severity.ERROR, message, file, line, subject, column, "the row is lost")

@@ -1,4 +1,4 @@
-"""From what people and listings say of processes beside Autosys to what the catalog keeps of them."""
+"""Convert process descriptions and DB2 listings to catalog records."""
 
 from __future__ import annotations
 
@@ -6,24 +6,25 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
 from difflib import get_close_matches
 
-from headrace.autosys import Direction, Finding, Gravity
-from headrace.autosys.scan.db2 import Listed
-from headrace.autosys.scan.processes import After, Described
+from headrace.autosys import Direction, Finding
+from headrace.autosys.scan.db2 import ListedProcedure
+from headrace.autosys.scan.processes import DescribedProcess, Predecessor
 from headrace.catalog.records import Technology
-from headrace.catalog.scans import Place, ScannedProcess, Use, Waiting
+from headrace.catalog.scans import Dependency, Place, ScannedProcess, Use
+from headrace.severity import Severity
 
 _CERTAIN = 0.95  # a person says so, or the database
 Name = tuple[str, str, str]  # of a process: technology, instance and name
 
 
 def described_processes(
-    described: Iterable[Described], listed: Iterable[Listed], instance: str
+    described: Iterable[DescribedProcess], listed: Iterable[ListedProcedure], instance: str
 ) -> Iterator[ScannedProcess]:
     """The processes that people describe, with what listings say of them, and the procedures that are only listed.
 
     instance: the scheduler whose jobs they name without one.
     """
-    listings: dict[str, Listed] = {}
+    listings: dict[str, ListedProcedure] = {}
     for each in listed:
         first = listings.setdefault(each.procedure, each)
         if first is not each:
@@ -40,7 +41,7 @@ def described_processes(
 
 
 def unknown_upstream(
-    described: Iterable[Described],
+    described: Iterable[DescribedProcess],
     instance: str,
     there: Collection[Name],
     look_up: Callable[[Collection[tuple[str, str]]], Collection[Name]],
@@ -50,24 +51,24 @@ def unknown_upstream(
     there: the processes of these files, and those that the catalog knows beside them. look_up: the processes of these
     technologies and names that the catalog knows, of whatever instance.
     """
-    open_: list[tuple[Described, After, Name]] = []
+    open_: list[tuple[DescribedProcess, Predecessor, Name]] = []
     for one in described:
         for each in one.after():
             if each.technology is None:
                 what = f"{each.text!r} is no name: write NAME, autosys/JOB, autosys/INSTANCE/JOB, shell/NAME"
-                yield _about(one, Gravity.ERROR, what, "the process is kept without it")
+                yield _about(one, Severity.ERROR, what, "the process is kept without it")
             elif (name := _named(each, instance)) not in there:
                 open_.append((one, each, name))
     known = look_up({(name[0], name[2]) for _, _, name in open_}) if open_ else ()
     for one, each, name in open_:
         if name not in known:
             what = f"{each.text} is neither in these files nor in the catalog"
-            yield _about(one, Gravity.WARNING, what, _meant(name, there, known))
+            yield _about(one, Severity.WARNING, what, _meant(name, there, known))
 
 
-def _about(one: Described, gravity: Gravity, what: str, hint: str) -> Finding:
+def _about(one: DescribedProcess, severity: Severity, what: str, hint: str) -> Finding:
     line = one.lines.get("after", one.line)
-    return Finding("entry/after", gravity, what, one.file, line, one.description.name, "after", hint)
+    return Finding("entry/after", severity, what, one.file, line, one.description.name, "after", hint)
 
 
 def _meant(name: Name, there: Collection[Name], known: Collection[Name]) -> str:
@@ -84,12 +85,12 @@ def _meant(name: Name, there: Collection[Name], known: Collection[Name]) -> str:
     return f"did you mean {' or '.join(written)}?"
 
 
-def _named(after: After, instance: str) -> Name:
+def _named(after: Predecessor, instance: str) -> Name:
     own = instance if after.instance is None else after.instance
     return (str(after.technology), own, after.name)
 
 
-def _described(one: Described, instance: str) -> ScannedProcess:
+def _described(one: DescribedProcess, instance: str) -> ScannedProcess:
     said_of_it = one.description
     kept = {
         "machine": said_of_it.machine,
@@ -123,7 +124,7 @@ def _described(one: Described, instance: str) -> ScannedProcess:
         ),
         metadata={**said_of_it.metadata, **{name: value for name, value in kept.items() if value}},
         waits_for=tuple(
-            Waiting(each.technology, _named(each, instance)[1], each.name, "after", f"after {each.name}")
+            Dependency(each.technology, _named(each, instance)[1], each.name, "after", f"after {each.name}")
             for each in one.after()
             if each.technology is not None
         ),
@@ -131,12 +132,12 @@ def _described(one: Described, instance: str) -> ScannedProcess:
     )
 
 
-def _table_or_path(one: Described, text: str) -> str:
+def _table_or_path(one: DescribedProcess, text: str) -> str:
     is_table = one.technology is Technology.DB2_SP and "/" not in text
     return f"db2:{text}" if is_table else text
 
 
-def _with_listing(one: ScannedProcess, listing: Listed | None) -> ScannedProcess:
+def _with_listing(one: ScannedProcess, listing: ListedProcedure | None) -> ScannedProcess:
     if listing is None:
         return one
     uses = tuple(

@@ -1,4 +1,4 @@
-"""Lists that people write in YAML, entry by entry: a wrong one is lost, by line and field, and the others are not."""
+"""Read hand-written YAML lists entry by entry: a wrong entry is reported by line and field and skipped."""
 
 import re
 from collections.abc import Mapping
@@ -8,7 +8,8 @@ from typing import Any, Generic, TypeVar
 import yaml
 from pydantic import BaseModel, ValidationError
 
-from headrace.autosys.findings import Finding, Gravity
+from headrace.autosys.findings import Finding
+from headrace.severity import Severity
 
 Model = TypeVar("Model", bound=BaseModel)
 _ENTRY = re.compile(r"^- ", re.MULTILINE)
@@ -40,10 +41,10 @@ def read_entries(
     if before is not None:
         what = f"this belongs to no entry: each begins with `- {names}:` at the start of a line"
         line = text.count("\n", 0, before.start()) + 1
-        findings.append(Finding("entry/outside", Gravity.ERROR, what, file, line, hint="it is not read"))
+        findings.append(Finding("entry/outside", Severity.ERROR, what, file, line, hint="it is not read"))
     elif not starts:
         what = f"there is no entry in it: write a list, each entry beginning with `- {names}:`"
-        findings.append(Finding("entry/nothing", Gravity.WARNING, what, file, 0))
+        findings.append(Finding("entry/nothing", Severity.WARNING, what, file, 0))
     for start, end in zip(starts, [*starts, len(text)][1:], strict=True):
         entry = _entry(
             _MARK.sub("", text[start:end]), file, text.count("\n", 0, start), model, names, findings
@@ -57,7 +58,7 @@ def lost(
     rule: str, message: str, file: str, line: int, subject: str | None = None, field: str | None = None
 ) -> Finding:
     """The finding that an entry is lost."""
-    return Finding(f"entry/{rule}", Gravity.ERROR, message, file, line, subject, field, _HINT)
+    return Finding(f"entry/{rule}", Severity.ERROR, message, file, line, subject, field, _HINT)
 
 
 def _entry(

@@ -1,4 +1,4 @@
-"""Scanning an estate: its files held against what the catalog knows, told as a plan, and stored."""
+"""Scan an estate: compare its files with the catalog, show the plan, store it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from headrace.autosys.scan.plan import Plan
 from headrace.errors import ScanRefused
 
 
-class MostWouldRetire(ScanRefused):
+class MassRetirementRefused(ScanRefused):
     """A scan that lacks more than half of the known jobs, which nobody has said is meant."""
 
 
@@ -25,7 +25,7 @@ def scan(
     instance: str = "",
     *,
     by: str | None = None,
-    may_retire_most: bool = False,
+    allow_mass_retirement: bool = False,
     accept: Callable[[Plan], bool] = lambda plan: True,
 ) -> Plan:
     """Read an estate's files and bring the catalog to what they say; all of it or nothing is stored.
@@ -36,10 +36,11 @@ def scan(
         instance: the name of the Autosys instance (AUTOSERV), '' where there is one only; for jobs that files
             of other kinds name, too.
         by: who scans; None means the user of this process.
-        may_retire_most: the files are complete, though they lack more than half of what was known.
+        allow_mass_retirement: the files are complete, though they lack more than half of what was known.
         accept: is shown the plan before anything is stored; nothing is when it returns False.
 
-    Raises OSError for a file that cannot be read, MostWouldRetire, ScanRefused when another scan was stored meanwhile.
+    Raises OSError for a file that cannot be read, MassRetirementRefused, and ScanRefused when another scan was stored
+    in the meantime.
     """
     with paused():
         known = estates.known(engine, instance)
@@ -48,8 +49,8 @@ def scan(
         plan = found.plan(engine)
     if not accept(plan):
         return plan
-    if plan.retires_most and not may_retire_most:
-        raise MostWouldRetire(
+    if plan.retires_majority and not allow_mass_retirement:
+        raise MassRetirementRefused(
             f"{len(plan.removed):,} of {plan.known:,} known processes are not in these files and would be retired;"
             " give all files of the instance, or say that these are all (`--yes`)"
         )
@@ -72,4 +73,4 @@ def scan(
     return plan
 
 
-__all__ = ["MostWouldRetire", "Plan", "scan"]
+__all__ = ["MassRetirementRefused", "Plan", "scan"]

@@ -1,4 +1,4 @@
-"""Lines inserted into a file move what stands below, block by block, in place of each job's own line."""
+"""Track lines inserted into a file by moving whole blocks, instead of updating each job's line number."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NamedTuple
 from headrace.catalog.scans import KnownProcess, Place
 
 
-class Stands(NamedTuple):
+class TextPosition(NamedTuple):
     """A process whose text is as it was, and where that stands now."""
 
     process: KnownProcess
@@ -29,13 +29,13 @@ class Stands(NamedTuple):
         return Place(self.file, line, self.text_line, one.text_digest, one.lost or (), one.block)
 
 
-def moves(texts: Iterable[Stands]) -> tuple[dict[int, int], list[Stands]]:
+def moves(texts: Iterable[TextPosition]) -> tuple[dict[int, int], list[TextPosition]]:
     """By how many lines each block has moved, as most of its texts have, and the texts that have gone another way."""
-    blocks: dict[int, list[Stands]] = {}
+    blocks: dict[int, list[TextPosition]] = {}
     for text in texts:
         blocks.setdefault(text.process.block or 0, []).append(text)
     moved: dict[int, int] = {}
-    apart: list[Stands] = []
+    apart: list[TextPosition] = []
     for block, together in blocks.items():
         ways = [text.by for text in together]
         by = Counter(ways).most_common(1)[0][0]

@@ -1,4 +1,4 @@
-"""Paths to patterns: what changes from run to run in a name becomes a placeholder, so that daily files are one.
+"""Paths to patterns: the parts of a name that change per run become placeholders, so that daily files are one dataset.
 
 `{YYYYMMDD}` and the like stand for dates (written out, or made by `date`), `$$NAME` for global variables, `${NAME}`
 for variables of the environment whose value is not known, `{RUN}` for the run number, `{...}` for what another
@@ -67,7 +67,7 @@ def pattern_of(text: str, *, job: str, variables: Mapping[str, str]) -> str | No
     """
     if "/" not in text and "\\" not in text:
         return None
-    named = placed(text.strip(), job=job, variables=variables)
+    named = with_placeholders(text.strip(), job=job, variables=variables)
     if _PATH.fullmatch(named) is None or _NOT_DATA.search(named):
         return None
     if _MAY_HOLD_A_DATE.search(named) is not None:
@@ -83,7 +83,7 @@ def pattern_of(text: str, *, job: str, variables: Mapping[str, str]) -> str | No
     return named if _LITERAL.search(literal) is not None else None
 
 
-def placed(text: str, *, job: str, variables: Mapping[str, str]) -> str:
+def with_placeholders(text: str, *, job: str, variables: Mapping[str, str]) -> str:
     """The text with substitutions and variables as placeholders, or as their values where these are known."""
     if "$$" in text:
         text = _GLOBAL.sub(lambda found: f"$${found[1] or found[2] or found[3]}", text)

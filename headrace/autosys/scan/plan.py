@@ -1,4 +1,4 @@
-"""What a scan finds, and what storing it would change, for a person to look at before it is stored."""
+"""The plan of a scan: what was found and what storing it would change, for review."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Plan:
     warnings: int
 
     @property
-    def retires_most(self) -> bool:
+    def retires_majority(self) -> bool:
         """Whether more than half of what was known is not there: the files may be incomplete."""
         return 2 * len(self.removed) > self.known
 

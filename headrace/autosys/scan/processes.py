@@ -1,4 +1,4 @@
-"""What runs beside Autosys, as people describe it in YAML: DB2 procedures, Run Management processes, shell scripts.
+"""Processes outside Autosys, described in YAML: DB2 procedures, Run Management processes, shell scripts.
 
 A file is a list, each entry of which begins with `- name:` at the start of a line.
 """
@@ -61,7 +61,7 @@ class Description(BaseModel):
     metadata: dict[str, Any] = {}
 
 
-class After(NamedTuple):
+class Predecessor(NamedTuple):
     """What a process runs after, as its text names it.
 
     technology: None where the text names none. instance: None for the scheduler whose files are read with it.
@@ -74,7 +74,7 @@ class After(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Described:
+class DescribedProcess:
     """A process as described, and where."""
 
     description: Description
@@ -87,31 +87,35 @@ class Described:
         """What runs it."""
         return _TECHNOLOGIES[self.description.technology]
 
-    def after(self) -> Iterator[After]:
+    def after(self) -> Iterator[Predecessor]:
         """What it runs after."""
         for text in self.description.after:
             match text.split("/"):
                 case [name]:
-                    yield After(text, self.technology, "", name)
+                    yield Predecessor(text, self.technology, "", name)
                 case [technology, name]:
                     found = _TECHNOLOGIES.get(technology.lower())
-                    yield After(text, found, None if found is Technology.AUTOSYS else "", name)
+                    yield Predecessor(text, found, None if found is Technology.AUTOSYS else "", name)
                 case [technology, instance, name] if technology.lower() == "autosys":
-                    yield After(text, Technology.AUTOSYS, instance, name)
+                    yield Predecessor(text, Technology.AUTOSYS, instance, name)
                 case _:
-                    yield After(text, None, "", text)
+                    yield Predecessor(text, None, "", text)
 
 
-def read_processes(text: str, file: str) -> tuple[tuple[Described, ...], tuple[Finding, ...]]:
+def read_processes(text: str, file: str) -> tuple[tuple[DescribedProcess, ...], tuple[Finding, ...]]:
     """The processes that a text describes, and what was lost of it, by line and field."""
     entries, findings = read_entries(text, file, Description, "name")
-    found, repeated = once_each(Described(entry.value, file, entry.line, entry.lines) for entry in entries)
+    found, repeated = once_each(
+        DescribedProcess(entry.value, file, entry.line, entry.lines) for entry in entries
+    )
     return found, (*findings, *repeated)
 
 
-def once_each(described: Iterable[Described]) -> tuple[tuple[Described, ...], tuple[Finding, ...]]:
+def once_each(
+    described: Iterable[DescribedProcess],
+) -> tuple[tuple[DescribedProcess, ...], tuple[Finding, ...]]:
     """The processes without those that are described before, and a finding for each of these."""
-    found: dict[tuple[Technology, str], Described] = {}
+    found: dict[tuple[Technology, str], DescribedProcess] = {}
     findings: list[Finding] = []
     for one in described:
         name = one.description.name

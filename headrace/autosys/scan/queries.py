@@ -1,10 +1,10 @@
-"""The estates that scans have found, as Dagster shows them."""
+"""Queries for scanned estates, as Dagster shows them."""
 
 from typing import Any
 
 from sqlalchemy import Engine
 
-from headrace.autosys.scan.rows import ConfirmedDataset, EstateProcess, EstateRows, Ident
+from headrace.autosys.scan.rows import ConfirmedDataset, EstateProcess, EstateRows, ProcessName
 from headrace.autosys.scan.sql import statement
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id
@@ -26,7 +26,7 @@ def _process(row: list[Any]) -> EstateProcess:
         key,
         description,
         owners,
-        standing,
+        lifecycle,
         metadata,
         file,
         line,
@@ -35,14 +35,14 @@ def _process(row: list[Any]) -> EstateProcess:
         reads,
     ) = row
     return EstateProcess(
-        ident=Ident(technology, instance, name),
+        ident=ProcessName(technology, instance, name),
         key=key,
         description=description,
         owners=tuple(owners),
-        standing=standing,
+        lifecycle=lifecycle,
         metadata=metadata,
         place=f"{file}:{line}" if file else None,
-        waits_for=tuple((Ident(*each[:3]), each[3], each[4]) for each in waits or ()),
+        waits_for=tuple((ProcessName(*each[:3]), each[3], each[4]) for each in waits or ()),
         writes=tuple(writes or ()),
         reads=tuple(reads or ()),
     )

@@ -1,4 +1,4 @@
-"""Review files: candidates for datasets as a list that a person edits, with the evidence as comments, and back."""
+"""Review files: candidate datasets as an editable list, with the evidence as comments."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _HEAD = """\
 #   decision: pending   what is to be decided later
 # Give the file back with `headrace legacy review --apply FILE`.
 """
-_SHOWN = 5  # pieces of evidence
+_MAX_EVIDENCE = 5  # pieces of evidence
 _FORMATS = {"csv": "csv", "json": "json", "jsonl": "json", "parquet": "parquet", "orc": "orc", "avro": "avro",
             "xml": "xml", "xlsx": "xlsx"}  # fmt: skip
 
@@ -125,11 +125,11 @@ def _lines(row: CandidateRow) -> Iterator[str]:
     if row.instance:
         yield f"  instance: {json.dumps(row.instance)}"
     yield f"  # confidence {confidence(row):.2f}"
-    for each in row.evidence[:_SHOWN]:
+    for each in row.evidence[:_MAX_EVIDENCE]:
         at = f" ({each.place})" if each.place else ""
         yield " ".join(f"  # {each.direction} {each.name}{at}, {each.attribute}: {each.excerpt}".split("\n"))
-    if len(row.evidence) > _SHOWN:
-        yield f"  # and {len(row.evidence) - _SHOWN} more"
+    if len(row.evidence) > _MAX_EVIDENCE:
+        yield f"  # and {len(row.evidence) - _MAX_EVIDENCE} more"
     decision = {Status.CONFIRMED: "confirm", Status.REJECTED: "reject"}.get(row.status, "pending")
     yield f"  decision: {decision}"
     yield f"  dataset: {row.dataset or ''}".rstrip()

@@ -1,11 +1,11 @@
-"""What the catalog knows of processes that run elsewhere, as values for those who draw them."""
+"""Rows describing external processes, for code that draws them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 
-class Ident(NamedTuple):
+class ProcessName(NamedTuple):
     """What names a process of another system: technology, instance ('' where there is one only), its name there."""
 
     technology: str
@@ -21,19 +21,19 @@ class EstateProcess:
     writes, reads: keys of the datasets that are known to be its.
     """
 
-    ident: Ident
+    ident: ProcessName
     key: str
     description: str | None
     owners: tuple[str, ...]
-    standing: str
+    lifecycle: str
     metadata: Mapping[str, Any]
     place: str | None
-    waits_for: tuple[tuple[Ident, str, bool], ...]
+    waits_for: tuple[tuple[ProcessName, str, bool], ...]
     writes: tuple[str, ...]
     reads: tuple[str, ...]
 
     @property
-    def box(self) -> Ident | None:
+    def box(self) -> ProcessName | None:
         """The box that it is in."""
         box = self.metadata.get("box")
         return self.ident._replace(name=str(box)) if box else None

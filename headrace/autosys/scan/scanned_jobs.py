@@ -1,4 +1,4 @@
-"""From what JIL says of jobs to what the catalog keeps of them."""
+"""Convert jobs from JIL to catalog records."""
 
 from __future__ import annotations
 
@@ -7,19 +7,28 @@ from collections.abc import Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
-from headrace.autosys import Finding, Gravity, Job, start_in_words
+from headrace.autosys import Finding, Job, start_in_words
 from headrace.autosys.conditions import unparse
-from headrace.autosys.diff import said
+from headrace.autosys.diff import spelled
 from headrace.autosys.jil import Statement, UnwritableError, write
 from headrace.autosys.objectives import sla_of
 from headrace.autosys.rescan import Piece, Reading
 from headrace.autosys.scan.dataset_candidates import candidates_of
 from headrace.catalog.records import Technology
-from headrace.catalog.scans import EstateText, Place, ScannedProcess, Use, Waiting
+from headrace.catalog.scans import Dependency, EstateText, Place, ScannedProcess, Use
 from headrace.settings import settings
+from headrace.severity import Severity
 
 DOUBTFUL = 0.2  # evidence below is of logs
-_KEPT = ("application", "group", "machine", "command", "watch_file", "run_calendar", "timezone")
+_METADATA_ATTRIBUTES = (
+    "application",
+    "group",
+    "machine",
+    "command",
+    "watch_file",
+    "run_calendar",
+    "timezone",
+)
 
 
 def scanned_jobs(reading: Reading, instance: str) -> Iterator[ScannedProcess]:
@@ -28,7 +37,7 @@ def scanned_jobs(reading: Reading, instance: str) -> Iterator[ScannedProcess]:
     for name, job in reading.estate.jobs.items():
         piece = reading.pieces.get(name)
         waits_for = tuple(
-            Waiting(
+            Dependency(
                 Technology.AUTOSYS,
                 edge.atom.instance or instance,
                 edge.atom.job,
@@ -52,7 +61,7 @@ def scanned_jobs(reading: Reading, instance: str) -> Iterator[ScannedProcess]:
             box=job.box,
             description=job.values.get("description") or None,
             owners=(job.owner,) if job.owner else (),
-            attributes=tuple(said(job)),
+            attributes=tuple(spelled(job)),
             metadata=_metadata(job, instance),
             source=_source(job, piece),
             waits_for=waits_for,
@@ -79,7 +88,7 @@ def _metadata(job: Job, instance: str) -> Mapping[str, Any]:
     found = {
         "type": job.type,
         "box": job.box,
-        **{name: job.values.get(name) for name in _KEPT},
+        **{name: job.values.get(name) for name in _METADATA_ATTRIBUTES},
         "schedule": start_in_words(job),
         "triggers": list(job.triggers),
         "condition": unparse(condition) if condition is not None else job.values.get("condition"),
@@ -131,19 +140,19 @@ def _lost_by_job(reading: Reading) -> Mapping[str, list[Mapping[str, Any]]]:
     for finding in reading.estate.findings:
         places = starts.get(finding.file, [])
         number = bisect_right(places, finding.line, key=itemgetter(0)) - 1
-        if finding.gravity is Gravity.NOTE or number < 0:
+        if finding.severity is Severity.INFO or number < 0:
             continue
         first, name = places[number]
         if finding.line < first + len(reading.pieces[name].text.splitlines()):
-            found.setdefault(name, []).append(told(finding, first))
+            found.setdefault(name, []).append(finding_to_json(finding, first))
     return found
 
 
-def told(finding: Finding, first: int) -> Mapping[str, Any]:
+def finding_to_json(finding: Finding, first: int) -> Mapping[str, Any]:
     """A finding as the catalog keeps it, its line counted from `first`; its file is where its job is."""
     return {
         "rule": finding.rule,
-        "gravity": finding.gravity.value,
+        "severity": finding.severity.value,
         "message": finding.message,
         "line": finding.line - first,
         "subject": finding.subject,
@@ -152,9 +161,9 @@ def told(finding: Finding, first: int) -> Mapping[str, Any]:
     }
 
 
-def told_again(kept: Mapping[str, Any], file: str, first: int) -> Finding:
+def finding_from_json(kept: Mapping[str, Any], file: str, first: int) -> Finding:
     """The finding that was kept, where its text stands now."""
     return Finding(
-        kept["rule"], Gravity(kept["gravity"]), kept["message"], file, kept["line"] + first, kept["subject"],
+        kept["rule"], Severity(kept["severity"]), kept["message"], file, kept["line"] + first, kept["subject"],
         kept["attribute"], kept["hint"],
     )  # fmt: skip

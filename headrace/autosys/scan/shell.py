@@ -1,4 +1,4 @@
-"""A command line taken apart as a shell would: simple commands, their words, their redirections.
+"""Parse a command line as a shell would: simple commands, words, redirections.
 
 Variables and command substitutions stay as written; quotes are taken off. Where Windows paths occur, a backslash is a
 letter.
@@ -22,7 +22,7 @@ _SHELLS = frozenset(("sh", "bash", "ksh", "zsh", "dash", "csh", "tcsh"))
 _BEFORE_A_COMMAND = frozenset(
     ("nohup", "time", "exec", "sudo", "env", "nice", "then", "do", "else", "if", "while", "!", "{")
 )
-_DEEPEST = 3  # shells within shells
+_MAX_NESTING = 3  # shells within shells
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ def split(line: str, _depth: int = 0) -> Line:
             assignment = _ASSIGNMENT.fullmatch(words.pop(0))
             if assignment is not None:
                 variables.append((assignment[1], assignment[2]))
-        inner = _inner(words) if _depth < _DEEPEST else None
+        inner = _inner(words) if _depth < _MAX_NESTING else None
         if inner is not None:
             found = split(inner, _depth + 1)
             commands.extend(found.commands)

@@ -1,4 +1,4 @@
-"""Storing what a scan found: processes, what they wait for, and the files that they seem to use, in one transaction."""
+"""Store a scan in one transaction: processes, dependencies, and the files they seem to use."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ from headrace.database.jsonb import encoded, jsonb
 from headrace.errors import ScanRefused
 from headrace.settings import settings
 
-_LARGEST_BLOCK = 500  # texts
+_MAX_BLOCK_TEXTS = 500  # texts
 _NEWEST = """
 SELECT scan_id FROM catalog.estate_scan WHERE organisation_id = %s ORDER BY scanned_at DESC, scan_id LIMIT 1
 """
@@ -198,7 +198,7 @@ def _texts(scan: Scan) -> Iterator[Sequence[object]]:
     block = size = 0
     for technology, name, place in texts:
         size += 1
-        if together != (place.file, place.block) or size > _LARGEST_BLOCK:
+        if together != (place.file, place.block) or size > _MAX_BLOCK_TEXTS:
             together, size = (place.file, place.block), 1
             block += 1
         lost = encoded(place.lost).decode() if place.lost else None

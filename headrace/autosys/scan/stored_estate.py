@@ -1,4 +1,4 @@
-"""An estate as its scans have left it in the catalog, read again from the texts that are kept there."""
+"""Rebuild an estate from the source text that its scans stored in the catalog."""
 
 from __future__ import annotations
 

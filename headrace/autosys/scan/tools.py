@@ -1,4 +1,4 @@
-"""What known programs read and write, told from their arguments."""
+"""Inputs and outputs of well-known programs, derived from their arguments."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence

@@ -1,4 +1,4 @@
-"""What the CLI and the pages ask of the catalog: frozen rows, each of which `to_json` turns into plain JSON values."""
+"""Read-only queries for the CLI, the API and the pages: frozen rows, which `to_json` turns into plain JSON values."""
 
 from typing import Any
 

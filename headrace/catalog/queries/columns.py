@@ -1,4 +1,4 @@
-"""Columns: which one a text names, and where those of an exact version come from."""
+"""Resolve a column from text, and show where the columns of an exact version come from."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from headrace.catalog.queries.versions import version
 from headrace.catalog.sql import statement
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id
-from headrace.database.principal import acting
+from headrace.database.principal import current_principal
 from headrace.errors import UnknownColumn
 
 _KNOWN = (
@@ -106,8 +106,8 @@ def version_columns(
         )
     assert row is not None  # noqa: S101 - it was found just before, and versions stay
     lineage = from_json(row["content"]) if row["content"] is not None else None
-    if lineage is not None and acting() is not None:
-        lineage = _seen(lineage, frozenset(row["seen"]))
+    if lineage is not None and current_principal() is not None:
+        lineage = _visible(lineage, frozenset(row["seen"]))
     known, columns = lineage.coverage() if lineage is not None else (0, 0)
     return VersionColumns(
         version=VersionRef(row["version_id"], row["dataset"], row["partition"], row["tag"]),
@@ -120,7 +120,7 @@ def version_columns(
     )
 
 
-def _seen(lineage: LineageOfOutput, datasets: frozenset[str]) -> LineageOfOutput:
+def _visible(lineage: LineageOfOutput, datasets: frozenset[str]) -> LineageOfOutput:
     def kept(sources: tuple[ColumnSource, ...]) -> tuple[ColumnSource, ...]:
         return tuple(source for source in sources if source.input in datasets)
 

@@ -1,4 +1,4 @@
-"""Datasets: a page of them, one of them, how they all stand."""
+"""Datasets: pages, details and overall status."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -8,10 +8,11 @@ from sqlalchemy import Engine
 
 from headrace.catalog.pins import dataset_ids
 from headrace.catalog.queries.rows import DatasetDetail, DatasetPage, DatasetRow, DatasetStatus, PinRow
-from headrace.catalog.records import Check, Column, Outcome, RunState, Severity
+from headrace.catalog.records import Check, Column, Outcome, RunState
 from headrace.catalog.sql import statement
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id
+from headrace.severity import Severity
 
 
 def datasets(engine: Engine, search: str | None = None, *, after: str = "", limit: int = 500) -> DatasetPage:

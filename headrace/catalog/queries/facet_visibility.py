@@ -1,4 +1,4 @@
-"""What a caller sees of facets that name others: PostgreSQL keeps him to rows, and not to what is in them."""
+"""Filter facets that name other datasets or jobs, which row-level security cannot see into."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from sqlalchemy import Engine
 
 from headrace.catalog.jobs import keys_of_jobs
 from headrace.catalog.naming import Name, own_namespace
-from headrace.catalog.visibility import seen_processes
+from headrace.catalog.visibility import visible_processes
 from headrace.database.ids import organisation, organisation_id
 from headrace.database.principal import is_narrow
 
 if TYPE_CHECKING:
     from headrace.catalog.queries.names import FacetRow
 
-_TELLING = ("columnLineage", "lineage")  # those of datasets and jobs that name others
+_FACETS_WITH_NAMES = ("columnLineage", "lineage")  # those of datasets and jobs that name others
 
 _Named = tuple[str, Name]  # DATASET or JOB
 
 
-def seen(engine: Engine, facets: Mapping[str, FacetRow]) -> dict[str, FacetRow]:
+def visible_facets(engine: Engine, facets: Mapping[str, FacetRow]) -> dict[str, FacetRow]:
     """The facets without the datasets and jobs that the caller does not see, and what is said of these."""
     found = dict(facets)
     if is_narrow():
-        telling = {name: facets[name] for name in _TELLING if name in facets}
+        telling = {name: facets[name] for name in _FACETS_WITH_NAMES if name in facets}
         hidden = _hidden(engine, {each for row in telling.values() for each in _named(row.content)})
         found |= {name: replace(row, content=_without(row.content, hidden)) for name, row in telling.items()}
     return found
@@ -38,7 +38,7 @@ def _hidden(engine: Engine, named: set[_Named]) -> set[_Named]:
     datasets = keys_of(engine, organisation_id(), [name for kind, name in named if kind == "DATASET"])
     own = own_namespace(organisation())
     jobs = keys_of_jobs(engine, organisation_id(), own, [name for kind, name in named if kind == "JOB"])
-    known = seen_processes(engine, jobs.values())
+    known = visible_processes(engine, jobs.values())
     return {("DATASET", name) for name, key in datasets.items() if key is None} | {
         ("JOB", name) for name, key in jobs.items() if key not in known
     }

@@ -1,4 +1,4 @@
-"""Impact: what reads a dataset, directly and in the end, and whose that is."""
+"""Impact: direct and indirect readers of a dataset, with their owners."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""Lineage: what a dataset, or an exact version, comes from and leads to."""
+"""Upstream and downstream lineage of a dataset or an exact version."""
 
 from collections import Counter
 from collections.abc import Hashable, Iterable

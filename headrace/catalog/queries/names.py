@@ -1,4 +1,4 @@
-"""What OpenLineage events have told of datasets, processes and runs, for the API, the pages and the command line."""
+"""Facts from OpenLineage events about datasets, processes and runs."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from psycopg import Cursor
 from sqlalchemy import Engine
 
 from headrace.catalog.naming import Name, key_of, own_namespace, place, placer
-from headrace.catalog.queries.facet_visibility import seen
+from headrace.catalog.queries.facet_visibility import visible_facets
 from headrace.catalog.queries.process_detail import uuid_of
 from headrace.catalog.queries.rows import Direction
 from headrace.catalog.sql import statement
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id
 
-MOST = 5000  # column edges of one answer
+MAX_COLUMN_EDGES = 5000  # column edges of one answer
 
 
 _BY_NAME = """
@@ -204,7 +204,7 @@ def facets(engine: Engine, subject: Literal["DATASET", "PROCESS"], id: UUID) -> 
     parameters = {"subject": subject, "subject_id": id}
     with transaction(engine) as cursor:
         rows = statement("openlineage_facets_of").execute(cursor, parameters).fetchall()
-    return seen(engine, {row["name"]: FacetRow(**row) for row in rows})
+    return visible_facets(engine, {row["name"]: FacetRow(**row) for row in rows})
 
 
 def column_lineage(
@@ -215,7 +215,7 @@ def column_lineage(
     *,
     field: str | None = None,
     as_of: datetime | None = None,
-    limit: int = MOST,
+    limit: int = MAX_COLUMN_EDGES,
 ) -> list[ColumnEdge]:
     """The column edges within `depth` steps of a dataset, or of one of its columns, nearest first, at most `limit`.
 

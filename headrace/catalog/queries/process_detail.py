@@ -1,4 +1,4 @@
-"""Processes of every kind: a page of them, one of them, its runs, and the last run that made a dataset."""
+"""Processes of every kind: pages, details, runs, and the last run that produced a dataset."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,7 +13,7 @@ from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id
 from headrace.errors import UnknownProcess
 
-MOST_NEIGHBOURS = 500  # inputs, and outputs, that a process is shown with
+MAX_NEIGHBOURS = 500  # inputs, and outputs, that a process is shown with
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class ProcessSummary:
     technology: str
     instance: str
     external_name: str | None
-    standing: str
+    lifecycle: str
     owners: tuple[str, ...]
     description: str | None
 
@@ -39,7 +39,7 @@ class ProcessDetail:
     technology: str
     instance: str
     external_name: str | None
-    standing: str
+    lifecycle: str
     trigger_mode: str
     owners: tuple[str, ...]
     description: str | None
@@ -73,7 +73,7 @@ def process_page(
     engine: Engine,
     *,
     technology: Technology | None = None,
-    standing: str | None = None,
+    lifecycle: str | None = None,
     after: str = "",
     limit: int = 100,
 ) -> list[ProcessSummary]:
@@ -81,7 +81,7 @@ def process_page(
     parameters = {
         "organisation": organisation_id(),
         "technology": technology,
-        "standing": standing,
+        "lifecycle": lifecycle,
         "after": after,
         "limit": limit,
     }
@@ -108,7 +108,7 @@ def process_id(engine: Engine, named: str) -> UUID:
 def process(engine: Engine, process_id: UUID) -> ProcessDetail:
     """The process. Raises UnknownProcess."""
     with transaction(engine) as cursor:
-        parameters = {"process_id": process_id, "most": MOST_NEIGHBOURS}
+        parameters = {"process_id": process_id, "most": MAX_NEIGHBOURS}
         row = statement("process").execute(cursor, parameters).fetchone()
     if row is None:
         raise UnknownProcess(f"there is no process {process_id}")

@@ -1,4 +1,4 @@
-"""Lineage with the processes in it: what writes a dataset, what that reads, after which others it runs, and so on."""
+"""Lineage including processes: writers, readers and scheduling dependencies."""
 
 from collections import Counter
 from dataclasses import dataclass

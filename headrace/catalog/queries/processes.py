@@ -1,4 +1,4 @@
-"""The processes of other systems, in a list."""
+"""List external processes."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -21,7 +21,7 @@ class ProcessRow:
     technology: str
     instance: str
     name: str
-    standing: str
+    lifecycle: str
     owners: tuple[str, ...]
     description: str | None
     box: str | None
@@ -36,7 +36,7 @@ class ProcessRow:
 
 
 def processes(
-    engine: Engine, like: str | None = None, standing: str | None = None, limit: int | None = None
+    engine: Engine, like: str | None = None, lifecycle: str | None = None, limit: int | None = None
 ) -> list[ProcessRow]:
     """The processes in the order of their keys.
 
@@ -46,6 +46,6 @@ def processes(
     with transaction(engine) as cursor:
         rows = statement("processes").execute(
             cursor,
-            {"organisation": organisation_id(), "like": pattern, "standing": standing, "limit": limit},
+            {"organisation": organisation_id(), "like": pattern, "lifecycle": lifecycle, "limit": limit},
         )
         return [ProcessRow(**{**row, "owners": tuple(row["owners"])}) for row in rows]

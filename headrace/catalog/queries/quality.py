@@ -1,4 +1,4 @@
-"""The results of checks on the versions of a dataset."""
+"""Check results of a dataset's versions."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -7,9 +7,10 @@ from uuid import UUID
 
 from sqlalchemy import Engine
 
-from headrace.catalog.records import CheckStatus, Outcome, Severity
+from headrace.catalog.records import CheckStatus, Outcome
 from headrace.catalog.sql import statement
 from headrace.database.connection import transaction
+from headrace.severity import Severity
 
 
 @dataclass(frozen=True, slots=True)

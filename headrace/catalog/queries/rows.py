@@ -1,4 +1,4 @@
-"""What the queries answer: frozen rows for pages, the CLI and JSON alike."""
+"""Result rows of the queries: frozen dataclasses for pages, CLI and JSON."""
 
 from dataclasses import dataclass
 from datetime import datetime

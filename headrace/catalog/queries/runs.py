@@ -16,7 +16,7 @@ from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id
 from headrace.errors import UnknownRun
 
-_SHORTEST_PREFIX = 4
+_MIN_PREFIX_LENGTH = 4
 _ATTEMPTS = """
 SELECT run_id, attempt AS number, state, start_ts AS started_at, end_ts AS ended_at, reason, failure_kind, log_location,
        dagster_run_id, host, ending, exit_code
@@ -69,8 +69,10 @@ def assembled(
 def _find(cursor: Cursor[Any], prefix: str) -> list[UUID]:
     digits = prefix.replace("-", "")
     hexadecimal = bool(digits) and len(digits) <= 32 and not set(digits) - set("0123456789abcdef")
-    if len(digits) < _SHORTEST_PREFIX:
-        raise UnknownRun(f"{prefix!r} is too short for a run id: give {_SHORTEST_PREFIX} characters or more")
+    if len(digits) < _MIN_PREFIX_LENGTH:
+        raise UnknownRun(
+            f"{prefix!r} is too short for a run id: give {_MIN_PREFIX_LENGTH} characters or more"
+        )
     bounds = {
         "lower": UUID(digits.ljust(32, "0")) if hexadecimal else None,
         "upper": UUID(digits.ljust(32, "f")) if hexadecimal else None,

@@ -1,4 +1,4 @@
-"""How long processes of other systems take."""
+"""Run times of external processes."""
 
 from collections.abc import Mapping
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""The schemas that a dataset has had, and what each change meant for those who read it."""
+"""The schema history of a dataset, and what each change means for readers."""
 
 from dataclasses import dataclass
 from datetime import datetime

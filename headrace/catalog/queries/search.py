@@ -1,4 +1,4 @@
-"""Search: datasets by words in their names, owners, tags, columns and descriptions, though they be typed wrongly."""
+"""Search datasets by name, owner, tag, column and description, tolerant of typing errors."""
 
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -12,7 +12,7 @@ from headrace.catalog.sql import statement
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id
 
-MOST_WORDS = 12  # of a query
+MAX_WORDS = 12  # of a query
 RANKED = 1000  # datasets of each kind of match
 _SIMILAR = 50  # words that are compared with one that is typed wrongly
 _MEANT = 8  # of those, the words that it may stand for
@@ -20,7 +20,7 @@ _LIKENESS = 0.65  # of 1.0, that a word needs to be one of these
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchHit:
     """A dataset that fits a query; the higher the score, the better."""
 
     dataset_id: UUID
@@ -37,7 +37,7 @@ class Found:
 class SearchResult:
     """The datasets that fit, the best first. misspelt: words of the query that were taken for others."""
 
-    rows: tuple[Found, ...]
+    rows: tuple[SearchHit, ...]
     misspelt: tuple[str, ...]
 
 
@@ -64,14 +64,14 @@ def search(engine: Engine, query: str, *, skip: int = 0, limit: int = 20) -> Sea
                 "limit": limit,
             },
         )
-        found = tuple(Found(**{**row, "owners": tuple(row["owners"])}) for row in rows)
+        found = tuple(SearchHit(**{**row, "owners": tuple(row["owners"])}) for row in rows)
     return SearchResult(found, tuple(token for token, words in tokens.items() if words is not None))
 
 
 def _tokens(cursor: Cursor[Any], query: str) -> dict[str, tuple[str, ...] | None]:
     """The words of the query: None for one that some dataset has, else those that it may stand for."""
     cursor.execute("SELECT * FROM catalog.known_words(%s, %s)", [organisation_id(), query])
-    known = {row["token"]: row["is_known"] for row in cursor.fetchmany(MOST_WORDS)}
+    known = {row["token"]: row["is_known"] for row in cursor.fetchmany(MAX_WORDS)}
     return {token: None if is_known else _meant(cursor, token) for token, is_known in known.items()}
 
 

@@ -1,4 +1,4 @@
-"""Versions of a dataset page by page: all of them from the newest, and the published ones by partition."""
+"""Page through the versions of a dataset: all of them from the newest, or the published ones by partition."""
 
 from datetime import datetime
 from uuid import UUID

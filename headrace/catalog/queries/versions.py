@@ -1,4 +1,4 @@
-"""Versions: the newest of a dataset, one of them, and what is published."""
+"""Versions: the newest of a dataset, a single one, and the published ones."""
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime

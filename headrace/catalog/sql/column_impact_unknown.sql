@@ -9,7 +9,7 @@ WITH RECURSIVE unknown AS (
       AND NOT EXISTS (
           SELECT
           FROM catalog.dataset_name named
-          JOIN catalog.column_lineage_said said ON said.target_name_id = named.name_id
+          JOIN catalog.column_lineage_report said ON said.target_name_id = named.name_id
           WHERE named.dataset_id = edge.target_id AND (said.via <> 'plan' OR said.lineage_hash IS NOT NULL))
     UNION
     SELECT edge.target_id, unknown.depth + 1

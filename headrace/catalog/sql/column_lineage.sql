@@ -6,8 +6,8 @@ WITH RECURSIVE edge AS NOT MATERIALIZED (
     FROM catalog.column_lineage lineage
     JOIN catalog.dataset_name source ON source.name_id = lineage.source_name_id
     JOIN catalog.dataset_name target ON target.name_id = lineage.target_name_id
-    JOIN catalog.column_lineage_said said
-        ON said.target_name_id = lineage.target_name_id AND said.said_by = lineage.said_by AND said.via = lineage.via
+    JOIN catalog.column_lineage_report said
+        ON said.target_name_id = lineage.target_name_id AND said.reporter_id = lineage.reporter_id AND said.via = lineage.via
     WHERE CASE
         WHEN %(as_of)s::timestamptz IS NULL THEN lineage.last_at >= said.last_at
         ELSE lineage.first_at <= %(as_of)s AND (lineage.last_at >= %(as_of)s OR lineage.last_at >= said.last_at)

@@ -5,7 +5,7 @@ LEFT JOIN LATERAL (
     -- What was said last of where its columns come from.
     SELECT stored.known_count, stored.column_count
     FROM catalog.dataset_name named
-    JOIN catalog.column_lineage_said said ON said.target_name_id = named.name_id AND said.via = 'plan'
+    JOIN catalog.column_lineage_report said ON said.target_name_id = named.name_id AND said.via = 'plan'
     JOIN catalog.dataset_lineage stored
         ON stored.dataset_id = named.dataset_id AND stored.lineage_hash = said.lineage_hash
     WHERE named.dataset_id = dataset.dataset_id

@@ -15,17 +15,17 @@ WITH named AS MATERIALIZED (
           AND stored.technology = named.technology
           AND stored.external_name = named.external_name
           AND stored.instance IN (named.instance, '')
-          AND (stored.instance = named.instance OR stored.standing <> 'UNSCANNED' AND NOT EXISTS (
+          AND (stored.instance = named.instance OR stored.lifecycle <> 'UNSCANNED' AND NOT EXISTS (
               SELECT FROM catalog.estate_scan
               WHERE estate_scan.organisation_id = %(organisation)s AND estate_scan.instance = named.instance
           ))
-        ORDER BY stored.standing = 'UNSCANNED', stored.instance DESC
+        ORDER BY stored.lifecycle = 'UNSCANNED', stored.instance DESC
         LIMIT 1
     ) process ON true
 ), made AS (
     INSERT INTO catalog.process (
         organisation_id, process_key, technology, trigger_mode, owners, steps, metadata_json, declaration_hash, instance,
-        external_name, standing
+        external_name, lifecycle
     )
     SELECT %(organisation)s,
            catalog.external_key(%(organisation)s, technology, instance, external_name, short_key, whole_key),

@@ -11,7 +11,7 @@ WITH named AS (
 ), process AS (
     SELECT process_id, process_key, external_name
     FROM catalog.process
-    WHERE organisation_id = %(organisation)s AND external_name IS NOT NULL AND standing <> 'RETIRED'
+    WHERE organisation_id = %(organisation)s AND external_name IS NOT NULL AND lifecycle <> 'RETIRED'
 ), meant AS (
     SELECT process_id, dataset_id, field FROM named JOIN process ON process.external_name = named.name
     UNION

@@ -1,4 +1,4 @@
-SELECT process.process_id, process_key AS key, technology, instance, external_name, standing, trigger_mode, owners,
+SELECT process.process_id, process_key AS key, technology, instance, external_name, lifecycle, trigger_mode, owners,
        description, code_version, steps, source, metadata_json AS metadata, created_at, updated_at,
        ARRAY (
            SELECT dataset.full_name

@@ -1,8 +1,8 @@
-SELECT process_id, process_key AS key, technology, instance, external_name, standing, owners, description
+SELECT process_id, process_key AS key, technology, instance, external_name, lifecycle, owners, description
 FROM catalog.process
 WHERE organisation_id = %(organisation)s
   AND process_key > %(after)s
   AND (%(technology)s::text IS NULL OR technology = %(technology)s)
-  AND (%(standing)s::text IS NULL OR standing = %(standing)s)
+  AND (%(lifecycle)s::text IS NULL OR lifecycle = %(lifecycle)s)
 ORDER BY process_key
 LIMIT %(limit)s

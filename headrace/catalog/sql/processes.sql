@@ -1,4 +1,4 @@
-SELECT process.process_key AS key, technology, instance, external_name AS name, standing, owners, process.description,
+SELECT process.process_key AS key, technology, instance, external_name AS name, lifecycle, owners, process.description,
        metadata_json ->> 'box' AS box, metadata_json ->> 'type' AS type, metadata_json ->> 'machine' AS machine,
        metadata_json ->> 'schedule' AS schedule, metadata_json ->> 'condition' AS condition,
        place.file || ':' || place.line AS place, run.status AS run_state, run.start_ts AS run_at, run.end_ts AS run_ended
@@ -14,6 +14,6 @@ LEFT JOIN LATERAL (
 WHERE process.organisation_id = %(organisation)s
   AND external_name IS NOT NULL
   AND (%(like)s::text IS NULL OR external_name LIKE %(like)s)
-  AND (%(standing)s::text IS NULL OR standing = %(standing)s)
+  AND (%(lifecycle)s::text IS NULL OR lifecycle = %(lifecycle)s)
 ORDER BY technology, instance, process_key
 LIMIT %(limit)s

@@ -32,7 +32,7 @@ WITH draft AS MATERIALIZED (
     ORDER BY draft.ordinal, version.outcome = 'PUBLISHED' DESC
 ), fresh AS MATERIALIZED (
     SELECT draft.*, pointer.generation, pointer.dataset_version_id AS previous_version_id,
-           standing.fingerprint = draft.fingerprint AS same_work,
+           existing.fingerprint = draft.fingerprint AS same_work,
            CASE WHEN draft.block_reason IS NOT NULL THEN 'BLOCKED'
                 WHEN pointer.generation <> draft.expected_generation THEN 'SUPERSEDED'
                 ELSE 'PUBLISHED' END AS outcome,
@@ -51,7 +51,7 @@ WITH draft AS MATERIALIZED (
     JOIN catalog.published_pointer pointer USING (dataset_id, partition_key)
     LEFT JOIN catalog.pointer_move winner USING (dataset_id, partition_key, generation)
     LEFT JOIN catalog.dataset_version won ON won.dataset_version_id = winner.dataset_version_id
-    LEFT JOIN catalog.dataset_version standing ON standing.dataset_version_id = pointer.dataset_version_id
+    LEFT JOIN catalog.dataset_version existing ON existing.dataset_version_id = pointer.dataset_version_id
     WHERE NOT EXISTS (SELECT FROM known WHERE known.ordinal = draft.ordinal)
 ), input AS MATERIALIZED (
     SELECT fresh.ordinal, fresh.version_id, fresh.dataset_id, input_id, version.dataset_id AS input_dataset_id,
@@ -169,7 +169,7 @@ WITH draft AS MATERIALIZED (
 )
 SELECT ordinal, version_id, outcome, generation + (outcome = 'PUBLISHED')::int AS generation, reason, now AS produced_at,
        false AS replayed, false AS conflict,
-       CASE WHEN outcome = 'SUPERSEDED' AND same_work THEN previous_version_id END AS standing_version_id,
+       CASE WHEN outcome = 'SUPERSEDED' AND same_work THEN previous_version_id END AS existing_version_id,
        ARRAY (SELECT input_id FROM input WHERE input.ordinal = fresh.ordinal AND NOT published) AS unpublished,
        EXISTS (SELECT FROM run) AS run_known
 FROM fresh

@@ -22,7 +22,7 @@ WITH asked AS MATERIALIZED (
 ), inherited AS MATERIALIZED (
     SELECT * FROM catalog.inherited_columns(%(organisation)s, ARRAY(SELECT dataset_id FROM asked), true)
 )
-SELECT full_name AS dataset, name AS column, 'TAGGED' AS standing, NULL AS from_dataset, NULL AS from_column,
+SELECT full_name AS dataset, name AS column, 'TAGGED' AS status, NULL AS from_dataset, NULL AS from_column,
        NULL AS by, NULL AS reason, NULL::timestamptz AS at
 FROM tagged JOIN asked USING (dataset_id)
 UNION ALL
@@ -34,4 +34,4 @@ UNION ALL
 SELECT full_name, column_name, 'CLEARED', NULL, NULL, cleared_by, reason, cleared_at
 FROM catalog.cleared_column JOIN asked USING (dataset_id)
 WHERE withdrawn_at IS NULL
-ORDER BY dataset, "column", standing
+ORDER BY dataset, "column", status

@@ -1,4 +1,4 @@
-"""`headrace access`: roles of people, tokens of services, and the trail of who changed and read what."""
+"""`headrace access`: roles of people, tokens of services, and the audit trail."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 PANEL = "Catalog"
 
 User = Annotated[
-    str, typer.Argument(metavar="USER", help="The user, as the issuer's tokens name him (`sub`).")
+    str, typer.Argument(metavar="USER", help="The user, as named in the issuer's tokens (`sub`).")
 ]
 RoleName = Annotated[str, typer.Argument(metavar="ROLE", help="`headrace access roles` lists them.")]
-Service = Annotated[str, typer.Argument(metavar="SERVICE", help="The program that will send it.")]
+Service = Annotated[str, typer.Argument(metavar="SERVICE", help="The name of the service.")]
 Domain = Annotated[
     str, typer.Option("--domain", "-d", metavar="DOMAIN", help="Only for datasets of this domain.")
 ]
 Organisation = Annotated[
     str | None,
-    typer.Option("--organisation", "-o", metavar="NAME", help="[default: the one of the settings]"),
+    typer.Option("--organisation", "-o", metavar="NAME", help="[default: from the settings]"),
 ]
 Words = Annotated[
     list[str],
     typer.Option(
-        "--may", metavar="PERMISSION", help="What it may, as `headrace access roles` names it; repeatable."
+        "--may", metavar="PERMISSION", help="A permission, as listed by `headrace access roles`; repeatable."
     ),
 ]
 
@@ -51,17 +51,17 @@ def grant(user: User, role: RoleName, domain: Domain = "*", organisation: Organi
     from headrace.database.connection import connect
 
     grants.grant(connect(), user, _role(role), domain=domain, organisation=organisation, by=current_user())
-    typer.echo(f"{user} has {role} for {_domain_words(domain)}.")
+    typer.echo(f"{user} has {role} for {_domain_text(domain)}.")
 
 
 @app.command(epilog=examples("headrace access revoke alice DATA_OWNER --domain flights"))
 def revoke(user: User, role: RoleName, domain: Domain = "*", organisation: Organisation = None) -> None:
-    """Take a role from a user; it holds from his next request on."""
+    """Take a role from a user, effective with their next request."""
     from headrace.access import grants
     from headrace.database.connection import connect
 
     grants.revoke(connect(), user, _role(role), domain=domain, organisation=organisation, by=current_user())
-    typer.echo(f"{user} no longer has {role} for {_domain_words(domain)}.")
+    typer.echo(f"{user} no longer has {role} for {_domain_text(domain)}.")
 
 
 @app.command("grants", epilog=examples("headrace access grants", "headrace access grants alice --json"))
@@ -69,7 +69,7 @@ def list_grants(
     user: Annotated[str | None, typer.Argument(metavar="USER", help="[default: all]")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List which roles users have."""
+    """List users and their roles."""
     from headrace.access.grants import grants
     from headrace.database.connection import connect
 
@@ -86,7 +86,7 @@ def list_grants(
 
 @app.command(epilog=examples("headrace access roles"))
 def roles(as_json: AsJson = False) -> None:
-    """List the roles, and what each of them may."""
+    """List the roles and their permissions."""
     from headrace.access.callers import ROLES, Permission
 
     if as_json:
@@ -107,10 +107,10 @@ def token(
     may: Words,
     domain: Domain = "*",
     organisation: Organisation = None,
-    days: Annotated[int, typer.Option(min=1, max=366, help="After how many days it ends.")] = 90,
+    days: Annotated[int, typer.Option(min=1, max=366, help="Lifetime in days.")] = 90,
     as_json: AsJson = False,
 ) -> None:
-    """Issue a token to a service. It is printed this once, and not kept."""
+    """Issue a token to a service. It is printed once and never stored."""
     from headrace.access.tokens import issue_service_token
     from headrace.database.connection import connect
 
@@ -126,13 +126,13 @@ def token(
     if as_json:
         emit({"service": service, "token": issued, "days": days})
     else:
-        typer.echo(f"Send it as `Authorization: Bearer TOKEN`; it ends in {days} days:", err=True)
+        typer.echo(f"Send it as `Authorization: Bearer TOKEN`; it expires in {days} days:", err=True)
         typer.echo(issued)
 
 
 @app.command(epilog=examples("headrace access tokens"))
 def tokens(as_json: AsJson = False) -> None:
-    """List the tokens of services, without the tokens."""
+    """List service tokens, without the secrets."""
     from headrace.access.tokens import service_tokens
     from headrace.database.connection import connect
 
@@ -157,12 +157,12 @@ def tokens(as_json: AsJson = False) -> None:
 
 @app.command("revoke-token", epilog=examples("headrace access revoke-token airflow"))
 def revoke_token(service: Service, organisation: Organisation = None) -> None:
-    """End the token of a service at once."""
+    """Revoke the token of a service."""
     from headrace.access.tokens import revoke_service_token
     from headrace.database.connection import connect
 
     revoke_service_token(connect(), service, organisation=organisation, by=current_user())
-    typer.echo(f"The token of {service} is no longer taken.")
+    typer.echo(f"The token of {service} is revoked.")
 
 
 @app.command(
@@ -177,29 +177,33 @@ def task_token(
         str,
         typer.Argument(
             metavar="RUN",
-            help="The id of the run, which need not have begun; with --process its number there.",
+            help="The run id (the run need not have started), or with --process the scheduler's run number.",
         ),
     ],
     process: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="The job or script of another system that it is a run of."),
+        typer.Option(metavar="NAME", help="The external job or script that the run belongs to."),
     ] = None,
     technology: Annotated[
         str, typer.Option(metavar="NAME", help="With --process: AUTOSYS, SHELL, and so on.")
     ] = "AUTOSYS",
     instance: Annotated[
-        str, typer.Option(metavar="NAME", help="With --process: its scheduler, where there are several.")
+        str,
+        typer.Option(metavar="NAME", help="With --process: the scheduler instance, if there are several."),
     ] = "",
     output: Annotated[
-        list[str] | None, typer.Option(metavar="DATASET", help="What it may report as written; repeatable.")
+        list[str] | None,
+        typer.Option(metavar="DATASET", help="A dataset the run may report as output; repeatable."),
     ] = None,
     reads: Annotated[
         list[str] | None,
-        typer.Option("--input", metavar="DATASET", help="What it may read about; repeatable."),
+        typer.Option(
+            "--input", metavar="DATASET", help="A dataset the run may read metadata of; repeatable."
+        ),
     ] = None,
-    minutes: Annotated[int, typer.Option(min=1, max=1440, help="After how many minutes it ends.")] = 60,
+    minutes: Annotated[int, typer.Option(min=1, max=1440, help="Lifetime in minutes.")] = 60,
 ) -> None:
-    """Issue a token to one run, for a job or wrapper script to report with. It ends with the run."""
+    """Issue a token for one run, for a job or wrapper script. It expires with the run."""
     from headrace.access.tokens import issue_task_token
     from headrace.database.connection import connect
 
@@ -208,7 +212,7 @@ def task_token(
         try:
             run_id = UUID(run)
         except ValueError as error:
-            raise typer.BadParameter(f"{run!r} is no run id; a run's number goes with --process") from error
+            raise typer.BadParameter(f"{run!r} is not a run id; use --process for a run number") from error
     else:
         run_id = _run_elsewhere(engine, technology, instance, process, run)
     typer.echo(
@@ -221,9 +225,9 @@ def task_token(
 @app.command("dev-token", epilog=examples("headrace access dev-token alice"))
 def dev_token(
     user: User,
-    hours: Annotated[float, typer.Option(min=0.01, max=24, help="After how many hours it ends.")] = 8,
+    hours: Annotated[float, typer.Option(min=0.01, max=24, help="Lifetime in hours.")] = 8,
 ) -> None:
-    """Issue a user's token on a machine that is not in production, where no issuer is set."""
+    """Issue a user token for development, when no issuer is configured."""
     from headrace.access.issuers import DevelopmentIssuer
     from headrace.settings import settings
 
@@ -233,11 +237,11 @@ def dev_token(
 @app.command(epilog=examples("headrace access organisation acme"))
 def organisation(
     name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="One to make. [default: list those that there are]")
+        str | None, typer.Argument(metavar="NAME", help="The name to create. [default: list organisations]")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make an organisation, or list them. Organisations never see each other."""
+    """Create an organisation, or list them. Organisations are isolated from each other."""
     from headrace.access.grants import add_organisation, organisations
     from headrace.database.connection import connect
 
@@ -248,7 +252,7 @@ def organisation(
     elif name is None:
         typer.echo("\n".join(organisations(engine)))
     else:
-        typer.echo(f"Organisation {name} is made." if made else f"Organisation {name} is there already.")
+        typer.echo(f"Organisation {name} created." if made else f"Organisation {name} already exists.")
 
 
 @app.command(
@@ -261,14 +265,16 @@ def organisation(
 def audit(
     subject: Annotated[
         str | None,
-        typer.Option(metavar="SUBJECT", help="Only of this one: user:NAME, service:NAME, task:RUN."),
+        typer.Option(
+            metavar="SUBJECT", help="Only entries of this subject: user:NAME, service:NAME or task:RUN."
+        ),
     ] = None,
-    of: Annotated[str | None, typer.Option(metavar="OBJECT", help="Only about this object.")] = None,
+    of: Annotated[str | None, typer.Option(metavar="OBJECT", help="Only entries about this object.")] = None,
     organisation: Organisation = None,
-    limit: Annotated[int, typer.Option(min=1, help="How many, the newest first.")] = 50,
+    limit: Annotated[int, typer.Option(min=1, help="Maximum number of entries, newest first.")] = 50,
     as_json: AsJson = False,
 ) -> None:
-    """Show who changed what, and who read what is sensitive."""
+    """Show the audit trail: changes, and reads of sensitive data."""
     from headrace.access.audit import entries
     from headrace.database.connection import connect
 
@@ -277,7 +283,7 @@ def audit(
         emit(found)
         return
     rows = [
-        (moment(row.at), row.subject, row.action, row.object_type, row.object, _detail_words(row))
+        (moment(row.at), row.subject, row.action, row.object_type, row.object, _detail_text(row))
         for row in found
     ]
     show(table(["at", "subject", "", "what", "object", "detail"], rows))
@@ -288,7 +294,7 @@ def _run_elsewhere(engine: Engine, technology: str, instance: str, process: str,
     from headrace.events.ingestion import run_id_of
 
     if technology.upper() not in list(Technology):
-        raise typer.BadParameter(f"{technology!r} is no technology: one of {', '.join(Technology)}")
+        raise typer.BadParameter(f"{technology!r} is not a technology; use one of {', '.join(Technology)}")
     return run_id_of(engine, Technology(technology.upper()), instance, process, run)
 
 
@@ -296,7 +302,7 @@ def _role(name: str) -> Role:
     from headrace.access.callers import Role
 
     if name.upper() not in Role.__members__:
-        raise typer.BadParameter(f"{name!r} is no role: one of {', '.join(Role)}")
+        raise typer.BadParameter(f"{name!r} is not a role; use one of {', '.join(Role)}")
     return Role(name.upper())
 
 
@@ -304,15 +310,15 @@ def _permission(word: str) -> Permission:
     from headrace.access.callers import Permission
 
     if word.lower() not in list(Permission):
-        raise typer.BadParameter(f"{word!r} is no permission: one of {', '.join(Permission)}")
+        raise typer.BadParameter(f"{word!r} is not a permission; use one of {', '.join(Permission)}")
     return Permission(word.lower())
 
 
-def _domain_words(domain: str) -> str:
+def _domain_text(domain: str) -> str:
     return "every domain" if domain == "*" else f"the domain {domain}"
 
 
-def _detail_words(entry: AuditEntry) -> str:
+def _detail_text(entry: AuditEntry) -> str:
     """The kinds that were read, or the columns that were changed."""
     kinds = entry.detail.get("kinds")
     return ", ".join(kinds if isinstance(kinds, list) else entry.detail)

@@ -1,4 +1,4 @@
-"""`headrace alerts`: what people were told, who is at it, who would be told, and whether a destination works."""
+"""`headrace alerts`: list, show and acknowledge alerts; test routes and destinations."""
 
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ from headrace.cli.common.errors import CommandError
 from headrace.cli.common.output import ago, emit, facts, show, table
 
 if TYPE_CHECKING:
-    from headrace.alerts.records import Alert, Message
+    from headrace.alerts.records import Alert, Notification
     from headrace.alerts.rules import AlertRules, Recipient
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 PANEL = "Alerts and SLAs"
 AlertId = Annotated[
-    str, typer.Argument(metavar="ALERT", help="The alert's id, or how it begins (4 characters or more).")
+    str, typer.Argument(metavar="ALERT", help="The alert's id, or its first 4 or more characters.")
 ]
 
 
 @app.command("list", epilog=examples("headrace alerts list", "headrace alerts list --all --of mart/delays"))
 def list_alerts(
-    everything: Annotated[bool, typer.Option("--all", help="Also those that are closed.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Include closed ones.")] = False,
     of: Annotated[
         str | None,
         typer.Option(
             metavar="KEY",
-            help="Only those about this dataset or process, or that hit it.",
+            help="Only alerts about this dataset or process, or that affect it.",
             autocompletion=dataset_keys,
         ),
     ] = None,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, metavar="N", help="How many.")] = 50,
     as_json: AsJson = False,
 ) -> None:
-    """List alerts, the newest first, and say what is wrong with alerting itself."""
-    from headrace.alerts.heartbeat import standing
+    """List alerts, newest first, and problems with alerting itself."""
+    from headrace.alerts.heartbeat import alerting_status
     from headrace.alerts.queries import alerts
     from headrace.alerts.records import AlertState
     from headrace.database.connection import connect
@@ -51,7 +51,17 @@ def list_alerts(
         emit(found)
         return
     if found:
-        header = ["alert", "what", "about", "state", "since", "#hit", "#told", "#waiting", "at it"]
+        header = [
+            "alert",
+            "event",
+            "subject",
+            "state",
+            "since",
+            "#affected",
+            "#sent",
+            "#pending",
+            "acknowledged by",
+        ]
         show(
             table(
                 header,
@@ -62,9 +72,9 @@ def list_alerts(
                         _subject(each.alert),
                         each.alert.state,
                         ago(each.alert.at, now),
-                        len(each.alert.hit) or None,
-                        each.told,
-                        each.waiting or None,
+                        len(each.alert.affected) or None,
+                        each.sent,
+                        each.pending or None,
                         each.alert.acknowledged_by,
                     )
                     for each in found
@@ -72,14 +82,14 @@ def list_alerts(
             )
         )
     else:
-        typer.echo("No alert is open." if not everything else "There never was an alert.")
-    for problem in standing(engine, now).problems(now):
+        typer.echo("No open alerts." if not everything else "No alerts.")
+    for problem in alerting_status(engine, now).problems(now):
         typer.echo(problem)
 
 
 @app.command("show", epilog=examples("headrace alerts show 3f9c21d0"))
 def show_alert(alert: AlertId, as_json: AsJson = False) -> None:
-    """Show an alert: what happened, who was told what and when, and who is at it."""
+    """Show an alert with its events and notifications."""
     from headrace.alerts.queries import history
     from headrace.database.connection import connect
 
@@ -98,23 +108,24 @@ def show_alert(alert: AlertId, as_json: AsJson = False) -> None:
                 ("since", one.at),
                 ("why", one.facts.get("reason")),
                 ("owners", one.subject.owners),
-                ("also hit", tuple(one.hit)),
-                ("route", one.route or "none fits: nobody is told"),
+                ("also affected", tuple(one.affected)),
+                ("route", one.route or "no route matches: no one is notified"),
                 ("acknowledged by", one.acknowledged_by),
                 ("at", one.acknowledged_at),
                 ("comment", one.comment),
-                ("over since", one.closed_at),
+                ("closed at", one.closed_at),
             ]
         )
     )
-    if found.happenings:
+    if found.alert_events:
         rows = [
-            (each.happening.at, each.happening.kind, each.happening.subject.key) for each in found.happenings
+            (each.alert_event.at, each.alert_event.kind, each.alert_event.subject.key)
+            for each in found.alert_events
         ]
-        show(table(["happened at", "what", "to"], rows))
-    if found.messages:
-        header = ["message", "to", "state", "due", "sent", "#tries", "why"]
-        show(table(header, [_message(each) for each in found.messages]))
+        show(table(["time", "event", "subject"], rows))
+    if found.notifications:
+        header = ["notification", "to", "state", "due", "sent", "#tries", "reason"]
+        show(table(header, [_notification(each) for each in found.notifications]))
 
 
 @app.command(
@@ -122,10 +133,10 @@ def show_alert(alert: AlertId, as_json: AsJson = False) -> None:
 )
 def ack(
     alert: AlertId,
-    comment: Annotated[str | None, typer.Option(metavar="TEXT", help="What to say to it.")] = None,
+    comment: Annotated[str | None, typer.Option(metavar="TEXT", help="A comment.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say that you are at an alert: it escalates no further."""
+    """Acknowledge an alert, which stops its escalation."""
     from headrace.alerts.outbox import acknowledge
     from headrace.alerts.queries import find
     from headrace.database.connection import connect
@@ -136,9 +147,9 @@ def ack(
     if as_json:
         emit(found)
     elif found.acknowledged_by is None:
-        typer.echo(f"{_subject(found)}: it is over already.")
+        typer.echo(f"{_subject(found)}: already resolved.")
     else:
-        typer.echo(f"{_subject(found)}: {found.acknowledged_by} is at it; it escalates no further.")
+        typer.echo(f"{_subject(found)}: acknowledged by {found.acknowledged_by}.")
 
 
 @app.command(
@@ -148,29 +159,34 @@ def ack(
 def send_test(
     destination: Annotated[
         str | None,
-        typer.Argument(metavar="DESTINATION", help="One of alerts.yaml. [default: all that need no address]"),
+        typer.Argument(
+            metavar="DESTINATION", help="A destination of alerts.yaml. [default: all that need no address]"
+        ),
     ] = None,
     to: Annotated[
-        str, typer.Option(metavar="ADDRESS", help="The owner, of a destination with {owner} in it.")
+        str,
+        typer.Option(
+            metavar="ADDRESS", help="The owner's address, for a destination with {owner} in its URL."
+        ),
     ] = "",
 ) -> None:
-    """Send a message that says that it is a test, at once and whatever the hour."""
+    """Send a test notification, even in quiet hours."""
     rules = _rules()
-    known = ", ".join(rules.destinations) or "none: write them into alerts.yaml"
+    known = ", ".join(rules.destinations) or "none; declare them in alerts.yaml"
     if destination is not None and destination not in rules.destinations:
-        raise CommandError(f"there is no destination {destination!r}. There are: {known}")
+        raise CommandError(f"unknown destination {destination!r}. Destinations: {known}")
     if destination is not None and rules.destinations[destination].is_personal and not to:
-        raise CommandError(f"{destination} goes to an owner: say to whom with --to")
+        raise CommandError(f"{destination} sends to an owner: give the address with --to")
     names = (
         [destination]
         if destination
         else [n for n, each in rules.destinations.items() if not each.is_personal]
     )
     if not names:
-        raise CommandError(f"there is nothing to test. Destinations: {known}")
+        raise CommandError(f"nothing to test. Destinations: {known}")
     failed = [name for name in names if not _sends(rules, name, to)]
     if failed:
-        raise CommandError(f"not taken: {', '.join(failed)}")
+        raise CommandError(f"not delivered: {', '.join(failed)}")
 
 
 @app.command(
@@ -180,19 +196,21 @@ def send_test(
 )
 def route(
     dataset: Dataset,
-    severity: Annotated[str, typer.Option(metavar="NAME", help="INFO, WARNING or ERROR.")] = "ERROR",
+    severity: Annotated[
+        str, typer.Option(metavar="NAME", help="INFO, WARNING, ERROR or CRITICAL.")
+    ] = "ERROR",
     as_json: AsJson = False,
 ) -> None:
-    """Say who would be told if something happened to a dataset now, and when."""
+    """Show who would be notified about a dataset now, and when."""
     from headrace.access.callers import domain_of
     from headrace.alerts.records import Purpose
     from headrace.catalog import queries
     from headrace.database.connection import connect
-    from headrace.slas.events import Urgency
+    from headrace.severity import Severity
 
-    if severity.upper() not in Urgency.__members__:
-        raise typer.BadParameter(f"{severity!r} is no severity: one of {', '.join(Urgency)}")
-    grave, now, rules = Urgency(severity.upper()), datetime.now(UTC), _rules()
+    if severity.upper() not in Severity.__members__:
+        raise typer.BadParameter(f"{severity!r} is not a severity; use one of {', '.join(Severity)}")
+    grave, now, rules = Severity(severity.upper()), datetime.now(UTC), _rules()
     owners = queries.dataset(connect(), dataset).owners
     found = rules.route(domain_of(dataset), owners, grave, now)
     begins = rules.not_before(grave, now)
@@ -205,27 +223,29 @@ def route(
         emit({"route": found and found.name, "steps": [{"at": at, "to": to} for at, to in steps]})
         return
     if found is None:
-        typer.echo("No route of alerts.yaml fits: nobody would be told.")
+        typer.echo("No route in alerts.yaml matches: no one would be notified.")
         return
     typer.echo(
-        f"By the route {found.name!r}, until somebody acknowledges ({Purpose.ESCALATED.lower()} step by step):"
+        f"Route {found.name!r}, until the alert is acknowledged ({Purpose.ESCALATED.lower()} step by step):"
     )
-    show(table(["at", "to"], steps) if steps else "its owners have no destination: nobody would be told.")
+    show(table(["at", "to"], steps) if steps else "The owners have no destination: no one would be notified.")
 
 
 def _sends(rules: AlertRules, name: str, to: str) -> bool:
     from headrace.alerts.delivery import deliver
-    from headrace.alerts.records import NotDelivered, Parcel
-    from headrace.slas.events import Urgency
+    from headrace.alerts.records import NotDelivered, RenderedNotification
+    from headrace.severity import Severity
 
     title = "Headrace test"
-    body = "This is a test of the way by which alerts come. Nothing has happened."
+    body = "This is a test notification from Headrace. No action is needed."
     try:
-        deliver(rules.destinations[name], to, Parcel(uuid4(), uuid4(), title, body, Urgency.INFO))
+        deliver(
+            rules.destinations[name], to, RenderedNotification(uuid4(), uuid4(), title, body, Severity.INFO)
+        )
     except NotDelivered as reason:
         typer.echo(f"{name}: {reason}", err=True)
         return False
-    typer.echo(f"{name}: taken.")
+    typer.echo(f"{name}: delivered.")
     return True
 
 
@@ -245,13 +265,13 @@ def _recipient(recipient: Recipient) -> str:
     return f"{recipient.destination} ({recipient.address})" if recipient.address else recipient.destination
 
 
-def _message(message: Message) -> tuple[object, ...]:
+def _notification(notification: Notification) -> tuple[object, ...]:
     return (
-        message.purpose,
-        _recipient(message.recipient),
-        message.state,
-        message.due_at,
-        message.sent_at,
-        message.tries,
-        message.reason,
+        notification.purpose,
+        _recipient(notification.recipient),
+        notification.state,
+        notification.due_at,
+        notification.sent_at,
+        notification.tries,
+        notification.reason,
     )

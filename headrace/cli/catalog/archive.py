@@ -1,4 +1,4 @@
-"""`headrace catalog archive`, `runs` and `events`: what is old goes to the archive, and is found there."""
+"""`headrace catalog archive`, `runs` and `events`: archive old runs and events, and search them."""
 
 from __future__ import annotations
 
@@ -16,19 +16,15 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 
-FromArchive = Annotated[bool, typer.Option("--archived", help="Look in the archive too.")]
-Process = Annotated[str | None, typer.Option(metavar="KEY", help="Only of the process with this key.")]
-Run = Annotated[str | None, typer.Option(metavar="RUN", help="Only of the run whose id begins so.")]
+FromArchive = Annotated[bool, typer.Option("--archived", help="Include the archive.")]
+Process = Annotated[str | None, typer.Option(metavar="KEY", help="Only of this process.")]
+Run = Annotated[str | None, typer.Option(metavar="RUN", help="Only of the run whose id starts with this.")]
 Since = Annotated[
     datetime | None,
-    typer.Option(
-        metavar="TIME", parser=time_of, help="From this time on (ISO 8601; UTC unless it says otherwise)."
-    ),
+    typer.Option(metavar="TIME", parser=time_of, help="From this time (ISO 8601, UTC by default)."),
 ]
-Until = Annotated[
-    datetime | None, typer.Option(metavar="TIME", parser=time_of, help="Up to this time, which is left out.")
-]
-Limit = Annotated[int, typer.Option(min=1, help="The newest, so many at most.")]
+Until = Annotated[datetime | None, typer.Option(metavar="TIME", parser=time_of, help="Before this time.")]
+Limit = Annotated[int, typer.Option(min=1, help="Maximum number, newest first.")]
 
 
 @app.command(
@@ -36,21 +32,21 @@ Limit = Annotated[int, typer.Option(min=1, help="The newest, so many at most.")]
 )
 def archive(
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show what would go, and change nothing.")
+        bool, typer.Option("--dry-run", help="Show what would be archived, without changing anything.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Move runs and events older than 90 days to the archive, and prune Dagster's event log as far back.
+    """Archive runs and events older than 90 days.
 
-    `headrace up` does so each night. It may be stopped anywhere: the next one goes on. Versions stay, and so do each
-    process's newest run and newest success, and runs that have not ended.
+    Prunes Dagster's event log as well. `headrace up` does this every night. It can be interrupted; the next one
+    continues. Versions stay, and so do each process's newest run and newest success, and runs that have not ended.
     """
     from headrace.cli.common.launching import dagster_instance, progress
     from headrace.database.connection import connect
     from headrace.orchestration.jobs.dagster_log import prune
-    from headrace.retention import HOT, archive_everywhere, cold_everywhere
+    from headrace.retention import HOT_RETENTION, archive_everywhere, cold_everywhere
 
-    before = datetime.now(UTC) - HOT
+    before = datetime.now(UTC) - HOT_RETENTION
     with dagster_instance() as instance:
         if dry_run:
             waiting = cold_everywhere(connect())
@@ -64,9 +60,9 @@ def archive(
         emit({"archive": waiting if dry_run else done, "dagster": pruned, "dry_run": dry_run})
         return
     if dry_run:
-        _foretell(waiting)
+        _preview(waiting)
     else:
-        _tell(done)
+        _print(done)
     gone = f"{pruned.events:,} events and {pruned.check_results:,} results of checks"
     typer.echo(f"Of Dagster's event log {gone} {'would be' if dry_run else 'were'} deleted.")
 
@@ -83,14 +79,14 @@ def runs(
     process: Process = None,
     run: Run = None,
     state: Annotated[
-        str | None, typer.Option(metavar="STATE", help="Only in this state, as in FAILED.")
+        str | None, typer.Option(metavar="STATE", help="Only in this state, such as FAILED.")
     ] = None,
     since: Since = None,
     until: Until = None,
     limit: Limit = 100,
     as_json: AsJson = False,
 ) -> None:
-    """List runs, the newest first."""
+    """List runs, newest first."""
     from headrace.catalog.records import RunState
     from headrace.database.connection import connect
     from headrace.retention import runs as found_runs
@@ -98,7 +94,7 @@ def runs(
     try:
         wanted = None if state is None else RunState(state.upper())
     except ValueError as error:
-        raise typer.BadParameter(f"{state!r} is no state; those are {', '.join(RunState)}") from error
+        raise typer.BadParameter(f"{state!r} is not a run state; use one of {', '.join(RunState)}") from error
     found = found_runs(
         connect(),
         archived=archived,
@@ -126,7 +122,7 @@ def runs(
         ]
         show(table(["run", "of", "state", "started", "ended", "#attempt", "kept in"], rows))
     else:
-        typer.echo("There is no such run." + ("" if archived else " --archived looks in the archive too."))
+        typer.echo("No matching run." + ("" if archived else " --archived searches the archive too."))
 
 
 @app.command(
@@ -141,14 +137,14 @@ def events(
     process: Process = None,
     run: Run = None,
     type: Annotated[
-        str | None, typer.Option(metavar="TYPE", help="Only of this type, as in COMPLETE.")
+        str | None, typer.Option(metavar="TYPE", help="Only of this type, such as COMPLETE.")
     ] = None,
     since: Since = None,
     until: Until = None,
     limit: Limit = 100,
     as_json: AsJson = False,
 ) -> None:
-    """List raw events as they were received, the newest first; --json shows all that they say."""
+    """List raw events, newest first. --json shows their full content."""
     from headrace.database.connection import connect
     from headrace.retention import events as found_events
 
@@ -178,16 +174,16 @@ def events(
         ]
         show(table(["time", "type", "of", "run", "received", "kept in"], rows))
     else:
-        typer.echo("There is no such event." + ("" if archived else " --archived looks in the archive too."))
+        typer.echo("No matching event." + ("" if archived else " --archived searches the archive too."))
 
 
 def _kept(location: str | None) -> str:
     return "database" if location is None else "archive"
 
 
-def _foretell(waiting: list[Cold]) -> None:
+def _preview(waiting: list[Cold]) -> None:
     if not waiting:
-        typer.echo("Nothing is older than 90 days that may be archived.")
+        typer.echo("Nothing to archive: no finished runs or events are older than 90 days.")
         return
     show(
         table(
@@ -200,18 +196,18 @@ def _foretell(waiting: list[Cold]) -> None:
     )
 
 
-def _tell(done: Archived) -> None:
+def _print(done: Archived) -> None:
     if done.files:
         moved = ", ".join(f"{rows:,} {kind.folder}" for kind, rows in done.rows.items())
         typer.echo(f"Archived {moved}, in {done.files:,} files of {size(done.byte_size)} in all.")
     else:
         typer.echo("Nothing was older than 90 days.")
     for count, words in (
-        (done.late, "runs of which something was heard after they were archived are up to date there"),
-        (done.merged, "small files of the archive were put together"),
-        (done.outbox, "messages that nobody fetched were deleted from the outbox"),
-        (done.alerts, "alerts that were over for 400 days were deleted"),
-        (done.dropped, "empty partitions were dropped"),
+        (done.late, "archived runs updated by late events"),
+        (done.merged, "small archive files merged"),
+        (done.outbox, "undelivered outbox messages deleted"),
+        (done.alerts, "alerts closed for 400 days deleted"),
+        (done.dropped, "empty partitions dropped"),
     ):
         if count:
             typer.echo(f"{count:,} {words}.")

@@ -1,4 +1,4 @@
-"""`headrace lineage export` and `sync`: the lineage graph in a file, in a database's OL_* tables, or in Neo4j."""
+"""`headrace lineage export` and `sync`: the lineage graph as a file, as OL_* tables, or in Neo4j."""
 
 from __future__ import annotations
 
@@ -52,30 +52,30 @@ def export(
     ] = None,
     graphml: Annotated[
         bool,
-        typer.Option("--graphml", help="GraphML, on standard output: for Gephi, yEd, Cytoscape, networkx."),
+        typer.Option("--graphml", help="GraphML on standard output, for Gephi, yEd, Cytoscape or networkx."),
     ] = False,
     openlineage: Annotated[
         bool,
         typer.Option(
-            "--openlineage", help="OpenLineage events, one a line, on standard output: for other catalogs."
+            "--openlineage", help="OpenLineage events on standard output, one per line, for other catalogs."
         ),
     ] = False,
     tables: Annotated[
-        bool, typer.Option("--tables", help="Rows, into the OL_* tables that `headrace setup-lineage` made.")
+        bool, typer.Option("--tables", help="Rows into the OL_* tables created by `headrace setup-lineage`.")
     ] = False,
     schema: Annotated[
-        str | None, typer.Option("--schema", metavar="NAME", help="With --tables: where those tables are.")
+        str | None, typer.Option("--schema", metavar="NAME", help="With --tables: the schema of the tables.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write the lineage of all datasets and processes as it is now, where other tools can read it.
+    """Export the current lineage graph for other tools.
 
-    Locations, statistics, and the texts of queries are left out, and how a column is made is `***`.
+    Locations, statistics and query texts are omitted, and column expressions are masked as `***`.
     """
     if sum((graphml, openlineage, tables)) != 1:
-        raise typer.BadParameter("say one of --graphml, --openlineage and --tables")
+        raise typer.BadParameter("give one of --graphml, --openlineage and --tables")
     if (schema or database or as_json) and not tables:
-        raise typer.BadParameter("URL, --schema and --json go with --tables")
+        raise typer.BadParameter("URL, --schema and --json require --tables")
     from headrace.database.connection import connect
     from headrace.database.ids import organisation_id
 
@@ -95,12 +95,12 @@ def export(
 
 @elsewhere.command(epilog=examples("HEADRACE_NEO4J__URI=bolt://localhost:7687 headrace lineage sync"))
 def sync(
-    whole: Annotated[bool, typer.Option("--whole", help="Write all of it anew, whatever is there.")] = False,
+    whole: Annotated[bool, typer.Option("--whole", help="Write the whole graph again.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Bring the graph in Neo4j up to date: all of it the first time, and then what has changed since.
+    """Synchronise the lineage graph to Neo4j: first in full, then changes.
 
-    HEADRACE_NEO4J__URI, __USER, __PASSWORD and __DATABASE say where. Nodes that others made are left alone.
+    Set HEADRACE_NEO4J__URI, __USER, __PASSWORD and __DATABASE. Nodes created by others are left alone.
     """
     from headrace.database.connection import connect
     from headrace.database.ids import organisation_id
@@ -109,7 +109,9 @@ def sync(
 
     there = settings().neo4j
     if there.uri is None:
-        raise CommandError("no Neo4j: set HEADRACE_NEO4J__URI, as in bolt://localhost:7687")
+        raise CommandError(
+            "Neo4j is not configured: set HEADRACE_NEO4J__URI, for example bolt://localhost:7687"
+        )
     with connected(there.uri, there.user, there.password.get_secret_value()) as driver:
         done = synchronise(connect(), driver, organisation_id(), database=there.database, whole=whole)
     if as_json:

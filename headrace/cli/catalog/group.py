@@ -1,4 +1,4 @@
-"""`headrace catalog`: what keeps the catalog's own records in order."""
+"""`headrace catalog`: maintenance of the catalog."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`headrace catalog alias`, `merge`, `rename` and `rebuild`: what datasets are called, and what events come to."""
+"""`headrace catalog alias`, `merge`, `rename` and `rebuild`: dataset names, and rebuilding from events."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from headrace.cli.common.arguments import Dataset, Yes, dataset_keys, examples
 
 app = typer.Typer()
 
-_Reason = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; kept with the decision.")]
-_Name = Annotated[
-    str, typer.Argument(metavar="NAME", help="Namespace and name as OpenLineage has them: namespace#name.")
+_Reason = Annotated[
+    str, typer.Option("--reason", metavar="TEXT", help="The reason, recorded with the decision.")
 ]
+_Name = Annotated[str, typer.Argument(metavar="NAME", help="The OpenLineage name: namespace#name.")]
 _Into = Annotated[
     str,
-    typer.Argument(metavar="INTO", help="The dataset that it becomes part of.", autocompletion=dataset_keys),
+    typer.Argument(metavar="INTO", help="The dataset to merge into.", autocompletion=dataset_keys),
 ]
 
 
@@ -27,13 +27,13 @@ _Into = Annotated[
     )
 )
 def alias(dataset: Dataset, name: _Name, reason: _Reason) -> None:
-    """Give a dataset another name: what others report under it is of this dataset."""
+    """Add an alias: events about that name count for this dataset."""
     from headrace.database.connection import connect
     from headrace.database.ids import organisation_id
     from headrace.events.openlineage import renames as renaming
 
     renaming.alias(connect(), organisation_id(), dataset, name, by=getpass.getuser(), reason=reason)
-    typer.echo(f"{name} is a name of {dataset}")
+    typer.echo(f"{name} is now an alias of {dataset}")
 
 
 @app.command(
@@ -42,45 +42,46 @@ def alias(dataset: Dataset, name: _Name, reason: _Reason) -> None:
     )
 )
 def merge(dataset: Dataset, into: _Into, reason: _Reason, yes: Yes = False) -> None:
-    """Make two datasets one: versions, lineage, checks and names of the first become the second's.
+    """Merge a dataset into another.
 
-    This is not taken back. The first one is still found by its names and its id.
+    Versions, lineage, checks and names of the first become the second's. This cannot be undone. The first one is still
+    found by its names and its id.
     """
     from headrace.database.connection import connect
     from headrace.database.ids import organisation_id
     from headrace.events.openlineage import renames as renaming
 
     if not yes:
-        typer.confirm(f"Make {dataset} part of {into} for good?", abort=True)
+        typer.confirm(f"Merge {dataset} into {into}? This cannot be undone.", abort=True)
     renaming.merge(connect(), organisation_id(), dataset, into, by=getpass.getuser(), reason=reason)
-    typer.echo(f"{dataset} is part of {into}")
+    typer.echo(f"{dataset} is merged into {into}")
 
 
 @app.command(
     epilog=examples("headrace catalog rename 'file#/data/planes' flights/planes --reason 'its real name'")
 )
 def rename(dataset: Dataset, name: _Name, reason: _Reason) -> None:
-    """Show a dataset by another name, a key (domain/name) or namespace#name; it keeps the old one as well."""
+    """Rename a dataset to domain/name or namespace#name. The old name stays an alias."""
     from headrace.database.connection import connect
     from headrace.database.ids import organisation_id
     from headrace.events.openlineage import renames as renaming
 
     renaming.rename(connect(), organisation_id(), dataset, name, by=getpass.getuser(), reason=reason)
-    typer.echo(f"{dataset} is called {name}")
+    typer.echo(f"{dataset} is now named {name}")
 
 
 @app.command(epilog=examples("headrace catalog rebuild"))
 def rebuild() -> None:
-    """Make again, from the OpenLineage events as received, all that they come to.
+    """Rebuild the catalog from the raw events.
 
-    Readers see what there was until it is done; a rebuild that is stopped has changed nothing. Events wait meanwhile.
+    Readers see the previous state until it is done; an interrupted rebuild changes nothing. New events wait meanwhile.
     """
     from headrace.database.connection import connect
     from headrace.retention.rebuild import rebuild
 
     made = rebuild(connect())
     archived = f", {made.archived:,} of them from the archive" if made.archived else ""
-    typer.echo(f"made from {made.events + made.archived:,} events{archived}")
+    typer.echo(f"rebuilt from {made.events + made.archived:,} events{archived}")
 
 
 @app.command(epilog=examples("headrace catalog transfer mart/delays"))

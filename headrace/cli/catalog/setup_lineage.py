@@ -1,4 +1,4 @@
-"""`headrace setup-lineage`: the OL_* tables in a PostgreSQL, DB2 or Teradata database, installed, verified, removed."""
+"""`headrace setup-lineage`: install, verify or remove the OL_* tables in PostgreSQL, DB2 or Teradata."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Database = Annotated[
     ),
 ]
 Schema = Annotated[
-    str | None, typer.Option("--schema", metavar="NAME", help="Default: the schema that the user has there.")
+    str | None, typer.Option("--schema", metavar="NAME", help="Default: the user's default schema.")
 ]
 
 
@@ -47,39 +47,37 @@ def setup_lineage(
         typer.Option(
             "--openlineage",
             "-o",
-            help="The OL_* tables, beside LIN_* tables, which are named and left alone.",
+            help="Install the OL_* tables; list existing LIN_* tables and leave them alone.",
         ),
     ] = False,
     openlineage_only: Annotated[
-        bool, typer.Option("--openlineage-only", help="The OL_* tables, without a look at LIN_* tables.")
+        bool, typer.Option("--openlineage-only", help="Install the OL_* tables, ignoring LIN_* tables.")
     ] = False,
     drop: Annotated[
-        bool, typer.Option("--drop", help="Remove the OL_* tables with all their rows, and nothing else.")
+        bool, typer.Option("--drop", help="Drop the OL_* tables with all their rows, and nothing else.")
     ] = False,
     verify: Annotated[
         bool,
-        typer.Option(
-            "--verify", help="Change nothing; compare what is there, and exit with 1 if it differs."
-        ),
+        typer.Option("--verify", help="Compare the tables with the model; exit with 1 if they differ."),
     ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print the statements; connect to nothing.")
+        bool, typer.Option("--dry-run", help="Print the statements without connecting.")
     ] = False,
     schema: Schema = None,
     yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
-    """Install the tables of the OpenLineage-aligned model in a database of your own.
+    """Install the OpenLineage-aligned tables in another database.
 
-    What is there already stays; what is missing is created, and a version record says what was installed. On the
-    catalog's own database there is nothing to do: the schema `openlineage` has all of them as views.
+    Existing tables stay; missing ones are created, and the installed version is recorded. The catalog's own database
+    already has all of them, as views in the schema `openlineage`.
     """
     if openlineage == openlineage_only:
         raise typer.BadParameter(
-            "say --openlineage (-o), or --openlineage-only; LIN_* tables are never made here"
+            "give --openlineage (-o) or --openlineage-only; this command never creates LIN_* tables"
         )
     if verify and (drop or dry_run):
-        raise typer.BadParameter("--verify changes nothing: give it without --drop and --dry-run")
+        raise typer.BadParameter("--verify cannot be combined with --drop or --dry-run")
     from headrace.exports import create_statements, dialect_of, drop_statements, engine_of
     from headrace.exports import drop as remove
     from headrace.exports import install as create
@@ -100,18 +98,18 @@ def setup_lineage(
         return
     if drop:
         if not yes and not as_json and sys.stdin.isatty():
-            typer.confirm(f"Remove the OL_* tables of {place} with all their rows?", abort=True)
+            typer.confirm(f"Drop the OL_* tables of {place} with all their rows?", abort=True)
         gone = remove(engine, schema)
         if as_json:
             emit({"dropped": gone})
         else:
-            typer.echo(f"Removed {', '.join(gone)}." if gone else "There were no OL_* tables.")
+            typer.echo(f"Removed {', '.join(gone)}." if gone else "No OL_* tables found.")
         return
     made = create(engine, schema)
     if as_json:
         emit(made)
         return
-    typer.echo(f"Created {', '.join(made.created)}." if made.created else "All OL_* tables were there.")
+    typer.echo(f"Created {', '.join(made.created)}." if made.created else "All OL_* tables already exist.")
     if openlineage:
         typer.echo(_legacy_words(made.legacy))
 
@@ -123,7 +121,7 @@ def lineage_database(url: str | None) -> str:
     configured = settings().lineage_database_url
     found = url or (configured.get_secret_value() if configured else None)
     if found is None:
-        raise CommandError("no database: give its URL, or set HEADRACE_LINEAGE_DATABASE_URL")
+        raise CommandError("no database given: pass its URL, or set HEADRACE_LINEAGE_DATABASE_URL")
     return found
 
 
@@ -134,7 +132,7 @@ def _report(found: Verified, place: str, *, legacy: bool, as_json: bool) -> None
         for problem in found.problems:
             typer.echo(problem)
         if not found.problems:
-            typer.echo(f"All OL_* tables, keys and indexes are there ({found.version}).")
+            typer.echo(f"All OL_* tables, keys and indexes are installed ({found.version}).")
         if legacy:
             typer.echo(_legacy_words(found.legacy))
     if found.problems:
@@ -145,8 +143,4 @@ def _report(found: Verified, place: str, *, legacy: bool, as_json: bool) -> None
 
 
 def _legacy_words(names: Sequence[str]) -> str:
-    return (
-        f"LIN_* tables beside them, left alone: {', '.join(names)}."
-        if names
-        else "There are no LIN_* tables."
-    )
+    return f"LIN_* tables found and left alone: {', '.join(names)}." if names else "No LIN_* tables found."

@@ -1,4 +1,4 @@
-"""Arguments and options that several commands share, with what the shell completes them to."""
+"""Arguments and options shared by several commands, with shell completion."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def examples(*lines: str) -> str:
-    """The end of a command's help: commands to try."""
+    """The examples at the end of a command's help."""
     return "\n".join(["\b", "Examples:", *[f"  $ {line}" for line in lines]])
 
 
@@ -24,7 +24,7 @@ def current_user() -> str:
 
 
 def time_of(text: str) -> datetime:
-    """A time as people write it (ISO 8601), in UTC unless it says otherwise."""
+    """Parse an ISO 8601 time, in UTC unless it has an offset."""
     try:
         value = datetime.fromisoformat(text)
     except ValueError as error:
@@ -45,7 +45,7 @@ def zone_of(text: str) -> ZoneInfo:
 
 
 def dataset_keys(incomplete: str) -> list[str]:
-    """The registered datasets that begin so."""
+    """Registered datasets that start with the text."""
     engine = _running_catalog()
     if engine is None:
         return []
@@ -99,8 +99,8 @@ AsOf = Annotated[
         "--as-of",
         metavar="TIME",
         parser=time_of,
-        help="As it was published at this time (ISO 8601; UTC unless it says otherwise).",
+        help="As published at this time (ISO 8601, UTC by default).",
     ),
 ]
 Limit = Annotated[int, typer.Option("--limit", "-n", min=1, max=500, metavar="N", help="How many.")]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]

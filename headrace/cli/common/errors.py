@@ -1,4 +1,4 @@
-"""How a failure reaches the person at the terminal: what is wrong, where, why, and what to do."""
+"""Error messages for the terminal: what is wrong, where, why, and what to do."""
 
 from __future__ import annotations
 
@@ -54,4 +54,4 @@ def _wrong_settings(error: Exception) -> str | None:
         return None
     fields = [(".".join(str(part) for part in item["loc"]), item["msg"]) for item in error.errors()]
     lines = [f"  {name}: {reason} (HEADRACE_{name.upper().replace('.', '__')})" for name, reason in fields]
-    return "\n".join(["the settings are wrong; correct headrace.toml or the environment:", *lines])
+    return "\n".join(["invalid settings; correct headrace.toml or the environment:", *lines])

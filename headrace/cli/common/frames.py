@@ -1,4 +1,4 @@
-"""Versions as Spark frames for a person's eyes: which of them, and what must not be shown."""
+"""Versions as Spark frames for display, with sensitive columns masked."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def chosen(frame: DataFrame, columns: Sequence[str]) -> DataFrame:
     """Only the named columns, in that order; all of them when none is named. Raises CommandError."""
     if unknown := [name for name in columns if name not in frame.columns]:
         raise CommandError(
-            f"there is no column {', '.join(unknown)}; the columns are {', '.join(frame.columns)}"
+            f"no such column: {', '.join(unknown)}; the columns are {', '.join(frame.columns)}"
         )
     return frame.select(*[quoted(name) for name in columns]) if columns else frame
 

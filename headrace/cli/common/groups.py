@@ -1,4 +1,4 @@
-"""The group of all commands: help in sections, and failures that end as a message."""
+"""The root command group: help in sections, and errors shown as messages."""
 
 from __future__ import annotations
 

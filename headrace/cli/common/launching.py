@@ -1,4 +1,4 @@
-"""Runs from the terminal: the declarations loaded, runs planned and executed one after another, with their progress."""
+"""Launch runs from the terminal: load declarations, plan runs, execute them in order, show progress."""
 
 from __future__ import annotations
 
@@ -99,14 +99,14 @@ def execute_all(
         else:
             what = f"({number}/{len(runs)}) {described(run)}"
             with own_output() as terminal, progress(what, terminal) as tell:
-                result = _executed(run, instance, partial(_tell_of, tell, what))
+                result = _executed(run, instance, partial(_print_run, tell, what))
         missing.update(result.missing)
         finished.append(result)
         told(result)
     return finished
 
 
-def _tell_of(tell: Callable[[str], None], what: str, said: str) -> None:
+def _print_run(tell: Callable[[str], None], what: str, said: str) -> None:
     tell(f"{what}: {said}")
 
 
@@ -211,7 +211,7 @@ def _executed(run: PlannedRun, instance: dg.DagsterInstance, tell: Callable[[str
 
     started = time.monotonic()
     # Without this configuration Dagster logs to the terminal, whatever loggers there are.
-    result = execute(_told_by(tell), run, instance, {"loggers": {"console": {}}})
+    result = execute(_logging_to(tell), run, instance, {"loggers": {"console": {}}})
     if any(_was_interrupted(event) for event in result.all_events):
         raise KeyboardInterrupt
     # A dataset is told to Dagster only once all its partitions of the run are published.
@@ -249,7 +249,7 @@ def _ending(result: dg.ExecuteInProcessResult) -> Ending:
     return Ending.SUPERSEDED if overtaken else Ending.SUCCESS
 
 
-def _told_by(tell: Callable[[str], None]) -> dg.Definitions:
+def _logging_to(tell: Callable[[str], None]) -> dg.Definitions:
     """The definitions, with a run's log going to `tell` line by line and not to the terminal; Dagster keeps it all."""
     import dagster as dg
 

@@ -1,4 +1,4 @@
-"""What the commands print: rich tables for people, JSON for scripts."""
+"""Output: rich tables for people, JSON for scripts."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def total(counts: Iterable[int | None]) -> int | None:
     return None if None in known else sum(filter(None, known))
 
 
-def row_words(count: int | None) -> str:
+def row_count_text(count: int | None) -> str:
     """A number of rows in words."""
     return "an unknown number of rows" if count is None else f"{count:,} rows"
 

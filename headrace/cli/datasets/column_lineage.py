@@ -1,4 +1,4 @@
-"""`headrace lineage domain/name.column` as a tree, for Graphviz or as a page; and `headrace diff-lineage`."""
+"""`headrace lineage domain/name.column` and `headrace diff-lineage`: as a tree, for Graphviz, or as an HTML page."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def show_columns(
         show(_tree(place, direction, edges))
     else:
         typer.echo(
-            f"Nothing is known of what {named} {'is used for' if direction == 'down' else 'comes from'}."
+            f"No lineage is known for {named} {'is used for' if direction == 'down' else 'comes from'}."
         )
 
 
@@ -70,7 +70,7 @@ def diff_lineage(
         str | None,
         typer.Argument(
             metavar="BEFORE",
-            help="The version before. [default: the one published before AFTER]",
+            help="The earlier version. [default: the one published before AFTER]",
             autocompletion=version_tags,
         ),
     ] = None,
@@ -78,14 +78,14 @@ def diff_lineage(
         str | None,
         typer.Argument(
             metavar="AFTER",
-            help="The other version. [default: the published one]",
+            help="The later version. [default: the published one]",
             autocompletion=version_tags,
         ),
     ] = None,
     partition: Partition = None,
     as_json: AsJson = False,
 ) -> None:
-    """Compare where the columns of two versions come from: what a change of the code reads now, or no longer."""
+    """Compare the column lineage of two versions."""
     from headrace.catalog.column_lineage_changes import changes
     from headrace.database.connection import connect
 
@@ -96,7 +96,7 @@ def diff_lineage(
     old = _columns(engine, dataset, before, partition, _earlier(published, new.version.tag))
     missing = [each.version.tag for each in (old, new) if each.lineage is None]
     if old.lineage is None or new.lineage is None:
-        raise CommandError(f"of version {' and '.join(missing)} nobody knows where its columns come from")
+        raise CommandError(f"no column lineage is known for version {' and '.join(missing)}")
     found = changes(old.lineage, new.lineage)
     if as_json:
         emit({"dataset": dataset, "before": old.version, "after": new.version, "changes": found})
@@ -105,7 +105,7 @@ def diff_lineage(
     for change in found:
         typer.echo(f"  {change.text}")
     if not found:
-        typer.echo("  No column comes from anywhere else than before.")
+        typer.echo("  No column lineage changed.")
 
 
 def _published(engine: Engine, dataset: str, partition: str | None) -> list[VersionRow]:
@@ -131,7 +131,7 @@ def _columns(
     if tag is None:
         if not published:
             raise CommandError(
-                f"there are not two published versions of {dataset} to compare, one after the other; `headrace "
+                f"{dataset} has no two published versions to compare; `headrace "
                 f"versions {dataset}` lists what there is"
             )
         tag, partition = published[0].tag, published[0].partition
@@ -160,7 +160,7 @@ def _tree(place: ColumnPlace, direction: Direction, edges: Sequence[ColumnEdge])
             if near[0] != key or not touches(column, near[1]):
                 continue
             at = f"{near[1] or 'all rows'}: " if near[1] != column else ""
-            again = " (see elsewhere)" if far in spelt else ""
+            again = " (see above)" if far in spelt else ""
             child = branch.add(Text.assemble(f"{at}{_named(far)}", (f"  {_how(edge)}{again}", "dim")))
             if far not in spelt:
                 spelt.add(far)

@@ -1,4 +1,4 @@
-"""Two versions of a dataset, compared by Spark: rows, keys added, removed and changed, and which columns changed."""
+"""Compare two versions of a dataset with Spark: rows, keys added, removed and changed, and changed columns."""
 
 from __future__ import annotations
 

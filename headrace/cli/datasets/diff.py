@@ -1,4 +1,4 @@
-"""`headrace diff`: what differs between two versions of a dataset."""
+"""`headrace diff`: the difference between two versions of a dataset."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from headrace.cli.common.arguments import AsJson, Dataset, Partition, examples, version_tags
-from headrace.cli.common.output import emit, facts, row_words, show, table, total
+from headrace.cli.common.output import emit, facts, row_count_text, show, table, total
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine
@@ -31,15 +31,11 @@ def diff(
     dataset: Dataset,
     before: Annotated[
         str,
-        typer.Argument(
-            metavar="VERSION_A", help="Tag of the version to compare from.", autocompletion=version_tags
-        ),
+        typer.Argument(metavar="VERSION_A", help="Tag of the earlier version.", autocompletion=version_tags),
     ],
     after: Annotated[
         str,
-        typer.Argument(
-            metavar="VERSION_B", help="Tag of the version to compare to.", autocompletion=version_tags
-        ),
+        typer.Argument(metavar="VERSION_B", help="Tag of the later version.", autocompletion=version_tags),
     ],
     partition: Partition = None,
     key: Annotated[
@@ -51,9 +47,9 @@ def diff(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Compare two versions: schema, rows, keys added, removed and changed.
+    """Compare two versions: schema, row counts, changed rows.
 
-    Without a key, whole rows are compared. A tag that several partitions have means all of them, unless one is named.
+    Without a key, whole rows are compared. A tag shared by several partitions selects all of them, unless one is given.
     """
     from headrace.catalog.schema import classify, sensitive
     from headrace.cli.common.frames import store, tagged
@@ -68,7 +64,7 @@ def diff(
     columns = [merged_columns(side) for side in sides]
     schema = classify(*columns)
     if not as_json:
-        _tell_schema(dataset, (before, after), sides, schema)
+        _print_schema(dataset, (before, after), sides, schema)
     with progress("comparing"):
         warehouse = store()
         with warehouse.explained(f"{dataset} {before} and {after}"):
@@ -92,7 +88,7 @@ def diff(
             }
         )
     else:
-        _tell(found)
+        _print(found)
 
 
 def default_key(engine: Engine, dataset: str) -> Sequence[str]:
@@ -110,11 +106,11 @@ def _side(tag: str, versions: Sequence[Version], rows: int) -> dict[str, object]
     return {"tag": tag, "partitions": [version.partition for version in versions], "rows": rows}
 
 
-def _tell_schema(
+def _print_schema(
     dataset: str, tags: Sequence[str], sides: Sequence[Sequence[Version]], schema: SchemaChange
 ) -> None:
     before, after = (
-        f"{tag}, {row_words(total(version.row_count for version in versions))}{_partitions(versions)}"
+        f"{tag}, {row_count_text(total(version.row_count for version in versions))}{_partitions(versions)}"
         for tag, versions in zip(tags, sides, strict=True)
     )
     show(
@@ -129,9 +125,9 @@ def _tell_schema(
     )
 
 
-def _tell(found: Comparison) -> None:
+def _print(found: Comparison) -> None:
     what = "keys" if found.key else "rows"
-    repeated = f"{found.repeated:,} occur more than once, and are not compared" if found.repeated else None
+    repeated = f"{found.repeated:,} occur more than once and are not compared" if found.repeated else None
     changed = None if found.changed is None else f"{found.changed:,}"
     show(
         facts(

@@ -1,4 +1,4 @@
-"""A frame as one file on this machine: CSV, JSON lines or Parquet, complete or not there at all."""
+"""Write a frame to one local file, atomically: CSV, JSON lines or Parquet."""
 
 from __future__ import annotations
 
@@ -56,9 +56,9 @@ def export(frame: DataFrame, path: Path, file_format: FileFormat, *, overwrite: 
 def refuse_existing(path: Path, *, overwrite: bool) -> None:
     """Raise ExportRefused when a file is there already, or a folder in its place."""
     if path.is_dir():
-        raise ExportRefused(f"{path} is a folder; name a file")
+        raise ExportRefused(f"{path} is a directory; give a file name")
     if path.exists() and not overwrite:
-        raise ExportRefused(f"{path} exists already; name another file, or replace it with --force")
+        raise ExportRefused(f"{path} already exists; give another name, or replace it with --force")
 
 
 @contextmanager

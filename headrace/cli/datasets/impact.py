@@ -1,4 +1,4 @@
-"""`headrace impact`: what would break if a column or a dataset changed, and whom to ask first."""
+"""`headrace impact`: what a change of a column or dataset would break, and who owns it."""
 
 from __future__ import annotations
 
@@ -34,21 +34,21 @@ def impact(
             autocompletion=dataset_keys,
         ),
     ],
-    direct: Annotated[bool, typer.Option("--direct", help="Only who reads it directly.")] = False,
+    direct: Annotated[bool, typer.Option("--direct", help="Only direct readers.")] = False,
     limit: Limit = 100,
     as_json: AsJson = False,
 ) -> None:
-    """Show who is hit when a dataset or a column changes, directly and in the end, and whose that is.
+    """Show what a change to a dataset or column would affect.
 
-    Of a column are listed the datasets that use it with their SLAs: direct,
-    where its values come out; indirect, where it decides by a filter, join, group or condition; possible, where what is
-    in between is not known.
+    For a dataset: its direct and transitive readers with their owners. For a column: the datasets that use it with
+    their SLAs; direct, if its values flow into them; indirect, if a filter, join, grouping or condition depends on it;
+    possible, if the lineage in between is unknown.
     """
     place = _column(dataset)
     if place is None:
-        _tell_readers(dataset, direct, limit, as_json=as_json)
+        _print_readers(dataset, direct, limit, as_json=as_json)
     else:
-        _tell_users(place, direct, limit, as_json=as_json)
+        _print_users(place, direct, limit, as_json=as_json)
 
 
 def _column(text: str) -> ColumnPlace | None:
@@ -62,7 +62,7 @@ def _column(text: str) -> ColumnPlace | None:
     return place if place.column is not None else None
 
 
-def _tell_readers(dataset: str, direct: bool, limit: int, *, as_json: bool) -> None:
+def _print_readers(dataset: str, direct: bool, limit: int, *, as_json: bool) -> None:
     from headrace.catalog.queries.datasets import datasets
     from headrace.catalog.queries.impact import MAX_DEPTH, impact
     from headrace.catalog.queries.names import find_dataset
@@ -95,19 +95,19 @@ def _tell_readers(dataset: str, direct: bool, limit: int, *, as_json: bool) -> N
     typer.echo(f"{found.datasets:,}{more} datasets, {found.processes:,}{more} processes.")
 
 
-def _tell_users(place: ColumnPlace, direct: bool, limit: int, *, as_json: bool) -> None:
+def _print_users(place: ColumnPlace, direct: bool, limit: int, *, as_json: bool) -> None:
     from headrace.database.connection import connect
-    from headrace.slas.column_impact import FAR, column_impact
+    from headrace.slas.column_impact import MAX_DEPTH, column_impact
 
-    found = column_impact(connect(), place, 1 if direct else FAR)
+    found = column_impact(connect(), place, 1 if direct else MAX_DEPTH)
     if as_json:
         emit(found)
         return
     name = f"{place.key}.{place.column}"
     if not found.used_by:
-        typer.echo(f"Nothing is known to use {name}.")
+        typer.echo(f"No dataset is known to use {name}.")
         return
-    header = ["dataset", "#steps", "direct", "indirect", "possible", "owners", "promised"]
+    header = ["dataset", "#steps", "direct", "indirect", "possible", "owners", "sla_in_words"]
     show(table(header, [_row(each) for each in found.used_by[:limit]]))
     owners = {owner for each in found.used_by for owner in each.owners}
     more = " or more" if found.truncated else ""
@@ -115,7 +115,7 @@ def _tell_users(place: ColumnPlace, direct: bool, limit: int, *, as_json: bool) 
 
 
 def _row(used: UsedBy) -> tuple[object, ...]:
-    indirect = [*used.indirect, *(["(which rows there are)"] if used.rows else [])]
+    indirect = [*used.indirect, *(["(row selection)"] if used.rows else [])]
     possible = f"{', '.join(used.possible) or '(any)'}: {used.reason}" if used.reason else None
     return (
         used.key,
@@ -124,7 +124,7 @@ def _row(used: UsedBy) -> tuple[object, ...]:
         _names(indirect),
         possible,
         _names(used.owners),
-        used.promised,
+        used.sla_in_words,
     )
 
 

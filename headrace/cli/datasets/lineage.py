@@ -1,4 +1,4 @@
-"""`headrace lineage`: what a dataset, or an exact version, comes from or leads to."""
+"""`headrace lineage`: upstream or downstream of a dataset or an exact version."""
 
 from __future__ import annotations
 
@@ -51,28 +51,25 @@ def lineage(
             autocompletion=dataset_keys,
         ),
     ],
-    down: Annotated[
-        bool, typer.Option("--down/--up", help="What is made from it, or what it is made from.")
-    ] = False,
-    depth: Annotated[int, typer.Option(min=1, metavar="N", help="How many steps.")] = 3,
+    down: Annotated[bool, typer.Option("--down/--up", help="Downstream or upstream.")] = False,
+    depth: Annotated[int, typer.Option(min=1, metavar="N", help="Maximum number of steps.")] = 3,
     version: Annotated[
         str | None,
         typer.Option(
-            "--version", metavar="TAG", help="Of the version with this tag.", autocompletion=version_tags
+            "--version", metavar="TAG", help="The version with this tag.", autocompletion=version_tags
         ),
     ] = None,
     partition: Partition = None,
     as_of: AsOf = None,
-    dot: Annotated[bool, typer.Option("--dot", help="Print it for Graphviz.")] = False,
+    dot: Annotated[bool, typer.Option("--dot", help="Print Graphviz DOT.")] = False,
     html: Annotated[
-        bool, typer.Option("--html", help="Print it column by column, as a page that needs nothing else.")
+        bool, typer.Option("--html", help="Print column lineage as a self-contained HTML page.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show what a dataset or a column is made from, or what is made from it.
+    """Show upstream or downstream lineage of a dataset or column.
 
-    With --version, --partition or --as-of it is the lineage of exact versions: those of that tag, or those that were
-    published at that time.
+    With --version, --partition or --as-of: the lineage of exact versions.
     """
     if version is not None and as_of is not None:
         raise typer.BadParameter("give --version or --as-of, not both")
@@ -86,7 +83,7 @@ def lineage(
     place = column_place(connect(), dataset)
     if place.column is not None or html:
         if version is not None or partition is not None:
-            raise typer.BadParameter("--version and --partition go with a dataset, and not with a column")
+            raise typer.BadParameter("--version and --partition apply to datasets, not to columns")
         form = "json" if as_json else "dot" if dot else "html" if html else "tree"
         show_columns(connect(), place, direction, depth, as_of, form)
         return
@@ -106,7 +103,7 @@ def lineage(
     else:
         show(_tree(graph))
         if graph.truncated:
-            typer.echo("There is more further on; --depth shows it.")
+            typer.echo("Lineage continues; increase --depth to see more.")
 
 
 def _of_datasets(found: Lineage) -> Graph:
@@ -159,7 +156,7 @@ def _tree(graph: Graph) -> Tree:
             if other not in graph.labels or other == graph.root:
                 continue
             again = other in spelt and other in graph.further
-            child = branch.add(Text(graph.labels[other] + (" (see elsewhere)" if again else "")))
+            child = branch.add(Text(graph.labels[other] + (" (see above)" if again else "")))
             if other not in spelt:
                 spelt.add(other)
                 waiting.append((other, child))

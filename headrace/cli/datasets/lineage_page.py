@@ -1,4 +1,4 @@
-"""The lineage of columns as one page that needs nothing else: a drawing, and the same as a table."""
+"""Column lineage as a self-contained HTML page: a drawing and the same data as a table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands that tell of datasets: which there are, one of them, and its versions."""
+"""`headrace datasets`, `show` and `versions`."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ import typer
 
 from headrace.cli.common.arguments import AsJson, Dataset, Partition, examples
 from headrace.cli.common.frames import tagged
-from headrace.cli.common.output import ago, emit, facts, row_words, show, size, table
-from headrace.cli.sla.cells import promise_words, promises
+from headrace.cli.common.output import ago, emit, facts, row_count_text, show, size, table
+from headrace.cli.sla.cells import objectives_by_dataset, sla_status_text
 
 if TYPE_CHECKING:
     from rich.table import Table
     from sqlalchemy import Engine
 
     from headrace.catalog.queries.rows import DatasetDetail, DatasetRow, DatasetStatus, VersionRow
-    from headrace.slas.queries import SlaStanding
+    from headrace.slas.queries import SlaObjectiveStatus
 
 app = typer.Typer()
 PANEL = "Datasets"
@@ -29,14 +29,16 @@ PANEL = "Datasets"
     epilog=examples("headrace datasets --domain flights", "headrace datasets --tag layer=raw --json"),
 )
 def datasets(
-    domain: Annotated[str | None, typer.Option(metavar="NAME", help="Only those of this domain.")] = None,
-    tag: Annotated[str | None, typer.Option(metavar="NAME[=VALUE]", help="Only those with this tag.")] = None,
+    domain: Annotated[str | None, typer.Option(metavar="NAME", help="Only datasets of this domain.")] = None,
+    tag: Annotated[
+        str | None, typer.Option(metavar="NAME[=VALUE]", help="Only datasets with this tag.")
+    ] = None,
     owner: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="Only those whose owner contains this.")
+        str | None, typer.Option(metavar="TEXT", help="Only datasets whose owner contains this.")
     ] = None,
     search: Annotated[
         str | None,
-        typer.Option(metavar="TEXT", help="Only those with this in key, description, owner or tag."),
+        typer.Option(metavar="TEXT", help="Only datasets with this text in key, description, owner or tag."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -58,7 +60,7 @@ def datasets(
     else:
         filtered = any((domain, tag, owner, search))
         typer.echo(
-            "No dataset is like that."
+            "No matching dataset."
             if filtered
             else "No dataset is registered. `headrace materialize 'key:\"*\"' --dry-run` registers what is declared and"
             " computes nothing; `headrace demo` makes some to look at."
@@ -67,29 +69,32 @@ def datasets(
 
 @app.command("show", rich_help_panel=PANEL, epilog=examples("headrace show flights/flights_clean"))
 def show_dataset(dataset: Dataset, as_json: AsJson = False) -> None:
-    """Show a dataset: columns, checks, SLA, neighbours, and what is published.
+    """Show a dataset: columns, checks, SLA, published versions.
 
-    Where no columns are declared, they are those of the newest published version.
+    Columns that are not declared are those of the newest published version.
     """
     from headrace.catalog import queries
     from headrace.database.connection import connect
 
     engine = connect()
     detail = queries.dataset(engine, dataset)
-    [standing] = queries.status(engine, [dataset])
-    if not detail.columns and standing.newest_tag:
-        detail = replace(detail, columns=tagged(engine, dataset, standing.newest_tag, None)[0].columns)
-    promised = promises(engine, [dataset]).get(dataset, [])
+    [dataset_status] = queries.status(engine, [dataset])
+    if not detail.columns and dataset_status.newest_tag:
+        detail = replace(detail, columns=tagged(engine, dataset, dataset_status.newest_tag, None)[0].columns)
+    objectives = objectives_by_dataset(engine, [dataset]).get(dataset, [])
     if as_json:
-        emit({"dataset": detail, "status": standing, "promises": promised})
+        emit({"dataset": detail, "status": dataset_status, "objectives": objectives})
         return
     show(
-        _facts(detail, standing, promised),
+        _facts(detail, dataset_status, objectives),
         table(["column", "type", "null", "tags", "description"], _columns(detail)),
     )
     if detail.checks:
         show(
-            table(["check", "kind", "column", "severity", "result", "description"], _checks(detail, standing))
+            table(
+                ["check", "kind", "column", "severity", "result", "description"],
+                _checks(detail, dataset_status),
+            )
         )
 
 
@@ -105,7 +110,7 @@ def versions(
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, metavar="N", help="How many.")] = 20,
     as_json: AsJson = False,
 ) -> None:
-    """List the newest versions of a dataset, blocked and superseded ones too."""
+    """List the newest versions of a dataset."""
     from headrace.catalog import queries
     from headrace.database.connection import connect
 
@@ -116,10 +121,10 @@ def versions(
         header = ["version", "partition", "outcome", "#rows", "#size", "#files", "written", "run", "remarks"]
         show(table(header, [_version(row) for row in found]))
         if len(found) == limit:
-            typer.echo(f"The newest {limit}; --limit shows more.")
+            typer.echo(f"Showing the newest {limit}; use --limit for more.")
     else:
         what = "version" if partition is None else f"version of partition {partition}"
-        typer.echo(f"{dataset} has no {what}; `headrace materialize {dataset}` makes one.")
+        typer.echo(f"{dataset} has no {what}; `headrace materialize {dataset}` creates one.")
 
 
 def _all(engine: Engine, search: str | None) -> Iterator[DatasetRow]:
@@ -141,11 +146,13 @@ def _matches(row: DatasetRow, domain: str | None, tag: str | None, owner: str | 
     )
 
 
-def _facts(detail: DatasetDetail, standing: DatasetStatus, promised: list[SlaStanding]) -> Table:
-    several = f"{standing.partition_count:,} partitions, " if standing.partitions else ""
-    length = "of unknown size" if standing.byte_size is None else size(standing.byte_size)
-    amount = f"{several}{row_words(standing.row_count)}, {length}"
-    newest = f"newest {standing.newest_tag}, {ago(standing.newest_published_at)}"
+def _facts(
+    detail: DatasetDetail, dataset_status: DatasetStatus, objectives: list[SlaObjectiveStatus]
+) -> Table:
+    several = f"{dataset_status.partition_count:,} partitions, " if dataset_status.partitions else ""
+    length = "of unknown size" if dataset_status.byte_size is None else size(dataset_status.byte_size)
+    amount = f"{several}{row_count_text(dataset_status.row_count)}, {length}"
+    newest = f"newest {dataset_status.newest_tag}, {ago(dataset_status.newest_published_at)}"
     return facts(
         [
             ("dataset", detail.key),
@@ -155,9 +162,14 @@ def _facts(detail: DatasetDetail, standing: DatasetStatus, promised: list[SlaSta
             ("format", detail.format),
             ("partitions", detail.partitions),
             ("sla", _sla(detail)),
-            ("promised", promise_words(standing, promised) if detail.sla else None),
-            ("published", f"{amount}, {newest}" if standing.newest_tag else "nothing yet"),
-            ("blocked", f"{standing.latest_tag}: {standing.latest_reason}" if standing.failing else None),
+            ("objectives", sla_status_text(dataset_status, objectives) if detail.sla else None),
+            ("published", f"{amount}, {newest}" if dataset_status.newest_tag else "nothing yet"),
+            (
+                "blocked",
+                f"{dataset_status.latest_tag}: {dataset_status.latest_reason}"
+                if dataset_status.failing
+                else None,
+            ),
             ("pins", "\n".join(_pins(detail))),
             ("made from", detail.upstream),
             ("used by", detail.downstream),
@@ -174,16 +186,13 @@ def _coverage(row: DatasetRow | DatasetDetail) -> str | None:
 
 def _lineage(detail: DatasetDetail) -> str | None:
     covered = _coverage(detail)
-    return (
-        covered
-        and f"{covered} columns known; `headrace lineage {detail.key}.COLUMN` shows where one comes from"
-    )
+    return covered and f"{covered} columns known; `headrace lineage {detail.key}.COLUMN` traces one"
 
 
 def _sla(detail: DatasetDetail) -> str | None:
-    from headrace.slas.wording import in_words
+    from headrace.slas.wording import describe_sla
 
-    return in_words(detail.sla) if detail.sla else None
+    return describe_sla(detail.sla) if detail.sla else None
 
 
 def _pins(detail: DatasetDetail) -> Iterator[str]:
@@ -198,19 +207,26 @@ def _columns(detail: DatasetDetail) -> Iterator[tuple[object, ...]]:
         yield column.name, column.type, "yes" if column.nullable else "no", column.tags, column.description
 
 
-def _checks(detail: DatasetDetail, standing: DatasetStatus) -> Iterator[tuple[object, ...]]:
+def _checks(detail: DatasetDetail, dataset_status: DatasetStatus) -> Iterator[tuple[object, ...]]:
     for check in detail.checks:
         severity = "quarantine" if check.quarantine else check.severity
-        yield check.name, check.kind, check.column, severity, _result(check.name, standing), check.description
+        yield (
+            check.name,
+            check.kind,
+            check.column,
+            severity,
+            _result(check.name, dataset_status),
+            check.description,
+        )
 
 
-def _result(check: str, standing: DatasetStatus) -> str | None:
+def _result(check: str, dataset_status: DatasetStatus) -> str | None:
     """FAIL is of the blocked newest version, WARN of any published one."""
-    if check in standing.failing:
+    if check in dataset_status.failing:
         return "FAIL"
-    if check in standing.warning:
+    if check in dataset_status.warning:
         return "WARN"
-    return "PASS" if standing.newest_tag else None
+    return "PASS" if dataset_status.newest_tag else None
 
 
 def _version(row: VersionRow) -> tuple[object, ...]:

@@ -1,4 +1,4 @@
-"""`headrace manifests`: what readers outside of the platform find, brought up to date with what is published."""
+"""`headrace manifests`: refresh the manifests that external readers use."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ def manifests(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Rewrite the manifests that are behind the catalog, and say how many were.
+    """Refresh the manifests that external readers use.
 
-    A manifest is a file in `_published/` beside a dataset's versions, by which readers outside of the platform find the
-    published one. A run that was killed, or a full disk, can leave one behind.
+    A manifest is a file in `_published/` beside a dataset's versions; it points external readers to the published
+    version. A killed run or a full disk can leave one out of date.
     """
     from headrace.catalog import published
     from headrace.cli.common.frames import session
@@ -59,7 +59,7 @@ def manifests(
             rows = [(each.dataset, each.partition, each.tag, each.location) for each in rewritten]
             show(table(["dataset", "partition", "version", "manifest"], rows))
         typer.echo(
-            f"{len(rewritten):,} of {len(current):,} manifests were behind the catalog, and are rewritten."
+            f"{len(rewritten):,} of {len(current):,} manifests were out of date and have been rewritten."
         )
     for problem in problems:
         complain(problem)

@@ -1,4 +1,4 @@
-"""Which version readers get: pin, unpin and rollback."""
+"""`headrace pin`, `unpin` and `rollback`: choose the version readers get."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ Consumer = Annotated[
         "--consumer",
         "-c",
         metavar="DATASET",
-        help="Only for this dataset's runs.",
+        help="Only for runs of this dataset.",
         autocompletion=dataset_keys,
     ),
 ]
 Reason = Annotated[
-    str, typer.Option("--reason", "-r", metavar="TEXT", help="Why; it is kept in the history.")
+    str, typer.Option("--reason", "-r", metavar="TEXT", help="The reason, kept in the history.")
 ]
 
 
@@ -59,9 +59,9 @@ def pin(
     reason: Reason = "",
     as_json: AsJson = False,
 ) -> None:
-    """Make readers get one version, whatever is published.
+    """Pin readers to one version, whatever is published.
 
-    For all runs that read the dataset, or with --consumer for the runs of one. It replaces the pin that is there.
+    Applies to all runs that read the dataset, or with --consumer to the runs of one. Replaces an existing pin.
     """
     from headrace.catalog import pins
     from headrace.database.connection import connect
@@ -84,7 +84,7 @@ def pin(
 def unpin(
     dataset: Dataset, partition: Partition = None, consumer: Consumer = None, as_json: AsJson = False
 ) -> None:
-    """End a pin, so that readers get the published version again."""
+    """Remove a pin: readers get the published version again."""
     from headrace.catalog import pins
     from headrace.database.connection import connect
 
@@ -93,7 +93,7 @@ def unpin(
         emit({"dataset": dataset, "partition": partition, "tag": None, "consumer": consumer, "pinned": False})
     else:
         typer.echo(
-            f"{consumer or 'Everyone'} now reads what is published of {pins.named(dataset, partition)}."
+            f"{consumer or 'Everyone'} now reads the published version of {pins.named(dataset, partition)}."
         )
 
 
@@ -111,7 +111,7 @@ def rollback(
         str | None,
         typer.Option(
             metavar="TAG",
-            help="The version. [default: the one published before]",
+            help="The version. [default: the previously published one]",
             autocompletion=version_tags,
         ),
     ] = None,
@@ -119,10 +119,10 @@ def rollback(
     yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
-    """Publish an earlier version again.
+    """Roll the published version back to an earlier one.
 
-    Shows what will change and asks, unless --yes is given; with --json it does not ask. Says which datasets were made
-    from the version that readers no longer get.
+    Shows the change and asks for confirmation, except with --yes or --json. Lists the datasets that were built from the
+    version being withdrawn.
     """
     from headrace.catalog import queries
     from headrace.catalog.pins import named
@@ -139,7 +139,7 @@ def rollback(
     stale = made_from(engine, before)
     if not as_json:
         show(_change(before, after))
-        typer.echo(_stale_words(stale))
+        typer.echo(_stale_summary(stale))
         if not yes:
             typer.confirm(f"Publish {after.tag}?", abort=True)
     publication = roll_back(engine, dataset, partition, after.tag, by=getpass.getuser(), reason=reason)
@@ -160,9 +160,8 @@ def rollback(
         update_manifests(engine, dataset, session, [partition])
     except (CatalogError, ResourceError) as error:
         raise CommandError(
-            f"{named(dataset, partition)} is rolled back, but its manifest could not be written, so that readers "
-            f"outside of the platform still find {before.tag}: {error} When that is put right, run "
-            f"`headrace manifests {dataset}`."
+            f"{named(dataset, partition)} is rolled back, but its manifest could not be written: external "
+            f"readers still find {before.tag}: {error} Correct that, then run `headrace manifests {dataset}`."
         ) from error
 
 
@@ -228,13 +227,11 @@ def _change(before: Version, after: Version) -> Table:
     return table([named(before.dataset, before.partition), "version", "#rows", "#size", "written", ""], rows)
 
 
-def _stale_words(stale: dict[str, list[str | None]]) -> str:
+def _stale_summary(stale: dict[str, list[str | None]]) -> str:
     if not stale:
-        return "Nothing that is published was made from the version that readers will no longer get."
+        return "No published version was built from the version being withdrawn."
     lines = [
         f"  {key}" + (f" ({len(keys):,} partitions)" if keys != [None] else "") for key, keys in stale.items()
     ]
     remedy = f"headrace materialize {' '.join(stale)} --stale"
-    return "\n".join(
-        ["Made from the version that readers will no longer get:", *lines, f"Made anew by: {remedy}"]
-    )
+    return "\n".join(["Built from the version being withdrawn:", *lines, f"Rebuild them with: {remedy}"])

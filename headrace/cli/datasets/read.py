@@ -1,4 +1,4 @@
-"""`headrace read`: the rows of a version, on the screen or as a file."""
+"""`headrace read`: the rows of a version, on screen or as a file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from headrace.catalog.schema import sensitive
 from headrace.cli.common.arguments import AsJson, AsOf, Dataset, Partition, examples, version_tags
 from headrace.cli.common.errors import CommandError
 from headrace.cli.common.frames import chosen, masked, rows, store, tagged
-from headrace.cli.common.output import emit, row_words, show, table, total
+from headrace.cli.common.output import emit, row_count_text, show, table, total
 from headrace.cli.datasets.export import FileFormat, refuse_existing
 from headrace.cli.datasets.export import export as write_file
 
@@ -64,21 +64,20 @@ def read(
     export: Annotated[Path | None, typer.Option(metavar="PATH", help="Write the rows to this file.")] = None,
     file_format: Annotated[
         FileFormat | None,
-        typer.Option("--format", help="The file's format. [default: what its name ends in]"),
+        typer.Option("--format", help="The file format. [default: from the file name]"),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace the file if it is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
     unmask: Annotated[bool, typer.Option("--unmask", help="Show the values of sensitive columns.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Show or export the rows of a version.
 
-    Without --version or --as-of it is the published version, of all partitions unless one is named. A version that a
-    check has blocked can be read by its tag.
+    By default the published version, of all partitions. A version blocked by a check can be read by its tag.
     """
     if version is not None and as_of is not None:
         raise typer.BadParameter("give --version or --as-of, not both")
     if export is None and (file_format or force):
-        raise typer.BadParameter("--format and --force belong to --export")
+        raise typer.BadParameter("--format and --force require --export")
     target = (export, file_format or _format_by_name(export)) if export else None
     if export:
         refuse_existing(export, overwrite=force)
@@ -93,7 +92,7 @@ def read(
         frame = masked(chosen(warehouse.read(versions), wanted), hidden)
         if target:
             limited = frame if head is None else frame.limit(head)
-            _tell_exported(*target, write_file(limited, *target, overwrite=force), as_json=as_json)
+            _print_exported(*target, write_file(limited, *target, overwrite=force), as_json=as_json)
         else:
             _show(dataset, versions, frame.limit(head or HEAD), hidden, as_json=as_json)
 
@@ -128,11 +127,11 @@ def _versions(
 def _format_by_name(path: Path) -> FileFormat:
     ending = path.suffix.removeprefix(".").lower()
     if ending not in set(FileFormat):
-        raise typer.BadParameter(f"{path.name} does not say the format: add --format {'|'.join(FileFormat)}")
+        raise typer.BadParameter(f"the format of {path.name} is unknown: add --format {'|'.join(FileFormat)}")
     return FileFormat(ending)
 
 
-def _tell_exported(path: Path, file_format: FileFormat, count: int, *, as_json: bool) -> None:
+def _print_exported(path: Path, file_format: FileFormat, count: int, *, as_json: bool) -> None:
     if as_json:
         emit({"path": str(path), "format": file_format, "rows": count})
     else:
@@ -157,7 +156,7 @@ def _show(
         )
         return
     show(table(frame.columns, [[_cell(row[name]) for name in frame.columns] for row in found]))
-    typer.echo(f"{len(found):,} of {row_words(whole)}, {described(versions)}")
+    typer.echo(f"{len(found):,} of {row_count_text(whole)}, {described(versions)}")
 
 
 def _cell(value: object) -> str | None:

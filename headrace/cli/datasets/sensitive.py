@@ -1,4 +1,4 @@
-"""`headrace sensitive`: which columns nobody is shown unasked, and an owner's word that one may be."""
+"""`headrace sensitive`: show sensitive columns, or mark one as safe to display."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Column = Annotated[str, typer.Argument(metavar="COLUMN", help="The column, domai
 
 @app.command("show", epilog=examples("headrace sensitive show flights/passengers"))
 def show_sensitive(dataset: Dataset, as_json: AsJson = False) -> None:
-    """Show which columns of a dataset are sensitive, why, and which of them an owner has cleared."""
+    """Show the sensitive columns of a dataset, and why they are."""
     from headrace.catalog.sensitivity import sensitivity
     from headrace.database.connection import connect
 
@@ -31,9 +31,9 @@ def show_sensitive(dataset: Dataset, as_json: AsJson = False) -> None:
     if as_json:
         emit({"dataset": dataset, "columns": found})
     elif found:
-        show(table(["column", "standing", "because of"], [_row(each) for each in found]))
+        show(table(["column", "status", "source"], [_row(each) for each in found]))
     else:
-        typer.echo(f"No column of {dataset} is sensitive.")
+        typer.echo(f"{dataset} has no sensitive columns.")
 
 
 @app.command(
@@ -41,10 +41,12 @@ def show_sensitive(dataset: Dataset, as_json: AsJson = False) -> None:
 )
 def clear(
     column: Column,
-    reason: Annotated[str, typer.Option("--reason", "-r", metavar="TEXT", help="Why; it is kept.")],
+    reason: Annotated[
+        str, typer.Option("--reason", "-r", metavar="TEXT", help="The reason, recorded with the decision.")
+    ],
     as_json: AsJson = False,
 ) -> None:
-    """Clear a column of what it inherits: its values are shown, and what is made from it inherits nothing."""
+    """Mark an inherited sensitive column as safe to display."""
     from headrace.catalog.sensitivity import clear as clear_column
     from headrace.database.connection import connect, transaction
 
@@ -52,12 +54,12 @@ def clear(
     key, name = _place(engine, column)
     with transaction(engine) as cursor:
         clear_column(cursor, key, name, by=getpass.getuser(), reason=reason)
-    _tell(key, name, "is cleared", as_json=as_json)
+    _print(key, name, "is cleared", as_json=as_json)
 
 
 @app.command(epilog=examples("headrace sensitive withdraw mart/ages.decade"))
 def withdraw(column: Column, as_json: AsJson = False) -> None:
-    """Withdraw a clearing: the column inherits again."""
+    """Undo a clearing: the column is sensitive again."""
     from headrace.catalog.sensitivity import withdraw as withdraw_clearing
     from headrace.database.connection import connect, transaction
 
@@ -65,10 +67,10 @@ def withdraw(column: Column, as_json: AsJson = False) -> None:
     key, name = _place(engine, column)
     with transaction(engine) as cursor:
         withdraw_clearing(cursor, key, name, by=getpass.getuser())
-    _tell(key, name, "inherits again", as_json=as_json)
+    _print(key, name, "inherits again", as_json=as_json)
 
 
-def _tell(key: str, name: str, what: str, *, as_json: bool) -> None:
+def _print(key: str, name: str, what: str, *, as_json: bool) -> None:
     if as_json:
         emit({"dataset": key, "column": name, "cleared": what == "is cleared"})
     else:
@@ -80,7 +82,7 @@ def _place(engine: Engine, column: str) -> tuple[str, str]:
 
     place = column_place(engine, column)
     if place.column is None:
-        raise CommandError(f"{column} is a dataset; name a column of it: {column}.COLUMN")
+        raise CommandError(f"{column} is a dataset; give a column: {column}.COLUMN")
     return place.key, place.column
 
 
@@ -96,4 +98,4 @@ def _row(column: SensitiveColumn) -> tuple[object, ...]:
         because = f"{column.from_dataset}.{column.from_column}"
     elif column.by is not None:
         because = f"{column.by}: {column.reason}"
-    return column.column, column.standing, because
+    return column.column, column.status, because

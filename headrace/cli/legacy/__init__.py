@@ -1,1 +1,1 @@
-"""`headrace legacy`: scan, ingest and review an Autosys estate."""
+"""`headrace legacy`: scan, review and ingest an Autosys estate."""

@@ -1,4 +1,4 @@
-"""`headrace legacy client`: the files that jobs on other hosts report with."""
+"""`headrace legacy client`: the reporting client for hosts where jobs run."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ app = typer.Typer()
 )
 def client(
     folder: Annotated[
-        Path, typer.Argument(metavar="DIR", help="Where to write them; made if it is not there.")
+        Path, typer.Argument(metavar="DIR", help="The directory to write to; created if missing.")
     ],
     as_json: AsJson = False,
 ) -> None:
-    """Write the files by which jobs report, to be copied to the hosts that they run on.
+    """Write the reporting client, to copy to hosts that run jobs.
 
-    headrace_client.py needs Python 3.6 or newer, headrace.sh a POSIX shell and curl; headrace-run, before a job's
-    command, takes whichever there is. None of them needs anything else of Headrace.
+    headrace_client.py needs Python 3.6 or newer, headrace.sh a POSIX shell and curl; headrace-run, put
+    before a job's command, uses whichever is available. Nothing else of Headrace is needed.
     """
     from headrace.autosys.client import write
 

@@ -1,4 +1,4 @@
-"""`headrace legacy`: an Autosys estate as its own files describe it; neither database nor Spark is asked."""
+"""`headrace legacy report`, `jobs`, `candidates` and `diff`: analyse an Autosys estate from its files alone."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 PANEL = "Autosys estate"
-LISTED = 500  # rows of a table
+MAX_ROWS = 500  # rows of a table
 DOUBTFUL = 0.2  # below are logs
 
 
@@ -40,19 +40,20 @@ def report(
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 if there are errors.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Say what an estate holds, and what is wrong or doubtful about it, by file and line."""
-    from headrace.autosys import Gravity, lint
+    """Report an estate's contents and problems, by file and line."""
+    from headrace.autosys import lint
     from headrace.cli.common.launching import progress
-    from headrace.cli.legacy.report import report_of, tell_report
+    from headrace.cli.legacy.report import print_report, report_of
+    from headrace.severity import Severity
 
     estate = read(files)
-    with progress("looking for what is wrong"):
+    with progress("checking the estate"):
         found = lint(estate, today=today())
     if as_json:
         emit(report_of(estate, found))
     else:
-        tell_report(estate, found)
-    if strict and any(finding.gravity is Gravity.ERROR for finding in found):
+        print_report(estate, found)
+    if strict and any(finding.severity is Severity.ERROR for finding in found):
         raise typer.Exit(1)
 
 
@@ -64,11 +65,11 @@ def jobs(
     files: EstateFiles,
     like: Annotated[
         str | None,
-        typer.Option(metavar="PATTERN", help="Only those with this name; % or * stands for any letters."),
+        typer.Option(metavar="PATTERN", help="Only those with this name; % or * matches any text."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List jobs: type, box, machine, owner, what starts them, and what they wait for."""
+    """List jobs with type, box, machine, schedule and conditions."""
     from headrace.cli.legacy.rows import job_as_json, waits_for
 
     estate = read_and_warn(files)
@@ -80,13 +81,13 @@ def jobs(
 
         rows = [
             (job.name, job.type, job.box, job.machine, job.owner, start_in_words(job), waits_for(job))
-            for job in found[:LISTED]
+            for job in found[:MAX_ROWS]
         ]
         show(table(["job", "type", "box", "machine", "owner", "starts", "waits for"], rows))
-        if len(found) > LISTED:
-            typer.echo(f"The first {LISTED} of {len(found):,}; --like narrows them down, --json has all.")
+        if len(found) > MAX_ROWS:
+            typer.echo(f"Showing {MAX_ROWS} of {len(found):,}; filter with --like, or use --json for all.")
     else:
-        typer.echo("No job is like that." if like else "There are no jobs in these files.")
+        typer.echo("No matching job." if like else "No jobs in these files.")
 
 
 @app.command(
@@ -98,13 +99,13 @@ def jobs(
 def candidates(
     files: EstateFiles,
     at_least: Annotated[
-        float, typer.Option(min=0, max=1, metavar="CONFIDENCE", help="Only those at least as certain.")
+        float, typer.Option(min=0, max=1, metavar="CONFIDENCE", help="Minimum confidence.")
     ] = DOUBTFUL,
     as_json: AsJson = False,
 ) -> None:
-    """List the files that jobs seem to read and write: candidates for datasets, with the evidence.
+    """List candidate datasets: files that jobs seem to use.
 
-    The confidence goes from 0 to 1. Nothing becomes a dataset by being listed.
+    The confidence ranges from 0 to 1. Listing a candidate does not make it a dataset.
     """
     from headrace.autosys import candidates as candidates_of
     from headrace.cli.legacy.rows import candidate_as_json, evidence_in_words
@@ -123,16 +124,16 @@ def candidates(
                 each.readers,
                 evidence_in_words(each.evidence),
             )
-            for each in kept[:LISTED]
+            for each in kept[:MAX_ROWS]
         ]
         show(table(["files", "#confidence", "written by", "read by", "evidence"], rows))
-        if len(kept) > LISTED:
-            typer.echo(f"The most certain {LISTED} of {len(kept):,}; --json has all.")
+        if len(kept) > MAX_ROWS:
+            typer.echo(f"The {MAX_ROWS} most confident of {len(kept):,}; --json has all.")
     hidden = len(found) - len(kept)
     if hidden:
-        typer.echo(f"{hidden:,} below {at_least:g} left out; --at-least 0 shows them.")
+        typer.echo(f"{hidden:,} below confidence {at_least:g} omitted; --at-least 0 shows them.")
     elif not found:
-        typer.echo("No job of these files shows which files it reads or writes.")
+        typer.echo("No job in these files shows which files it uses.")
 
 
 @app.command(
@@ -141,16 +142,14 @@ def candidates(
 )
 def diff(
     before: Annotated[
-        Path, typer.Argument(metavar="OLD", exists=True, help="File or directory to compare from.")
+        Path, typer.Argument(metavar="OLD", exists=True, help="The earlier file or directory.")
     ],
-    after: Annotated[
-        Path, typer.Argument(metavar="NEW", exists=True, help="File or directory to compare to.")
-    ],
+    after: Annotated[Path, typer.Argument(metavar="NEW", exists=True, help="The later file or directory.")],
     as_json: AsJson = False,
 ) -> None:
-    """Compare two states of an estate: jobs, machines, calendars and other objects added, changed and removed.
+    """Compare two states of an estate: added, changed, removed.
 
-    What moved within the files, or is only written otherwise, has not changed.
+    Statements that moved or are only formatted differently are not changes.
     """
     from headrace.autosys import compare
 

@@ -1,4 +1,4 @@
-"""Autosys estates from the files that a command is given, with progress, and errors that name the file."""
+"""Read Autosys estates from files, with progress, and errors that name the file."""
 
 from __future__ import annotations
 
@@ -42,17 +42,17 @@ def read(paths: Sequence[Path]) -> Estate:
     files = [file for path in paths for file in files_of(path)]
     with progress("reading") as tell:
         try:
-            return read_estate(_told(files, tell))
+            return read_estate(_reported(files, tell))
         except OSError as error:
             raise CommandError(f"{error.filename} cannot be read: {error.strerror}") from error
 
 
 def read_and_warn(paths: Sequence[Path]) -> Estate:
     """As `read`; that something was lost is said on stderr, for commands that do not list the findings."""
-    from headrace.autosys import Gravity
+    from headrace.severity import Severity
 
     estate = read(paths)
-    lost = sum(finding.gravity is Gravity.ERROR for finding in estate.findings)
+    lost = sum(finding.severity is Severity.ERROR for finding in estate.findings)
     if lost:
         what = "1 error" if lost == 1 else f"{lost:,} errors"
         typer.echo(f"{what} in {_named(paths)}; `headrace legacy report` shows what was lost.", err=True)
@@ -73,11 +73,11 @@ def files_of(path: Path) -> list[Path]:
     return files
 
 
-def _told(files: Sequence[Path], tell: Callable[[str], None]) -> Iterator[Path]:
+def _reported(files: Sequence[Path], tell: Callable[[str], None]) -> Iterator[Path]:
     for number, file in enumerate(files, 1):
         tell(f"reading {file}" + (f" ({number} of {len(files)})" if len(files) > 1 else ""))
         yield file
-    tell("working out what waits for what")
+    tell("resolving dependencies")
 
 
 def _named(paths: Sequence[Path]) -> str:

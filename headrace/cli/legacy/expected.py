@@ -1,4 +1,4 @@
-"""`headrace legacy expected`: when a job starts and finishes next, from the files and, if asked, from its past runs."""
+"""`headrace legacy expected`: when a job next starts and finishes, from its files and, on request, past runs."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def expected(
         typer.Option(
             metavar="TIME",
             parser=time_of,
-            help="The first start later than this (ISO 8601; UTC unless it says otherwise). [default: now]",
+            help="The first start after this time (ISO 8601, UTC by default). [default: now]",
         ),
     ] = None,
     zone: Annotated[
@@ -47,25 +47,25 @@ def expected(
         typer.Option(
             metavar="ZONE",
             parser=zone_of,
-            help="The zone of the Autosys server, for jobs that name none. [default: UTC]",
+            help="The time zone of the Autosys server. [default: UTC]",
         ),
     ] = None,
     runtimes: Annotated[
         bool,
         typer.Option(
             "--runtimes",
-            help="Take the mean run times of the last 90 days from the catalog, which tells when jobs end.",
+            help="Use mean run times of the last 90 days from the catalog to forecast when jobs end.",
         ),
     ] = False,
     instance: Annotated[
-        str, typer.Option(metavar="NAME", help="The instance in the catalog, where it has more than one.")
+        str, typer.Option(metavar="NAME", help="The instance, if the catalog has several.")
     ] = "",
     as_json: AsJson = False,
 ) -> None:
-    """Work out when a job is expected to start and to finish next, and why.
+    """Forecast when a job next starts and finishes, and why.
 
-    Without files, jobs and calendars are those that scans have brought into the catalog. It is taken that what the job
-    waits for succeeds, and that global variables have the values that are asked for.
+    Without files, uses the scanned jobs and calendars of the catalog. Assumes that predecessors succeed, and that
+    global variables have the required values.
     """
     from headrace.autosys import Clock, Forecast
 
@@ -98,7 +98,9 @@ def expected(
         )
         return
     zone_words = (
-        f"{clock.zone}, the server's" if zone else "UTC; the job names none, and --zone says the server's"
+        f"{clock.zone}, the server's"
+        if zone
+        else "UTC; the job has no time zone, and --zone sets the server's"
     )
     show(_expected(job, start, finish, (named or zone_words) if schedule.starts_itself else None))
 
@@ -126,7 +128,7 @@ def _no_such_job(job: str, estate: Estate, where: str) -> str:
     lower = {name.lower(): name for name in estate.jobs}
     near = [lower[name] for name in get_close_matches(job.lower(), lower, 3)]
     meant = f"; did you mean {' or '.join(near)}?" if near else "; `headrace legacy jobs` lists them"
-    return f"there is no job {job} {where}{meant}"
+    return f"no job {job} {where}{meant}"
 
 
 def _expected(job: str, start: Expected, finish: Expected, zone: str | None) -> Table:
@@ -149,4 +151,4 @@ def _next(start: Expected) -> str:
     if start.at is not None:
         return moment(start.at)
     bound = f", but not before {moment(start.not_before)}" if start.not_before else ""
-    return f"cannot be told{bound}"
+    return f"unknown{bound}"

@@ -1,4 +1,4 @@
-"""`headrace legacy ingest`, `follow` and `quarantine`: what happened on the old side enters the catalog."""
+"""`headrace legacy ingest`, `follow` and `quarantine`: load run events of the legacy side."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 PANEL = "What happened"
-LISTED = 50  # errors that are shown
+MAX_ERRORS_SHOWN = 50  # errors that are shown
 
 
 Zone = Annotated[
@@ -28,13 +28,14 @@ Zone = Annotated[
     typer.Option(
         metavar="ZONE",
         parser=zone_of,
-        help="The zone of times that name none: the Autosys server's. [default: the setting completions_zone, UTC]",
+        help="The time zone of times without one, usually the Autosys server's. "
+        "[default: the setting completions_zone, UTC]",
     ),
 ]
 Instance = Annotated[
     str | None,
     typer.Option(
-        metavar="NAME", help="The scheduler (AUTOSERV) that logs and reports are of; names of logs tell it."
+        metavar="NAME", help="The scheduler instance (AUTOSERV) of logs and reports; log names imply it."
     ),
 ]
 
@@ -61,23 +62,22 @@ def ingest(
     zone: Zone = None,
     instance: Instance = None,
     historical: Annotated[
-        bool, typer.Option("--historical", help="Load as history: start nothing, alarm nobody.")
+        bool, typer.Option("--historical", help="Load as history: trigger no runs and no alerts.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Take in what other systems wrote of their runs; the files stay as they are.
+    """Load run events from files, which are left unchanged.
 
-    What a file is shows its content. Taking one in again changes nothing. Reports of `autorep` and archived runs are
-    history always.
-    Exits with 1 when something could not be taken; everything else is.
+    The format is detected from the content. Loading a file again changes nothing. `autorep` reports and archived runs
+    always count as history. Exits with 1 when something could not be loaded; everything else is loaded.
     """
-    from headrace.autosys import Gravity
     from headrace.cli.common.launching import progress
     from headrace.cli.legacy.estates import files_of
     from headrace.database.connection import connect
     from headrace.execution.landed.measures import measured
     from headrace.orchestration.ingestion import load
     from headrace.settings import settings
+    from headrace.severity import Severity
 
     files = [file for path in paths for file in files_of(path)]
     with progress("ingesting") as tell:
@@ -115,19 +115,19 @@ def ingest(
             facts(
                 [
                     ("files", loaded.files),
-                    ("events", f"{came_to.new:,} new, {came_to.repeated:,} known before"),
+                    ("events", f"{came_to.new:,} new, {came_to.repeated:,} already known"),
                     ("runs", f"{came_to.runs:,} new or changed"),
                     ("versions", came_to.versions or None),
-                    ("processes that no scan has seen", _some(came_to.unscanned)),
+                    ("processes not in any scan", _some(came_to.unscanned)),
                     ("taken for the estate scanned without an instance", _some(came_to.assumed)),
-                    ("datasets that nobody has declared", _some(came_to.drafts)),
-                    ("not taken, because Spark computes it here", _some(came_to.computed_here)),
+                    ("undeclared datasets", _some(came_to.drafts)),
+                    ("ignored, because Headrace computes it", _some(came_to.computed_here)),
                 ]
             )
         )
         _complain(came_to.not_measured, "warning: ")
         _complain(loaded.errors)
-    if any(error.gravity is Gravity.ERROR for error in loaded.errors):
+    if any(error.severity is Severity.ERROR for error in loaded.errors):
         raise typer.Exit(1)
 
 
@@ -142,9 +142,9 @@ def follow(
     zone: Zone = None,
     instance: Instance = None,
 ) -> None:
-    """Take in an event demon's log as it grows, until Ctrl-C.
+    """Follow an event demon's log until Ctrl-C.
 
-    It goes on where it stopped, and over midnight's rotation; what is being written then is not lost.
+    Resumes where it stopped, and continues across the rotation at midnight without losing lines.
     """
     import signal
     from threading import Event
@@ -159,7 +159,12 @@ def follow(
     typer.echo(f"Following {log}; Ctrl-C stops.")
     try:
         read_on(
-            connect(), log, zone=zone or settings().completions_zone, instance=instance, stop=stop, tell=_tell
+            connect(),
+            log,
+            zone=zone or settings().completions_zone,
+            instance=instance,
+            stop=stop,
+            tell=_print,
         )
     except OSError as error:
         raise CommandError(f"{error.filename} cannot be read: {error.strerror}") from error
@@ -170,12 +175,10 @@ def follow(
     epilog=examples("headrace legacy quarantine", "headrace legacy quarantine --retry LOAD_FLIGHTS.json"),
 )
 def quarantine(
-    retry: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Drop this file once more, put right or not.")
-    ] = None,
+    retry: Annotated[str | None, typer.Option(metavar="NAME", help="Retry this file.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the completion files that could not be taken, with the reasons."""
+    """List rejected completion files with the reasons."""
     from headrace.orchestration.completions.folder import folder_at
     from headrace.settings import settings
 
@@ -189,29 +192,29 @@ def quarantine(
             ) from error
         except FileExistsError as error:
             raise CommandError(str(error)) from error
-        typer.echo(f"{retry} is in {folder.location} again; the sensor `completions` reads it.")
+        typer.echo(f"{retry} is back in {folder.location}; the sensor `completions` will read it.")
         return
     found = folder.quarantined()
     if as_json:
         emit({"quarantined": found})
     elif found:
         show(table(["file", "reason"], [(each.name, each.reason) for each in found]))
-        typer.echo(f"They are in {folder.location}/quarantine; put one right there, then --retry it.")
+        typer.echo(f"They are in {folder.location}/quarantine; correct a file there, then --retry it.")
     else:
-        typer.echo("Nothing is in quarantine.")
+        typer.echo("The quarantine is empty.")
 
 
-def _tell(loaded: Loaded) -> None:
+def _print(loaded: Loaded) -> None:
     if loaded.ingested.new:
         typer.echo(f"{loaded.ingested.new:,} new events, {loaded.ingested.runs:,} runs")
     _complain(loaded.errors)
 
 
 def _complain(said: Sequence[Finding | str], kind: str = "") -> None:
-    for each in said[:LISTED]:
+    for each in said[:MAX_ERRORS_SHOWN]:
         typer.echo(f"{kind}{each}", err=True)
-    if len(said) > LISTED:
-        typer.echo(f"{len(said) - LISTED:,} more; --json has all.", err=True)
+    if len(said) > MAX_ERRORS_SHOWN:
+        typer.echo(f"and and {len(said) - MAX_ERRORS_SHOWN:,} more; --json has all.", err=True)
 
 
 def _some(names: Sequence[str]) -> str | None:

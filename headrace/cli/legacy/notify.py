@@ -1,4 +1,4 @@
-"""`headrace legacy notify`: tell again what waits outside of a published version, by flag files and events."""
+"""`headrace legacy notify`: repeat the notifications of a published version, by flag file or Autosys event."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ app = typer.Typer()
     epilog=examples("headrace legacy notify flights/daily_delays --partition 2013-01-31"),
 )
 def notify(dataset: Dataset, partition: Partition = None, as_json: AsJson = False) -> None:
-    """Give the notices of a dataset's published versions again, after a run could not.
+    """Repeat the notifications of published versions.
 
-    Flag files are written and events sent as `notify` in the dataset's declaration says, from this machine.
+    Writes the flag files and sends the events that `notify` in the dataset's declaration lists, from this machine.
     """
     from headrace.catalog.queries import published
     from headrace.database.connection import connect
@@ -35,15 +35,15 @@ def notify(dataset: Dataset, partition: Partition = None, as_json: AsJson = Fals
     ]
     if not versions:
         where = f", partition {partition}" if partition else ""
-        raise CommandError(f"nothing is published of {dataset}{where}")
+        raise CommandError(f"{dataset} has no published version{where}")
     given, failed = notices.notify(told, versions)
     if as_json:
         emit({"told": given, "not_told": failed})
     else:
         for notice in given:
-            typer.echo(f"told {notice}")
+            typer.echo(f"notified {notice}")
     if failed:
-        raise CommandError("\n  ".join(["not all could be told:", *failed]))
+        raise CommandError("\n  ".join(["some notifications failed:", *failed]))
 
 
 def _notices(dataset: str) -> tuple[Notice, ...]:
@@ -57,7 +57,9 @@ def _notices(dataset: str) -> tuple[Notice, ...]:
         for output in plan.outputs
     }
     if dataset not in outputs:
-        raise CommandError(f"no declaration makes {dataset}; `headrace datasets` lists them")
+        raise CommandError(f"{dataset} is not declared; `headrace datasets` lists datasets")
     if not outputs[dataset].notices:
-        raise CommandError(f"{dataset} tells nobody: {outputs[dataset].record.declared_at} has no `notify`")
+        raise CommandError(
+            f"{dataset} has no notifications: {outputs[dataset].record.declared_at} has no `notify`"
+        )
     return outputs[dataset].notices

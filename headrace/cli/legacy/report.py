@@ -1,4 +1,4 @@
-"""The report on an Autosys estate: counts, what statements changed, and findings in sections."""
+"""The report on an Autosys estate: counts, effects of statements, and findings in sections."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ if TYPE_CHECKING:
     from headrace.autosys import Estate, Finding
     from headrace.autosys.statement_application import Step
 
-SHOWN = 20  # lines of a section
+MAX_LINES_SHOWN = 20  # lines of a section
 SECTIONS = {
-    "Named, and not there": ("estate/dangling", "estate/no-box"),
+    "Undefined names": ("estate/dangling", "estate/no-box"),
     "Orphans": ("estate/orphan",),
     "Cycles": ("estate/cycle",),
     "Dead jobs": ("estate/dead", "estate/held-up", "estate/by-hand"),
     "Jobs without an owner": ("estate/no-owner",),
 }
 OTHER = "Other findings"
-GRAVEST = ("ERROR", "WARNING", "NOTE")
+SEVERITIES = ("ERROR", "WARNING", "INFO")
 
 
 def report_of(estate: Estate, found: Sequence[Finding]) -> dict[str, object]:
@@ -41,7 +41,7 @@ def report_of(estate: Estate, found: Sequence[Finding]) -> dict[str, object]:
     }  # fmt: skip
 
 
-def tell_report(estate: Estate, found: Sequence[Finding]) -> None:
+def print_report(estate: Estate, found: Sequence[Finding]) -> None:
     """Print the report; of a long section its first lines."""
     from rich.text import Text
 
@@ -50,14 +50,14 @@ def tell_report(estate: Estate, found: Sequence[Finding]) -> None:
     if steps:
         rows = [
             (_statement(step), step.statement.name, _shortened(step.affected), _place(step))
-            for step in steps[:SHOWN]
+            for step in steps[:MAX_LINES_SHOWN]
         ]
         typer.echo()
         show(table(["statement", "of", "affects", "at"], rows, title=_title("Changes by statements", steps)))
     for title, findings in _sections(found).items():
         typer.echo()
         show(Text(_title(title, findings), style="bold"))
-        for finding in findings[:SHOWN]:
+        for finding in findings[:MAX_LINES_SHOWN]:
             typer.echo(str(finding))
     typer.echo()
     typer.echo(_summary(found))
@@ -89,19 +89,21 @@ def _sections(found: Sequence[Finding]) -> dict[str, list[Finding]]:
     """The findings by section, the gravest first in each, in order of files and lines."""
     title_of = {rule: title for title, rules in SECTIONS.items() for rule in rules}
     sections: dict[str, list[Finding]] = {title: [] for title in (*SECTIONS, OTHER)}
-    for finding in sorted(found, key=lambda each: (GRAVEST.index(each.gravity), each.file, each.line)):
+    for finding in sorted(found, key=lambda each: (SEVERITIES.index(each.severity), each.file, each.line)):
         sections[title_of.get(finding.rule, OTHER)].append(finding)
     return {title: findings for title, findings in sections.items() if findings}
 
 
 def _title(title: str, rows: Sequence[object]) -> str:
     return f"{title}: {len(rows):,}" + (
-        f", the first {SHOWN} of them (--json has all)" if len(rows) > SHOWN else ""
+        f", the first {MAX_LINES_SHOWN} of them (--json has all)" if len(rows) > MAX_LINES_SHOWN else ""
     )
 
 
 def _summary(found: Sequence[Finding]) -> str:
-    counts = [(sum(finding.gravity == gravity for finding in found), gravity.lower()) for gravity in GRAVEST]
+    counts = [
+        (sum(finding.severity == severity for finding in found), severity.lower()) for severity in SEVERITIES
+    ]
     return ", ".join(_number(number, word) for number, word in counts) + "."
 
 

@@ -1,4 +1,4 @@
-"""`headrace legacy review`, `confirm` and `reject`: what a person decides about candidates for datasets."""
+"""`headrace legacy review`, `confirm` and `reject`: decide about candidate datasets."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ import typer
 from headrace.cli.common.arguments import AsJson, examples
 from headrace.cli.common.errors import CommandError
 from headrace.cli.common.output import emit, show, table
-from headrace.cli.legacy.commands import DOUBTFUL, LISTED, PANEL
+from headrace.cli.legacy.commands import DOUBTFUL, MAX_ROWS, PANEL
 from headrace.cli.legacy.scan import Instance
 
 if TYPE_CHECKING:
     from headrace.autosys.scan.candidates import CandidateRow
 
 app = typer.Typer()
-SHOWN = 3  # pieces of evidence
-Pattern = Annotated[str, typer.Argument(metavar="PATTERN", help="The files, as `review` shows them.")]
+MAX_EVIDENCE = 3  # pieces of evidence
+Pattern = Annotated[str, typer.Argument(metavar="PATTERN", help="The file pattern, as `review` shows it.")]
 
 
 @app.command(
@@ -32,19 +32,19 @@ Pattern = Annotated[str, typer.Argument(metavar="PATTERN", help="The files, as `
 )
 def review(
     export: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write them into a file to edit.")
+        Path | None, typer.Option(metavar="FILE", help="Export them to a file for editing.")
     ] = None,
     apply: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", exists=True, dir_okay=False, help="Carry out the decisions of a file."),
+        typer.Option(metavar="FILE", exists=True, dir_okay=False, help="Apply the decisions in a file."),
     ] = None,
     at_least: Annotated[
-        float, typer.Option(min=0, max=1, metavar="CONFIDENCE", help="Only those at least as certain.")
+        float, typer.Option(min=0, max=1, metavar="CONFIDENCE", help="Minimum confidence.")
     ] = DOUBTFUL,
-    every: Annotated[bool, typer.Option("--all", help="Also those that are decided.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Include decided ones.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """List the candidates for datasets that scans have found, write them into a file, or carry out its decisions."""
+    """List candidate datasets; export them, or apply decisions."""
     from headrace.autosys.scan.candidates import Status, candidates
     from headrace.autosys.scan.review import by_confidence, confidence, exported
     from headrace.database.connection import connect
@@ -66,11 +66,13 @@ def review(
         emit({"candidates": [{"confidence": confidence(row), **_as_json(row)} for row in rows]})
     elif rows:
         header = ["files", "#confidence", "status", "written by", "read by", "evidence"]
-        show(table(header, [(row.pattern, f"{confidence(row):.2f}", *_cells(row)) for row in rows[:LISTED]]))
-        if len(rows) > LISTED:
-            typer.echo(f"The most certain {LISTED} of {len(rows):,}; --json has all.")
+        show(
+            table(header, [(row.pattern, f"{confidence(row):.2f}", *_cells(row)) for row in rows[:MAX_ROWS]])
+        )
+        if len(rows) > MAX_ROWS:
+            typer.echo(f"The {MAX_ROWS} most confident of {len(rows):,}; --json has all.")
     else:
-        typer.echo("There is nothing to decide; `headrace legacy scan` finds candidates.")
+        typer.echo("No open candidates; `headrace legacy scan` finds them.")
 
 
 @app.command(
@@ -82,21 +84,21 @@ def review(
 def confirm(
     pattern: Pattern,
     dataset: Annotated[str, typer.Option("--as", metavar="DATASET", help="The dataset's key, domain/name.")],
-    owner: Annotated[list[str] | None, typer.Option(metavar="OWNER", help="Who answers for it.")] = None,
+    owner: Annotated[list[str] | None, typer.Option(metavar="OWNER", help="The owner.")] = None,
     format: Annotated[
-        str | None, typer.Option(metavar="FORMAT", help="Its format. [default: by the pattern's ending]")
+        str | None, typer.Option(metavar="FORMAT", help="The format. [default: from the pattern's extension]")
     ] = None,
     written_by: Annotated[
         list[str] | None,
-        typer.Option(metavar="JOB", help="A job that writes it, where the evidence does not say."),
+        typer.Option(metavar="JOB", help="A job that writes it, if the evidence does not show it."),
     ] = None,
     read_by: Annotated[
         list[str] | None,
-        typer.Option(metavar="JOB", help="A job that reads it, where the evidence does not say."),
+        typer.Option(metavar="JOB", help="A job that reads it, if the evidence does not show it."),
     ] = None,
     instance: Instance = "",
 ) -> None:
-    """Say that files are a dataset: it is made, if it is not there, and its jobs are linked to it."""
+    """Confirm a candidate as a dataset, and link its jobs."""
     from pydantic import ValidationError
 
     from headrace.autosys.scan.candidates import Decision, Status, decide
@@ -106,7 +108,7 @@ def confirm(
     try:
         Entry(pattern=pattern, decision="confirm", dataset=dataset)
     except ValidationError as error:
-        raise CommandError(f"{dataset!r} is no key of a dataset; write domain/name") from error
+        raise CommandError(f"{dataset!r} is not a dataset key; use domain/name") from error
     decision = Decision(
         pattern,
         Status.CONFIRMED,
@@ -118,17 +120,17 @@ def confirm(
         read_by=tuple(read_by or ()),
     )
     decide(connect(), [decision], getpass.getuser())
-    typer.echo(f"{pattern} is {dataset}.")
+    typer.echo(f"{pattern} is confirmed as {dataset}.")
 
 
 @app.command(rich_help_panel=PANEL, epilog=examples("headrace legacy reject /data/tmp/work.dat"))
 def reject(pattern: Pattern, instance: Instance = "") -> None:
-    """Say that files are no dataset; scans will not ask again."""
+    """Reject a candidate; later scans do not propose it again."""
     from headrace.autosys.scan.candidates import Decision, Status, decide
     from headrace.database.connection import connect
 
     decide(connect(), [Decision(pattern, Status.REJECTED, instance)], getpass.getuser())
-    typer.echo(f"{pattern} is no dataset.")
+    typer.echo(f"{pattern} is rejected.")
 
 
 def _apply(file: Path, as_json: bool) -> None:
@@ -151,10 +153,10 @@ def _apply(file: Path, as_json: bool) -> None:
 def _cells(row: CandidateRow) -> tuple[object, ...]:
     told = [
         f"{each.name}, {each.attribute}: {each.excerpt}" + (f" ({each.place})" if each.place else "")
-        for each in row.evidence[:SHOWN]
+        for each in row.evidence[:MAX_EVIDENCE]
     ]
-    if len(row.evidence) > SHOWN:
-        told.append(f"and {len(row.evidence) - SHOWN:,} more")
+    if len(row.evidence) > MAX_EVIDENCE:
+        told.append(f"and {len(row.evidence) - MAX_EVIDENCE:,} more")
     status = f"{row.status.lower()} as {row.dataset}" if row.dataset else row.status.lower()
     return status, row.processes("writes"), row.processes("reads"), "\n".join(told)
 

@@ -1,4 +1,4 @@
-"""What commands show of jobs and of candidate datasets."""
+"""Table rows for jobs and candidate datasets."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from headrace.autosys import Candidate, Edge, Estate, Evidence, Job, start_in_words
 from headrace.autosys.jil.keywords import CONDITIONS
 
-SHOWN = 3  # pieces of evidence for a candidate
+MAX_EVIDENCE = 3  # pieces of evidence for a candidate
 
 
 def job_as_json(job: Job, estate: Estate) -> dict[str, object]:
@@ -64,8 +64,9 @@ def candidate_as_json(candidate: Candidate) -> dict[str, object]:
 def evidence_in_words(evidence: Sequence[Evidence]) -> str:
     """The best pieces of evidence, a line each."""
     lines = [
-        f"{each.job}, {each.attribute}: {each.text} ({each.file}:{each.line})" for each in evidence[:SHOWN]
+        f"{each.job}, {each.attribute}: {each.text} ({each.file}:{each.line})"
+        for each in evidence[:MAX_EVIDENCE]
     ]
-    if len(evidence) > SHOWN:
-        lines.append(f"and {len(evidence) - SHOWN:,} more")
+    if len(evidence) > MAX_EVIDENCE:
+        lines.append(f"and {len(evidence) - MAX_EVIDENCE:,} more")
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""`headrace legacy scan`: an estate's files into the catalog, what that changes shown first."""
+"""`headrace legacy scan`: store an estate's files in the catalog, after showing the changes."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from headrace.autosys.scan.plan import Plan
 
 app = typer.Typer()
-SHOWN = 50  # rows of each list
+MAX_ROWS_SHOWN = 50  # rows of each list
 Instance = Annotated[
     str,
-    typer.Option(metavar="NAME", help="The Autosys instance (AUTOSERV), where there is more than one."),
+    typer.Option(metavar="NAME", help="The Autosys instance (AUTOSERV), if there are several."),
 ]
 
 
@@ -35,19 +35,21 @@ def scan(
     files: EstateFiles,
     instance: Instance = "",
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show what would change, and store nothing.")
+        bool, typer.Option("--dry-run", help="Show what would change, without storing it.")
     ] = False,
     yes: Annotated[
         bool,
-        typer.Option("--yes", "-y", help="Store it though more than half of the known jobs are not there."),
+        typer.Option(
+            "--yes", "-y", help="Store the scan even if it retires more than half of the known jobs."
+        ),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Bring the catalog to what an estate's files say, and show what that changes.
+    """Scan an estate's files into the catalog, and show the changes.
 
-    Files are JIL and calendar exports of one instance, descriptions of other processes (.yaml) and listings of what
-    DB2 procedures use (.csv). Jobs that are not in the files any more are retired, never deleted. All is stored, or
-    nothing.
+    Files are JIL and calendar exports of one instance, descriptions of other processes (.yaml) and listings of tables
+    used by DB2 procedures (.csv). Jobs no longer in the files are retired, never deleted. The scan is stored as a whole
+    or not at all.
     """
     from headrace.autosys.scan.estates import scan as scan_files
     from headrace.cli.common.launching import progress
@@ -60,38 +62,38 @@ def scan(
         told.append(plan)
         if not plan.processes:
             raise CommandError(
-                "there is no job and no other process in these files, and nothing was stored. JIL begins jobs with"
+                "no jobs or other processes in these files; nothing was stored. JIL begins jobs with"
                 " insert_job (`headrace legacy report` says what is wrong with it); YAML is a list of processes"
             )
         if not as_json:
-            tell(plan)
+            print_plan(plan)
         return not dry_run
 
     with progress("starting the database"):
         engine = connect()
     try:
-        scan_files(engine, paths, instance, may_retire_most=yes, accept=accept)
+        scan_files(engine, paths, instance, allow_mass_retirement=yes, accept=accept)
     except OSError as error:
         raise CommandError(f"{error.filename} cannot be read: {error.strerror}") from error
     [plan] = told
     if as_json:
         emit({**_as_json(plan), "stored": not dry_run})
     else:
-        typer.echo("Nothing was stored." if dry_run else f"Stored{_in(plan)}.")
+        typer.echo("Nothing stored." if dry_run else f"Stored{_in(plan)}.")
 
 
-def tell(plan: Plan) -> None:
+def print_plan(plan: Plan) -> None:
     """Print what a scan finds and would change; of long lists the beginning."""
     show(
         facts(
             [
                 ("files", len(plan.files)),
                 ("processes", f"{plan.processes:,}"),
-                ("added", _number(plan.added, (plan.taken_over, "heard of before"))),
+                ("added", _number(plan.added, (plan.taken_over, "known from events"))),
                 ("changed", _number(plan.changed)),
                 ("back again", _number(plan.returned)),
-                ("not there any more", _number(plan.removed)),
-                ("kept all the same", _number(plan.kept)),
+                ("removed", _number(plan.removed)),
+                ("kept", _number(plan.kept)),
             ]
         )
     )
@@ -99,8 +101,8 @@ def tell(plan: Plan) -> None:
     for title, names in (
         ("added", () if first else plan.added),
         ("back again", plan.returned),
-        ("not there any more", plan.removed),
-        ("kept all the same, as what could not be read may be theirs", plan.kept),
+        ("removed", plan.removed),
+        ("kept, because the unreadable parts may define them", plan.kept),
     ):
         _list(title, names)
     changes = [
@@ -109,25 +111,25 @@ def tell(plan: Plan) -> None:
         for change in found
     ]
     if changes:
-        show(table(["changed", "attribute", "from", "to"], changes[:SHOWN]))
+        show(table(["changed", "attribute", "from", "to"], changes[:MAX_ROWS_SHOWN]))
         _more(len(changes))
-    for finding in (*plan.errors, *plan.doubts)[:SHOWN]:
+    for finding in (*plan.errors, *plan.doubts)[:MAX_ROWS_SHOWN]:
         typer.echo(str(finding))
     _more(len(plan.errors) + len(plan.doubts))
     if plan.errors or plan.warnings:
         counts = f"{_several(len(plan.errors), 'error')}, {_several(plan.warnings, 'warning')}"
-        typer.echo(f"{counts}; `headrace legacy report` shows all about JIL.")
+        typer.echo(f"{counts}; `headrace legacy report` has the details.")
 
 
 def _list(title: str, names: Sequence[str]) -> None:
     if names:
-        show(table([title], [[name] for name in names[:SHOWN]]))
+        show(table([title], [[name] for name in names[:MAX_ROWS_SHOWN]]))
         _more(len(names))
 
 
 def _more(count: int) -> None:
-    if count > SHOWN:
-        typer.echo(f"and {count - SHOWN:,} more; --json has all.")
+    if count > MAX_ROWS_SHOWN:
+        typer.echo(f"and {count - MAX_ROWS_SHOWN:,} more; --json has all.")
 
 
 def _number(names: Sized, also: tuple[Sized, str] = ((), "")) -> str | None:

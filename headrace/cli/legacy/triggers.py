@@ -1,4 +1,4 @@
-"""`headrace legacy triggers`: which datasets wait for jobs, and what the last end of each job comes to for them."""
+"""`headrace legacy triggers`: datasets triggered by jobs, and the last completion of each job."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ app = typer.Typer()
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class TriggerRow:
     """A dataset that waits for a process.
 
     heard_of: whether a scan or a completion has named the process. run, ended: its last genuine success that is no
@@ -40,7 +40,7 @@ class Waiting:
 
 @app.command(rich_help_panel="Autosys estate", epilog=examples("headrace legacy triggers"))
 def triggers(as_json: AsJson = False) -> None:
-    """List the datasets that wait for jobs, and which partition the last success of each job is about."""
+    """List datasets triggered by jobs, and the last completion."""
     from headrace.database.connection import connect
     from headrace.declarations.loading.code import project_code
     from headrace.execution.plan import ProcessPlan
@@ -50,7 +50,7 @@ def triggers(as_json: AsJson = False) -> None:
         waiting
         for plan in project_code().loaded.plans
         if isinstance(plan, ProcessPlan) and plan.started_by
-        for waiting in _waiting(engine, plan, plan.started_by)
+        for waiting in _trigger_rows(engine, plan, plan.started_by)
     ]
     if as_json:
         emit({"triggers": found})
@@ -58,10 +58,10 @@ def triggers(as_json: AsJson = False) -> None:
         columns = ["dataset", "waits for", "last run", "started", "partition"]
         show(table(columns, [_row(each) for each in found]))
     else:
-        typer.echo("No dataset waits for a job: no `trigger` names a `process`.")
+        typer.echo("No dataset is triggered by a job: no `trigger` names a `process`.")
 
 
-def _waiting(engine: Engine, plan: ProcessPlan, trigger: ProcessTrigger) -> Iterator[Waiting]:
+def _trigger_rows(engine: Engine, plan: ProcessPlan, trigger: ProcessTrigger) -> Iterator[TriggerRow]:
     from headrace.events.completions import completions, known_names, newest_sequence
     from headrace.orchestration.business_dates import NoPartition, partition_of
     from headrace.orchestration.sensors.process_triggers import is_of
@@ -78,7 +78,7 @@ def _waiting(engine: Engine, plan: ProcessPlan, trigger: ProcessTrigger) -> Iter
                 partition = partition_of(definition, last.partition, last.moment)
             except NoPartition as reason:
                 problem = str(reason)
-        yield Waiting(
+        yield TriggerRow(
             dataset=plan.record.key,
             process=name if trigger.instance is None else f"{name}, {trigger.instance}",
             and_inputs=trigger.with_inputs,
@@ -90,9 +90,9 @@ def _waiting(engine: Engine, plan: ProcessPlan, trigger: ProcessTrigger) -> Iter
         )
 
 
-def _row(waiting: Waiting) -> tuple[object, ...]:
+def _row(waiting: TriggerRow) -> tuple[object, ...]:
     waits_for = f"{waiting.process}, and its inputs" if waiting.and_inputs else waiting.process
-    never = "has not ended yet" if waiting.heard_of else "nobody has heard of it"
+    never = "has not completed yet" if waiting.heard_of else "unknown process"
     return (
         waiting.dataset,
         waits_for,

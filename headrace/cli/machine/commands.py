@@ -1,4 +1,4 @@
-"""Commands for this machine: serve, stop, delete, and the environment that Dagster's own commands need."""
+"""`headrace up`, `down`, `clean` and `env`: run Headrace on this machine."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ PANEL = "This machine"
 @app.command(rich_help_panel=PANEL, epilog=examples("headrace up", "headrace up --port 3333"))
 def up(
     port: Annotated[
-        int | None, typer.Option(help="Port of the UI. Default: the first free one from 3000.")
+        int | None, typer.Option(help="Port of Dagster's UI. Default: the first free one from 3000.")
     ] = None,
 ) -> None:
-    """Serve Dagster's UI and daemon until Ctrl-C."""
+    """Serve Dagster and the catalog until Ctrl-C."""
     from headrace.local.supervisor import up as serve
 
     serve(port)
@@ -29,7 +29,7 @@ def up(
 
 @app.command(rich_help_panel=PANEL)
 def down(as_json: AsJson = False) -> None:
-    """Stop everything that runs here, the embedded PostgreSQL too, from any terminal."""
+    """Stop all services, including the embedded PostgreSQL."""
     from headrace.local.supervisor import down as stop
 
     stopped = stop()
@@ -41,9 +41,9 @@ def down(as_json: AsJson = False) -> None:
 
 @app.command(rich_help_panel=PANEL)
 def clean(yes: Yes = False, as_json: AsJson = False) -> None:
-    """Stop everything and delete the state folder: database, versions and logs in it.
+    """Stop all services and delete the state folder.
 
-    Asks on a terminal, unless --yes is given; with --json it does not ask.
+    Deletes the database, versions and logs. Asks for confirmation on a terminal, except with --yes or --json.
     """
     from headrace.local.supervisor import clean as delete
     from headrace.settings import settings
@@ -69,7 +69,7 @@ def _stopped_words(stopped: list[str]) -> str:
     epilog=examples('eval "$(headrace env)"', "dagster asset list -m definitions"),
 )
 def env(as_json: AsJson = False) -> None:
-    """Print the environment under which `dagster` and `dg` work on this deployment, as lines for a shell."""
+    """Print the environment variables for `dagster` and `dg`."""
     from headrace.local.environment import environment
 
     variables = environment()

@@ -1,4 +1,4 @@
-"""`headrace retention`: what dead runs left in the warehouse, shown first and deleted when asked to."""
+"""`headrace retention`: list and delete files that dead runs left in the warehouse."""
 
 from __future__ import annotations
 
@@ -18,13 +18,16 @@ app = typer.Typer()
     epilog=examples("headrace retention", "headrace retention --delete --hours 48"),
 )
 def retention(
-    delete: Annotated[bool, typer.Option("--delete", help="Delete what is listed.")] = False,
-    hours: Annotated[float, typer.Option(min=0, help="Leave alone what was begun in the last hours.")] = 24,
+    delete: Annotated[bool, typer.Option("--delete", help="Delete the listed files.")] = False,
+    hours: Annotated[
+        float, typer.Option(min=0, help="Keep files of runs started in the last HOURS hours.")
+    ] = 24,
     as_json: AsJson = False,
 ) -> None:
-    """List what runs wrote that died before they published; with --delete, remove it.
+    """List files of runs that died before publishing.
 
-    Versions are never touched, blocked and superseded ones included, nor is anything that a live run may still publish.
+    --delete removes them. Versions are never touched, not even blocked or superseded ones, nor is anything that a live
+    run may still publish.
     """
     from headrace.cli.common.frames import store
     from headrace.database.connection import connect

@@ -1,4 +1,4 @@
-"""Commands that start something: materialize, observe, and check the declarations."""
+"""`headrace materialize`, `observe` and `check`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import typer
 
 from headrace.cli.common.arguments import AsJson, dataset_keys, examples
 from headrace.cli.common.errors import CommandError
-from headrace.cli.common.output import emit, row_words, show, table, total
+from headrace.cli.common.output import emit, row_count_text, show, table, total
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,19 +46,21 @@ def materialize(
     ] = None,
     partitions: Annotated[
         str | None,
-        typer.Option(metavar="FIRST...LAST", help="The partitions from one to another, both included."),
+        typer.Option(metavar="FIRST...LAST", help="A range of partitions, both ends included."),
     ] = None,
     stale: Annotated[
         bool,
-        typer.Option("--stale", help="Only what is missing, or was made by other code or from older inputs."),
+        typer.Option(
+            "--stale", help="Only outputs that are missing, or built from other code or older inputs."
+        ),
     ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the runs, and start none.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the runs without starting them.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Compute datasets and publish them, in this process.
+    """Materialize datasets in this process.
 
-    Without partitions, all that a dataset has. Datasets that share their partitions go into one run. Exits with 1 when
-    a run fails; runs that do not need its outputs go on.
+    By default all partitions. Datasets with the same partitions share a run. Exits with 1 if a run fails; runs that do
+    not need its outputs continue.
     """
     wanted = _partitions(partition, partitions)
     from headrace.cli.common import launching
@@ -71,7 +73,7 @@ def materialize(
             return
         if not runs and not as_json:
             typer.echo(_nothing(stale=stale))
-        finished = launching.execute_all(runs, instance, _ignore if as_json else _tell)
+        finished = launching.execute_all(runs, instance, _ignore if as_json else _print)
     if as_json:
         emit({"runs": finished})
     failed = sum(run.ending is launching.Ending.FAILED for run in finished)
@@ -84,13 +86,14 @@ def materialize(
 )
 def observe(
     dataset: Annotated[
-        str | None, typer.Argument(metavar="[DATASET]", help="Only this one.", autocompletion=dataset_keys)
+        str | None,
+        typer.Argument(metavar="[DATASET]", help="Only this partition.", autocompletion=dataset_keys),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Register what has landed of external datasets, and say of which nothing is there.
+    """Register landed files of external datasets.
 
-    `headrace up` does so by itself. Exits with 1 when files could not become a version, or could not be looked at.
+    `headrace up` does this continuously. Exits with 1 if files could not be read or registered as a version.
     """
     from headrace.cli.common.launching import dagster_instance, progress
     from headrace.database.connection import connect
@@ -98,7 +101,7 @@ def observe(
     from headrace.execution.landed.files import not_looked_at
     from headrace.execution.landed.observation import observe as look
     from headrace.execution.plan import ExternalPlan
-    from headrace.orchestration.sensors.landing import tell
+    from headrace.orchestration.sensors.landing import report_landed_files
 
     external = {
         plan.record.key: plan for plan in project_code().loaded.plans if isinstance(plan, ExternalPlan)
@@ -108,13 +111,13 @@ def observe(
             f"{dataset} is not an external dataset; those are {', '.join(sorted(external)) or 'none'}"
         )
     chosen = [plan for key, plan in external.items() if dataset in (None, key)]
-    with dagster_instance() as instance, progress("looking at the files that landed"):
+    with dagster_instance() as instance, progress("reading landed files"):
         observation = look(connect(), chosen)
-        tell(instance, observation)
+        report_landed_files(instance, observation)
     aside = not_looked_at(chosen)
     waiting = [*observation.waiting, *([aside] if aside else [])]
     if observation.left:
-        waiting.append(f"{observation.left:,} are left for the next look: there was no time to read them.")
+        waiting.append(f"{observation.left:,} left for the next tick: the time limit was reached.")
     if as_json:
         new = [
             {
@@ -138,21 +141,21 @@ def observe(
         for key, versions in counts.items():
             if versions:
                 typer.echo(
-                    f"{key}: {len(versions):,} new, {row_words(total(version.row_count for version in versions))}"
+                    f"{key}: {len(versions):,} new, {row_count_text(total(version.row_count for version in versions))}"
                 )
         if not observation.new:
-            typer.echo("Nothing new has landed.")
+            typer.echo("No new files.")
         for line in waiting:
             typer.echo(line)
     if observation.problems:
-        raise CommandError("\n  ".join(["some files could not become versions:", *observation.problems]))
+        raise CommandError("\n  ".join(["some files could not be registered:", *observation.problems]))
 
 
 @app.command(rich_help_panel=PANEL, epilog=examples("headrace check"))
 def check(as_json: AsJson = False) -> None:
-    """Say what is wrong with the declarations, with file and line.
+    """Validate the declarations of the project.
 
-    Exits with 1 when something is.
+    Errors name file and line. Exits with 1 if there are any.
     """
     from headrace.declarations.loading.project import check as problems_in
     from headrace.execution.problems import relative_to
@@ -162,7 +165,7 @@ def check(as_json: AsJson = False) -> None:
     if as_json:
         emit({"problems": [problem_facts(problem) for problem in problems]})
     elif not problems:
-        typer.echo("The declarations are in order.")
+        typer.echo("All declarations are valid.")
     if problems:
         with relative_to(project_root()):
             listed = "" if as_json else "\n" + "\n".join(str(problem) for problem in problems)
@@ -201,7 +204,7 @@ def _partitions(one: str | None, several: str | None) -> tuple[str, str] | None:
 
 def _nothing(*, stale: bool) -> str:
     return (
-        "Nothing to do: all is up to date, or waits for an input that is not published."
+        "Nothing to do: everything is up to date, or waits for an unpublished input."
         if stale
         else "Nothing to do: no partition of these datasets is complete yet."
     )
@@ -225,7 +228,7 @@ def _show_plan(runs: Sequence[PlannedRun], *, stale: bool, as_json: bool) -> Non
         typer.echo(_nothing(stale=stale))
 
 
-def _tell(run: FinishedRun) -> None:
+def _print(run: FinishedRun) -> None:
     from headrace.cli.common.launching import line
 
     typer.echo(line(run))

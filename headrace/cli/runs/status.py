@@ -1,4 +1,4 @@
-"""Commands that explain: how everything stands, and why a run ended as it did."""
+"""`headrace status` and `why`: the status of everything, and the explanation of a run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 
 from headrace.cli.common.arguments import AsJson, examples
 from headrace.cli.common.output import ago, emit, facts, moment, show, size, span, table
-from headrace.cli.sla.cells import promise_words, promises
+from headrace.cli.sla.cells import objectives_by_dataset, sla_status_text
 from headrace.slas.status import OUT_OF_ORDER
 
 if TYPE_CHECKING:
@@ -18,20 +18,19 @@ if TYPE_CHECKING:
 
     from headrace.catalog.queries.rows import DatasetStatus, RunInput, RunReport
     from headrace.execution.problems import DeclarationError
-    from headrace.slas.queries import SlaStanding
+    from headrace.slas.queries import SlaObjectiveStatus
 
 app = typer.Typer()
-SHOWN = 5  # exact versions that a line names
+MAX_VERSIONS_SHOWN = 5  # exact versions that a line names
 
 
 @app.command(rich_help_panel="Datasets", epilog=examples("headrace status", "headrace status --json"))
 def status(as_json: AsJson = False) -> None:
-    """Say how everything stands.
+    """Show the status of datasets and runs.
 
-    What is late or at risk by its SLA, as judged last, checks that failed, datasets that were never published, runs
-    that go on or were lost, and declarations that cannot be used.
+    Lists late and at-risk SLAs, failed checks, unpublished datasets, running and lost runs, and invalid declarations.
     """
-    from headrace.alerts.heartbeat import standing
+    from headrace.alerts.heartbeat import alerting_status
     from headrace.catalog import queries
     from headrace.catalog.runs import reap
     from headrace.cli.runs.commands import problem_facts
@@ -41,23 +40,28 @@ def status(as_json: AsJson = False) -> None:
 
     engine = connect()
     reap(engine)
-    standings = queries.status(engine)
-    promised = promises(engine)
+    statuses = queries.status(engine)
+    objectives = objectives_by_dataset(engine)
     problems = check(project_root())
     if as_json:
         found = [
-            {**queries.to_json(standing), "promises": queries.to_json(promised.get(standing.key, []))}
-            for standing in standings
+            {
+                **queries.to_json(dataset),
+                "objectives": queries.to_json(objectives.get(dataset.key, [])),
+            }
+            for dataset in statuses
         ]
         emit({"datasets": found, "declarations": [problem_facts(problem) for problem in problems]})
         return
-    if standings:
-        show(_standings_table(standings, promised))
+    if statuses:
+        show(_status_table(statuses, objectives))
     now = datetime.now(UTC)
-    remarks = [*_remarks(standings, promised), *standing(engine, now).problems(now), *_broken(problems)]
-    typer.echo(
-        "\n".join(remarks) if remarks else "All is well." if standings else "No dataset is registered."
-    )
+    remarks = [
+        *_remarks(statuses, objectives),
+        *alerting_status(engine, now).problems(now),
+        *_broken(problems),
+    ]
+    typer.echo("\n".join(remarks) if remarks else "All is well." if statuses else "No dataset is registered.")
 
 
 @app.command(rich_help_panel="Runs", epilog=examples("headrace why 3f9c21d0", "headrace why 3f9c21d0 --json"))
@@ -66,12 +70,12 @@ def why(
         str,
         typer.Argument(
             metavar="RUN",
-            help="The id of a run, or of a Dagster run, or how it begins (4 characters or more).",
+            help="The id of a run or Dagster run, or its first 4 or more characters.",
         ),
     ],
     as_json: AsJson = False,
 ) -> None:
-    """Explain a run: what it read and wrote, its attempts, why it failed, and where its log is."""
+    """Explain a run: inputs, outputs, attempts, failure, log."""
     from headrace.catalog.runs import reap
     from headrace.database.connection import connect
     from headrace.retention.run_reports import why as explain
@@ -86,25 +90,25 @@ def why(
         _explain(report)
 
 
-def _standings_table(
-    standings: Sequence[DatasetStatus], promised: Mapping[str, Sequence[SlaStanding]]
+def _status_table(
+    statuses: Sequence[DatasetStatus], objectives: Mapping[str, Sequence[SlaObjectiveStatus]]
 ) -> Table:
     """How datasets stand, one a row."""
     from rich.text import Text
 
-    def row(standing: DatasetStatus) -> tuple[object, ...]:
-        state = standing.last_run_state
+    def row(dataset: DatasetStatus) -> tuple[object, ...]:
+        state = dataset.last_run_state
         return (
-            standing.key,
-            standing.newest_tag,
-            standing.partition_count if standing.partitions else None,
-            standing.row_count if standing.newest_tag else None,
-            size(standing.byte_size) if standing.newest_tag else None,
-            ago(standing.newest_published_at),
-            promise_words(standing, promised.get(standing.key, ())),
+            dataset.key,
+            dataset.newest_tag,
+            dataset.partition_count if dataset.partitions else None,
+            dataset.row_count if dataset.newest_tag else None,
+            size(dataset.byte_size) if dataset.newest_tag else None,
+            ago(dataset.newest_published_at),
+            sla_status_text(dataset, objectives.get(dataset.key, ())),
             Text(
-                _check_words(standing),
-                style="red" if standing.failing else "yellow" if standing.warning else "",
+                _check_summary(dataset),
+                style="red" if dataset.failing else "yellow" if dataset.warning else "",
             ),
             state,
         )
@@ -116,37 +120,37 @@ def _standings_table(
         "#rows",
         "#size",
         "published",
-        "promised",
+        "objectives",
         "checks",
         "last run",
     ]
-    return table(header, [row(standing) for standing in standings])
+    return table(header, [row(dataset) for dataset in statuses])
 
 
-def _check_words(standing: DatasetStatus) -> str:
+def _check_summary(dataset: DatasetStatus) -> str:
     parts = [
-        *([f"failed: {', '.join(standing.failing)}"] if standing.failing else []),
-        *([f"warning: {', '.join(standing.warning)}"] if standing.warning else []),
+        *([f"failed: {', '.join(dataset.failing)}"] if dataset.failing else []),
+        *([f"warning: {', '.join(dataset.warning)}"] if dataset.warning else []),
     ]
-    return "; ".join(parts) or ("ok" if standing.newest_tag else "-")
+    return "; ".join(parts) or ("ok" if dataset.newest_tag else "-")
 
 
 def _remarks(
-    standings: Sequence[DatasetStatus], promised: Mapping[str, Sequence[SlaStanding]]
+    statuses: Sequence[DatasetStatus], objectives: Mapping[str, Sequence[SlaObjectiveStatus]]
 ) -> Iterator[str]:
-    for standing in standings:
-        kept = promised.get(standing.key, ())
+    for dataset in statuses:
+        kept = objectives.get(dataset.key, ())
         if kept and kept[0].state in OUT_OF_ORDER:
-            yield f"{standing.key} is {promise_words(standing, kept)}."
-        if standing.failing:
-            yield f"{standing.key}: version {standing.latest_tag} is blocked, {standing.latest_reason}."
-        if standing.last_run_state in {"FAILED", "LOST"}:
-            yield f"{standing.key}: its last run {standing.last_run_state.lower()}; headrace why {standing.last_run_id}"
-        if standing.last_run_state == "RUNNING":
-            started = moment(standing.last_run_at)
-            yield f"{standing.key}: a run goes on since {started}; headrace why {standing.last_run_id}"
-        if standing.newest_tag is None:
-            yield f"{standing.key} was never published."
+            yield f"{dataset.key} is {sla_status_text(dataset, kept)}."
+        if dataset.failing:
+            yield f"{dataset.key}: version {dataset.latest_tag} is blocked, {dataset.latest_reason}."
+        if dataset.last_run_state in {"FAILED", "LOST"}:
+            yield f"{dataset.key}: its last run {dataset.last_run_state.lower()}; headrace why {dataset.last_run_id}"
+        if dataset.last_run_state == "RUNNING":
+            started = moment(dataset.last_run_at)
+            yield f"{dataset.key}: a run has been running since {started}; headrace why {dataset.last_run_id}"
+        if dataset.newest_tag is None:
+            yield f"{dataset.key} has never been published."
 
 
 def _broken(problems: Sequence[DeclarationError]) -> Iterator[str]:
@@ -155,7 +159,7 @@ def _broken(problems: Sequence[DeclarationError]) -> Iterator[str]:
 
     with relative_to(project_root()):
         for problem in problems:
-            yield f"broken declaration: {problem}"
+            yield f"invalid declaration: {problem}"
 
 
 def _explain(report: RunReport) -> None:
@@ -172,7 +176,10 @@ def _explain(report: RunReport) -> None:
                 ("Dagster run", report.root_dagster_run_id),
                 ("run number there", report.external_run),
                 ("in the run of its box", report.parent_run_id),
-                ("historical", "loaded later; it started and alarmed nothing" if report.historical else None),
+                (
+                    "historical",
+                    "loaded as history: triggered no runs and no alerts" if report.historical else None,
+                ),
             ]
         )
     )
@@ -217,7 +224,7 @@ def _attempts(report: RunReport) -> Table:
 
 
 def _listed(keys: Sequence[str]) -> str | None:
-    if len(keys) <= SHOWN:
+    if len(keys) <= MAX_VERSIONS_SHOWN:
         return ", ".join(keys) or None
     return f"{len(keys):,}, {keys[0]} to {keys[-1]}"
 
@@ -228,7 +235,7 @@ def _inputs(inputs: Sequence[RunInput]) -> Iterator[tuple[object, ...]]:
         grouped.setdefault((item.version.dataset, item.reason), []).append(item)
     for (dataset, reason), items in grouped.items():
         chosen = {"PUBLISHED": "published", "PINNED": "pinned", "AS_OF": "as of a time"}.get(str(reason))
-        if len(items) > SHOWN:
+        if len(items) > MAX_VERSIONS_SHOWN:
             partitions = sorted(str(item.version.partition) for item in items)
             yield (
                 dataset,

@@ -1,4 +1,4 @@
-"""How what was promised of datasets stands, in a few words: what the engine said last, judged by nobody else."""
+"""The SLA status of datasets in a few words, as the last evaluation left it."""
 
 from __future__ import annotations
 
@@ -6,27 +6,33 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from headrace.cli.common.output import STYLES, moment
-from headrace.slas.status import State
+from headrace.slas.status import SlaStatus
 
 if TYPE_CHECKING:
     from rich.text import Text
     from sqlalchemy import Engine
 
     from headrace.catalog.queries.rows import DatasetStatus
-    from headrace.slas.queries import SlaStanding
+    from headrace.slas.queries import SlaObjectiveStatus
 
 _ALL = 1_000_000
 _WORST_FIRST = (
-    State.LATE, State.MISSED, State.AT_RISK, State.PAUSED, State.UNKNOWN, State.MET_LATE, State.ON_TRACK
-)  # fmt: skip
+    SlaStatus.LATE,
+    SlaStatus.MISSED,
+    SlaStatus.AT_RISK,
+    SlaStatus.PAUSED,
+    SlaStatus.UNKNOWN,
+    SlaStatus.MET_LATE,
+    SlaStatus.ON_TRACK,
+)
 
 
-def promises(engine: Engine, keys: Collection[str] = ()) -> dict[str, list[SlaStanding]]:
-    """The promises of these datasets, of none given all, by key: the one that stands worst first."""
-    from headrace.slas.queries import sla_standings
+def objectives_by_dataset(engine: Engine, keys: Collection[str] = ()) -> dict[str, list[SlaObjectiveStatus]]:
+    """The objectives of these datasets (all by default) by key, worst status first."""
+    from headrace.slas.queries import sla_statuses
 
-    found: dict[str, list[SlaStanding]] = {}
-    for each in sla_standings(engine, keys=keys, limit=_ALL):
+    found: dict[str, list[SlaObjectiveStatus]] = {}
+    for each in sla_statuses(engine, keys=keys, limit=_ALL):
         if each.subject_type == "DATASET":
             found.setdefault(each.key, []).append(each)
     for several in found.values():
@@ -34,16 +40,16 @@ def promises(engine: Engine, keys: Collection[str] = ()) -> dict[str, list[SlaSt
     return found
 
 
-def promise_words(standing: DatasetStatus, promised: Sequence[SlaStanding]) -> Text:
-    """How the worst of a dataset's promises stands."""
+def sla_status_text(objective: DatasetStatus, objectives: Sequence[SlaObjectiveStatus]) -> Text:
+    """The worst SLA status of a dataset, in words."""
     from rich.text import Text
 
-    if standing.sla is None:
+    if objective.sla is None:
         return Text("no SLA", style="dim")
-    if not promised:
-        return Text("not judged yet", style="dim")
-    worst = promised[0]
+    if not objectives:
+        return Text("not evaluated yet", style="dim")
+    worst = objectives[0]
     words = worst.state.value.lower().replace("_", " ")
-    if worst.state is State.ON_TRACK and worst.deadline is not None and worst.met_at is None:
+    if worst.state is SlaStatus.ON_TRACK and worst.deadline is not None and worst.met_at is None:
         return Text(f"{words}, due {moment(worst.deadline)}", style=STYLES[worst.state])
     return Text(f"{words}: {worst.reason}", style=STYLES[worst.state])

@@ -1,4 +1,4 @@
-"""`headrace sla`: how promises stand, how they were kept, and what a late dataset waits for."""
+"""`headrace sla`: SLA status, history, forecasts and planned outages."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import typer
 from headrace.cli.common.arguments import AsJson, dataset_keys, examples, time_of
 from headrace.cli.common.errors import CommandError
 from headrace.cli.common.output import ago, emit, facts, show, table
-from headrace.slas.objectives import PromiseKind
-from headrace.slas.status import OUT_OF_ORDER, State
+from headrace.slas.objectives import ObjectiveKind
+from headrace.slas.status import OUT_OF_ORDER, SlaStatus
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from headrace.slas.explanation import Step
-    from headrace.slas.queries import Incident, SlaRecord, SlaStanding
+    from headrace.slas.queries import Incident, SlaObjectiveStatus, SlaRecord
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 _QUARTER = timedelta(days=91)
@@ -37,9 +37,9 @@ Subject = Annotated[
 )
 def show_status(
     states: Annotated[
-        list[State] | None, typer.Option("--state", help="Only promises that stand so; may be repeated.")
+        list[SlaStatus] | None, typer.Option("--state", help="Only objectives with this status; repeatable.")
     ] = None,
-    kinds: Annotated[list[PromiseKind] | None, typer.Option("--kind", help="Only of this kind.")] = None,
+    kinds: Annotated[list[ObjectiveKind] | None, typer.Option("--kind", help="Only of this kind.")] = None,
     domain: Annotated[
         str | None, typer.Option("--domain", metavar="DOMAIN", help="Only of this domain.")
     ] = None,
@@ -47,14 +47,14 @@ def show_status(
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, metavar="N", help="How many.")] = 100,
     as_json: AsJson = False,
 ) -> None:
-    """List promises and how they stand; what is out of order first."""
+    """List SLA objectives and their status, worst first."""
     from headrace.database.connection import connect
-    from headrace.slas.queries import sla_standings
+    from headrace.slas.queries import sla_statuses
 
     engine = connect()
-    found = sla_standings(engine, states or (), kinds or (), domain=domain, owner=owner, limit=limit)
+    found = sla_statuses(engine, states or (), kinds or (), domain=domain, owner=owner, limit=limit)
     if not states:
-        wrong = sla_standings(
+        wrong = sla_statuses(
             engine, tuple(OUT_OF_ORDER), kinds or (), domain=domain, owner=owner, limit=limit
         )
         known = {(each.key, each.kind, each.ordinal) for each in wrong}
@@ -66,7 +66,7 @@ def show_status(
         return
     if not found:
         show(
-            "Nothing has been judged yet. `sla:` in a declaration promises; the sensor `slas` of `headrace up` judges."
+            "No SLA has been evaluated yet. Declare one with `sla:`; the sensor `slas` of `headrace up` evaluates it."
             if not states
             else "None."
         )
@@ -77,12 +77,12 @@ def show_status(
             each.kind.value.lower().replace("_", " "),
             each.state.value,
             _due(each),
-            _foreseen(each),
+            _forecast(each),
             each.reason,
         )
         for each in found
     ]
-    show(table(["about", "promise", "state", "deadline", "expected", "why"], rows))
+    show(table(["subject", "objective", "status", "deadline", "expected", "reason"], rows))
 
 
 @app.command(
@@ -95,20 +95,18 @@ def show_history(
     subject: Subject,
     since: Annotated[
         datetime | None,
-        typer.Option(
-            "--since", metavar="TIME", parser=time_of, help="From this time on. Default: 91 days ago."
-        ),
+        typer.Option("--since", metavar="TIME", parser=time_of, help="From this time. Default: 91 days ago."),
     ] = None,
     until: Annotated[
         datetime | None,
         typer.Option("--until", metavar="TIME", parser=time_of, help="To this time. Default: now."),
     ] = None,
     limit: Annotated[
-        int, typer.Option("--limit", "-n", min=1, metavar="N", help="Outcomes and changes.")
+        int, typer.Option("--limit", "-n", min=1, metavar="N", help="Maximum number of outcomes and changes.")
     ] = 20,
     as_json: AsJson = False,
 ) -> None:
-    """Show how often promises were kept, and by how much."""
+    """Show how often objectives were met, and by what margin."""
     from headrace.database.connection import connect
     from headrace.slas.queries import sla_history
 
@@ -117,7 +115,17 @@ def show_history(
     if as_json:
         emit(found)
         return
-    header = ["promise", "#deadlines", "#in time", "#late", "#missed", "#paused", "kept", "usually", "worst"]
+    header = [
+        "objective",
+        "#deadlines",
+        "#met",
+        "#late",
+        "#missed",
+        "#paused",
+        "met %",
+        "usually",
+        "worst",
+    ]
     parts: list[RenderableType] = [
         table(
             header,
@@ -136,39 +144,39 @@ def show_history(
             )
             for each in found.outcomes
         ]
-        parts.append(table(["deadline (UTC)", "promise", "partition", "outcome", "against it"], rows))
+        parts.append(table(["deadline (UTC)", "objective", "partition", "outcome", "margin"], rows))
     if found.changes:
         changed = [
             (f"{each.at:%Y-%m-%d %H:%M}", each.kind, each.state, each.reason) for each in found.changes
         ]
-        parts.append(table(["at (UTC)", "promise", "became", "why"], changed))
+        parts.append(table(["at (UTC)", "objective", "status", "reason"], changed))
     show(*parts)
 
 
 @app.command("explain", epilog=examples("headrace sla explain mart/delays"))
 def explain(subject: Subject, as_json: AsJson = False) -> None:
-    """Show what a dataset or process waits for, when it will be there, and what is wrong on the way."""
+    """Show the critical path, forecast and incidents."""
     from headrace.database.connection import connect
     from headrace.errors import UnknownSla
     from headrace.slas.explanation import critical_path
-    from headrace.slas.queries import incidents, sla_standings
+    from headrace.slas.queries import incidents, sla_statuses
 
     engine = connect()
-    standings = sla_standings(engine, keys=[subject])
-    if not standings:
+    objectives = sla_statuses(engine, keys=[subject])
+    if not objectives:
         raise UnknownSla(f"{subject} has no SLA: `headrace sla status` lists what has one")
-    zone = next((each.definition["timezone"] for each in standings if "timezone" in each.definition), "UTC")
+    zone = next((each.definition["timezone"] for each in objectives if "timezone" in each.definition), "UTC")
     path = critical_path(engine, subject, zone, datetime.now(UTC))
     wrong = incidents(engine, key=subject)
     if as_json:
-        emit({"standings": standings, "critical_path": path, "incidents": wrong})
+        emit({"objectives": objectives, "critical_path": path, "incidents": wrong})
         return
-    for each in standings:
-        show(facts(_standing(each)))
+    for each in objectives:
+        show(facts(_objective_facts(each)))
     if path:
         show(
             table(
-                ["waits for", "usually", "expected", "four of five", "#late by", "has to read"],
+                ["waits for", "usually", "expected", "80% interval", "#late by", "input rows"],
                 [_step(step) for step in path],
             )
         )
@@ -183,12 +191,16 @@ def explain(subject: Subject, as_json: AsJson = False) -> None:
     ),
 )
 def outage(
-    subjects: Annotated[str, typer.Argument(metavar="PATTERN", help="Keys; `*` stands for anything.")],
+    subjects: Annotated[
+        str, typer.Argument(metavar="PATTERN", help="Keys of datasets and processes; `*` matches any text.")
+    ],
     begins: Annotated[datetime, typer.Argument(metavar="FROM", parser=time_of, help="When it begins.")],
     ends: Annotated[datetime, typer.Argument(metavar="TO", parser=time_of, help="When it ends.")],
-    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; shown with what is paused.")],
+    reason: Annotated[
+        str, typer.Option("--reason", metavar="TEXT", help="The reason, shown with paused SLAs.")
+    ],
 ) -> None:
-    """Plan an outage: until it ends, nothing is expected of these datasets and processes."""
+    """Plan an outage, during which SLAs are paused."""
     from headrace.database.connection import connect
     from headrace.slas.outages import plan_outage
 
@@ -196,34 +208,39 @@ def outage(
         plan_outage(connect(), subjects, begins, ends, reason, getpass.getuser())
     except ValueError as error:
         raise CommandError(str(error)) from error
-    show(f"Nothing is expected of {subjects} from {begins:%Y-%m-%d %H:%M} to {ends:%Y-%m-%d %H:%M} UTC.")
+    show(f"SLAs of {subjects} are paused from {begins:%Y-%m-%d %H:%M} to {ends:%Y-%m-%d %H:%M} UTC.")
 
 
-def _due(standing: SlaStanding) -> str | None:
-    if standing.deadline is None:
+def _due(objective: SlaObjectiveStatus) -> str | None:
+    if objective.deadline is None:
         return None
-    return f"{standing.deadline:%Y-%m-%d %H:%M}" + (f" ({standing.partition})" if standing.partition else "")
+    return f"{objective.deadline:%Y-%m-%d %H:%M}" + (
+        f" ({objective.partition})" if objective.partition else ""
+    )
 
 
-def _foreseen(standing: SlaStanding) -> str | None:
-    if standing.expected_at is None or standing.expected_from is None or standing.expected_to is None:
+def _forecast(objective: SlaObjectiveStatus) -> str | None:
+    if objective.expected_at is None or objective.expected_from is None or objective.expected_to is None:
         return None
-    between = f"{standing.expected_from:%H:%M} to {standing.expected_to:%H:%M}"
-    return f"{standing.expected_at:%H:%M} ({between})"
+    between = f"{objective.expected_from:%H:%M} to {objective.expected_to:%H:%M}"
+    return f"{objective.expected_at:%H:%M} ({between})"
 
 
-def _standing(standing: SlaStanding) -> list[tuple[str, object]]:
+def _objective_facts(objective: SlaObjectiveStatus) -> list[tuple[str, object]]:
     return [
-        ("promise", f"{standing.key} {standing.kind.value.lower().replace('_', ' ')}"),
-        ("state", standing.state.value),
-        ("since", ago(standing.since)),
-        ("why", standing.reason),
-        ("deadline", _due(standing)),
-        ("expected", _foreseen(standing)),
-        ("chance of a miss", None if standing.chance is None else f"{standing.chance:.0%}"),
-        ("all wait for", standing.waits_for),
-        ("which is late by", f"{standing.waits_minutes:.0f} min" if standing.waits_minutes else None),
-        ("owners", ", ".join(standing.owners)),
+        ("objective", f"{objective.key} {objective.kind.value.lower().replace('_', ' ')}"),
+        ("status", objective.state.value),
+        ("since", ago(objective.since)),
+        ("reason", objective.reason),
+        ("deadline", _due(objective)),
+        ("expected", _forecast(objective)),
+        (
+            "probability of a miss",
+            None if objective.miss_probability is None else f"{objective.miss_probability:.0%}",
+        ),
+        ("waits for", objective.waits_for),
+        ("late by", f"{objective.waits_minutes:.0f} min" if objective.waits_minutes else None),
+        ("owners", ", ".join(objective.owners)),
     ]
 
 
@@ -276,7 +293,7 @@ def _incident(incident: Incident) -> list[RenderableType]:
                 ("since", ago(incident.opened_at)),
             ]
         ),
-        table(["hit", "owners", "state"], list(dict.fromkeys(hit))),
+        table(["affected", "owners", "status"], list(dict.fromkeys(hit))),
     ]
 
 

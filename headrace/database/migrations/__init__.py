@@ -1,4 +1,4 @@
-"""The catalog's schema, step by step (Alembic)."""
+"""Migrations of the catalog's schema (Alembic)."""
 
 from pathlib import Path
 

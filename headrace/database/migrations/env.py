@@ -1,4 +1,4 @@
-"""Alembic's environment: it works on the connection, and in the transaction, of `migrate`."""
+"""Alembic's environment: runs on the connection and in the transaction of `migrate`."""
 
 from alembic import context
 

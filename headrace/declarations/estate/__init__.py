@@ -1,1 +1,1 @@
-"""Draw the processes of a scanned estate as external assets beside the project's datasets."""
+"""External assets for the processes of a scanned estate, beside the project's datasets."""

@@ -1,4 +1,4 @@
-"""The processes of other systems as Dagster's external assets, drawn from what scans have put into the catalog."""
+"""External assets for processes of other systems, from what scans stored in the catalog."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import dagster as dg
 
-from headrace.autosys.scan.rows import EstateProcess, EstateRows, Ident
+from headrace.autosys.scan.rows import EstateProcess, EstateRows, ProcessName
 from headrace.catalog.records import Technology
 from headrace.declarations.estate.graph import Drawing, draw
 from headrace.declarations.estate.keys import asset_key, unit_key
@@ -28,8 +28,8 @@ class EstateAssets:
     """
 
     specs: tuple[dg.AssetSpec, ...] = ()
-    asset_of: Mapping[Ident, dg.AssetKey] = field(default_factory=dict)
-    shown_in: Mapping[Ident, dg.AssetKey] = field(default_factory=dict)
+    asset_of: Mapping[ProcessName, dg.AssetKey] = field(default_factory=dict)
+    shown_in: Mapping[ProcessName, dg.AssetKey] = field(default_factory=dict)
     producers: Mapping[str, tuple[dg.AssetKey, ...]] = field(default_factory=dict)
 
 
@@ -84,7 +84,7 @@ def estate_assets(
     )
 
 
-def _box_around(box: Ident | None, known: Mapping[Ident, EstateProcess]) -> EstateProcess | None:
+def _box_around(box: ProcessName | None, known: Mapping[ProcessName, EstateProcess]) -> EstateProcess | None:
     return known[box] if box is not None else None
 
 
@@ -92,11 +92,11 @@ def _with_named(
     processes: Sequence[EstateProcess], produced_by: Mapping[str, Sequence[str]]
 ) -> tuple[EstateProcess, ...]:
     """The processes with the datasets that declarations say are theirs, those among them that only these name."""
-    by_name: dict[str, list[Ident]] = {}
+    by_name: dict[str, list[ProcessName]] = {}
     for one in processes:
         by_name.setdefault(one.ident.name, []).append(one.ident)
         by_name.setdefault(one.key, []).append(one.ident)
-    writes: dict[Ident, list[str]] = {}
+    writes: dict[ProcessName, list[str]] = {}
     for dataset, names in produced_by.items():
         for name in names:
             for ident in by_name.get(name) or [_named(name)]:
@@ -110,12 +110,12 @@ def _with_named(
     return tuple(known.values())
 
 
-def _named(text: str) -> Ident:
+def _named(text: str) -> ProcessName:
     """The process that `JOB`, `AUTOSYS/BOX/JOB` or `DB2_SP/NAME` means where nothing is known of it."""
     technology, _, rest = text.partition("/")
     if rest and technology in Technology.__members__:
-        return Ident(technology, "", rest.rpartition("/")[2])
-    return Ident(Technology.AUTOSYS.value, "", text)
+        return ProcessName(technology, "", rest.rpartition("/")[2])
+    return ProcessName(Technology.AUTOSYS.value, "", text)
 
 
 def _reads(plans: Sequence[Plan]) -> dict[tuple[str, ...], list[tuple[str, ...]]]:

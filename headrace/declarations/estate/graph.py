@@ -1,4 +1,4 @@
-"""What is drawn of an estate: which processes are one asset, which asset comes after which, and no circles.
+"""The asset graph of an estate: which processes form one asset, their order, and no cycles.
 
 A job comes after the jobs that its condition names, those apart that it only must not run beside. What a box waits for
 its first members wait for, and the box, which ends when its members have, comes after its last ones. Where boxes stand
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from headrace.autosys.scan.rows import EstateProcess, Ident
+from headrace.autosys.scan.rows import EstateProcess, ProcessName
 from headrace.declarations.estate.keys import unit_key
 
 Unit = tuple[str, ...]  # the path of an asset key
@@ -25,17 +25,17 @@ class Drawing:
     what it comes after. left_out: what would have closed a circle.
     """
 
-    units: dict[Unit, list[Ident]] = field(default_factory=dict)
+    units: dict[Unit, list[ProcessName]] = field(default_factory=dict)
     waits_for: dict[Unit, tuple[Unit, ...]] = field(default_factory=dict)
     left_out: dict[Unit, list[Unit]] = field(default_factory=dict)
-    top_box: dict[Ident, Ident | None] = field(default_factory=dict)
+    top_box: dict[ProcessName, ProcessName | None] = field(default_factory=dict)
 
 
 def draw(
     processes: Sequence[EstateProcess],
     reads: Mapping[Unit, Sequence[Unit]],
     *,
-    own: Collection[Ident],
+    own: Collection[ProcessName],
     collapse: bool,
 ) -> Drawing:
     """The drawing of an estate beside datasets that are computed from others (`reads`), whose edges all stay.
@@ -65,7 +65,7 @@ def draw(
     return drawing
 
 
-def _top_box(ident: Ident, known: Mapping[Ident, EstateProcess]) -> Ident | None:
+def _top_box(ident: ProcessName, known: Mapping[ProcessName, EstateProcess]) -> ProcessName | None:
     """The outermost box around a process; boxes that are within each other are as good as none."""
     seen = [ident]
     while (one := known.get(seen[-1])) is not None and one.box is not None and one.box in known:
@@ -75,7 +75,7 @@ def _top_box(ident: Ident, known: Mapping[Ident, EstateProcess]) -> Ident | None
     return seen[-1] if len(seen) > 1 else None
 
 
-def _unit(one: EstateProcess, top: Ident | None, own: Collection[Ident]) -> Unit:
+def _unit(one: EstateProcess, top: ProcessName | None, own: Collection[ProcessName]) -> Unit:
     if one.ident in own or (top is None and one.metadata.get("type") == "BOX"):
         return unit_key(one.ident)
     if top is not None:
@@ -85,13 +85,13 @@ def _unit(one: EstateProcess, top: Ident | None, own: Collection[Ident]) -> Unit
     return tuple(part for part in place if part)
 
 
-def _by_job(known: Mapping[Ident, EstateProcess]) -> Iterator[tuple[Unit, Unit]]:
-    members: dict[Ident, list[Ident]] = {}
+def _by_job(known: Mapping[ProcessName, EstateProcess]) -> Iterator[tuple[Unit, Unit]]:
+    members: dict[ProcessName, list[ProcessName]] = {}
     for ident, one in known.items():
         if one.box is not None and one.box in known:
             members.setdefault(one.box, []).append(ident)
     before = {ident: _ordered(one, known) for ident, one in known.items()}
-    first: dict[Ident, list[Ident]] = {}
+    first: dict[ProcessName, list[ProcessName]] = {}
     for box, inside in members.items():
         within = set(inside)
         first[box] = [ident for ident in inside if within.isdisjoint(before[ident])]
@@ -105,13 +105,13 @@ def _by_job(known: Mapping[Ident, EstateProcess]) -> Iterator[tuple[Unit, Unit]]
                 yield unit_key(upstream), unit_key(starting)
 
 
-def _ordered(one: EstateProcess, known: Mapping[Ident, EstateProcess]) -> list[Ident]:
+def _ordered(one: EstateProcess, known: Mapping[ProcessName, EstateProcess]) -> list[ProcessName]:
     return [upstream for upstream, _, orders in one.waits_for if orders and upstream in known]
 
 
-def _starting(ident: Ident, first: Mapping[Ident, Sequence[Ident]]) -> list[Ident]:
+def _starting(ident: ProcessName, first: Mapping[ProcessName, Sequence[ProcessName]]) -> list[ProcessName]:
     """The jobs that start when this one does: of a box, its first members."""
-    found: list[Ident] = []
+    found: list[ProcessName] = []
     seen = {ident}
     waiting = [ident]
     while waiting:
@@ -125,7 +125,9 @@ def _starting(ident: Ident, first: Mapping[Ident, Sequence[Ident]]) -> list[Iden
 
 
 def _collapsed(
-    known: Mapping[Ident, EstateProcess], top_box: Mapping[Ident, Ident | None], unit_of: Mapping[Ident, Unit]
+    known: Mapping[ProcessName, EstateProcess],
+    top_box: Mapping[ProcessName, ProcessName | None],
+    unit_of: Mapping[ProcessName, Unit],
 ) -> Iterator[tuple[Unit, Unit]]:
     for ident, one in known.items():
         box = top_box[ident]

@@ -1,16 +1,16 @@
-"""The asset keys of processes that run elsewhere."""
+"""Asset keys of external processes."""
 
 import dagster as dg
 
-from headrace.autosys.scan.rows import Ident
+from headrace.autosys.scan.rows import ProcessName
 from headrace.catalog.records import Technology
 
 
 def asset_key(technology: Technology, name: str, instance: str = "") -> dg.AssetKey:
     """The asset of a process: `autosys/<instance>/<job>`, `db2_sp/<name>`; without the instance where it is ''."""
-    return dg.AssetKey(unit_key(Ident(technology.value, instance, name)))
+    return dg.AssetKey(unit_key(ProcessName(technology.value, instance, name)))
 
 
-def unit_key(ident: Ident) -> tuple[str, ...]:
+def unit_key(ident: ProcessName) -> tuple[str, ...]:
     """The path of a process's own asset key."""
     return tuple(part for part in (ident.technology.lower(), ident.instance, ident.name) if part)

@@ -1,4 +1,4 @@
-"""One external asset for a process of another system, for a box with what is in it, or for a confirmed dataset."""
+"""Asset specs for an external process, a box with its members, or a confirmed dataset."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _KINDS = {
     Technology.RUNMGR: "runmgr",
     Technology.SHELL: "shell",
 }
-_SHOWN = (
+_METADATA_FIELDS = (
     "type",
     "box",
     "machine",
@@ -33,7 +33,7 @@ _SHOWN = (
 )
 _NO_WORD = re.compile(r"\W+", re.ASCII)
 _NO_TAG = re.compile(r"[^\w.-]+", re.ASCII)
-_LONGEST_TAG = 63
+_MAX_TAG_LENGTH = 63
 
 
 def unit_spec(
@@ -89,7 +89,7 @@ def dataset_spec(dataset: ConfirmedDataset, producers: Sequence[Unit]) -> dg.Ass
 def _description(named: EstateProcess | None, members: Sequence[EstateProcess]) -> str | None:
     if named is None:
         return f"{len(members)} jobs that are in no box."
-    if named.standing == "UNSCANNED":
+    if named.lifecycle == "UNSCANNED":
         return "Heard of, and in no file that was scanned."
     several = f"{len(members)} jobs, the box among them." if len(members) > 1 else None
     return "\n\n".join(text for text in (named.description, several) if text) or None
@@ -97,7 +97,7 @@ def _description(named: EstateProcess | None, members: Sequence[EstateProcess]) 
 
 def _metadata(one: EstateProcess) -> Iterator[tuple[str, Any]]:
     yield "process", one.key
-    for name in _SHOWN:
+    for name in _METADATA_FIELDS:
         if one.metadata.get(name):
             yield name, str(one.metadata[name])
     if one.owners:
@@ -121,9 +121,9 @@ def _tags(named: EstateProcess | None, first: EstateProcess) -> dict[str, str]:
         told |= {
             name: str(named.metadata.get(name) or "") for name in ("type", "box", "machine", "application")
         }
-        told["standing"] = named.standing.lower()
+        told["lifecycle"] = named.lifecycle.lower()
     return {
-        f"estate/{name}": text[:_LONGEST_TAG]
+        f"estate/{name}": text[:_MAX_TAG_LENGTH]
         for name, value in told.items()
         if (text := _NO_TAG.sub("_", value))
     }

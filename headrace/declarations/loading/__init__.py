@@ -1,1 +1,1 @@
-"""Read a project's YAML, SQL and Python files, and report every problem with file, line and field."""
+"""Read a project's YAML, SQL and Python files, and report every error with file, line and field."""

@@ -1,4 +1,4 @@
-"""A project's `definitions.py`: the Dagster definitions that it composes, and the declarations that it loaded."""
+"""A project's `definitions.py`: the Dagster definitions and the declarations behind them."""
 
 from __future__ import annotations
 

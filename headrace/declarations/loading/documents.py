@@ -1,4 +1,4 @@
-"""YAML files read document by document, each with the lines of its fields, so that one bad document stays alone."""
+"""Read YAML document by document with field lines, so that one bad document does not affect the others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The files of a project read one by one: YAML documents and Python modules that declare something."""
+"""Read the files of a project: YAML documents, and Python modules that declare datasets."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from headrace.declarations.broken import Division, in_document, in_module, in_text
 from headrace.declarations.dataset import Dataset, Declared, ExternalDataset, Process
 from headrace.declarations.definition import plan_of
-from headrace.declarations.graph import Placed
+from headrace.declarations.graph import LocatedPlan
 from headrace.declarations.loading.documents import Document, NoDocument, documents
 from headrace.declarations.origin import Origin, in_python
 from headrace.declarations.validation import declaration_errors
@@ -34,21 +34,21 @@ _DOCUMENT_FIELDS = {"type", "attributes", "template_vars_module", "requirements"
 
 
 @dataclass(slots=True)
-class Found:
+class LoadedFiles:
     """What the files hold: plans with their places, other definitions of Dagster, problems.
 
     broken: datasets whose declaration is a problem, by key.
     """
 
-    placed: list[Placed] = field(default_factory=list)
+    placed: list[LocatedPlan] = field(default_factory=list)
     others: list[dg.Definitions] = field(default_factory=list)
     problems: list[DeclarationError] = field(default_factory=list)
     broken: dict[str, Division] = field(default_factory=dict)
 
 
-def find(root: Path, folder: Path) -> Found:
+def find(root: Path, folder: Path) -> LoadedFiles:
     """Everything that is declared below `folder`, of the project at `root`."""
-    found = Found()
+    found = LoadedFiles()
     for file in _files(folder):
         if file.suffix == ".py":
             _read_module(file, root, found)
@@ -66,7 +66,7 @@ def _files(folder: Path) -> Iterator[Path]:
                 yield Path(place, name)
 
 
-def _read_document(document: Document | NoDocument, root: Path, found: Found) -> None:
+def _read_document(document: Document | NoDocument, root: Path, found: LoadedFiles) -> None:
     if isinstance(document, NoDocument):
         found.problems.append(document.problem)
         found.broken |= in_text(document.text)
@@ -78,7 +78,7 @@ def _read_document(document: Document | NoDocument, root: Path, found: Found) ->
         found.broken |= in_document(document)
 
 
-def _declare(document: Document, root: Path, found: Found) -> None:
+def _declare(document: Document, root: Path, found: LoadedFiles) -> None:
     written = document.value
     origin = Origin(
         document.file,
@@ -108,7 +108,7 @@ def _declare(document: Document, root: Path, found: Found) -> None:
         found.problems += declaration_errors(error, component, attributes, origin)
         found.broken |= in_document(document)
         return
-    found.placed.append(Placed(declared.plan(origin), origin))
+    found.placed.append(LocatedPlan(declared.plan(origin), origin))
 
 
 def _component(document: Document, written: Any) -> type[dg.Component]:  # noqa: ANN401
@@ -164,7 +164,7 @@ def _foreign(document: Document, root: Path) -> dg.Definitions:
         ) from error
 
 
-def _read_module(file: Path, root: Path, found: Found) -> None:
+def _read_module(file: Path, root: Path, found: LoadedFiles) -> None:
     try:
         if not read_python(file).packages & {"dagster", "headrace"}:
             return  # it can declare nothing; a transform's module is imported when it first runs
@@ -179,7 +179,7 @@ def _read_module(file: Path, root: Path, found: Found) -> None:
         _collect(dg.load_definitions_from_module(module), file, root, found)
 
 
-def _collect(definitions: dg.Definitions, file: Path, root: Path, found: Found) -> None:
+def _collect(definitions: dg.Definitions, file: Path, root: Path, found: LoadedFiles) -> None:
     """Headrace's own assets become plans again, so that they are held against all others; the rest stays as it is."""
     rest: list[Any] = []
     for asset in definitions.assets or ():
@@ -188,7 +188,7 @@ def _collect(definitions: dg.Definitions, file: Path, root: Path, found: Found) 
             rest.append(asset)
         else:
             line = plan.references[0][1]
-            found.placed.append(Placed(plan, in_python(file, root, line)))
+            found.placed.append(LocatedPlan(plan, in_python(file, root, line)))
     others = dg.Definitions(
         assets=rest,
         schedules=definitions.schedules,

@@ -1,4 +1,4 @@
-"""What Dagster's own machinery does here: templates, and components that are not Headrace's."""
+"""Dagster's own component machinery: templates, and components of other libraries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The code of a project that a Python file is made of: itself and what it imports, found without importing anything."""
+"""The project files a Python file depends on, found statically."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A project's declarations loaded: whatever can be, is; each that cannot is a problem with file, line and field."""
+"""Load a project's declarations: everything valid is loaded, everything else is an error with file, line and field."""
 
 from __future__ import annotations
 

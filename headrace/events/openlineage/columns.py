@@ -77,7 +77,7 @@ def store(cursor: Cursor[Any], organisation: UUID, said: list[Saying]) -> None:
     newest: dict[tuple[str, str, str], dict[str, Any]] = {}
     for each in said:
         by = each.process or each.target
-        of = {"target_name_id": each.target, "said_by": by, "process_id": each.process, "via": each.via}
+        of = {"target_name_id": each.target, "reporter_id": by, "process_id": each.process, "via": each.via}
         known = newest.setdefault((each.target, by, each.via), {**of, "last_at": each.at})
         known["last_at"] = max(known["last_at"], each.at)
         for source in each.sources:

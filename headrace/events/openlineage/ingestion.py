@@ -17,7 +17,7 @@ from headrace.catalog.naming import Name, own_namespace, placer
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id as configured_organisation
 from headrace.database.jsonb import encoded
-from headrace.database.principal import signing
+from headrace.database.principal import without_row_security
 from headrace.errors import CatalogError
 from headrace.events.ingestion import UNTAKEABLE
 from headrace.events.openlineage import (
@@ -127,7 +127,7 @@ def store(engine: Engine, organisation_id: UUID, events: Sequence[AnyEvent]) -> 
     """The second half of `ingest`: keep what was read; one Outcome an event, in order. Raises CatalogUnavailable."""
     numbered = list(enumerate(events))
     outcomes: list[Outcome] = []
-    with signing():
+    with without_row_security():
         for begin in range(0, len(events), AT_ONCE):
             outcomes += _store_all(engine, organisation_id, numbered[begin : begin + AT_ONCE])
     return outcomes

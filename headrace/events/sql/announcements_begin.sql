@@ -35,7 +35,7 @@ SELECT waiting.completion_id, waiting.version_id, waiting.event_key, waiting.at,
              )
        ) END AS late,
        subject.technology, subject.instance, coalesce(subject.external_name, subject.process_key) AS external_name,
-       subject.standing, dataset.full_name, version.partition_key, version.version_tag, version.path, version.row_count,
+       subject.lifecycle, dataset.full_name, version.partition_key, version.version_tag, version.path, version.row_count,
        version.byte_size, version.checksum, version.metadata_json, process.process_key, event.run_id, event.run,
        coalesce(attempt.attempt, event.attempt) AS attempt, event.status,
        coalesce(attempt.start_ts, event.started_at) AS started_at, event.exit_code,

@@ -1,1 +1,1 @@
-"""Files that other systems land: read, measured and published as versions of external datasets."""
+"""Files landed by other systems: read, measured and published as versions of external datasets."""

@@ -1,4 +1,4 @@
-"""What landed files hold: the number of rows, the columns, and whether they read as their dataset declares."""
+"""Inspect landed files: row count, columns, and whether they read as declared."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import BinaryIO
 
 from headrace.catalog.records import CheckResult, CheckStatus, Column
 from headrace.catalog.schema import decimal_widens, sensitive
-from headrace.execution.landed.files import Landed
+from headrace.execution.landed.files import LandedFiles
 from headrace.execution.landed.text import NotAsDeclared, csv_rows, json_rows
 from headrace.spark.types import spark_type
 from headrace.stores.files.filesystem import StoredFile
@@ -29,7 +29,7 @@ class Reading:
     check: CheckResult
 
 
-def read(landed: Landed, stored: Sequence[StoredFile]) -> Reading:
+def read(landed: LandedFiles, stored: Sequence[StoredFile]) -> Reading:
     """Read what tells rows and columns: of Parquet and ORC the footers, of text everything, until a file is wrong."""
     columns, rows = landed.plan.record.columns, 0
     unknown: set[str] = set()
@@ -59,7 +59,7 @@ def _header_words(found: Sequence[str], declared: Sequence[Column]) -> str:
 
 
 def _read(
-    landed: Landed, source: BinaryIO, name: str, columns: tuple[Column, ...], keys: Sequence[str]
+    landed: LandedFiles, source: BinaryIO, name: str, columns: tuple[Column, ...], keys: Sequence[str]
 ) -> tuple[int, tuple[Column, ...], set[str]]:
     """Rows, columns, and the names of columns that are not declared, of one file. Raises NotAsDeclared."""
     options, format = landed.plan.options, landed.plan.record.format

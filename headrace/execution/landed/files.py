@@ -1,4 +1,4 @@
-"""Where the declared location of an external dataset leads: what has landed there, and which partition each is."""
+"""List what has landed at the declared location of an external dataset, by partition."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LISTINGS = 16  # directories looked at together; a listing of an object store i
 
 
 @dataclass(frozen=True, slots=True)
-class Landed:
+class LandedFiles:
     """The data files of a dataset, or of one of its partitions, with what tells that they have changed, unread.
 
     filesystem: where they are; entries: the files, by name.
@@ -52,14 +52,14 @@ class Landed:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class Listing:
     """What a look at one dataset's location saw.
 
     waiting: what is there, or not yet, so that there is nothing to register; problems: what is there and will never
     be a version.
     """
 
-    landed: tuple[Landed, ...] = ()
+    landed: tuple[LandedFiles, ...] = ()
     waiting: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
 
@@ -81,7 +81,7 @@ def not_looked_at(external: Sequence[ExternalPlan]) -> str | None:
     return f"Not looked at, and so without versions but those that another program registers: {named}."
 
 
-def look(plan: ExternalPlan, location: str) -> Look:
+def list_landed(plan: ExternalPlan, location: str) -> Listing:
     """See what lies at a dataset's declared location, reading nothing.
 
     A relative location is below the state folder. One on another filesystem than this machine's starts Spark, once in a
@@ -105,15 +105,17 @@ def look(plan: ExternalPlan, location: str) -> Look:
     waiting = [each for each in found if isinstance(each, str)]
     if not places and not problems:
         waiting.append(_nothing(plan, location))
-    return Look(tuple(each for each in found if isinstance(each, Landed)), tuple(waiting), tuple(problems))
+    return Listing(
+        tuple(each for each in found if isinstance(each, LandedFiles)), tuple(waiting), tuple(problems)
+    )
 
 
-def _landed(plan: ExternalPlan, files: Files, location: str, partition: str | None) -> Landed | str:
+def _landed(plan: ExternalPlan, files: Files, location: str, partition: str | None) -> LandedFiles | str:
     """What landed at a place, or why that is nothing yet."""
     if plan.marker and not files.exists(f"{location}/{plan.marker}"):
         return f"{plan.record.key}: {location} has no {plan.marker} yet"
     found = files.listing(location)
-    return Landed(plan, partition, files, location, tuple(found)) if found else _nothing(plan, location)
+    return LandedFiles(plan, partition, files, location, tuple(found)) if found else _nothing(plan, location)
 
 
 def _nothing(plan: ExternalPlan, location: str) -> str:

@@ -1,4 +1,4 @@
-"""What a report leaves out of an output, read from its files where the report asks for that and they can be seen."""
+"""Measure outputs that a report leaves unmeasured, by reading their files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from headrace.catalog.run_events import ReportedOutput, RunEvent
 from headrace.errors import UnknownDataset
 from headrace.events.versions import NOT_MEASURED
 from headrace.execution.landed.contents import read
-from headrace.execution.landed.files import Landed
+from headrace.execution.landed.files import LandedFiles
 from headrace.execution.plan import ExternalPlan
 from headrace.spark.errors import ResourceError
 from headrace.stores.files.filesystem import LocalFiles, is_local, local_path
@@ -82,7 +82,7 @@ def _read(engine: Engine, output: ReportedOutput) -> ReportedOutput:
         return _not_measured(output, f"there is no file at {output.location}")
     stored = files.data_files(location)
     size = size_of(stored)
-    reading = read(Landed(plan, output.partition, files, location, tuple(entries)), stored)
+    reading = read(LandedFiles(plan, output.partition, files, location, tuple(entries)), stored)
     said = reading.check.status is not CheckStatus.FAIL
     if not said:
         output = _not_measured(output, ": ".join(map(str, reading.check.detail.values())))

@@ -1,4 +1,4 @@
-"""Files that another system wrote become versions of the external datasets that declare where such files land."""
+"""Turn landed files into versions of the external datasets that declare their location."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from headrace.catalog.publishing import publish
 from headrace.catalog.queries import published
 from headrace.catalog.records import CheckStatus, Outcome, Publication, Version, VersionDraft
 from headrace.catalog.registry import register
-from headrace.execution.landed.files import Look, is_looked_at, look
+from headrace.execution.landed.files import Listing, is_looked_at, list_landed
 from headrace.execution.landed.versions import SIGNATURE, draft, is_version, says_the_same
 from headrace.execution.plan import ExternalPlan
 from headrace.spark.errors import ResourceError
@@ -22,7 +22,7 @@ from headrace.spark.failures import explained
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class UnpublishedFiles:
     """Files that came to no new version: blocked ones, with the problem, or the same content again, without."""
 
     signature: str
@@ -30,7 +30,7 @@ class Settled:
     problems: tuple[str, ...] = ()
 
 
-Memory = MutableMapping[tuple[str, str | None], Settled]
+Memory = MutableMapping[tuple[str, str | None], UnpublishedFiles]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ def observe(
     generations = {(row.dataset, row.partition): row.generation for row in rows}
     memory = {} if memory is None else memory
     deadline = monotonic() + within.total_seconds()
-    looks = [_look(plan) for plan in external]
+    looks = [_listing(plan) for plan in external]
     problems = [problem for each in looks for problem in each.problems]
     waiting = [line for each in looks for line in each.waiting]
     drafts: list[VersionDraft] = []
@@ -95,7 +95,7 @@ def observe(
             if found is None:
                 waiting.append(f"{landed.plan.record.key}: {landed.location} is being written")
             elif says_the_same(found, version):
-                memory[landed.place] = Settled(landed.signature, generation)
+                memory[landed.place] = UnpublishedFiles(landed.signature, generation)
             else:
                 drafts.append(found)
     publications = publish(engine, None, drafts)
@@ -105,19 +105,19 @@ def observe(
         if item.outcome is Outcome.BLOCKED:
             problem = _why(found, item)
             problems.append(problem)
-            memory[found.dataset, found.partition] = Settled(
+            memory[found.dataset, found.partition] = UnpublishedFiles(
                 found.metadata[SIGNATURE], found.expected_generation, (problem,)
             )
     return Observation(tuple(known.values()), tuple(new), tuple(problems), tuple(waiting), left)
 
 
-def _look(plan: ExternalPlan) -> Look:
+def _listing(plan: ExternalPlan) -> Listing:
     if plan.location is None or not is_looked_at(plan):
-        return Look()
+        return Listing()
     problems: list[str] = []
     with _others_go_on(plan, problems):
-        return look(plan, plan.location)
-    return Look(problems=tuple(problems))
+        return list_landed(plan, plan.location)
+    return Listing(problems=tuple(problems))
 
 
 @contextmanager

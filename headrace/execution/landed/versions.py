@@ -1,4 +1,4 @@
-"""The version that landed files come to."""
+"""Build the version of a set of landed files."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from headrace.catalog.records import Version, VersionDraft
 from headrace.catalog.schema import schema_hash
 from headrace.events.versions import REPORTED
 from headrace.execution.landed.contents import read
-from headrace.execution.landed.files import Landed
+from headrace.execution.landed.files import LandedFiles
 from headrace.stores.files.sizes import size_of
 
 SIGNATURE = "files_signature"
 _REPORTED_TO = 2.0  # seconds: reports tell times to the second
 
 
-def draft(landed: Landed, generation: int) -> VersionDraft | None:
+def draft(landed: LandedFiles, generation: int) -> VersionDraft | None:
     """The version that the files are, to be published at that generation; None when they are being written to.
 
     The same files give the same tag and idempotency key, so that a look that is repeated changes nothing.
@@ -49,7 +49,7 @@ def draft(landed: Landed, generation: int) -> VersionDraft | None:
     )
 
 
-def is_version(landed: Landed, version: Version | None) -> bool:
+def is_version(landed: LandedFiles, version: Version | None) -> bool:
     """Whether the files are this version, as far as sizes, times and declaration tell.
 
     A version that whoever wrote the files reported is what lies there, unless the files have changed since.

@@ -12,12 +12,13 @@ from sqlalchemy import Engine
 
 from headrace.autosys.completions.names import DEFAULT_NAMES
 from headrace.autosys.completions.parsing import Completions, read_completions
-from headrace.autosys.findings import Finding, Gravity
+from headrace.autosys.findings import Finding
 from headrace.database.locks import alone
 from headrace.events.ingestion import UNTAKEABLE, Ingested, ingest_each
 from headrace.execution.landed.measures import measured
 from headrace.orchestration.completions.folder import Claimed, Folder
 from headrace.settings import settings
+from headrace.severity import Severity
 
 FILES_AT_ONCE = 1000
 BYTES_AT_ONCE = 16 * 1024**2
@@ -135,7 +136,7 @@ def _read(folder: Folder, file: Claimed) -> Completions | None:
 
 
 def _unreadable(file: str, why: str) -> Completions:
-    return Completions((), (Finding("completion/file", Gravity.ERROR, why, file, 0),))
+    return Completions((), (Finding("completion/file", Severity.ERROR, why, file, 0),))
 
 
 def _ingest(engine: Engine, readings: Readings) -> tuple[Ingested, dict[str, str]]:

@@ -1,4 +1,4 @@
-"""What is launched on purpose: asset jobs and their schedules, scans of estates, the delivery of the demo's feed.
+"""Dagster jobs and schedules that projects use.
 
 Nothing is imported here, since a scan has no use for Dagster.
 """

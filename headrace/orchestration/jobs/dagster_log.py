@@ -1,4 +1,4 @@
-"""Dagster's own event log, cut down to what its UI and its automation ask for: the rest is in the catalog."""
+"""Prune Dagster's event log to what its UI and automation need; the catalog has the rest."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from headrace.dagster_internals import (
     SqlEventLogStorageTable,
 )
 
-AT_ONCE = 20_000  # rows looked at in one statement
+BATCH_SIZE = 20_000  # rows looked at in one statement
 # How a run went, step by step, beside what its loggers said (events without a type). What failed is kept.
 DETAILS = (
     DagsterEventType.STEP_INPUT,
@@ -145,12 +145,12 @@ class _Log:
         while True:
             with self.storage.index_connection() as connection:
                 rows = connection.execute(
-                    sa.select(key, time).where(key >= first).order_by(key).limit(AT_ONCE)
+                    sa.select(key, time).where(key >= first).order_by(key).limit(BATCH_SIZE)
                 ).all()
             if not rows:
                 return
             yield key.between(rows[0][0], rows[-1][0])
-            if len(rows) < AT_ONCE or (rows[-1][1] is not None and rows[-1][1] >= self.before):
+            if len(rows) < BATCH_SIZE or (rows[-1][1] is not None and rows[-1][1] >= self.before):
                 return
             first = rows[-1][0] + 1
 

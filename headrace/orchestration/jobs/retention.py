@@ -1,4 +1,4 @@
-"""The nightly job that keeps the database in bounds: what is old goes to the archive, Dagster's log is cut down."""
+"""The nightly retention job: archive old runs and events, prune Dagster's log."""
 
 from datetime import UTC, datetime
 
@@ -6,7 +6,7 @@ import dagster as dg
 
 from headrace.database.connection import connect
 from headrace.orchestration.jobs.dagster_log import prune
-from headrace.retention import HOT, ArchivingElsewhere, archive_everywhere
+from headrace.retention import HOT_RETENTION, ArchivingElsewhere, archive_everywhere
 
 
 @dg.op(description="Archives runs and events older than 90 days, and prunes Dagster's event log as far back.")
@@ -26,7 +26,7 @@ def archive_and_prune(context: dg.OpExecutionContext) -> None:
             "alerts deleted": done.alerts,
         }
         found |= {name: dg.MetadataValue.int(count) for name, count in counts.items()}
-    pruned = prune(context.instance, datetime.now(UTC) - HOT)
+    pruned = prune(context.instance, datetime.now(UTC) - HOT_RETENTION)
     found["pruned events of Dagster"] = dg.MetadataValue.int(pruned.events)
     found["pruned check results of Dagster"] = dg.MetadataValue.int(pruned.check_results)
     context.add_output_metadata(found)

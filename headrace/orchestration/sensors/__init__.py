@@ -1,4 +1,4 @@
-"""What reacts: to files that land and to what other systems report; new versions and ends of jobs start what waits."""
+"""The platform's sensors: landed files, completions, process triggers, SLAs, alerts."""
 
 from collections.abc import Sequence
 

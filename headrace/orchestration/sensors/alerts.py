@@ -1,4 +1,4 @@
-"""The sensor that alerts: happenings become messages, messages are sent, and the heartbeat goes out."""
+"""The alerts sensor: turns alert events into notifications, sends them, and pings the heartbeat."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import dagster as dg
 from sqlalchemy import Engine
 
 from headrace.alerts import heartbeat
-from headrace.alerts.outbox import AT_ONCE, Decided, decide_next
+from headrace.alerts.outbox import BATCH_SIZE, Decided, decide_next
 from headrace.alerts.rules import AlertRules
 from headrace.alerts.sending import Sent, send_due
 from headrace.database.connection import connect
@@ -20,22 +20,22 @@ from headrace.declarations.alert_rules import FILE, WrongRules, alert_rules
 from headrace.orchestration.nouns import noun
 from headrace.project import project_root
 
-TIME_FOR_SENDING = timedelta(seconds=30)  # Dagster cuts a tick at 60 s
-TIME_FOR_DECIDING = timedelta(seconds=10)
-DAEMON_LOOP = 5.0  # seconds from one look of Dagster's daemon at its sensors to the next
-PAUSE = 1.0
+SEND_TIME_LIMIT = timedelta(seconds=30)  # Dagster cuts a tick at 60 s
+DECIDE_TIME_LIMIT = timedelta(seconds=10)
+DAEMON_INTERVAL_SECONDS = 5.0  # seconds from one look of Dagster's daemon at its sensors to the next
+PAUSE_SECONDS = 1.0
 PING_EVERY = timedelta(minutes=1)
-_LISTED = 20
+_MAX_LOGGED = 20
 
 Clock = Callable[[], datetime]
 
 
 @dataclass(slots=True)
-class Look:
+class Tick:
     """What one look came to."""
 
     decided: Decided = field(default_factory=Decided)
-    messages: int = 0
+    notifications: int = 0
     held: int = 0
     failed: list[str] = field(default_factory=list)
     busy: bool = False
@@ -43,7 +43,7 @@ class Look:
     def add(self, decided: Decided, sent: Sent) -> None:
         """Another look of the same tick."""
         self.decided += decided
-        self.messages += sent.messages
+        self.notifications += sent.notifications
         self.held = sent.held
         self.failed += sent.failed
         self.busy = sent.busy
@@ -51,29 +51,29 @@ class Look:
     def problems(self) -> list[str]:
         """What did not reach anybody, each once."""
         why = f"no route of {FILE} fits, or its owners have no destination"
-        unheard = [f"{each} reaches nobody: {why}" for each in self.decided.unheard]
-        return list(dict.fromkeys([*self.failed, *unheard]))
+        without_recipient = [f"{each} reaches nobody: {why}" for each in self.decided.without_recipient]
+        return list(dict.fromkeys([*self.failed, *without_recipient]))
 
-    def words(self) -> str:
+    def summary(self) -> str:
         """For the tick's line on the Automation page."""
         if self.busy:
             return "Another process sends alerts."
-        told = self.decided
+        sent = self.decided
         said = []
-        if told.happenings:
-            opened = f"{told.opened} {noun(told.opened, 'alert')} opened, {told.closed} closed."
-            said.append(f"{told.happenings} {noun(told.happenings, 'happening')}: {opened}")
-        if self.messages:
-            said.append(f"{self.messages} {noun(self.messages, 'message')} sent.")
+        if sent.alert_events:
+            opened = f"{sent.opened} {noun(sent.opened, 'alert')} opened, {sent.closed} closed."
+            said.append(f"{sent.alert_events} {noun(sent.alert_events, 'alert_event')}: {opened}")
+        if self.notifications:
+            said.append(f"{self.notifications} {noun(self.notifications, 'notification')} sent.")
         if self.failed:
             count = len(self.failed)
             said.append(f"{count} {noun(count, 'destination')} did not take theirs; see the log.")
         if self.held:
             said.append(
-                f"Held back for what their destination may get: {self.held} {noun(self.held, 'message')}."
+                f"Held back for what their destination may get: {self.held} {noun(self.held, 'notification')}."
             )
-        if told.unheard:
-            count = len(told.unheard)
+        if sent.without_recipient:
+            count = len(sent.without_recipient)
             said.append(f"Reaching nobody by {FILE}: {count} {noun(count, 'alert')}; see the log.")
         return " ".join(said) or "Nothing has happened that anybody has to be told of."
 
@@ -94,23 +94,23 @@ def alerts_sensor(root: Path | None = None) -> dg.SensorDefinition:
     )
     def alerts(context: dg.SensorEvaluationContext) -> dg.SensorResult:
         engine, rules = connect(), memory.rules()
-        last_look = monotonic() + DAEMON_LOOP - 2 * PAUSE
-        look = Look()
+        last_look = monotonic() + DAEMON_INTERVAL_SECONDS - 2 * PAUSE_SECONDS
+        tick = Tick()
         while True:
-            look.add(*tell(engine, rules, _now))
+            tick.add(*process_alerts(engine, rules, _now))
             if monotonic() >= last_look:
                 break
-            sleep(PAUSE)
-        for problem in look.problems()[:_LISTED]:
+            sleep(PAUSE_SECONDS)
+        for problem in tick.problems()[:_MAX_LOGGED]:
             context.log.warning(problem)
         if memory.wrong:
             context.log.error(memory.wrong)
-            words = f"{FILE} is wrong, and the rules before it go on; see the log. {look.words()}"
-            return dg.SensorResult(skip_reason=dg.SkipReason(words))
-        heartbeat.beat(engine, heartbeat.ALERTS, _now())
-        if (silence := memory.sign_of_life(engine, rules, _now())) is not None:
+            summary = f"{FILE} is wrong, and the rules before it go on; see the log. {tick.summary()}"
+            return dg.SensorResult(skip_reason=dg.SkipReason(summary))
+        heartbeat.record_heartbeat(engine, heartbeat.ALERTS, _now())
+        if (silence := memory.ping_heartbeat(engine, rules, _now())) is not None:
             context.log.warning(silence)
-        return dg.SensorResult(skip_reason=dg.SkipReason(look.words()))
+        return dg.SensorResult(skip_reason=dg.SkipReason(tick.summary()))
 
     return alerts
 
@@ -135,11 +135,11 @@ class _Memory:
             self.wrong = str(error)
         return self._right
 
-    def sign_of_life(self, engine: Engine, rules: AlertRules, now: datetime) -> str | None:
+    def ping_heartbeat(self, engine: Engine, rules: AlertRules, now: datetime) -> str | None:
         """Give whoever watches from outside a sign of life, if all is well and it is time; else why not."""
         if rules.heartbeat is None or (self._signed_at and now - self._signed_at < PING_EVERY):
             return None
-        found = heartbeat.standing(engine, now)
+        found = heartbeat.alerting_status(engine, now)
         if not found.is_alive:
             return f"no sign of life is given: {' '.join(found.problems(now))}"
         problem = heartbeat.ping(rules.heartbeat)
@@ -148,16 +148,16 @@ class _Memory:
         return problem
 
 
-def tell(engine: Engine, rules: AlertRules, now: Clock) -> tuple[Decided, Sent]:
+def process_alerts(engine: Engine, rules: AlertRules, now: Clock) -> tuple[Decided, Sent]:
     """Decide about what happened, and send what is due."""
-    deadline = monotonic() + TIME_FOR_DECIDING.total_seconds()
+    deadline = monotonic() + DECIDE_TIME_LIMIT.total_seconds()
     decided = Decided()
     while monotonic() < deadline:
         part = decide_next(engine, rules, now())
         decided += part
-        if part.happenings < AT_ONCE:
+        if part.alert_events < BATCH_SIZE:
             break
-    return decided, send_due(engine, rules, now, TIME_FOR_SENDING)
+    return decided, send_due(engine, rules, now, SEND_TIME_LIMIT)
 
 
 def _now() -> datetime:

@@ -1,4 +1,4 @@
-"""The sensor over the folder where completion files are dropped, and what tells Dagster of completions."""
+"""The completions sensor: reads completion files and reports completions to Dagster."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from time import monotonic, sleep
 
 import dagster as dg
 
-from headrace.alerts.heartbeat import beat
+from headrace.alerts.heartbeat import record_heartbeat
 from headrace.database.connection import connect
 from headrace.orchestration.completions.folder import Folder, folder_at
 from headrace.orchestration.completions.intake import Taken, take_in
@@ -15,12 +15,12 @@ from headrace.orchestration.completions.materializations import tell_completions
 from headrace.orchestration.nouns import noun
 from headrace.settings import settings
 
-TIME_FOR_FILES = timedelta(seconds=20)  # Dagster cuts a tick at 60 s
-TIME_FOR_TELLING = timedelta(seconds=15)
-DAEMON_LOOP = (
+FILE_TIME_LIMIT = timedelta(seconds=20)  # Dagster cuts a tick at 60 s
+REPORT_TIME_LIMIT = timedelta(seconds=15)
+DAEMON_INTERVAL_SECONDS = (
     5.0  # seconds from one look of Dagster's daemon at its sensors to the next, whatever their intervals are
 )
-_LISTED = 20  # problems of a kind, of a tick, in its log
+_MAX_LOGGED = 20  # problems of a kind, of a tick, in its log
 
 
 def completions_sensor() -> dg.SensorDefinition:
@@ -48,30 +48,30 @@ def completions_sensor() -> dg.SensorDefinition:
         repository = context.repository_def
         shown = repository.asset_graph.get_all_asset_keys() if repository else None
         # A tick that is not over when the daemon looks again would wait for its next look.
-        last_look = monotonic() + DAEMON_LOOP - 2 * settings().completions_interval
+        last_look = monotonic() + DAEMON_INTERVAL_SECONDS - 2 * settings().completions_interval
         taken, count = Taken(), 0
         while True:
-            taken += take_in(engine, folders[location], TIME_FOR_FILES)
-            count += tell_completions(engine, context.instance, TIME_FOR_TELLING, shown)
+            taken += take_in(engine, folders[location], FILE_TIME_LIMIT)
+            count += tell_completions(engine, context.instance, REPORT_TIME_LIMIT, shown)
             if monotonic() >= last_look:
                 break
             sleep(settings().completions_interval)
         _log(context, taken)
-        beat(engine, "completions", datetime.now(UTC))
+        record_heartbeat(engine, "completions", datetime.now(UTC))
         before = int(context.cursor or 0)
-        return dg.SensorResult(skip_reason=dg.SkipReason(_words(taken, count)), cursor=str(before + count))
+        return dg.SensorResult(skip_reason=dg.SkipReason(_summary(taken, count)), cursor=str(before + count))
 
     return completions
 
 
 def _log(context: dg.SensorEvaluationContext, taken: Taken) -> None:
-    for problem in taken.problems[:_LISTED]:
+    for problem in taken.problems[:_MAX_LOGGED]:
         context.log.warning(f"in quarantine: {problem}")
-    if len(taken.problems) > _LISTED:
+    if len(taken.problems) > _MAX_LOGGED:
         context.log.warning(
-            f"{len(taken.problems) - _LISTED} more problems; `headrace legacy quarantine` has all"
+            f"{len(taken.problems) - _MAX_LOGGED} more problems; `headrace legacy quarantine` has all"
         )
-    for missing in taken.ingested.not_measured[:_LISTED]:
+    for missing in taken.ingested.not_measured[:_MAX_LOGGED]:
         context.log.warning(missing)
     for key in taken.ingested.unscanned:
         context.log.info(f"{key} has reported, and no scan has seen it yet")
@@ -85,7 +85,7 @@ def _log(context: dg.SensorEvaluationContext, taken: Taken) -> None:
         context.log.info(f"{dataset} was reported, and nobody has declared it: it is a draft")
 
 
-def _words(taken: Taken, told: int) -> str:
+def _summary(taken: Taken, told: int) -> str:
     if taken.busy:
         files = "Another process reads the folder."
     elif taken.files or taken.problems or taken.waiting:

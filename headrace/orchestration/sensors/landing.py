@@ -1,4 +1,4 @@
-"""The sensor that tells Dagster of files that landed: versions, row counts and freshness of external datasets."""
+"""The landing sensor: reports landed files to Dagster with versions, row counts and freshness."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import dagster as dg
 
 from headrace.access.redaction import redacted
-from headrace.alerts.heartbeat import beat
+from headrace.alerts.heartbeat import record_heartbeat
 from headrace.catalog.records import Version
 from headrace.dagster_internals import DATA_VERSION_TAG
 from headrace.database.connection import connect
@@ -17,8 +17,8 @@ from headrace.execution.landed.files import not_looked_at
 from headrace.execution.landed.observation import Memory, Observation, observe
 from headrace.execution.plan import ExternalPlan, Plan
 
-TIME_FOR_READING = timedelta(seconds=30)  # Dagster cuts a tick at 60 s
-NOTHING_TOLD = datetime.min.replace(tzinfo=UTC)
+READ_TIME_LIMIT = timedelta(seconds=30)  # Dagster cuts a tick at 60 s
+NEVER_REPORTED = datetime.min.replace(tzinfo=UTC)
 MARK = "headrace/landed_files_told"  # in Dagster's own storage, for what tells it outside of the sensor
 
 
@@ -43,8 +43,8 @@ def landing_sensor(plans: Sequence[Plan]) -> dg.SensorDefinition:
     )
     def landed_files(context: dg.SensorEvaluationContext) -> dg.SensorResult:
         engine = connect()
-        observation = observe(engine, external, TIME_FOR_READING, memory)
-        beat(engine, "landed_files", datetime.now(UTC))
+        observation = observe(engine, external, READ_TIME_LIMIT, memory)
+        record_heartbeat(engine, "landed_files", datetime.now(UTC))
         for problem in observation.problems:
             context.log.warning(problem)
         if observation.left:
@@ -52,8 +52,8 @@ def landing_sensor(plans: Sequence[Plan]) -> dg.SensorDefinition:
                 f"{observation.left} are left for the next look: there was no time to read them."
             )
         told = max(
-            _told(context.instance),
-            datetime.fromisoformat(context.cursor) if context.cursor else NOTHING_TOLD,
+            _reported(context.instance),
+            datetime.fromisoformat(context.cursor) if context.cursor else NEVER_REPORTED,
         )
         _mark(context.instance, told)
         versions = _since(told, observation)
@@ -66,9 +66,9 @@ def landing_sensor(plans: Sequence[Plan]) -> dg.SensorDefinition:
     return landed_files
 
 
-def tell(instance: dg.DagsterInstance, observation: Observation) -> None:
+def report_landed_files(instance: dg.DagsterInstance, observation: Observation) -> None:
     """Tell Dagster now of the versions that it does not know yet, in the sensor's place; it will not do so again."""
-    versions = _since(_told(instance), observation)
+    versions = _since(_reported(instance), observation)
     for version in versions:
         instance.report_runless_asset_event(materialization(version))
     if versions:
@@ -84,13 +84,13 @@ def _since(told: datetime, observation: Observation) -> list[Version]:
     return sorted(untold, key=lambda version: version.created_at)
 
 
-def _told(instance: dg.DagsterInstance) -> datetime:
+def _reported(instance: dg.DagsterInstance) -> datetime:
     mark = instance.daemon_cursor_storage.get_cursor_values({MARK}).get(MARK)
-    return datetime.fromisoformat(mark) if mark else NOTHING_TOLD
+    return datetime.fromisoformat(mark) if mark else NEVER_REPORTED
 
 
 def _mark(instance: dg.DagsterInstance, told: datetime) -> None:
-    if told > _told(instance):
+    if told > _reported(instance):
         instance.daemon_cursor_storage.set_cursor_values({MARK: told.isoformat()})
 
 

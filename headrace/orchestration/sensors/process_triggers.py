@@ -1,4 +1,4 @@
-"""The sensor that starts datasets whose trigger waits for processes elsewhere: one completion, one run."""
+"""The process-trigger sensor: starts datasets when external processes complete, one run per completion."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import dagster as dg
 from pydantic import BaseModel
 from sqlalchemy import Engine
 
-from headrace.alerts.heartbeat import beat
+from headrace.alerts.heartbeat import record_heartbeat
 from headrace.catalog.publishing import generations
 from headrace.catalog.queries import published
 from headrace.database.connection import connect
@@ -20,15 +20,15 @@ from headrace.execution.partitions import NoUpstreamPartition, upstream_keys
 from headrace.execution.plan import Plan, ProcessPlan, ProcessTrigger
 from headrace.orchestration.business_dates import NoPartition, partition_of
 
-TIME_FOR_STARTING = timedelta(seconds=20)  # Dagster cuts a tick at 60 s
-AT_ONCE = 200  # completions of a look, and about as many runs of a tick
-LOOKED_BACK = 2000  # completions of each other process of a trigger
-WAITING = 1000  # partitions that may wait for their inputs
+START_TIME_LIMIT = timedelta(seconds=20)  # Dagster cuts a tick at 60 s
+BATCH_SIZE = 200  # completions of a look, and about as many runs of a tick
+MAX_COMPLETIONS_PER_PROCESS = 2000  # completions of each other process of a trigger
+MAX_PENDING_PARTITIONS = 1000  # partitions that may wait for their inputs
 
 Triggered = Sequence[tuple[ProcessPlan, ProcessTrigger]]
 
 
-class Awaited(BaseModel):
+class PendingPartition(BaseModel):
     """A partition whose process has ended, and whose inputs are not all there."""
 
     dataset: str
@@ -45,7 +45,7 @@ class Cursor(BaseModel):
     """
 
     sequence: int = 0
-    awaited: list[Awaited] = []
+    pending: list[PendingPartition] = []
     started: dict[str, int] = {}
 
 
@@ -60,7 +60,7 @@ def process_trigger_sensor(plans: Sequence[Plan]) -> dg.SensorDefinition:
         (plan, plan.started_by) for plan in plans if isinstance(plan, ProcessPlan) and plan.started_by
     ]
     keys = [output.key for plan, _ in triggered for output in plan.outputs]
-    unheard: set[str] = set()
+    unknown: set[str] = set()
 
     @dg.sensor(
         name="process_triggers",
@@ -71,9 +71,9 @@ def process_trigger_sensor(plans: Sequence[Plan]) -> dg.SensorDefinition:
     )
     def process_triggers(context: dg.SensorEvaluationContext) -> dg.SensorResult:
         tick = Tick(context, connect(), triggered)
-        _warn_of_unheard(context, tick.engine, triggered, unheard)
+        _warn_about_unknown_processes(context, tick.engine, triggered, unknown)
         requests = list(tick.requests())
-        beat(tick.engine, "process_triggers", datetime.now(UTC))
+        record_heartbeat(tick.engine, "process_triggers", datetime.now(UTC))
         return dg.SensorResult(
             run_requests=requests,
             cursor=tick.cursor.model_dump_json(),
@@ -97,9 +97,9 @@ class Tick:
 
     def requests(self) -> Iterator[dg.RunRequest]:
         """The runs to start; when they are all taken, the cursor is where the next look begins."""
-        deadline = monotonic() + TIME_FOR_STARTING.total_seconds()
+        deadline = monotonic() + START_TIME_LIMIT.total_seconds()
         names = {name for _, trigger in self.triggered for name in trigger.names}
-        found = completions(self.engine, names, after=self.cursor.sequence, to=self.newest, limit=AT_ONCE)
+        found = completions(self.engine, names, after=self.cursor.sequence, to=self.newest, limit=BATCH_SIZE)
         for completion in found:
             if monotonic() > deadline:
                 break
@@ -108,13 +108,13 @@ class Tick:
                     yield from self._started(plan, trigger, completion)
             self.cursor.sequence = completion.sequence
         else:
-            if len(found) < AT_ONCE:
+            if len(found) < BATCH_SIZE:
                 self.cursor.sequence = self.newest
         yield from self._inputs_there()
 
     def why_not(self) -> str:
         """What to tell of a tick that starts nothing."""
-        waiting = [f"{each.dataset} {each.partition or ''}".strip() for each in self.cursor.awaited]
+        waiting = [f"{each.dataset} {each.partition or ''}".strip() for each in self.cursor.pending]
         said = [*self.problems, *([f"waiting for inputs: {', '.join(waiting[:20])}"] if waiting else [])]
         return "; ".join(said) or "No process that is waited for has ended since the last look."
 
@@ -136,12 +136,14 @@ class Tick:
             yield self._request(plan, key, run_key, completion.process_key)
             return
         # A later completion of the same partition takes the place of one that still waits.
-        others = [each for each in self.cursor.awaited if (each.dataset, each.partition) != (dataset, key)]
-        if len(others) >= WAITING:
+        others = [each for each in self.cursor.pending if (each.dataset, each.partition) != (dataset, key)]
+        if len(others) >= MAX_PENDING_PARTITIONS:
             self._problem(f"{others[0].dataset} {others[0].partition} waits for its inputs no longer")
             others = others[1:]
-        awaited = Awaited(dataset=dataset, partition=key, run_key=run_key, process=completion.process_key)
-        self.cursor.awaited = [*others, awaited]
+        pending = PendingPartition(
+            dataset=dataset, partition=key, run_key=run_key, process=completion.process_key
+        )
+        self.cursor.pending = [*others, pending]
 
     def _others_ended(
         self, plan: ProcessPlan, trigger: ProcessTrigger, completion: Completion, key: str | None
@@ -166,7 +168,7 @@ class Tick:
                 [name],
                 after=0,
                 to=self.newest,
-                limit=LOOKED_BACK,
+                limit=MAX_COMPLETIONS_PER_PROCESS,
                 historical=True,
                 newest_first=True,
             )
@@ -181,23 +183,23 @@ class Tick:
     def _inputs_there(self) -> Iterator[dg.RunRequest]:
         """Runs of the partitions that waited for their inputs, and need not wait any more."""
         plans = {plan.record.key: plan for plan, trigger in self.triggered if trigger.with_inputs}
-        needs: list[tuple[Awaited, list[tuple[str, str | None]], list[str]]] = []
-        for awaited in self.cursor.awaited:
-            if awaited.dataset in plans:
+        needs: list[tuple[PendingPartition, list[tuple[str, str | None]], list[str]]] = []
+        for pending in self.cursor.pending:
+            if pending.dataset in plans:
                 try:
-                    needs.append((awaited, *self._needs(plans[awaited.dataset], awaited.partition)))
+                    needs.append((pending, *self._needs(plans[pending.dataset], pending.partition)))
                 except (NoUpstreamPartition, dg.DagsterInvariantViolationError) as reason:
-                    self._problem(f"{awaited.process} does not start {awaited.dataset}: {reason}")
+                    self._problem(f"{pending.process} does not start {pending.dataset}: {reason}")
         there = self._published(needs)
-        waiting: list[Awaited] = []
-        for awaited, places, whole in needs:
+        waiting: list[PendingPartition] = []
+        for pending, places, whole in needs:
             if all(place in there for place in places) and all((dataset, ...) in there for dataset in whole):
                 yield self._request(
-                    plans[awaited.dataset], awaited.partition, awaited.run_key, awaited.process
+                    plans[pending.dataset], pending.partition, pending.run_key, pending.process
                 )
             else:
-                waiting.append(awaited)
-        self.cursor.awaited = waiting
+                waiting.append(pending)
+        self.cursor.pending = waiting
 
     def _needs(self, plan: ProcessPlan, key: str | None) -> tuple[list[tuple[str, str | None]], list[str]]:
         """The input partitions that a run reads, and the inputs of which it reads whatever is published."""
@@ -215,7 +217,7 @@ class Tick:
         return places, whole
 
     def _published(
-        self, needs: Sequence[tuple[Awaited, Sequence[tuple[str, str | None]], Sequence[str]]]
+        self, needs: Sequence[tuple[PendingPartition, Sequence[tuple[str, str | None]], Sequence[str]]]
     ) -> set[tuple[str, Any]]:
         """Those of the places that have a published version; (dataset, ...) where any partition has one."""
         places = list(dict.fromkeys(place for _, each, _ in needs for place in each))
@@ -252,17 +254,17 @@ def _definition(plan: ProcessPlan) -> dg.PartitionsDefinition[str] | None:
     return plan.partitions.definition if plan.partitions else None
 
 
-def _warn_of_unheard(
-    context: dg.SensorEvaluationContext, engine: Engine, triggered: Triggered, unheard: set[str]
+def _warn_about_unknown_processes(
+    context: dg.SensorEvaluationContext, engine: Engine, triggered: Triggered, unknown: set[str]
 ) -> None:
     """Warn once of each process that is waited for and that nobody has heard of yet."""
     waited_for: Mapping[str, str] = {
         name: plan.record.key for plan, trigger in triggered for name in trigger.names
     }
     unknown = waited_for.keys() - known_names(engine, waited_for.keys()) if waited_for else set()
-    for name in sorted(unknown - unheard):
+    for name in sorted(unknown - unknown):
         context.log.warning(
             f"{waited_for[name]} waits for {name}, which no scan and no completion has named yet: is it spelt right?"
         )
-    unheard |= unknown
-    unheard &= unknown
+    unknown |= unknown
+    unknown &= unknown

@@ -1,4 +1,4 @@
-"""The sensor that judges SLAs: promises against what came in, what is foreseen, what went wrong and why."""
+"""The SLA sensor: evaluates objectives, forecasts deadlines, and finds the causes of incidents."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from headrace.database.connection import connect
 from headrace.orchestration.nouns import noun
 from headrace.slas.events import Kind
 from headrace.slas.queries import OutOfOrder, out_of_order
-from headrace.slas.status import State
+from headrace.slas.status import SlaStatus
 from headrace.slas.tick import Tick, evaluate
 
-DAEMON_LOOP = 5.0  # seconds from one look of Dagster's daemon at its sensors to the next
-PAUSE = 2.0
-LONGEST = 40.0  # Dagster cuts a tick at 60 s
+DAEMON_INTERVAL_SECONDS = 5.0  # seconds from one look of Dagster's daemon at its sensors to the next
+PAUSE_SECONDS = 2.0
+MAX_TICK_SECONDS = 40.0  # Dagster cuts a tick at 60 s
 _NAMED = 3  # of what is late, and of what is at risk
 
 
@@ -44,29 +44,29 @@ def slas_sensor() -> dg.SensorDefinition:
         while True:
             with paused():
                 looks.append(evaluate(engine))
-            heartbeat.beat(engine, heartbeat.JUDGING, datetime.now(UTC))
-            if monotonic() - began >= min(DAEMON_LOOP - 2 * PAUSE, LONGEST):
+            heartbeat.record_heartbeat(engine, heartbeat.JUDGING, datetime.now(UTC))
+            if monotonic() - began >= min(DAEMON_INTERVAL_SECONDS - 2 * PAUSE_SECONDS, MAX_TICK_SECONDS):
                 break
-            sleep(PAUSE)
-        return dg.SensorResult(skip_reason=dg.SkipReason(words(looks, out_of_order(engine, _NAMED))))
+            sleep(PAUSE_SECONDS)
+        return dg.SensorResult(skip_reason=dg.SkipReason(summary(looks, out_of_order(engine, _NAMED))))
 
     return slas
 
 
-def words(looks: Sequence[Tick], wrong: Sequence[OutOfOrder]) -> str:
+def summary(looks: Sequence[Tick], wrong: Sequence[OutOfOrder]) -> str:
     """What the looks of a tick came to, and what is out of order now, for the tick's line on the Automation page."""
-    done = [look for look in looks if not look.skipped]
+    done = [tick for tick in looks if not tick.skipped]
     if not done:
         return "Another process judges."
-    judged = sum(look.judged for look in done)
+    evaluated = sum(tick.evaluated for tick in done)
     said = [
-        f"{judged:,} {noun(judged, 'promise')} looked at, {sum(look.predicted for look in done)} foreseen."
+        f"{evaluated:,} {noun(evaluated, 'objective')} looked at, {sum(tick.predicted for tick in done)} foreseen."
     ]
-    if compiled := sum(look.compiled for look in done):
+    if compiled := sum(tick.compiled for tick in done):
         said.append(f"{compiled:,} {noun(compiled, 'SLA')} new or changed.")
     happened: Counter[Kind] = Counter()
-    for look in done:
-        happened.update(look.told)
+    for tick in done:
+        happened.update(tick.events)
     if happened:
         said.append("Happened: " + ", ".join(f"{n} {_plain(kind)}" for kind, n in happened.items()) + ".")
     said += [f"{_plain(each.state).capitalize()}: {_named(each)}." for each in wrong]
@@ -81,5 +81,5 @@ def _named(wrong: OutOfOrder) -> str:
     return f"{names} and {more} more" if more else names
 
 
-def _plain(word: Kind | State) -> str:
+def _plain(word: Kind | SlaStatus) -> str:
     return word.value.lower().replace("_", " ")

@@ -7,8 +7,8 @@ WITH gone AS MATERIALIZED (
     LIMIT %(most)s
     FOR UPDATE SKIP LOCKED
 ), messages AS (
-    DELETE FROM catalog.alert_message WHERE alert_id IN (SELECT alert_id FROM gone)
-), happenings AS (
-    DELETE FROM catalog.happening WHERE incident_id IN (SELECT incident_id FROM gone)
+    DELETE FROM catalog.notification WHERE alert_id IN (SELECT alert_id FROM gone)
+), alert_events AS (
+    DELETE FROM catalog.alert_event WHERE incident_id IN (SELECT incident_id FROM gone)
 )
 DELETE FROM catalog.alert WHERE alert_id IN (SELECT alert_id FROM gone)

@@ -6,8 +6,8 @@ WHERE incident_id IN (
     WHERE organisation_id = %(organisation)s
       AND closed_at < %(before)s
       AND NOT EXISTS (SELECT FROM catalog.alert WHERE alert.incident_id = closed.incident_id)
-      AND NOT EXISTS (SELECT FROM catalog.happening WHERE happening.incident_id = closed.incident_id)
-      AND NOT EXISTS (SELECT FROM catalog.sla_promise WHERE sla_promise.incident_id = closed.incident_id)
+      AND NOT EXISTS (SELECT FROM catalog.alert_event WHERE alert_event.incident_id = closed.incident_id)
+      AND NOT EXISTS (SELECT FROM catalog.sla_objective WHERE sla_objective.incident_id = closed.incident_id)
       AND NOT EXISTS (SELECT FROM catalog.heartbeat WHERE heartbeat.incident_id = closed.incident_id)
     LIMIT %(most)s
 )

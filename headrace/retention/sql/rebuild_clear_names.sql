@@ -6,5 +6,5 @@ WHERE organisation_id = %(organisation)s
       WHERE said.via = 'plan' AND named.name_id IN (said.target_name_id, said.source_name_id)
   )
   AND NOT EXISTS (
-      SELECT FROM catalog.column_lineage_said said WHERE said.via = 'plan' AND said.target_name_id = named.name_id
+      SELECT FROM catalog.column_lineage_report said WHERE said.via = 'plan' AND said.target_name_id = named.name_id
   )

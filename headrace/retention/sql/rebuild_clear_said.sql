@@ -14,7 +14,7 @@ WITH run AS (
 ), columns AS (
     DELETE FROM catalog.column_lineage WHERE organisation_id = %(organisation)s AND via <> 'plan'
 ), said AS (
-    DELETE FROM catalog.column_lineage_said WHERE organisation_id = %(organisation)s AND via <> 'plan'
+    DELETE FROM catalog.column_lineage_report WHERE organisation_id = %(organisation)s AND via <> 'plan'
 ), assertion AS (
     DELETE FROM catalog.dataset_assertion WHERE organisation_id = %(organisation)s
 ), measured AS (

@@ -1,4 +1,4 @@
-"""Routes for alerts: list them, show one with all that was told, say that one is at it."""
+"""Routes for alerts: list, show, acknowledge."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from starlette.responses import Response
 from headrace.access.callers import Caller, Permission
 from headrace.alerts.outbox import acknowledge
 from headrace.alerts.queries import History, alerts, history
-from headrace.alerts.records import Alert, AlertState, MessageState, Purpose
+from headrace.alerts.records import Alert, AlertState, NotificationState, Purpose
 from headrace.catalog.registrations import StorableText as Text
 from headrace.service.api.paging import Cursor, Limit, Page, cursor_of, place_of
 from headrace.service.api.responses import shown
 from headrace.service.api.subjects import Database, Reader
 from headrace.service.security import requires
-from headrace.slas.events import Kind, SubjectType, Urgency
+from headrace.severity import Severity
+from headrace.slas.events import Kind, SubjectType
 
 router = APIRouter(prefix="/api/v1", tags=["alerts"])
 ACKNOWLEDGE = requires(Permission.ACKNOWLEDGE)
@@ -37,7 +38,7 @@ class AlertRow:
     key: str
     owners: tuple[str, ...]
     kind: Kind
-    severity: Urgency
+    severity: Severity
     state: AlertState
     at: datetime
     opened_at: datetime
@@ -46,18 +47,18 @@ class AlertRow:
     acknowledged_by: str | None
     comment: str | None
     reason: str | None
-    hit: tuple[str, ...]
+    affected: tuple[str, ...]
     route: str | None
 
 
 @dataclass(frozen=True, slots=True)
-class ToldRow:
+class NotificationRow:
     """A message: to which destination, what for, and what became of it."""
 
     destination: str
     purpose: Purpose
     step: int
-    state: MessageState
+    state: NotificationState
     due_at: datetime
     sent_at: datetime | None
     tries: int
@@ -65,11 +66,11 @@ class ToldRow:
 
 
 @dataclass(frozen=True, slots=True)
-class HappeningRow:
+class AlertEventRow:
     """One of the things that an alert is made of; key: what it happened to."""
 
     kind: Kind
-    severity: Urgency
+    severity: Severity
     key: str
     at: datetime
 
@@ -79,8 +80,8 @@ class AlertAnswer:
     """An alert with all that happened and all that was told."""
 
     alert: AlertRow
-    messages: tuple[ToldRow, ...]
-    happenings: tuple[HappeningRow, ...]
+    notifications: tuple[NotificationRow, ...]
+    alert_events: tuple[AlertEventRow, ...]
 
 
 class Acknowledgement(BaseModel):
@@ -98,7 +99,7 @@ def list_alerts(
     state: Annotated[list[AlertState] | None, Query(description="Only those that stand so.")] = None,
     subject: Annotated[
         str | None,
-        Query(max_length=1000, description="Only those about this dataset or process, or that hit it."),
+        Query(max_length=1000, description="Only alerts about this dataset or process, or that affect it."),
     ] = None,
     cursor: Cursor = None,
     limit: Limit = 50,
@@ -106,8 +107,15 @@ def list_alerts(
     """The newest first."""
     before = place_of(cursor, tuple[datetime, UUID]) if cursor else None
     # Whom an alert hits is told to nobody who does not see it, nor by which alerts are listed.
-    hitting = subject is not None and caller.may(Permission.READ, subject)
-    found = alerts(engine, state or (), subject=subject, hitting=hitting, before=before, limit=limit + 1)
+    include_affected = subject is not None and caller.may(Permission.READ, subject)
+    found = alerts(
+        engine,
+        state or (),
+        subject=subject,
+        include_affected=include_affected,
+        before=before,
+        limit=limit + 1,
+    )
     last = found[limit - 1].alert if len(found) > limit else None
     following = cursor_of(last.opened_at, last.alert_id) if last else None
     return shown(
@@ -142,7 +150,7 @@ def _answer(found: History, caller: Caller) -> AlertAnswer:
     return AlertAnswer(
         _row(found.alert, caller),
         tuple(
-            ToldRow(
+            NotificationRow(
                 destination=each.recipient.destination,
                 purpose=each.purpose,
                 step=each.step,
@@ -152,15 +160,18 @@ def _answer(found: History, caller: Caller) -> AlertAnswer:
                 tries=each.tries,
                 reason=each.reason,
             )
-            for each in found.messages
+            for each in found.notifications
         ),
         tuple(
-            HappeningRow(
-                each.happening.kind, each.happening.severity, each.happening.subject.key, each.happening.at
+            AlertEventRow(
+                each.alert_event.kind,
+                each.alert_event.severity,
+                each.alert_event.subject.key,
+                each.alert_event.at,
             )
-            for each in found.happenings
-            if each.happening.subject.type is not SubjectType.DATASET
-            or caller.may(Permission.READ, each.happening.subject.key)
+            for each in found.alert_events
+            if each.alert_event.subject.type is not SubjectType.DATASET
+            or caller.may(Permission.READ, each.alert_event.subject.key)
         ),
     )
 
@@ -183,6 +194,6 @@ def _row(alert: Alert, caller: Caller) -> AlertRow:
         acknowledged_by=alert.acknowledged_by,
         comment=alert.comment,
         reason=str(reason) if reason else None,
-        hit=tuple(key for key in alert.hit if caller.may(Permission.READ, key)),
+        affected=tuple(key for key in alert.affected if caller.may(Permission.READ, key)),
         route=alert.route,
     )

@@ -1,4 +1,4 @@
-"""The route that tells who changed what, and who read what is sensitive."""
+"""The audit route: changes, and reads of sensitive data."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def list_audit(
     subject: Annotated[
         str | None, Query(max_length=300, description="Only of this one: `user:alice`, `service:airflow`.")
     ] = None,
-    of: Annotated[str | None, Query(max_length=4000, description="Only about this object.")] = None,
+    of: Annotated[str | None, Query(max_length=4000, description="Only entries about this object.")] = None,
     cursor: Cursor = None,
     limit: Limit = 100,
 ) -> Response:

@@ -1,4 +1,4 @@
-"""Routes about columns: where those of a version come from, what a change of one would break, which are sensitive."""
+"""Routes for columns: lineage, impact and sensitivity."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from headrace.service.api.responses import shown
 from headrace.service.api.subjects import Database, Dataset, Partition, Reader
 from headrace.service.http.problems import Refused
 from headrace.service.security import requires
-from headrace.slas.column_impact import FAR, ColumnImpact, column_impact
+from headrace.slas.column_impact import MAX_DEPTH, ColumnImpact, column_impact
 
 router = APIRouter(prefix="/api/v1", tags=["lineage"])
 REGISTER = requires(Permission.REGISTER)
-Tag = Annotated[str | None, Query(max_length=1000, description="Of the version with this tag.")]
+Tag = Annotated[str | None, Query(max_length=1000, description="The version with this tag.")]
 ColumnName = Annotated[Text, Field(min_length=1, max_length=1000)]
 
 
@@ -109,8 +109,8 @@ def show_column_impact(
         str | None, Query(max_length=1000, description="The column; none for all of them.")
     ] = None,
     depth: Annotated[
-        int, Query(ge=1, le=FAR, description="How many steps; 1 for what uses it itself.")
-    ] = FAR,
+        int, Query(ge=1, le=MAX_DEPTH, description="How many steps; 1 for what uses it itself.")
+    ] = MAX_DEPTH,
 ) -> Response:
     """The datasets that use it, with their owners and SLAs: where its values come out apart from where they decide."""
     place = ColumnPlace(dataset.id, dataset.key, column)

@@ -1,4 +1,4 @@
-"""Routes that tell of datasets: which there are, one of them, its versions, schemas and checks, and what made it."""
+"""Routes for datasets: list, show, versions, schemas, checks, and the producing run."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ from headrace.service.api.subjects import Database, Dataset, Partition, Reader
 from headrace.service.http.problems import Refused
 
 router = APIRouter(prefix="/api/v1/dataset", tags=["datasets"])
-_NEWEST = 5  # versions that a dataset is shown with
+_MAX_VERSIONS = 5  # versions that a dataset is shown with
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,11 +256,11 @@ def show_dataset(engine: Database, caller: Reader, dataset: Dataset) -> Response
 
 def _answer(engine: Engine, caller: Caller, dataset: DatasetRef) -> Response:
     detail = queries.dataset(engine, dataset.key)
-    [standing] = queries.status(engine, [dataset.key])
+    [dataset_status] = queries.status(engine, [dataset.key])
     answer = DatasetAnswer(
         dataset=detail,
-        status=standing,
-        newest_versions=version_page(engine, dataset.id, limit=_NEWEST),
+        status=dataset_status,
+        newest_versions=version_page(engine, dataset.id, limit=_MAX_VERSIONS),
         names=names(engine, dataset.id),
         facets=facets(engine, "DATASET", dataset.id),
     )

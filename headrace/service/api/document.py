@@ -1,4 +1,4 @@
-"""The OpenAPI document: FastAPI's own, with OpenLineage's events as the spec has them, and how requests are refused."""
+"""The OpenAPI document: FastAPI's own, plus OpenLineage event schemas and error responses."""
 
 from __future__ import annotations
 

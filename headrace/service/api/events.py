@@ -1,4 +1,4 @@
-"""Routes that take events: OpenLineage's own two, and the adapters' shorter form."""
+"""Routes that ingest events: OpenLineage's two endpoints, and the adapters' shorter form."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Reporter = Annotated[Caller, Depends(REPORT)]
 Historical = Annotated[
     bool, Query(description="Loaded later, as history: it starts nothing and alarms nobody.")
 ]
-MOST = 10_000  # events of a batch
+MAX_BATCH_EVENTS = 10_000  # events of a batch
 _SHORT = 64 * 1024  # bytes of a body
 _EVENT = [{"$ref": f"#/components/schemas/{name}"} for name in ("RunEvent", "DatasetEvent", "JobEvent")]
 
@@ -39,7 +39,7 @@ def _body(schema: dict[str, Any]) -> dict[str, Any]:
     return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
 
 
-class Taken(BaseModel):
+class EventResult(BaseModel):
     """What became of an event. run_id: the run that it is of, if it is of one."""
 
     result: Result
@@ -77,14 +77,14 @@ class BatchAnswer(BaseModel):
     "/lineage",
     summary="Report an OpenLineage event",
     operation_id="postRunEvent",
-    response_model=Taken,
+    response_model=EventResult,
     openapi_extra=_body({"oneOf": _EVENT}),
 )
-async def report_event(request: Request, caller: Reporter, historical: Historical = False) -> Taken:
+async def report_event(request: Request, caller: Reporter, historical: Historical = False) -> EventResult:
     """A RunEvent, DatasetEvent or JobEvent; gzip too. One that is known changes nothing, and is answered the same."""
     event = await _read(request, decoded)
     [outcome] = await _stored(request, caller, [event], historical, as_one=True)
-    return _taken(outcome)
+    return _result(outcome)
 
 
 @router.post(
@@ -92,16 +92,18 @@ async def report_event(request: Request, caller: Reporter, historical: Historica
     summary="Report OpenLineage events",
     operation_id="postEventBatch",
     response_model=BatchAnswer,
-    openapi_extra=_body({"type": "array", "items": {"oneOf": _EVENT}, "maxItems": MOST}),
+    openapi_extra=_body({"type": "array", "items": {"oneOf": _EVENT}, "maxItems": MAX_BATCH_EVENTS}),
 )
 async def report_batch(request: Request, caller: Reporter, historical: Historical = False) -> BatchAnswer:
     """The good ones are stored whatever the others are; those that are not are told by index, with the reason."""
     events = await _read(request, decoded_batch)
     if not isinstance(events, list):
         raise Refused(HTTPStatus.UNPROCESSABLE_ENTITY, "a batch is a JSON array of events", field="body")
-    if len(events) > MOST:
+    if len(events) > MAX_BATCH_EVENTS:
         raise Refused(
-            HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a batch has {MOST:,} events at most", field="body"
+            HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+            f"a batch has {MAX_BATCH_EVENTS:,} events at most",
+            field="body",
         )
     outcomes = await _stored(request, caller, events, historical)
     failed = [each for each in outcomes if each.result is Result.REFUSED]
@@ -127,14 +129,14 @@ async def report_batch(request: Request, caller: Reporter, historical: Historica
     )
 
 
-@router.post("/run_event", summary="Report a run as an adapter", response_model=Taken)
+@router.post("/run_event", summary="Report a run as an adapter", response_model=EventResult)
 async def report_run(
     request: Request, caller: Reporter, event: AdapterEvent, historical: Historical = False
-) -> Taken:
+) -> EventResult:
     """The adapters' form of a run event: times within `run`, plain values for facets, no producer and no schemaURL."""
     outcomes = await _stored(request, caller, openlineage_events(event), historical, as_one=True)
     refused = [each for each in outcomes if each.result is Result.REFUSED]
-    return _taken(refused[0] if refused else outcomes[-1])
+    return _result(refused[0] if refused else outcomes[-1])
 
 
 async def _stored(
@@ -170,12 +172,12 @@ def _forbidden(coalescing: Coalescing, caller: Caller, events: Sequence[object])
     return refusals(coalescing.engine, caller, [report_of(event) for event in events])
 
 
-def _taken(outcome: Outcome) -> Taken:
+def _result(outcome: Outcome) -> EventResult:
     """Raises Refused for an event that was not taken."""
     if outcome.result is Result.REFUSED:
         status = HTTPStatus.SERVICE_UNAVAILABLE if outcome.retriable else HTTPStatus.UNPROCESSABLE_ENTITY
         raise Refused(status, _reason(outcome), field=f"body.{outcome.field}" if outcome.field else "body")
-    return Taken(result=outcome.result, run_id=outcome.run_id)
+    return EventResult(result=outcome.result, run_id=outcome.run_id)
 
 
 def _reason(outcome: Outcome) -> str:

@@ -1,4 +1,4 @@
-"""Routes for whoever watches over the service: whether it lives, whether it can work, and its measures."""
+"""Health and metrics routes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sqlalchemy import Engine
 from starlette.responses import PlainTextResponse, Response
 
 from headrace.access.callers import Permission
-from headrace.alerts.heartbeat import standing
+from headrace.alerts.heartbeat import alerting_status
 from headrace.database.connection import revision
 from headrace.database.migrations import HEAD
 from headrace.errors import CatalogUnavailable
@@ -62,7 +62,7 @@ def ready(request: Request, engine: Database) -> Response | Health:
 def alerting(request: Request, engine: Database) -> Response | Health:
     """Answers 503 while what judges SLAs, or what sends alerts, gives no sign of life."""
     try:
-        found = standing(engine, datetime.now(UTC))
+        found = alerting_status(engine, datetime.now(UTC))
     except CatalogUnavailable:
         return unavailable(request.scope)
     silent = [life.sensor for life in found.sensors if life.is_silent]
@@ -87,7 +87,7 @@ def metrics(request: Request, engine: Database) -> Response:
 
 def _measure_alerts(engine: Engine, measures: Metrics) -> None:
     now = datetime.now(UTC)
-    found = standing(engine, now)
+    found = alerting_status(engine, now)
     counts = {
         "open": found.open,
         "acknowledged": found.acknowledged,

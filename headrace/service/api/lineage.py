@@ -1,4 +1,4 @@
-"""Routes that walk the graph: lineage of datasets, versions, columns and processes, and who is hit by a change."""
+"""Routes for lineage and impact: datasets, versions, columns and processes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from headrace.service.api.subjects import AsOf, Database, Dataset, Partition, Pr
 from headrace.service.http.problems import Refused
 
 router = APIRouter(prefix="/api/v1", tags=["lineage"])
-_MOST_COLUMN_EDGES = 10_000
+_MAX_COLUMN_EDGES = 10_000
 
 
 class Way(StrEnum):
@@ -73,7 +73,7 @@ class ImpactAnswer:
 
 
 Direction_ = Annotated[Way, Query(alias="direction", description="Where to walk.")]
-Depth = Annotated[int, Query(ge=1, le=100, description="How many steps.")]
+Depth = Annotated[int, Query(ge=1, le=100, description="Maximum number of steps.")]
 
 
 @router.get(
@@ -111,10 +111,10 @@ def show_lineage(
     elif level is Level.COLUMN:
         check_column(engine, ColumnPlace(dataset.id, dataset.key, column))
         edges = column_lineage(
-            engine, dataset.id, direction, depth, field=column, as_of=as_of, limit=_MOST_COLUMN_EDGES + 1
+            engine, dataset.id, direction, depth, field=column, as_of=as_of, limit=_MAX_COLUMN_EDGES + 1
         )
-        more = len(edges) > _MOST_COLUMN_EDGES
-        columns = ColumnEdges(dataset.key, direction, edges[:_MOST_COLUMN_EDGES], more)
+        more = len(edges) > _MAX_COLUMN_EDGES
+        columns = ColumnEdges(dataset.key, direction, edges[:_MAX_COLUMN_EDGES], more)
         return shown(engine, caller, columns)
     elif level is Level.PROCESS:
         found = process_lineage(engine, dataset.id, direction, depth, as_of=as_of)

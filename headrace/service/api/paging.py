@@ -1,4 +1,4 @@
-"""Pages of a list, and the cursors that lead from one to the next."""
+"""Pagination: pages and opaque cursors."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from pydantic_core import to_json
 
 from headrace.service.http.problems import Refused
 
-MOST = 500  # rows of a page
+MAX_PAGE_SIZE = 500  # rows of a page
 
 T = TypeVar("T")
 K = TypeVar("K")
 
-Limit = Annotated[int, Query(ge=1, le=MOST, description="How many at most.")]
+Limit = Annotated[int, Query(ge=1, le=MAX_PAGE_SIZE, description="How many at most.")]
 Cursor = Annotated[
     str | None,
     Query(max_length=4000, description="The `next` of the page before; without one, the first page."),

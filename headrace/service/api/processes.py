@@ -1,4 +1,4 @@
-"""Routes that tell of processes and their runs."""
+"""Routes for processes and their runs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from headrace.catalog.queries.process_detail import (
 )
 from headrace.catalog.queries.rows import RunReport
 from headrace.catalog.records import RunState, Technology
-from headrace.retention.run_facets import RunDataset, told
+from headrace.retention.run_facets import RunDataset, run_facets
 from headrace.retention.run_reports import why as explain_run
 from headrace.service.api.paging import Cursor, Limit, Page, cursor_of, place_of
 from headrace.service.api.responses import shown
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from headrace.retention.history import PastRun
 
 router = APIRouter(prefix="/api/v1")
-_NEWEST = 5  # runs that a process is shown with
+_MAX_RUNS = 5  # runs that a process is shown with
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ def list_processes(
     engine: Database,
     caller: Reader,
     technology: Annotated[Technology | None, Query(description="Only those that this runs.")] = None,
-    standing: Annotated[
+    lifecycle: Annotated[
         Literal["ACTIVE", "UNSCANNED", "RETIRED"] | None, Query(description="Only those that stand so.")
     ] = None,
     cursor: Cursor = None,
@@ -65,7 +65,7 @@ def list_processes(
 ) -> Response:
     """Processes of every kind in the order of their keys."""
     (after,) = place_of(cursor, tuple[str]) if cursor else ("",)
-    rows = process_page(engine, technology=technology, standing=standing, after=after, limit=limit + 1)
+    rows = process_page(engine, technology=technology, lifecycle=lifecycle, after=after, limit=limit + 1)
     following = cursor_of(rows[limit - 1].key) if len(rows) > limit else None
     return shown(engine, caller, Page(items=rows[:limit], next=following))
 
@@ -107,7 +107,7 @@ def show_process(engine: Database, caller: Reader, process_id: Process) -> Respo
     """What it reads and writes, its code, its newest runs, and its OpenLineage facets."""
     answer = ProcessAnswer(
         process=process(engine, process_id),
-        newest_runs=process_runs(engine, process_id, limit=_NEWEST),
+        newest_runs=process_runs(engine, process_id, limit=_MAX_RUNS),
         facets=facets(engine, "PROCESS", process_id),
     )
     return shown(engine, caller, answer, answer.process.key)
@@ -119,7 +119,7 @@ def show_run(
 ) -> Response:
     """What it read and wrote, its attempts, why each ended as it did, and where its log is."""
     run = explain_run(engine, run_id)[0]
-    said = told(engine, run)
+    said = run_facets(engine, run)
     answer = RunAnswer(run=run, facets=said.facets, datasets=said.datasets)
     return shown(engine, caller, answer, run.process_key)
 

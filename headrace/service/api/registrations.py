@@ -1,4 +1,4 @@
-"""Routes by which a dataset is taken in: somebody asks for it, a steward approves or rejects."""
+"""Routes for dataset registrations: request, approve, reject."""
 
 from __future__ import annotations
 

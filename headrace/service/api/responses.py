@@ -1,4 +1,4 @@
-"""Answers: rows of the catalog as JSON, without what the caller may not see, and without secrets for anybody.
+"""JSON responses: catalog rows, masked for the caller, with secrets redacted for everyone.
 
 NaN and infinity, which JSON does not have, are written as texts.
 """

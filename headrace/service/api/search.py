@@ -1,4 +1,4 @@
-"""The route that finds datasets by words."""
+"""The dataset search route."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query
 from pydantic import Field
 from starlette.responses import Response
 
-from headrace.catalog.queries.search import RANKED, Found, search
+from headrace.catalog.queries.search import RANKED, SearchHit, search
 from headrace.service.api.paging import Cursor, Limit, Page, cursor_of, place_of
 from headrace.service.api.responses import shown_whole
 from headrace.service.api.subjects import Database, Reader
@@ -16,7 +16,7 @@ from headrace.service.api.subjects import Database, Reader
 router = APIRouter(prefix="/api/v1", tags=["datasets"])
 
 
-class SearchPage(Page[Found]):
+class SearchPage(Page[SearchHit]):
     """Datasets that fit, the best first. misspelt: words that no dataset has, and that were taken for others."""
 
     misspelt: list[str] = Field(

@@ -1,4 +1,4 @@
-"""Routes that tell how promises stand, how they were kept, what went wrong, and which deadlines are to come."""
+"""Routes for SLAs: status, history, incidents, and a calendar feed of deadlines."""
 
 from __future__ import annotations
 
@@ -12,9 +12,16 @@ from starlette.responses import Response
 from headrace.service.api.paging import Cursor, Limit, Page, cursor_of, place_of
 from headrace.service.api.responses import shown
 from headrace.service.api.subjects import Database, Reader
-from headrace.slas.objectives import PromiseKind
-from headrace.slas.queries import Incident, SlaHistory, SlaStanding, incidents, sla_history, sla_standings
-from headrace.slas.status import State
+from headrace.slas.objectives import ObjectiveKind
+from headrace.slas.queries import (
+    Incident,
+    SlaHistory,
+    SlaObjectiveStatus,
+    incidents,
+    sla_history,
+    sla_statuses,
+)
+from headrace.slas.status import SlaStatus
 
 router = APIRouter(prefix="/api/v1")
 _QUARTER = timedelta(days=91)
@@ -24,12 +31,14 @@ Owner = Annotated[str | None, Query(max_length=1000, description="Only of this o
 Key = Annotated[str, Query(max_length=4000, description="The key of a dataset or process.")]
 
 
-@router.get("/sla/status", summary="List how promises stand", tags=["slas"], response_model=Page[SlaStanding])
-def list_sla_standings(
+@router.get(
+    "/sla/status", summary="List how promises stand", tags=["slas"], response_model=Page[SlaObjectiveStatus]
+)
+def list_sla_statuses(
     engine: Database,
     caller: Reader,
-    state: Annotated[list[State] | None, Query(description="Only those that stand so.")] = None,
-    kind: Annotated[list[PromiseKind] | None, Query(description="Only promises of these kinds.")] = None,
+    state: Annotated[list[SlaStatus] | None, Query(description="Only those that stand so.")] = None,
+    kind: Annotated[list[ObjectiveKind] | None, Query(description="Only promises of these kinds.")] = None,
     key: Annotated[list[str] | None, Query(description="Only of these datasets and processes.")] = None,
     domain: Domain = None,
     owner: Owner = None,
@@ -38,7 +47,7 @@ def list_sla_standings(
 ) -> Response:
     """Each promise of an SLA as it stood when the engine looked last, in the order of keys, with what is foreseen."""
     after = place_of(cursor, tuple[str, str, int]) if cursor else ("", "", -1)
-    rows = sla_standings(
+    rows = sla_statuses(
         engine,
         state or (),
         kind or (),
@@ -58,9 +67,7 @@ def show_sla_history(
     engine: Database,
     caller: Reader,
     key: Key,
-    since: Annotated[
-        AwareDatetime | None, Query(description="From this time on. Default: 91 days ago.")
-    ] = None,
+    since: Annotated[AwareDatetime | None, Query(description="From this time. Default: 91 days ago.")] = None,
     until: Annotated[AwareDatetime | None, Query(description="To this time. Default: now.")] = None,
     limit: Limit = 50,
 ) -> Response:
@@ -73,7 +80,7 @@ def show_sla_history(
 def list_incidents(
     engine: Database,
     caller: Reader,
-    closed: Annotated[bool, Query(description="Also those that are closed.")] = False,
+    closed: Annotated[bool, Query(description="Include closed ones.")] = False,
     key: Annotated[
         str | None,
         Query(max_length=4000, description="Only those that this dataset or process has to do with."),

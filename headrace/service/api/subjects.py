@@ -1,4 +1,4 @@
-"""What a request is about: the engine, who reads, and the dataset or process that the address names."""
+"""Request dependencies: the engine, the caller, and the dataset or process in the path."""
 
 from __future__ import annotations
 

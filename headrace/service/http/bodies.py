@@ -1,4 +1,4 @@
-"""Bodies before anybody reads them: whole, unpacked, JSON, not too large; and addresses without NUL characters."""
+"""Request bodies: read whole, decompressed, limited in size, JSON only; no NUL characters in URLs."""
 
 from __future__ import annotations
 
@@ -12,14 +12,16 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from headrace.service.http.problems import Refused, answer
 
-LARGEST = 16 * 1024 * 1024  # bytes of a body, unpacked
-_HEARD_OUT = 4 * LARGEST  # of what is too large: who is cut short hears of a broken connection, and not why
-_SECONDS = 60  # in which a body has to be here
+MAX_BODY_BYTES = 16 * 1024 * 1024  # bytes of a body, unpacked
+_MAX_DRAINED_BYTES = (
+    4 * MAX_BODY_BYTES
+)  # of what is too large: who is cut short hears of a broken connection, and not why
+_TIMEOUT_SECONDS = 60  # in which a body has to be here
 _GZIP = 16 + zlib.MAX_WBITS
 _MEMBERS = (
     1000  # that gzip may have packed a body in: of a million empty ones each costs time, and tells nothing
 )
-_AT_ONCE = 64 * 1024  # bytes: what follows the end of a member is copied
+_CHUNK_BYTES = 64 * 1024  # bytes: what follows the end of a member is copied
 _JSON = "application/json"
 _ANY_TYPE = frozenset({"/api/v1/events"})  # what curl and shell scripts send has whatever type
 
@@ -45,7 +47,7 @@ class Bodies:
         if body is None:
             await self.app(scope, receive, send)
             return
-        _tell(scope, len(body))
+        _update_headers(scope, len(body))
         await self.app(scope, _handing(body, receive), send)
 
 
@@ -54,7 +56,7 @@ async def _body(scope: Scope, receive: Receive) -> bytes:
     headers = Headers(scope=scope)
     announced = headers.get("content-length", "")
     waits = headers.get("expect", "").lower() == "100-continue"  # sends nothing before it is asked to
-    if announced.isdecimal() and int(announced) > (LARGEST if waits else _HEARD_OUT):
+    if announced.isdecimal() and int(announced) > (MAX_BODY_BYTES if waits else _MAX_DRAINED_BYTES):
         raise _too_large()
     encoding = headers.get("content-encoding", "identity").strip().lower()
     if encoding not in ("identity", "gzip", "x-gzip"):
@@ -65,10 +67,12 @@ async def _body(scope: Scope, receive: Receive) -> bytes:
             headers={"Accept-Encoding": "gzip"},
         )
     try:
-        async with asyncio.timeout(_SECONDS):
+        async with asyncio.timeout(_TIMEOUT_SECONDS):
             packed = await _received(receive)
     except TimeoutError as error:
-        raise Refused(HTTPStatus.REQUEST_TIMEOUT, f"the body was not here within {_SECONDS} s") from error
+        raise Refused(
+            HTTPStatus.REQUEST_TIMEOUT, f"the body was not here within {_TIMEOUT_SECONDS} s"
+        ) from error
     try:
         body = packed if encoding == "identity" else unpacked(packed)
     except zlib.error as error:
@@ -87,9 +91,9 @@ async def _received(receive: Receive) -> bytes:
             raise Refused(HTTPStatus.BAD_REQUEST, "the body ended before it was whole")
         part = message.get("body", b"")
         size += len(part)
-        if size <= LARGEST:
+        if size <= MAX_BODY_BYTES:
             body += part
-        if size > _HEARD_OUT or (size > LARGEST and not message.get("more_body", False)):
+        if size > _MAX_DRAINED_BYTES or (size > MAX_BODY_BYTES and not message.get("more_body", False)):
             raise _too_large()
         if not message.get("more_body", False):
             return bytes(body)
@@ -98,15 +102,15 @@ async def _received(receive: Receive) -> bytes:
 def unpacked(packed: bytes) -> bytes:
     """What gzip has packed, in one or several members. Raises Refused (413) as soon as it is too large, zlib.error."""
     body, member, members = bytearray(), zlib.decompressobj(_GZIP), 1
-    for start in range(0, len(packed), _AT_ONCE):
-        part = packed[start : start + _AT_ONCE]
+    for start in range(0, len(packed), _CHUNK_BYTES):
+        part = packed[start : start + _CHUNK_BYTES]
         while part:
             if member.eof:
                 member, members = zlib.decompressobj(_GZIP), members + 1
                 if members > _MEMBERS:
                     raise zlib.error(f"it has more than {_MEMBERS} members")
-            body += member.decompress(part, LARGEST - len(body) + 1)
-            if len(body) > LARGEST:
+            body += member.decompress(part, MAX_BODY_BYTES - len(body) + 1)
+            if len(body) > MAX_BODY_BYTES:
                 raise _too_large()
             part = member.unused_data
     if packed and not member.eof:
@@ -117,7 +121,7 @@ def unpacked(packed: bytes) -> bytes:
 def _too_large() -> Refused:
     return Refused(
         HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-        f"the body has more than {LARGEST:,} bytes: send fewer events at a time",
+        f"the body has more than {MAX_BODY_BYTES:,} bytes: send fewer events at a time",
         field="body",
     )
 
@@ -146,7 +150,7 @@ def _refuse_kind(content_type: str) -> None:
         )
 
 
-def _tell(scope: Scope, length: int) -> None:
+def _update_headers(scope: Scope, length: int) -> None:
     """Have the request's headers say what the body is now, as if it had come without packing."""
     headers = MutableHeaders(raw=list(scope["headers"]))
     for name in ("content-encoding", "transfer-encoding"):

@@ -1,4 +1,4 @@
-"""Events of requests that are under way at the same time, stored together: a transaction costs more than an event."""
+"""Batch events of concurrent requests into one transaction, since a transaction costs more than an event."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from dataclasses import dataclass, field, replace
 from sqlalchemy import Engine
 from starlette.concurrency import run_in_threadpool
 
-from headrace.database.principal import Acting, acting, acting_for
+from headrace.database.principal import Principal, act_as, current_principal
 from headrace.errors import CatalogUnavailable
 from headrace.events.openlineage import Outcome, store
 from headrace.events.openlineage.model import AnyEvent
 
-AT_ONCE = 1000  # events of a transaction
+BATCH_SIZE = 1000  # events of a transaction
 
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
     """What is stored together: the events of one caller, or his history."""
 
-    caller: Acting
+    caller: Principal
     historical: bool
 
 
 @dataclass(slots=True)
-class _Waiting:
+class _PendingRequest:
     """The events of one request, and what tells it of their outcomes."""
 
     events: Sequence[AnyEvent]
@@ -39,7 +39,7 @@ class _Waiting:
 class _Queue:
     """What waits to be stored for one caller, and whoever is at it."""
 
-    waiting: deque[_Waiting] = field(default_factory=deque)
+    pending: deque[_PendingRequest] = field(default_factory=deque)
     work: asyncio.Task[None] | None = None
 
 
@@ -55,70 +55,70 @@ class Coalescing:
 
         Raises CatalogUnavailable: what is stored already is known when it is sent again.
         """
-        caller = acting()
+        caller = current_principal()
         assert caller is not None  # noqa: S101 - the route requires one
         kind = _Kind(replace(caller, request_id=""), historical)
         outcomes: list[Outcome] = []
-        for begin in range(0, len(events), AT_ONCE):
-            outcomes += await self._wait(kind, events[begin : begin + AT_ONCE])
+        for begin in range(0, len(events), BATCH_SIZE):
+            outcomes += await self._wait(kind, events[begin : begin + BATCH_SIZE])
         return outcomes
 
     async def _wait(self, kind: _Kind, events: Sequence[AnyEvent]) -> list[Outcome]:
-        waiting = _Waiting(events, asyncio.get_running_loop().create_future())
+        pending = _PendingRequest(events, asyncio.get_running_loop().create_future())
         queue = self._queues.setdefault(kind, _Queue())
-        queue.waiting.append(waiting)
+        queue.pending.append(pending)
         if queue.work is None:
             # A context of its own: the work outlives the request that happens to begin it.
             queue.work = asyncio.create_task(self._work(kind, queue), context=Context())
-        return await waiting.told
+        return await pending.told
 
     async def _work(self, kind: _Kind, queue: _Queue) -> None:
         try:
-            while queue.waiting:
-                await self._store(kind, _taken(queue.waiting))
+            while queue.pending:
+                await self._store(kind, _next_batch(queue.pending))
         finally:
             del self._queues[kind]
 
-    async def _store(self, kind: _Kind, together: list[_Waiting]) -> None:
+    async def _store(self, kind: _Kind, together: list[_PendingRequest]) -> None:
         try:
             outcomes = await run_in_threadpool(
                 _stored, self.engine, kind, [event for each in together for event in each.events]
             )
         except CatalogUnavailable as error:
             for each in together:
-                _tell(each, error)
+                _resolve(each, error)
         except Exception as error:  # whatever one of them caused must not befall the others
             if len(together) == 1:
-                _tell(together[0], error)
+                _resolve(together[0], error)
                 return
             for each in together:
                 await self._store(kind, [each])
         else:
             begin = 0
             for each in together:
-                _tell(each, outcomes[begin : begin + len(each.events)])
+                _resolve(each, outcomes[begin : begin + len(each.events)])
                 begin += len(each.events)
 
 
 def _stored(engine: Engine, kind: _Kind, events: Sequence[AnyEvent]) -> list[Outcome]:
-    with acting_for(kind.caller):
+    with act_as(kind.caller):
         return store(engine, kind.caller.organisation_id, events)
 
 
-def _taken(waiting: deque[_Waiting]) -> list[_Waiting]:
+def _next_batch(pending: deque[_PendingRequest]) -> list[_PendingRequest]:
     """The first of those that wait, as many as a transaction takes."""
-    taken = [waiting.popleft()]
+    taken = [pending.popleft()]
     count = len(taken[0].events)
-    while waiting and count + len(waiting[0].events) <= AT_ONCE:
-        count += len(waiting[0].events)
-        taken.append(waiting.popleft())
+    while pending and count + len(pending[0].events) <= BATCH_SIZE:
+        count += len(pending[0].events)
+        taken.append(pending.popleft())
     return taken
 
 
-def _tell(waiting: _Waiting, result: list[Outcome] | Exception) -> None:
-    if waiting.told.done():  # the client has left
+def _resolve(pending: _PendingRequest, result: list[Outcome] | Exception) -> None:
+    if pending.told.done():  # the client has left
         return
     if isinstance(result, Exception):
-        waiting.told.set_exception(result)
+        pending.told.set_exception(result)
     else:
-        waiting.told.set_result(result)
+        pending.told.set_result(result)

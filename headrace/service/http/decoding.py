@@ -1,4 +1,4 @@
-"""JSON bodies decoded; where a member of a batch is beyond what can be read, the others are read all the same."""
+"""Decode JSON bodies; in a batch, an unreadable member does not affect the others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ETags: an answer that the client has already is not sent again."""
+"""ETags: a response the client already has is not sent again."""
 
 from __future__ import annotations
 

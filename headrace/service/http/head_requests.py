@@ -1,4 +1,4 @@
-"""HEAD: what GET would answer, without its body, for whoever watches over the service and for proxies."""
+"""HEAD requests: the response to GET without its body."""
 
 from __future__ import annotations
 

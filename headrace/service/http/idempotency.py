@@ -1,4 +1,4 @@
-"""Idempotency keys: a request that is sent again with its key is answered as it was, and does nothing."""
+"""Idempotency keys: a repeated request gets the first response and does nothing."""
 
 from __future__ import annotations
 

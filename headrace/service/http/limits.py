@@ -1,4 +1,4 @@
-"""Rate limits: how often one caller may ask, and how often a token that is wrong may be tried."""
+"""Rate limits per caller, and for wrong tokens."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from headrace.service.http.problems import answer
 
-_MOST = 10_000  # callers that are remembered; who has not asked for longest is forgotten first
+_MAX_CALLERS = 10_000  # callers that are remembered; who has not asked for longest is forgotten first
 _BURST_SECONDS = 2
 _WRONG_PER_SECOND = 5  # tokens that are refused, of one address
 _OPEN = ("/health/live", "/health/ready", "/metrics")
@@ -34,7 +34,7 @@ class Buckets:
         left = min(self.burst, left + (now - since) * self.rate)
         seconds = 0.0 if left >= 1 else (1 - left) / self.rate
         self._left[key] = (left - 1 if take and left >= 1 else left, now)
-        if len(self._left) > _MOST:
+        if len(self._left) > _MAX_CALLERS:
             self._left.popitem(last=False)
         return seconds
 
@@ -88,5 +88,5 @@ class Limits:
         elif scope.get("state", {}).get("caller") is not None:
             self.let_in[caller] = None
             self.let_in.move_to_end(caller)
-            if len(self.let_in) > _MOST:
+            if len(self.let_in) > _MAX_CALLERS:
                 self.let_in.popitem(last=False)

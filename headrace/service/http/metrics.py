@@ -1,4 +1,4 @@
-"""What is seen of each request: its id, a line in the access log, counts and times for Prometheus."""
+"""Request ids, the access log, and Prometheus metrics."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Metrics:
         self.alerts = Gauge(
             "headrace_alerts",
             "Alerts that are open or acknowledged, what they are to be made of, and messages not taken.",
-            ("standing",),
+            ("state",),
             registry=self.registry,
         )
         self.silence = Gauge(
@@ -71,7 +71,7 @@ class Observing:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        seen = _Seen(scope, send)
+        seen = _ObservedRequest(scope, send)
         self.metrics.under_way.inc()
         try:
             await self.app(scope, receive, seen.send)
@@ -85,7 +85,7 @@ class Observing:
             self.metrics.under_way.dec()
             self._note(scope, seen)
 
-    def _note(self, scope: Scope, seen: _Seen) -> None:
+    def _note(self, scope: Scope, seen: _ObservedRequest) -> None:
         route = getattr(scope.get("route"), "path", "none")
         status = str(seen.status or 499)  # 499: the client left before there was an answer
         seconds = time.perf_counter() - seen.began
@@ -95,7 +95,7 @@ class Observing:
             _ACCESS.info("%s", json.dumps(_line(scope, seen, route, status, seconds), ensure_ascii=False))
 
 
-class _Seen:
+class _ObservedRequest:
     """One request, as its answer goes by."""
 
     def __init__(self, scope: Scope, send: Send) -> None:
@@ -117,7 +117,7 @@ class _Seen:
         await self._send(message)
 
 
-def _line(scope: Scope, seen: _Seen, route: str, status: str, seconds: float) -> dict[str, Any]:
+def _line(scope: Scope, seen: _ObservedRequest, route: str, status: str, seconds: float) -> dict[str, Any]:
     """Neither queries nor bodies are logged: they may hold what only some may see."""
     caller = scope["state"].get("caller")
     return {

@@ -1,4 +1,4 @@
-"""The adapters' form of a run event, and the OpenLineage events that it stands for. Pure."""
+"""Convert the adapters' run events to OpenLineage events. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is refused, as RFC 9457 has it (application/problem+json): what is wrong, in which field, what to do."""
+"""Error responses as problem documents (RFC 9457): what is wrong, in which field, what to do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""HTTP as uvicorn reads it, with an end to what may come before the body."""
+"""uvicorn's HTTP protocol with a limit on the size of request heads."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from http import HTTPStatus
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-LARGEST_HEAD = 64 * 1024  # bytes of the first line and the headers
+MAX_HEAD_BYTES = 64 * 1024  # bytes of the first line and the headers
 _TOO_LARGE = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
-_DETAIL = f"the address and the headers have more than {LARGEST_HEAD:,} bytes"
+_DETAIL = f"the address and the headers have more than {MAX_HEAD_BYTES:,} bytes"
 _BODY = (
     f'{{"type":"about:blank","title":"{_TOO_LARGE.phrase}","status":{_TOO_LARGE.value},"detail":"{_DETAIL}"}}'
 )
@@ -33,7 +33,7 @@ class Bounded(HttpToolsProtocol):
         if self._head is None:
             return
         self._head += len(data)
-        if self._head > LARGEST_HEAD and not self.transport.is_closing():
+        if self._head > MAX_HEAD_BYTES and not self.transport.is_closing():
             self.transport.write(_REFUSAL)
             self.transport.close()
 

@@ -1,4 +1,4 @@
-"""The page behind the link in an alert: whoever got it acknowledges with one click, without a token of his own.
+"""The page behind an alert's link: the recipient acknowledges with one click, without a token.
 
 Opening the page changes nothing: programs that look at mails open links, and press no buttons.
 """
@@ -14,19 +14,19 @@ from urllib.parse import quote
 from fastapi import APIRouter, Query
 from starlette.responses import HTMLResponse
 
-from headrace.alerts.links import PATH, Linked, WrongLink, read, secret
+from headrace.alerts.links import PATH, AcknowledgeLink, WrongLink, read, secret
 from headrace.alerts.outbox import acknowledge
 from headrace.alerts.queries import history
 from headrace.alerts.records import AlertState
 from headrace.alerts.wording import sentence
 from headrace.database.ids import organisation_named
-from headrace.database.principal import Acting, acting_for
+from headrace.database.principal import Principal, act_as
 from headrace.errors import UnknownAlert
 from headrace.service.api.subjects import Database
 from headrace.settings import settings
 
 router = APIRouter(include_in_schema=False)
-_LONGEST = 4000
+_MAX_TOKEN_LENGTH = 4000
 _HEADERS = {
     "Cache-Control": "no-store",
     "Referrer-Policy": "no-referrer",
@@ -39,19 +39,19 @@ _PAGE = """<!doctype html>
 _BUTTON = '<form method="post" action="{path}?token={token}"><button>I am at it</button></form>'
 
 
-Token = Annotated[str, Query(max_length=_LONGEST)]
+Token = Annotated[str, Query(max_length=_MAX_TOKEN_LENGTH)]
 
 
 @router.get(PATH)
-def ask(engine: Database, token: Token = "") -> HTMLResponse:
+def show_acknowledge_page(engine: Database, token: Token = "") -> HTMLResponse:
     """The page with the button."""
     try:
-        linked = _linked(token)
+        acknowledge_link = _read_link(token)
     except WrongLink as error:
         return _page(f"{error}".capitalize(), "", HTTPStatus.OK)
     try:
-        with acting_for(_caller(linked)):
-            alert = history(engine, linked.alert_id).alert
+        with act_as(_principal(acknowledge_link)):
+            alert = history(engine, acknowledge_link.alert_id).alert
     except UnknownAlert:
         return _page("This alert is not there any more", "", HTTPStatus.NOT_FOUND)
     what = f"<p>{escape(sentence(alert, datetime.now(UTC)))}</p>"
@@ -63,15 +63,15 @@ def ask(engine: Database, token: Token = "") -> HTMLResponse:
 
 
 @router.post(PATH)
-def take(engine: Database, token: Token = "") -> HTMLResponse:
+def acknowledge_by_link(engine: Database, token: Token = "") -> HTMLResponse:
     """The button was pressed."""
     try:
-        linked = _linked(token)
+        acknowledge_link = _read_link(token)
     except WrongLink as error:
         return _page(f"{error}".capitalize(), "", HTTPStatus.FORBIDDEN)
     try:
-        with acting_for(_caller(linked)):
-            alert = acknowledge(engine, linked.alert_id, linked.who, datetime.now(UTC))
+        with act_as(_principal(acknowledge_link)):
+            alert = acknowledge(engine, acknowledge_link.alert_id, acknowledge_link.who, datetime.now(UTC))
     except UnknownAlert:
         return _page("This alert is not there any more", "", HTTPStatus.NOT_FOUND)
     what = f"<p>{escape(sentence(alert, datetime.now(UTC)))}</p>"
@@ -81,11 +81,16 @@ def take(engine: Database, token: Token = "") -> HTMLResponse:
     return _page("Thank you", what + thanks)
 
 
-def _caller(linked: Linked) -> Acting:
-    return Acting(organisation_named(linked.organisation), linked.organisation, linked.who, signs=True)
+def _principal(acknowledge_link: AcknowledgeLink) -> Principal:
+    return Principal(
+        organisation_named(acknowledge_link.organisation),
+        acknowledge_link.organisation,
+        acknowledge_link.who,
+        audit_only=True,
+    )
 
 
-def _linked(token: str) -> Linked:
+def _read_link(token: str) -> AcknowledgeLink:
     key = secret(settings())
     if key is None:
         raise WrongLink("this deployment makes no links: HEADRACE_ALERT_SECRET is not set")

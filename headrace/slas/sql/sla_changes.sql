@@ -1,4 +1,4 @@
-SELECT kind, ordinal, at, noticed_at, before, state, deadline, partition_key AS partition, reason
+SELECT kind, ordinal, at, detected_at, before, state, deadline, partition_key AS partition, reason
 FROM catalog.sla_change
 WHERE (dataset_id = (SELECT dataset_id FROM catalog.dataset WHERE organisation_id = %(organisation)s AND full_name = %(key)s)
        OR process_id = (SELECT process_id FROM catalog.process

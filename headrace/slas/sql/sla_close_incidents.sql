@@ -1,4 +1,4 @@
--- An incident ends when no promise belongs to it, the sensor ticks again, the processes that failed in it have run since, and
+-- An incident ends when no objective belongs to it, the sensor ticks again, the processes that failed in it have run since, and
 -- what a check stopped in it has been published. failed: those in which a run has failed just now.
 WITH quiet AS MATERIALIZED (
     SELECT incident_id
@@ -6,17 +6,17 @@ WITH quiet AS MATERIALIZED (
     WHERE organisation_id = %(organisation)s
       AND closed_at IS NULL
       AND incident_id <> ALL (%(failed)s)
-      AND NOT EXISTS (SELECT FROM catalog.sla_promise promise WHERE promise.incident_id = incident.incident_id)
+      AND NOT EXISTS (SELECT FROM catalog.sla_objective objective WHERE objective.incident_id = incident.incident_id)
       AND NOT EXISTS (SELECT FROM catalog.heartbeat beat WHERE beat.incident_id = incident.incident_id)
 ), made AS MATERIALIZED (
     SELECT incident_id, incident_id AS part_id FROM quiet
     UNION ALL
     SELECT quiet.incident_id, part.incident_id FROM quiet JOIN catalog.incident part ON part.part_of = quiet.incident_id
 ), told AS MATERIALIZED (
-    SELECT DISTINCT made.incident_id, happening.subject, happening.kind, happening.process_id, happening.dataset_id
+    SELECT DISTINCT made.incident_id, alert_event.subject, alert_event.kind, alert_event.process_id, alert_event.dataset_id
     FROM made
-    JOIN catalog.happening ON happening.incident_id = made.part_id
-    WHERE happening.severity <> 'INFO'
+    JOIN catalog.alert_event ON alert_event.incident_id = made.part_id
+    WHERE alert_event.severity <> 'INFO'
 ), wrong AS MATERIALIZED (
     SELECT told.incident_id
     FROM told

@@ -1,16 +1,16 @@
--- The promises of some SLAs become those of the table `given` of this transaction; one that says what it said goes on as it
+-- The objectives of some SLAs become those of the table `given` of this transaction; one that says what it said goes on as it
 -- stands.
 WITH gone AS (
-    DELETE FROM catalog.sla_promise promise
-    WHERE promise.sla_id = ANY (%(slas)s)
+    DELETE FROM catalog.sla_objective objective
+    WHERE objective.sla_id = ANY (%(slas)s)
       AND NOT EXISTS (
           SELECT FROM pg_temp.given
-          WHERE (given.sla_id, given.kind, given.ordinal) = (promise.sla_id, promise.kind, promise.ordinal)
+          WHERE (given.sla_id, given.kind, given.ordinal) = (objective.sla_id, objective.kind, objective.ordinal)
       )
 ), compiled AS (
     UPDATE catalog.sla SET compiled_at = updated_at WHERE sla_id = ANY (%(slas)s)
 )
-INSERT INTO catalog.sla_promise AS promise (
+INSERT INTO catalog.sla_objective AS objective (
     organisation_id, sla_id, kind, ordinal, dataset_id, process_id, definition, state, since, reason, settled, opens_at,
     next_at, evaluated_at
 )
@@ -19,8 +19,8 @@ SELECT %(organisation)s, sla_id, kind, ordinal, dataset_id, process_id, definiti
 FROM pg_temp.given
 ON CONFLICT (sla_id, kind, ordinal) DO UPDATE
     SET definition = excluded.definition,
-        settled = CASE WHEN promise.definition = excluded.definition THEN promise.settled ELSE excluded.settled END,
-        opens_at = CASE WHEN promise.definition = excluded.definition THEN promise.opens_at ELSE excluded.opens_at END,
-        met_at = CASE WHEN promise.definition = excluded.definition THEN promise.met_at END,
+        settled = CASE WHEN objective.definition = excluded.definition THEN objective.settled ELSE excluded.settled END,
+        opens_at = CASE WHEN objective.definition = excluded.definition THEN objective.opens_at ELSE excluded.opens_at END,
+        met_at = CASE WHEN objective.definition = excluded.definition THEN objective.met_at END,
         next_at = excluded.next_at,
-        reason = CASE WHEN excluded.next_at = 'infinity' THEN excluded.reason ELSE promise.reason END
+        reason = CASE WHEN excluded.next_at = 'infinity' THEN excluded.reason ELSE objective.reason END

@@ -1,5 +1,5 @@
--- Promises that have to be looked at: their time has come, something came in, or their process is kept from running. Each
--- with what came in since, the earliest first.
+-- Promises that have to be looked at: their time has come, something arrived in, or their process is kept from running. Each
+-- with what arrived in since, the earliest first.
 WITH held AS MATERIALIZED (
     SELECT run.process_id, run.start_ts AS since, newer.until, run.status
     FROM catalog.process_run run
@@ -24,7 +24,7 @@ WITH held AS MATERIALIZED (
         ON edge.source_id = held.process_id AND edge.edge_role = 'PRODUCES' AND edge.valid_to IS NULL
 ), due AS MATERIALIZED (
     SELECT *
-    FROM catalog.sla_promise promise
+    FROM catalog.sla_objective objective
     WHERE organisation_id = %(organisation)s
       AND next_at < 'infinity'
       AND (
@@ -35,33 +35,33 @@ WITH held AS MATERIALIZED (
               AND coalesce(dataset_id, process_id) IN (SELECT subject_id FROM kept WHERE until IS NULL))
           OR (met_at IS NULL AND dataset_id IS NOT NULL AND EXISTS (
               SELECT FROM catalog.dataset_version version
-              WHERE version.dataset_id = promise.dataset_id
-                AND version.produced_at > coalesce(promise.newest_at, '-infinity')
+              WHERE version.dataset_id = objective.dataset_id
+                AND version.produced_at > coalesce(objective.newest_at, '-infinity')
                 AND version.produced_at <= %(now)s
                 AND version.outcome = 'PUBLISHED'
-                AND (promise.partition_key = '' OR version.partition_key = promise.partition_key)
+                AND (objective.partition_key = '' OR version.partition_key = objective.partition_key)
           ))
           OR (met_at IS NULL AND process_id IS NOT NULL AND EXISTS (
               SELECT FROM catalog.process_run run
-              WHERE run.process_id = promise.process_id
-                AND run.start_ts > coalesce(promise.newest_at, promise.opens_at, %(now)s) - interval '7 days'
-                AND CASE promise.kind
+              WHERE run.process_id = objective.process_id
+                AND run.start_ts > coalesce(objective.newest_at, objective.opens_at, %(now)s) - interval '7 days'
+                AND CASE objective.kind
                     WHEN 'DELIVERY' THEN
-                        run.status = 'SUCCESS' AND run.end_ts > coalesce(promise.newest_at, '-infinity') AND run.end_ts <= %(now)s
+                        run.status = 'SUCCESS' AND run.end_ts > coalesce(objective.newest_at, '-infinity') AND run.end_ts <= %(now)s
                     WHEN 'START' THEN
                         run.status NOT IN ('QUEUED', 'HELD', 'SKIPPED')
-                        AND run.start_ts > coalesce(promise.newest_at, '-infinity') AND run.start_ts <= %(now)s
+                        AND run.start_ts > coalesce(objective.newest_at, '-infinity') AND run.start_ts <= %(now)s
                     ELSE
                         NOT run.historical AND run.status NOT IN ('QUEUED', 'HELD', 'SKIPPED') AND run.start_ts <= %(now)s
-                        AND (run.start_ts > coalesce(promise.newest_at, '-infinity')
-                             OR (run.run_id = promise.run_id AND run.end_ts <= %(now)s))
+                        AND (run.start_ts > coalesce(objective.newest_at, '-infinity')
+                             OR (run.run_id = objective.run_id AND run.end_ts <= %(now)s))
                     END
           ))
       )
 )
-SELECT due.promise_id, due.kind, due.ordinal, due.dataset_id, due.process_id, due.definition::text, due.state, due.since,
+SELECT due.objective_id, due.kind, due.ordinal, due.dataset_id, due.process_id, due.definition::text, due.state, due.since,
        due.reason, due.evaluated_at, due.next_at, due.settled, due.opens_at, due.deadline, due.partition_key, due.met_at,
-       due.newest_at, due.run_id, due.chance, due.expected_at, due.expected_from, due.expected_to, due.waits_for,
+       due.newest_at, due.run_id, due.miss_probability, due.expected_at, due.expected_from, due.expected_to, due.waits_for,
        due.waits_for_id, due.waits_minutes, due.incident_id, coalesce(dataset.full_name, process.process_key) AS key,
        coalesce(dataset.owners, process.owners) AS owners, kept.pauses, arrived.arrivals
 FROM due
@@ -108,5 +108,5 @@ LEFT JOIN LATERAL (
                         OR run.start_ts > coalesce(due.newest_at, due.evaluated_at - interval '1 day')) END
         ORDER BY at
         LIMIT 5000
-    ) came
+    ) arrived
 ) arrived ON due.met_at IS NULL OR due.deadline <= %(now)s

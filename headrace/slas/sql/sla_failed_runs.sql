@@ -1,4 +1,4 @@
--- Processes whose newest run has failed since a moment, that have not been told of, and have promises at or below them.
+-- Processes whose newest run has failed since a moment, that have not been told of, and have objectives at or below them.
 WITH RECURSIVE failed AS MATERIALIZED (
     SELECT run.run_id, run.process_id, run.status, coalesce(run.end_ts, run.start_ts) AS at, run.log_location, run.attempt
     FROM catalog.process_run run
@@ -14,7 +14,7 @@ WITH RECURSIVE failed AS MATERIALIZED (
             AND newer.status NOT IN ('QUEUED', 'HELD', 'SUPERSEDED')
       )
       AND NOT EXISTS (
-          SELECT FROM catalog.happening told
+          SELECT FROM catalog.alert_event told
           WHERE told.process_id = run.process_id AND told.kind = 'RUN_FAILED' AND told.facts ->> 'run_id' = run.run_id::text
       )
 ), below (process_id, node, depth) AS (
@@ -40,14 +40,14 @@ WITH RECURSIVE failed AS MATERIALIZED (
 ), promised AS (
     SELECT DISTINCT below.process_id
     FROM below
-    JOIN catalog.sla_promise promise ON promise.dataset_id = below.node OR promise.process_id = below.node
+    JOIN catalog.sla_objective objective ON objective.dataset_id = below.node OR objective.process_id = below.node
 )
 SELECT 'PROCESS' AS subject_type, process.process_key AS subject, process.process_id AS subject_id, process.owners,
        failed.run_id, failed.status, failed.at, attempt.reason, attempt.dagster_run_id,
        coalesce(attempt.log_location, failed.log_location) AS log_location, (
            SELECT max(run.start_ts) FROM catalog.process_run run
            WHERE run.process_id = failed.process_id AND run.status = 'SUCCESS'
-       ) AS came_at
+       ) AS last_arrival_at
 FROM failed
 JOIN promised USING (process_id)
 JOIN catalog.process USING (process_id)

@@ -8,7 +8,7 @@ FROM (
       AND (NOT %(open_only)s::boolean OR closed_at IS NULL)
       AND (%(key)s::text IS NULL OR cause_key = %(key)s OR incident_id IN (
           SELECT unnest(ARRAY[told.incident_id, whole.part_of])
-          FROM catalog.happening told
+          FROM catalog.alert_event told
           JOIN catalog.incident whole USING (incident_id)
           WHERE told.organisation_id = %(organisation)s AND told.subject = %(key)s))
     ORDER BY opened_at DESC, incident_id
@@ -26,9 +26,9 @@ LEFT JOIN LATERAL (
             UNION ALL
             SELECT part.incident_id FROM catalog.incident part WHERE part.part_of = incident.incident_id
         ) made
-        JOIN catalog.happening USING (incident_id)
+        JOIN catalog.alert_event USING (incident_id)
         WHERE kind NOT IN ('INCIDENT_CLOSED', 'INCIDENT_MERGED')
-        ORDER BY subject_type, subject, happening_id DESC
+        ORDER BY subject_type, subject, alert_event_id DESC
     ) happened
 ) member ON true
 LEFT JOIN LATERAL (
@@ -56,10 +56,10 @@ LEFT JOIN LATERAL (
     SELECT jsonb_agg(jsonb_build_object(
         'subject_type', 'DATASET', 'key', full_name, 'owners', owners, 'state', coalesce(state, '')) ORDER BY full_name) AS downstream
     FROM (
-        SELECT hit.full_name, hit.owners, max(promise.state) AS state
+        SELECT hit.full_name, hit.owners, max(objective.state) AS state
         FROM (SELECT DISTINCT node FROM walk WHERE depth > 0) found
         JOIN catalog.dataset hit ON hit.dataset_id = found.node
-        LEFT JOIN catalog.sla_promise promise ON promise.dataset_id = hit.dataset_id AND promise.kind = 'DELIVERY'
+        LEFT JOIN catalog.sla_objective objective ON objective.dataset_id = hit.dataset_id AND objective.kind = 'DELIVERY'
         GROUP BY hit.full_name, hit.owners
         ORDER BY hit.full_name
         LIMIT 200

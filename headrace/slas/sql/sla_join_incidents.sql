@@ -15,10 +15,10 @@ WITH moved AS MATERIALIZED (
     FROM parts
     WHERE incident.incident_id = parts.incident_id AND incident.organisation_id = %(organisation)s
 )
-UPDATE catalog.sla_promise promise
+UPDATE catalog.sla_objective objective
 SET incident_id = moved.part_of
 FROM moved
-WHERE promise.incident_id = moved.incident_id
-  AND promise.organisation_id = %(organisation)s
+WHERE objective.incident_id = moved.incident_id
+  AND objective.organisation_id = %(organisation)s
   AND kind <> 'VOLUME'
   AND (kind <> 'RUN_TIME' OR state <> 'MISSED')

@@ -2,12 +2,12 @@
 WITH stale AS MATERIALIZED (
     SELECT wanted.id AS subject_id
     FROM unnest(%(ids)s::uuid[]) AS wanted (id)
-    LEFT JOIN catalog.sla_habit habit ON habit.subject_id = wanted.id
-    WHERE habit.learned_at IS NULL OR habit.learned_at < %(before)s
-    ORDER BY habit.learned_at NULLS FIRST
+    LEFT JOIN catalog.sla_arrival_history arrival_history ON arrival_history.subject_id = wanted.id
+    WHERE arrival_history.learned_at IS NULL OR arrival_history.learned_at < %(before)s
+    ORDER BY arrival_history.learned_at NULLS FIRST
     LIMIT %(limit)s
 )
-SELECT stale.subject_id, array_agg(extract(epoch FROM at)::double precision ORDER BY at) FILTER (WHERE at IS NOT NULL) AS came,
+SELECT stale.subject_id, array_agg(extract(epoch FROM at)::double precision ORDER BY at) FILTER (WHERE at IS NOT NULL) AS arrived,
        array_agg(took ORDER BY at) FILTER (WHERE at IS NOT NULL) AS took,
        array_agg(counted ORDER BY at) FILTER (WHERE at IS NOT NULL) AS counts
 FROM stale

@@ -3,8 +3,8 @@ SELECT incident.incident_id, incident.cause_type, incident.cause_key, incident.d
        incident.reason, incident.severity, incident.run_id, incident.waits, incident.holds, incident.opened_at,
        coalesce(dataset.owners, process.owners) AS owners,
        EXISTS (
-           SELECT FROM catalog.sla_promise promise
-           WHERE promise.incident_id = incident.incident_id
+           SELECT FROM catalog.sla_objective objective
+           WHERE objective.incident_id = incident.incident_id
              AND (kind = 'VOLUME' OR (kind = 'RUN_TIME' AND state = 'MISSED'))
        ) AS apart
 FROM catalog.incident

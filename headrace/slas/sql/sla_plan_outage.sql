@@ -1,6 +1,6 @@
 -- Promises are looked at again when the outage begins, whatever they would have been looked at for.
 WITH sooner AS (
-    UPDATE catalog.sla_promise SET next_at = least(next_at, %(begins_at)s)
+    UPDATE catalog.sla_objective SET next_at = least(next_at, %(begins_at)s)
     WHERE organisation_id = %(organisation)s AND next_at > %(begins_at)s AND next_at < 'infinity'
 )
 INSERT INTO catalog.planned_outage (organisation_id, subjects, begins_at, ends_at, reason, planned_by)

@@ -4,6 +4,6 @@ FROM (
     UNION ALL
     SELECT process_id FROM catalog.process WHERE organisation_id = %(organisation)s AND process_key = %(key)s
 ) named
-WHERE EXISTS (SELECT FROM catalog.sla_promise WHERE dataset_id = named.subject_id OR process_id = named.subject_id)
+WHERE EXISTS (SELECT FROM catalog.sla_objective WHERE dataset_id = named.subject_id OR process_id = named.subject_id)
    OR EXISTS (SELECT FROM catalog.sla_outcome outcome WHERE outcome.subject_id = named.subject_id)
 LIMIT 1

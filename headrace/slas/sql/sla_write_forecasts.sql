@@ -1,19 +1,19 @@
 WITH looked AS (
-    SELECT promise_id FROM unnest(%(looked)s::uuid[]) AS wanted (promise_id)
-), foreseen AS (
+    SELECT objective_id FROM unnest(%(looked)s::uuid[]) AS wanted (objective_id)
+), forecasted AS (
     SELECT *
-    FROM jsonb_to_recordset(%(promises)s) AS item (
-        promise_id uuid, chance double precision, expected_at timestamptz, expected_from timestamptz, expected_to timestamptz,
+    FROM jsonb_to_recordset(%(objectives)s) AS item (
+        objective_id uuid, miss_probability double precision, expected_at timestamptz, expected_from timestamptz, expected_to timestamptz,
         waits_for text, waits_for_id uuid, waits_minutes double precision
     )
 )
-UPDATE catalog.sla_promise promise
-SET foreseen_at = %(now)s, chance = foreseen.chance, expected_at = foreseen.expected_at,
-    expected_from = foreseen.expected_from, expected_to = foreseen.expected_to, waits_for = foreseen.waits_for,
-    waits_for_id = foreseen.waits_for_id, waits_minutes = foreseen.waits_minutes,
-    next_at = CASE WHEN (promise.state = 'AT_RISK' AND coalesce(foreseen.chance, 0) < 0.25)
-                     OR (promise.state <> 'AT_RISK' AND foreseen.chance >= 0.5)
-                   THEN least(promise.next_at, %(now)s) ELSE promise.next_at END
+UPDATE catalog.sla_objective objective
+SET forecast_at = %(now)s, miss_probability = forecasted.miss_probability, expected_at = forecasted.expected_at,
+    expected_from = forecasted.expected_from, expected_to = forecasted.expected_to, waits_for = forecasted.waits_for,
+    waits_for_id = forecasted.waits_for_id, waits_minutes = forecasted.waits_minutes,
+    next_at = CASE WHEN (objective.state = 'AT_RISK' AND coalesce(forecasted.miss_probability, 0) < 0.25)
+                     OR (objective.state <> 'AT_RISK' AND forecasted.miss_probability >= 0.5)
+                   THEN least(objective.next_at, %(now)s) ELSE objective.next_at END
 FROM looked
-LEFT JOIN foreseen USING (promise_id)
-WHERE promise.promise_id = looked.promise_id
+LEFT JOIN forecasted USING (objective_id)
+WHERE objective.objective_id = looked.objective_id

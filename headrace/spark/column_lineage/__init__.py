@@ -1,4 +1,4 @@
-"""Column lineage of a frame: from the plan that Spark analysed, or from the SQL's tree where there is none in reach."""
+"""Column lineage of a frame, from Spark's analysed plan or, without access to it, from the SQL tree."""
 
 from headrace.spark.column_lineage.extraction import lineage_of
 from headrace.spark.column_lineage.sql_steps import SqlStep

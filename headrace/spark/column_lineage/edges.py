@@ -1,4 +1,4 @@
-"""What is known of values, in the catalog's words."""
+"""Convert traced values to the catalog's column lineage."""
 
 from __future__ import annotations
 

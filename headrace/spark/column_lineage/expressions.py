@@ -1,4 +1,4 @@
-"""Where the values of a node's expressions come from, read in the order in which they are made of each other."""
+"""Trace the expressions of a plan node, in dependency order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a frame's columns come from, said in the catalog's words, within a budget and never at the cost of the run."""
+"""Extract the column lineage of a frame within a time budget, without ever failing the run."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from headrace.spark.column_lineage.edges import column_lineage, fields, sources
 from headrace.spark.column_lineage.plan import OutOfBudget, Plan
 from headrace.spark.column_lineage.sql_steps import SqlStep, lineage_of_sql
 from headrace.spark.column_lineage.values import multiplied_by
-from headrace.spark.column_lineage.walker import PlanUnreadable, ready, told
+from headrace.spark.column_lineage.walker import PlanUnreadable, plan_text, ready
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-SECONDS = 2.0
+MAX_SECONDS = 2.0
 SOURCES = 200_000  # of all columns together
 
 
@@ -61,8 +61,8 @@ def lineage_of_plan(plan: Any, inputs: Sequence[tuple[str, Any]]) -> LineageOfOu
     """The same of plans of Spark's. Raises PlanUnreadable, OutOfBudget."""
     ready()  # before the clock runs: it is not this plan's fault
     started = time.monotonic()
-    text = told(plan, [each for _, each in inputs], SECONDS)
-    read = Plan(json.loads(text), [key for key, _ in inputs], started + SECONDS)
+    text = plan_text(plan, [each for _, each in inputs], MAX_SECONDS)
+    read = Plan(json.loads(text), [key for key, _ in inputs], started + MAX_SECONDS)
     columns, scope = read.columns()
     if sum(len(value.sources) for _, value in columns) > SOURCES:
         raise OutOfBudget(f"the columns have more than {SOURCES:,} sources")

@@ -1,4 +1,4 @@
-"""What is known while a plan is read: of a node, and of the query that it is in."""
+"""The state of a trace: of one node, and of the query around it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the columns of a generator (explode, inline, stack, json_tuple...) come from."""
+"""Trace generators (explode, inline, stack, json_tuple...)."""
 
 from __future__ import annotations
 

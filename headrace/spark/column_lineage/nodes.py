@@ -1,4 +1,4 @@
-"""Where the columns of each kind of node come from, given those of the nodes below it."""
+"""Trace each type of plan node from the nodes below it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A plan read node by node, each after those below it, and a subquery when something asks for it."""
+"""Walk a plan bottom up; subqueries on demand."""
 
 from __future__ import annotations
 

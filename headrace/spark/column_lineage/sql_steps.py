@@ -1,4 +1,4 @@
-"""Where columns come from by the tree of the SQL that makes them: all there is when Spark's plan is on a server.
+"""Column lineage from the SQL tree alone, when Spark's plan is on a server.
 
 The tree has names and no types, and a function of the user's looks like any other; so what it says is trusted less.
 """
@@ -15,7 +15,7 @@ from sqlglot.optimizer.scope import build_scope
 
 from headrace.catalog.column_lineage import LineageOfOutput, Origin, unknown
 from headrace.spark.column_lineage.edges import column_lineage, sources
-from headrace.spark.column_lineage.sql_tree import Anything, Made, Query
+from headrace.spark.column_lineage.sql_tree import Query, QueryColumns, UnknownColumns
 from headrace.spark.column_lineage.values import Doubt, column, rows
 
 CONFIDENCE = 0.7
@@ -59,17 +59,17 @@ def lineage_of_sql(
     )
 
 
-def _input(key: str, columns: Sequence[str]) -> Made:
-    return Made({name.lower(): column(key, name) for name in columns}, {}, frozenset({key}))
+def _input(key: str, columns: Sequence[str]) -> QueryColumns:
+    return QueryColumns({name.lower(): column(key, name) for name in columns}, {}, frozenset({key}))
 
 
-def _step(step: SqlStep, known: Mapping[str, Made]) -> Made:
+def _step(step: SqlStep, known: Mapping[str, QueryColumns]) -> QueryColumns:
     if step.text is None:
         below = frozenset().union(*(made.below for made in known.values()))
         doubt = Doubt(f"the Python step {step.name}: what it makes of its inputs is not in the SQL", 0.2)
-        return Made(Anything(rows(below, False, doubt)), {}, below)
+        return QueryColumns(UnknownColumns(rows(below, False, doubt)), {}, below)
     tree = parse_one(step.text, dialect="spark")
-    tables: dict[str, Made] = {}
+    tables: dict[str, QueryColumns] = {}
     for table in list(tree.find_all(exp.Table)):
         name = ".".join(part.name for part in table.parts)
         if name in step.tables:

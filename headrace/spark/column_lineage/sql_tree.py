@@ -1,4 +1,4 @@
-"""Where the columns of a query come from by its tree, in sqlglot's terms."""
+"""Column lineage of a query from its sqlglot tree."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Columns = dict[str, Value]
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class QueryColumns:
     """What a query gives: its columns in order, and what all of its rows depend on."""
 
     columns: Columns
@@ -37,7 +37,7 @@ class Made:
     below: frozenset[str]
 
 
-class Anything(Columns):
+class UnknownColumns(Columns):
     """The columns of what is known of no column: each that is asked for is the same."""
 
     def __init__(self, value: Value) -> None:
@@ -49,21 +49,21 @@ class Anything(Columns):
         return self._value
 
 
-NOTHING_MADE = Made({}, {}, frozenset())
-_NOT_YET = Made(Anything(NOTHING), {}, frozenset())
+NO_COLUMNS = QueryColumns({}, {}, frozenset())
+_NOT_YET = QueryColumns(UnknownColumns(NOTHING), {}, frozenset())
 
 
 class Query:
     """A query with its subqueries. tables: what each table in it is. inputs: all that it may read."""
 
-    def __init__(self, tables: Mapping[str, Made]) -> None:
+    def __init__(self, tables: Mapping[str, QueryColumns]) -> None:
         self.tables = tables
         self.inputs: frozenset[str] = frozenset().union(*(made.below for made in tables.values()))
         self._recursions: dict[
-            exp.Expr, Made
+            exp.Expr, QueryColumns
         ] = {}  # what each gives, as far as it is known, by where it starts
 
-    def made(self, scope: Scope, outer: Mapping[str, Columns]) -> Made:
+    def made(self, scope: Scope, outer: Mapping[str, Columns]) -> QueryColumns:
         """What the scope gives; outer: the tables around a correlated subquery."""
         if scope.set_operation_scopes:
             return self._set_operation(scope, outer)
@@ -71,7 +71,7 @@ class Query:
             return self._recursions.setdefault(scope.expression, _NOT_YET)
         return _Select(self, scope, outer).made()
 
-    def _set_operation(self, scope: Scope, outer: Mapping[str, Columns]) -> Made:
+    def _set_operation(self, scope: Scope, outer: Mapping[str, Columns]) -> QueryColumns:
         left, right = (self.made(each, outer) for each in scope.set_operation_scopes)
         whole = dict(left.whole)
         add(whole, right.whole)
@@ -79,18 +79,18 @@ class Query:
         if not isinstance(scope.expression, exp.Union):
             for value in [*left.columns.values(), *right.columns.values()]:
                 add(whole, through(value, Subtype.JOIN).sources)
-            return Made(left.columns, whole, below)
+            return QueryColumns(left.columns, whole, below)
         both = dict(left.columns)
         for (name, one), other in zip(left.columns.items(), right.columns.values(), strict=False):
             both[name] = merged([one, other], keep=True)
         start = scope.set_operation_scopes[0].expression
         if self._recursions.get(start) is _NOT_YET:
-            self._recursions[start] = Made(both, {}, below)
+            self._recursions[start] = QueryColumns(both, {}, below)
             return self._set_operation(scope, outer)
         if scope.expression.args.get("distinct"):
             for value in both.values():
                 add(whole, through(value, Subtype.GROUP_BY).sources)
-        return Made(both, whole, below)
+        return QueryColumns(both, whole, below)
 
 
 class _Select:
@@ -106,7 +106,7 @@ class _Select:
         self._columns: Columns = {}
         for alias, source in scope.sources.items():
             if not isinstance(source, Scope):
-                found = query.tables.get(source.name, NOTHING_MADE)
+                found = query.tables.get(source.name, NO_COLUMNS)
             elif not isinstance(source.expression, exp.UDTF):
                 found = query.made(source, outer)
             elif source.subquery_scopes:  # a lateral subquery, which sees the tables before it
@@ -118,7 +118,7 @@ class _Select:
                 add(self._whole, found.whole)
                 self._below |= found.below
 
-    def made(self) -> Made:
+    def made(self) -> QueryColumns:
         """Its columns, and what its rows depend on."""
         select = self._scope.expression
         if not isinstance(select, exp.Select):
@@ -141,7 +141,7 @@ class _Select:
         if select.args.get("distinct"):
             for value in self._columns.values():
                 add(self._whole, through(value, Subtype.GROUP_BY).sources)
-        return Made(
+        return QueryColumns(
             {name: multiplied_by(value, multiplied) for name, value in self._columns.items()},
             self._whole,
             self._below,

@@ -1,4 +1,4 @@
-"""What is known of a value in a plan: the columns that it comes from or depends on, and the fields it is made of."""
+"""Traced values: the source columns and fields of a value in a plan."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A plan as text out of Spark's JVM, in one call.
+"""Export a plan from Spark's JVM as text, in one call.
 
 A plan of a thousand columns and fifty joins has some 25,000 expressions: one call each from Python is too slow, and
 Spark's own JSON of it is 10 MB, most of it types. So the text is made beside the plan, by a class that Spark's own
@@ -42,7 +42,7 @@ def _early() -> None:
         ready()
 
 
-def told(plan: Any, inputs: Sequence[Any], seconds: float) -> str:  # noqa: ANN401
+def plan_text(plan: Any, inputs: Sequence[Any], seconds: float) -> str:  # noqa: ANN401
     """The plan as PlanText tells it, the inputs' plans by their places. Raises PlanUnreadable."""
     with _explained():
         constructor = _constructor()

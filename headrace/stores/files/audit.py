@@ -1,4 +1,4 @@
-"""Which checks a write can answer on its way, which its files answer afterwards, and what each check's result is.
+"""Plan how each check of a write is answered, and compute its result.
 
 A check is answered at the first of these places that can:
 1. by the footers of the written Parquet files, which bound every column for nothing: `not_null`, ranges, prefixes and
@@ -23,9 +23,10 @@ from typing import TYPE_CHECKING, Any
 import sqlglot
 from sqlglot import expressions as exp
 
-from headrace.catalog.records import Check, CheckResult, CheckStatus, Severity
+from headrace.catalog.records import Check, CheckResult, CheckStatus
 from headrace.catalog.records import Column as DatasetColumn
 from headrace.catalog.schema import sensitive
+from headrace.severity import Severity
 from headrace.spark.errors import InvalidCheck
 from headrace.stores.files import predicates
 from headrace.stores.files.footers import Footer
@@ -147,7 +148,7 @@ def result(check: Check, failed_rows: int | None, passed: bool, detail: Mapping[
     """A check's result: rows set aside and failures of severity WARN are warnings."""
     if passed:
         return CheckResult(check.name, CheckStatus.PASS, failed_rows, detail)
-    warn = check.quarantine or check.severity is Severity.WARN
+    warn = check.quarantine or check.severity is Severity.WARNING
     return CheckResult(check.name, CheckStatus.WARN if warn else CheckStatus.FAIL, failed_rows, detail)
 
 

@@ -1,4 +1,4 @@
-"""What Parquet and ORC files say of themselves: how many rows, and which columns, as Spark would name their types."""
+"""Row counts and columns of Parquet and ORC files, with types as Spark names them."""
 
 from __future__ import annotations
 
@@ -41,13 +41,14 @@ class Contents:
 def parquet_contents(file: BinaryIO) -> Contents:
     """What the footer of a Parquet file says. Raises ValueError or OSError for anything else."""
     metadata = pq.read_metadata(file)
-    leaves: dict[str, list[Any]] = {}
+    output_directories: dict[str, list[Any]] = {}
     for number in range(metadata.num_columns):
-        leaf = metadata.schema.column(number)
-        leaves.setdefault(_first(leaf.path), []).append(leaf)
+        output_directory = metadata.schema.column(number)
+        output_directories.setdefault(_first(output_directory.path), []).append(output_directory)
     fields = metadata.schema.to_arrow_schema()
     return Contents(
-        metadata.num_rows, {field.name: _parquet_type(field, leaves[_first(field.name)]) for field in fields}
+        metadata.num_rows,
+        {field.name: _parquet_type(field, output_directories[_first(field.name)]) for field in fields},
     )
 
 
@@ -74,12 +75,12 @@ def spark_type(found: pa.DataType) -> str:
     return _SIMPLE.get(str(found), str(found))
 
 
-def _parquet_type(field: pa.Field, leaves: Sequence[Any]) -> str:
+def _parquet_type(field: pa.Field, output_directories: Sequence[Any]) -> str:
     """The type of a column with what Arrow does not tell: times by INT96, which are instants, and by nanoseconds."""
-    kinds = [leaf.physical_type for leaf in leaves]
+    kinds = [output_directory.physical_type for output_directory in output_directories]
     if any(
-        kind == "INT64" and "nanoseconds" in leaf.logical_type.to_json()
-        for kind, leaf in zip(kinds, leaves, strict=True)
+        kind == "INT64" and "nanoseconds" in output_directory.logical_type.to_json()
+        for kind, output_directory in zip(kinds, output_directories, strict=True)
     ):
         return "timestamp in nanoseconds"
     found = spark_type(field.type)

@@ -1,4 +1,4 @@
-"""All values that text columns of written Parquet files have, where little has to be read for them.
+"""Distinct values of text columns from Parquet dictionaries, where that is cheap.
 
 A writer puts the distinct values of a column in front of its pages as long as they are few, which states, codes
 and names of kinds are. Reading only that tells what no bound does. Small columns are read whole.
@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 from headrace.stores.files.filesystem import Files, StoredFile
 from headrace.stores.files.footers import top_level
 
-_MOST = 100_000  # values of one column; beyond that Spark is the better one to ask
-_SMALL = 1 << 20  # bytes of a column's chunk that is read whole
+_MAX_VALUES = 100_000  # values of one column; beyond that Spark is the better one to ask
+_MAX_CHUNK_BYTES = 1 << 20  # bytes of a column's chunk that is read whole
 _PAGE = 1 << 16  # bytes read at once, so that the pages behind the dictionary stay unread
 
 
@@ -30,7 +30,7 @@ def known_values(files: Files, stored: Iterable[StoredFile], columns: Iterable[s
             for name in sorted(values):
                 found = _values(parquet, name, places[name]) if name in places else None
                 values[name] |= found or set()
-                if found is None or len(values[name]) > _MOST:
+                if found is None or len(values[name]) > _MAX_VALUES:
                     del values[name]
     return values
 
@@ -44,7 +44,7 @@ def _values(parquet: pq.ParquetFile, name: str, place: int) -> set[str] | None:
         if _all_in_dictionary(chunk.encodings):
             rows = next(parquet.iter_batches(batch_size=1, row_groups=[group], columns=[name]))
             found = rows.column(0).dictionary
-        elif chunk.total_uncompressed_size <= _SMALL:
+        elif chunk.total_uncompressed_size <= _MAX_CHUNK_BYTES:
             found = parquet.read_row_group(group, columns=[name]).column(0).unique()
         else:
             return None

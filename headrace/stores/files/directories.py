@@ -1,5 +1,4 @@
-"""The directories that one write fills: one per partition, rows that were set aside beside those that were "
-"accepted."""
+"""The directories of one write: one per partition, with quarantined rows beside accepted ones."""
 
 from __future__ import annotations
 
@@ -24,7 +23,7 @@ QUARANTINED = f"{ROWS}=quarantined"
 
 
 @dataclass(frozen=True, slots=True)
-class Leaf:
+class OutputDirectory:
     """A directory of one version: its files and what their footers say (None for formats without footers)."""
 
     partition: str | None
@@ -41,7 +40,7 @@ class Leaf:
 
 
 @dataclass(frozen=True, slots=True)
-class Leaves:
+class OutputDirectories:
     """All directories of one write, and how to read them."""
 
     session: SparkSession
@@ -49,10 +48,10 @@ class Leaves:
     format: str
     columns: Sequence[Column]
     options: Mapping[str, str]
-    accepted: Sequence[Leaf]
-    quarantined: Sequence[Leaf] = field(default=())
+    accepted: Sequence[OutputDirectory]
+    quarantined: Sequence[OutputDirectory] = field(default=())
 
-    def frame(self, leaves: Sequence[Leaf]) -> DataFrame:
+    def frame(self, output_directories: Sequence[OutputDirectory]) -> DataFrame:
         """The rows of the leaves with their partition key in the column PARTITION (null when not partitioned)."""
         from pyspark.sql import functions as F
 
@@ -60,12 +59,12 @@ class Leaves:
         reader = (
             self.session.read.format(self.format).options(**self.options).option("__globPaths__", "false")
         )
-        locations = [leaf.location for leaf in leaves]
-        if len(leaves) == 1:
+        locations = [output_directory.location for output_directory in output_directories]
+        if len(output_directories) == 1:
             return (
                 reader.schema(schema)
                 .load(locations)
-                .withColumn(PARTITION, F.lit(leaves[0].partition).cast("string"))
+                .withColumn(PARTITION, F.lit(output_directories[0].partition).cast("string"))
             )
         reader = reader.schema(f"{schema}, {quoted(COLUMN)} string").option("basePath", self.root)
         names = [F.col(quoted(column.name)) for column in self.columns]

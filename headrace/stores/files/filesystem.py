@@ -1,4 +1,4 @@
-"""Files of the warehouse on any filesystem: those of this machine directly, all others through Hadoop."""
+"""Files of the warehouse on any filesystem: local ones directly, all others through Hadoop."""
 
 from __future__ import annotations
 

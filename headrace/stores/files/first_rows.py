@@ -1,4 +1,4 @@
-"""A version's first rows as text, for people to look at."""
+"""A version's first rows as text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the footers of Parquet files say: how many rows, and each column's nulls, minimum and maximum."""
+"""Parquet footers: row counts, and each column's nulls, minimum and maximum."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How each file format is written and read so that what comes out is exactly what went in."""
+"""File formats: options that make a written frame read back exactly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files on any filesystem that Spark's Hadoop client knows, by way of Spark's JVM."""
+"""Files on any filesystem of Spark's Hadoop client, through Spark's JVM."""
 
 from __future__ import annotations
 

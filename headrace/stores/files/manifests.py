@@ -1,4 +1,4 @@
-"""Manifests: one JSON file for each pointer, by which readers outside of the platform find what is published.
+"""Manifests: one JSON file per pointer, with which external readers find the published version.
 
 A manifest is a projection of its pointer, and written from what the catalog says at the time. A crash between a publish
 and its manifest leaves one that is behind; the next update of that pointer, or of all, puts it right.
@@ -25,7 +25,7 @@ from headrace.stores.files.partitions import escaped
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_AT_ONCE = 16  # files of an object store are all waiting
+_MAX_CONCURRENT_FILES = 16  # files of an object store are all waiting
 
 Session = Callable[[], "SparkSession"]
 
@@ -51,14 +51,14 @@ def update_manifests(
     are not on this machine.
     Raises UnknownDataset, CatalogUnavailable, and ResourceError for one that cannot be written, when all others are.
     """
-    with in_turn(engine, dataset, partitions) as standing:
-        if standing.metadata.get("external"):
+    with in_turn(engine, dataset, partitions) as published:
+        if published.metadata.get("external"):
             return []
-        warehouse = normalised(standing.metadata.get("warehouse") or settings().warehouse_uri)
+        warehouse = normalised(published.metadata.get("warehouse") or settings().warehouse_uri)
         folder = f"{warehouse}/{dataset}/_published"
         with explained(folder, wholly=True):
-            with ThreadPoolExecutor(_AT_ONCE) as writers:
-                updates = [writers.submit(_updated, row, folder, session) for row in standing.rows]
+            with ThreadPoolExecutor(_MAX_CONCURRENT_FILES) as writers:
+                updates = [writers.submit(_updated, row, folder, session) for row in published.rows]
             return [update.result() for update in updates]
 
 

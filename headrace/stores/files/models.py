@@ -1,4 +1,4 @@
-"""A pandera model of a dataset, read as our columns and checks, and its custom checks run on a written version."""
+"""Read a pandera model as columns and checks, and run its custom checks on a written version."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import importlib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from headrace.catalog.records import Check, Column, Severity
+from headrace.catalog.records import Check, Column
+from headrace.severity import Severity
 from headrace.spark.errors import InvalidModel
 from headrace.stores.files.predicates import KINDS
 
@@ -100,7 +101,7 @@ def _checks(model: Model, schema: Any) -> Iterator[Check]:  # noqa: ANN401 - pan
 def _check(model: Model, check: Any, column: str | None) -> Check:  # noqa: ANN401
     from pandera.api.function_dispatch import Dispatcher
 
-    severity = Severity.WARN if check.raise_warning else Severity.ERROR
+    severity = Severity.WARNING if check.raise_warning else Severity.ERROR
     name = check.name if column is None else f"{column}_{check.name}"
     known = check.name in KINDS or check.name == "unique_values_eq"
     if column is not None and known and isinstance(check._check_fn, Dispatcher):

@@ -1,4 +1,4 @@
-"""The checks that look at one row at a time, as Spark conditions that are true where a row fails.
+"""Row checks as Spark conditions that are true where a row fails.
 
 They mean what pandera's own checks of these names mean: a null passes all but `not_null`. pandera counts rows
 that do not meet a condition, one Spark job per check; a condition can be counted along with the write.
@@ -24,8 +24,8 @@ _NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal"
 _TIMES = ("date", "timestamp", "timestamp_ntz")
 _TEXT = ("string", "char", "varchar")
 _ORDERED = _NUMBERS + _TIMES
-_LISTED = (*_ORDERED, *_TEXT, "binary")
-_COMPARED = (*_LISTED, "boolean")
+_ENUMERABLE = (*_ORDERED, *_TEXT, "binary")
+_COMPARED = (*_ENUMERABLE, "boolean")
 
 # kind: (types it is defined for, parameters it must have, parameters it may have)
 _SIGNATURES: Mapping[str, tuple[tuple[str, ...], frozenset[str], frozenset[str]]] = {
@@ -36,8 +36,8 @@ _SIGNATURES: Mapping[str, tuple[tuple[str, ...], frozenset[str], frozenset[str]]
     "less_than": (_ORDERED, frozenset({"max_value"}), frozenset()),
     "less_than_or_equal_to": (_ORDERED, frozenset({"max_value"}), frozenset()),
     "in_range": (_ORDERED, frozenset({"min_value", "max_value"}), frozenset({"include_min", "include_max"})),
-    "isin": (_LISTED, frozenset({"allowed_values"}), frozenset()),
-    "notin": (_LISTED, frozenset({"forbidden_values"}), frozenset()),
+    "isin": (_ENUMERABLE, frozenset({"allowed_values"}), frozenset()),
+    "notin": (_ENUMERABLE, frozenset({"forbidden_values"}), frozenset()),
     "str_matches": (_TEXT, frozenset({"pattern"}), frozenset()),
     "str_contains": (_TEXT, frozenset({"pattern"}), frozenset()),
     "str_startswith": (_TEXT, frozenset({"string"}), frozenset()),

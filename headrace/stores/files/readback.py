@@ -1,4 +1,4 @@
-"""Reading written, still unpublished versions once more, for what could not be answered while they were written.
+"""Read written, unpublished versions back for checks that the write could not answer.
 
 Many partitions are read by one job: frames have the column PARTITION, and every answer is per partition.
 """

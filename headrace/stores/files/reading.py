@@ -1,4 +1,4 @@
-"""One frame over the files of many versions, with the schemas that the catalog keeps: no inference pass."""
+"""One frame over the files of many versions, with the catalog's schemas: no inference pass."""
 
 from __future__ import annotations
 

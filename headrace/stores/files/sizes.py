@@ -1,4 +1,4 @@
-"""How much lies at a location, and a checksum of it.
+"""Size and checksum of a location.
 
 What the checksum promises: it is equal for equal files (names apart from the random part that Spark puts into
 them), and it changes when a file comes, goes, changes its length or, where the filesystem keeps a checksum of

@@ -1,4 +1,4 @@
-"""The versions of datasets in the warehouse: each written once to a directory of its own, and read from there."""
+"""The version store: each version is written once to its own directory, and read from there."""
 
 from __future__ import annotations
 

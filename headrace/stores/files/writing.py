@@ -1,4 +1,4 @@
-"""Writing one frame as one version, or as the versions of many partitions, with its audit in the same pass."""
+"""Write one frame as one version, or as versions of many partitions, with the audit in the same pass."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from headrace.catalog.schema import sensitive
 from headrace.spark.errors import SchemaMismatch
 from headrace.stores.files import audit_plan as auditing
 from headrace.stores.files.audit import Audit, plan
-from headrace.stores.files.directories import ACCEPTED, QUARANTINED, ROWS, Leaf, Leaves
+from headrace.stores.files.directories import ACCEPTED, QUARANTINED, ROWS, OutputDirectories, OutputDirectory
 from headrace.stores.files.filesystem import Files, StoredFile
 from headrace.stores.files.footers import Footer, read_footers
 from headrace.stores.files.formats import PARQUET, OutputFormat, reader_options, writer_options
@@ -76,11 +76,15 @@ def write_version(
     frame = df if df.columns == names else df.select(*map(quoted, names))
     audit.require_valid(frame)
     observed = _write(frame, root, output, audit, partition)
-    leaves = _leaves(session, files, root, output, columns, audit, partition, observed)
-    results = auditing.results(leaves, audit, partition, observed)
+    output_directories = _output_directories(
+        session, files, root, output, columns, audit, partition, observed
+    )
+    results = auditing.results(output_directories, audit, partition, observed)
     return [
-        _written(leaf, set_aside, leaves, results[leaf.partition])
-        for leaf, set_aside in zip_longest(leaves.accepted, leaves.quarantined)
+        _written(output_directory, set_aside, output_directories, results[output_directory.partition])
+        for output_directory, set_aside in zip_longest(
+            output_directories.accepted, output_directories.quarantined
+        )
     ]
 
 
@@ -171,7 +175,7 @@ def _write(
     return dict(observation.get) if observation is not None else {}
 
 
-def _leaves(
+def _output_directories(
     session: SparkSession,
     files: Files,
     root: str,
@@ -180,7 +184,7 @@ def _leaves(
     audit: Audit,
     partition: PartitionWrite | None,
     observed: Mapping[str, Any],
-) -> Leaves:
+) -> OutputDirectories:
     """What was written, with the files and footers of each directory; missing directories are made, and are empty."""
     keys: Sequence[str | None] = partition.keys if partition else (None,)
     bases = {key: root if key is None else f"{root}/{directory(key)}" for key in keys}
@@ -189,45 +193,48 @@ def _leaves(
         by_folder.setdefault(file.name.rpartition("/")[0], []).append(file)
     names = [column.name for column in columns]
 
-    def leaf(key: str | None, location: str) -> Leaf:
+    def output_directory(key: str | None, location: str) -> OutputDirectory:
         found = by_folder.get(location[len(root) + 1 :], [])
         if not found:
             files.make_directory(location)
-        return Leaf(
+        return OutputDirectory(
             key, location, found, read_footers(files, found, names) if output.format == PARQUET else None
         )
 
     aside = audit.quarantined is not None
-    leaves = Leaves(
+    output_directories = OutputDirectories(
         session,
         root,
         output.format,
         columns,
         reader_options(output, len(columns)),
-        [leaf(key, f"{base}/{ACCEPTED}" if aside else base) for key, base in bases.items()],
-        [leaf(key, f"{base}/{QUARANTINED}") for key, base in bases.items()] if aside else (),
+        [output_directory(key, f"{base}/{ACCEPTED}" if aside else base) for key, base in bases.items()],
+        [output_directory(key, f"{base}/{QUARANTINED}") for key, base in bases.items()] if aside else (),
     )
     return auditing.with_footers(
-        leaves, audit.types, footer_of(observed, audit.types) if "rows" in observed else None
+        output_directories, audit.types, footer_of(observed, audit.types) if "rows" in observed else None
     )
 
 
 def _written(
-    leaf: Leaf, set_aside: Leaf | None, leaves: Leaves, results: Sequence[CheckResult]
+    output_directory: OutputDirectory,
+    set_aside: OutputDirectory | None,
+    output_directories: OutputDirectories,
+    results: Sequence[CheckResult],
 ) -> WrittenVersion:
-    size, footer = size_of(leaf.files), leaf.measured
+    size, footer = size_of(output_directory.files), output_directory.measured
     aside = set_aside.measured.row_count if set_aside is not None else 0
     return WrittenVersion(
-        partition=leaf.partition,
-        location=leaf.location,
+        partition=output_directory.partition,
+        location=output_directory.location,
         row_count=footer.row_count,
         byte_size=size.byte_size,
         file_count=size.file_count,
         checksum=size.checksum,
-        columns=tuple(leaves.columns),
-        statistics=_statistics(footer, sensitive(leaves.columns)),
+        columns=tuple(output_directories.columns),
+        statistics=_statistics(footer, sensitive(output_directories.columns)),
         check_results=tuple(results),
-        read_options=leaves.options,
+        read_options=output_directories.options,
         quarantine_location=set_aside.location if set_aside is not None and aside else None,
         quarantine_rows=aside,
     )

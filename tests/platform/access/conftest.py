@@ -15,7 +15,7 @@ from headrace.catalog.records import Column, DatasetRecord, ProcessRecord, Techn
 from headrace.catalog.registry import register
 from headrace.catalog.runs import attempt
 from headrace.database.ids import organisation_named
-from headrace.database.principal import Acting, acting_for
+from headrace.database.principal import Principal, act_as
 from headrace.settings import settings
 from headrace.slas.tick import evaluate
 
@@ -45,7 +45,7 @@ def two(catalog: Engine, draft) -> Engine:
     _run(catalog, draft("crm/people", columns=SECRETS, statistics=STATISTICS, lineage=lineage))
     evaluate(catalog)
     grants.add_organisation(catalog, "acme", by="test")
-    with acting_for(acting_of("acme")):
+    with act_as(acting_of("acme")):
         register(
             catalog,
             [DatasetRecord("mart/delays", "parquet"), DatasetRecord("hr/people", "parquet", columns=SECRETS)],
@@ -60,8 +60,8 @@ def _run(engine: Engine, draft: VersionDraft) -> None:
         publish(engine, run_id, [draft])
 
 
-def acting_of(organisation: str, subject: str = "user:test", **given) -> Acting:
-    return Acting(organisation_named(organisation), organisation, subject, **given)
+def acting_of(organisation: str, subject: str = "user:test", **given) -> Principal:
+    return Principal(organisation_named(organisation), organisation, subject, **given)
 
 
 def caller(*roles: Role, domain: str = EVERY_DOMAIN, organisation: str = "default") -> Caller:

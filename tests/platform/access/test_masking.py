@@ -14,7 +14,7 @@ from headrace.catalog.queries import to_json
 from headrace.catalog.records import Check, CheckResult, CheckStatus, DatasetRecord, ProcessRecord, Technology
 from headrace.catalog.registry import register
 from headrace.database.connection import transaction
-from headrace.database.principal import acting_for
+from headrace.database.principal import act_as
 from headrace.events.openlineage import Result
 from headrace.service.api.responses import shown, shown_whole
 from headrace.service.masking import MASK, masked
@@ -62,7 +62,7 @@ def people(two, draft):
 
 
 def seen(engine, by, document, about=None):
-    with acting_for(acting_of(by.organisation)):
+    with act_as(acting_of(by.organisation)):
         return masked(engine, by, document, about)
 
 
@@ -229,7 +229,7 @@ def test_events_are_masked_by_their_facets(people):
 )
 def test_a_password_is_shown_to_nobody(people, document):
     for by in (CONSUMER, caller(Role.PLATFORM_ADMIN)):
-        with acting_for(acting_of("default")):
+        with act_as(acting_of("default")):
             answers = shown(people, by, document), shown_whole(document)
         for answer in answers:
             assert b"hunter" not in answer.body
@@ -333,7 +333,7 @@ def test_a_facet_of_a_run_is_of_the_spec_by_its_name_and_version_and_not_by_its_
         "processing_engine": named("1-1-1/ProcessingEngineRunFacet", version="3.5.1", name="spark"),
     }
     assert [each.result for each in ingest(two, run_event(run="told", run_facets=facets))] == [Result.STORED]
-    with acting_for(acting_of("default")):
+    with act_as(acting_of("default")):
         found = told_of(two, "told").facets
         hidden = masked(two, CONSUMER, to_jsonable_python({"facets": found}), "airflow#load")
     assert {name: each.modelled for name, each in found.items()} == {
@@ -347,7 +347,7 @@ def test_a_facet_of_a_run_is_of_the_spec_by_its_name_and_version_and_not_by_its_
 
 def hidden_of(engine, document, about=None):
     """The document as a consumer sees it."""
-    with acting_for(acting_of("default")):
+    with act_as(acting_of("default")):
         return masked(engine, CONSUMER, document, about)
 
 

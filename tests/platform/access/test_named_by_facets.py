@@ -11,7 +11,7 @@ from sqlalchemy import Engine
 from headrace.catalog.queries.names import facets, locate
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id
-from headrace.database.principal import acting_for
+from headrace.database.principal import act_as
 from headrace.events.openlineage import Result, ingest
 from tests.platform.access.conftest import acting_of
 
@@ -84,7 +84,7 @@ def names(value: object) -> list[str]:
 def test_who_sees_one_domain_is_told_no_names_of_others(two: Engine) -> None:
     [outcome] = ingest(two, organisation_id(), [told()])
     assert outcome.result is Result.STORED, outcome.reason
-    with acting_for(acting_of("default", domains=frozenset({"mart"}))):
+    with act_as(acting_of("default", domains=frozenset({"mart"}))):
         found = shown(two)
     for word in ("crm", "people", "PLANES", "hr", "secret"):
         assert word not in json.dumps(found), word
@@ -100,7 +100,7 @@ def test_who_sees_them_all_is_told_them_as_they_came(two: Engine) -> None:
     ingest(two, organisation_id(), [event])
     output, job = event["outputs"][0]["facets"], event["job"]["facets"]
     for caller in (None, acting_of("default")):
-        with acting_for(caller):
+        with act_as(caller):
             assert shown(two) == {**output, "job": job["lineage"]}
-    with acting_for(acting_of("default", domains=frozenset({"mart", "db2://host"}))):
+    with act_as(acting_of("default", domains=frozenset({"mart", "db2://host"}))):
         assert names(shown(two)["lineage"]["inputs"]) == ["PLANES", "mart/report"]

@@ -99,8 +99,8 @@ def _jwk(kind: Any, key: Any, kid: str, algorithm: str) -> dict[str, Any]:
 def provider(monkeypatch: pytest.MonkeyPatch, engine: Engine) -> Iterator[Provider]:
     found = Provider()
     monkeypatch.setenv("HEADRACE_ACCESS__ISSUER", found.url)
-    monkeypatch.setattr(issuer_keys, "_AGAIN", 0.0)
-    monkeypatch.setattr(issuer_keys, "_PAUSE", 0.0)
+    monkeypatch.setattr(issuer_keys, "_MIN_REFRESH_SECONDS", 0.0)
+    monkeypatch.setattr(issuer_keys, "_RETRY_SECONDS", 0.0)
     settings.cache_clear()
     grant(engine, "alice", Role.DATA_CONSUMER, by="test")
     try:
@@ -142,8 +142,8 @@ def test_users_come_in_by_each_kind_of_key(provider: Provider, ask: Ask) -> None
 def test_an_issuer_is_not_asked_for_every_key_that_somebody_makes_up(
     provider: Provider, ask: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(issuer_keys, "_AGAIN", 60.0)
-    monkeypatch.setattr(issuer_keys, "_PAUSE", 60.0)
+    monkeypatch.setattr(issuer_keys, "_MIN_REFRESH_SECONDS", 60.0)
+    monkeypatch.setattr(issuer_keys, "_RETRY_SECONDS", 60.0)
     for number in range(5):
         assert ask(provider.token(kid=f"x{number}")).status_code == 401
         assert ask(provider.token(OTHER_RSA)).status_code == 401
@@ -153,7 +153,7 @@ def test_an_issuer_is_not_asked_for_every_key_that_somebody_makes_up(
 def test_an_issuer_that_does_not_answer_is_left_alone_for_a_moment(
     provider: Provider, ask: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(issuer_keys, "_PAUSE", 60.0)
+    monkeypatch.setattr(issuer_keys, "_RETRY_SECONDS", 60.0)
     provider.answers["/keys"] = (500, {})
     assert [ask(provider.token()).status_code for _ in range(3)] == [503] * 3
     del provider.answers["/keys"]

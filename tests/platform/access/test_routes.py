@@ -320,7 +320,7 @@ def test_the_development_issuer_is_not_asked_in_production(two, monkeypatch, dev
 
 _ALERT = """
 INSERT INTO catalog.alert (alert_id, organisation_id, subject_type, subject, dataset_id, owners, kind, severity, state,
-                           at, opened_at, facts, hit, round, happenings)
+                           at, opened_at, facts, affected, round, event_count)
 SELECT md5('alert')::uuid, organisation_id, 'DATASET', full_name, dataset_id, owners, 'RUN_FAILED', 'ERROR', 'OPEN',
        now(), now(), '{"reason": "ann@example.com is no number"}', '{"raw/flights": []}', 0, 1
 FROM catalog.dataset WHERE organisation_id = %s AND full_name = 'crm/people'

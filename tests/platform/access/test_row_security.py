@@ -11,9 +11,9 @@ from headrace.catalog.records import DatasetRecord
 from headrace.catalog.registry import register
 from headrace.database.connection import migrate, reading, transaction
 from headrace.database.ids import organisation_id, organisation_named
-from headrace.database.principal import NARROW_ROLE, ROLE, Acting, acting_for
+from headrace.database.principal import NARROW_ROLE, ROLE, Principal, act_as
 from headrace.errors import Forbidden, UnknownDataset
-from headrace.slas.queries import sla_standings
+from headrace.slas.queries import sla_statuses
 from tests.platform.access.conftest import acting_of
 
 _TABLES = """
@@ -67,7 +67,7 @@ def test_no_table_shows_rows_of_another_organisation(two, tables, narrow):
             mine = _count(cursor, name, "acme", of_acme=True)
             others = _count(cursor, name, "acme", of_acme=False)
         filled += others > 0
-        with acting_for(acting_of("acme", domains=domains)), transaction(two) as cursor:
+        with act_as(acting_of("acme", domains=domains)), transaction(two) as cursor:
             assert _count(cursor, name, "acme", of_acme=False) == 0, name
             if not narrow:
                 assert _count(cursor, name, "acme", of_acme=True) == mine, name
@@ -84,7 +84,7 @@ def _count(cursor, table: str, organisation: str, *, of_acme: bool) -> int:
 
 
 def test_no_row_is_written_into_another_organisation(two):
-    with acting_for(acting_of("acme")):
+    with act_as(acting_of("acme")):
         with pytest.raises(Forbidden, match="user:test may not"), transaction(two) as cursor:
             cursor.execute(
                 "INSERT INTO catalog.outbox (organisation_id, topic, payload_json) VALUES (%s, 'x', '{}')",
@@ -104,14 +104,14 @@ def test_no_row_is_written_into_another_organisation(two):
 
 @pytest.mark.parametrize("table", sorted(CLOSED))
 def test_grants_and_tokens_are_out_of_a_callers_reach(two, table):
-    with acting_for(acting_of("default")), pytest.raises(Forbidden), transaction(two) as cursor:
+    with act_as(acting_of("default")), pytest.raises(Forbidden), transaction(two) as cursor:
         cursor.execute(f"SELECT * FROM catalog.{table}")  # noqa: S608
 
 
 def test_the_queries_tell_of_the_callers_organisation(two):
     ours = [row.key for row in queries.datasets(two).rows]
     assert ours == ["crm/people", "mart/delays", "mart/report", "raw/flights"]
-    with acting_for(acting_of("acme")):
+    with act_as(acting_of("acme")):
         assert organisation_id() == organisation_named("acme")
         assert [row.key for row in queries.datasets(two).rows] == ["hr/people", "mart/delays"]
         assert queries.dataset(two, "mart/delays").upstream == ("hr/people",)
@@ -129,7 +129,7 @@ def test_an_id_of_another_organisation_finds_nothing(two):
             "SELECT dataset_id, dataset_version_id FROM catalog.dataset_version"
         ).fetchone()
         assert cursor.execute(by_version, foreign).fetchone()
-    with acting_for(acting_of("acme")), transaction(two) as cursor:
+    with act_as(acting_of("acme")), transaction(two) as cursor:
         for query in (by_dataset, by_version):
             assert cursor.execute(query, foreign).fetchone() is None
 
@@ -141,7 +141,7 @@ def test_without_an_organisation_nothing_is_seen(two):
 
 
 def test_the_next_transaction_of_the_connection_is_the_platforms_again(two):
-    with acting_for(acting_of("acme")), transaction(two) as cursor:
+    with act_as(acting_of("acme")), transaction(two) as cursor:
         assert cursor.execute("SELECT current_user AS who").fetchone() == {"who": ROLE}
     with transaction(two) as cursor:
         row = cursor.execute(
@@ -152,23 +152,23 @@ def test_the_next_transaction_of_the_connection_is_the_platforms_again(two):
 
 
 def test_also_sqlalchemys_transactions_are_kept_to_the_caller(two):
-    with acting_for(acting_of("acme")), reading(two) as connection:
+    with act_as(acting_of("acme")), reading(two) as connection:
         assert connection.scalar(sa.text("SELECT count(*) FROM catalog.dataset")) == 2
         connection.commit()
         assert connection.scalar(sa.text("SELECT count(*) FROM catalog.dataset")) == 2  # its next one too
-    with acting_for(acting_of("acme")), pytest.raises(RuntimeError, match="autocommit"):
+    with act_as(acting_of("acme")), pytest.raises(RuntimeError, match="autocommit"):
         two.connect().execution_options(isolation_level="AUTOCOMMIT").execute(sa.text("SELECT 1"))
 
 
 # Domains
 
 
-def narrow(*domains: str, datasets=()) -> Acting:
+def narrow(*domains: str, datasets=()) -> Principal:
     return acting_of("default", domains=frozenset(domains), datasets=frozenset(datasets))
 
 
 def test_who_has_one_domain_sees_its_datasets_only(two):
-    with acting_for(narrow("mart")):
+    with act_as(narrow("mart")):
         assert [row.key for row in queries.datasets(two).rows] == ["mart/delays", "mart/report"]
         with pytest.raises(UnknownDataset):
             queries.dataset(two, "crm/people")
@@ -182,20 +182,20 @@ def test_who_has_one_domain_sees_its_datasets_only(two):
 def test_what_a_promise_waits_for_is_named_to_who_sees_it(two):
     with transaction(two) as cursor:
         cursor.execute(
-            "UPDATE catalog.sla_promise promise SET waits_for = full_name, waits_for_id = dataset.dataset_id, "
+            "UPDATE catalog.sla_objective objective SET waits_for = full_name, waits_for_id = dataset.dataset_id, "
             "waits_minutes = 5 FROM catalog.dataset WHERE full_name = 'raw/flights'"
         )
         assert cursor.rowcount >= 1
     for caller, named in ((narrow("crm"), None), (narrow("crm", "raw"), "raw/flights")):
-        with acting_for(caller):
-            [standing] = sla_standings(two)
-        assert (standing.key, standing.waits_for, standing.waits_minutes) == ("crm/people", named, 5)
+        with act_as(caller):
+            [objective] = sla_statuses(two)
+        assert (objective.key, objective.waits_for, objective.waits_minutes) == ("crm/people", named, 5)
 
 
 def test_who_has_no_domain_sees_the_datasets_that_are_named(two):
-    with acting_for(narrow(datasets=["raw/flights", "mart/delays"])):
+    with act_as(narrow(datasets=["raw/flights", "mart/delays"])):
         assert [row.key for row in queries.datasets(two).rows] == ["mart/delays", "raw/flights"]
-    with acting_for(narrow()):
+    with act_as(narrow()):
         assert queries.datasets(two).rows == ()
 
 
@@ -209,15 +209,15 @@ _OF_DATASETS = {
 
 def test_the_rows_of_other_domains_are_hidden_with_their_datasets(two):
     for table, key in _OF_DATASETS.items():
-        with acting_for(narrow("mart")), transaction(two) as cursor:
+        with act_as(narrow("mart")), transaction(two) as cursor:
             rows = cursor.execute(f"SELECT {key} AS key FROM catalog.{table} t").fetchall()  # noqa: S608
         assert rows, table
         assert {row["key"].split("/")[0] for row in rows} == {"mart"}, table
-    with acting_for(narrow("raw")), transaction(two) as cursor:
+    with act_as(narrow("raw")), transaction(two) as cursor:
         # mart/delays reads raw/flights, so that its process is seen; mart/report's is not, nor are runs of it.
         keys = cursor.execute("SELECT process_key FROM catalog.process").fetchall()
         assert [row["process_key"] for row in keys] == ["mart/delays"]
-    with acting_for(narrow("nothing")), transaction(two) as cursor:
+    with act_as(narrow("nothing")), transaction(two) as cursor:
         for table in (
             "process",
             "process_run",
@@ -231,7 +231,7 @@ def test_the_rows_of_other_domains_are_hidden_with_their_datasets(two):
 
 
 def test_who_has_one_domain_writes_into_no_other(two):
-    with acting_for(narrow("mart")):
+    with act_as(narrow("mart")):
         register(two, [DatasetRecord("mart/new", "csv")], [])
         with pytest.raises(Forbidden):
             register(two, [DatasetRecord("crm/new", "csv")], [])
@@ -241,7 +241,7 @@ def test_who_has_one_domain_writes_into_no_other(two):
 
 
 def test_partitions_are_made_for_a_caller(two):
-    with acting_for(acting_of("acme")), transaction(two) as cursor:
+    with act_as(acting_of("acme")), transaction(two) as cursor:
         row = cursor.execute("SELECT catalog.make_partitions('2019-01-01', 1) AS made").fetchone()
     assert row == {"made": 2}
 
@@ -254,8 +254,8 @@ def test_what_later_revisions_make_is_protected_as_well(two):
     migrate(two)
     migrate(two)  # again, which changes nothing
     for relation in ("later", "later_view"):
-        with acting_for(acting_of("default")), transaction(two) as cursor:
+        with act_as(acting_of("default")), transaction(two) as cursor:
             assert cursor.execute(f"SELECT count(*) AS n FROM catalog.{relation}").fetchone() == {"n": 1}  # noqa: S608
         for other in (acting_of("acme"), narrow("mart")):
-            with acting_for(other), transaction(two) as cursor:
+            with act_as(other), transaction(two) as cursor:
                 assert cursor.execute(f"SELECT count(*) AS n FROM catalog.{relation}").fetchone() == {"n": 0}  # noqa: S608

@@ -5,7 +5,7 @@ import pytest
 from headrace.catalog.queries.search import search
 from headrace.catalog.records import Column, DatasetRecord
 from headrace.catalog.registry import register
-from headrace.database.principal import acting_for
+from headrace.database.principal import act_as
 from tests.platform.access.conftest import acting_of
 
 
@@ -24,7 +24,7 @@ def words(two):
 
 @pytest.mark.parametrize("word", ["takeover", "takeove", "takeovre", "secretplan", "secretplna", "secret"])
 def test_a_word_of_a_hidden_dataset_is_as_one_that_nobody_has(words, word):
-    with acting_for(acting_of("default", domains=frozenset({"mart"}))):
+    with act_as(acting_of("default", domains=frozenset({"mart"}))):
         found = search(words, word)
         assert [row.key for row in found.rows if row.key.startswith("crm")] == []
         assert (found.misspelt == ()) == (found.rows == ())
@@ -33,9 +33,9 @@ def test_a_word_of_a_hidden_dataset_is_as_one_that_nobody_has(words, word):
 
 def test_those_who_see_them_find_them(words):
     for caller in (None, acting_of("default"), acting_of("default", domains=frozenset({"crm"}))):
-        with acting_for(caller):
+        with act_as(caller):
             for word in ("takeover", "takeovre", "secretplan", "secretplna"):
                 assert "crm/secretplan" in [row.key for row in search(words, word).rows], (caller, word)
-    with acting_for(acting_of("default", domains=frozenset({"mart"}))):
+    with act_as(acting_of("default", domains=frozenset({"mart"}))):
         assert [row.key for row in search(words, "takigns").rows] == ["mart/takings"]
         assert [row.key for row in search(words, "delays").rows] == ["mart/delays"]

@@ -14,7 +14,7 @@ import pytest
 from sqlalchemy import Engine
 
 from headrace.access.callers import Permission, Role
-from headrace.database.principal import acting_for
+from headrace.database.principal import act_as
 from headrace.events.openlineage.schema_digest import SHAPES
 from headrace.service.app import routed
 from headrace.service.masking import masked
@@ -93,7 +93,7 @@ def _compare(shown: set[str], plain: set[str]) -> None:
 
 
 def _masked(engine: Engine, document: Any) -> Any:
-    with acting_for(acting_of("default")):
+    with act_as(acting_of("default")):
         return masked(engine, caller(Role.DATA_CONSUMER), document, ABOUT)
 
 
@@ -115,7 +115,7 @@ def test_a_facet_that_nobody_has_modelled_is_hidden(two: Engine, modelled: bool 
     document: Json = {"facets": {"spark.logicalPlan": facet}}
     if modelled is not None:
         document = {"facets": {"plan": {"name": "plan", "modelled": modelled, "content": facet}}}
-    with acting_for(acting_of("default")):
+    with act_as(acting_of("default")):
         hidden = masked(two, caller(Role.DATA_CONSUMER), document, ABOUT)
         whole = masked(two, caller(Role.DATA_OWNER), document, ABOUT)
     assert MARKER not in json.dumps(hidden)

@@ -21,7 +21,7 @@ from headrace.access.tokens import issue_service_token, issue_task_token, renew_
 from headrace.catalog.runs import attempt
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id
-from headrace.database.principal import acting_for
+from headrace.database.principal import act_as
 from headrace.service.app import create_app
 from tests.platform.access.conftest import acting_of
 from tests.platform.service.serving import served
@@ -184,7 +184,7 @@ def test_a_token_that_is_changed_is_refused(two: Engine, url: str, change: Any) 
 def test_a_token_of_another_organisation_reports_there(two: Engine, url: str) -> None:
     add_organisation(two, "acme", by="test")
     run_id = uuid4()
-    with acting_for(acting_of("acme")), pytest.raises(Exception, match="may not"):
+    with act_as(acting_of("acme")), pytest.raises(Exception, match="may not"):
         issue_task_token(two, run_id, ["mart/delays"], by="test")  # callers issue none
     token = issue_task_token(two, run_id, ["mart/delays"], by="test")
     headers = {"Authorization": f"Bearer {token}", "Headrace-Organisation": "acme"}

@@ -15,7 +15,7 @@ from headrace.alerts.rules import AlertRules
 from headrace.alerts.sending import Sent, send_due
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation, organisation_id
-from headrace.slas.events import Happening, record
+from headrace.slas.events import AlertEvent, record
 from tests.platform.alerts.making import at
 
 LONG = timedelta(seconds=60)
@@ -58,9 +58,9 @@ def opened(engine: Engine) -> Callable[[], UUID]:
 def happen(engine: Engine) -> Callable[..., None]:
     """Stores happenings in one transaction."""
 
-    def store(*happenings: Happening) -> None:
+    def store(*alert_events: AlertEvent) -> None:
         with transaction(engine) as cursor:
-            record(cursor, happenings, happenings[0].at)
+            record(cursor, alert_events, alert_events[0].at)
 
     return store
 
@@ -69,9 +69,9 @@ def happen(engine: Engine) -> Callable[..., None]:
 def tick(engine: Engine) -> Callable[[AlertRules, float], Sent]:
     """Decides about everything and sends what is due, so many minutes after START."""
 
-    def look(rules: AlertRules, minutes: float) -> Sent:
-        while decide_next(engine, rules, at(minutes)).happenings:
+    def tick(rules: AlertRules, minutes: float) -> Sent:
+        while decide_next(engine, rules, at(minutes)).alert_events:
             pass
         return send_due(engine, rules, lambda: at(minutes), LONG)
 
-    return look
+    return tick

@@ -7,11 +7,12 @@ from uuid import UUID, uuid4
 from zoneinfo import ZoneInfo
 
 from headrace.alerts.rules import AlertRules, Destination, Hours, Limit, Quiet, Route, Step
-from headrace.slas.events import Happening, Kind, Subject, SubjectType, Urgency
+from headrace.severity import Severity
+from headrace.slas.events import AlertEvent, Kind, Subject, SubjectType
 
 START = datetime(2026, 11, 2, 9, tzinfo=UTC)  # a Monday
 OFTEN = Limit(1000, timedelta(hours=1))
-SEVERITY = {Kind.AT_RISK: Urgency.WARNING, Kind.LATE: Urgency.ERROR, Kind.RUN_FAILED: Urgency.ERROR}
+SEVERITY = {Kind.AT_RISK: Severity.WARNING, Kind.LATE: Severity.ERROR, Kind.RUN_FAILED: Severity.ERROR}
 
 
 def at(minutes: float) -> datetime:
@@ -19,16 +20,16 @@ def at(minutes: float) -> datetime:
     return START + timedelta(minutes=minutes)
 
 
-def happening(
+def alert_event(
     kind: Kind,
     incident: UUID | None,
     minutes: float = 0,
     key: str = "mart/delays",
     owners: tuple[str, ...] = ("team:data",),
     **facts: object,
-) -> Happening:
+) -> AlertEvent:
     subject = Subject(SubjectType.DATASET, key, None, owners)
-    return Happening(kind, SEVERITY.get(kind, Urgency.INFO), subject, at(minutes), incident, facts)
+    return AlertEvent(kind, SEVERITY.get(kind, Severity.INFO), subject, at(minutes), incident, facts)
 
 
 def rules(*quiet: Quiet, limit: Limit = OFTEN, url: str = "json://localhost/{}") -> AlertRules:
@@ -45,7 +46,7 @@ def rules(*quiet: Quiet, limit: Limit = OFTEN, url: str = "json://localhost/{}")
                     Step(("lead",), timedelta(minutes=30)),
                     Step(("on_call",), timedelta(minutes=60)),
                 ),
-                least=Urgency.ERROR,
+                least=Severity.ERROR,
             ),
             Route("rest", (Step(("owners",)),)),
         ),
@@ -53,7 +54,7 @@ def rules(*quiet: Quiet, limit: Limit = OFTEN, url: str = "json://localhost/{}")
     )
 
 
-def night(least: Urgency = Urgency.ERROR) -> Quiet:
+def night(least: Severity = Severity.ERROR) -> Quiet:
     return Quiet(Hours(time(22), time(7), ZoneInfo("Europe/London")), least)
 
 

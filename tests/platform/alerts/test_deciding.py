@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from headrace.alerts.decisions import Decision, acknowledge, decide
-from headrace.alerts.records import Alert, AlertState, Message, MessageState, Purpose
+from headrace.alerts.records import Alert, AlertState, Notification, NotificationState, Purpose
 from headrace.alerts.rules import AlertRules
-from headrace.slas.events import Kind, Urgency
-from tests.platform.alerts.making import START, at, happening, incident, night, rules
+from headrace.severity import Severity
+from headrace.slas.events import Kind
+from tests.platform.alerts.making import START, alert_event, at, incident, night, rules
 
 INCIDENT = incident()
 ENDS = (Kind.INCIDENT_CLOSED, Kind.INCIDENT_MERGED)
@@ -26,35 +27,37 @@ class Thread:
     def __init__(self, rules: AlertRules) -> None:
         self.rules = rules
         self.alert: Alert | None = None
-        self.messages: dict[object, Message] = {}
+        self.notifications: dict[object, Notification] = {}
 
     def happens(self, kind: Kind, minutes: float, **given: object) -> Decision | None:
-        event = happening(kind, INCIDENT, minutes, **given)
-        decision = decide(INCIDENT, self.alert, list(self.messages.values()), event, self.rules, at(minutes))
+        event = alert_event(kind, INCIDENT, minutes, **given)
+        decision = decide(
+            INCIDENT, self.alert, list(self.notifications.values()), event, self.rules, at(minutes)
+        )
         if decision:
             self.take(decision)
         return decision
 
     def acknowledged(self, minutes: float) -> None:
         assert self.alert is not None
-        self.take(acknowledge(self.alert, list(self.messages.values()), "alice", None, at(minutes)))
+        self.take(acknowledge(self.alert, list(self.notifications.values()), "alice", None, at(minutes)))
 
     def take(self, decision: Decision) -> None:
         self.alert = decision.alert
         for key in decision.drop:
-            assert self.messages[key].state is MessageState.WAITING
-            self.messages[key] = replace(self.messages[key], state=MessageState.DROPPED)
-        for message in decision.send:
-            assert message.message_id not in self.messages, "one message is decided upon twice"
-            self.messages[message.message_id] = message
+            assert self.notifications[key].state is NotificationState.PENDING
+            self.notifications[key] = replace(self.notifications[key], state=NotificationState.DROPPED)
+        for notification in decision.send:
+            assert notification.notification_id not in self.notifications, "one message is decided upon twice"
+            self.notifications[notification.notification_id] = notification
 
     def send(self, minutes: float) -> list[tuple[str, str]]:
         """Send what is due: purpose and destination of each."""
         sent = []
-        for key, message in self.messages.items():
-            if message.state is MessageState.WAITING and message.due_at <= at(minutes):
-                self.messages[key] = replace(message, state=MessageState.SENT, tries=1)
-                sent.append((message.purpose.value, message.recipient.destination))
+        for key, notification in self.notifications.items():
+            if notification.state is NotificationState.PENDING and notification.due_at <= at(minutes):
+                self.notifications[key] = replace(notification, state=NotificationState.SENT, tries=1)
+                sent.append((notification.purpose.value, notification.recipient.destination))
         return sent
 
 
@@ -72,9 +75,9 @@ def test_at_risk_then_late_escalates_until_the_file_is_there() -> None:
     assert thread.send(600) == []
     assert thread.alert is not None
     assert thread.alert.state is AlertState.CLOSED
-    assert [m.recipient.destination for m in thread.messages.values() if m.state is MessageState.DROPPED] == [
-        "on_call"
-    ]
+    assert [
+        m.recipient.destination for m in thread.notifications.values() if m.state is NotificationState.DROPPED
+    ] == ["on_call"]
 
 
 def test_nothing_escalates_once_somebody_is_at_it() -> None:
@@ -106,8 +109,8 @@ def test_the_same_again_and_its_consequences_are_no_news() -> None:
         thread.happens(Kind.LATE, minute, key=key, owners=("team:bi",))
     assert thread.send(4) == []
     assert thread.alert is not None
-    assert thread.alert.happenings == 4
-    assert thread.alert.hit == {"mart/report": ("team:bi",), "mart/summary": ("team:bi",)}
+    assert thread.alert.event_count == 4
+    assert thread.alert.affected == {"mart/report": ("team:bi",), "mart/summary": ("team:bi",)}
 
 
 def test_what_is_worse_at_another_subject_is_told_about_that_subject() -> None:
@@ -121,7 +124,7 @@ def test_what_is_worse_at_another_subject_is_told_about_that_subject() -> None:
     assert alert is not None
     assert (alert.subject.key, alert.kind, alert.at) == ("mart/report", Kind.LATE, at(5))
     assert alert.facts["deadline"] == "2026-11-02T09:05:00Z"
-    assert alert.hit == {"mart/delays": ("alice@example.com",)}
+    assert alert.affected == {"mart/delays": ("alice@example.com",)}
     assert thread.send(5) == [("RAISED", "data")]
 
 
@@ -143,8 +146,8 @@ def test_what_it_turns_out_to_come_from_is_told_once_though_it_is_no_worse() -> 
     assert thread.send(40) == []
     alert = thread.alert
     assert alert is not None
-    assert (alert.subject.key, alert.kind, alert.severity) == ("core/input", Kind.LATE, Urgency.ERROR)
-    assert alert.hit == {"mart/delays": ("team:data",)}
+    assert (alert.subject.key, alert.kind, alert.severity) == ("core/input", Kind.LATE, Severity.ERROR)
+    assert alert.affected == {"mart/delays": ("team:data",)}
     assert thread.send(50) == [("ESCALATED", "lead")], "half an hour after the cause was told"
 
 
@@ -172,18 +175,18 @@ def test_who_may_have_heard_hears_of_the_recovery() -> None:
     """The sender died, or the answer was lost, after it had begun."""
     thread = Thread(rules())
     thread.happens(Kind.LATE, 0)
-    key, message = next(iter(thread.messages.items()))
-    thread.messages[key] = replace(message, tries=1)
+    key, notification = next(iter(thread.notifications.items()))
+    thread.notifications[key] = replace(notification, tries=1)
     thread.happens(Kind.INCIDENT_CLOSED, 1)
     assert thread.send(1) == [("RECOVERED", "data")]
 
 
 def test_escalation_counts_from_when_the_first_message_may_leave() -> None:
-    thread = Thread(rules(night(least=Urgency.ERROR)))
-    quiet = replace(thread.rules, quiet=(replace(thread.rules.quiet[0], least=Urgency.ERROR),))
-    thread.rules = replace(quiet, routes=(replace(quiet.routes[0], least=Urgency.INFO),))
+    thread = Thread(rules(night(least=Severity.ERROR)))
+    quiet = replace(thread.rules, quiet=(replace(thread.rules.quiet[0], least=Severity.ERROR),))
+    thread.rules = replace(quiet, routes=(replace(quiet.routes[0], least=Severity.INFO),))
     thread.happens(Kind.AT_RISK, 14 * 60)  # 23:00; it may leave at 07:00, 22 hours after START
-    due = [message.due_at for message in thread.messages.values()]
+    due = [notification.due_at for notification in thread.notifications.values()]
     assert due == [at(22 * 60), at(22 * 60 + 30), at(22 * 60 + 60)]
 
 
@@ -197,7 +200,7 @@ def test_an_incident_that_opens_again_is_told_and_recovers_anew() -> None:
 
 
 def test_what_is_no_incident_is_told_once_and_closed() -> None:
-    event = replace(happening(Kind.SCHEMA_CHANGED, None), severity=Urgency.ERROR)
+    event = replace(alert_event(Kind.SCHEMA_CHANGED, None), severity=Severity.ERROR)
     decision = decide(INCIDENT, None, (), event, rules(), START)
     assert decision is not None
     assert decision.alert.state is AlertState.CLOSED
@@ -213,7 +216,7 @@ def test_an_alert_that_no_route_fits_is_kept_and_says_so() -> None:
     thread = Thread(replace(rules(), routes=()))
     thread.happens(Kind.LATE, 0)
     assert thread.alert is not None
-    assert (thread.alert.state, thread.alert.route, thread.messages) == (AlertState.OPEN, None, {})
+    assert (thread.alert.state, thread.alert.route, thread.notifications) == (AlertState.OPEN, None, {})
 
 
 class Anything(RuleBasedStateMachine):
@@ -232,8 +235,8 @@ class Anything(RuleBasedStateMachine):
             is_worse = decision.alert.severity != before.severity
             assert bool(decision.send) <= is_worse, "no news was told"
         if decision and kind in ENDS:
-            told = {message.recipient for message in decision.send}
-            assert len(told) == len(decision.send), "more than one recovery for one recipient"
+            sent = {notification.recipient for notification in decision.send}
+            assert len(sent) == len(decision.send), "more than one recovery for one recipient"
 
     @precondition(lambda self: self.thread.alert is not None)
     @rule()
@@ -255,28 +258,32 @@ class Anything(RuleBasedStateMachine):
 
     @rule(number=st.integers(0, 5))
     def a_sender_dies(self, number: int) -> None:
-        waiting = [key for key, each in self.thread.messages.items() if each.state is MessageState.WAITING]
-        if waiting:
-            key = waiting[number % len(waiting)]
-            self.thread.messages[key] = replace(self.thread.messages[key], tries=1)
+        pending = [
+            key for key, each in self.thread.notifications.items() if each.state is NotificationState.PENDING
+        ]
+        if pending:
+            key = pending[number % len(pending)]
+            self.thread.notifications[key] = replace(self.thread.notifications[key], tries=1)
 
     @invariant()
     def everybody_who_was_told_hears_of_the_end(self) -> None:
         thread = self.thread
         if thread.alert is None or thread.alert.state is not AlertState.CLOSED:
             return
-        recovered = {(m.recipient, m.round) for m in thread.messages.values() if m.purpose in LAST}
-        for message in thread.messages.values():
-            if message.state is MessageState.SENT and message.purpose not in LAST:
-                ends = [number for recipient, number in recovered if recipient == message.recipient]
-                assert any(number >= message.round for number in ends)
+        recovered = {(m.recipient, m.round) for m in thread.notifications.values() if m.purpose in LAST}
+        for notification in thread.notifications.values():
+            if notification.state is NotificationState.SENT and notification.purpose not in LAST:
+                ends = [number for recipient, number in recovered if recipient == notification.recipient]
+                assert any(number >= notification.round for number in ends)
 
     @invariant()
     def an_open_alert_has_told_or_will_tell(self) -> None:
         alert = self.thread.alert
         if alert is not None and alert.state is not AlertState.CLOSED and alert.route is not None:
-            mine = [m for m in self.thread.messages.values() if m.purpose not in LAST]
-            assert any(m.state in (MessageState.WAITING, MessageState.SENT) or m.tries for m in mine)
+            mine = [m for m in self.thread.notifications.values() if m.purpose not in LAST]
+            assert any(
+                m.state in (NotificationState.PENDING, NotificationState.SENT) or m.tries for m in mine
+            )
 
 
 Anything.TestCase.settings = settings(max_examples=150, stateful_step_count=25, deadline=timedelta(seconds=2))

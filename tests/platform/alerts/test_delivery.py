@@ -18,13 +18,15 @@ from apprise.plugins.pagerduty import PAGERDUTY_API_LOOKUP
 
 from benchmarks.receivers import Receiver
 from headrace.alerts.delivery import deliver, resolved
-from headrace.alerts.records import NotDelivered, Parcel
+from headrace.alerts.records import NotDelivered, RenderedNotification
 from headrace.alerts.rules import Destination
-from headrace.slas.events import Urgency
+from headrace.severity import Severity
 from tests.platform.alerts.making import OFTEN
 
 Asked = tuple[str, str, dict[str, Any]]  # path, authorization, body
-PARCEL = Parcel(uuid4(), uuid4(), "LATE mart/delays", "What: it is late.\nSince: now", Urgency.ERROR)
+PARCEL = RenderedNotification(
+    uuid4(), uuid4(), "LATE mart/delays", "What: it is late.\nSince: now", Severity.ERROR
+)
 
 
 def to(url: str) -> Destination:
@@ -38,8 +40,8 @@ def test_a_message_that_is_sent_again_is_known_by_its_id(http: Receiver, mail: R
         deliver(posted, "", PARCEL)
         deliver(mailed, "alice@example.com", PARCEL)
     assert len(http.received) == len(mail.received) == 2
-    assert [each.key for each in http.known] == [str(PARCEL.message_id)]
-    assert [each.key for each in mail.known] == [f"<{PARCEL.message_id}@example.com> alice@example.com"]
+    assert [each.key for each in http.known] == [str(PARCEL.notification_id)]
+    assert [each.key for each in mail.known] == [f"<{PARCEL.notification_id}@example.com> alice@example.com"]
     assert http.known[0].said["alert"] == str(PARCEL.thread)
     assert mail.known[0].title == PARCEL.title
     assert mail.known[0].body.replace("\r\n", "\n").strip() == PARCEL.body
@@ -86,7 +88,7 @@ def test_pagerduty_gets_one_incident_for_an_alert_and_its_end(
     there = to("pagerduty://${PD_KEY}@" + "a" * 20)
     long = replace(PARCEL, body="What: it is late.\n" * 200)
     deliver(there, "", long)
-    deliver(there, "", replace(long, message_id=uuid4(), ends_thread=True))
+    deliver(there, "", replace(long, notification_id=uuid4(), ends_thread=True))
     (_, _, opened), (path, _, ended) = pager
     assert path == "/v2/enqueue"
     assert opened["routing_key"] == "k" * 32
@@ -106,7 +108,7 @@ def test_opsgenie_gets_one_alert_with_all_responders_and_its_end(pager: list[Ask
     """As its Alert API has it: https://docs.opsgenie.com/docs/alert-api."""
     there = to("opsgenie://a39a0f0e-aaaa-bbbb-cccc-1234567890ab/#data/@lead@example.com")
     deliver(there, "", PARCEL)
-    deliver(there, "", replace(PARCEL, message_id=uuid4(), ends_thread=True))
+    deliver(there, "", replace(PARCEL, notification_id=uuid4(), ends_thread=True))
     (path, key, opened), (end, end_key, ended) = pager
     assert path == "/v2/alerts"
     assert key == end_key == "GenieKey a39a0f0e-aaaa-bbbb-cccc-1234567890ab"
@@ -119,7 +121,7 @@ def test_opsgenie_gets_one_alert_with_all_responders_and_its_end(pager: list[Ask
 
 def test_what_is_no_more_than_news_leaves_for_opsgenie_too(pager: list[Asked]) -> None:
     there = to("opsgenie://a39a0f0e-aaaa-bbbb-cccc-1234567890ab")
-    deliver(there, "", replace(PARCEL, severity=Urgency.INFO))
+    deliver(there, "", replace(PARCEL, severity=Severity.INFO))
     assert [path for path, _, _ in pager] == ["/v2/alerts"]
 
 

@@ -22,7 +22,7 @@ def test_no_alert_is_lost_and_none_doubled_for_who_can_tell(
     for receiver in (http, mail):
         assert sorted(each.title for each in receiver.known) == sorted(wanted)
     with transaction(engine) as cursor:
-        rows = cursor.execute("SELECT state, message_id FROM catalog.alert_message").fetchall()
+        rows = cursor.execute("SELECT state, notification_id FROM catalog.notification").fetchall()
     assert {row["state"] for row in rows} == {"SENT"}
-    sent = {str(row["message_id"]) for row in rows}
+    sent = {str(row["notification_id"]) for row in rows}
     assert {each.key for each in http.known} | {each.key[1:37] for each in mail.known} == sent

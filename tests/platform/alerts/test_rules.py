@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.alerts.rules import AlertRules, Destination, Hours, Quiet, Recipient, Route, Step
-from headrace.slas.events import Urgency
+from headrace.severity import Severity
 from tests.platform.alerts.making import OFTEN, START
 
 LONDON = ZoneInfo("Europe/London")
@@ -33,20 +33,20 @@ def test_the_first_route_that_fits_is_taken() -> None:
                 domains=frozenset({"flights"}),
                 hours=Hours(time(18), time(8), LONDON),
             ),
-            Route("grave flights", step, domains=frozenset({"flights"}), least=Urgency.ERROR),
+            Route("grave flights", step, domains=frozenset({"flights"}), least=Severity.ERROR),
             Route("of the team", step, owners=frozenset({"team:data"})),
         )
     )
 
-    def taken(domain: str, owner: str, severity: Urgency, at: str) -> str | None:
+    def taken(domain: str, owner: str, severity: Severity, at: str) -> str | None:
         route = rules.route(domain, [owner], severity, utc(at))
         return route and route.name
 
-    assert taken("flights", "team:x", Urgency.INFO, "2026-11-02T19:00") == "flights at night"
-    assert taken("flights", "team:x", Urgency.ERROR, "2026-11-02T12:00") == "grave flights"
-    assert taken("flights", "team:data", Urgency.WARNING, "2026-11-02T12:00") == "of the team"
-    assert taken("flights", "team:x", Urgency.WARNING, "2026-11-02T12:00") is None
-    assert taken("mart", "team:data", Urgency.INFO, "2026-11-02T03:00") == "of the team"
+    assert taken("flights", "team:x", Severity.INFO, "2026-11-02T19:00") == "flights at night"
+    assert taken("flights", "team:x", Severity.ERROR, "2026-11-02T12:00") == "grave flights"
+    assert taken("flights", "team:data", Severity.WARNING, "2026-11-02T12:00") == "of the team"
+    assert taken("flights", "team:x", Severity.WARNING, "2026-11-02T12:00") is None
+    assert taken("mart", "team:data", Severity.INFO, "2026-11-02T03:00") == "of the team"
 
 
 def test_an_owner_is_told_where_his_line_says_and_else_by_his_own_address() -> None:
@@ -58,10 +58,10 @@ def test_an_owner_is_told_where_his_line_says_and_else_by_his_own_address() -> N
         },
         owners={"team:data": ("channel", "lead"), "*": ("mail",)},
     )
-    told = rules.recipients(
+    sent = rules.recipients(
         Step(("owners", "lead")), ["team:data", "alice@example.com", "team:nobody", "alice@example.com"]
     )
-    assert told == (
+    assert sent == (
         Recipient("channel"),
         Recipient("lead"),
         Recipient("mail", "alice@example.com"),
@@ -86,17 +86,17 @@ def test_an_owner_is_told_where_his_line_says_and_else_by_his_own_address() -> N
     ],
 )
 def test_what_is_not_grave_waits_for_the_end_of_the_night(now: str, leaves: str) -> None:
-    rules = AlertRules(quiet=(Quiet(Hours(time(22), time(7), LONDON), Urgency.ERROR),))
-    assert rules.not_before(Urgency.WARNING, utc(now)) == utc(leaves)
-    assert rules.not_before(Urgency.ERROR, utc(now)) == utc(now)
+    rules = AlertRules(quiet=(Quiet(Hours(time(22), time(7), LONDON), Severity.ERROR),))
+    assert rules.not_before(Severity.WARNING, utc(now)) == utc(leaves)
+    assert rules.not_before(Severity.ERROR, utc(now)) == utc(now)
 
 
 def test_quiet_hours_that_follow_upon_one_another_are_waited_for_together() -> None:
     weekend = Hours(time(0), time(0), LONDON, frozenset({5, 6}))
     nights = Hours(time(22), time(7), LONDON)
-    rules = AlertRules(quiet=(Quiet(weekend, Urgency.ERROR), Quiet(nights, Urgency.ERROR)))
+    rules = AlertRules(quiet=(Quiet(weekend, Severity.ERROR), Quiet(nights, Severity.ERROR)))
     friday = utc("2026-11-06T23:00")
-    assert rules.not_before(Urgency.INFO, friday) == utc("2026-11-09T07:00")  # on Monday
+    assert rules.not_before(Severity.INFO, friday) == utc("2026-11-09T07:00")  # on Monday
 
 
 @given(MOMENTS, CLOCKS, CLOCKS, ZONES, st.frozensets(st.integers(0, 6), min_size=1))
@@ -104,7 +104,7 @@ def test_quiet_hours_only_ever_delay_and_end_outside_of_them(
     now: datetime, start: time, end: time, zone: str, days: frozenset[int]
 ) -> None:
     hours = Hours(start, end, ZoneInfo(zone), days)
-    leaves = AlertRules(quiet=(Quiet(hours, Urgency.ERROR),)).not_before(Urgency.INFO, now)
+    leaves = AlertRules(quiet=(Quiet(hours, Severity.ERROR),)).not_before(Severity.INFO, now)
     assert leaves >= now
     assert (leaves == now) == (hours.until(now) is None)
     if start != end:  # round the clock, on all days, it never ends
@@ -112,6 +112,6 @@ def test_quiet_hours_only_ever_delay_and_end_outside_of_them(
 
 
 def test_quiet_hours_round_the_clock_do_not_hang() -> None:
-    always = Quiet(Hours(time(0), time(0), ZoneInfo("UTC")), Urgency.ERROR)
-    leaves = AlertRules(quiet=(always,)).not_before(Urgency.INFO, START)
+    always = Quiet(Hours(time(0), time(0), ZoneInfo("UTC")), Severity.ERROR)
+    leaves = AlertRules(quiet=(always,)).not_before(Severity.INFO, START)
     assert leaves - START < timedelta(days=30)

@@ -14,14 +14,14 @@ from sqlalchemy import Engine
 
 from benchmarks.receivers import Receiver
 from headrace.alerts.outbox import acknowledge, decide_next
-from headrace.alerts.records import AlertState, NotDelivered, Parcel
+from headrace.alerts.records import AlertState, NotDelivered, RenderedNotification
 from headrace.alerts.rules import AlertRules, Destination, Limit
 from headrace.alerts.sending import Sent, send_due
 from headrace.database.connection import transaction
 from headrace.database.locks import alone
 from headrace.errors import UnknownAlert
 from headrace.slas.events import Kind
-from tests.platform.alerts.making import OFTEN, at, happening, incident, rules
+from tests.platform.alerts.making import OFTEN, alert_event, at, incident, rules
 
 Tick = Callable[[AlertRules, float], Sent]
 Opened = Callable[[], UUID]
@@ -32,10 +32,10 @@ def posting(http: Receiver, **given: Any) -> AlertRules:
     return rules(url=f"json://localhost:{http.port}/{{}}", **given)
 
 
-def messages(engine: Engine) -> list[dict[str, Any]]:
+def notifications(engine: Engine) -> list[dict[str, Any]]:
     with transaction(engine) as cursor:
         return cursor.execute(
-            "SELECT * FROM catalog.alert_message ORDER BY decided_at, step, destination"
+            "SELECT * FROM catalog.notification ORDER BY decided_at, step, destination"
         ).fetchall()
 
 
@@ -52,15 +52,15 @@ def test_at_risk_then_late_then_there(
     )
     found = opened()
     who = ("alice@example.com",)
-    happen(happening(Kind.AT_RISK, found, 0, owners=who, reason="It will be late."))
+    happen(alert_event(Kind.AT_RISK, found, 0, owners=who, reason="It will be late."))
     for minute in (0, 1, 2):
         tick(late, minute)
-    happen(happening(Kind.LATE, found, 10, owners=who, partition="2026-11-01"))
+    happen(alert_event(Kind.LATE, found, 10, owners=who, partition="2026-11-01"))
     for minute in (10, 11, 39, 40, 41):
         tick(late, minute)
     happen(
-        happening(Kind.MET_LATE, found, 50, owners=who),
-        happening(Kind.INCIDENT_CLOSED, found, 50, owners=who),
+        alert_event(Kind.MET_LATE, found, 50, owners=who),
+        alert_event(Kind.INCIDENT_CLOSED, found, 50, owners=who),
     )
     for minute in (50, 51, 70, 600):
         tick(late, minute)
@@ -76,7 +76,9 @@ def test_at_risk_then_late_then_there(
         ("/lead", "Not acknowledged: LATE mart/delays [2026-11-01]", "firing"),
         ("/lead", "Recovered: LATE mart/delays [2026-11-01]", "recovered"),
     ]
-    states = [(row["purpose"], row["destination"], row["state"], row["reason"]) for row in messages(engine)]
+    states = [
+        (row["purpose"], row["destination"], row["state"], row["reason"]) for row in notifications(engine)
+    ]
     assert states == [
         ("RAISED", "mail", "SENT", None),
         ("WORSENED", "mail", "SENT", None),
@@ -91,7 +93,7 @@ def test_an_acknowledgement_stops_the_steps_that_follow(
     engine: Engine, http: Receiver, opened: Opened, happen: Happen, tick: Tick
 ) -> None:
     found = opened()
-    happen(happening(Kind.LATE, found))
+    happen(alert_event(Kind.LATE, found))
     tick(posting(http), 0)
     first = acknowledge(engine, found, "user:alice", at(5), "looking")
     again = acknowledge(engine, found, "user:bob", at(6))
@@ -109,30 +111,30 @@ def test_an_acknowledgement_stops_the_steps_that_follow(
 def test_a_receiver_that_is_away_is_tried_again_with_pauses_and_gets_the_same_message_once(
     engine: Engine, http: Receiver, opened: Opened, happen: Happen, tick: Tick
 ) -> None:
-    happen(happening(Kind.AT_RISK, opened()), happening(Kind.AT_RISK, opened()))
+    happen(alert_event(Kind.AT_RISK, opened()), alert_event(Kind.AT_RISK, opened()))
     http.refuses = True
     first = tick(posting(http), 0)
-    assert first.messages == 0
+    assert first.notifications == 0
     assert len(first.failed) == 1
     assert first.failed[0].startswith("data: ")
     assert "503" in first.failed[0]
-    rows = messages(engine)
+    rows = notifications(engine)
     assert [row["tries"] for row in rows].count(1) == 1, "one failed, and the other was not even tried"
     assert tick(posting(http), 4 / 60).failed == [], "it is not tried again within 5 seconds"
     assert tick(posting(http), 6 / 60).failed != []
     http.refuses = False
-    assert tick(posting(http), 1).messages == 2
+    assert tick(posting(http), 1).notifications == 2
     assert len({each.key for each in http.received}) == len(http.received) == 2
 
 
 def test_what_nobody_takes_for_a_day_is_given_up_and_says_why(
     engine: Engine, http: Receiver, opened: Opened, happen: Happen, tick: Tick
 ) -> None:
-    happen(happening(Kind.AT_RISK, opened()))
+    happen(alert_event(Kind.AT_RISK, opened()))
     http.refuses = True
     for hours in range(26):
         tick(posting(http), hours * 60)
-    (row,) = messages(engine)
+    (row,) = notifications(engine)
     assert row["state"] == "FAILED"
     assert "503" in row["reason"]
 
@@ -141,12 +143,12 @@ def test_what_was_due_while_nothing_was_sent_is_not_given_up_at_the_first_refusa
     engine: Engine, http: Receiver, opened: Opened, happen: Happen, tick: Tick
 ) -> None:
     """Two days without a sensor, and then a receiver that is away for a moment."""
-    happen(happening(Kind.AT_RISK, opened()))
+    happen(alert_event(Kind.AT_RISK, opened()))
     decide_next(engine, posting(http), at(0))
     http.refuses = True
     assert tick(posting(http), 48 * 60).failed != []
     http.refuses = False
-    assert tick(posting(http), 48 * 60 + 1).messages == 1
+    assert tick(posting(http), 48 * 60 + 1).notifications == 1
 
 
 def test_an_address_that_is_always_refused_keeps_nobody_else_waiting(
@@ -154,19 +156,19 @@ def test_an_address_that_is_always_refused_keeps_nobody_else_waiting(
 ) -> None:
     base = rules()
     mail = Destination("mail", "mailto://mail.example.com?to={owner}", OFTEN)
-    told = replace(base, destinations={**base.destinations, "mail": mail}, owners={"*": ("mail",)})
+    sent = replace(base, destinations={**base.destinations, "mail": mail}, owners={"*": ("mail",)})
     everybody = {f"{name}@example.com" for name in ("a", "b", "c", "d", "e")}
-    happen(*(happening(Kind.AT_RISK, opened(), owners=(who,)) for who in sorted(everybody)))
-    decide_next(engine, told, at(0))
+    happen(*(alert_event(Kind.AT_RISK, opened(), owners=(who,)) for who in sorted(everybody)))
+    decide_next(engine, sent, at(0))
     taken: list[str] = []
 
-    def send(_: Destination, address: str, __: Parcel) -> None:
+    def send(_: Destination, address: str, __: RenderedNotification) -> None:
         if address in ("a@example.com", "d@example.com"):
             raise NotDelivered("550 no such user")
         taken.append(address)
 
     for minute in range(3):
-        send_due(engine, told, lambda minute=minute: at(minute), timedelta(seconds=60), send)  # type: ignore[misc]
+        send_due(engine, sent, lambda minute=minute: at(minute), timedelta(seconds=60), send)  # type: ignore[misc]
     assert sorted(taken) == ["b@example.com", "c@example.com", "e@example.com"]
 
 
@@ -178,9 +180,9 @@ def test_one_receiver_that_is_away_keeps_no_other_waiting(
     both = replace(
         base, destinations={**base.destinations, "lead": nowhere}, owners={"team:data": ("lead", "data")}
     )
-    happen(*(happening(Kind.AT_RISK, opened()) for _ in range(5)))
+    happen(*(alert_event(Kind.AT_RISK, opened()) for _ in range(5)))
     sent = tick(both, 0)
-    assert sent.messages == 5
+    assert sent.notifications == 5
     assert [each.split(":")[0] for each in sent.failed] == ["lead"]
 
 
@@ -189,21 +191,21 @@ def test_a_flood_is_told_within_the_limit_and_nothing_of_it_is_lost(
 ) -> None:
     limited = posting(http, limit=Limit(3, timedelta(hours=1)))
     incidents = [opened() for _ in range(40)]
-    happen(*(happening(Kind.AT_RISK, found, key=f"mart/t{n}") for n, found in enumerate(incidents)))
+    happen(*(alert_event(Kind.AT_RISK, found, key=f"mart/t{n}") for n, found in enumerate(incidents)))
     tick(limited, 0)
     titles = [each.title for each in http.received]
     assert len(titles) == 3
     assert titles[2] == "38 more alerts"
-    in_one = next(number for number in range(40) if f"AT_RISK mart/t{number}" not in titles)
-    happen(happening(Kind.AT_RISK, opened(), key="mart/later"))
+    digest = next(number for number in range(40) if f"AT_RISK mart/t{number}" not in titles)
+    happen(alert_event(Kind.AT_RISK, opened(), key="mart/later"))
     assert tick(limited, 30).held == 1
     assert len(http.received) == 3
     tick(limited, 61)
     assert http.received[-1].title == "AT_RISK mart/later"
-    assert {row["state"] for row in messages(engine)} == {"SENT", "MERGED"}
-    happen(happening(Kind.INCIDENT_CLOSED, incidents[in_one], 130))
+    assert {row["state"] for row in notifications(engine)} == {"SENT", "MERGED"}
+    happen(alert_event(Kind.INCIDENT_CLOSED, incidents[digest], 130))
     tick(limited, 130)
-    assert http.received[-1].title == f"Recovered: AT_RISK mart/t{in_one}", "the digest told of it"
+    assert http.received[-1].title == f"Recovered: AT_RISK mart/t{digest}", "the digest told of it"
 
 
 def test_what_a_digest_tells_is_told_when_the_digest_itself_had_to_wait(
@@ -211,38 +213,41 @@ def test_what_a_digest_tells_is_told_when_the_digest_itself_had_to_wait(
 ) -> None:
     """A receiver that is away, and more happenings before it is back: no digest tells only of another digest."""
     limited = posting(http, limit=Limit(3, timedelta(hours=1)))
-    happen(*(happening(Kind.AT_RISK, opened(), key=f"mart/a{n}") for n in range(9)))
+    happen(*(alert_event(Kind.AT_RISK, opened(), key=f"mart/a{n}") for n in range(9)))
     http.refuses = True
     tick(limited, 0)
     http.refuses = False
-    happen(*(happening(Kind.AT_RISK, opened(), key=f"mart/b{n}") for n in range(9)))
+    happen(*(alert_event(Kind.AT_RISK, opened(), key=f"mart/b{n}") for n in range(9)))
     for minute in (1, 62, 63):
         tick(limited, minute)
-    told = "\n".join(f"{each.title}\n{each.body}" for each in http.received)
-    assert [key for key in (f"mart/{a}{n}" for a in "ab" for n in range(9)) if key not in told] == []
+    sent = "\n".join(f"{each.title}\n{each.body}" for each in http.received)
+    assert [key for key in (f"mart/{a}{n}" for a in "ab" for n in range(9)) if key not in sent] == []
 
 
 def test_what_a_digest_was_to_tell_is_given_up_with_it(
     engine: Engine, http: Receiver, opened: Opened, happen: Happen, tick: Tick
 ) -> None:
     limited = posting(http, limit=Limit(2, timedelta(hours=1)))
-    happen(*(happening(Kind.AT_RISK, opened(), key=f"mart/t{n}") for n in range(5)))
+    happen(*(alert_event(Kind.AT_RISK, opened(), key=f"mart/t{n}") for n in range(5)))
     http.refuses = True
     for quarter in range(3 * 24 * 4):
         tick(limited, 15 * quarter)
-    assert Counter(row["state"] for row in messages(engine)) == {"FAILED": 6}
-    assert {row["reason"] for row in messages(engine)} != {None}
+    assert Counter(row["state"] for row in notifications(engine)) == {"FAILED": 6}
+    assert {row["reason"] for row in notifications(engine)} != {None}
 
 
 def test_words_are_those_of_when_a_message_leaves(
     engine: Engine, http: Receiver, opened: Opened, happen: Happen, tick: Tick
 ) -> None:
-    happen(*(happening(Kind.AT_RISK, opened(), key=f"mart/t{n}") for n in range(3)))
+    happen(*(alert_event(Kind.AT_RISK, opened(), key=f"mart/t{n}") for n in range(3)))
     http.refuses = True
     tick(posting(http), 0)
     http.refuses = False
     acknowledge(
-        engine, next(row["alert_id"] for row in messages(engine) if not row["tries"]), "user:alice", at(5)
+        engine,
+        next(row["alert_id"] for row in notifications(engine) if not row["tries"]),
+        "user:alice",
+        at(5),
     )
     tick(posting(http), 10)
     assert sum("Acknowledged: by user:alice" in each.body for each in http.received) == 1
@@ -251,7 +256,7 @@ def test_words_are_those_of_when_a_message_leaves(
 def test_a_destination_that_the_rules_no_longer_name_is_said_to_be_missing(
     engine: Engine, http: Receiver, opened: Opened, happen: Happen
 ) -> None:
-    happen(happening(Kind.AT_RISK, opened()))
+    happen(alert_event(Kind.AT_RISK, opened()))
     decide_next(engine, posting(http), at(0))
     sent = send_due(engine, AlertRules(), lambda: at(0), timedelta(seconds=5))
     assert sent.failed == ["data: the rules do not name this destination any more"]
@@ -260,23 +265,23 @@ def test_a_destination_that_the_rules_no_longer_name_is_said_to_be_missing(
 def test_only_one_process_sends(
     engine: Engine, http: Receiver, opened: Opened, happen: Happen, tick: Tick
 ) -> None:
-    happen(happening(Kind.AT_RISK, opened()))
+    happen(alert_event(Kind.AT_RISK, opened()))
     with alone(engine, "sending alerts") as mine:
         assert mine
         assert tick(posting(http), 0).busy
     assert http.received == []
-    assert tick(posting(http), 1).messages == 1
+    assert tick(posting(http), 1).notifications == 1
 
 
 def test_a_process_that_dies_while_it_sends_is_followed_up_under_the_same_id(
     engine: Engine, http: Receiver, opened: Opened, happen: Happen, tick: Tick
 ) -> None:
-    happen(happening(Kind.AT_RISK, opened()))
+    happen(alert_event(Kind.AT_RISK, opened()))
     decide_next(engine, posting(http), at(0))
     keys = []
 
-    def send_and_die(_: Destination, __: str, parcel: Parcel) -> None:
-        keys.append(str(parcel.message_id))
+    def send_and_die(_: Destination, __: str, rendered: RenderedNotification) -> None:
+        keys.append(str(rendered.notification_id))
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -288,23 +293,23 @@ def test_a_process_that_dies_while_it_sends_is_followed_up_under_the_same_id(
 def test_a_tick_that_runs_out_of_time_leaves_the_rest_untried(
     engine: Engine, http: Receiver, opened: Opened, happen: Happen
 ) -> None:
-    happen(*(happening(Kind.AT_RISK, opened()) for _ in range(4)))
+    happen(*(alert_event(Kind.AT_RISK, opened()) for _ in range(4)))
     decide_next(engine, posting(http), at(0))
     sent = send_due(engine, posting(http), lambda: at(0), timedelta(seconds=-1))
-    assert sent.messages == 0
+    assert sent.notifications == 0
 
     def never(*_: object) -> None:
         raise NotDelivered("no")
 
     send_due(engine, posting(http), lambda: at(0), timedelta(seconds=5), never)
-    assert sorted(row["tries"] for row in messages(engine)) == [0, 0, 0, 1]
+    assert sorted(row["tries"] for row in notifications(engine)) == [0, 0, 0, 1]
 
 
 def test_secrets_of_what_a_run_said_do_not_leave(
     http: Receiver, opened: Opened, happen: Happen, tick: Tick
 ) -> None:
     said = "cannot connect to postgresql://etl:hunter2@db.example.com/sales"
-    happen(happening(Kind.RUN_FAILED, opened(), reason=said))
+    happen(alert_event(Kind.RUN_FAILED, opened(), reason=said))
     tick(posting(http), 0)
     assert "cannot connect to postgresql://etl:" in http.received[0].body
     assert "hunter2" not in http.received[0].body
@@ -314,7 +319,7 @@ def test_values_that_a_run_met_do_not_leave(
     http: Receiver, opened: Opened, happen: Happen, tick: Tick
 ) -> None:
     said = "[CAST_INVALID_INPUT] The value 'Flann O'Brien' of the type \"STRING\" cannot be cast\nrow: (Flann, 1911)"
-    happen(happening(Kind.RUN_FAILED, opened(), reason=said))
+    happen(alert_event(Kind.RUN_FAILED, opened(), reason=said))
     tick(posting(http), 0)
     assert "Cause: [CAST_INVALID_INPUT] The value '***' of the type" in http.received[0].body
     assert "Brien" not in http.received[0].body

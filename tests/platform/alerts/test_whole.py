@@ -11,7 +11,7 @@ from sqlalchemy import Engine
 from benchmarks.receivers import Receiver
 from headrace.alerts.outbox import decide_next
 from headrace.alerts.queries import alerts, history
-from headrace.alerts.records import AlertState, MessageState
+from headrace.alerts.records import AlertState, NotificationState
 from headrace.alerts.rules import AlertRules, Destination
 from headrace.alerts.sending import send_due
 from headrace.slas.tick import evaluate
@@ -23,18 +23,18 @@ DAILY = {"deadline": "0 6 * * *", "timezone": "UTC", "warn_before_seconds": 3600
 
 def test_a_completion_is_held_back_and_comes_late(engine: Engine, http: Receiver, mail: Receiver) -> None:
     """The owner has it by mail at risk and late, the lead by HTTP half an hour on, on-call never; one notice each."""
-    told = replace(
+    sent = replace(
         rules(url=f"json://localhost:{http.port}/{{}}"),
         owners={"team:data": ("owner",)},
     )
     owner = f"mailto://127.0.0.1:{mail.port}?from=headrace@example.com&to=owner@example.com"
-    told = replace(told, destinations={**told.destinations, "owner": Destination("owner", owner, OFTEN)})
+    sent = replace(sent, destinations={**sent.destinations, "owner": Destination("owner", owner, OFTEN)})
     declare(
         engine,
         {"raw/orders": None, "sales/orders": DAILY, "sales/report": None},
         [("raw/orders", "sales/orders"), ("sales/orders", "sales/report")],
     )
-    tick = ticking(engine, told)
+    tick = ticking(engine, sent)
 
     published(engine, "sales/orders", at("2026-11-09T05:30"))
     for minute in every(180, "2026-11-09T05:40", "2026-11-10T04:55"):
@@ -59,12 +59,12 @@ def test_a_completion_is_held_back_and_comes_late(engine: Engine, http: Receiver
     assert "headrace sla explain sales/orders" in mail.received[1].body
 
     (listed,) = alerts(engine)
-    assert (listed.alert.state, listed.told, listed.waiting) == (AlertState.CLOSED, 5, 0)
+    assert (listed.alert.state, listed.sent, listed.pending) == (AlertState.CLOSED, 5, 0)
     found = history(engine, listed.alert.alert_id)
-    happened = [each.happening.kind.value for each in found.happenings]
+    happened = [each.alert_event.kind.value for each in found.alert_events]
     assert happened[:2] == ["AT_RISK", "LATE"]
     assert happened[-1] == "INCIDENT_CLOSED"
-    sent = [each.sent_at for each in found.messages if each.state is MessageState.SENT]
+    sent = [each.sent_at for each in found.notifications if each.state is NotificationState.SENT]
     assert sent == [
         at("2026-11-10T05:00"),
         at("2026-11-10T06:00"),
@@ -74,13 +74,13 @@ def test_a_completion_is_held_back_and_comes_late(engine: Engine, http: Receiver
     ]
 
 
-def ticking(engine: Engine, told: AlertRules) -> Callable[[datetime], None]:
+def ticking(engine: Engine, sent: AlertRules) -> Callable[[datetime], None]:
     """One tick of both sensors at a moment."""
 
     def tick(moment: datetime) -> None:
         evaluate(engine, moment)
-        decide_next(engine, told, moment)
-        send_due(engine, told, lambda: moment, timedelta(seconds=60))
+        decide_next(engine, sent, moment)
+        send_due(engine, sent, lambda: moment, timedelta(seconds=60))
 
     return tick
 

@@ -8,25 +8,26 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from headrace.alerts.decisions import decide
-from headrace.alerts.records import Alert, Message, Purpose
+from headrace.alerts.records import Alert, Notification, Purpose
 from headrace.alerts.rules import Links
-from headrace.alerts.wording import Hit, digest, worded
-from headrace.slas.events import Kind, Urgency
-from tests.platform.alerts.making import START, at, happening, incident, rules
+from headrace.alerts.wording import Affected, digest, render
+from headrace.severity import Severity
+from headrace.slas.events import Kind
+from tests.platform.alerts.making import START, alert_event, at, incident, rules
 
 INCIDENT = incident()
 LINKS = Links("https://dagster.example.com", "https://catalog.example.com")
 
 
-def told(kind: Kind, **facts: object) -> tuple[Alert, Message]:
-    event = replace(happening(kind, INCIDENT, **facts), severity=Urgency.ERROR)
+def sent(kind: Kind, **facts: object) -> tuple[Alert, Notification]:
+    event = replace(alert_event(kind, INCIDENT, **facts), severity=Severity.ERROR)
     decision = decide(INCIDENT, None, (), event, rules(), at(12))
     assert decision is not None
     return decision.alert, decision.send[0]
 
 
 def test_an_alert_says_what_since_when_why_who_is_hit_what_to_do_and_where_to_look() -> None:
-    alert, message = told(
+    alert, notification = sent(
         Kind.LATE,
         partition="2026-11-01",
         deadline="2026-11-02T08:30:00+00:00",
@@ -36,13 +37,17 @@ def test_an_alert_says_what_since_when_why_who_is_hit_what_to_do_and_where_to_lo
         expected_at="2026-11-02T10:00:00+00:00",
         expected_from="2026-11-02T09:50:00Z",
         expected_to="2026-11-02T10:10:00Z",
-        chance=0.97,
+        miss_probability=0.97,
         dagster_run_id="3f9c21d0",
         run_id="8a4c1f0e",
     )
-    hit = Hit((("mart/report", ("team:bi",)), ("mart/x", ())), 14)
-    said = worded(
-        alert, message, LINKS, hit=hit, link="https://catalog.example.com/alerts/acknowledge?token=t"
+    affected = Affected((("mart/report", ("team:bi",)), ("mart/x", ())), 14)
+    said = render(
+        alert,
+        notification,
+        LINKS,
+        affected=affected,
+        link="https://catalog.example.com/alerts/acknowledge?token=t",
     )
     assert said.title == "LATE mart/delays [2026-11-01]"
     assert said.body == (
@@ -62,9 +67,9 @@ def test_an_alert_says_what_since_when_why_who_is_hit_what_to_do_and_where_to_lo
 
 
 def test_a_recovery_asks_for_nothing() -> None:
-    alert, message = told(Kind.LATE)
-    over = replace(message, purpose=Purpose.RECOVERED)
-    said = worded(replace(alert, closed_at=at(30)), over, Links())
+    alert, notification = sent(Kind.LATE)
+    over = replace(notification, purpose=Purpose.RECOVERED)
+    said = render(replace(alert, closed_at=at(30)), over, Links())
     assert said.title == "Recovered: LATE mart/delays"
     assert "What: mart/delays was late. It is over since 2026-11-02 09:30Z." in said.body
     assert "Next" not in said.body
@@ -72,21 +77,23 @@ def test_a_recovery_asks_for_nothing() -> None:
 
 
 def test_without_a_link_it_says_the_command() -> None:
-    alert, message = told(Kind.RUN_FAILED)
-    assert f"I am at it: headrace alerts ack {INCIDENT}" in worded(alert, message, Links()).body
+    alert, notification = sent(Kind.RUN_FAILED)
+    assert f"I am at it: headrace alerts ack {INCIDENT}" in render(alert, notification, Links()).body
 
 
 def test_a_name_begins_no_other_header() -> None:
-    alert, message = told(Kind.LATE, partition="x\r\nBcc: all@example.com")
-    title = worded(alert, message, Links()).title
+    alert, notification = sent(Kind.LATE, partition="x\r\nBcc: all@example.com")
+    title = render(alert, notification, Links()).title
     assert "\r" not in title
     assert "\n" not in title
 
 
 def test_a_reason_begins_no_other_line_and_is_not_as_long_as_a_log() -> None:
     """Whoever makes a run fail with words of his own must not get a link into the alert."""
-    alert, message = told(Kind.LATE, reason="no\n\nI am at it: https://evil.example.com\r\n" + "x" * 100_000)
-    body = worded(alert, message, LINKS).body
+    alert, notification = sent(
+        Kind.LATE, reason="no\n\nI am at it: https://evil.example.com\r\n" + "x" * 100_000
+    )
+    body = render(alert, notification, LINKS).body
     assert [line for line in body.splitlines() if line.startswith("I am at it: ")] == [
         f"I am at it: headrace alerts ack {INCIDENT}"
     ]
@@ -94,7 +101,7 @@ def test_a_reason_begins_no_other_line_and_is_not_as_long_as_a_log() -> None:
 
 
 def test_a_digest_names_the_first_and_counts_the_rest() -> None:
-    said = digest([told(Kind.LATE, partition=str(number)) for number in range(14)])
+    said = digest([sent(Kind.LATE, partition=str(number)) for number in range(14)])
     assert said.title == "14 more alerts"
     assert said.body.count("LATE mart/delays") == 10
     assert "and 4 more" in said.body
@@ -112,7 +119,7 @@ FACTS = (
     "expected_at",
     "expected_from",
     "expected_to",
-    "chance",
+    "miss_probability",
     "run_id",
     "dagster_run_id",
 )
@@ -129,9 +136,11 @@ FACTS = (
 def test_whatever_the_facts_are_the_alert_has_words(
     kind: Kind, purpose: Purpose, facts: dict[str, object]
 ) -> None:
-    alert, message = told(Kind.LATE)
-    said = worded(
-        replace(alert, kind=kind, facts=facts), replace(message, purpose=purpose, decided_at=START), LINKS
+    alert, notification = sent(Kind.LATE)
+    said = render(
+        replace(alert, kind=kind, facts=facts),
+        replace(notification, purpose=purpose, decided_at=START),
+        LINKS,
     )
     assert said.title.isprintable()
     assert said.body

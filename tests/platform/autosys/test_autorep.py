@@ -8,10 +8,10 @@ from zoneinfo import ZoneInfo
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.autosys.findings import Gravity
 from headrace.autosys.logs.autorep import is_report, read_report
 from headrace.catalog.records import RunState
 from headrace.catalog.run_events import Ending
+from headrace.severity import Severity
 
 S = RunState
 HEADER = """\
@@ -142,7 +142,7 @@ def test_details_of_an_earlier_run_are_left_out_with_a_warning():
     )
     assert [event.status for event in found.events] == ["STARTING", "RUNNING", "SUCCESS"]
     (warning,) = found.errors
-    assert (warning.gravity, warning.line, warning.subject) == (Gravity.WARNING, 4, "LOAD")
+    assert (warning.severity, warning.line, warning.subject) == (Severity.WARNING, 4, "LOAD")
     assert "3 details are of runs before the one that began at 03/04/2026 11:27:32" in warning.message
 
 

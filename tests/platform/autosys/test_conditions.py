@@ -12,7 +12,7 @@ from headrace.autosys.conditions import (
     GlobalIs,
     JobIs,
     Lookback,
-    Wanted,
+    RequiredStatus,
     atoms,
     parse,
     unparse,
@@ -20,7 +20,7 @@ from headrace.autosys.conditions import (
 
 
 def s(job, **rest):
-    return JobIs(Wanted.SUCCESS, job, **rest)
+    return JobIs(RequiredStatus.SUCCESS, job, **rest)
 
 
 A, B, C, D = map(s, "abcd")
@@ -32,13 +32,13 @@ A, B, C, D = map(s, "abcd")
         ("s(a)", A),
         ("success(a)", A),
         ("SUCCESS ( a )", A),
-        ("f(a)", JobIs(Wanted.FAILURE, "a")),
-        ("d(a)", JobIs(Wanted.DONE, "a")),
-        ("t(a)", JobIs(Wanted.TERMINATED, "a")),
-        ("terminated(a)", JobIs(Wanted.TERMINATED, "a")),
-        ("n(a)", JobIs(Wanted.NOT_RUNNING, "a")),
-        ("notrunning(a)", JobIs(Wanted.NOT_RUNNING, "a")),
-        ("not running(jobC)", JobIs(Wanted.NOT_RUNNING, "jobC")),  # the vendor's own prose
+        ("f(a)", JobIs(RequiredStatus.FAILURE, "a")),
+        ("d(a)", JobIs(RequiredStatus.DONE, "a")),
+        ("t(a)", JobIs(RequiredStatus.TERMINATED, "a")),
+        ("terminated(a)", JobIs(RequiredStatus.TERMINATED, "a")),
+        ("n(a)", JobIs(RequiredStatus.NOT_RUNNING, "a")),
+        ("notrunning(a)", JobIs(RequiredStatus.NOT_RUNNING, "a")),
+        ("not running(jobC)", JobIs(RequiredStatus.NOT_RUNNING, "jobC")),  # the vendor's own prose
         ("e(a) = 4", ExitIs("a", "=", 4)),
         ("exitcode(a) >= -1", ExitIs("a", ">=", -1)),
         ("e(job1,06.00) = 0", ExitIs("job1", "=", 0, None, Lookback(360))),
@@ -113,7 +113,7 @@ LOOKBACKS = st.none() | st.builds(Lookback, st.none() | st.integers(0, 599939))
 INSTANCES = st.none() | st.sampled_from(["PRD", "ACE"])
 OPERATORS = st.sampled_from(["=", "!=", "<", ">", "<=", ">="])
 ATOMS = st.one_of(
-    st.builds(JobIs, st.sampled_from(Wanted), NAMES, INSTANCES, LOOKBACKS),
+    st.builds(JobIs, st.sampled_from(RequiredStatus), NAMES, INSTANCES, LOOKBACKS),
     st.builds(ExitIs, NAMES, OPERATORS, st.integers(-128, 255), INSTANCES, LOOKBACKS),
     st.builds(GlobalIs, NAMES, OPERATORS, st.text("abc 09/:&|()", max_size=6)),
 )

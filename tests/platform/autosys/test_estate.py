@@ -58,8 +58,8 @@ def test_a_second_insert_is_refused_and_told():
     same = estate("insert_job: A\ncommand: a\n", "insert_job: A\ncommand: a\n")
     other = estate("insert_job: A\ncommand: a\n", "insert_job: A\ncommand: b\n")
     assert other.jobs["A"].command == "a"
-    assert [(each.rule, each.gravity, each.file, each.line) for each in same.findings + other.findings] == [
-        ("estate/duplicate", "NOTE", "2.jil", 1), ("estate/duplicate", "ERROR", "2.jil", 1),
+    assert [(each.rule, each.severity, each.file, each.line) for each in same.findings + other.findings] == [
+        ("estate/duplicate", "INFO", "2.jil", 1), ("estate/duplicate", "ERROR", "2.jil", 1),
     ]  # fmt: skip
 
 

@@ -13,13 +13,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.autosys.findings import Gravity
 from headrace.autosys.logs.demon_files import instance_of
 from headrace.autosys.logs.demon_lines import Clock, WrongLine
 from headrace.autosys.logs.demon_runs import DemonRuns, DemonState
 from headrace.autosys.logs.event_demon import DemonLog, LogPosition, read_kept
 from headrace.catalog.records import RunState
 from headrace.catalog.run_events import Ending
+from headrace.severity import Severity
 
 S = RunState
 NEW_YORK = ZoneInfo("America/New_York")
@@ -531,7 +531,7 @@ def test_when_the_log_of_the_position_is_gone_what_is_younger_is_read_and_a_warn
     ends = [e.process for piece in pieces for e in piece.events if e.state is S.SUCCESS]
     assert ends == ["JOB21", "LONG", "JOB22", "JOB23"]
     (warning,) = [error for piece in pieces for error in piece.errors]
-    assert (warning.rule, warning.gravity) == ("log/rotation", Gravity.WARNING)
+    assert (warning.rule, warning.severity) == ("log/rotation", Severity.WARNING)
     assert "read up to 2026-11-20 23:59:00 UTC is not beside the log any more" in warning.message
     assert warning.message.endswith(
         "goes on with event_demon.ACE.11212026, event_demon.ACE.11222026, event_demon.ACE"
@@ -556,7 +556,7 @@ def test_a_compressed_log_is_not_passed_over_in_silence(log):
     ]
     plain.unlink()
     (warning,) = [error for piece in DemonLog(log, UTC, position).read() for error in piece.errors]
-    assert (warning.gravity, warning.file) == (Gravity.WARNING, f"{plain}.gz")
+    assert (warning.severity, warning.file) == (Severity.WARNING, f"{plain}.gz")
 
 
 @pytest.mark.parametrize("begun", [None, "", "[11/2"])

@@ -2,8 +2,8 @@
 
 import pytest
 
-from headrace.autosys.findings import Gravity
 from headrace.autosys.jil import scan
+from headrace.severity import Severity
 
 
 def one(text):
@@ -281,7 +281,7 @@ def test_a_statement_without_a_name_is_lost_alone():
     jil = scan("insert_job:\nmachine: m\ninsert_job: B\n", "f.jil")
     assert [each.name for each in jil.statements] == ["B"]
     [finding] = jil.findings
-    assert (finding.rule, finding.gravity, finding.line) == ("jil/no-name", Gravity.ERROR, 1)
+    assert (finding.rule, finding.severity, finding.line) == ("jil/no-name", Severity.ERROR, 1)
 
 
 @pytest.mark.parametrize("name", ['"a b"', '"', "a\\b", 'a"b', "a/*b"])

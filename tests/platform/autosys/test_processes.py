@@ -1,10 +1,10 @@
 """Descriptions of processes in YAML and listings of DB2 dependencies: what is wrong is told by line and field."""
 
-from headrace.autosys.findings import Gravity
 from headrace.autosys.scan.db2 import read_listing
 from headrace.autosys.scan.processes import read_processes
 from headrace.autosys.scan.tools import Direction
 from headrace.catalog.records import Technology
+from headrace.severity import Severity
 
 GOOD = """\
 # What runs beside Autosys.
@@ -78,7 +78,7 @@ def test_what_stands_before_the_entries_is_not_lost_without_a_word():
     ):
         found, [finding] = read_processes(text, "p.yaml")
         assert len(found) in (0, 2)
-        assert (finding.rule, finding.gravity, finding.line) == ("entry/outside", Gravity.ERROR, line)
+        assert (finding.rule, finding.severity, finding.line) == ("entry/outside", Severity.ERROR, line)
 
 
 def test_a_listing_gives_each_procedure_its_tables():

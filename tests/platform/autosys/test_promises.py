@@ -5,7 +5,7 @@ from datetime import date
 import pytest
 
 from headrace.autosys.calendars import read_calendars
-from headrace.autosys.objectives import business_calendars, sla_of, unpromised
+from headrace.autosys.objectives import business_calendars, sla_of, unsupported_must_times
 from headrace.autosys.schedules import read_schedule
 
 
@@ -111,7 +111,7 @@ def test_what_nobody_is_told_of_is_said_when_it_is_read():
 
     def said(**attributes: str) -> list[str]:
         schedule, _ = read_schedule({"date_conditions": "1", **attributes})
-        return [attribute for attribute, _ in unpromised(schedule, calendars, date(2026, 1, 1))]
+        return [attribute for attribute, _ in unsupported_must_times(schedule, calendars, date(2026, 1, 1))]
 
     of_day = {"start_times": '"06:00"', "must_complete_times": "+5"}
     assert said(run_calendar="FRIDAYS", **of_day) == []

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from headrace.autosys.estate import read_estate
-from headrace.autosys.findings import Gravity
 from headrace.autosys.jil import read, scan, write
+from headrace.severity import Severity
 
 SAMPLES = Path(__file__).parent / "samples"
 
@@ -38,7 +38,7 @@ def test_a_sample_written_and_read_again_means_the_same(name):
     first = read((SAMPLES / name).read_bytes(), name).statements
     again = scan(write(first), name)
     assert [each.meaning for each in again.statements] == [each.meaning for each in first]
-    assert [each.rule for each in again.findings if each.gravity is Gravity.ERROR] == []
+    assert [each.rule for each in again.findings if each.severity is Severity.ERROR] == []
 
 
 def test_a_wrong_condition_is_reported_by_line_and_the_job_stays():
@@ -85,6 +85,6 @@ def test_everything_that_is_no_job_is_kept():
 
 def test_a_file_that_is_no_jil_is_one_finding_and_no_error():
     estate = read_estate([SAMPLES / "README.md"])
-    assert [(each.rule, each.line, each.gravity) for each in estate.findings] == [
-        ("jil/nothing", 0, Gravity.WARNING)
+    assert [(each.rule, each.line, each.severity) for each in estate.findings] == [
+        ("jil/nothing", 0, Severity.WARNING)
     ]

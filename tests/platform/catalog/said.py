@@ -74,7 +74,7 @@ _QUERIES = {
         FROM catalog.run_attempt""",
     "events": "SELECT event_key, run_id, state, at, historical FROM catalog.reported_event",
     "raw": "SELECT event_time, content_hash, event_type, historical FROM catalog.run_event",
-    "processes": "SELECT process_key, standing, instance, external_name FROM catalog.process",
+    "processes": "SELECT process_key, lifecycle, instance, external_name FROM catalog.process",
     "versions": """
         SELECT full_name, partition_key, version_tag, dataset_version_id, row_count, path, produced_at, outcome,
                produced_by_run_id

@@ -27,7 +27,7 @@ from headrace.catalog.runs import attempt, record_inputs
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id, organisation_named
 from headrace.database.locks import alone
-from headrace.database.principal import Acting, acting_for
+from headrace.database.principal import Principal, act_as
 from headrace.events.ingestion import ingest
 from headrace.retention import (
     ArchiveUnavailable,
@@ -211,7 +211,7 @@ def test_a_run_that_runs_again_long_after_is_there_with_both(
     assert len(explain_run(catalog, run_id)) == 1
 
 
-HOT = timedelta(hours=1)  # the histories of hypothesis are of two days ago
+HOT_RETENTION = timedelta(hours=1)  # the histories of hypothesis are of two days ago
 
 
 @given(history=histories(), cut=st.integers(0, 12), repeated=st.integers(0, 12))
@@ -225,15 +225,15 @@ def test_what_is_said_late_or_again_comes_to_the_same(
     ingest(engine, history)
     told(engine)
     expected, sums, versions = comparable(engine), totals(engine), contents(engine)["versions"]
-    archive(engine, hot=HOT)
+    archive(engine, hot=HOT_RETENTION)
     assert comparable(engine) == expected
 
     clear(engine)
     for part in (history[:cut], [*history[cut:], *history[:repeated]]):
         ingest(engine, part)
         told(engine)
-        archive(engine, hot=HOT)
-    archive(engine, hot=HOT)  # what was of late in the second one
+        archive(engine, hot=HOT_RETENTION)
+    archive(engine, hot=HOT_RETENTION)  # what was of late in the second one
 
     assert comparable(engine) == expected
     assert totals(engine) == sums
@@ -398,8 +398,8 @@ def test_partitions_with_rows_of_another_organisation_stay(
 
 def test_every_organisation_is_archived_for_itself(estate: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     add_organisation(estate, "another", by="test")
-    another = Acting(organisation_named("another"), "another", "user:test")
-    with acting_for(another):
+    another = Principal(organisation_named("another"), "another", "user:test")
+    with act_as(another):
         ingest(estate, nights("LOAD", 300, 200, 2))
         told(estate)
     waiting, own = (
@@ -409,7 +409,7 @@ def test_every_organisation_is_archived_for_itself(estate: Engine, monkeypatch: 
     assert waiting == own + 2
 
     assert archive_everywhere(estate).rows[Kind.RUN] == own + 2
-    with acting_for(another):
+    with act_as(another):
         places = [run.location for run in runs(estate)]
         assert places[0] is None
         assert [str(place).startswith("another/runs/") for place in places[1:]] == [True, True]

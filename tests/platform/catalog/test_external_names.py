@@ -26,7 +26,7 @@ ALONE = "insert_job: X   job_type: CMD \nmachine: m\n"
 def scanned(engine, tmp_path: Path, jil: str, instance: str = "") -> None:
     file = tmp_path / f"estate{instance}.jil"
     file.write_text(jil)
-    scan(engine, [file], instance, may_retire_most=True)
+    scan(engine, [file], instance, allow_mass_retirement=True)
 
 
 def processes(engine) -> dict[tuple[str, str], str]:

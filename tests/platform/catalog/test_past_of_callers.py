@@ -13,7 +13,7 @@ from headrace.access.callers import Permission
 from headrace.access.tokens import issue_service_token
 from headrace.catalog.runs import attempt
 from headrace.database.connection import transaction
-from headrace.database.principal import acting_for
+from headrace.database.principal import act_as
 from headrace.errors import UnknownRun
 from headrace.retention import archive, events, runs
 from headrace.retention.run_reports import why as explain_run
@@ -49,9 +49,9 @@ def test_a_caller_with_one_domain_sees_the_archived_runs_of_its_processes(
     catalog: Engine, old: dict[str, UUID]
 ) -> None:
     everything = runs(catalog)
-    with acting_for(acting_of("default")):
+    with act_as(acting_of("default")):
         assert runs(catalog) == everything
-    with acting_for(acting_of("default", domains=frozenset({"raw"}))):
+    with act_as(acting_of("default", domains=frozenset({"raw"}))):
         seen = runs(catalog)  # mart/delays reads raw/flights
         assert {run.process_key for run in seen} == {"mart/delays"}
         assert {run.location is None for run in seen} == {True, False}
@@ -61,15 +61,15 @@ def test_a_caller_with_one_domain_sees_the_archived_runs_of_its_processes(
         with pytest.raises(UnknownRun):
             explain_run(catalog, old["mart/report"])
         assert events(catalog) == []
-    with acting_for(acting_of("default", domains=frozenset({"crm"}))):
+    with act_as(acting_of("default", domains=frozenset({"crm"}))):
         assert runs(catalog) == []
-    with acting_for(acting_of("default", domains=frozenset(), datasets=frozenset({"mart/report"}))):
+    with act_as(acting_of("default", domains=frozenset(), datasets=frozenset({"mart/report"}))):
         assert {run.process_key for run in runs(catalog)} == {"mart/report"}
 
 
 def test_a_caller_of_another_organisation_sees_nothing(catalog: Engine, old: dict[str, UUID]) -> None:
     for narrow in (None, frozenset({"mart"})):
-        with acting_for(acting_of("acme", domains=narrow)):
+        with act_as(acting_of("acme", domains=narrow)):
             assert runs(catalog) == []
             assert events(catalog) == []
             with pytest.raises(UnknownRun):

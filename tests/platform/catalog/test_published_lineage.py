@@ -30,7 +30,7 @@ from headrace.database.ids import organisation_id
 from headrace.events.openlineage.merges import merge
 from headrace.retention.rebuild import rebuild
 from headrace.settings import settings
-from headrace.slas.column_impact import UNSAID, column_impact
+from headrace.slas.column_impact import NO_LINEAGE, column_impact
 from tests.platform.conftest import DATASETS, PROCESSES
 
 
@@ -128,7 +128,7 @@ def test_of_versions_without_lineage_nothing_is_kept(catalog, draft):
     publish(catalog, None, [draft()])
     assert [
         count(catalog, t)
-        for t in ("dataset_lineage", "column_lineage", "column_lineage_said", "dataset_name")
+        for t in ("dataset_lineage", "column_lineage", "column_lineage_report", "dataset_name")
     ] == [
         0,
         0,
@@ -193,7 +193,7 @@ def test_after_a_rollback_to_a_version_of_which_nobody_knows_the_graph_says_noth
     rollback(catalog, "mart/delays", None, None, by="ann", reason="wrong")
     assert sources(catalog) == []
     found = column_impact(catalog, column_place(catalog, "raw/flights.delay")).used_by
-    assert ("mart/delays", UNSAID) in [(each.key, each.reason) for each in found]
+    assert ("mart/delays", NO_LINEAGE) in [(each.key, each.reason) for each in found]
     rollback(catalog, "mart/delays", None, "v2", by="ann", reason="right")
     assert sources(catalog) == ["delay", "delay", "id"]
 

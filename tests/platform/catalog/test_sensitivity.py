@@ -14,10 +14,10 @@ from headrace.catalog.column_lineage import (
 from headrace.catalog.publishing import publish
 from headrace.catalog.records import Column, DatasetRecord, ProcessRecord, Technology
 from headrace.catalog.registry import register
-from headrace.catalog.sensitivity import Standing, clear, hidden_columns, sensitivity, withdraw
+from headrace.catalog.sensitivity import SensitivityStatus, clear, hidden_columns, sensitivity, withdraw
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation, organisation_id
-from headrace.database.principal import Acting, acting_for
+from headrace.database.principal import Principal, act_as
 from headrace.errors import DecisionRefused
 from headrace.service.masking import masked
 
@@ -59,18 +59,17 @@ def chain(engine, draft):
     return engine
 
 
-def standings(engine, *datasets):
+def statuses(engine, *datasets):
     return [
-        (e.dataset, e.column, e.standing, e.from_dataset, e.from_column)
-        for e in sensitivity(engine, datasets)
+        (e.dataset, e.column, e.status, e.from_dataset, e.from_column) for e in sensitivity(engine, datasets)
     ]
 
 
 def test_a_tag_travels_along_direct_columns_and_not_through_a_mask_or_a_filter(chain):
-    assert standings(chain, "hr/people", "hr/addresses", "mart/mails") == [
-        ("hr/addresses", "address", Standing.INHERITED, "hr/people", "email"),
-        ("hr/people", "email", Standing.TAGGED, None, None),
-        ("mart/mails", "text", Standing.INHERITED, "hr/people", "email"),
+    assert statuses(chain, "hr/people", "hr/addresses", "mart/mails") == [
+        ("hr/addresses", "address", SensitivityStatus.INHERITED, "hr/people", "email"),
+        ("hr/people", "email", SensitivityStatus.TAGGED, None, None),
+        ("mart/mails", "text", SensitivityStatus.INHERITED, "hr/people", "email"),
     ]
     assert hidden_columns(chain, ["mart/mails", "no/where"]) == {"mart/mails": frozenset({"text"})}
 
@@ -81,14 +80,20 @@ def test_what_is_unknown_may_be_sensitive(chain, draft):
         None,
         [draft("mart/mails", generation=1, lineage=unknown(["x"], "a UDF").possible(["hr/addresses"]))],
     )
-    assert standings(chain, "mart/mails") == [("mart/mails", "x", Standing.POSSIBLE, "hr/people", "email")]
+    assert statuses(chain, "mart/mails") == [
+        ("mart/mails", "x", SensitivityStatus.POSSIBLE, "hr/people", "email")
+    ]
 
 
 def test_an_owner_clears_a_column_and_all_that_is_made_from_it(chain):
     with transaction(chain) as cursor:
         clear(cursor, "hr/addresses", "address", by="ann", reason="no person's own")
     (cleared,) = sensitivity(chain, ["hr/addresses", "mart/mails"])
-    assert (cleared.standing, cleared.by, cleared.reason) == (Standing.CLEARED, "ann", "no person's own")
+    assert (cleared.status, cleared.by, cleared.reason) == (
+        SensitivityStatus.CLEARED,
+        "ann",
+        "no person's own",
+    )
     assert cleared.at is not None
     with transaction(chain) as cursor, pytest.raises(DecisionRefused, match="cleared already"):
         clear(cursor, "hr/addresses", "address", by="ann", reason="again")
@@ -112,10 +117,10 @@ def test_what_cannot_be_cleared(chain, dataset, name, why):
 
 
 def test_who_sees_one_domain_only_is_kept_from_values_of_another(chain):
-    caller = Acting(organisation_id(), organisation(), "user:con", frozenset({"mart"}))
-    with acting_for(caller):
-        assert standings(chain, "mart/mails", "hr/addresses") == [
-            ("mart/mails", "text", Standing.INHERITED, None, None)
+    caller = Principal(organisation_id(), organisation(), "user:con", frozenset({"mart"}))
+    with act_as(caller):
+        assert statuses(chain, "mart/mails", "hr/addresses") == [
+            ("mart/mails", "text", SensitivityStatus.INHERITED, None, None)
         ]
         shown = masked(
             chain,

@@ -21,20 +21,20 @@ from headrace.catalog.records import (
     DatasetRecord,
     ProcessRecord,
     Publication,
-    Severity,
     Technology,
     VersionDraft,
 )
 from headrace.catalog.registry import register
 from headrace.catalog.runs import attempt
 from headrace.cli import app
+from headrace.severity import Severity
 
 COLUMNS = (
     Column("id", "bigint", nullable=False),
     Column("name", "string", description="Who.", tags=("pii",)),
 )
 UNIQUE = Check("id_unique", "unique", parameters={"columns": ["id"]})
-SHORT = Check("name_short", "str_length", "name", {"max": 5}, Severity.WARN)
+SHORT = Check("name_short", "str_length", "name", {"max": 5}, Severity.WARNING)
 
 RAW = DatasetRecord(
     "shop/raw",

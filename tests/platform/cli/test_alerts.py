@@ -64,7 +64,7 @@ def test_alerts_are_listed_shown_and_acknowledged(invoke: Invoke, ask: Ask, aler
     assert "is at it; it escalates no further" in taken.output
     found = ask("alerts", "show", alerted)
     assert found["alert"]["comment"] == "on my way"
-    assert {each["state"] for each in found["messages"] if each["step"]} == {"DROPPED"}
+    assert {each["state"] for each in found["notifications"] if each["step"]} == {"DROPPED"}
 
 
 def test_without_alerts_it_says_so(invoke: Invoke, engine: Engine) -> None:
@@ -116,8 +116,8 @@ def test_status_says_when_alerting_is_dead(invoke: Invoke, engine: Engine) -> No
     assert "Alerts: the sensor 'alerts' has never ticked" in invoke("status").output
     now = datetime.now(UTC)
     for sensor in (heartbeat.JUDGING, heartbeat.ALERTS):
-        heartbeat.beat(engine, sensor, now)
+        heartbeat.record_heartbeat(engine, sensor, now)
     assert "Alerts" not in invoke("status").output
-    heartbeat.beat(engine, heartbeat.ALERTS, now - timedelta(hours=1))
+    heartbeat.record_heartbeat(engine, heartbeat.ALERTS, now - timedelta(hours=1))
     assert "Alerts: the sensor 'alerts' has not ticked since" in invoke("status").output
     decide_next(engine, AlertRules(), now)

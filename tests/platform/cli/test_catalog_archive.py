@@ -60,7 +60,7 @@ def test_runs_and_events_are_found_in_the_archive(old: Engine, invoke: Invoke, a
 def test_what_is_not_found_says_where_else_to_look(old: Engine, invoke: Invoke) -> None:
     assert "--archived looks in the archive too" in invoke("catalog", "runs", "--state", "LOST").stdout
     assert "--archived looks in the archive too" in invoke("catalog", "events", "--type", "LOST").stdout
-    assert invoke("catalog", "runs", "--state", "LOST", "--archived").stdout == "There is no such run.\n"
+    assert invoke("catalog", "runs", "--state", "LOST", "--archived").stdout == "No matching run.\n"
 
 
 def test_what_is_no_state_is_refused(old: Engine, invoke: Invoke) -> None:

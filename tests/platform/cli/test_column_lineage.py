@@ -211,7 +211,7 @@ def test_coverage_is_told(chain: Engine, ask: Ask, invoke: Invoke) -> None:
 
 def test_an_owner_clears_what_a_column_inherits(chain: Engine, ask: Ask, invoke: Invoke) -> None:
     found = ask("sensitive", "show", "shop/bill")["columns"]
-    assert [(c["column"], c["standing"], c["from_dataset"], c["from_column"]) for c in found] == [
+    assert [(c["column"], c["status"], c["from_dataset"], c["from_column"]) for c in found] == [
         ("customer", "INHERITED", "shop/clean", "name"),
         ("score", "POSSIBLE", "shop/clean", "name"),
     ]

@@ -88,14 +88,14 @@ def test_no_datasets(engine: Engine, invoke: Invoke) -> None:
 
 
 def test_show(stocked: Stocked, ask: Ask, invoke: Invoke) -> None:
-    assert "not judged yet" in invoke("show", "shop/clean").stdout
+    assert "not evaluated yet" in invoke("show", "shop/clean").stdout
     evaluate(stocked[0])
     found = ask("show", "shop/clean")
-    assert set(found) == {"dataset", "status", "promises"}
+    assert set(found) == {"dataset", "status", "objectives"}
     assert found["dataset"]["upstream"] == ["shop/raw"]
     assert found["dataset"]["columns"][1]["tags"] == ["pii"]
     assert found["status"]["partition_count"] == 2
-    assert [each["state"] for each in found["promises"]] == ["ON_TRACK"]
+    assert [each["state"] for each in found["objectives"]] == ["ON_TRACK"]
 
 
 def test_show_has_the_columns_of_the_published_version_where_none_are_declared(
@@ -220,7 +220,7 @@ def test_pin_and_unpin(stocked: Stocked, ask: Ask, invoke: Invoke) -> None:
     free = {**pinned, "tag": None, "pinned": False}
     assert ask("unpin", "shop/raw", "--consumer", "shop/clean") == free
     assert invoke("pin", "shop/raw", "raw-1").stdout == "Everyone now reads shop/raw at raw-1.\n"
-    assert invoke("unpin", "shop/raw").stdout == "Everyone now reads what is published of shop/raw.\n"
+    assert invoke("unpin", "shop/raw").stdout == "Everyone now reads the published version of shop/raw.\n"
     assert "shop/raw is not pinned for everyone" in complaint(invoke("unpin", "shop/raw"))
 
 
@@ -297,7 +297,7 @@ def test_manifests_that_are_behind(stocked: Stocked, ask: Ask, invoke: Invoke, t
     assert ask("manifests", "shop/raw") == {"current": 1, "rewritten": [], "problems": []}
     put(engine, "shop/raw", "raw-3", location=tmp_path / "files")
     said = invoke("manifests", "shop/raw")
-    assert "1 of 1 manifests were behind the catalog, and are rewritten." in said.stdout
+    assert "1 of 1 manifests were out of date and have been rewritten." in said.stdout
     assert json.loads(manifest().read_text())["tag"] == "raw-3"
 
 
@@ -370,16 +370,16 @@ def test_why_complaints(stocked: Stocked, invoke: Invoke) -> None:
 
 def test_status(stocked: Stocked, ask: Ask, invoke: Invoke) -> None:
     engine, _ = stocked
-    assert invoke("status").stdout.count("not judged yet") == 2
+    assert invoke("status").stdout.count("not evaluated yet") == 2
     evaluate(engine)
     put(engine, "shop/raw", "raw-3", checks=(CheckResult("id_unique", CheckStatus.FAIL, 7),))
     found = ask("status")
     assert set(found) == {"datasets", "declarations"}
     by_key = {row["key"]: row for row in found["datasets"]}
-    assert [each["state"] for each in by_key["shop/clean"]["promises"]] == ["ON_TRACK"]
+    assert [each["state"] for each in by_key["shop/clean"]["objectives"]] == ["ON_TRACK"]
     assert by_key["shop/clean"]["warning"] == ["name_short"]
-    assert [each["state"] for each in by_key["lab/other"]["promises"]] == ["UNKNOWN"]
-    assert by_key["shop/raw"]["promises"] == []
+    assert [each["state"] for each in by_key["lab/other"]["objectives"]] == ["UNKNOWN"]
+    assert by_key["shop/raw"]["objectives"] == []
     said = invoke("status").stdout
     assert "shop/raw: version raw-3 is blocked, failed check: id_unique (7 rows)." in said
     assert "lab/other was never published." in said

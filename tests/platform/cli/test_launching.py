@@ -53,7 +53,7 @@ def test_a_failed_process_does_not_unmake_what_the_others_of_its_run_published(
         executor=dg.in_process_executor,
         loggers={"console": dg.colored_console_logger},
     )
-    monkeypatch.setattr(launching, "_told_by", lambda _: definitions)
+    monkeypatch.setattr(launching, "_logging_to", lambda _: definitions)
     runs = [
         PlannedRun((process("shop/good"), process("shop/bad"))),
         PlannedRun((process("shop/after_good", "shop/good"),)),

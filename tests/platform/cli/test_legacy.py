@@ -63,7 +63,7 @@ def test_the_report_in_json(ask: Ask) -> None:
         "statement": "update_job", "name": "FIN_LOAD_LEDGER", "affected": ["FIN_LOAD_LEDGER"], "file": FORMS,
         "line": 51,
     }  # fmt: skip
-    [error] = [each for each in found["findings"] if each["gravity"] == "ERROR"]
+    [error] = [each for each in found["findings"] if each["severity"] == "ERROR"]
     assert (error["rule"], error["file"], error["line"], error["subject"]) == (
         "job/condition", FORMS, 49, "RISK.PUB",
     )  # fmt: skip
@@ -161,7 +161,7 @@ def test_a_job_without_a_zone_starts_in_that_of_the_server(ask: Ask, invoke: Inv
     assert "not on a day of UK_BANK_HOLIDAYS" in found["why"][0]
     said = " ".join(invoke(*words).stdout.split())
     assert "next start 2026-12-29 18:30:00Z" in said
-    assert "zone UTC; the job names none, and --zone says the server's" in said
+    assert "zone UTC; the job has no time zone, and --zone sets the server's" in said
     assert "must start by 2026-12-29 18:35:00Z" in said
 
 
@@ -237,7 +237,7 @@ def test_candidates_with_evidence_and_confidence(ask: Ask, invoke: Invoke) -> No
 def test_long_tables_are_shortened_and_json_is_not(
     ask: Ask, invoke: Invoke, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("headrace.cli.legacy.commands.LISTED", 2)
+    monkeypatch.setattr("headrace.cli.legacy.commands.MAX_ROWS", 2)
     jobs, candidates = (invoke("legacy", each, NIGHT).stdout for each in ("jobs", "candidates"))
     assert "FIN_WATCH_LEDGER" in jobs
     assert "FIN_LOAD_LEDGER" not in jobs

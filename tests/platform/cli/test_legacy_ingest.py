@@ -141,7 +141,7 @@ def test_why_explains_a_run_elsewhere(engine, invoke, ask, feed):
 
 
 def test_what_is_in_quarantine_is_listed_and_put_back(engine, invoke, ask):
-    assert "Nothing is in quarantine." in invoke("legacy", "quarantine").stdout
+    assert "The quarantine is empty." in invoke("legacy", "quarantine").stdout
     folder = LocalFolder(settings().home / "completions")
     bad = settings().home / "completions" / "bad.json"
     bad.write_text('{"process": "LOAD", "status": "SUCESS"}')

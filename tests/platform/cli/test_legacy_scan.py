@@ -68,7 +68,7 @@ def edges(engine: Engine) -> set[tuple[str, str, str]]:
 def test_a_scan_tells_its_plan_and_stores_it(engine: Engine, invoke: Invoke, estate: Path) -> None:
     said = invoke("legacy", "scan", str(estate), "--dry-run").stdout
     assert "added      3" in said
-    assert "Nothing was stored." in said
+    assert "Nothing stored." in said
     assert invoke("legacy", "processes").stdout == "No scan has found a process yet.\n"
     assert invoke("legacy", "scan", str(estate)).stdout.endswith("Stored.\n")
     estate.write_text(JIL.replace("m1", "m2") + "insert_job: NEW\nmachine: m1\n")
@@ -106,7 +106,7 @@ def test_processes_with_their_standing(engine: Engine, ask: Ask, invoke: Invoke,
     invoke("legacy", "scan", str(estate))
     found = ask("legacy", "processes", "--like", "LO%")["processes"]
     [load] = found
-    assert (load["key"], load["standing"], load["condition"]) == ("AUTOSYS/BOX/LOAD", "ACTIVE", "s(WATCH)")
+    assert (load["key"], load["lifecycle"], load["condition"]) == ("AUTOSYS/BOX/LOAD", "ACTIVE", "s(WATCH)")
     assert load["place"] == f"{estate}:6"
     assert load["run_state"] is None
     assert "AUTOSYS/BOX/WATCH" in invoke("legacy", "processes").stdout
@@ -132,7 +132,7 @@ def test_a_job_that_was_only_heard_of_is_adopted(
     assert invoke("legacy", "adopt", "EXTRA", "--box", "BOX").stdout == "AUTOSYS/BOX/EXTRA is active.\n"
     invoke("legacy", "scan", str(estate))  # has it still not
     [extra] = ask("legacy", "processes", "--like", "EXTRA")["processes"]
-    assert (extra["standing"], extra["owners"], extra["box"]) == ("ACTIVE", ["team:ops"], "BOX")
+    assert (extra["lifecycle"], extra["owners"], extra["box"]) == ("ACTIVE", ["team:ops"], "BOX")
     estate.write_text(JIL + "insert_job: EXTRA\nmachine: m\n")
     found = ask("legacy", "scan", str(estate))
     assert (found["taken_over"], found["changed"]) == (["EXTRA"], {})

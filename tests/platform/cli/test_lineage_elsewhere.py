@@ -36,10 +36,10 @@ def test_installed_verified_filled_and_removed(invoke: Invoke, url: str) -> None
     made = invoke("setup-lineage", url, "--openlineage", *there)
     assert made.exit_code == 0, made.stderr
     assert made.stdout.startswith("Created ol_namespace, ol_dataset,")
-    assert "LIN_* tables beside them, left alone: lin_column." in made.stdout
-    assert "All OL_* tables were there." in invoke("setup-lineage", "-o", *there).stdout
+    assert "LIN_* tables found and left alone: lin_column." in made.stdout
+    assert "All OL_* tables already exist." in invoke("setup-lineage", "-o", *there).stdout
     verified = invoke("setup-lineage", "--openlineage-only", "--verify", *there)
-    assert verified.stdout == "All OL_* tables, keys and indexes are there (spec 2-0-2, schema 1.0.0).\n"
+    assert verified.stdout == "All OL_* tables, keys and indexes are installed (spec 2-0-2, schema 1.0.0).\n"
     copied = json.loads(invoke("lineage", "export", "--tables", "--json", *there).stdout)
     assert (copied["ol_dataset"], copied["ol_job"]) == (3, 1)
     dropped = json.loads(invoke("setup-lineage", "-o", "--drop", "--json", *there).stdout)

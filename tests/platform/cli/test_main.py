@@ -98,7 +98,7 @@ def test_wrong_settings_name_the_field(configured: Configure, invoke: Invoke) ->
     configured("HEADRACE_SPARK__COLOUR", "blue")
     result = invoke("datasets")
     assert result.exit_code == 1
-    assert "the settings are wrong; correct headrace.toml or the environment:" in result.stderr
+    assert "invalid settings; correct headrace.toml or the environment:" in result.stderr
     assert "spark.colour: Extra inputs are not permitted (HEADRACE_SPARK__COLOUR)" in result.stderr
 
 

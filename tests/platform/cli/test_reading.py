@@ -91,7 +91,7 @@ def test_export(written: Engine, ask: Ask, invoke: Invoke, tmp_path: Path) -> No
     ("words", "code", "said"),
     [
         (("--version", "raw-1", "--as-of", "2026-01-01"), 2, "give --version or --as-of, not both"),
-        (("--force",), 2, "--format and --force belong to --export"),
+        (("--force",), 2, "--format and --force require --export"),
         (("--export", "rows.txt"), 2, "rows.txt does not say the format: add --format csv|parquet|json"),
         (("--version", "raw-9"), 1, "shop/raw has no version raw-9"),
         (("--as-of", "2001-01-01"), 1, "shop/raw has no version published by 2001-01-01"),

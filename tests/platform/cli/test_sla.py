@@ -17,8 +17,8 @@ def at(text):
 
 
 def test_what_is_out_of_order_comes_first(engine, invoke, ask):
-    promise = {"deadline": "0 6 * * *", "timezone": "UTC"}
-    declare(engine, {"a/fine": promise, "b/late": promise, "c/none": None})
+    objective = {"deadline": "0 6 * * *", "timezone": "UTC"}
+    declare(engine, {"a/fine": objective, "b/late": objective, "c/none": None})
     evaluate(engine, at("2026-11-09T07:00"))
     published(engine, "a/fine", at("2026-11-10T05:00"))
     evaluate(engine, at("2026-11-10T06:30"))
@@ -52,15 +52,15 @@ def test_how_often_and_by_how_much(engine, invoke, ask):
 
 
 def test_an_explanation_names_the_path_that_is_waited_for(engine, ask):
-    promise = {"deadline": "0 6 * * *", "timezone": "UTC"}
-    declare(engine, {"raw/a": None, "mart/c": promise}, [("raw/a", "mart/c")])
+    objective = {"deadline": "0 6 * * *", "timezone": "UTC"}
+    declare(engine, {"raw/a": None, "mart/c": objective}, [("raw/a", "mart/c")])
     now = datetime.now(UTC)
     for day in range(1, 40):
-        came = now - timedelta(days=day, hours=-2)
-        ran(engine, "raw/a", came - timedelta(hours=1), came, "SUCCESS")
-        ran(engine, "mart/c", came, came + timedelta(hours=1), "SUCCESS")
-        published(engine, "raw/a", came)
-        published(engine, "mart/c", came + timedelta(hours=1))
+        arrived = now - timedelta(days=day, hours=-2)
+        ran(engine, "raw/a", arrived - timedelta(hours=1), arrived, "SUCCESS")
+        ran(engine, "mart/c", arrived, arrived + timedelta(hours=1), "SUCCESS")
+        published(engine, "raw/a", arrived)
+        published(engine, "mart/c", arrived + timedelta(hours=1))
     evaluate(engine, now - timedelta(days=1))
     path = ask("sla", "explain", "mart/c")["critical_path"]
     assert [step["key"] for step in path][-1] == "mart/c"
@@ -68,14 +68,14 @@ def test_an_explanation_names_the_path_that_is_waited_for(engine, ask):
 
 
 def test_an_explanation_says_that_there_are_more_rows_than_usual(engine, invoke, ask):
-    promise = {"deadline": "0 6 * * *", "timezone": "UTC"}
-    declare(engine, {"raw/a": None, "mart/c": promise}, [("raw/a", "mart/c")])
+    objective = {"deadline": "0 6 * * *", "timezone": "UTC"}
+    declare(engine, {"raw/a": None, "mart/c": objective}, [("raw/a", "mart/c")])
     now = datetime.now(UTC)
     for day in range(1, 40):  # a minute for each thousand rows, of which there are 20,000 to 69,000
-        came, thousands = now - timedelta(days=day, minutes=5), 20 + 13 * day % 50
-        published(engine, "raw/a", came, 1000 * thousands)
-        ran(engine, "mart/c", came, came + timedelta(minutes=thousands), "SUCCESS")
-        published(engine, "mart/c", came + timedelta(minutes=thousands))
+        arrived, thousands = now - timedelta(days=day, minutes=5), 20 + 13 * day % 50
+        published(engine, "raw/a", arrived, 1000 * thousands)
+        ran(engine, "mart/c", arrived, arrived + timedelta(minutes=thousands), "SUCCESS")
+        published(engine, "mart/c", arrived + timedelta(minutes=thousands))
     published(engine, "raw/a", now - timedelta(minutes=5), 135_000)
     ran(engine, "mart/c", now - timedelta(minutes=4), None, "RUNNING")
     evaluate(engine, now - timedelta(days=1))
@@ -87,8 +87,8 @@ def test_an_explanation_says_that_there_are_more_rows_than_usual(engine, invoke,
 
 
 def test_an_outage_pauses_what_fits(engine, invoke, ask):
-    promise = {"deadline": "0 6 * * *", "timezone": "UTC"}
-    declare(engine, {"a/one": promise, "b/one": promise})
+    objective = {"deadline": "0 6 * * *", "timezone": "UTC"}
+    declare(engine, {"a/one": objective, "b/one": objective})
     evaluate(engine, at("2026-11-09T07:00"))
     planned = invoke("sla", "outage", "a/*", "2026-11-10T00:00", "2026-11-10T12:00", "--reason", "a move")
     assert planned.exit_code == 0, planned.output
@@ -111,9 +111,9 @@ def test_the_calendar_has_no_password(engine):
     evaluate(engine, at("2026-10-22T07:00"))
     with transaction(engine) as cursor:
         cursor.execute(
-            "UPDATE catalog.sla_promise SET reason = 'see jdbc:db2://bob:hunter2@a-rather-long-host-name/x'"
+            "UPDATE catalog.sla_objective SET reason = 'see jdbc:db2://bob:hunter2@a-rather-long-host-name/x'"
         )
     feed = Calendar.from_ical(deadline_feed(engine, at("2026-10-22T07:00"), timedelta(days=5)))
-    told = " ".join(str(event["description"]) for event in feed.walk("VEVENT"))
-    assert "bob:***@" in told
-    assert "hunter2" not in told
+    events = " ".join(str(event["description"]) for event in feed.walk("VEVENT"))
+    assert "bob:***@" in events
+    assert "hunter2" not in events

@@ -14,7 +14,7 @@ from headrace.alerts.rules import AlertRules, Destination, Hours, Limit, Links, 
 from headrace.declarations.alert_rules import WrongRules, alert_rules
 from headrace.declarations.alerts import AlertsDeclaration
 from headrace.execution.problems import relative_to
-from headrace.slas.events import Urgency
+from headrace.severity import Severity
 from tests.paths import REPOSITORY
 
 HOUR = timedelta(hours=1)
@@ -73,11 +73,11 @@ heartbeat: ${HEARTBEAT_URL}
                 (Step(("owners",)), Step(("channel", "owners"), timedelta(minutes=30))),
                 frozenset({"flights"}),
                 frozenset({"team:data"}),
-                Urgency.ERROR,
+                Severity.ERROR,
                 Hours(time(18), time(8), ZoneInfo("Asia/Tokyo"), frozenset({0, 4})),
             ),
         ),
-        quiet=(Quiet(Hours(time(22), time(7), ZoneInfo("Europe/London")), Urgency.WARNING),),
+        quiet=(Quiet(Hours(time(22), time(7), ZoneInfo("Europe/London")), Severity.WARNING),),
         links=Links("https://dagster.example.com", "https://catalog.example.com"),
         heartbeat="${HEARTBEAT_URL}",
     )

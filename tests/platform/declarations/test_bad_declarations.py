@@ -89,7 +89,7 @@ CASES = {
                 nullable: false
                 checks:
                   - unique
-                  - {not_null: true, severity: warn}
+                  - {not_null: true, severity: warning}
         """,
         12,
         "schema.columns.id.checks.1.severity",

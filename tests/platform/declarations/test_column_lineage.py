@@ -12,7 +12,7 @@ from sqlalchemy import Engine
 
 from headrace.catalog.column_lineage import ColumnLineage, ColumnSource, How, LineageOfOutput, Origin, Subtype
 from headrace.catalog.queries.columns import version_columns
-from headrace.catalog.sensitivity import Standing, sensitivity
+from headrace.catalog.sensitivity import SensitivityStatus, sensitivity
 from headrace.database.connection import transaction
 from headrace.execution.column_lineage import dagster_lineage, inheriting
 from tests.platform.declarations.conftest import Project
@@ -103,12 +103,12 @@ def test_a_materialized_chain_has_its_column_lineage_everywhere(
     assert "P" not in str(told.metadata["preview"].value)
 
     assert {
-        (each.dataset, each.column, each.standing)
+        (each.dataset, each.column, each.status)
         for each in sensitivity(engine, ["shop/cities", "shop/scores"])
     } == {
-        ("shop/cities", "last_address", Standing.INHERITED),
-        ("shop/scores", "id", Standing.POSSIBLE),
-        ("shop/scores", "email", Standing.POSSIBLE),
+        ("shop/cities", "last_address", SensitivityStatus.INHERITED),
+        ("shop/scores", "id", SensitivityStatus.POSSIBLE),
+        ("shop/scores", "email", SensitivityStatus.POSSIBLE),
     }
     with transaction(engine) as cursor:
         events = cursor.execute(

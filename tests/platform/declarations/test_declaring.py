@@ -11,12 +11,13 @@ import dagster as dg
 import pytest
 from dagster_shared.yaml_utils import parse_yamls_with_source_position
 
-from headrace.catalog.records import Check, Severity, TriggerMode
+from headrace.catalog.records import Check, TriggerMode
 from headrace.catalog.schema import sensitive
 from headrace.declarations.dataset import Dataset
 from headrace.declarations.loading.documents import Document, documents
 from headrace.declarations.loading.project import records
 from headrace.execution.plan import ExternalPlan, ProcessPlan
+from headrace.severity import Severity
 from headrace.spark.types import spark_type
 from tests.platform.declarations.conftest import Project
 
@@ -39,7 +40,7 @@ attributes:
   schema:
     columns:
       day: {type: date, nullable: false, description: Day of the order.}
-      who: {type: string, tags: [pii], checks: [not_null, {str_length: {max_value: 9}, severity: warn}]}
+      who: {type: string, tags: [pii], checks: [not_null, {str_length: {max_value: 9}, severity: warning}]}
       amount: {type: "Decimal(10, 2)", checks: [{greater_than: 0, quarantine: true, description: Nobody pays nothing.}]}
   checks:
     - unique: [day, who]
@@ -121,7 +122,7 @@ def test_every_check_that_a_run_reports_is_among_the_specs(full: Project) -> Non
     blocking = {key.name for key in graph.asset_check_keys if graph.get(key).blocking}
     assert set(names) - blocking == {"who_str_length", "amount_greater_than"}
     by_name = {check.name: check for check in output.record.checks}
-    assert by_name["who_str_length"].severity is Severity.WARN
+    assert by_name["who_str_length"].severity is Severity.WARNING
     assert by_name["amount_greater_than"].parameters == {"min_value": 0}
     assert by_name["partition"].parameters == {"columns": ["day"]}
 

@@ -11,7 +11,7 @@ from sqlalchemy import Engine
 from headrace.database.connection import transaction
 from headrace.declarations.loading.project import load
 from headrace.execution.landed.observation import observe
-from headrace.execution.masking import discreet
+from headrace.execution.masking import without_sensitive_values
 from headrace.execution.plan import ExternalPlan
 from headrace.spark.errors import SchemaMismatch
 from tests.platform.projects import failure, load_project, project_of, write_project
@@ -125,11 +125,11 @@ def test_a_broken_file_of_sensitive_records_is_named_and_not_quoted(
 
 def test_errors_that_hold_no_values_are_left_as_they_are() -> None:
     error = SchemaMismatch("shop/people: column 'name' is missing")
-    with pytest.raises(SchemaMismatch) as told, discreet({"name"}, (SchemaMismatch,)):
+    with pytest.raises(SchemaMismatch) as told, without_sensitive_values({"name"}, (SchemaMismatch,)):
         raise error
     assert told.value is error
 
 
 def test_without_sensitive_columns_nothing_is_hidden() -> None:
-    with pytest.raises(ValueError, match="Ann"), discreet(frozenset(), ()):
+    with pytest.raises(ValueError, match="Ann"), without_sensitive_values(frozenset(), ()):
         raise ValueError("Ann")

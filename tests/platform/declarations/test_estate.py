@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from sqlalchemy import Engine
 
 from headrace.autosys.scan.estates import scan
-from headrace.autosys.scan.rows import ConfirmedDataset, EstateProcess, EstateRows, Ident
+from headrace.autosys.scan.rows import ConfirmedDataset, EstateProcess, EstateRows, ProcessName
 from headrace.catalog.records import Technology
 from headrace.database import connection as database
 from headrace.declarations.estate.assets import EstateAssets, asset_key, estate_assets
@@ -37,15 +37,15 @@ def job(name: str, *waits: str, instance: str = "", **given: Any) -> EstateProce
     """A job that waits for others; `!X` is one that it must not run beside."""
     fields = {name: given.pop(name, ()) for name in ("writes", "reads")}
     return EstateProcess(
-        ident=Ident("AUTOSYS", instance, name),
+        ident=ProcessName("AUTOSYS", instance, name),
         key=f"AUTOSYS/{name}",
         description=given.pop("description", None),
         owners=given.pop("owners", ()),
-        standing=given.pop("standing", "ACTIVE"),
+        lifecycle=given.pop("lifecycle", "ACTIVE"),
         metadata=given,
         place=None,
         waits_for=tuple(
-            (Ident("AUTOSYS", instance, each.strip("!")), f"s({each})", not each.startswith("!"))
+            (ProcessName("AUTOSYS", instance, each.strip("!")), f"s({each})", not each.startswith("!"))
             for each in waits
         ),
         **fields,
@@ -118,7 +118,7 @@ def test_groups_kinds_owners_tags_and_metadata() -> None:
             job("E", box="F"),
             job("F", application="APP", type="BOX"),
             job("C", instance="PRD"),
-            job("D", standing="UNSCANNED"),
+            job("D", lifecycle="UNSCANNED"),
         )
     )
     assert {name: spec.group_name for name, spec in found.items()} == {
@@ -215,7 +215,7 @@ def test_a_declaration_draws_its_job_before_any_scan(tmp_path: Path) -> None:
     loaded = load(write_project(tmp_path, "ops", RAW))
     assert loaded.problems == ()
     assert parents(loaded, "ops/raw") == ["autosys/LOAD"]
-    assert loaded.estate.asset_of[Ident("AUTOSYS", "", "LOAD")] == dg.AssetKey(["autosys", "LOAD"])
+    assert loaded.estate.asset_of[ProcessName("AUTOSYS", "", "LOAD")] == dg.AssetKey(["autosys", "LOAD"])
 
 
 def test_a_declaration_finds_its_job_in_the_catalog(engine: Engine, tmp_path: Path) -> None:

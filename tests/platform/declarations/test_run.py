@@ -338,7 +338,7 @@ attributes:
     SELECT explode(sequence(:partition_start, date_sub(:partition_end, 1))) AS day
   partitions: {type: daily, start: "2024-01-01", end: "2024-02-01", column: day RANGES}
   schema: {columns: {day: date}}
-  checks: [{name: early, sql: "dayofmonth(day) < 7", severity: warn}]
+  checks: [{name: early, sql: "dayofmonth(day) < 7", severity: warning}]
 """
 
 

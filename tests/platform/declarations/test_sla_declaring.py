@@ -5,7 +5,7 @@ from pydantic import ValidationError
 
 from headrace.declarations.automation import freshness_policy, run_limits, sla_record
 from headrace.declarations.declaration import Sla
-from headrace.slas.objectives import promises
+from headrace.slas.objectives import objectives
 
 
 def test_an_sla_comes_to_promises_and_run_limits():
@@ -29,7 +29,7 @@ def test_an_sla_comes_to_promises_and_run_limits():
         "warn_before_seconds": 1800,
         "min_rows": 1000,
     }
-    assert [kind.value for kind, _, _ in promises(record)] == ["DELIVERY", "VOLUME"]
+    assert [kind.value for kind, _, _ in objectives(record)] == ["DELIVERY", "VOLUME"]
     assert run_limits(sla) == {"max_run_seconds": 7200}
     assert freshness_policy(sla) is None  # Dagster's policy knows no calendars
 

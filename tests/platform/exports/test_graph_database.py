@@ -117,7 +117,7 @@ def test_written_whole_over_an_old_graph_what_is_no_more_goes(filled, driver):
     )
     referring = (
         "column_lineage",
-        "column_lineage_said",
+        "column_lineage_report",
         "run_dataset",
         "lineage_edge",
         "dataset_name",
@@ -152,7 +152,7 @@ def test_what_died_in_between_goes_on_where_neo4j_was(filled, driver, monkeypatc
     sync(filled, driver)
     sql(filled, "UPDATE catalog.dataset SET description = 'one'")
     sql(filled, "UPDATE catalog.dataset SET description = 'two'")
-    monkeypatch.setattr("headrace.catalog.outbox._AT_ONCE", 2)
+    monkeypatch.setattr("headrace.catalog.outbox._BATCH_SIZE", 2)
 
     def die(*_: Any) -> None:
         raise KeyboardInterrupt

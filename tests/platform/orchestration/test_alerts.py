@@ -14,7 +14,7 @@ from sqlalchemy import Engine
 from benchmarks.alert_killing import breaches
 from benchmarks.receivers import Receiver, http_receiver
 from headrace.alerts import heartbeat
-from headrace.alerts.heartbeat import standing
+from headrace.alerts.heartbeat import alerting_status
 from headrace.declarations.alert_rules import WrongRules
 from headrace.orchestration.sensors import alerts as module
 from headrace.orchestration.sensors.alerts import alerts_sensor
@@ -41,10 +41,10 @@ def root(tmp_path: Path, http: Receiver) -> Path:
 @pytest.fixture
 def tick(root: Path, engine: Engine, monkeypatch: pytest.MonkeyPatch) -> Tick:
     """One tick that looks once; what it says."""
-    monkeypatch.setattr(module, "DAEMON_LOOP", 0.0)
+    monkeypatch.setattr(module, "DAEMON_INTERVAL_SECONDS", 0.0)
     sensor = alerts_sensor(root)
 
-    def look() -> str:
+    def tick() -> str:
         with (
             dg.DagsterInstance.ephemeral() as instance,
             dg.build_sensor_context(instance=instance) as context,
@@ -53,7 +53,7 @@ def tick(root: Path, engine: Engine, monkeypatch: pytest.MonkeyPatch) -> Tick:
         assert found.skip_message is not None
         return found.skip_message
 
-    return look
+    return tick
 
 
 def test_a_tick_says_what_it_did(tick: Tick, engine: Engine, http: Receiver) -> None:
@@ -80,32 +80,32 @@ def test_a_destination_that_is_away_is_said(tick: Tick, engine: Engine, http: Re
 def test_the_sign_of_life_goes_out_once_a_minute_and_only_if_all_live(
     tick: Tick, engine: Engine, http: Receiver
 ) -> None:
-    def signs() -> int:
+    def audit_only() -> int:
         return len([each for each in http.received if each.to == "/alive"])
 
     tick()
-    assert signs() == 0, "nobody judges SLAs"
-    heartbeat.beat(engine, heartbeat.JUDGING, datetime.now(UTC) - timedelta(minutes=10))
+    assert audit_only() == 0, "nobody judges SLAs"
+    heartbeat.record_heartbeat(engine, heartbeat.JUDGING, datetime.now(UTC) - timedelta(minutes=10))
     tick()
-    assert signs() == 0
-    heartbeat.beat(engine, heartbeat.JUDGING, datetime.now(UTC))
+    assert audit_only() == 0
+    heartbeat.record_heartbeat(engine, heartbeat.JUDGING, datetime.now(UTC))
     tick()
     tick()
-    assert signs() == 1
-    assert standing(engine, datetime.now(UTC)).is_alive
+    assert audit_only() == 1
+    assert alerting_status(engine, datetime.now(UTC)).is_alive
 
 
 def test_with_wrong_rules_the_right_ones_before_go_on_and_no_sign_of_life_is_given(
     tick: Tick, engine: Engine, root: Path, http: Receiver
 ) -> None:
-    heartbeat.beat(engine, heartbeat.JUDGING, datetime.now(UTC))
+    heartbeat.record_heartbeat(engine, heartbeat.JUDGING, datetime.now(UTC))
     tick()
-    before = standing(engine, datetime.now(UTC))
+    before = alerting_status(engine, datetime.now(UTC))
     (root / "alerts.yaml").write_text("destinations: nonsense")
     breaches(engine, 1)
     assert tick().startswith("alerts.yaml is wrong, and the rules before it go on; see the log. 1 happening:")
     assert len([each for each in http.received if each.to == "/alerts"]) == 1
-    assert standing(engine, datetime.now(UTC)).sensors == before.sensors
+    assert alerting_status(engine, datetime.now(UTC)).sensors == before.sensors
 
 
 def test_without_any_right_rules_happenings_wait(engine: Engine, root: Path) -> None:
@@ -118,7 +118,7 @@ def test_without_any_right_rules_happenings_wait(engine: Engine, root: Path) -> 
         pytest.raises(WrongRules, match=r"alerts\.yaml:1: destinations"),
     ):
         sensor.evaluate_tick(context)
-    assert standing(engine, datetime.now(UTC)).undecided == 1
+    assert alerting_status(engine, datetime.now(UTC)).undecided == 1
 
 
 def test_no_log_has_the_address_of_the_heartbeat(http: Receiver, caplog: pytest.LogCaptureFixture) -> None:

@@ -409,7 +409,7 @@ def test_a_scanned_job_whose_box_stands_for_it_has_no_asset_of_its_own(engine, i
     ingest(engine, [said("LOAD", RunState.SUCCESS, 5), said("NEW", RunState.SUCCESS, 5)])
     with engine.begin() as connection:
         connection.exec_driver_sql(
-            "UPDATE catalog.process SET standing = 'ACTIVE' WHERE external_name = 'LOAD'"
+            "UPDATE catalog.process SET lifecycle = 'ACTIVE' WHERE external_name = 'LOAD'"
         )
     assert tell_completions(engine, instance, WITHIN, shown=[dg.AssetKey(["autosys", "BOX"])]) == 1
     assert instance.get_latest_materialization_event(dg.AssetKey(["autosys", "NEW"])) is not None
@@ -442,7 +442,7 @@ def test_no_name_keeps_dagster_from_being_told(engine, instance):
 def test_at_an_interval_of_a_second_a_tick_looks_again_and_again(engine, folder, instance, monkeypatch):
     monkeypatch.setenv("HEADRACE_COMPLETIONS_INTERVAL", "1")
     settings.cache_clear()
-    monkeypatch.setattr("headrace.orchestration.sensors.completions.DAEMON_LOOP", 4.0)
+    monkeypatch.setattr("headrace.orchestration.sensors.completions.DAEMON_INTERVAL_SECONDS", 4.0)
     looks = []
 
     def sleep(seconds):

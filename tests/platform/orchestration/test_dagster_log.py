@@ -152,7 +152,7 @@ def test_a_dry_run_counts_and_deletes_nothing(instance: DagsterInstance) -> None
 
 def test_piece_by_piece_it_is_the_same(instance: DagsterInstance, monkeypatch: pytest.MonkeyPatch) -> None:
     foretold = prune(instance, BEFORE, dry_run=True)
-    monkeypatch.setattr(dagster_log, "AT_ONCE", 7)
+    monkeypatch.setattr(dagster_log, "BATCH_SIZE", 7)
     assert prune(instance, BEFORE) == foretold
 
 

@@ -9,11 +9,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from headrace.autosys.findings import Gravity
 from headrace.catalog.records import RunState
 from headrace.database.ids import external_run_id
 from headrace.orchestration.ingestion import follow, load, position_of
 from headrace.retention.run_reports import why as explain_run
+from headrace.severity import Severity
 from tests.platform.autosys.test_event_demon import connected, night, status
 from tests.platform.catalog.said import contents, wipe
 
@@ -147,7 +147,7 @@ def test_a_log_goes_on_with_what_anybody_else_told_of_a_run(engine, tmp_path):
 def test_that_nobody_knows_when_a_run_began_is_said(engine, tmp_path):
     _, second = midnight(tmp_path)
     (warning,) = load(engine, [second]).errors
-    assert warning.gravity is Gravity.WARNING
+    assert warning.severity is Severity.WARNING
     assert (
         "3 ended here and began before: nothing read says when, so that each end is a run of its own"
         in str(warning)

@@ -23,7 +23,7 @@ HOUR = {"max_age_seconds": 3600.0, "warn_after_seconds": 1800.0}
 @pytest.fixture
 def look(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> Look:
     """One tick that looks once; what it says."""
-    monkeypatch.setattr(module, "DAEMON_LOOP", 0.0)
+    monkeypatch.setattr(module, "DAEMON_INTERVAL_SECONDS", 0.0)
 
     def say() -> str:
         with (
@@ -66,8 +66,8 @@ def test_of_many_a_few_are_named_the_newest_first(look: Look, engine: Engine) ->
     look()
     with transaction(engine) as cursor:
         cursor.execute(
-            "UPDATE catalog.sla_promise SET since = since + interval '1 second' * right(name, 1)::int "
-            "FROM catalog.dataset WHERE dataset.dataset_id = sla_promise.dataset_id"
+            "UPDATE catalog.sla_objective SET since = since + interval '1 second' * right(name, 1)::int "
+            "FROM catalog.dataset WHERE dataset.dataset_id = sla_objective.dataset_id"
         )
     assert look().endswith("Late: mart/late5, mart/late4, mart/late3 and 3 more.")
 
@@ -77,7 +77,7 @@ def test_a_dataset_with_two_broken_promises_is_named_once(look: Look, engine: En
     published(engine, "mart/late", ago(90))
     look()
     with transaction(engine) as cursor:
-        cursor.execute("UPDATE catalog.sla_promise SET state = 'LATE'")
+        cursor.execute("UPDATE catalog.sla_objective SET state = 'LATE'")
     assert look().endswith(" Late: mart/late.")
 
 

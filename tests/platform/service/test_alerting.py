@@ -19,14 +19,21 @@ from headrace.alerts.rules import Recipient
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id
 from headrace.settings import settings
-from headrace.slas.events import Happening, Kind, Subject, SubjectType, Urgency, record
+from headrace.severity import Severity
+from headrace.slas.events import (
+    AlertEvent,
+    Kind,
+    Subject,
+    SubjectType,
+    record,
+)
 from tests.platform.alerts.making import rules
 
 NOW = datetime.now(UTC).replace(microsecond=0)
 HITS = ("mart/delays", "raw/flights", "raw/nothing")
 
 
-def raised(engine: Engine, key: str, *hit: str, minutes: int = 0) -> UUID:
+def raised(engine: Engine, key: str, *affected: str, minutes: int = 0) -> UUID:
     """An alert about a dataset, and those that it hits."""
     found = uuid4()
     with transaction(engine) as cursor:
@@ -41,15 +48,15 @@ def raised(engine: Engine, key: str, *hit: str, minutes: int = 0) -> UUID:
         )
         at = NOW + timedelta(minutes=minutes)
         happened = [
-            Happening(
+            AlertEvent(
                 Kind.LATE,
-                Urgency.ERROR,
+                Severity.ERROR,
                 Subject(SubjectType.DATASET, each, ids[each], ("team:data",)),
                 at,
                 found,
                 {"reason": "It was due."},
             )
-            for each in (key, *hit)
+            for each in (key, *affected)
         ]
         record(cursor, happened, at)
     decide_next(engine, rules(), at)
@@ -65,8 +72,8 @@ def test_alerts_are_listed_page_by_page_and_by_what_they_are_about(ask: Any, cat
     rest = client.get("/api/v1/alert", params={"limit": 1, "cursor": page["next"]}).json()
     assert [each["alert_id"] for each in rest["items"]] == [str(first)]
     assert rest["next"] is None
-    hit = client.get("/api/v1/alert", params={"subject": "mart/report", "state": "OPEN"}).json()["items"]
-    assert [(each["key"], each["hit"], each["reason"]) for each in hit] == [
+    affected = client.get("/api/v1/alert", params={"subject": "mart/report", "state": "OPEN"}).json()["items"]
+    assert [(each["key"], each["affected"], each["reason"]) for each in affected] == [
         ("raw/flights", ["mart/report"], "It was due.")
     ]
     assert client.get("/api/v1/alert", params={"state": "CLOSED"}).json()["items"] == []
@@ -74,11 +81,11 @@ def test_alerts_are_listed_page_by_page_and_by_what_they_are_about(ask: Any, cat
 
 def test_an_alert_shows_what_happened_and_who_was_told(ask: Any, catalog: Engine) -> None:
     found = ask(Permission.READ).get(f"/api/v1/alert/{raised(catalog, 'mart/delays', 'mart/report')}").json()
-    assert [each["key"] for each in found["happenings"]] == ["mart/delays", "mart/report"]
-    assert [(each["destination"], each["purpose"], each["state"]) for each in found["messages"]] == [
-        ("data", "RAISED", "WAITING"),
-        ("lead", "ESCALATED", "WAITING"),
-        ("on_call", "ESCALATED", "WAITING"),
+    assert [each["key"] for each in found["alert_events"]] == ["mart/delays", "mart/report"]
+    assert [(each["destination"], each["purpose"], each["state"]) for each in found["notifications"]] == [
+        ("data", "RAISED", "PENDING"),
+        ("lead", "ESCALATED", "PENDING"),
+        ("on_call", "ESCALATED", "PENDING"),
     ]
 
 
@@ -94,8 +101,8 @@ def test_acknowledging_takes_the_permission_for_the_domain(ask: Any, catalog: En
     assert taken.status_code == 200, taken.text
     assert taken.json()["state"] == "ACKNOWLEDGED"
     assert taken.json()["acknowledged_by"].startswith("service:")
-    states = {each.recipient.destination: each.state for each in history(catalog, alert).messages}
-    assert states == {"data": "WAITING", "lead": "DROPPED", "on_call": "DROPPED"}
+    states = {each.recipient.destination: each.state for each in history(catalog, alert).notifications}
+    assert states == {"data": "PENDING", "lead": "DROPPED", "on_call": "DROPPED"}
 
 
 def test_who_sees_one_domain_sees_its_alerts_and_no_names_of_others(ask: Any, catalog: Engine) -> None:
@@ -103,7 +110,7 @@ def test_who_sees_one_domain_sees_its_alerts_and_no_names_of_others(ask: Any, ca
     alert = raised(catalog, "mart/delays", "raw/flights")
     client = ask(Permission.READ, domain="mart")
     listed = client.get("/api/v1/alert").json()["items"]
-    assert [(each["key"], each["hit"]) for each in listed] == [("mart/delays", [])]
+    assert [(each["key"], each["affected"]) for each in listed] == [("mart/delays", [])]
     shown = client.get(f"/api/v1/alert/{alert}").text
     assert "raw/flights" not in shown
     asked = {key: client.get("/api/v1/alert", params={"subject": key}).json()["items"] for key in HITS}
@@ -125,23 +132,23 @@ def test_a_run_that_failed_is_an_alert_of_those_whose_datasets_it_touches(ask: A
             [alert, organisation_id(), row["process_id"]],
         )
         process = Subject(SubjectType.PROCESS, "mart/delays", row["process_id"], ("team:data",))
-        failed = Happening(Kind.RUN_FAILED, Urgency.ERROR, process, NOW, alert, {"reason": "no"})
+        failed = AlertEvent(Kind.RUN_FAILED, Severity.ERROR, process, NOW, alert, {"reason": "no"})
         record(cursor, [failed], NOW)
     decide_next(catalog, rules(), NOW)
     owner = ask(Permission.READ, Permission.ACKNOWLEDGE, domain="mart")
     assert [each["key"] for each in owner.get("/api/v1/alert").json()["items"]] == ["mart/delays"]
     shown = owner.get(f"/api/v1/alert/{alert}").json()
-    assert [each["kind"] for each in shown["happenings"]] == ["RUN_FAILED"]
-    assert [each["state"] for each in shown["messages"]] == ["WAITING"] * 3
+    assert [each["kind"] for each in shown["alert_events"]] == ["RUN_FAILED"]
+    assert [each["state"] for each in shown["notifications"]] == ["PENDING"] * 3
     assert owner.post(f"/api/v1/alert/{alert}/acknowledge", json={}).status_code == 200
-    states = {each.recipient.destination: each.state for each in history(catalog, alert).messages}
-    assert states == {"data": "WAITING", "lead": "DROPPED", "on_call": "DROPPED"}
+    states = {each.recipient.destination: each.state for each in history(catalog, alert).notifications}
+    assert states == {"data": "PENDING", "lead": "DROPPED", "on_call": "DROPPED"}
     stranger = ask(Permission.READ, Permission.ACKNOWLEDGE, domain="nothing")
     assert stranger.get("/api/v1/alert").json()["items"] == []
     assert stranger.post(f"/api/v1/alert/{alert}/acknowledge", json={}).status_code == 404
 
 
-def linked(alert: UUID, now: datetime = NOW, key: str | None = None) -> str:
+def link(alert: UUID, now: datetime = NOW, key: str | None = None) -> str:
     made = key or links.secret(settings())
     assert made is not None
     whole = links.link("http://testserver", made, alert, "default", Recipient("mail", "a@example.com"), now)
@@ -166,7 +173,7 @@ def test_a_link_acknowledges_with_a_click_and_not_by_being_opened(ask: Any, cata
     alert = raised(catalog, "mart/delays")
     client = anybody(ask)
     for _ in range(2):
-        page = client.get(linked(alert))
+        page = client.get(link(alert))
         assert page.status_code == 200
         assert page.headers["cache-control"] == "no-store"
         assert page.headers["referrer-policy"] == "no-referrer"
@@ -177,7 +184,7 @@ def test_a_link_acknowledges_with_a_click_and_not_by_being_opened(ask: Any, cata
     assert pressed.status_code == 200, pressed.text
     found = history(catalog, alert).alert
     assert (found.state, found.acknowledged_by) == (AlertState.ACKNOWLEDGED, "link/mail/a@example.com")
-    again = client.get(linked(alert)).text
+    again = client.get(link(alert)).text
     assert "link/mail/a@example.com is at it already" in again
     assert "<button>" not in again
 
@@ -186,39 +193,39 @@ def test_a_link_acknowledges_with_a_click_and_not_by_being_opened(ask: Any, cata
 def test_links_that_are_none_open_nothing(ask: Any, catalog: Engine) -> None:
     alert = raised(catalog, "mart/delays")
     client = anybody(ask)
-    old = linked(alert, NOW - timedelta(days=8))
+    old = link(alert, NOW - timedelta(days=8))
     for address in (
-        linked(alert)[:-3] + "abc",
-        linked(alert, key="x" * 40),
+        link(alert)[:-3] + "abc",
+        link(alert, key="x" * 40),
         old,
         "/alerts/acknowledge",
-        linked(alert)[:-40],
+        link(alert)[:-40],
     ):
         answer = client.post(address)
         assert answer.status_code == 403, address
     assert "has ended" in client.get(old).text
-    assert client.post(linked(uuid4())).status_code == 404
+    assert client.post(link(uuid4())).status_code == 404
     assert history(catalog, alert).alert.state is AlertState.OPEN
 
 
 def test_in_production_without_a_secret_there_are_no_links(ask: Any, catalog: Engine) -> None:
     assert settings().is_production
     assert links.secret(settings()) is None
-    assert anybody(ask).post(linked(uuid4(), key="y" * 40)).status_code == 403
+    assert anybody(ask).post(link(uuid4(), key="y" * 40)).status_code == 403
 
 
 def test_whoever_watches_from_outside_can_tell_that_alerting_is_dead(ask: Any, catalog: Engine) -> None:
     client = ask(Permission.OPERATE)
     assert client.get("/health/alerts").status_code == 503
     now = datetime.now(UTC)
-    heartbeat.beat(catalog, heartbeat.JUDGING, now)
-    heartbeat.beat(catalog, heartbeat.ALERTS, now)
+    heartbeat.record_heartbeat(catalog, heartbeat.JUDGING, now)
+    heartbeat.record_heartbeat(catalog, heartbeat.ALERTS, now)
     assert client.get("/health/alerts").status_code == 200
     raised(catalog, "mart/delays")
     measures = client.get("/metrics").text
-    assert 'headrace_alerts{standing="open"} 1.0' in measures
+    assert 'headrace_alerts{state="open"} 1.0' in measures
     assert 'headrace_sensor_silence_seconds{sensor="alerts"} ' in measures
-    heartbeat.beat(catalog, heartbeat.ALERTS, now - timedelta(minutes=6))
+    heartbeat.record_heartbeat(catalog, heartbeat.ALERTS, now - timedelta(minutes=6))
     dead = client.get("/health/alerts")
     assert dead.status_code == 503
     assert "no sign of life of alerts" in dead.json()["detail"]

@@ -71,7 +71,7 @@ def test_who_sees_one_domain_sees_no_sources_in_others(mails: Engine, ask: Ask) 
     assert found["lineage"]["whole"] == []
     assert found["inputs"] == []
     (mail,) = got(narrow, "mart/mails/sensitive")["columns"]
-    assert (mail["column"], mail["standing"], mail["from_dataset"]) == ("mail", "INHERITED", None)
+    assert (mail["column"], mail["status"], mail["from_dataset"]) == ("mail", "INHERITED", None)
     assert narrow.get("/api/v1/dataset/hr/people/column-impact").status_code in {403, 404}
 
 
@@ -132,7 +132,7 @@ def test_impact_of_a_column_joins_what_foreign_producers_report(
     nearest = got(reader, "hr/people/column-impact", column="email", depth=1)
     assert [each["key"] for each in nearest["used_by"]] == ["mart/mails"]
     exported = got(reader, "db%23export/sensitive")["columns"]
-    assert [(each["column"], each["standing"], each["from_column"]) for each in exported] == [
+    assert [(each["column"], each["status"], each["from_column"]) for each in exported] == [
         ("to", "INHERITED", "email")
     ]
     up = got(reader, "db%23export/lineage", level="column", depth=5)
@@ -152,12 +152,11 @@ def test_only_an_owner_clears_a_column(mails: Engine, reader: TestClient, ask: A
     answer = owner.post(f"{path}/clear", json=asked)
     assert answer.status_code == 200, answer.text
     (cleared,) = answer.json()["columns"]
-    assert (cleared["standing"], cleared["reason"]) == ("CLEARED", "internal only")
+    assert (cleared["status"], cleared["reason"]) == ("CLEARED", "internal only")
     assert cleared["by"].startswith("service:")
     assert owner.post(f"{path}/clear", json=asked).status_code == 409
     assert (
-        owner.post(f"{path}/withdraw", json={"column": "mail"}).json()["columns"][0]["standing"]
-        == "INHERITED"
+        owner.post(f"{path}/withdraw", json={"column": "mail"}).json()["columns"][0]["status"] == "INHERITED"
     )
     elsewhere = ask(Permission.READ, Permission.REGISTER, Permission.READ_SENSITIVE, domain="raw")
     assert elsewhere.post(f"{path}/clear", json=asked).status_code in {403, 404}

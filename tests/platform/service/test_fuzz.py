@@ -16,7 +16,7 @@ from sqlalchemy import Engine
 
 from headrace.access.callers import Permission
 from headrace.access.tokens import issue_service_token
-from headrace.alerts.heartbeat import ALERTS, JUDGING, beat
+from headrace.alerts.heartbeat import ALERTS, JUDGING, record_heartbeat
 from headrace.service.app import routed
 from headrace.service.security import ORGANISATION
 from tests.platform.service.serving import served
@@ -45,7 +45,7 @@ def document(app: FastAPI) -> Iterator[BaseSchema]:
 def test_answers_whatever_is_sent(document: BaseSchema, catalog: Engine, run_id: UUID) -> None:
     token = issue_service_token(catalog, "fuzz", tuple(Permission), by="test")
     for sensor in (JUDGING, ALERTS):  # without which the service says, rightly, that alerts are not at work
-        beat(catalog, sensor, datetime.now(UTC), silent_after=timedelta(days=1))
+        record_heartbeat(catalog, sensor, datetime.now(UTC), silent_after=timedelta(days=1))
     headers = {"Authorization": f"Bearer {token}"}
     known = {"dataset": "mart/delays", "process": "mart/delays", "tag": "second", "run_id": str(run_id)}
     for method, path in _OPERATIONS:

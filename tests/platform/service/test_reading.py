@@ -221,8 +221,8 @@ def test_tells_how_slas_are_kept(reader: TestClient, catalog: Engine, run_id: UU
     now = datetime.now(UTC)
     assert all_of(reader, "sla/status") == []  # nobody has judged yet
     evaluate(catalog, now)
-    [standing] = all_of(reader, "sla/status")
-    assert (standing["key"], standing["kind"], standing["state"]) == ("mart/delays", "AGE", "ON_TRACK")
+    [objective] = all_of(reader, "sla/status")
+    assert (objective["key"], objective["kind"], objective["state"]) == ("mart/delays", "AGE", "ON_TRACK")
     evaluate(catalog, now + timedelta(hours=2))
     assert [row["key"] for row in all_of(reader, "sla/status", state="LATE")] == ["mart/delays"]
     assert all_of(reader, "sla/status", state=["ON_TRACK", "UNKNOWN"]) == []

@@ -137,8 +137,8 @@ def test_tells_nobody_what_failed_within(app: FastAPI, reader: TestClient, monke
         (b"{}", {"Content-Encoding": "br"}, 415),
         (b"no gzip", {"Content-Encoding": "gzip"}, 400),
         (gzip.compress(b"{}" * 1000, mtime=0)[:-20], {"Content-Encoding": "gzip"}, 400),
-        (b" " * (bodies.LARGEST + 1), {}, 413),
-        (gzip.compress(b" " * (bodies.LARGEST + 1), mtime=0), {"Content-Encoding": "gzip"}, 413),
+        (b" " * (bodies.MAX_BODY_BYTES + 1), {}, 413),
+        (gzip.compress(b" " * (bodies.MAX_BODY_BYTES + 1), mtime=0), {"Content-Encoding": "gzip"}, 413),
     ],
 )
 def test_refuses_bodies(reporter: TestClient, body: bytes, headers: dict[str, str], status: int) -> None:
@@ -158,7 +158,7 @@ def test_reads_json_alone(admin: TestClient, path: str) -> None:
 
 def test_who_sends_too_much_hears_why(app: FastAPI) -> None:
     with served(app) as address, socket.create_connection(("127.0.0.1", urlsplit(address).port)) as client:
-        size = 3 * bodies.LARGEST
+        size = 3 * bodies.MAX_BODY_BYTES
         head = b"POST /api/v1/lineage HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: %d\r\n\r\n"
         client.sendall(head % size)
         client.sendall(b" " * size)
@@ -170,7 +170,7 @@ def test_who_never_comes_to_the_end_of_his_headers_is_cut_short(app: FastAPI) ->
         for piece in (b"a" * 1000, b"a\r\nX-B: b\r\nX-C: "):
             with socket.create_connection(("127.0.0.1", urlsplit(address).port)) as client:
                 client.sendall(b"GET /health/live HTTP/1.1\r\nHost: x\r\nX-A: ")
-                client.sendall(piece * (protocol.LARGEST_HEAD // len(piece) + 1))
+                client.sendall(piece * (protocol.MAX_HEAD_BYTES // len(piece) + 1))
                 head, _, body = client.recv(10_000).partition(b"\r\n\r\n")
                 assert head.startswith(b"HTTP/1.1 431 Request Header Fields Too Large\r\n")
                 assert "more than 65,536 bytes" in json.loads(body)["detail"]

@@ -21,7 +21,7 @@ from headrace.access.callers import Permission
 from headrace.access.tokens import issue_service_token, issue_task_token
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id
-from headrace.database.principal import Acting, act
+from headrace.database.principal import Principal, set_principal
 from headrace.events.openlineage import Outcome, Result
 from headrace.service.http.coalescing import Coalescing
 from headrace.settings import settings
@@ -241,7 +241,7 @@ def test_stores_together_what_comes_together(catalog: Engine, monkeypatch: pytes
     monkeypatch.setattr("headrace.service.http.coalescing.store", slow)
 
     async def send() -> list[object]:
-        act(Acting(organisation_id(), settings().organisation, "service:test"))
+        set_principal(Principal(organisation_id(), settings().organisation, "service:test"))
         coalescing = Coalescing(catalog)
         each = [coalescing.store([name]) for name in ("a", "b", "poison", "c")]
         return await asyncio.gather(*each, return_exceptions=True)

@@ -8,12 +8,12 @@ from uuid import UUID, uuid4
 from psycopg.types.json import Jsonb
 from sqlalchemy import Engine
 
-from headrace.alerts.rows import happening_of
+from headrace.alerts.rows import alert_event_of
 from headrace.catalog.records import DatasetRecord, ProcessRecord, Technology
 from headrace.catalog.registry import register
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id
-from headrace.slas.events import Happening
+from headrace.slas.events import AlertEvent
 
 
 def declare(
@@ -78,13 +78,13 @@ def ran(engine: Engine, process: str, began: datetime, ended: datetime | None, s
     return run
 
 
-def happenings(engine: Engine) -> list[Happening]:
+def alert_events(engine: Engine) -> list[AlertEvent]:
     """All that the engine has said, in order."""
     with transaction(engine) as cursor:
         rows = cursor.execute(
-            "SELECT * FROM catalog.happening ORDER BY transaction_id, happening_id"
+            "SELECT * FROM catalog.alert_event ORDER BY transaction_id, alert_event_id"
         ).fetchall()
-    return [happening_of(row) for row in rows]
+    return [alert_event_of(row) for row in rows]
 
 
 def columns(engine: Engine, key: str, schemas: Mapping[str, Sequence[str]]) -> None:

@@ -8,10 +8,11 @@ from uuid import UUID, uuid5
 
 import pytest
 
-from headrace.slas.causes import Trouble, causes
-from headrace.slas.events import Subject, SubjectType, Urgency
+from headrace.severity import Severity
+from headrace.slas.causes import Issue, causes
+from headrace.slas.events import Subject, SubjectType
 from headrace.slas.graph import graph_of
-from headrace.slas.upstream import Came, awaited
+from headrace.slas.upstream import ArrivalTimes, awaited
 
 P, X, C, D = (uuid5(UUID(int=0), name) for name in "PXCD")
 
@@ -21,24 +22,24 @@ def time(text: str) -> datetime:
     return datetime.fromisoformat(f"2026-11-{int(day):02}T{clock}").replace(tzinfo=UTC)
 
 
-def late(subject: UUID, since: str, came: str | None = None) -> Trouble:
+def late(subject: UUID, since: str, arrived: str | None = None) -> Issue:
     """A dataset that has not come since its deadline."""
-    return Trouble(
+    return Issue(
         Subject(SubjectType.DATASET, str(subject), subject),
         time(since),
         "late",
-        Urgency.ERROR,
+        Severity.ERROR,
         waits=True,
         holds=True,
-        came_at=time(came) if came else None,
+        last_arrival_at=time(arrived) if arrived else None,
     )
 
 
-def failed(subject: UUID, since: str, run: int) -> Trouble:
+def failed(subject: UUID, since: str, run: int) -> Issue:
     return replace(late(subject, since), waits=False, run_id=UUID(int=run))
 
 
-def small(subject: UUID, since: str) -> Trouble:
+def small(subject: UUID, since: str) -> Issue:
     return replace(late(subject, since), waits=False, holds=False)
 
 
@@ -47,10 +48,10 @@ def small(subject: UUID, since: str) -> Trouble:
     [
         (late(P, "10 05:00"), late(C, "10 06:00"), True),
         (late(P, "10 07:00"), late(C, "10 06:00"), True),  # a later deadline, the same night
-        (late(P, "10 07:00", came="9 05:00"), late(C, "10 06:00", came="9 05:30"), True),
+        (late(P, "10 07:00", arrived="9 05:00"), late(C, "10 06:00", arrived="9 05:30"), True),
         (
-            late(P, "10 05:00", came="9 04:30"),
-            late(C, "9 06:00", came="8 05:30"),
+            late(P, "10 05:00", arrived="9 04:30"),
+            late(C, "9 06:00", arrived="8 05:30"),
             False,
         ),  # it came for that one
         (replace(late(P, "10 07:00"), opens_at=time("9 07:00")), late(C, "9 06:00"), False),
@@ -65,7 +66,7 @@ def small(subject: UUID, since: str) -> Trouble:
         (small(P, "10 05:00"), late(C, "10 05:30"), False),
     ],
 )
-def test_what_explains_what(above: Trouble, below: Trouble, explained: bool) -> None:
+def test_what_explains_what(above: Issue, below: Issue, explained: bool) -> None:
     found = causes(graph_of([(P, X), (X, C)]), [above, below], frozenset())
     assert (found.of(below) == above) is explained
 
@@ -96,17 +97,25 @@ def test_of_several_at_one_place_it_is_the_one_by_which_it_is_itself_to_blame() 
     ],
 )
 def test_what_is_waited_for_by_when_things_came(source: list[str], target: list[str], waits: bool) -> None:
-    assert Came([time(each) for each in target]).waits_for(Came([time(each) for each in source])) is waits
+    assert (
+        ArrivalTimes([time(each) for each in target]).waits_for(ArrivalTimes([time(each) for each in source]))
+        is waits
+    )
 
 
 def test_the_farthest_that_has_not_come_is_named_and_a_process_for_all_that_it_makes() -> None:
     """P is a process that makes X and D; C is made from X."""
     graph = graph_of([(P, X), (P, D), (X, C)])
-    began, ended, after = (Came([time(f"9 {clock}")]) for clock in ("04:00", "05:00", "06:00"))
+    began, ended, after = (ArrivalTimes([time(f"9 {clock}")]) for clock in ("04:00", "05:00", "06:00"))
     number = graph.number
-    came = {number[P]: Came(ended.at, began.at), number[X]: ended, number[D]: ended, number[C]: after}
-    assert awaited(graph, came, {number[C]}) == {number[C]: number[P]}
+    arrived = {
+        number[P]: ArrivalTimes(ended.at, began.at),
+        number[X]: ended,
+        number[D]: ended,
+        number[C]: after,
+    }
+    assert awaited(graph, arrived, {number[C]}) == {number[C]: number[P]}
     alone = graph_of([(P, X), (X, C)])
     number = alone.number
-    came = {number[P]: Came(ended.at, began.at), number[X]: ended, number[C]: after}
-    assert awaited(alone, came, {number[C]}) == {number[C]: number[X]}
+    arrived = {number[P]: ArrivalTimes(ended.at, began.at), number[X]: ended, number[C]: after}
+    assert awaited(alone, arrived, {number[C]}) == {number[C]: number[X]}

@@ -12,14 +12,14 @@ from sqlalchemy import Engine
 
 from headrace.alerts.outbox import acknowledge, decide_next
 from headrace.alerts.queries import alerts
-from headrace.alerts.records import AlertState, Parcel
+from headrace.alerts.records import AlertState, RenderedNotification
 from headrace.alerts.rules import AlertRules, Destination, Route, Step
 from headrace.alerts.sending import send_due
 from headrace.slas.queries import incidents as listed
 from headrace.slas.tick import evaluate
 from tests.platform.alerts.making import rules
-from tests.platform.slas.building import declare, happenings, published, ran
-from tests.platform.slas.test_tick import at, incidents, told
+from tests.platform.slas.building import alert_events, declare, published, ran
+from tests.platform.slas.test_tick import at, events, incidents
 
 TO_OWNERS = replace(rules(), routes=(Route("all", (Step(("owners",)),)),))
 
@@ -37,28 +37,28 @@ class Night:
     engine: Engine
     rules: AlertRules = TO_OWNERS
     pages: list[str] = field(default_factory=list)
-    parcels: list[Parcel] = field(default_factory=list)
+    rendered: list[RenderedNotification] = field(default_factory=list)
 
     def tick(self, *times: str, day: int = 10) -> None:
         for time in times:
             now = at(f"2026-11-{day:02}T{time}")
             evaluate(self.engine, now)
-            while decide_next(self.engine, self.rules, now).happenings:
+            while decide_next(self.engine, self.rules, now).alert_events:
                 pass
             send_due(self.engine, self.rules, lambda now=now: now, timedelta(seconds=60), self._send)
 
-    def _send(self, destination: Destination, address: str, parcel: Parcel) -> None:
+    def _send(self, destination: Destination, address: str, rendered: RenderedNotification) -> None:
         self.pages.append(
-            parcel.title if destination.name == "data" else f"{destination.name}: {parcel.title}"
+            rendered.title if destination.name == "data" else f"{destination.name}: {rendered.title}"
         )
-        self.parcels.append(parcel)
+        self.rendered.append(rendered)
 
     def publish(self, time: str, *keys: str) -> None:
         for key in keys:
             published(self.engine, key, at(f"2026-11-10T{time}"))
 
 
-def came(engine: Engine, times: Mapping[str, str], days: Iterable[int] = range(4, 10)) -> None:
+def arrived(engine: Engine, times: Mapping[str, str], days: Iterable[int] = range(4, 10)) -> None:
     """Versions of the days before, at these times, each by a run of twenty minutes that ended a minute later."""
     for day in days:
         for key, time in times.items():
@@ -95,12 +95,12 @@ def test_an_incident_moves_to_what_turns_out_to_be_its_cause(engine: Engine) -> 
     night.tick("07:31")
     assert incidents(engine) == [("core/p", False)]
     assert night.pages == ["LATE mart/c", "Now LATE core/p", "Recovered: LATE core/p"]
-    assert len({each.incident_id for each in happenings(engine)}) == 1
+    assert len({each.incident_id for each in alert_events(engine)}) == 1
 
 
 def test_a_run_that_fails_after_what_it_makes_is_late_explains_it(engine: Engine) -> None:
     declare(engine, {"raw/a": None, "mart/c": by("06:00")}, [("raw/a", "mart/c")])
-    came(engine, {"raw/a": "03:00", "mart/c": "05:00"})
+    arrived(engine, {"raw/a": "03:00", "mart/c": "05:00"})
     night = Night(engine)
     night.tick("00:00")
     night.publish("03:00", "raw/a")
@@ -156,7 +156,7 @@ def test_what_waits_for_a_member_joins_its_incident_though_the_cause_has_come_si
 def test_forty_datasets_that_were_late_before_the_input_failed_are_one_incident(engine: Engine) -> None:
     marts = [f"mart/m{number:02}" for number in range(40)]
     declare(engine, {"raw/a": None, **dict.fromkeys(marts, by("06:00"))}, [("raw/a", key) for key in marts])
-    came(engine, {"raw/a": "03:00", **dict.fromkeys(marts, "05:00")})
+    arrived(engine, {"raw/a": "03:00", **dict.fromkeys(marts, "05:00")})
     night = Night(engine)
     night.tick("00:00", "06:01")
     ran(engine, "raw/a", at("2026-11-10T05:00"), at("2026-11-10T06:05"), "FAILED")
@@ -173,12 +173,12 @@ def test_siblings_under_one_input_that_has_not_come_are_one_incident_at_that_inp
         [("raw/x", "core/y"), ("core/y", "mart/a"), ("raw/x", "mart/b"), ("raw/static", "mart/b")],
     )
     published(engine, "raw/static", at("2026-10-01T03:00"))
-    came(engine, {"raw/x": "03:00", "core/y": "04:00", "mart/a": "05:00", "mart/b": "05:30"})
+    arrived(engine, {"raw/x": "03:00", "core/y": "04:00", "mart/a": "05:00", "mart/b": "05:30"})
     night = Night(engine)
     night.tick("00:00", "06:01", "06:31")
     assert incidents(engine) == [("raw/x", True)]
     assert night.pages == ["LATE mart/a"]
-    assert "All wait for raw/x" in night.parcels[0].body
+    assert "All wait for raw/x" in night.rendered[0].body
     night.publish("07:00", "raw/x", "core/y", "mart/a", "mart/b")
     night.tick("07:01")
     assert night.pages == ["LATE mart/a", "Recovered: LATE mart/a"]
@@ -190,7 +190,7 @@ def test_who_has_all_inputs_is_the_cause_himself(engine: Engine) -> None:
         {"raw/x": None, "raw/z": None, "mart/a": by("06:00"), "mart/b": by("06:00")},
         [("raw/x", "mart/a"), ("raw/z", "mart/b")],
     )
-    came(engine, {"raw/x": "03:00", "raw/z": "03:00", "mart/a": "05:00", "mart/b": "05:00"})
+    arrived(engine, {"raw/x": "03:00", "raw/z": "03:00", "mart/a": "05:00", "mart/b": "05:00"})
     night = Night(engine)
     night.tick("00:00")
     night.publish("03:00", "raw/x")
@@ -241,7 +241,7 @@ def test_what_a_parent_owes_for_the_next_day_is_no_cause_for_what_is_late_since_
     declare(
         engine, {"core/p": by("05:00"), "mart/c": by("06:00", within_seconds=7200)}, [("core/p", "mart/c")]
     )
-    came(engine, {"core/p": "04:30", "mart/c": "05:30"}, days=range(4, 9))
+    arrived(engine, {"core/p": "04:30", "mart/c": "05:30"}, days=range(4, 9))
     night = Night(engine)
     night.tick("00:00", day=9)
     published(engine, "core/p", at("2026-11-09T04:30"))
@@ -257,7 +257,7 @@ def test_incidents_that_were_two_end_as_one(engine: Engine) -> None:
         {"core/p": by("07:00"), "mart/a": by("06:00"), "mart/b": by("06:10")},
         [("core/p", "mart/a"), ("core/p", "mart/b")],
     )
-    came(engine, {"mart/a": "05:00", "mart/b": "05:00"})
+    arrived(engine, {"mart/a": "05:00", "mart/b": "05:00"})
     night = Night(engine, rules())
     night.tick("00:00", "06:01", "06:11")
     assert incidents(engine) == [("mart/a", True), ("mart/b", True)]
@@ -268,7 +268,7 @@ def test_incidents_that_were_two_end_as_one(engine: Engine) -> None:
 
     night.tick("07:01")
     assert sorted(night.pages[3:]) == ["Now LATE core/p", "Part of core/p: LATE mart/b"]
-    (said,) = [each for each in night.parcels if each.title.startswith("Part of")]
+    (said,) = [each for each in night.rendered if each.title.startswith("Part of")]
     assert "mart/b is late. It goes on as part of core/p." in said.body
     assert "Acknowledged: by alice" in said.body
     assert said.ends_thread, "a pager's own incident is over"
@@ -306,7 +306,7 @@ def test_an_acknowledgement_stays_when_the_incident_moves_to_its_cause(engine: E
     )
     (found,) = alerts(engine)
     assert (found.alert.state, found.alert.acknowledged_by) == (AlertState.ACKNOWLEDGED, "alice")
-    assert found.alert.hit == {"mart/c": ("team:data",)}
+    assert found.alert.affected == {"mart/c": ("team:data",)}
 
 
 def test_the_end_of_an_incident_lists_who_was_late_because_of_it(engine: Engine) -> None:
@@ -316,7 +316,7 @@ def test_the_end_of_an_incident_lists_who_was_late_because_of_it(engine: Engine)
     night.tick("00:00", "05:01")
     night.publish("06:30", "core/p", "mart/c", "mart/d")
     night.tick("07:00")
-    (end,) = [each for each in happenings(engine) if each.kind.value == "INCIDENT_CLOSED"]
+    (end,) = [each for each in alert_events(engine) if each.kind.value == "INCIDENT_CLOSED"]
     assert end.facts["members"] == ["core/p", "mart/c"], "one of them late and back between two looks"
 
 
@@ -364,4 +364,4 @@ def test_what_came_late_holds_nobody_any_more(engine: Engine, warned: str) -> No
     ran(engine, "raw/a", at("2026-11-10T05:25"), at(f"2026-11-10T{warned}"), "FAILED")
     night.tick("06:01")
     assert [each for each in incidents(engine) if each[1]] == [("raw/a", True), ("mart/c", True)]
-    assert ("mart/c", "LATE") in told(engine)
+    assert ("mart/c", "LATE") in events(engine)

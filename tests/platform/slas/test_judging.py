@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from headrace.slas.calendars import Calendars
 from headrace.slas.deadlines import following, partition_of, preceding
-from headrace.slas.evaluation import begin, judge
-from headrace.slas.objectives import Age, Clock, PromiseKind, Terms, promises, terms
-from headrace.slas.status import Arrival, Judgement, Pause, Standing, State
+from headrace.slas.evaluation import begin, evaluate_objective
+from headrace.slas.objectives import Age, Clock, ObjectiveKind, Terms, objectives, terms
+from headrace.slas.status import Arrival, Evaluation, ObjectiveState, Pause, SlaStatus
 
 LONDON = Clock(deadline="0 6 * * *", timezone="Europe/London")
 NONE = Calendars()
@@ -27,33 +27,33 @@ def expect(clock: Clock, moment: datetime) -> tuple[datetime, str]:
     return deadline, partition_of(clock, NONE, deadline)
 
 
-def judged(
+def evaluated(
     what: Terms,
-    standing: Standing,
+    objective_state: ObjectiveState,
     come: Sequence[Arrival | str],
     now: str,
     pauses: Sequence[Pause] = (),
-) -> Judgement:
+) -> Evaluation:
     arrivals = [Arrival(at(each)) if isinstance(each, str) else each for each in come]
-    return judge(what, standing, arrivals, pauses, at(now), expect)
+    return evaluate_objective(what, objective_state, arrivals, pauses, at(now), expect)
 
 
-def made(clock: Clock, moment: str) -> Standing:
+def made(clock: Clock, moment: str) -> ObjectiveState:
     return begin(at(moment), preceding(clock, NONE, at(moment)))
 
 
-def course(judgement: Judgement) -> list[tuple[str, str]]:
-    return [(each.at.strftime("%d %H:%M"), each.state.value) for each in judgement.changes]
+def transitions(evaluation: Evaluation) -> list[tuple[str, str]]:
+    return [(each.at.strftime("%d %H:%M"), each.state.value) for each in evaluation.changes]
 
 
-def outcomes(judgement: Judgement) -> list[tuple[str, str, str | None]]:
+def outcomes(evaluation: Evaluation) -> list[tuple[str, str, str | None]]:
     return [
         (
             each.deadline.strftime("%d %H:%M"),
             each.result.value,
             each.arrived_at and each.arrived_at.strftime("%d %H:%M"),
         )
-        for each in judgement.outcomes
+        for each in evaluation.outcomes
     ]
 
 
@@ -110,76 +110,80 @@ def outcomes(judgement: Judgement) -> list[tuple[str, str, str | None]]:
 def test_a_daily_deadline(
     come: list[str], now: str, changes: list[tuple[str, str]], results: list[tuple[str, str, str | None]]
 ) -> None:
-    found = judged(LONDON, made(LONDON, "2026-01-09T20:00"), come, now)
-    assert course(found) == changes
+    found = evaluated(LONDON, made(LONDON, "2026-01-09T20:00"), come, now)
+    assert transitions(found) == changes
     assert outcomes(found) == results
 
 
 def test_within_says_what_is_made_for_which_deadline() -> None:
     clock = Clock(deadline="0 6 * * *", within_seconds=5 * 3600.0)
-    found = judged(clock, made(clock, "2026-01-09T20:00"), ["2026-01-10T00:59"], "2026-01-10T06:30")
-    assert course(found) == [
+    found = evaluated(clock, made(clock, "2026-01-09T20:00"), ["2026-01-10T00:59"], "2026-01-10T06:30")
+    assert transitions(found) == [
         ("10 00:59", "ON_TRACK"),
         ("10 06:00", "LATE"),
     ]  # no longer unknown, and yet too early
-    found = judged(clock, found.standing, ["2026-01-10T00:59", "2026-01-11T01:00"], "2026-01-11T06:30")
-    assert course(found) == [("11 01:00", "MISSED"), ("11 01:00", "ON_TRACK")]
+    found = evaluated(
+        clock, found.objective_state, ["2026-01-10T00:59", "2026-01-11T01:00"], "2026-01-11T06:30"
+    )
+    assert transitions(found) == [("11 01:00", "MISSED"), ("11 01:00", "ON_TRACK")]
     assert outcomes(found) == [("10 06:00", "MISSED", None), ("11 06:00", "MET", "11 01:00")]
 
 
 def test_a_warning_time_puts_at_risk_and_an_arrival_ends_it() -> None:
     clock = Clock(deadline="0 6 * * *", warn_before_seconds=3600.0)
-    found = judged(clock, made(clock, "2026-01-09T20:00"), [], "2026-01-10T05:20")
-    assert course(found) == [("10 05:00", "AT_RISK")]
-    assert found.standing.next_at == at("2026-01-10T06:00")
-    found = judged(clock, found.standing, ["2026-01-10T05:40"], "2026-01-10T05:50")
-    assert course(found) == [("10 05:40", "ON_TRACK")]
+    found = evaluated(clock, made(clock, "2026-01-09T20:00"), [], "2026-01-10T05:20")
+    assert transitions(found) == [("10 05:00", "AT_RISK")]
+    assert found.objective_state.next_at == at("2026-01-10T06:00")
+    found = evaluated(clock, found.objective_state, ["2026-01-10T05:40"], "2026-01-10T05:50")
+    assert transitions(found) == [("10 05:40", "ON_TRACK")]
 
 
 def test_a_predicted_miss_puts_at_risk_until_it_becomes_unlikely() -> None:
-    standing = judged(
+    objective_state = evaluated(
         LONDON, made(LONDON, "2026-01-09T20:00"), ["2026-01-09T05:00"], "2026-01-10T03:00"
-    ).standing
-    assert standing.state is State.ON_TRACK
+    ).objective_state
+    assert objective_state.state is SlaStatus.ON_TRACK
     states = []
-    for chance, now in ((0.4, "03:10"), (0.5, "03:20"), (0.3, "03:30"), (0.2, "03:40")):
-        found = judged(LONDON, replace(standing, chance=chance), [], f"2026-01-10T{now}")
-        standing = found.standing
-        states.append(standing.state.value)
+    for miss_probability, now in ((0.4, "03:10"), (0.5, "03:20"), (0.3, "03:30"), (0.2, "03:40")):
+        found = evaluated(
+            LONDON, replace(objective_state, miss_probability=miss_probability), [], f"2026-01-10T{now}"
+        )
+        objective_state = found.objective_state
+        states.append(objective_state.state.value)
     assert states == ["ON_TRACK", "AT_RISK", "AT_RISK", "ON_TRACK"]
 
 
 def test_what_came_in_time_and_was_reported_late_counts_as_in_time() -> None:
-    late = judged(LONDON, made(LONDON, "2026-01-09T20:00"), [], "2026-01-10T06:05").standing
-    found = judged(LONDON, late, ["2026-01-10T05:55"], "2026-01-10T08:00")
+    late = evaluated(LONDON, made(LONDON, "2026-01-09T20:00"), [], "2026-01-10T06:05").objective_state
+    found = evaluated(LONDON, late, ["2026-01-10T05:55"], "2026-01-10T08:00")
     assert outcomes(found) == [("10 06:00", "MET", "10 05:55")]
-    assert course(found) == [("10 06:00", "ON_TRACK")]
+    assert transitions(found) == [("10 06:00", "ON_TRACK")]
 
 
 def test_a_clock_set_back_changes_nothing_and_later_all_is_as_it_would_have_been() -> None:
-    before = judged(LONDON, made(LONDON, "2026-01-09T20:00"), [], "2026-01-10T05:30").standing
-    back = judged(LONDON, before, ["2026-01-10T05:31"], "2026-01-10T03:00")
-    assert back.standing == before
+    before = evaluated(LONDON, made(LONDON, "2026-01-09T20:00"), [], "2026-01-10T05:30").objective_state
+    back = evaluated(LONDON, before, ["2026-01-10T05:31"], "2026-01-10T03:00")
+    assert back.objective_state == before
     assert not back.changes
-    assert course(judged(LONDON, back.standing, ["2026-01-10T05:31"], "2026-01-10T05:32")) == [
+    assert transitions(evaluated(LONDON, back.objective_state, ["2026-01-10T05:31"], "2026-01-10T05:32")) == [
         ("10 05:31", "ON_TRACK")
     ]
 
 
 def test_in_a_planned_outage_nothing_is_expected() -> None:
     outage = Pause(at("2026-01-10T04:00"), at("2026-01-11T08:00"), "the data centre moves")
-    found = judged(LONDON, made(LONDON, "2026-01-09T20:00"), [], "2026-01-12T07:00", [outage])
-    assert course(found) == [("10 04:00", "PAUSED"), ("11 08:00", "UNKNOWN"), ("12 06:00", "LATE")]
+    found = evaluated(LONDON, made(LONDON, "2026-01-09T20:00"), [], "2026-01-12T07:00", [outage])
+    assert transitions(found) == [("10 04:00", "PAUSED"), ("11 08:00", "UNKNOWN"), ("12 06:00", "LATE")]
     assert outcomes(found) == [("10 06:00", "PAUSED", None), ("11 06:00", "PAUSED", None)]
 
 
 def test_a_job_on_hold_is_paused_until_it_is_released() -> None:
-    late = judged(LONDON, made(LONDON, "2026-01-09T20:00"), [], "2026-01-10T07:00").standing
+    late = evaluated(LONDON, made(LONDON, "2026-01-09T20:00"), [], "2026-01-10T07:00").objective_state
     hold = Pause(at("2026-01-10T07:30"), None, "on hold")
-    held = judged(LONDON, late, [], "2026-01-10T08:00", [hold])
-    assert course(held) == [("10 07:30", "PAUSED")]
-    released = judged(LONDON, held.standing, [], "2026-01-10T09:00")
-    assert course(released) == [("10 08:00", "LATE")]
+    held = evaluated(LONDON, late, [], "2026-01-10T08:00", [hold])
+    assert transitions(held) == [("10 07:30", "PAUSED")]
+    released = evaluated(LONDON, held.objective_state, [], "2026-01-10T09:00")
+    assert transitions(released) == [("10 08:00", "LATE")]
 
 
 # In 2026 London's clocks go from 0:59 to 2:00 on 29 March and from 1:59 to 1:00 on 25 October (1:00 UTC both).
@@ -207,23 +211,25 @@ def test_deadlines(cron: str, zone: str, moment: str, expected: str) -> None:
 
 def test_what_comes_in_the_second_of_two_hours_is_late_for_a_deadline_of_the_first() -> None:
     clock = Clock(deadline="30 1 * * *", timezone="Europe/London")
-    standing = made(clock, "2026-10-24T12:00")
-    found = judged(clock, standing, ["2026-10-25T01:10"], "2026-10-25T12:00")  # 1:10, for the second time
-    assert course(found) == [("25 00:30", "LATE"), ("25 01:10", "MET_LATE")]
+    objective_state = made(clock, "2026-10-24T12:00")
+    found = evaluated(
+        clock, objective_state, ["2026-10-25T01:10"], "2026-10-25T12:00"
+    )  # 1:10, for the second time
+    assert transitions(found) == [("25 00:30", "LATE"), ("25 01:10", "MET_LATE")]
     assert outcomes(found) == [("25 00:30", "MET_LATE", "25 01:10")]
 
 
 def test_a_night_that_is_an_hour_longer_or_shorter_has_one_deadline() -> None:
     clock = Clock(deadline="30 1 * * *", timezone="Europe/London")
-    long = judged(clock, made(clock, "2026-10-24T12:00"), ["2026-10-25T00:20"], "2026-10-26T00:00")
+    long = evaluated(clock, made(clock, "2026-10-24T12:00"), ["2026-10-25T00:20"], "2026-10-26T00:00")
     assert outcomes(long) == [("25 00:30", "MET", "25 00:20")]
-    short = judged(clock, made(clock, "2026-03-28T12:00"), ["2026-03-29T00:50"], "2026-03-30T00:00")
+    short = evaluated(clock, made(clock, "2026-03-28T12:00"), ["2026-03-29T00:50"], "2026-03-30T00:00")
     assert outcomes(short) == [("29 01:00", "MET", "29 00:50")]
 
 
 def test_the_last_night_of_a_year_is_as_any_other() -> None:
     come = ["2026-12-31T05:50", "2027-01-01T06:20", "2027-01-02T05:50"]
-    found = judged(LONDON, made(LONDON, "2026-12-30T12:00"), come, "2027-01-02T12:00")
+    found = evaluated(LONDON, made(LONDON, "2026-12-30T12:00"), come, "2027-01-02T12:00")
     assert outcomes(found) == [
         ("31 06:00", "MET", "31 05:50"),
         ("01 06:00", "MET_LATE", "01 06:20"),
@@ -267,57 +273,57 @@ def test_yesterdays_partition_by_six_on_business_days(
 def test_a_partition_that_is_expected_is_the_only_one_that_counts() -> None:
     clock = Clock.model_validate({"deadline": "0 6 * * *", "partition": {"days_before": 1}})
     other = Arrival(at("2026-01-10T05:00"), "2026-01-08")
-    found = judged(clock, made(clock, "2026-01-09T20:00"), [other], "2026-01-10T06:00")
-    assert course(found)[-1] == ("10 06:00", "LATE")
+    found = evaluated(clock, made(clock, "2026-01-09T20:00"), [other], "2026-01-10T06:00")
+    assert transitions(found)[-1] == ("10 06:00", "LATE")
     right = Arrival(at("2026-01-10T06:30"), "2026-01-09")
-    found = judged(clock, found.standing, [other, right], "2026-01-10T07:00")
+    found = evaluated(clock, found.objective_state, [other, right], "2026-01-10T07:00")
     assert outcomes(found) == [("10 06:00", "MET_LATE", "10 06:30")]
-    assert found.standing.partition == "2026-01-10"
+    assert found.objective_state.partition == "2026-01-10"
 
 
 def test_age() -> None:
-    age = terms(PromiseKind.AGE, {"max_age_seconds": 7200.0, "warn_after_seconds": 3600.0})
-    found = judged(
+    age = terms(ObjectiveKind.AGE, {"max_age_seconds": 7200.0, "warn_after_seconds": 3600.0})
+    found = evaluated(
         age, begin(at("2026-01-10T00:00")), ["2026-01-10T01:00", "2026-01-10T03:30"], "2026-01-10T04:00"
     )
-    assert course(found) == [
+    assert transitions(found) == [
         ("10 01:00", "ON_TRACK"),
         ("10 02:00", "AT_RISK"),
         ("10 03:00", "LATE"),
         ("10 03:30", "MET_LATE"),
     ]
     assert outcomes(found) == [("10 03:00", "MET_LATE", "10 03:30")]
-    assert found.standing.next_at == at("2026-01-10T04:30")
+    assert found.objective_state.next_at == at("2026-01-10T04:30")
 
 
 def test_what_is_too_old_is_said_so_once() -> None:
-    age = terms(PromiseKind.AGE, {"max_age_seconds": 7200.0, "warn_after_seconds": 3600.0})
-    late = judged(age, begin(at("2026-01-10T00:00")), ["2026-01-10T01:00"], "2026-01-10T03:10")
-    assert late.standing.state is State.LATE
-    later = judged(age, late.standing, [], "2026-01-10T03:20")
-    assert course(later) == []
-    come = judged(age, later.standing, ["2026-01-10T03:25"], "2026-01-10T03:30")
-    assert course(come) == [("10 03:25", "MET_LATE")]
+    age = terms(ObjectiveKind.AGE, {"max_age_seconds": 7200.0, "warn_after_seconds": 3600.0})
+    late = evaluated(age, begin(at("2026-01-10T00:00")), ["2026-01-10T01:00"], "2026-01-10T03:10")
+    assert late.objective_state.state is SlaStatus.LATE
+    later = evaluated(age, late.objective_state, [], "2026-01-10T03:20")
+    assert transitions(later) == []
+    come = evaluated(age, later.objective_state, ["2026-01-10T03:25"], "2026-01-10T03:30")
+    assert transitions(come) == [("10 03:25", "MET_LATE")]
 
 
 def test_run_time() -> None:
-    limits = terms(PromiseKind.RUN_TIME, {"max_run_seconds": 600.0, "min_run_seconds": 60.0})
+    limits = terms(ObjectiveKind.RUN_TIME, {"max_run_seconds": 600.0, "min_run_seconds": 60.0})
     going = Arrival(at("2026-01-10T01:00"))
-    found = judged(limits, begin(at("2026-01-10T00:00")), [going], "2026-01-10T01:11")
-    assert course(found) == [("10 01:10", "LATE")]
+    found = evaluated(limits, begin(at("2026-01-10T00:00")), [going], "2026-01-10T01:11")
+    assert transitions(found) == [("10 01:10", "LATE")]
     ended = replace(going, ended_at=at("2026-01-10T01:15"))
     short = Arrival(at("2026-01-10T02:00"), ended_at=at("2026-01-10T02:00"))
-    found = judged(limits, found.standing, [ended, short], "2026-01-10T03:00")
-    assert course(found) == [("10 01:15", "MET_LATE"), ("10 02:00", "MISSED")]
+    found = evaluated(limits, found.objective_state, [ended, short], "2026-01-10T03:00")
+    assert transitions(found) == [("10 01:15", "MET_LATE"), ("10 02:00", "MISSED")]
     assert outcomes(found) == [("10 01:10", "MET_LATE", "10 01:15"), ("10 02:10", "MISSED", "10 02:00")]
 
 
 def test_volume() -> None:
-    volume = terms(PromiseKind.VOLUME, {"min_rows": 100})
+    volume = terms(ObjectiveKind.VOLUME, {"min_rows": 100})
     come = [Arrival(at("2026-01-10T01:00"), rows=100), Arrival(at("2026-01-10T02:00"), rows=99)]
-    found = judged(volume, begin(at("2026-01-10T00:00")), come, "2026-01-10T03:00")
-    assert course(found) == [("10 01:00", "ON_TRACK"), ("10 02:00", "MISSED")]
-    assert found.standing.reason == "99 rows, at least 100"
+    found = evaluated(volume, begin(at("2026-01-10T00:00")), come, "2026-01-10T03:00")
+    assert transitions(found) == [("10 01:00", "ON_TRACK"), ("10 02:00", "MISSED")]
+    assert found.objective_state.reason == "99 rows, at least 100"
 
 
 def test_an_sla_comes_apart_into_promises() -> None:
@@ -328,7 +334,7 @@ def test_an_sla_comes_apart_into_promises() -> None:
         "min_rows": 1,
         "start_by": [{"deadline": "0 1 * * *"}],
     }
-    assert [(kind.value, ordinal) for kind, ordinal, _ in promises(sla)] == [
+    assert [(kind.value, ordinal) for kind, ordinal, _ in objectives(sla)] == [
         ("DELIVERY", 0),
         ("START", 0),
         ("RUN_TIME", 0),
@@ -364,14 +370,14 @@ def test_however_often_the_engine_looks_the_history_is_the_same(
     arrivals = [Arrival(start + timedelta(minutes=each)) for each in sorted(come)]
     settled = preceding(what, NONE, start) if isinstance(what, Clock) else None
 
-    def walk(moments: list[datetime]) -> tuple[list[object], list[object], Standing]:
-        standing, changes, results = begin(start, settled), [], []
+    def walk(moments: list[datetime]) -> tuple[list[object], list[object], ObjectiveState]:
+        objective_state, changes, results = begin(start, settled), [], []
         for moment in moments:
-            found = judge(what, standing, arrivals, (), moment, expect)
-            standing = found.standing
+            found = evaluate_objective(what, objective_state, arrivals, (), moment, expect)
+            objective_state = found.objective_state
             changes += found.changes
             results += found.outcomes
-        return changes, results, standing
+        return changes, results, objective_state
 
     once = walk([end])
     assert walk([*(start + timedelta(minutes=each) for each in sorted(looks)), end]) == once
@@ -384,19 +390,19 @@ def test_a_calendar_at_its_end_leaves_the_promise_unknown_with_its_last_day_sett
     def known(clock: Clock, moment: datetime) -> tuple[datetime, str]:
         return following(clock, days, moment), ""
 
-    standing = begin(at("2026-12-31T05:00"), at("2026-12-30T06:00"))
+    objective_state = begin(at("2026-12-31T05:00"), at("2026-12-30T06:00"))
     come = [Arrival(at("2026-12-31T05:30"))]
-    found = judge(clock, standing, come, [], at("2026-12-31T07:00"), known)
+    found = evaluate_objective(clock, objective_state, come, [], at("2026-12-31T07:00"), known)
     assert outcomes(found) == [("31 06:00", "MET", "31 05:30")]
-    assert found.standing.state is State.UNKNOWN
-    assert "no day of the calendar BUSINESS" in found.standing.reason
-    assert found.standing.deadline is None
+    assert found.objective_state.state is SlaStatus.UNKNOWN
+    assert "no day of the calendar BUSINESS" in found.objective_state.reason
+    assert found.objective_state.deadline is None
     # A scan brings the days of the next year.
     days = Calendars({("PRD", "BUSINESS"): frozenset({date(2026, 12, 31), date(2027, 1, 4)})})
-    later = judge(clock, found.standing, come, [], at("2026-12-31T09:00"), known)
+    later = evaluate_objective(clock, found.objective_state, come, [], at("2026-12-31T09:00"), known)
     assert later.outcomes == []
-    assert later.standing.state is State.ON_TRACK
-    assert later.standing.deadline == at("2027-01-04T06:00")
+    assert later.objective_state.state is SlaStatus.ON_TRACK
+    assert later.objective_state.deadline == at("2027-01-04T06:00")
 
 
 def test_an_excluded_day_has_no_deadline_counted_by_the_day_of_the_start() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks import sla_calibration
 from headrace.slas.graph import Graph, graph_of
-from headrace.slas.history import Floats, Habit, Zone, usual
+from headrace.slas.history import ArrivalHistory, Floats, Zone, usual
 from headrace.slas.prediction import Forecast, Prediction, Present
 from headrace.slas.volume import follows
 
@@ -16,7 +16,9 @@ START = datetime(2026, 1, 5, tzinfo=UTC)  # a Monday
 RANDOM = np.random.default_rng(7)
 
 
-def daily(minute_of_day: float, spread: float, took: float, days: int = 140, weekend: bool = True) -> Habit:
+def daily(
+    minute_of_day: float, spread: float, took: float, days: int = 140, weekend: bool = True
+) -> ArrivalHistory:
     moments = [
         (START + timedelta(days=day, minutes=minute_of_day + RANDOM.normal(0, spread))).timestamp()
         for day in range(days)
@@ -25,17 +27,21 @@ def daily(minute_of_day: float, spread: float, took: float, days: int = 140, wee
     return runs(np.array(moments), np.full(len(moments), took * 60))
 
 
-def runs(came: Floats, took: Floats) -> Habit:
+def runs(arrived: Floats, took: Floats) -> ArrivalHistory:
     """Runs of a process, of which nobody counts rows."""
-    return Habit(came, took, np.full(len(came), np.nan))
+    return ArrivalHistory(arrived, took, np.full(len(arrived), np.nan))
 
 
 def foretold(
-    graph: Graph, habits: dict[UUID, Habit], target: UUID, now: datetime, failed: tuple[UUID, ...] = ()
+    graph: Graph,
+    arrival_histories: dict[UUID, ArrivalHistory],
+    target: UUID,
+    now: datetime,
+    failed: tuple[UUID, ...] = (),
 ) -> Forecast | None:
     zone = Zone("UTC", START.timestamp(), now.timestamp())
     present = Present(now.timestamp(), {}, frozenset(graph.number[each] for each in failed))
-    of = {graph.number[each]: habit for each, habit in habits.items()}
+    of = {graph.number[each]: arrival_history for each, arrival_history in arrival_histories.items()}
     return Prediction(graph, of, zone, present).of([graph.number[target]]).get(graph.number[target])
 
 
@@ -43,10 +49,10 @@ A, B, C = uuid4(), uuid4(), uuid4()
 CHAIN = graph_of([(A, B), (B, C)])
 
 
-def chain() -> dict[UUID, Habit]:
+def chain() -> dict[UUID, ArrivalHistory]:
     a = daily(120, 5, 30)
-    b = runs(a.came + 3600 + RANDOM.normal(0, 120, len(a.came)), np.full(len(a.came), 3600.0))
-    c = runs(b.came + 1800 + RANDOM.normal(0, 60, len(b.came)), np.full(len(a.came), 1800.0))
+    b = runs(a.arrived + 3600 + RANDOM.normal(0, 120, len(a.arrived)), np.full(len(a.arrived), 3600.0))
+    c = runs(b.arrived + 1800 + RANDOM.normal(0, 60, len(b.arrived)), np.full(len(a.arrived), 1800.0))
     return {A: a, B: b, C: c}
 
 
@@ -72,11 +78,12 @@ def test_what_waits_for_something_late_is_late_by_as_much_and_says_for_whom() ->
 
 def test_what_is_there_is_waited_for_no_longer() -> None:
     now = START + timedelta(days=140, hours=4)
-    habits = chain()
+    arrival_histories = chain()
     arrived = runs(
-        np.append(habits[A].came, (now - timedelta(minutes=10)).timestamp()), np.append(habits[A].took, 1800)
+        np.append(arrival_histories[A].arrived, (now - timedelta(minutes=10)).timestamp()),
+        np.append(arrival_histories[A].took, 1800),
     )
-    found = foretold(CHAIN, {**habits, A: arrived}, C, now)
+    found = foretold(CHAIN, {**arrival_histories, A: arrived}, C, now)
     assert found is not None
     assert found.waits_for == CHAIN.number[B]
 
@@ -98,17 +105,17 @@ def test_what_starts_by_the_clock_is_not_moved_by_inputs_that_are_early_enough()
 
 @pytest.mark.parametrize(("day", "is_expected"), [(140, True), (145, False)])  # a Monday, a Saturday
 def test_what_rests_at_the_weekend_is_not_expected_then(day: int, is_expected: bool) -> None:
-    habit = daily(120, 5, 30, weekend=False)
+    arrival_history = daily(120, 5, 30, weekend=False)
     now = START + timedelta(days=day, hours=1)
-    found = usual(habit, Zone("UTC", START.timestamp(), now.timestamp()), now.timestamp())
+    found = usual(arrival_history, Zone("UTC", START.timestamp(), now.timestamp()), now.timestamp())
     assert found is not None
     assert found.is_expected is is_expected
 
 
 def test_times_around_midnight_are_one_habit() -> None:
-    habit = daily(0, 20, 5)
+    arrival_history = daily(0, 20, 5)
     now = START + timedelta(days=140, hours=-1)
-    found = usual(habit, Zone("UTC", START.timestamp(), now.timestamp()), now.timestamp())
+    found = usual(arrival_history, Zone("UTC", START.timestamp(), now.timestamp()), now.timestamp())
     assert found is not None
     assert abs(found.due - (START + timedelta(days=140)).timestamp()) < 900
 
@@ -116,9 +123,9 @@ def test_times_around_midnight_are_one_habit() -> None:
 def test_a_clock_change_moves_what_follows_the_zone() -> None:
     zone = "Europe/London"  # an hour ahead of UTC from 29 March 2026
     times = [(START + timedelta(days=day, hours=6 if day < 83 else 5)).timestamp() for day in range(90)]
-    habit = runs(np.array(times), np.full(90, 60.0))
+    arrival_history = runs(np.array(times), np.full(90, 60.0))
     now = datetime(2026, 4, 6, 2, tzinfo=UTC).timestamp()
-    found = usual(habit, Zone(zone, START.timestamp(), now), now)
+    found = usual(arrival_history, Zone(zone, START.timestamp(), now), now)
     assert found is not None
     assert found.due == datetime(2026, 4, 6, 5, tzinfo=UTC).timestamp()
 
@@ -128,7 +135,7 @@ FLOW = graph_of([(RAW, LOADS), (LOADS, CORE), (CORE, JOINS)])
 NIGHT = START + timedelta(days=140)
 
 
-def flow(rows: Floats, tonight: float | None) -> dict[UUID, Habit]:
+def flow(rows: Floats, tonight: float | None) -> dict[UUID, ArrivalHistory]:
     """A file that lands at 2:00 and is loaded, 10 minutes for a thousand rows; what comes of it is joined, 20 minutes.
 
     rows: of each night before; tonight: of the file that has landed now, None before it does.
@@ -141,9 +148,9 @@ def flow(rows: Floats, tonight: float | None) -> dict[UUID, Habit]:
         landed, rows = np.append(landed, NIGHT.timestamp() + 2 * 3600), np.append(rows, tonight)
     unknown = np.full(nights, np.nan)
     return {
-        RAW: Habit(landed, np.full(len(landed), np.nan), rows),
+        RAW: ArrivalHistory(landed, np.full(len(landed), np.nan), rows),
         LOADS: runs(loaded, loading),
-        CORE: Habit(loaded, unknown, rows[:nights] // 2),
+        CORE: ArrivalHistory(loaded, unknown, rows[:nights] // 2),
         JOINS: runs(joined, joining),
     }
 
@@ -169,17 +176,22 @@ def test_a_run_that_has_more_rows_than_usual_is_not_late_before_its_time() -> No
     )  # it usually takes 10 minutes, and 30 for three thousand rows
     present = Present(now.timestamp(), {FLOW.number[LOADS]: NIGHT.timestamp() + 7200}, frozenset())
     zone = Zone("UTC", START.timestamp(), now.timestamp())
-    habits = {FLOW.number[each]: habit for each, habit in flow(VARIED, 3000).items()}
-    prediction = Prediction(FLOW, habits, zone, present)
+    arrival_histories = {
+        FLOW.number[each]: arrival_history for each, arrival_history in flow(VARIED, 3000).items()
+    }
+    prediction = Prediction(FLOW, arrival_histories, zone, present)
     found = prediction.of([FLOW.number[LOADS]])[FLOW.number[LOADS]]
     assert found.expected == pytest.approx((NIGHT + timedelta(hours=2, minutes=30)).timestamp(), abs=120)
     assert prediction.times_usual_rows(FLOW.number[LOADS]) == pytest.approx(3, rel=0.2)
 
 
 def test_what_has_never_run_is_no_obstacle() -> None:
-    habits = flow(VARIED, 3000)
+    arrival_histories = flow(VARIED, 3000)
     never = runs(np.empty(0), np.empty(0))
-    assert foretold(FLOW, {**habits, LOADS: never}, JOINS, NIGHT + timedelta(hours=2, minutes=1)) is not None
+    assert (
+        foretold(FLOW, {**arrival_histories, LOADS: never}, JOINS, NIGHT + timedelta(hours=2, minutes=1))
+        is not None
+    )
 
 
 def test_rows_that_have_not_landed_are_as_many_as_usual() -> None:
@@ -221,7 +233,9 @@ def test_four_of_five_nights_are_in_the_interval() -> None:
     for seed in (4, 5):
         year = sla_calibration.simulate(np.random.default_rng(seed))
         for night in range(sla_calibration.LEARNED, sla_calibration.DAYS, 2):
-            found = sla_calibration.foresee(graph, year, night, float(year.deadlines[night]) - 4 * 3600)
+            found = sla_calibration.forecast_deadlines(
+                graph, year, night, float(year.deadlines[night]) - 4 * 3600
+            )
             if found is not None:
                 _, low, high = found
                 inside.append(low <= year.ended[-1, night] <= high)

@@ -5,13 +5,13 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sqlalchemy import Engine
 
-from headrace.alerts.heartbeat import beat
+from headrace.alerts.heartbeat import record_heartbeat
 from headrace.catalog.schema import schema_hash
 from headrace.slas.events import Kind
-from headrace.slas.row_counts import odd
+from headrace.slas.row_counts import unusual_row_count
 from headrace.slas.tick import evaluate
-from tests.platform.slas.building import columns, declare, happenings, published, ran
-from tests.platform.slas.test_tick import at, incidents, told
+from tests.platform.slas.building import alert_events, columns, declare, published, ran
+from tests.platform.slas.test_tick import at, events, incidents
 
 UNTOLD = schema_hash(())
 MONDAY = datetime(2026, 6, 1, 6, tzinfo=UTC)
@@ -36,7 +36,7 @@ SEASONAL = [
     ],
 )
 def test_row_counts_by_the_day_of_the_week(day: int, rows: int, strange: bool) -> None:
-    assert (odd(MONDAY + timedelta(days=day), rows, SEASONAL) is not None) is strange
+    assert (unusual_row_count(MONDAY + timedelta(days=day), rows, SEASONAL) is not None) is strange
 
 
 @pytest.mark.parametrize("early", [False, True])
@@ -44,17 +44,17 @@ def test_row_counts_by_the_day_of_the_week(day: int, rows: int, strange: bool) -
 def test_what_comes_around_midnight_is_of_one_day_whether_it_comes_before_or_after(
     day: int, usual: int, early: bool
 ) -> None:
-    def came(at: datetime, early: bool) -> datetime:
+    def arrived(at: datetime, early: bool) -> datetime:
         return at.replace(hour=0) + timedelta(minutes=-20 if early else 20)
 
-    history = [(came(each, index % 3 == 0), rows) for index, (each, rows) in enumerate(SEASONAL)]
-    now = came(MONDAY + timedelta(days=day), early)
-    assert odd(now, usual, history) is None
-    assert odd(now, 1100 - usual, history) is not None
+    history = [(arrived(each, index % 3 == 0), rows) for index, (each, rows) in enumerate(SEASONAL)]
+    now = arrived(MONDAY + timedelta(days=day), early)
+    assert unusual_row_count(now, usual, history) is None
+    assert unusual_row_count(now, 1100 - usual, history) is not None
 
 
 def test_little_history_says_nothing() -> None:
-    assert odd(MONDAY, 0, SEASONAL[:5]) is None
+    assert unusual_row_count(MONDAY, 0, SEASONAL[:5]) is None
 
 
 def test_an_odd_row_count_and_a_changed_schema_are_told_once(engine: Engine) -> None:
@@ -66,7 +66,7 @@ def test_an_odd_row_count_and_a_changed_schema_are_told_once(engine: Engine) -> 
     published(engine, "sales/orders", at("2026-11-10T05:00"), 3, schema="g")
     evaluate(engine, at("2026-11-10T05:01"))
     evaluate(engine, at("2026-11-10T05:02"))
-    assert told(engine) == [("sales/orders", "ROW_COUNT_ODD"), ("sales/orders", "SCHEMA_CHANGED")]
+    assert events(engine) == [("sales/orders", "UNUSUAL_ROW_COUNT"), ("sales/orders", "SCHEMA_CHANGED")]
     assert incidents(engine) == []
 
 
@@ -77,7 +77,7 @@ def test_a_version_that_nobody_told_the_schema_of_is_no_change_of_it(engine: Eng
     for hour, schema in enumerate(("h", UNTOLD, "h", UNTOLD, "g"), 1):
         published(engine, "sales/orders", at(f"2026-11-10T0{hour}:00"), schema=schema)
         evaluate(engine, at(f"2026-11-10T0{hour}:01"))
-    changed = [each for each in happenings(engine) if each.kind is Kind.SCHEMA_CHANGED]
+    changed = [each for each in alert_events(engine) if each.kind is Kind.SCHEMA_CHANGED]
     assert [each.at for each in changed] == [at("2026-11-10T05:00")]
     assert changed[0].facts["compatible"] == ["column b (int) was added"]
 
@@ -90,7 +90,7 @@ def test_a_blocked_version_is_an_incident_until_one_is_published(engine: Engine)
     assert incidents(engine) == [("sales/orders", True)]
     published(engine, "sales/orders", at("2026-11-10T05:30"))
     evaluate(engine, at("2026-11-10T05:31"))
-    assert told(engine) == [("sales/orders", "CHECK_FAILED"), ("sales/orders", "INCIDENT_CLOSED")]
+    assert events(engine) == [("sales/orders", "CHECK_FAILED"), ("sales/orders", "INCIDENT_CLOSED")]
     assert incidents(engine) == [("sales/orders", False)]
 
 
@@ -99,36 +99,36 @@ def test_a_failed_run_without_any_promise_below_is_no_incident(engine: Engine) -
     evaluate(engine, at("2026-11-10T00:00"))
     ran(engine, "sales/orders", at("2026-11-10T03:00"), at("2026-11-10T03:05"), "FAILED")
     evaluate(engine, at("2026-11-10T03:06"))
-    assert told(engine) == []
+    assert events(engine) == []
 
 
 def test_a_sensor_that_falls_silent_and_one_that_ticks_again(engine: Engine) -> None:
     declare(engine, {"sales/orders": None})
-    beat(engine, "completions", at("2026-11-10T03:00"), timedelta(minutes=5))
+    record_heartbeat(engine, "completions", at("2026-11-10T03:00"), timedelta(minutes=5))
     for minute in (0, 4, 5, 6, 7):
         evaluate(engine, at(f"2026-11-10T03:0{minute}"))
-    assert told(engine) == [("completions", "SENSOR_SILENT")]
-    beat(engine, "completions", at("2026-11-10T03:08"), timedelta(minutes=5))
+    assert events(engine) == [("completions", "SENSOR_SILENT")]
+    record_heartbeat(engine, "completions", at("2026-11-10T03:08"), timedelta(minutes=5))
     evaluate(engine, at("2026-11-10T03:09"))
-    assert told(engine)[1:] == [("completions", "SENSOR_BACK"), ("completions", "INCIDENT_CLOSED")]
+    assert events(engine)[1:] == [("completions", "SENSOR_BACK"), ("completions", "INCIDENT_CLOSED")]
 
 
 def test_after_a_night_in_which_nothing_ran_a_sensor_has_its_time_to_tick(engine: Engine) -> None:
     declare(engine, {"sales/orders": None})
-    beat(engine, "completions", at("2026-11-10T03:00"), timedelta(minutes=5))
+    record_heartbeat(engine, "completions", at("2026-11-10T03:00"), timedelta(minutes=5))
     evaluate(engine, at("2026-11-10T03:00"))
     for minute in (0, 1, 5):
         evaluate(engine, at(f"2026-11-10T09:0{minute}"))
-    assert told(engine) == []
+    assert events(engine) == []
     evaluate(engine, at("2026-11-10T09:06"))
-    assert told(engine) == [("completions", "SENSOR_SILENT")]
+    assert events(engine) == [("completions", "SENSOR_SILENT")]
 
 
 def test_an_estate_that_runs_late_is_foreseen_and_the_job_that_all_wait_for_is_named(engine: Engine) -> None:
-    promise = {"deadline": "0 6 * * *", "timezone": "UTC"}
+    objective = {"deadline": "0 6 * * *", "timezone": "UTC"}
     declare(
         engine,
-        {"raw/a": None, "core/b": None, "mart/c": promise},
+        {"raw/a": None, "core/b": None, "mart/c": objective},
         [("raw/a", "core/b"), ("core/b", "mart/c")],
     )
     for day in range(1, 40):
@@ -144,20 +144,20 @@ def test_an_estate_that_runs_late_is_foreseen_and_the_job_that_all_wait_for_is_n
             published(engine, key, began + timedelta(hours=hours + 1, minutes=day % 5))
     evaluate(engine, at("2026-11-10T00:00"))
     evaluate(engine, at("2026-11-10T03:20"))
-    assert told(engine) == []  # a usually ends at 3:00, c at 5:00: there is time
+    assert events(engine) == []  # a usually ends at 3:00, c at 5:00: there is time
     evaluate(engine, at("2026-11-10T05:00"))
-    assert told(engine) == [("mart/c", "AT_RISK")]
+    assert events(engine) == [("mart/c", "AT_RISK")]
     assert incidents(engine) == [("raw/a", True)]
     for key in ("raw/a", "core/b", "mart/c"):
         published(engine, key, at("2026-11-10T05:30"))
         ran(engine, key, at("2026-11-10T05:10"), at("2026-11-10T05:30"), "SUCCESS")
     evaluate(engine, at("2026-11-10T05:31"))
-    assert told(engine)[1:] == [("mart/c", "ON_TRACK"), ("raw/a", "INCIDENT_CLOSED")]
+    assert events(engine)[1:] == [("mart/c", "ON_TRACK"), ("raw/a", "INCIDENT_CLOSED")]
 
 
 def test_a_night_of_three_times_the_rows_is_foreseen_late_as_soon_as_they_have_landed(engine: Engine) -> None:
-    promise = {"deadline": "0 6 * * *", "timezone": "UTC"}
-    declare(engine, {"raw/a": None, "mart/c": promise}, [("raw/a", "mart/c")])
+    objective = {"deadline": "0 6 * * *", "timezone": "UTC"}
+    declare(engine, {"raw/a": None, "mart/c": objective}, [("raw/a", "mart/c")])
     for day in range(1, 40):  # two hours for a million rows, of which there are 0.7 to 1.3
         landed = at("2026-11-10T02:00") - timedelta(days=day)
         rows = 700_000 + 100_000 * (day * 5 % 7)
@@ -169,7 +169,7 @@ def test_a_night_of_three_times_the_rows_is_foreseen_late_as_soon_as_they_have_l
     published(engine, "raw/a", at("2026-11-10T02:00"), 3_000_000)
     ran(engine, "mart/c", at("2026-11-10T02:00"), None, "RUNNING")
     evaluate(engine, at("2026-11-10T02:01"))
-    risk = next(each for each in happenings(engine) if each.kind is Kind.AT_RISK)
+    risk = next(each for each in alert_events(engine) if each.kind is Kind.AT_RISK)
     assert risk.subject.key == "mart/c"
     expected = datetime.fromisoformat(str(risk.facts["expected_at"]))
     assert abs(expected - at("2026-11-10T08:00")) < timedelta(minutes=10)

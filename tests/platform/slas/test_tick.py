@@ -7,7 +7,7 @@ from sqlalchemy import Engine
 
 from headrace.database.connection import transaction
 from headrace.slas.tick import evaluate
-from tests.platform.slas.building import declare, happenings, published, ran
+from tests.platform.slas.building import alert_events, declare, published, ran
 
 
 def at(text: str) -> datetime:
@@ -17,15 +17,16 @@ def at(text: str) -> datetime:
 def states(engine: Engine) -> dict[str, str]:
     with transaction(engine) as cursor:
         cursor.execute(
-            "SELECT coalesce(full_name, process_key) || ' ' || kind AS what, state FROM catalog.sla_promise promise "
+            "SELECT coalesce(full_name, process_key) || ' ' || kind AS what, state "
+            "FROM catalog.sla_objective objective "
             "LEFT JOIN catalog.dataset USING (dataset_id) "
-            "LEFT JOIN catalog.process ON process.process_id = promise.process_id"
+            "LEFT JOIN catalog.process ON process.process_id = objective.process_id"
         )
         return {row["what"]: row["state"] for row in cursor}
 
 
-def told(engine: Engine) -> list[tuple[str, str]]:
-    return [(each.subject.key, each.kind.value) for each in happenings(engine)]
+def events(engine: Engine) -> list[tuple[str, str]]:
+    return [(each.subject.key, each.kind.value) for each in alert_events(engine)]
 
 
 def incidents(engine: Engine) -> list[tuple[str, bool]]:
@@ -51,7 +52,7 @@ def test_a_dataset_at_risk_late_and_back(engine: Engine) -> None:
     published(engine, "sales/orders", at("2026-11-10T06:20"))
     evaluate(engine, at("2026-11-10T06:21"))
     assert states(engine) == {"sales/orders DELIVERY": "MET_LATE"}
-    assert told(engine) == [
+    assert events(engine) == [
         ("sales/orders", "AT_RISK"),
         ("sales/orders", "LATE"),
         ("sales/orders", "MET_LATE"),
@@ -63,7 +64,7 @@ def test_a_dataset_at_risk_late_and_back(engine: Engine) -> None:
 def test_a_tick_that_finds_nothing_new_writes_nothing(engine: Engine) -> None:
     declare(engine, {"sales/orders": DAILY})
     evaluate(engine, at("2026-11-10T00:00"))
-    assert evaluate(engine, at("2026-11-10T00:01")).judged == 0
+    assert evaluate(engine, at("2026-11-10T00:01")).evaluated == 0
 
 
 def test_one_failure_is_one_incident_with_all_that_waits_for_it(engine: Engine) -> None:
@@ -75,18 +76,18 @@ def test_one_failure_is_one_incident_with_all_that_waits_for_it(engine: Engine) 
     published(engine, "other/x", at("2026-11-10T04:00"))
     evaluate(engine, at("2026-11-10T06:01"))
     assert incidents(engine) == [("raw/a", True)]
-    assert [each for each in told(engine) if each[1] == "LATE"] == [
+    assert [each for each in events(engine) if each[1] == "LATE"] == [
         (key, "LATE") for key in sorted(("core/b", "core/c", "mart/d"))
-    ] or {each for each in told(engine) if each[1] == "LATE"} == {
+    ] or {each for each in events(engine) if each[1] == "LATE"} == {
         (key, "LATE") for key in ("core/b", "core/c", "mart/d")
     }
-    assert len({each.incident_id for each in happenings(engine)}) == 1
+    assert len({each.incident_id for each in alert_events(engine)}) == 1
     ran(engine, "raw/a", at("2026-11-10T07:00"), at("2026-11-10T07:05"), "SUCCESS")
     for key in ("core/b", "core/c", "mart/d"):
         published(engine, key, at("2026-11-10T07:30"))
     evaluate(engine, at("2026-11-10T07:31"))
     assert incidents(engine) == [("raw/a", False)]
-    assert told(engine)[-1] == ("raw/a", "INCIDENT_CLOSED")
+    assert events(engine)[-1] == ("raw/a", "INCIDENT_CLOSED")
 
 
 def test_six_hours_without_a_daemon_come_to_the_same_history(engine: Engine) -> None:
@@ -139,10 +140,10 @@ def test_a_happening_has_its_facts_and_is_told_once(engine: Engine) -> None:
     evaluate(engine, at("2026-11-10T00:00"))
     evaluate(engine, at("2026-11-10T05:10"))
     evaluate(engine, at("2026-11-10T05:20"))
-    (first,) = happenings(engine)
+    (first,) = alert_events(engine)
     assert first.facts["deadline"] == "2026-11-10T06:00:00+00:00"
     assert first.at == at("2026-11-10T05:00"), "when it happened, not when it was noticed"
 
 
 def test_a_catalog_that_knows_nothing_is_judged_as_well(engine: Engine) -> None:
-    assert evaluate(engine, at("2026-11-10T00:00")).judged == 0
+    assert evaluate(engine, at("2026-11-10T00:00")).evaluated == 0

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from headrace.slas.wording import in_words
+from headrace.slas.wording import describe_sla
 
 LONDON = {"timezone": "Europe/London"}
 
@@ -47,4 +47,4 @@ LONDON = {"timezone": "Europe/London"}
     ],
 )
 def test_a_promise_reads_as_a_sentence(sla: dict[str, Any], words: str) -> None:
-    assert in_words(sla) == words
+    assert describe_sla(sla) == words

@@ -18,7 +18,7 @@ from sqlalchemy import Engine
 from headrace.database.connection import transaction
 from headrace.slas import zones
 from headrace.slas.tick import evaluate
-from tests.platform.slas.building import declare, happenings, published
+from tests.platform.slas.building import alert_events, declare, published
 
 GOES_BACK, STAYS = "<+02>-2<+03>,M3.5.5/0,M10.5.5/1", "<+03>-3"
 PROMISE = {"deadline": "0 6 * * *", "timezone": "Test/Country"}
@@ -57,25 +57,25 @@ def _zone(footer: str) -> bytes:
     return 2 * (header + data) + f"\n{footer}\n".encode()
 
 
-def standing(engine: Engine) -> tuple[str, datetime]:
+def objective_state(engine: Engine) -> tuple[str, datetime]:
     with transaction(engine) as cursor:
-        row = cursor.execute("SELECT state, deadline FROM catalog.sla_promise").fetchone()
+        row = cursor.execute("SELECT state, deadline FROM catalog.sla_objective").fetchone()
     assert row is not None
     return row["state"], row["deadline"]
 
 
 def said(engine: Engine) -> list[tuple[str, datetime]]:
-    return [(each.kind.value, each.at) for each in happenings(engine)]
+    return [(each.kind.value, each.at) for each in alert_events(engine)]
 
 
 def test_a_deadline_that_comes_earlier_by_new_rules_is_late_then(engine: Engine, rule: Rule) -> None:
     rule(GOES_BACK)
     declare(engine, {"sales/orders": PROMISE})
     evaluate(engine, at("2026-10-29T12:00"))
-    assert standing(engine) == ("UNKNOWN", at("2026-10-30T04:00"))
+    assert objective_state(engine) == ("UNKNOWN", at("2026-10-30T04:00"))
     rule(STAYS)
     evaluate(engine, at("2026-10-29T20:00"))
-    assert standing(engine) == ("UNKNOWN", at("2026-10-30T03:00"))
+    assert objective_state(engine) == ("UNKNOWN", at("2026-10-30T03:00"))
     evaluate(engine, at("2026-10-30T03:01"))
     assert said(engine) == [("LATE", at("2026-10-30T03:00"))]
 
@@ -94,13 +94,13 @@ def test_what_is_late_by_old_rules_only_is_late_no_more(engine: Engine, rule: Ru
     declare(engine, {"sales/orders": PROMISE})
     evaluate(engine, at("2026-10-30T00:00"))
     evaluate(engine, at("2026-10-30T03:30"))
-    assert standing(engine) == ("LATE", at("2026-10-30T03:00"))
+    assert objective_state(engine) == ("LATE", at("2026-10-30T03:00"))
     rule(GOES_BACK)
     evaluate(engine, at("2026-10-30T03:40"))
-    assert standing(engine) == ("ON_TRACK", at("2026-10-30T04:00"))
+    assert objective_state(engine) == ("ON_TRACK", at("2026-10-30T04:00"))
     published(engine, "sales/orders", at("2026-10-30T03:50"))
     evaluate(engine, at("2026-10-30T04:10"))
-    assert standing(engine) == ("ON_TRACK", at("2026-10-31T04:00"))
+    assert objective_state(engine) == ("ON_TRACK", at("2026-10-31T04:00"))
 
 
 def test_a_day_that_has_had_its_deadline_by_old_rules_has_no_second_one(engine: Engine, rule: Rule) -> None:
@@ -109,10 +109,10 @@ def test_a_day_that_has_had_its_deadline_by_old_rules_has_no_second_one(engine: 
     evaluate(engine, at("2026-11-02T00:00"))
     published(engine, "sales/orders", at("2026-11-02T02:30"))
     evaluate(engine, at("2026-11-02T03:10"))
-    assert standing(engine) == ("ON_TRACK", at("2026-11-03T03:00"))
+    assert objective_state(engine) == ("ON_TRACK", at("2026-11-03T03:00"))
     rule(GOES_BACK)  # three days after the country did
     evaluate(engine, at("2026-11-02T03:20"))
-    assert standing(engine) == ("ON_TRACK", at("2026-11-03T04:00"))
+    assert objective_state(engine) == ("ON_TRACK", at("2026-11-03T04:00"))
     evaluate(engine, at("2026-11-02T04:10"))
     assert said(engine) == []
 
@@ -122,7 +122,7 @@ def test_rules_that_have_not_changed_are_no_reason_to_look(engine: Engine, rule:
     declare(engine, {"sales/orders": PROMISE})
     evaluate(engine, at("2026-11-02T00:00"))
     rule(STAYS)
-    assert evaluate(engine, at("2026-11-02T00:01")).judged == 0
+    assert evaluate(engine, at("2026-11-02T00:01")).evaluated == 0
     rule(GOES_BACK)
-    assert evaluate(engine, at("2026-11-02T00:02")).judged == 1
-    assert evaluate(engine, at("2026-11-02T00:03")).judged == 0
+    assert evaluate(engine, at("2026-11-02T00:02")).evaluated == 1
+    assert evaluate(engine, at("2026-11-02T00:03")).evaluated == 0

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from pandera.pyspark import DataFrameModel, DataFrameSchema, Field
 from pyspark.sql import functions as F
 
-from headrace.catalog.records import Check, CheckStatus, Column, Severity
+from headrace.catalog.records import Check, CheckStatus, Column
+from headrace.severity import Severity
 from headrace.spark.errors import InvalidCheck
 from headrace.stores.files import predicates
 from headrace.stores.files.footers import Bounds
@@ -117,7 +118,7 @@ def test_failing_rows_are_counted_and_shown_unless_sensitive(spark, store, forma
     checks = [
         Check("low", "less_than", "n", {"max_value": 5}),
         Check("mail", "str_contains", "email", {"pattern": "@"}),
-        Check("known", "not_null", "x", severity=Severity.WARN),
+        Check("known", "not_null", "x", severity=Severity.WARNING),
         Check("sense", "sql", parameters={"expression": "n < 9 or x is null or email = ''  -- a comment"}),
         Check("key", "unique", parameters={"columns": ["n"]}),
         Check("mail_key", "unique", "email"),
@@ -307,7 +308,7 @@ def test_a_model_becomes_columns_and_checks():
         Check("n_not_null", "not_null", "n"),
         Check("n_greater_than", "greater_than", "n", {"min_value": 0}),
         Check("n_few_values", "pandera", "n", {"model": model, "check": "few_values"}),
-        Check("text_isin", "isin", "text", {"allowed_values": ["a", "b"]}, Severity.WARN),
+        Check("text_isin", "isin", "text", {"allowed_values": ["a", "b"]}, Severity.WARNING),
         Check("n_text_unique", "unique", None, {"columns": ["n", "text"]}),
         Check("sum_is_small", "pandera", None, {"model": model, "check": "sum_is_small"}),
         Check("raises", "pandera", None, {"model": model, "check": "raises"}),

@@ -43,14 +43,14 @@ def test_a_large_column_without_a_whole_dictionary_tells_nothing(spark, store):
 def test_one_file_that_tells_nothing_is_enough(spark, store, monkeypatch):
     files, few = _written(spark, store, FEW, store.tag())
     _, many = _written(spark, store, [f"code {i}" for i in range(3000)], store.tag())
-    monkeypatch.setattr(dictionaries, "_SMALL", 0)
+    monkeypatch.setattr(dictionaries, "_MAX_CHUNK_BYTES", 0)
     assert known_values(files, few, ["code"]) == {"code": {"NL", "DE", "FR"}}
     assert known_values(files, [*few, *many], ["code"]) == {}
 
 
 def test_files_that_do_not_say_whether_all_is_in_the_dictionary_tell_nothing(spark, tmp_path, monkeypatch):
     """Arrow's writer names the dictionary's own page as plain."""
-    monkeypatch.setattr(dictionaries, "_SMALL", 0)
+    monkeypatch.setattr(dictionaries, "_MAX_CHUNK_BYTES", 0)
     pq.write_table(pa.table({"code": FEW}), tmp_path / "part-0.parquet", data_page_version="2.0")
     files = files_for(tmp_path.as_uri(), spark)
     assert known_values(files, files.data_files(tmp_path.as_uri()), ["code"]) == {}

@@ -91,8 +91,8 @@ def test_a_publisher_that_comes_late_writes_what_is_published_now(engine: Engine
 def test_who_writes_meanwhile_waits_and_then_reads_anew(engine: Engine, put: Put) -> None:
     put("t1")
     other = threading.Thread(target=update_manifests, args=(engine, "shop/orders", no_session))
-    with in_turn(engine, "shop/orders") as standing:
-        assert [row.version.tag for row in standing.rows] == ["t1"]
+    with in_turn(engine, "shop/orders") as published:
+        assert [row.version.tag for row in published.rows] == ["t1"]
         other.start()
         other.join(0.5)
         assert other.is_alive()

@@ -1,6 +1,6 @@
 -- Makes a process an active one, with what a person says of it.
 UPDATE catalog.process SET
-    standing = 'ACTIVE',
+    lifecycle = 'ACTIVE',
     process_key = catalog.external_key(
         organisation_id, technology, instance, external_name, %(short_key)s::text, %(whole_key)s::text
     ),

@@ -13,7 +13,7 @@ LEFT JOIN LATERAL (
     FROM catalog.candidate_evidence evidence
     JOIN catalog.process USING (process_id)
     LEFT JOIN catalog.process_place place USING (process_id)
-    WHERE evidence.candidate_id = candidate.candidate_id AND process.standing <> 'RETIRED'
+    WHERE evidence.candidate_id = candidate.candidate_id AND process.lifecycle <> 'RETIRED'
 ) found ON true
 WHERE candidate.organisation_id = %(organisation)s
   AND (%(status)s::text IS NULL OR candidate.status = %(status)s)

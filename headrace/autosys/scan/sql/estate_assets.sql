@@ -1,9 +1,9 @@
 -- The processes of other systems that are to be shown, with what they wait for and the datasets that they use, and the
 -- datasets that a person has confirmed; all in one answer.
 WITH shown AS (
-    SELECT process_id, technology, instance, external_name, process_key, description, owners, standing, metadata_json
+    SELECT process_id, technology, instance, external_name, process_key, description, owners, lifecycle, metadata_json
     FROM catalog.process
-    WHERE organisation_id = %(organisation)s AND external_name IS NOT NULL AND standing <> 'RETIRED'
+    WHERE organisation_id = %(organisation)s AND external_name IS NOT NULL AND lifecycle <> 'RETIRED'
 ), waiting AS (
     SELECT process_id, jsonb_agg(
         jsonb_build_array(upstream_technology, upstream_instance, upstream_name, condition, orders)
@@ -25,7 +25,7 @@ WITH shown AS (
 )
 SELECT (
     SELECT jsonb_agg(jsonb_build_array(
-        technology, instance, external_name, process_key, description, owners, standing,
+        technology, instance, external_name, process_key, description, owners, lifecycle,
         metadata_json - 'attributes', place.file, place.line, waits_for, writes, reads
     ) ORDER BY technology, instance, external_name)
     FROM shown

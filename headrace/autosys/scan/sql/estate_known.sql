@@ -1,5 +1,5 @@
 -- What the catalog knows of an instance's jobs, and of the processes of the systems that have no instances.
-SELECT process.technology, process.external_name, process.standing, place.file, place.line, place.text_line,
+SELECT process.technology, process.external_name, process.lifecycle, place.file, place.line, place.text_line,
        place.text_digest, place.lost, place.block_id
 FROM catalog.process
 LEFT JOIN catalog.process_place place USING (process_id)

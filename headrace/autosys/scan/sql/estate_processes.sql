@@ -1,7 +1,7 @@
 -- Takes over what was only heard of, and what is back, under the id that it has.
 INSERT INTO catalog.process AS known (
     organisation_id, process_key, description, technology, trigger_mode, owners, steps, source, metadata_json,
-    declaration_hash, instance, external_name, standing
+    declaration_hash, instance, external_name, lifecycle
 )
 SELECT %(organisation)s, catalog.external_key(%(organisation)s, technology, instance, external_name, short_key, whole_key),
        description, technology, 'PROCESS', owners, '[]', source, metadata_json, declaration_hash, instance, external_name,
@@ -15,5 +15,5 @@ ON CONFLICT (organisation_id, technology, instance, external_name) WHERE externa
     source = excluded.source,
     metadata_json = excluded.metadata_json,
     declaration_hash = excluded.declaration_hash,
-    standing = 'ACTIVE',
+    lifecycle = 'ACTIVE',
     updated_at = now()

@@ -1,5 +1,5 @@
 WITH retired AS (
-    UPDATE catalog.process SET standing = 'RETIRED', updated_at = now()
+    UPDATE catalog.process SET lifecycle = 'RETIRED', updated_at = now()
     FROM unnest(%(technologies)s::text[], %(names)s::text[]) AS gone (technology, external_name)
     WHERE process.organisation_id = %(organisation)s
       AND process.technology = gone.technology

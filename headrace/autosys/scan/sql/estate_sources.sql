@@ -5,7 +5,7 @@ JOIN catalog.process_place place USING (process_id)
 WHERE process.organisation_id = %(organisation)s
   AND technology = 'AUTOSYS'
   AND instance = %(instance)s
-  AND standing = 'ACTIVE'
+  AND lifecycle = 'ACTIVE'
 UNION ALL
 SELECT kind, name, file, line, source
 FROM catalog.estate_object

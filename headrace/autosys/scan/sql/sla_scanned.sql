@@ -1,10 +1,10 @@
--- The SLAs of scanned processes become what their definitions promise, unless somebody has declared one.
+-- The SLAs of scanned processes become what their definitions objective, unless somebody has declared one.
 WITH meant AS MATERIALIZED (
     SELECT process_id, metadata_json -> 'sla' AS definition
     FROM catalog.process
     WHERE organisation_id = %(organisation)s
       AND external_name IS NOT NULL
-      AND standing = 'ACTIVE'
+      AND lifecycle = 'ACTIVE'
       AND metadata_json ? 'sla'
 ), gone AS (
     DELETE FROM catalog.sla

@@ -246,7 +246,7 @@ CREATE TABLE catalog.quality_check_def (
     kind            text NOT NULL,
     column_name     text,
     parameters      jsonb NOT NULL,
-    severity        text NOT NULL CHECK (severity IN ('ERROR', 'WARN')),
+    severity        text NOT NULL CHECK (severity IN ('WARNING', 'ERROR')),
     quarantine      boolean NOT NULL,
     description     text,
     created_at      timestamptz NOT NULL DEFAULT now(),

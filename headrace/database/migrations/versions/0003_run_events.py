@@ -1,4 +1,4 @@
-"""What other systems say of their runs, kept as said, and the state that it comes to."""
+"""Run events of external systems, stored raw, and the run state derived from them."""
 
 from pathlib import Path
 

@@ -93,15 +93,15 @@ CREATE TABLE catalog.facet (
 );
 
 -- Who says where the columns of a dataset come from, in facet `via`, and when last: a row of column_lineage is current when
--- it was said then. said_by: the process, or the name_id of the dataset itself, where no run or job is named.
-CREATE TABLE catalog.column_lineage_said (
+-- it was said then. reporter_id: the process, or the name_id of the dataset itself, where no run or job is named.
+CREATE TABLE catalog.column_lineage_report (
     target_name_id  uuid NOT NULL REFERENCES catalog.dataset_name (name_id),
-    said_by         uuid NOT NULL,
+    reporter_id         uuid NOT NULL,
     via             text NOT NULL CHECK (via IN ('columnLineage', 'lineage')),
     organisation_id uuid NOT NULL REFERENCES catalog.organisation,
     process_id      uuid REFERENCES catalog.process,
     last_at         timestamptz NOT NULL,
-    PRIMARY KEY (target_name_id, said_by, via)
+    PRIMARY KEY (target_name_id, reporter_id, via)
 );
 
 -- One column is made from another. target_field '': all rows of the target depend on the source (a filter, a join).
@@ -109,7 +109,7 @@ CREATE TABLE catalog.column_lineage_said (
 CREATE TABLE catalog.column_lineage (
     column_lineage_id          uuid PRIMARY KEY,
     organisation_id            uuid NOT NULL REFERENCES catalog.organisation,
-    said_by                    uuid NOT NULL,
+    reporter_id                    uuid NOT NULL,
     process_id                 uuid REFERENCES catalog.process,
     target_name_id             uuid NOT NULL REFERENCES catalog.dataset_name (name_id),
     target_field               text NOT NULL,
@@ -124,7 +124,7 @@ CREATE TABLE catalog.column_lineage (
     first_at                   timestamptz NOT NULL,
     last_at                    timestamptz NOT NULL
 );
-CREATE INDEX column_lineage_target ON catalog.column_lineage (target_name_id, said_by, via);
+CREATE INDEX column_lineage_target ON catalog.column_lineage (target_name_id, reporter_id, via);
 CREATE INDEX column_lineage_source ON catalog.column_lineage (source_name_id, target_name_id);
 
 -- The result of a test of a dataset that a run reports. run_id: the run, or the event where there is none.

@@ -1,4 +1,4 @@
-"""Who may see and change what: organisations, grants, tokens, the audit trail, and row-level security."""
+"""Access control: organisations, grants, tokens, the audit trail, row-level security."""
 
 from pathlib import Path
 

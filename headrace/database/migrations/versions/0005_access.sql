@@ -175,7 +175,7 @@ BEGIN
         WHEN name = 'column_lineage' THEN
             'EXISTS (SELECT FROM catalog.dataset_name seen WHERE seen.name_id = target_name_id) '
             'AND EXISTS (SELECT FROM catalog.dataset_name seen WHERE seen.name_id = source_name_id)'
-        WHEN name = 'column_lineage_said' THEN
+        WHEN name = 'column_lineage_report' THEN
             'EXISTS (SELECT FROM catalog.dataset_name seen WHERE seen.name_id = target_name_id)'
         WHEN name = 'facet' THEN
             'CASE subject_type WHEN ''DATASET'' '

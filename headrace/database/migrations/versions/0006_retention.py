@@ -1,4 +1,4 @@
-"""What is archived, and the roll-ups that outlive it."""
+"""Archive files, and the daily roll-ups that outlive archived rows."""
 
 from pathlib import Path
 

@@ -74,9 +74,9 @@ SELECT column_lineage_id, lineage.organisation_id, lineage.process_id, lineage.t
 FROM catalog.column_lineage lineage
 JOIN catalog.dataset_name source ON source.name_id = lineage.source_name_id
 JOIN catalog.dataset_name target ON target.name_id = lineage.target_name_id
-JOIN catalog.column_lineage_said said
+JOIN catalog.column_lineage_report said
     ON said.target_name_id = lineage.target_name_id
-   AND said.said_by = lineage.said_by
+   AND said.reporter_id = lineage.reporter_id
    AND said.via = lineage.via;
 
 CREATE INDEX column_lineage_process ON catalog.column_lineage (process_id);
@@ -252,7 +252,7 @@ JOIN catalog.openlineage_dataset named USING (dataset_id);
 CREATE VIEW catalog.graph_process WITH (security_invoker = true) AS
 SELECT process.process_id AS id, process.organisation_id, jsonb_strip_nulls(jsonb_build_object(
            'key', process_key, 'namespace', named.namespace_uri, 'name', named.name, 'description', description,
-           'technology', technology, 'trigger_mode', trigger_mode, 'standing', standing, 'owners', owners
+           'technology', technology, 'trigger_mode', trigger_mode, 'lifecycle', lifecycle, 'owners', owners
        )) AS properties
 FROM catalog.process
 JOIN catalog.openlineage_process named USING (process_id);
@@ -328,9 +328,9 @@ CREATE TRIGGER tell_graph_gone AFTER DELETE ON catalog.process REFERENCING OLD T
     FOR EACH STATEMENT EXECUTE FUNCTION catalog.tell_graph_rows('graph_process', 'process_id');
 CREATE TRIGGER tell_graph_changed AFTER UPDATE ON catalog.process
     FOR EACH ROW WHEN ((OLD.process_key, OLD.job_namespace, OLD.job_name, OLD.description, OLD.technology,
-                        OLD.trigger_mode, OLD.standing, OLD.owners)
+                        OLD.trigger_mode, OLD.lifecycle, OLD.owners)
                        IS DISTINCT FROM (NEW.process_key, NEW.job_namespace, NEW.job_name, NEW.description,
-                                         NEW.technology, NEW.trigger_mode, NEW.standing, NEW.owners))
+                                         NEW.technology, NEW.trigger_mode, NEW.lifecycle, NEW.owners))
     EXECUTE FUNCTION catalog.tell_graph_row('graph_process', 'process_id');
 
 CREATE TRIGGER tell_graph_made AFTER INSERT ON catalog.lineage_edge REFERENCING NEW TABLE AS changed
@@ -348,7 +348,7 @@ CREATE TRIGGER tell_graph_made AFTER INSERT ON catalog.column_lineage REFERENCIN
 CREATE TRIGGER tell_graph_gone AFTER DELETE ON catalog.column_lineage REFERENCING OLD TABLE AS changed
     FOR EACH STATEMENT EXECUTE FUNCTION catalog.tell_graph_rows('graph_column_edge', 'target_name_id');
 -- What was said last decides which of a target's rows are current.
-CREATE TRIGGER tell_graph_changed AFTER UPDATE ON catalog.column_lineage_said REFERENCING NEW TABLE AS changed
+CREATE TRIGGER tell_graph_changed AFTER UPDATE ON catalog.column_lineage_report REFERENCING NEW TABLE AS changed
     FOR EACH STATEMENT EXECUTE FUNCTION catalog.tell_graph_rows('graph_column_edge', 'target_name_id');
 
 -- A name that is another dataset's from now on takes its columns with it.

@@ -1,4 +1,4 @@
-"""Search over datasets by name, description, owner and tags, tolerant of typing errors."""
+"""Dataset search by name, description, owner and tags, tolerant of typing errors."""
 
 from pathlib import Path
 

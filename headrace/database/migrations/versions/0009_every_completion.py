@@ -1,4 +1,4 @@
-"""Every completion elsewhere waits to be told, and not the newest of each process and dataset alone."""
+"""Queue every completion of an external process, not only the newest of each process and dataset."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What makes reports cheaper to take."""
+"""Faster ingestion of reports."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The column lineage of each version, and what is not known of it."""
+"""Column lineage of each version."""
 
 from pathlib import Path
 

@@ -20,10 +20,10 @@ ALTER TABLE catalog.column_lineage
     ADD COLUMN origin     text NOT NULL DEFAULT 'REPORTED' CHECK (origin IN ('PLAN', 'SQL', 'DECLARED', 'REPORTED')),
     DROP CONSTRAINT column_lineage_via_check,
     ADD CONSTRAINT column_lineage_via_check CHECK (via IN ('columnLineage', 'lineage', 'plan'));
-ALTER TABLE catalog.column_lineage_said
+ALTER TABLE catalog.column_lineage_report
     ADD COLUMN lineage_hash text COLLATE "C",
-    DROP CONSTRAINT column_lineage_said_via_check,
-    ADD CONSTRAINT column_lineage_said_via_check CHECK (via IN ('columnLineage', 'lineage', 'plan'));
+    DROP CONSTRAINT column_lineage_report_via_check,
+    ADD CONSTRAINT column_lineage_report_via_check CHECK (via IN ('columnLineage', 'lineage', 'plan'));
 
 CREATE OR REPLACE VIEW catalog.column_edge WITH (security_invoker = true) AS
 SELECT column_lineage_id, lineage.organisation_id, lineage.process_id, lineage.target_name_id,
@@ -36,9 +36,9 @@ SELECT column_lineage_id, lineage.organisation_id, lineage.process_id, lineage.t
 FROM catalog.column_lineage lineage
 JOIN catalog.dataset_name source ON source.name_id = lineage.source_name_id
 JOIN catalog.dataset_name target ON target.name_id = lineage.target_name_id
-JOIN catalog.column_lineage_said said
+JOIN catalog.column_lineage_report said
     ON said.target_name_id = lineage.target_name_id
-   AND said.said_by = lineage.said_by
+   AND said.reporter_id = lineage.reporter_id
    AND said.via = lineage.via;
 
 -- An owner's word that a column does not show what it is made from, until it is withdrawn. Rows are kept.
@@ -79,8 +79,8 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = catalog, pg_temp AS $$
         FROM column_lineage lineage
         JOIN dataset_name source ON source.name_id = lineage.source_name_id
         JOIN dataset_name target ON target.name_id = lineage.target_name_id
-        JOIN column_lineage_said said
-            ON said.target_name_id = lineage.target_name_id AND said.said_by = lineage.said_by AND said.via = lineage.via
+        JOIN column_lineage_report said
+            ON said.target_name_id = lineage.target_name_id AND said.reporter_id = lineage.reporter_id AND said.via = lineage.via
         WHERE lineage.last_at >= said.last_at
           AND NOT lineage.masking
           AND (lineage.transformation_type = 'DIRECT' OR lineage.transformation_subtype = 'UNKNOWN')

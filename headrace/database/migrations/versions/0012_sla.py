@@ -1,4 +1,4 @@
-"""SLAs as they stand, their history, calendars, outages and incidents."""
+"""SLA objectives, their history, calendars, outages and incidents."""
 
 from pathlib import Path
 

@@ -1,5 +1,5 @@
 -- An SLA is a dataset's or a process's. origin: SCANNED ones come from attributes of a job's definition. compiled_at: the
--- updated_at of what its promises were made from.
+-- updated_at of what its objectives were made from.
 ALTER TABLE catalog.sla
     ALTER COLUMN dataset_id DROP NOT NULL,
     ADD COLUMN process_id uuid UNIQUE REFERENCES catalog.process,
@@ -32,7 +32,7 @@ CREATE TABLE catalog.incident (
     dataset_id       uuid REFERENCES catalog.dataset,
     process_id       uuid REFERENCES catalog.process,
     reason           text NOT NULL,
-    severity         text NOT NULL CHECK (severity IN ('INFO', 'WARNING', 'ERROR')),
+    severity         text NOT NULL CHECK (severity IN ('INFO', 'WARNING', 'ERROR', 'CRITICAL')),
     run_id           uuid,
     waits            boolean NOT NULL DEFAULT false,
     holds            boolean NOT NULL DEFAULT false,
@@ -45,14 +45,14 @@ CREATE INDEX incident_newest ON catalog.incident (organisation_id, opened_at DES
 CREATE INDEX incident_part ON catalog.incident (part_of) WHERE part_of IS NOT NULL;
 CREATE INDEX incident_cause ON catalog.incident (organisation_id, cause_key, opened_at DESC);
 
--- One thing that an SLA promises, and how it stands. definition: what the SLA says about it. opens_at, deadline,
+-- One thing that an SLA objectives, and how it stands. definition: what the SLA says about it. opens_at, deadline,
 -- partition_key: what is expected now; met_at: when it came. newest_at: the newest that was taken into account.
 -- next_at: when it has to be looked at even if nothing comes. settled: deadlines up to it have their outcome. chance, expected_*:
 -- of a miss, and when it will probably come; waits_for: whom all wait for, and by how many minutes. A tick may write every
 -- row, and reads them all: a page has room for them twice, and no index has a column that a tick changes for nearly all.
 -- What a tick writes many rows of (here and below) is checked against other tables by the tick's own joins, not row by row.
-CREATE TABLE catalog.sla_promise (
-    promise_id      uuid PRIMARY KEY DEFAULT gen_random_uuid(),
+CREATE TABLE catalog.sla_objective (
+    objective_id    uuid PRIMARY KEY DEFAULT gen_random_uuid(),
     organisation_id uuid NOT NULL,
     sla_id          uuid NOT NULL REFERENCES catalog.sla ON DELETE CASCADE,
     kind            text COLLATE "C" NOT NULL CHECK (kind IN ('DELIVERY', 'AGE', 'START', 'RUN_TIME', 'VOLUME')),
@@ -73,8 +73,8 @@ CREATE TABLE catalog.sla_promise (
     run_id          uuid,
     next_at         timestamptz NOT NULL,
     evaluated_at    timestamptz NOT NULL,
-    foreseen_at     timestamptz,
-    chance          double precision,
+    forecast_at     timestamptz,
+    miss_probability double precision,
     expected_at     timestamptz,
     expected_from   timestamptz,
     expected_to     timestamptz,
@@ -85,20 +85,20 @@ CREATE TABLE catalog.sla_promise (
     CHECK (num_nonnulls(dataset_id, process_id) = 1),
     UNIQUE (sla_id, kind, ordinal)
 ) WITH (fillfactor = 45);
-CREATE INDEX sla_promise_dataset ON catalog.sla_promise (dataset_id);
-CREATE INDEX sla_promise_process ON catalog.sla_promise (process_id);
-CREATE INDEX sla_promise_incident ON catalog.sla_promise (incident_id) WHERE incident_id IS NOT NULL;
+CREATE INDEX sla_objective_dataset ON catalog.sla_objective (dataset_id);
+CREATE INDEX sla_objective_process ON catalog.sla_objective (process_id);
+CREATE INDEX sla_objective_incident ON catalog.sla_objective (incident_id) WHERE incident_id IS NOT NULL;
 
 -- When a dataset or process came, up to 200 times, how long each run took, and how many rows each version had: three rows of
 -- 8-byte floats, times in seconds, NaN for what nobody knows.
-CREATE TABLE catalog.sla_habit (
+CREATE TABLE catalog.sla_arrival_history (
     subject_id      uuid PRIMARY KEY,
     organisation_id uuid NOT NULL,
     learned_at      timestamptz NOT NULL,
     history         bytea NOT NULL
 );
 
--- Each change of a promise's state: at, when it happened; noticed_at, when the engine saw it.
+-- Each change of a objective's state: at, when it happened; detected_at, when the engine saw it.
 CREATE TABLE catalog.sla_change (
     change_id       bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     organisation_id uuid NOT NULL,
@@ -109,7 +109,7 @@ CREATE TABLE catalog.sla_change (
     state           text NOT NULL,
     before          text NOT NULL,
     at              timestamptz NOT NULL,
-    noticed_at      timestamptz NOT NULL,
+    detected_at     timestamptz NOT NULL,
     deadline        timestamptz,
     partition_key   text COLLATE "C" NOT NULL,
     reason          text NOT NULL
@@ -117,7 +117,7 @@ CREATE TABLE catalog.sla_change (
 CREATE INDEX sla_change_dataset ON catalog.sla_change (dataset_id, at DESC);
 CREATE INDEX sla_change_process ON catalog.sla_change (process_id, at DESC);
 
--- What became of each deadline. arrived_at: null where nothing came before the next one. A promise that ends keeps them.
+-- What became of each deadline. arrived_at: null where nothing came before the next one. A objective that ends keeps them.
 CREATE TABLE catalog.sla_outcome (
     organisation_id uuid NOT NULL,
     subject_id      uuid NOT NULL,
@@ -145,7 +145,7 @@ CREATE TABLE catalog.planned_outage (
 );
 CREATE INDEX planned_outage_end ON catalog.planned_outage (organisation_id, ends_at);
 
--- When promises were judged last, and before that, and since when that goes on without a pause. zone_rules: a digest of the
+-- When objectives were judged last, and before that, and since when that goes on without a pause. zone_rules: a digest of the
 -- rules of time zones by which they were.
 CREATE TABLE catalog.sla_tick (
     organisation_id uuid PRIMARY KEY REFERENCES catalog.organisation,
@@ -165,13 +165,13 @@ CREATE TABLE catalog.heartbeat (
     PRIMARY KEY (organisation_id, sensor)
 ) WITH (fillfactor = 50);
 
--- What happened, for whoever tells others of it: stored with the change itself, read in the order (transaction_id, happening_id).
-CREATE TABLE catalog.happening (
-    happening_id    bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+-- What happened, for whoever tells others of it: stored with the change itself, read in the order (transaction_id, alert_event_id).
+CREATE TABLE catalog.alert_event (
+    alert_event_id    bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     organisation_id uuid NOT NULL,
     transaction_id  bigint NOT NULL DEFAULT pg_current_xact_id()::text::bigint,
     kind            text COLLATE "C" NOT NULL,
-    severity        text NOT NULL CHECK (severity IN ('INFO', 'WARNING', 'ERROR')),
+    severity        text NOT NULL CHECK (severity IN ('INFO', 'WARNING', 'ERROR', 'CRITICAL')),
     subject_type    text NOT NULL CHECK (subject_type IN ('DATASET', 'PROCESS', 'SENSOR')),
     subject         text COLLATE "C" NOT NULL,
     dataset_id      uuid,
@@ -179,14 +179,14 @@ CREATE TABLE catalog.happening (
     owners          text[] NOT NULL,
     incident_id     uuid,
     at              timestamptz NOT NULL,
-    noticed_at      timestamptz NOT NULL,
+    detected_at     timestamptz NOT NULL,
     facts           jsonb NOT NULL
 );
-CREATE INDEX happening_incident ON catalog.happening (incident_id) WHERE incident_id IS NOT NULL;
-CREATE INDEX happening_subject ON catalog.happening (organisation_id, subject, at DESC);
+CREATE INDEX alert_event_incident ON catalog.alert_event (incident_id) WHERE incident_id IS NOT NULL;
+CREATE INDEX alert_event_subject ON catalog.alert_event (organisation_id, subject, at DESC);
 -- By which what has been told is not told again.
-CREATE INDEX happening_process ON catalog.happening (process_id, kind, at);
--- The next scan reads the jobs again that promise something.
+CREATE INDEX alert_event_process ON catalog.alert_event (process_id, kind, at);
+-- The next scan reads the jobs again that objective something.
 UPDATE catalog.process_text text SET text_digest = NULL
 FROM catalog.process
 WHERE process.process_id = text.process_id AND process.source ~* '(must_start_times|must_complete_times|run_alarm)';

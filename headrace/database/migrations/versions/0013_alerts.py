@@ -1,4 +1,4 @@
-"""Alerts: rules, what is to be sent, what was acknowledged."""
+"""Alerts and notifications."""
 
 from pathlib import Path
 

@@ -1,9 +1,9 @@
--- When a happening became, or was found not to become, an alert.
-ALTER TABLE catalog.happening ADD COLUMN told_at timestamptz;
-CREATE INDEX happening_untold ON catalog.happening (organisation_id, transaction_id, happening_id) WHERE told_at IS NULL;
+-- When a alert_event became, or was found not to become, an alert.
+ALTER TABLE catalog.alert_event ADD COLUMN processed_at timestamptz;
+CREATE INDEX alert_event_unprocessed ON catalog.alert_event (organisation_id, transaction_id, alert_event_id) WHERE processed_at IS NULL;
 
--- What is told about one incident, whose id it has, or about one happening that is none. severity, kind, at and facts are
--- of the worst happening so far. hit: the other subjects of the incident, with their owners.
+-- What is told about one incident, whose id it has, or about one alert_event that is none. severity, kind, at and facts are
+-- of the worst alert_event so far. affected: the other subjects of the incident, with their owners.
 CREATE TABLE catalog.alert (
     alert_id        uuid PRIMARY KEY,
     organisation_id uuid NOT NULL REFERENCES catalog.organisation,
@@ -14,15 +14,15 @@ CREATE TABLE catalog.alert (
     process_id      uuid REFERENCES catalog.process,
     owners          text[] NOT NULL,
     kind            text NOT NULL,
-    severity        text NOT NULL CHECK (severity IN ('INFO', 'WARNING', 'ERROR')),
+    severity        text NOT NULL CHECK (severity IN ('INFO', 'WARNING', 'ERROR', 'CRITICAL')),
     state           text NOT NULL CHECK (state IN ('OPEN', 'ACKNOWLEDGED', 'CLOSED')),
     at              timestamptz NOT NULL,
     opened_at       timestamptz NOT NULL,
     facts           jsonb NOT NULL,
-    hit             jsonb NOT NULL,
+    affected        jsonb NOT NULL,
     route           text,
     round           integer NOT NULL,
-    happenings      integer NOT NULL,
+    event_count     integer NOT NULL,
     closed_at       timestamptz,
     acknowledged_at timestamptz,
     acknowledged_by text,
@@ -33,8 +33,8 @@ CREATE INDEX alert_current ON catalog.alert (organisation_id, opened_at DESC, al
 CREATE INDEX alert_subject ON catalog.alert (organisation_id, subject, opened_at DESC);
 
 -- One alert to one recipient, once; a digest belongs to no alert. address: of a destination that is personal, whose.
-CREATE TABLE catalog.alert_message (
-    message_id      uuid PRIMARY KEY,
+CREATE TABLE catalog.notification (
+    notification_id uuid PRIMARY KEY,
     organisation_id uuid NOT NULL REFERENCES catalog.organisation,
     alert_id        uuid REFERENCES catalog.alert,
     destination     text COLLATE "C" NOT NULL,
@@ -43,22 +43,22 @@ CREATE TABLE catalog.alert_message (
     severity        text NOT NULL,
     step            integer NOT NULL,
     round           integer NOT NULL,
-    state           text NOT NULL CHECK (state IN ('WAITING', 'SENT', 'DROPPED', 'MERGED', 'FAILED')),
+    state           text NOT NULL CHECK (state IN ('PENDING', 'SENT', 'DROPPED', 'MERGED', 'FAILED')),
     due_at          timestamptz NOT NULL,
     decided_at      timestamptz NOT NULL,
     tries           integer NOT NULL,
     next_try_at     timestamptz NOT NULL,
     sent_at         timestamptz,
     reason          text,
-    digest_id       uuid REFERENCES catalog.alert_message,
+    digest_id       uuid REFERENCES catalog.notification,
     title           text,
     body            text
 ) WITH (fillfactor = 80);
-CREATE INDEX alert_message_due ON catalog.alert_message (organisation_id, next_try_at) WHERE state = 'WAITING';
-CREATE INDEX alert_message_alert ON catalog.alert_message (alert_id);
-CREATE INDEX alert_message_sent ON catalog.alert_message (organisation_id, destination, address, sent_at)
+CREATE INDEX notification_due ON catalog.notification (organisation_id, next_try_at) WHERE state = 'PENDING';
+CREATE INDEX notification_alert ON catalog.notification (alert_id);
+CREATE INDEX notification_sent ON catalog.notification (organisation_id, destination, address, sent_at)
     WHERE sent_at IS NOT NULL;
-CREATE INDEX alert_message_digest ON catalog.alert_message (digest_id) WHERE digest_id IS NOT NULL;
+CREATE INDEX notification_digest ON catalog.notification (digest_id) WHERE digest_id IS NOT NULL;
 
 -- As before; what is told of a process is seen by who sees the process, and a message by who sees its alert.
 CREATE OR REPLACE FUNCTION catalog.narrow_condition(of_table regclass) RETURNS text LANGUAGE plpgsql STABLE AS $$
@@ -81,18 +81,18 @@ BEGIN
         WHEN name = 'column_lineage' THEN
             'EXISTS (SELECT FROM catalog.dataset_name seen WHERE seen.name_id = target_name_id) '
             'AND EXISTS (SELECT FROM catalog.dataset_name seen WHERE seen.name_id = source_name_id)'
-        WHEN name = 'column_lineage_said' THEN
+        WHEN name = 'column_lineage_report' THEN
             'EXISTS (SELECT FROM catalog.dataset_name seen WHERE seen.name_id = target_name_id)'
         WHEN name = 'facet' THEN
             'CASE subject_type WHEN ''DATASET'' '
             'THEN EXISTS (SELECT FROM catalog.dataset_name seen WHERE seen.name_id = subject_id) '
             'ELSE EXISTS (SELECT FROM catalog.process seen WHERE seen.process_id = subject_id) END'
-        WHEN name IN ('alert', 'happening') THEN
+        WHEN name IN ('alert', 'alert_event') THEN
             format('CASE WHEN process_id IS NULL '
                    'THEN EXISTS (SELECT FROM catalog.dataset seen WHERE seen.dataset_id = %1$I.dataset_id) '
                    'ELSE EXISTS (SELECT FROM catalog.process seen WHERE seen.process_id = %1$I.process_id) END', name)
-        WHEN name = 'alert_message' THEN
-            'EXISTS (SELECT FROM catalog.alert seen WHERE seen.alert_id = alert_message.alert_id)'
+        WHEN name = 'notification' THEN
+            'EXISTS (SELECT FROM catalog.alert seen WHERE seen.alert_id = notification.alert_id)'
         WHEN 'dataset_id' = ANY (has) THEN
             format('EXISTS (SELECT FROM catalog.dataset seen WHERE seen.dataset_id = %I.dataset_id)', name)
         WHEN 'dataset_version_id' = ANY (has) THEN

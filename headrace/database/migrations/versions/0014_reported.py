@@ -1,4 +1,4 @@
-"""What foreign producers report, further."""
+"""More facts reported by external producers."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Masking on the ways out that lacked it."""
+"""Masking in views and exports that lacked it."""
 
 from pathlib import Path
 

@@ -129,9 +129,9 @@ SELECT column_lineage_id, lineage.organisation_id, lineage.process_id, lineage.t
 FROM catalog.column_lineage lineage
 JOIN catalog.dataset_name source ON source.name_id = lineage.source_name_id
 JOIN catalog.dataset_name target ON target.name_id = lineage.target_name_id
-JOIN catalog.column_lineage_said said
+JOIN catalog.column_lineage_report said
     ON said.target_name_id = lineage.target_name_id
-   AND said.said_by = lineage.said_by
+   AND said.reporter_id = lineage.reporter_id
    AND said.via = lineage.via;
 
 CREATE OR REPLACE VIEW openlineage.ol_namespace WITH (security_invoker = false) AS
@@ -277,7 +277,7 @@ JOIN openlineage_core.named_dataset target ON target.dataset_id = edge.target_id
 
 ALTER VIEW openlineage.ol_schema_version SET (security_invoker = false);
 
--- What people decide about datasets and promises is noted as well.
+-- What people decide about datasets and objectives is noted as well.
 CREATE TRIGGER note_change AFTER INSERT OR UPDATE ON catalog.dataset_pin
     FOR EACH ROW EXECUTE FUNCTION catalog.note_change('dataset_id');
 CREATE TRIGGER note_rollback AFTER INSERT ON catalog.pointer_move

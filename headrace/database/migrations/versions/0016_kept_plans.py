@@ -1,4 +1,4 @@
-"""Statements whose cost does not depend on what the planner knew when their plan was made."""
+"""Statements whose cost does not depend on the planner's statistics."""
 
 from pathlib import Path
 

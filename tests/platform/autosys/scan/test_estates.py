@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from sqlalchemy import Engine, text
 
 from headrace.autosys import lint, read_estate
-from headrace.autosys.scan.estates import MostWouldRetire, scan
+from headrace.autosys.scan.estates import MassRetirementRefused, scan
 from headrace.autosys.scan.plan import Plan
 from headrace.autosys.scan.stored_estate import stored_estate
 from headrace.catalog.records import DatasetRecord, ProcessRecord, Technology
@@ -50,8 +50,8 @@ def rows(engine: Engine, query: str) -> list[dict[str, Any]]:
 
 
 def processes(engine: Engine) -> dict[str, str]:
-    found = rows(engine, "SELECT process_key, standing FROM catalog.process ORDER BY 1")
-    return {row["process_key"]: row["standing"] for row in found}
+    found = rows(engine, "SELECT process_key, lifecycle FROM catalog.process ORDER BY 1")
+    return {row["process_key"]: row["lifecycle"] for row in found}
 
 
 def state(engine: Engine) -> Sequence[Any]:
@@ -60,7 +60,7 @@ def state(engine: Engine) -> Sequence[Any]:
         rows(
             engine,
             "SELECT process_key, description, owners, source, metadata_json, declaration_hash, instance, "
-            "external_name, standing FROM catalog.process ORDER BY process_key",
+            "external_name, lifecycle FROM catalog.process ORDER BY process_key",
         ),
         rows(
             engine,
@@ -176,7 +176,7 @@ def test_jobs_that_move_within_the_files_keep_their_new_place(engine: Engine, tm
 def test_only_what_stands_below_moves(
     engine: Engine, tmp_path: Path, largest: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("headrace.autosys.scan.storage._LARGEST_BLOCK", largest)
+    monkeypatch.setattr("headrace.autosys.scan.storage._MAX_BLOCK_TEXTS", largest)
     jobs = [f"insert_job: J{number}\nmachine: m\n" for number in range(6)]
     run(engine, tmp_path, "".join(jobs))
     run(engine, tmp_path, "".join(jobs), instance="PRD")  # the same file, and another estate
@@ -198,20 +198,20 @@ def test_only_what_stands_below_moves(
 def test_places_are_right_after_any_changes(
     engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("headrace.autosys.scan.storage._LARGEST_BLOCK", 3)
+    monkeypatch.setattr("headrace.autosys.scan.storage._MAX_BLOCK_TEXTS", 3)
     chance = Random(5)  # noqa: S311 - the same at each run
     jobs = {number: f"insert_job: J{number}\nmachine: m\n" for number in range(15)}
     order = list(jobs)
     for round_ in range(25):
         content = "".join(jobs[number] for number in order)
-        run(engine, tmp_path, content, may_retire_most=True)
+        run(engine, tmp_path, content, allow_mass_retirement=True)
         lines = {
             found[1]: number
             for number, line in enumerate(content.split("\n"), 1)
             if (found := re.match(r"insert_job: (J\d+)", line))
         }
         active = {
-            key.rpartition("/")[2] for key, standing in processes(engine).items() if standing == "ACTIVE"
+            key.rpartition("/")[2] for key, lifecycle in processes(engine).items() if lifecycle == "ACTIVE"
         }
         assert active == set(lines)
         found = {each["process_key"].rpartition("/")[2]: each for each in places(engine)}
@@ -241,10 +241,10 @@ def test_a_removed_job_is_retired_and_comes_back_under_its_id(engine: Engine, tm
 def test_a_scan_that_would_retire_most_asks_first_and_stores_nothing(engine: Engine, tmp_path: Path) -> None:
     run(engine, tmp_path, ESTATE)
     before = state(engine)
-    with pytest.raises(MostWouldRetire, match=r"2 of 3 known processes are not in these files .*--yes"):
+    with pytest.raises(MassRetirementRefused, match=r"2 of 3 known processes are not in these files .*--yes"):
         run(engine, tmp_path, BOX)
     assert state(engine) == before
-    run(engine, tmp_path, BOX, may_retire_most=True)
+    run(engine, tmp_path, BOX, allow_mass_retirement=True)
     assert sorted(processes(engine).values()) == ["ACTIVE", "RETIRED", "RETIRED"]
 
 
@@ -273,15 +273,15 @@ def test_a_job_heard_of_before_keeps_its_id(engine: Engine, tmp_path: Path) -> N
     register(engine, [], [ProcessRecord("AUTOSYS/LOAD", Technology.AUTOSYS)])
     with transaction(engine) as cursor:
         cursor.execute(
-            "UPDATE catalog.process SET external_name = 'LOAD', standing = 'UNSCANNED' RETURNING process_id"
+            "UPDATE catalog.process SET external_name = 'LOAD', lifecycle = 'UNSCANNED' RETURNING process_id"
         )
         heard = cursor.fetchone()
     plan = run(engine, tmp_path, ESTATE)
     assert (plan.added, plan.taken_over) == (("BOX", "WATCH", "LOAD"), ("LOAD",))
     [load] = rows(
-        engine, "SELECT process_id, process_key, standing FROM catalog.process WHERE external_name = 'LOAD'"
+        engine, "SELECT process_id, process_key, lifecycle FROM catalog.process WHERE external_name = 'LOAD'"
     )
-    assert load == {**dict(heard), "process_key": "AUTOSYS/BOX/LOAD", "standing": "ACTIVE"}
+    assert load == {**dict(heard), "process_key": "AUTOSYS/BOX/LOAD", "lifecycle": "ACTIVE"}
 
 
 def test_an_update_that_goes_away_changes_the_job_back(engine: Engine, tmp_path: Path) -> None:
@@ -412,9 +412,9 @@ def test_scanning_twice_is_scanning_once(engine: Engine, tmp_path: Path, before:
 
     _emptied(engine)
     run(engine, tmp_path, before)
-    run(engine, tmp_path, after, may_retire_most=True)
+    run(engine, tmp_path, after, allow_mass_retirement=True)
     active = {each["process_key"] for each in wanted[0]}
-    assert [each for each in state(engine)[0] if each["standing"] == "ACTIVE"] == wanted[0]
+    assert [each for each in state(engine)[0] if each["lifecycle"] == "ACTIVE"] == wanted[0]
     assert [each for each in state(engine)[1] if each["holds"] and each["process_key"] in active] == wanted[1]
     assert [each for each in state(engine)[2] if each["process_key"] in active] == wanted[2]
     assert [each for each in places(engine) if each["process_key"] in active] == placed
@@ -616,7 +616,7 @@ def test_a_job_that_cannot_be_read_is_not_retired(engine: Engine, tmp_path: Path
     run(engine, tmp_path, ESTATE)
     for _ in range(2):  # and so it is when its text is known
         plan = run(engine, tmp_path, ESTATE.replace("insert_job: LOAD", slip))
-        assert [each.gravity for each in plan.errors] == ["ERROR"]
+        assert [each.severity for each in plan.errors] == ["ERROR"]
         assert (plan.removed, plan.kept) == ((), ("LOAD",))
         assert processes(engine)["AUTOSYS/BOX/LOAD"] == "ACTIVE"
     plan = run(engine, tmp_path, BOX + WATCH)

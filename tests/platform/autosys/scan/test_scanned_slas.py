@@ -8,8 +8,8 @@ from pathlib import Path
 from sqlalchemy import Engine
 
 from headrace.autosys.scan.estates import scan
-from headrace.slas.objectives import PromiseKind
-from headrace.slas.queries import sla_standings
+from headrace.slas.objectives import ObjectiveKind
+from headrace.slas.queries import sla_statuses
 from headrace.slas.tick import evaluate
 
 JIL = """
@@ -32,7 +32,7 @@ def test_a_scan_makes_promises_of_a_job(engine: Engine, tmp_path: Path) -> None:
     calendar.write_text(CALENDAR.format(day=11))
     scan(engine, [jil, calendar], "PRD", by="test")
     evaluate(engine, datetime(2026, 11, 9, 7, tzinfo=UTC))
-    found = {each.kind.value: each for each in sla_standings(engine)}
+    found = {each.kind.value: each for each in sla_statuses(engine)}
     assert found.keys() == {"DELIVERY", "RUN_TIME"}
     assert found["DELIVERY"].key == "AUTOSYS/PRD/LOAD"
     assert found["DELIVERY"].deadline == datetime(
@@ -41,9 +41,9 @@ def test_a_scan_makes_promises_of_a_job(engine: Engine, tmp_path: Path) -> None:
     calendar.write_text(CALENDAR.format(day=10))
     scan(engine, [jil, calendar], "PRD", by="test")
     evaluate(engine, datetime(2026, 11, 9, 7, 30, tzinfo=UTC))
-    [changed] = sla_standings(engine, kinds=[PromiseKind.DELIVERY])
+    [changed] = sla_statuses(engine, kinds=[ObjectiveKind.DELIVERY])
     assert changed.deadline == datetime(2026, 11, 10, 6, tzinfo=UTC)
     jil.write_text(JIL.replace('must_complete_times: "06:00"\n', "").replace("max_run_alarm: 30\n", ""))
     scan(engine, [jil, calendar], "PRD", by="test")
     evaluate(engine, datetime(2026, 11, 9, 8, tzinfo=UTC))
-    assert sla_standings(engine) == []
+    assert sla_statuses(engine) == []

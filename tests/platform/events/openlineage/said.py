@@ -15,7 +15,7 @@ from sqlalchemy.dialects.postgresql import ARRAY
 from headrace.database.ids import organisation_id
 from headrace.events import openlineage
 from headrace.events.openlineage import Outcome, Result
-from headrace.retention.run_facets import Told, told
+from headrace.retention.run_facets import RunFacets, run_facets
 from headrace.retention.run_reports import why as explain_run
 
 SAMPLES = Path(__file__).with_name("samples")
@@ -108,9 +108,9 @@ def tell(engine: Engine, *events: object) -> None:
     assert not refused, refused
 
 
-def told_of(engine: Engine, run: object) -> Told:
+def told_of(engine: Engine, run: object) -> RunFacets:
     (report,) = explain_run(engine, UUID(uuid(run)))
-    return told(engine, report)
+    return run_facets(engine, report)
 
 
 _QUERIES = {
@@ -169,7 +169,7 @@ _QUERIES = {
         JOIN catalog.dataset target ON target.dataset_id = target_name.dataset_id
         JOIN catalog.dataset_name source_name ON source_name.name_id = source_name_id
         JOIN catalog.dataset source ON source.dataset_id = source_name.dataset_id""",
-    "columns said": "SELECT target_name_id, said_by, process_id, via, last_at FROM catalog.column_lineage_said",
+    "columns said": "SELECT target_name_id, reporter_id, process_id, via, last_at FROM catalog.column_lineage_report",
     "assertions": """
         SELECT run_id, name_id, assertion, column_name, success, severity, detail, at
         FROM catalog.dataset_assertion""",
@@ -228,9 +228,9 @@ def everything(engine: Engine) -> dict[str, list[str]]:
             left_out = _ARRIVAL["*"] | _ARRIVAL.get(table, set())
             if table == "dataset_schema":
                 left_out -= {"created_at"}  # that is when it was first said
-            row = sa.func.to_jsonb(sa.text("told")).op("-")(sa.cast(sorted(left_out), ARRAY(sa.Text)))
-            told = sa.table(table, schema="catalog").alias("told")
-            rows = connection.scalars(sa.select(sa.cast(row, sa.Text)).select_from(told))
+            row = sa.func.to_jsonb(sa.text("run_facets")).op("-")(sa.cast(sorted(left_out), ARRAY(sa.Text)))
+            run_facets = sa.table(table, schema="catalog").alias("run_facets")
+            rows = connection.scalars(sa.select(sa.cast(row, sa.Text)).select_from(run_facets))
             found[table] = sorted(rows)
     return found
 
@@ -242,7 +242,7 @@ def edges(engine: Engine, role: str = "DERIVES") -> set[tuple[str, str]]:
 
 _TABLES = """
 announcement reported_event
-dataset_assertion dataset_metrics column_lineage column_lineage_said run_dataset openlineage_run facet version_input
+dataset_assertion dataset_metrics column_lineage column_lineage_report run_dataset openlineage_run facet version_input
 pointer_move published_pointer dataset_version dataset_schema lineage_edge run_attempt process_run run_event outbox
 dataset_name dataset_name_change dataset process
 """

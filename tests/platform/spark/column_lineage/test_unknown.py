@@ -155,7 +155,7 @@ def test_temporary_view_of_a_step(spark: SparkSession, inputs: Inputs) -> None:
 def test_budget(monkeypatch: pytest.MonkeyPatch, inputs: Inputs) -> None:
     """When time runs out all is unknown, with that reason."""
     lineage_of(inputs[0][1], inputs)
-    monkeypatch.setattr(lineage, "SECONDS", -1.0)
+    monkeypatch.setattr(lineage, "MAX_SECONDS", -1.0)
     found = lineage_of(inputs[0][1].select("id"), inputs)
     assert "too long" in (found.columns[0].unknown or "")
     assert found.note

@@ -1,8 +1,8 @@
--- What is out of order: the causes of open incidents that have not come since, and subjects whose promises are broken or at
+-- What is out of order: the causes of open incidents that have not come since, and subjects whose objectives are broken or at
 -- risk. waits: something has not come; holds: others wait for it (what is too small, or ran too short, keeps nobody waiting).
 SELECT cause_type AS subject_type, cause_key AS subject, coalesce(incident.dataset_id, incident.process_id) AS subject_id,
        coalesce(dataset.owners, process.owners) AS owners, opened_at AS since, reason, severity, run_id, waits, holds,
-       NULL::timestamptz AS opens_at, came.at AS came_at, incident_id
+       NULL::timestamptz AS opens_at, arrived.at AS last_arrival_at, incident_id
 FROM catalog.incident
 LEFT JOIN catalog.dataset USING (dataset_id)
 LEFT JOIN catalog.process ON process.process_id = incident.process_id
@@ -22,23 +22,23 @@ LEFT JOIN LATERAL (
         ORDER BY start_ts DESC
         LIMIT 1
     )
-) came ON true
+) arrived ON true
 WHERE incident.organisation_id = %(organisation)s
   AND closed_at IS NULL
   AND cause_type <> 'SENSOR'
-  AND (came.ended_at IS NULL OR came.ended_at <= opened_at)
+  AND (arrived.ended_at IS NULL OR arrived.ended_at <= opened_at)
 UNION ALL
-SELECT CASE WHEN promise.dataset_id IS NULL THEN 'PROCESS' ELSE 'DATASET' END, coalesce(dataset.full_name, process.process_key),
-       coalesce(promise.dataset_id, promise.process_id), coalesce(dataset.owners, process.owners), min(promise.since),
-       min(promise.reason), CASE WHEN bool_or(state IN ('LATE', 'MISSED')) THEN 'ERROR' ELSE 'WARNING' END, NULL, flag.waits,
-       flag.holds, min(promise.opens_at), max(promise.newest_at) FILTER (WHERE promise.dataset_id IS NOT NULL),
-       (array_agg(promise.incident_id ORDER BY promise.since))[1]
-FROM catalog.sla_promise promise
+SELECT CASE WHEN objective.dataset_id IS NULL THEN 'PROCESS' ELSE 'DATASET' END, coalesce(dataset.full_name, process.process_key),
+       coalesce(objective.dataset_id, objective.process_id), coalesce(dataset.owners, process.owners), min(objective.since),
+       min(objective.reason), CASE WHEN bool_or(state IN ('LATE', 'MISSED')) THEN 'ERROR' ELSE 'WARNING' END, NULL, flag.waits,
+       flag.holds, min(objective.opens_at), max(objective.newest_at) FILTER (WHERE objective.dataset_id IS NOT NULL),
+       (array_agg(objective.incident_id ORDER BY objective.since))[1]
+FROM catalog.sla_objective objective
 CROSS JOIN LATERAL (
     SELECT kind IN ('DELIVERY', 'AGE', 'START') AS waits, kind <> 'VOLUME' AND (kind <> 'RUN_TIME' OR state <> 'MISSED') AS holds
 ) flag
 LEFT JOIN catalog.dataset USING (dataset_id)
-LEFT JOIN catalog.process ON process.process_id = promise.process_id
-WHERE promise.organisation_id = %(organisation)s AND state IN ('AT_RISK', 'LATE', 'MISSED')
-GROUP BY promise.dataset_id, promise.process_id, dataset.full_name, process.process_key, dataset.owners, process.owners,
+LEFT JOIN catalog.process ON process.process_id = objective.process_id
+WHERE objective.organisation_id = %(organisation)s AND state IN ('AT_RISK', 'LATE', 'MISSED')
+GROUP BY objective.dataset_id, objective.process_id, dataset.full_name, process.process_key, dataset.owners, process.owners,
          flag.waits, flag.holds

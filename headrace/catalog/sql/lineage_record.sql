@@ -2,17 +2,17 @@
 -- grouped, and not joined: PostgreSQL does not know how many rows JSON holds.
 WITH item AS MATERIALIZED (
     SELECT item.*, greatest(item.at, said.last_at + interval '1 microsecond') AS now, said.last_at AS before
-    FROM jsonb_to_recordset(%(lineages)s) AS item (name_id uuid, said_by uuid, hash text, at timestamptz)
-    JOIN catalog.column_lineage_said said
-        ON said.target_name_id = item.name_id AND said.said_by = item.said_by AND said.via = 'plan'
+    FROM jsonb_to_recordset(%(lineages)s) AS item (name_id uuid, reporter_id uuid, hash text, at timestamptz)
+    JOIN catalog.column_lineage_report said
+        ON said.target_name_id = item.name_id AND said.reporter_id = item.reporter_id AND said.via = 'plan'
     WHERE said.lineage_hash IS DISTINCT FROM item.hash
 ), edge AS MATERIALIZED (
     SELECT name_id, target_field, source_name_id, source_field, type, subtype, description, masking, confidence, origin,
-           (array_agg(standing_id) FILTER (WHERE standing_id IS NOT NULL))[1] AS standing_id,
-           bool_or(standing_id IS NULL) AS said
+           (array_agg(existing_id) FILTER (WHERE existing_id IS NOT NULL))[1] AS existing_id,
+           bool_or(existing_id IS NULL) AS said
     FROM (
         SELECT edge.name_id, edge.target_field, edge.source_name_id, edge.source_field, edge.type, edge.subtype,
-               edge.description, edge.masking, edge.confidence, edge.origin, NULL::uuid AS standing_id
+               edge.description, edge.masking, edge.confidence, edge.origin, NULL::uuid AS existing_id
         FROM jsonb_to_recordset(%(edges)s) AS edge (
             name_id uuid, target_field text, source_name_id uuid, source_field text, type text, subtype text,
             description text, masking boolean, confidence real, origin text
@@ -26,29 +26,29 @@ WITH item AS MATERIALIZED (
                transformation_description, masking, confidence, origin, column_lineage_id
         FROM item
         JOIN catalog.column_lineage lineage
-            ON lineage.target_name_id = item.name_id AND lineage.said_by = item.said_by AND lineage.via = 'plan'
+            ON lineage.target_name_id = item.name_id AND lineage.reporter_id = item.reporter_id AND lineage.via = 'plan'
            AND lineage.last_at >= item.before
     ) both_sides
     GROUP BY name_id, target_field, source_name_id, source_field, type, subtype, description, masking, confidence, origin
 ), said AS (
-    UPDATE catalog.column_lineage_said said
+    UPDATE catalog.column_lineage_report said
     SET last_at = item.now, lineage_hash = item.hash
     FROM item
-    WHERE said.target_name_id = item.name_id AND said.said_by = item.said_by AND said.via = 'plan'
+    WHERE said.target_name_id = item.name_id AND said.reporter_id = item.reporter_id AND said.via = 'plan'
 ), stood AS (
     UPDATE catalog.column_lineage lineage
     SET last_at = CASE WHEN edge.said THEN item.now ELSE item.now - interval '1 microsecond' END
     FROM edge
     JOIN item USING (name_id)
-    WHERE lineage.column_lineage_id = edge.standing_id
+    WHERE lineage.column_lineage_id = edge.existing_id
 )
 INSERT INTO catalog.column_lineage (
-    column_lineage_id, organisation_id, said_by, process_id, target_name_id, target_field, source_name_id, source_field, via,
+    column_lineage_id, organisation_id, reporter_id, process_id, target_name_id, target_field, source_name_id, source_field, via,
     transformation_type, transformation_subtype, transformation_description, masking, run_id, first_at, last_at, confidence,
     origin
 )
-SELECT gen_random_uuid(), %(organisation)s, said_by, %(process_id)s, name_id, target_field, source_name_id, source_field,
+SELECT gen_random_uuid(), %(organisation)s, reporter_id, %(process_id)s, name_id, target_field, source_name_id, source_field,
        'plan', type, subtype, description, masking, %(run_id)s, now, now, confidence, origin
 FROM edge
 JOIN item USING (name_id)
-WHERE standing_id IS NULL
+WHERE existing_id IS NULL

@@ -1,6 +1,6 @@
--- Datasets and processes whose promises are all kept, this time's too, or made up for.
+-- Datasets and processes whose objectives are all kept, this time's too, or made up for.
 SELECT coalesce(dataset_id, process_id) AS subject_id
-FROM catalog.sla_promise
+FROM catalog.sla_objective
 WHERE organisation_id = %(organisation)s
 GROUP BY 1
 HAVING bool_and(

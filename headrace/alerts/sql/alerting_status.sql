@@ -2,12 +2,12 @@
 SELECT
     (SELECT count(*) FROM catalog.alert WHERE organisation_id = %(organisation)s AND state = 'OPEN') AS open,
     (SELECT count(*) FROM catalog.alert WHERE organisation_id = %(organisation)s AND state = 'ACKNOWLEDGED') AS acknowledged,
-    (SELECT count(*) FROM catalog.happening WHERE organisation_id = %(organisation)s AND told_at IS NULL) AS undecided,
-    waiting.overdue, waiting.oldest, waiting.reason,
-    (SELECT count(*) FROM catalog.alert_message
+    (SELECT count(*) FROM catalog.alert_event WHERE organisation_id = %(organisation)s AND processed_at IS NULL) AS undecided,
+    pending.overdue, pending.oldest, pending.reason,
+    (SELECT count(*) FROM catalog.notification
      WHERE organisation_id = %(organisation)s AND state = 'FAILED' AND due_at > %(now)s - interval '2 days') AS failed
 FROM (
     SELECT count(*) AS overdue, min(due_at) AS oldest, max(reason) AS reason
-    FROM catalog.alert_message
-    WHERE organisation_id = %(organisation)s AND state = 'WAITING' AND tries > 0
-) waiting
+    FROM catalog.notification
+    WHERE organisation_id = %(organisation)s AND state = 'PENDING' AND tries > 0
+) pending

@@ -1,6 +1,6 @@
 -- Happenings that nothing was decided about yet, in the order in which they happened to be stored. One reader at a time.
-SELECT * FROM catalog.happening
-WHERE organisation_id = %(organisation)s AND told_at IS NULL
-ORDER BY transaction_id, happening_id
+SELECT * FROM catalog.alert_event
+WHERE organisation_id = %(organisation)s AND processed_at IS NULL
+ORDER BY transaction_id, alert_event_id
 LIMIT %(limit)s
 FOR UPDATE

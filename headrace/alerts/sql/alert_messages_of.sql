@@ -1,4 +1,0 @@
--- The messages of an alert, in the order in which they are due.
-SELECT * FROM catalog.alert_message
-WHERE organisation_id = %(organisation)s AND alert_id = %(alert)s
-ORDER BY due_at, step, destination, address, message_id

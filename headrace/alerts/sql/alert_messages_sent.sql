@@ -1,3 +1,0 @@
--- When messages left for some destinations since a moment.
-SELECT destination, address, sent_at FROM catalog.alert_message
-WHERE organisation_id = %(organisation)s AND destination = ANY (%(destinations)s) AND sent_at > %(since)s

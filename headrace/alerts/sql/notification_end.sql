@@ -1,0 +1,14 @@
+-- What became of a try. A notification that was dropped while it was on its way has been sent all the same. What a digest
+-- that is given up was to process_alerts is given up with it.
+WITH ended AS (
+    UPDATE catalog.notification
+    SET state = CASE WHEN %(sent)s THEN 'SENT' WHEN state = 'PENDING' AND %(failed)s THEN 'FAILED' ELSE state END,
+        sent_at = CASE WHEN %(sent)s THEN %(now)s ELSE sent_at END,
+        reason = %(reason)s
+    WHERE organisation_id = %(organisation)s AND notification_id = %(notification)s
+    RETURNING notification_id, state
+)
+UPDATE catalog.notification notification
+SET state = 'FAILED', reason = %(reason)s
+FROM ended
+WHERE notification.organisation_id = %(organisation)s AND notification.digest_id = ended.notification_id AND ended.state = 'FAILED'

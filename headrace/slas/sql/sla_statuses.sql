@@ -1,0 +1,25 @@
+SELECT CASE WHEN objective.dataset_id IS NULL THEN 'PROCESS' ELSE 'DATASET' END AS subject_type, subject.key, objective.dataset_id,
+       objective.process_id, subject.owners, objective.kind, objective.ordinal, objective.state, objective.since, objective.reason,
+       objective.deadline, objective.partition_key AS partition, objective.met_at, objective.newest_at, objective.miss_probability,
+       objective.expected_at, objective.expected_from, objective.expected_to, waited.key AS waits_for, objective.waits_minutes,
+       objective.incident_id, objective.definition
+FROM catalog.sla_objective objective
+CROSS JOIN LATERAL (
+    SELECT full_name AS key, owners FROM catalog.dataset WHERE dataset_id = objective.dataset_id
+    UNION ALL
+    SELECT process_key, owners FROM catalog.process WHERE process_id = objective.process_id
+) subject
+LEFT JOIN LATERAL ( -- what the caller does not see is not named
+    SELECT full_name AS key FROM catalog.dataset WHERE dataset_id = objective.waits_for_id
+    UNION ALL
+    SELECT process_key FROM catalog.process WHERE process_id = objective.waits_for_id
+) waited ON objective.waits_for IS NOT NULL
+WHERE objective.organisation_id = %(organisation)s
+  AND (cardinality(%(states)s::text[]) = 0 OR objective.state = ANY (%(states)s))
+  AND (cardinality(%(kinds)s::text[]) = 0 OR objective.kind = ANY (%(kinds)s))
+  AND (cardinality(%(keys)s::text[]) = 0 OR subject.key = ANY (%(keys)s))
+  AND (%(domain)s::text IS NULL OR catalog.domain_of(subject.key) = %(domain)s)
+  AND (%(owner)s::text IS NULL OR %(owner)s = ANY (subject.owners))
+  AND (subject.key, objective.kind, objective.ordinal) > (%(key)s::text COLLATE "C", %(kind)s::text COLLATE "C", %(ordinal)s::int)
+ORDER BY subject.key, objective.kind, objective.ordinal
+LIMIT %(limit)s
