@@ -18,7 +18,7 @@ from headrace.dagster_internals import disable_dagster_warnings
 from headrace.declarations.broken import Division, divided, stub
 from headrace.declarations.definition import external_asset, process_assets
 from headrace.declarations.estate.assets import EstateAssets, estate_assets
-from headrace.declarations.graph import Placed, consistent, divisions
+from headrace.declarations.graph import LocatedPlan, consistent, divisions
 from headrace.declarations.loading.files import find, import_failure
 from headrace.declarations.loading.known import NOTHING_KNOWN, Known, known
 from headrace.execution.partitions import UNKNOWN_PARTITIONS
@@ -130,11 +130,11 @@ def _load(root: Path, known: Known) -> Loaded:
 
 
 def _without_foreign(
-    placed: Sequence[Placed], datasets: Sequence[ProjectDataset]
-) -> tuple[list[Placed], list[DeclarationError]]:
+    placed: Sequence[LocatedPlan], datasets: Sequence[ProjectDataset]
+) -> tuple[list[LocatedPlan], list[DeclarationError]]:
     """The plans whose keys no other project declares, and a problem for each of the others."""
     owners = {each.key: each.project for each in datasets}
-    kept: list[Placed] = []
+    kept: list[LocatedPlan] = []
     problems: list[DeclarationError] = []
     for one in placed:
         taken = next((key for key in one.outputs if key in owners), None)
