@@ -22,7 +22,11 @@ from headrace.events.openlineage.model import (
 )
 
 Document = dict[str, Any]
-_ENDS = (EventType.COMPLETE, EventType.ABORT, EventType.FAIL)  # of those at the same time the last one stands
+_ENDS = (
+    EventType.COMPLETE,
+    EventType.ABORT,
+    EventType.FAIL,
+)  # a failure is final, of two the later one stands
 _OF_RUNS = ("parent", "nominalTime", "errorMessage", "externalQuery", "processing_engine", "jobDependencies")
 _OF_DATASETS = ("version", "lifecycleStateChange", "storage")
 _OF_OUTPUTS = ("schema",)
@@ -215,5 +219,7 @@ def _stamp(said: list[Any]) -> tuple[str, str]:
     return said[0], said[1]
 
 
-def _end(said: list[Any]) -> tuple[str, int, str]:
-    return said[0], _ENDS.index(EventType(said[2])), said[1]
+def _end(said: list[Any]) -> tuple[bool, str, int, str]:
+    # Spark's listener sends a COMPLETE within a tenth of a second after the FAIL of a write: a failure is final.
+    kind = EventType(said[2])
+    return kind is not EventType.COMPLETE, said[0], _ENDS.index(kind), said[1]

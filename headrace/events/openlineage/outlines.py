@@ -64,7 +64,7 @@ class Written:
 
 
 def run_row(run_id: UUID, document: Document) -> RunRow:
-    """The run. It has ended when an end was said, whenever else something was; of two ends the later one counts."""
+    """The run. It has ended when an end was said, whenever else something was; a failure outdoes a COMPLETE."""
     ended = document.get("ended")
     facets = document["facets"]
     parent = _content(facets, "parent") or {}

@@ -86,7 +86,7 @@ def test_what_nobody_has_thought_of_costs_no_more_than_itself(engine, monkeypatc
         (["COMPLETE", "RUNNING", "OTHER"], RunState.SUCCESS),
         (["START", "FAIL"], RunState.FAILED),
         (["START", "ABORT"], RunState.TERMINATED),
-        (["FAIL", "COMPLETE"], RunState.SUCCESS),
+        (["FAIL", "COMPLETE"], RunState.FAILED),
     ],
 )
 def test_a_run_is_in_the_state_that_its_events_come_to_in_any_order(engine, kinds, state):
@@ -102,10 +102,10 @@ def test_a_run_is_in_the_state_that_its_events_come_to_in_any_order(engine, kind
     ("ends", "state"),
     [
         ([("COMPLETE", 0), ("FAIL", 1)], RunState.FAILED),
-        ([("FAIL", 0), ("COMPLETE", 1)], RunState.SUCCESS),
+        ([("FAIL", 0), ("COMPLETE", 1)], RunState.FAILED),
         ([("COMPLETE", 1), ("FAIL", 1)], RunState.FAILED),
         ([("COMPLETE", 1), ("ABORT", 1)], RunState.TERMINATED),
-        ([("COMPLETE", 0), ("FAIL", 1), ("COMPLETE", 2)], RunState.SUCCESS),
+        ([("COMPLETE", 0), ("FAIL", 1), ("COMPLETE", 2)], RunState.FAILED),
     ],
 )
 @pytest.mark.parametrize("namespace", ["airflow", "AUTOSYS"])
@@ -125,6 +125,16 @@ def test_a_run_that_completes_and_fails_ends_the_same_in_any_order(engine, ends,
             found.append({key: sum(uuid(name) in repr(row) for row in rows) for key, rows in told.items()})
     assert all(each == found[0] for each in found), found
     assert (found[0]["completions"] == 1) == (state is RunState.SUCCESS)
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_failed_run_writes_nothing_although_its_listener_reports_a_complete(engine, order):
+    ends = [run_event("FAIL", outputs=["a"]), run_event("COMPLETE", outputs=["a"], minutes=0.095 / 60)]
+    for event in ends[::order]:
+        tell(engine, event)
+    assert (report(engine).state, report(engine).ended_at) == (RunState.FAILED, START)
+    found = contents(engine)
+    assert (found["versions"], found["published"], found["completions"]) == ([], [], [])
 
 
 def test_what_nobody_wrote_after_all_has_no_pointer(engine):
