@@ -143,7 +143,7 @@ def _complete(steps: Steps, instance: dg.DagsterInstance, delivered: Sequence[Pa
     from headrace.declarations.loading.code import project_code
     from headrace.orchestration.completions.folder import SETTLED, folder_at
     from headrace.orchestration.completions.intake import take_in
-    from headrace.orchestration.completions.materializations import tell_completions
+    from headrace.orchestration.completions.materializations import report_completions
     from headrace.settings import settings
     from jobs.deliveries import report
 
@@ -159,7 +159,7 @@ def _complete(steps: Steps, instance: dg.DagsterInstance, delivered: Sequence[Pa
                 break
             time.sleep(SETTLED)  # a file is left alone until it is certain that nobody writes to it
         keys = project_code().defs.resolve_asset_graph().get_all_asset_keys()
-        told = tell_completions(connect(), instance, TIME_FOR_COMPLETIONS, keys)
+        told = report_completions(connect(), instance, TIME_FOR_COMPLETIONS, keys)
         came_to(f"{dropped:,} dropped, {events:,} new events, {told} told to Dagster")
 
 

@@ -532,10 +532,10 @@ class ReportedEvent(Base):
     received_at: Mapped[datetime]
 
 
-class Announcement(Base):
+class PendingMaterialization(Base):
     """A completion of an external process, or a version of a dataset, that Dagster is yet to be told of."""
 
-    __tablename__ = "announcement"
+    __tablename__ = "pending_materialization"
     organisation_id: Mapped[UUID] = _key("organisation.organisation_id")
     completion_id: Mapped[UUID] = _key()
     subject_id: Mapped[UUID]

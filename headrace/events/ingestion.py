@@ -103,7 +103,7 @@ def ingest(engine: Engine, events: Sequence[RunEvent]) -> Ingested:
         news = [row for row in rows if row["event_key"] in fresh]
         runs = _runs(cursor, {row["run_id"] for row in news} - {None}, fresh)
         published = store_versions(cursor, news)
-        _announce(cursor, news, published.places)
+        _queue_materializations(cursor, news, published.places)
     return Ingested(
         new=len(fresh),
         repeated=len(events) - len(fresh),
@@ -257,10 +257,10 @@ def _fields(of: ExternalRun | ExternalAttempt) -> dict[str, Any]:
     return {name: getattr(of, name) for name in of.__slots__ if name != "attempts"}
 
 
-def _announce(
+def _queue_materializations(
     cursor: Cursor[Any], news: Sequence[Mapping[str, Any]], places: Mapping[str, Sequence[Mapping[str, Any]]]
 ) -> None:
-    """Have Dagster told of the genuine successes that are no history, and of the versions that they published."""
+    """Queue the genuine successes that are no history, and the versions that they published, for Dagster."""
     completions: list[dict[str, Any]] = []
     for row in news:
         if row["historical"] or row["ending"] != Ending.GENUINE or row["state"] != RunState.SUCCESS:
@@ -272,4 +272,4 @@ def _announce(
         completions += [{**said, **place} for place in places.get(row["event_key"], ())]
     if completions:
         parameters = {"organisation": organisation_id(), "completions": jsonb(completions)}
-        statement("ingest_announcements").execute(cursor, parameters)
+        statement("ingest_pending_materializations").execute(cursor, parameters)

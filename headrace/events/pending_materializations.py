@@ -1,4 +1,4 @@
-"""What Dagster is yet to be told: the genuine completions of external processes, and of datasets."""
+"""The outbox for Dagster: genuine completions of external processes, and the versions that they published."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from headrace.events.versions import NOT_MEASURED
 
 
 @dataclass(frozen=True, slots=True)
-class ToldVersion:
+class CompletedVersion:
     """The version that a completion published. What the report did not say is None.
 
     not_measured: why what it asked to be measured was not.
@@ -35,10 +35,10 @@ class ToldVersion:
 
 
 @dataclass(frozen=True, slots=True)
-class Announcement:
-    """A completion to tell of: of a process, or, where `version` is given, of a dataset.
+class PendingMaterialization:
+    """A completion to report to Dagster: of a process, or, where `version` is given, of a dataset.
 
-    late: something newer has been told already. process: its name in the other system. scanned: a scan has seen the
+    late: something newer has been reported already. process: its name in the other system. scanned: a scan has seen the
     process. business_date: the partition or business date that the run names.
     """
 
@@ -61,32 +61,32 @@ class Announcement:
     machine: str | None
     log_location: str | None
     business_date: str | None
-    version: ToldVersion | None
+    version: CompletedVersion | None
 
 
-def to_tell(engine: Engine, limit: int) -> list[Announcement]:
-    """Up to so many completions to tell of, the earliest first; they stay until `told`. One teller at a time."""
+def pending_materializations(engine: Engine, limit: int) -> list[PendingMaterialization]:
+    """At most `limit` of them, the earliest first; they stay until `delete_delivered`. For one reader at a time."""
     with transaction(engine) as cursor:
-        rows = statement("announcements_begin").execute(
+        rows = statement("pending_materializations").execute(
             cursor, {"organisation": organisation_id(), "limit": limit}
         )
-        return [_announcement(row) for row in rows]
+        return [_pending(row) for row in rows]
 
 
-def told(engine: Engine, announcements: Sequence[Announcement]) -> None:
-    """Dagster knows of these."""
+def delete_delivered(engine: Engine, delivered: Sequence[PendingMaterialization]) -> None:
+    """Take what Dagster knows by now out of the outbox."""
     with transaction(engine) as cursor:
-        statement("announcements_end").execute(
+        statement("delivered_materializations").execute(
             cursor,
             {
                 "organisation": organisation_id(),
-                "completions": [each.completion_id for each in announcements],
+                "completions": [each.completion_id for each in delivered],
             },
         )
 
 
-def _announcement(row: Mapping[str, Any]) -> Announcement:
-    return Announcement(
+def _pending(row: Mapping[str, Any]) -> PendingMaterialization:
+    return PendingMaterialization(
         completion_id=row["completion_id"],
         event_key=row["event_key"],
         version_id=row["version_id"],
@@ -110,8 +110,8 @@ def _announcement(row: Mapping[str, Any]) -> Announcement:
     )
 
 
-def _version(row: Mapping[str, Any]) -> ToldVersion:
-    return ToldVersion(
+def _version(row: Mapping[str, Any]) -> CompletedVersion:
+    return CompletedVersion(
         dataset=row["full_name"],
         partition=row["partition_key"] or None,
         tag=row["version_tag"],

@@ -49,7 +49,7 @@ def complete(
     kept = statement("openlineage_completions").execute(
         cursor, {"organisation": organisation, "completions": jsonb(rows)}
     )
-    statement("openlineage_announcements").execute(
+    statement("openlineage_pending_materializations").execute(
         cursor,
         {
             "organisation": organisation,

@@ -1,4 +1,4 @@
-"""Telling Dagster of completions elsewhere: a materialization for each, once, also when a teller dies."""
+"""Reporting completions elsewhere to Dagster: one materialization each, exactly once, whoever dies in between."""
 
 from __future__ import annotations
 
@@ -13,32 +13,36 @@ from headrace.access.redaction import scrubbed
 from headrace.dagster_internals import DATA_VERSION_TAG
 from headrace.database.locks import alone
 from headrace.declarations.estate.keys import asset_key
-from headrace.events.pending_materializations import Announcement, to_tell, told
+from headrace.events.pending_materializations import (
+    PendingMaterialization,
+    delete_delivered,
+    pending_materializations,
+)
 
 COMPLETION_TAG = "headrace/completion"  # the run's id, or the version's
-_AT_ONCE = 100
+_BATCH_SIZE = 100
 
 
-def tell_completions(
+def report_completions(
     engine: Engine,
     instance: dg.DagsterInstance,
     within: timedelta,
     shown: Collection[dg.AssetKey] | None = None,
 ) -> int:
-    """Tell Dagster of the genuine completions that it does not know of, for as long as `within` says; how many.
+    """Report the genuine completions that Dagster does not know of, for as long as `within` says; how many.
 
-    Each run, and each version, is told once, the earliest of what waits first; Dagster's own record says what it knows.
-    One that comes late is told after what is newer, and marked. shown: the assets that there are; a process that was
-    scanned and is none of them, because its box stands for it, is not told of.
+    Each run, and each version, is reported once, the earliest first; Dagster's own record says what it knows. One that
+    comes late is reported after what is newer, and marked. shown: the assets that there are; a process that was scanned
+    and is none of them, because its box stands for it, is not reported.
     """
     deadline = monotonic() + within.total_seconds()
     count = 0
-    with alone(engine, "telling of completions") as mine:
+    with alone(engine, "reporting completions to Dagster") as mine:
         while mine and monotonic() < deadline:
-            waiting = to_tell(engine, _AT_ONCE)
+            waiting = pending_materializations(engine, _BATCH_SIZE)
             if not waiting:
                 break
-            done: list[Announcement] = []
+            done: list[PendingMaterialization] = []
             try:
                 for each in waiting:
                     if monotonic() >= deadline:
@@ -49,36 +53,36 @@ def tell_completions(
                         count += 1
                     done.append(each)
             finally:
-                told(engine, done)
+                delete_delivered(engine, done)
     return count
 
 
-def materialization(said: Announcement) -> dg.AssetMaterialization:
-    """What Dagster is told of a completion."""
+def materialization(pending: PendingMaterialization) -> dg.AssetMaterialization:
+    """The materialization that a completion is to Dagster."""
     run: dict[str, dg.MetadataValue | str | int | float | bool | None] = {
-        "process": said.process_key,
-        "run": str(said.run_id) if said.run_id else None,
-        "run number": said.run,
-        "attempt": said.attempt if said.run else None,
-        "status": said.status,
-        "exit code": said.exit_code,
-        "seconds": (said.at - said.started_at).total_seconds() if said.started_at else None,
-        "machine": said.machine,
-        "log": said.log_location,
-        "business date": said.business_date,
-        "ended": dg.MetadataValue.timestamp(said.at),
-        "late": True if said.late else None,
+        "process": pending.process_key,
+        "run": str(pending.run_id) if pending.run_id else None,
+        "run number": pending.run,
+        "attempt": pending.attempt if pending.run else None,
+        "status": pending.status,
+        "exit code": pending.exit_code,
+        "seconds": (pending.at - pending.started_at).total_seconds() if pending.started_at else None,
+        "machine": pending.machine,
+        "log": pending.log_location,
+        "business date": pending.business_date,
+        "ended": dg.MetadataValue.timestamp(pending.at),
+        "late": True if pending.late else None,
     }
-    if said.version is None:
-        assert said.technology is not None  # noqa: S101 - a process has one
-        key = asset_key(said.technology, said.process or "", said.instance)
-        partition, words = None, f"{said.process} ended."
-        version, about = said.run or said.event_key, run
+    if pending.version is None:
+        assert pending.technology is not None  # noqa: S101 - a process has one
+        key = asset_key(pending.technology, pending.process or "", pending.instance)
+        partition, description = None, f"{pending.process} ended."
+        version, about = pending.run or pending.event_key, run
     else:
-        output = said.version
+        output = pending.version
         key, partition = dg.AssetKey.from_user_string(output.dataset), output.partition
         rows = "dagster/row_count" if partition is None else "dagster/partition_row_count"
-        words = f"{said.process_key} ended." if said.process_key else "It was registered."
+        description = f"{pending.process_key} ended." if pending.process_key else "It was registered."
         version = output.tag
         about = {
             rows: output.row_count,
@@ -92,20 +96,22 @@ def materialization(said: Announcement) -> dg.AssetMaterialization:
     return dg.AssetMaterialization(
         asset_key=key,
         partition=partition,
-        description=f"{words} This comes late: something newer was told before." if said.late else words,
+        description=f"{description} This comes late: something newer was reported before."
+        if pending.late
+        else description,
         metadata={name: scrubbed(value) for name, value in about.items() if value is not None},
-        tags={DATA_VERSION_TAG: version, COMPLETION_TAG: str(said.version_id or said.run_id)},
+        tags={DATA_VERSION_TAG: version, COMPLETION_TAG: str(pending.version_id or pending.run_id)},
     )
 
 
 def _is_news(
     instance: dg.DagsterInstance,
-    said: Announcement,
+    pending: PendingMaterialization,
     event: dg.AssetMaterialization,
     shown: Collection[dg.AssetKey] | None,
 ) -> bool:
     """Whether the completion is of something that is shown, and Dagster does not know of it."""
-    if shown is not None and said.version is None and said.scanned and event.asset_key not in shown:
+    if shown is not None and pending.version is None and pending.scanned and event.asset_key not in shown:
         return False
     return not _knows(instance, event)
 
@@ -120,7 +126,7 @@ def _knows(instance: dg.DagsterInstance, event: dg.AssetMaterialization) -> bool
     records = dg.AssetRecordsFilter(asset_key=event.asset_key, asset_partitions=partitions)
     cursor, more = None, True
     while more:
-        found = instance.fetch_materializations(records, limit=_AT_ONCE, cursor=cursor)
+        found = instance.fetch_materializations(records, limit=_BATCH_SIZE, cursor=cursor)
         for record in found.records:
             known = record.asset_materialization
             if known is not None and (known.tags or {}).get(COMPLETION_TAG) == tags[COMPLETION_TAG]:

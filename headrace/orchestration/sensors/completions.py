@@ -11,7 +11,7 @@ from headrace.alerts.heartbeat import record_heartbeat
 from headrace.database.connection import connect
 from headrace.orchestration.completions.folder import Folder, folder_at
 from headrace.orchestration.completions.intake import Taken, take_in
-from headrace.orchestration.completions.materializations import tell_completions
+from headrace.orchestration.completions.materializations import report_completions
 from headrace.orchestration.nouns import noun
 from headrace.settings import settings
 
@@ -52,7 +52,7 @@ def completions_sensor() -> dg.SensorDefinition:
         taken, count = Taken(), 0
         while True:
             taken += take_in(engine, folders[location], FILE_TIME_LIMIT)
-            count += tell_completions(engine, context.instance, REPORT_TIME_LIMIT, shown)
+            count += report_completions(engine, context.instance, REPORT_TIME_LIMIT, shown)
             if monotonic() >= last_look:
                 break
             sleep(settings().completions_interval)

@@ -7,9 +7,9 @@ WHERE organisation_id = %(organisation)s
   AND at >= %(first)s
   AND at < least(%(last)s::timestamptz, %(before)s::timestamptz)
   AND NOT EXISTS (
-      SELECT FROM catalog.announcement
-      WHERE announcement.organisation_id = event.organisation_id
-        AND announcement.event_key = event.event_key
+      SELECT FROM catalog.pending_materialization
+      WHERE pending_materialization.organisation_id = event.organisation_id
+        AND pending_materialization.event_key = event.event_key
   )
 ORDER BY at, event_key
 LIMIT %(most)s

@@ -12,9 +12,9 @@ SELECT 'REPORT', date_trunc('month', event.at), count(*)
 FROM catalog.reported_event event
 WHERE organisation_id = %(organisation)s AND run_id IS NULL AND at < %(before)s
   AND NOT EXISTS (
-      SELECT FROM catalog.announcement
-      WHERE announcement.organisation_id = event.organisation_id
-        AND announcement.event_key = event.event_key
+      SELECT FROM catalog.pending_materialization
+      WHERE pending_materialization.organisation_id = event.organisation_id
+        AND pending_materialization.event_key = event.event_key
   )
 GROUP BY 2
 ORDER BY 1, 2

@@ -86,7 +86,7 @@ _QUERIES = {
         JOIN catalog.dataset ON dataset.dataset_id = pointer.dataset_id""",
     "to tell": """
         SELECT coalesce(process_key, full_name) AS subject, partition_key, event_key, at, version_id
-        FROM catalog.announcement
+        FROM catalog.pending_materialization
         LEFT JOIN catalog.process ON process_id = subject_id
         LEFT JOIN catalog.dataset ON dataset_id = subject_id""",
 }
@@ -103,7 +103,14 @@ def contents(engine: Engine) -> dict[str, list[tuple[Any, ...]]]:
 
 def wipe(engine: Engine) -> None:
     """An empty catalog again."""
-    tables = ["announcement", "reported_event", "run_event", "run_attempt", "process_run", "outbox"]
+    tables = [
+        "pending_materialization",
+        "reported_event",
+        "run_event",
+        "run_attempt",
+        "process_run",
+        "outbox",
+    ]
     tables += ["pointer_move", "lineage_edge", "published_pointer", "dataset_schema", "dataset_version"]
     tables += ["dataset", "process", "organisation"]
     with engine.begin() as connection:

@@ -63,7 +63,7 @@ def nights(process: str, *days: int, state: RunState = RunState.SUCCESS) -> list
 def told(engine: Engine) -> None:
     """Dagster has been told of everything."""
     with engine.begin() as connection:
-        connection.execute(sa.text("DELETE FROM catalog.announcement"))
+        connection.execute(sa.text("DELETE FROM catalog.pending_materialization"))
 
 
 def count(engine: Engine, table: str) -> int:
@@ -160,7 +160,9 @@ def test_a_living_attempt_stays_however_old(catalog: Engine) -> None:
 def test_what_dagster_is_yet_to_be_told_of_stays(engine: Engine) -> None:
     ingest(engine, [said("LOAD", RunState.SUCCESS, OLD, outputs=(output(),)), *nights("LOAD", 2)])
     with engine.begin() as connection:
-        connection.execute(sa.text("DELETE FROM catalog.announcement WHERE subject_type = 'PROCESS'"))
+        connection.execute(
+            sa.text("DELETE FROM catalog.pending_materialization WHERE subject_type = 'PROCESS'")
+        )
     archive(engine)
     assert len(runs(engine, archived=False)) == 2
 

@@ -236,7 +236,7 @@ def test_the_business_date_is_the_partition_where_the_dataset_has_partitions(cat
     assert sorted(places, key=str) == [("ops/raw", None), ("raw/flights", "2026-11-26")]
 
 
-def test_history_is_recorded_and_announced_to_nobody_until_it_is_said_live(engine):
+def test_history_is_recorded_and_told_to_nobody_until_it_is_said_live(engine):
     event = said("LOAD", S.SUCCESS, 5, outputs=(output(),))
     ingest(engine, [replace(event, historical=True)])
     assert contents(engine)["to tell"] == []
@@ -248,7 +248,7 @@ def test_history_is_recorded_and_announced_to_nobody_until_it_is_said_live(engin
     assert contents(engine) == live
 
 
-def test_of_a_backlog_each_run_is_announced(engine):
+def test_of_a_backlog_each_run_is_pending(engine):
     for minutes in (3, 9, 0, 4, 8):
         ingest(engine, [said("LOAD", S.SUCCESS, minutes, str(minutes))])
     assert [row[3] for row in contents(engine)["to tell"]] == [at(0), at(3), at(4), at(8), at(9)]

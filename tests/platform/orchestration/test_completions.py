@@ -21,7 +21,7 @@ from headrace.events.pending_materializations import to_tell
 from headrace.orchestration.completions import intake as completion_intake
 from headrace.orchestration.completions.folder import LocalFolder, folder_at
 from headrace.orchestration.completions.intake import take_in
-from headrace.orchestration.completions.materializations import materialization, tell_completions
+from headrace.orchestration.completions.materializations import materialization, report_completions
 from headrace.orchestration.sensors.completions import completions_sensor
 from headrace.settings import settings
 from tests.platform.catalog.said import at, contents, output, said, wipe
@@ -317,10 +317,10 @@ def test_dagster_is_told_once_of_the_job_and_of_its_outputs(engine, instance):
         outputs=(output(partition="2026-11-26", tag="v1", row_count=842),),
     )  # fmt: skip
     ingest(engine, [event])
-    assert tell_completions(engine, instance, WITHIN) == 2
-    assert tell_completions(engine, instance, WITHIN) == 0
+    assert report_completions(engine, instance, WITHIN) == 2
+    assert report_completions(engine, instance, WITHIN) == 0
     ingest(engine, [event])
-    assert tell_completions(engine, instance, WITHIN) == 0
+    assert report_completions(engine, instance, WITHIN) == 0
     job = instance.get_latest_materialization_event(LOAD).asset_materialization
     facts = {name: value.value for name, value in job.metadata.items()}
     assert facts["run number"] == "1"
@@ -352,11 +352,11 @@ def test_each_run_is_told_once_the_earliest_first_and_a_late_one_is_marked(engin
         for run in range(1, 6)
     ]
     ingest(engine, [reports[4], *reports[1:4]])
-    assert tell_completions(engine, instance, WITHIN) == 8
+    assert report_completions(engine, instance, WITHIN) == 8
     ingest(engine, [reports[0]])
-    assert tell_completions(engine, instance, WITHIN) == 2
+    assert report_completions(engine, instance, WITHIN) == 2
     ingest(engine, reports)
-    assert tell_completions(engine, instance, WITHIN) == 0
+    assert report_completions(engine, instance, WITHIN) == 0
     for key in (LOAD, dg.AssetKey(["ops", "raw"])):
         facts = [told.metadata for told in told_of(instance, key)]
         assert [each["run number"].value for each in facts] == ["2", "3", "4", "5", "1"]
@@ -367,20 +367,20 @@ def test_each_run_is_told_once_the_earliest_first_and_a_late_one_is_marked(engin
 def test_what_is_in_dagsters_record_is_not_told_again_when_the_catalog_has_forgotten_it(engine, instance):
     reports = [said("LOAD", RunState.SUCCESS, run, str(run), outputs=(output(),)) for run in (1, 2)]
     ingest(engine, reports)
-    assert tell_completions(engine, instance, WITHIN) == 4
+    assert report_completions(engine, instance, WITHIN) == 4
     wipe(engine)
     ingest(engine, reports)
-    assert tell_completions(engine, instance, WITHIN) == 0
+    assert report_completions(engine, instance, WITHIN) == 0
 
 
 def test_a_run_that_several_report_is_told_once(engine, instance):
     ingest(engine, [said("LOAD", RunState.SUCCESS, 5, exit_code=0)])
-    assert tell_completions(engine, instance, WITHIN) == 1
+    assert report_completions(engine, instance, WITHIN) == 1
     ingest(engine, [said("LOAD", RunState.SUCCESS, 6, machine="unxhost01", partition="2026-11-26")])
     ingest(engine, [said("LOAD", RunState.SUCCESS, 4, log_location="/logs/1")])
-    assert tell_completions(engine, instance, WITHIN) == 0
+    assert report_completions(engine, instance, WITHIN) == 0
     ingest(engine, [said("LOAD", RunState.SUCCESS, 7, "2")])
-    assert tell_completions(engine, instance, WITHIN) == 1
+    assert report_completions(engine, instance, WITHIN) == 1
 
 
 def test_dagster_is_told_no_password(engine, instance):
@@ -401,7 +401,7 @@ def test_a_teller_that_died_is_made_up_for_once(engine, instance, died_after_tel
     (begun,) = to_tell(engine, 10)
     if died_after_telling:
         instance.report_runless_asset_event(materialization(begun))
-    tell_completions(engine, instance, WITHIN)
+    report_completions(engine, instance, WITHIN)
     assert len(instance.fetch_materializations(LOAD, limit=10).records) == 1
 
 
@@ -411,7 +411,7 @@ def test_a_scanned_job_whose_box_stands_for_it_has_no_asset_of_its_own(engine, i
         connection.exec_driver_sql(
             "UPDATE catalog.process SET lifecycle = 'ACTIVE' WHERE external_name = 'LOAD'"
         )
-    assert tell_completions(engine, instance, WITHIN, shown=[dg.AssetKey(["autosys", "BOX"])]) == 1
+    assert report_completions(engine, instance, WITHIN, shown=[dg.AssetKey(["autosys", "BOX"])]) == 1
     assert instance.get_latest_materialization_event(dg.AssetKey(["autosys", "NEW"])) is not None
     assert instance.get_latest_materialization_event(LOAD) is None
 
@@ -436,7 +436,7 @@ def test_no_name_keeps_dagster_from_being_told(engine, instance):
         outputs=(output("a b/ü", partition="x/y,z...", tag="t" * 500, location="s3://b/c"),),
     )  # fmt: skip
     ingest(engine, [odd, said("LOAD", RunState.SUCCESS, 6)])
-    assert tell_completions(engine, instance, WITHIN) == 3
+    assert report_completions(engine, instance, WITHIN) == 3
 
 
 def test_at_an_interval_of_a_second_a_tick_looks_again_and_again(engine, folder, instance, monkeypatch):

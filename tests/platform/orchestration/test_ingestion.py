@@ -56,7 +56,7 @@ def test_what_a_file_is_shows_its_content_and_loading_it_again_changes_nothing(e
     assert contents(engine) == before
 
 
-def test_history_is_announced_to_nobody(engine, files):
+def test_history_is_told_to_nobody(engine, files):
     load(engine, files, historical=True)
     assert contents(engine)["to tell"] == []
     assert {row[9] for row in contents(engine)["runs"]} == {True}

@@ -18,7 +18,7 @@ from headrace.database.ids import organisation_id
 from headrace.declarations.loading.project import load, records
 from headrace.events import openlineage
 from headrace.events.openlineage import Result
-from headrace.orchestration.completions.materializations import tell_completions
+from headrace.orchestration.completions.materializations import report_completions
 from headrace.orchestration.sensors.process_triggers import process_trigger_sensor
 from headrace.retention.rebuild import rebuild
 from headrace.service.http.openlineage_adapters import AdapterEvent, openlineage_events
@@ -85,7 +85,7 @@ class Platform:
 
     def told(self, key: dg.AssetKey = ORDERS) -> list[dict[str, Any]]:
         """What Dagster knows of the asset, after it has been told of whatever waits."""
-        tell_completions(self.engine, self.instance, SOON)
+        report_completions(self.engine, self.instance, SOON)
         events = self.instance.fetch_materializations(key, limit=100).records
         return [
             {name: value.value for name, value in event.asset_materialization.metadata.items()}
@@ -228,7 +228,9 @@ def test_history_starts_nothing_until_it_is_said_again_live(
     assert {row[-1] for row in contents(engine)["runs"]} == {False}
 
 
-def test_rebuilding_announces_nothing(engine: Engine, instance: dg.DagsterInstance, tmp_path: Path) -> None:
+def test_rebuilding_materializes_nothing(
+    engine: Engine, instance: dg.DagsterInstance, tmp_path: Path
+) -> None:
     platform = Platform(engine, instance, tmp_path, "load")
     tell(engine, run_event(outputs=[orders()]))
     assert len(platform.told()) == 1

@@ -49,7 +49,7 @@ CREATE INDEX reported_event_process ON catalog.reported_event (process_id, seque
 -- partition, that Dagster has been told of or is yet to be told. TELLING: somebody began to, and Dagster's record says
 -- whether he did. A completion is that of a run, whoever reports it and how often: what else is said of the same run
 -- changes event_key and at, and is not told again.
-CREATE TABLE catalog.announcement (
+CREATE TABLE catalog.pending_materialization (
     organisation_id uuid NOT NULL REFERENCES catalog.organisation,
     subject_id      uuid NOT NULL,
     partition_key   text COLLATE "C" NOT NULL,
@@ -62,4 +62,4 @@ CREATE TABLE catalog.announcement (
     changed_at      timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (organisation_id, subject_id, partition_key)
 ) WITH (fillfactor = 70);
-CREATE INDEX announcement_waiting ON catalog.announcement (at) WHERE state <> 'TOLD';
+CREATE INDEX pending_materialization_at ON catalog.pending_materialization (at) WHERE state <> 'TOLD';

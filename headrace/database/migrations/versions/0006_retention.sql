@@ -125,10 +125,10 @@ CREATE FUNCTION catalog.archivable_runs(
         ) newest
         UNION ALL
         SELECT event.run_id
-        FROM catalog.announcement
+        FROM catalog.pending_materialization
         JOIN catalog.reported_event event USING (organisation_id, event_key)
-        WHERE announcement.organisation_id = of_organisation
-          AND announcement.state <> 'TOLD'
+        WHERE pending_materialization.organisation_id = of_organisation
+          AND pending_materialization.state <> 'TOLD'
           AND event.run_id IS NOT NULL
     )
     SELECT cold.run_id, cold.start_ts FROM cold WHERE cold.run_id NOT IN (SELECT kept.run_id FROM kept)

@@ -49,9 +49,9 @@ CREATE INDEX process_dependency_process ON catalog.process_dependency (process_i
 
 -- What waits to be told of is there, and what has been told is not: a state says no more. With it goes the index of those
 -- that wait.
-ALTER TABLE catalog.announcement DROP COLUMN state;
-CREATE INDEX announcement_waiting ON catalog.announcement (at);
-CREATE INDEX announcement_event ON catalog.announcement (organisation_id, event_key); -- what is said anew of a run
+ALTER TABLE catalog.pending_materialization DROP COLUMN state;
+CREATE INDEX pending_materialization_at ON catalog.pending_materialization (at);
+CREATE INDEX pending_materialization_event ON catalog.pending_materialization (organisation_id, event_key); -- what is said anew of a run
 
 -- As before, without that state.
 CREATE OR REPLACE FUNCTION catalog.archivable_runs(
@@ -88,9 +88,9 @@ CREATE OR REPLACE FUNCTION catalog.archivable_runs(
         ) newest
         UNION ALL
         SELECT event.run_id
-        FROM catalog.announcement
+        FROM catalog.pending_materialization
         JOIN catalog.reported_event event USING (organisation_id, event_key)
-        WHERE announcement.organisation_id = of_organisation
+        WHERE pending_materialization.organisation_id = of_organisation
           AND event.run_id IS NOT NULL
     )
     SELECT cold.run_id, cold.start_ts FROM cold WHERE cold.run_id NOT IN (SELECT kept.run_id FROM kept)

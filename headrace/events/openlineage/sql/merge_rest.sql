@@ -23,6 +23,6 @@ WITH sla AS (
 ), cleared AS (
     UPDATE catalog.cleared_column SET dataset_id = %(into)s WHERE dataset_id = %(old)s
 ), told AS (
-    UPDATE catalog.announcement SET subject_id = %(into)s WHERE subject_id = %(old)s
+    UPDATE catalog.pending_materialization SET subject_id = %(into)s WHERE subject_id = %(old)s
 )
 UPDATE catalog.dataset_name SET dataset_id = %(into)s WHERE dataset_id = %(old)s

@@ -10,13 +10,13 @@ WITH item AS MATERIALIZED (
     FROM catalog.reported_event
     WHERE organisation_id = %(organisation)s AND event_key = ANY (ARRAY (SELECT event_key FROM item))
 ), moved AS (
-    DELETE FROM catalog.announcement USING item
-    WHERE announcement.organisation_id = %(organisation)s
-      AND announcement.event_key = item.event_key
-      AND (announcement.run_id, announcement.at) IS DISTINCT FROM (item.run_id, item.at)
-    RETURNING subject_type, subject_id, announcement.partition_key, announcement.event_key, item.at, item.run_id, version_id
-), announced AS (
-    INSERT INTO catalog.announcement (
+    DELETE FROM catalog.pending_materialization USING item
+    WHERE pending_materialization.organisation_id = %(organisation)s
+      AND pending_materialization.event_key = item.event_key
+      AND (pending_materialization.run_id, pending_materialization.at) IS DISTINCT FROM (item.run_id, item.at)
+    RETURNING subject_type, subject_id, pending_materialization.partition_key, pending_materialization.event_key, item.at, item.run_id, version_id
+), queued AS (
+    INSERT INTO catalog.pending_materialization (
         organisation_id, subject_type, subject_id, partition_key, event_key, at, run_id, version_id
     )
     SELECT %(organisation)s, moved.* FROM moved ORDER BY event_key -- sorted, which waits for all to be gone

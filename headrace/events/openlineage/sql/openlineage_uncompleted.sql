@@ -1,14 +1,14 @@
 -- Takes back the completions of runs that turned out otherwise. What triggers have started and Dagster has been told goes on;
 -- a version that a dataset of ours has got stays, and what tells Dagster of it.
 WITH gone AS (
-    DELETE FROM catalog.announcement
+    DELETE FROM catalog.pending_materialization
     WHERE organisation_id = %(organisation)s AND event_key = ANY (%(completions)s::text[]) AND subject_type = 'PROCESS'
 )
 DELETE FROM catalog.reported_event known
 WHERE organisation_id = %(organisation)s
   AND event_key = ANY (%(completions)s::text[])
   AND NOT EXISTS (
-      SELECT FROM catalog.announcement waiting
+      SELECT FROM catalog.pending_materialization waiting
       WHERE waiting.organisation_id = known.organisation_id
         AND waiting.event_key = known.event_key
         AND waiting.subject_type = 'DATASET'

@@ -181,7 +181,7 @@ _QUERIES = {
         FROM catalog.openlineage_run""",
     "completions": "SELECT event_key, run, process_key, historical FROM catalog.reported_event "
     "JOIN catalog.process USING (process_id)",
-    "to tell": "SELECT subject_id, event_key, version_id FROM catalog.announcement",
+    "to tell": "SELECT subject_id, event_key, version_id FROM catalog.pending_materialization",
     "raw": """
         SELECT event_time, content_hash, run_id, process_key, event_type, intake, historical
         FROM catalog.run_event""",
@@ -199,7 +199,7 @@ def contents(engine: Engine) -> dict[str, list[tuple[Any, ...]]]:
 
 _ARRIVAL = {
     "*": {"created_at", "updated_at", "received_at"},
-    "announcement": {"changed_at"},
+    "pending_materialization": {"changed_at"},
     "lineage_edge": {"edge_id"},
     "reported_event": {"sequence"},
     "run_event": {"event_id"},
@@ -241,7 +241,7 @@ def edges(engine: Engine, role: str = "DERIVES") -> set[tuple[str, str]]:
 
 
 _TABLES = """
-announcement reported_event
+pending_materialization reported_event
 dataset_assertion dataset_metrics column_lineage column_lineage_report run_dataset openlineage_run facet version_input
 pointer_move published_pointer dataset_version dataset_schema lineage_edge run_attempt process_run run_event outbox
 dataset_name dataset_name_change dataset process

@@ -62,5 +62,5 @@ def test_dagster_is_told_of_the_end_that_counts(engine: Engine, order: tuple[int
     for index in order:
         tell(engine, said[index])
     with transaction(engine) as cursor:
-        waiting = cursor.execute("SELECT at FROM catalog.announcement").fetchall()
+        waiting = cursor.execute("SELECT at FROM catalog.pending_materialization").fetchall()
     assert [row["at"] for row in waiting] == [START + timedelta(minutes=6)]

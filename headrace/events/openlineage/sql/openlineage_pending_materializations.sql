@@ -5,7 +5,7 @@ WITH live AS MATERIALIZED (
     FROM catalog.reported_event
     WHERE organisation_id = %(organisation)s AND event_key = ANY (%(completions)s::text[]) AND NOT historical
 )
-INSERT INTO catalog.announcement (
+INSERT INTO catalog.pending_materialization (
     organisation_id, subject_type, subject_id, partition_key, event_key, at, run_id, version_id
 )
 SELECT %(organisation)s, 'DATASET', version.dataset_id, version.partition_key, event_key, at, run_id,

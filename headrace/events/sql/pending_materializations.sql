@@ -2,7 +2,7 @@
 -- run of the same process that began after this one had ended, or of the version that readers get instead.
 WITH waiting AS MATERIALIZED (
     SELECT *
-    FROM catalog.announcement
+    FROM catalog.pending_materialization
     WHERE organisation_id = %(organisation)s
     ORDER BY at, event_key
     LIMIT %(limit)s
@@ -18,7 +18,7 @@ SELECT waiting.completion_id, waiting.version_id, waiting.event_key, waiting.at,
              AND ended.ending = 'GENUINE'
              AND NOT newer.historical
              AND NOT EXISTS (
-                 SELECT FROM catalog.announcement other
+                 SELECT FROM catalog.pending_materialization other
                  WHERE other.organisation_id = waiting.organisation_id AND other.completion_id = newer.run_id
              )
        ) ELSE EXISTS (
@@ -29,7 +29,7 @@ SELECT waiting.completion_id, waiting.version_id, waiting.event_key, waiting.at,
              AND pointer.partition_key = waiting.partition_key
              AND newer.produced_at > version.produced_at
              AND NOT EXISTS (
-                 SELECT FROM catalog.announcement other
+                 SELECT FROM catalog.pending_materialization other
                  WHERE other.organisation_id = waiting.organisation_id
                    AND other.completion_id = newer.dataset_version_id
              )

@@ -10,7 +10,7 @@ WITH said AS MATERIALIZED (
     FROM said
     WHERE subject_type = 'DATASET'
        OR EXISTS (
-           SELECT FROM catalog.announcement waiting
+           SELECT FROM catalog.pending_materialization waiting
            WHERE waiting.organisation_id = %(organisation)s AND waiting.completion_id = said.run_id
        )
        OR NOT EXISTS (
@@ -23,7 +23,7 @@ WITH said AS MATERIALIZED (
        )
     ORDER BY coalesce(version_id, run_id), at DESC, event_key COLLATE "C" DESC
 )
-INSERT INTO catalog.announcement AS known (
+INSERT INTO catalog.pending_materialization AS known (
     organisation_id, subject_id, partition_key, subject_type, event_key, at, run_id, version_id
 )
 SELECT %(organisation)s, subject_id, partition_key, subject_type, event_key, at, run_id, version_id
