@@ -293,6 +293,7 @@ class RunEvent(Base):
     historical: Mapped[bool]
     received_at: Mapped[datetime]
     intake: Mapped[str | None]
+    sequence: Mapped[int] = mapped_column(BigInteger)
     reported_by: Mapped[str | None]
 
 
@@ -504,10 +505,10 @@ class CandidateEvidence(Base):
     line: Mapped[int]
 
 
-class ReportedEvent(Base):
-    """One thing that another system said of one of its runs; runs elsewhere are a function of these."""
+class Completion(Base):
+    """A genuine success of a run elsewhere, as the events of the run come to."""
 
-    __tablename__ = "reported_event"
+    __tablename__ = "completion"
     organisation_id: Mapped[UUID] = _key("organisation.organisation_id")
     event_key: Mapped[str] = mapped_column(primary_key=True)
     sequence: Mapped[int] = mapped_column(BigInteger)
@@ -515,25 +516,20 @@ class ReportedEvent(Base):
     process_id: Mapped[UUID | None] = _to("process.process_id")
     run: Mapped[str | None]
     attempt: Mapped[int]
-    state: Mapped[str]
     status: Mapped[str]
-    ending: Mapped[str | None]
     at: Mapped[datetime]
     started_at: Mapped[datetime | None]
+    moment: Mapped[datetime]
     exit_code: Mapped[int | None]
     machine: Mapped[str | None]
-    reason: Mapped[str | None]
     log_location: Mapped[str | None]
     partition_key: Mapped[str]
-    box_process_id: Mapped[UUID | None] = _to("process.process_id")
-    outputs: Mapped[list[Any]]
-    origin: Mapped[str | None]
+    run_partition_key: Mapped[str]
     historical: Mapped[bool]
-    received_at: Mapped[datetime]
 
 
 class PendingMaterialization(Base):
-    """A completion of an external process, or a version of a dataset, that Dagster is yet to be told of."""
+    """A completion of an external process, or a version of a dataset, of which Dagster does not know yet."""
 
     __tablename__ = "pending_materialization"
     organisation_id: Mapped[UUID] = _key("organisation.organisation_id")

@@ -42,7 +42,7 @@ def newest_sequence(engine: Engine) -> int:
     """The sequence of the event that arrived last; 0 where there is none."""
     with transaction(engine) as cursor:
         row = cursor.execute(
-            "SELECT max(sequence) AS newest FROM catalog.reported_event WHERE organisation_id = %s",
+            "SELECT max(sequence) AS newest FROM catalog.completion WHERE organisation_id = %s",
             [organisation_id()],
         ).fetchone()
     return (row and row["newest"]) or 0

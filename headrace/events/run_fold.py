@@ -6,11 +6,11 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import TypeVar
 from uuid import UUID
 
 from headrace.catalog.records import RunState
-from headrace.catalog.run_events import Ending
+from headrace.catalog.run_events import Ending, RunEvent
 
 _T = TypeVar("_T")
 
@@ -21,41 +21,36 @@ _STARTING = {"STARTING", "ST", "3"}  # Autosys' words for it, of which all else 
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """One event of a run, as far as it bears on the run.
+class RunUpdate:
+    """One event of a run, with the ids that its names have in the catalog.
 
-    run: its number there; None where it has none, and the event then is all that will be known of the run.
+    sequence: its place in the order of arrival. box_process_id: of the box that it names, or that a scan knows.
     """
 
-    event_key: str
+    event: RunEvent
     run_id: UUID
     process_id: UUID
-    run: str | None
-    attempt: int
-    state: RunState
-    status: str
-    ending: Ending | None
-    at: datetime
-    started_at: datetime | None
-    exit_code: int | None
-    machine: str | None
-    reason: str | None
-    log_location: str | None
-    partition_key: str
     box_process_id: UUID | None
-    outputs: Sequence[dict[str, Any]]
-    historical: bool
+    sequence: int
+
+    @property
+    def at(self) -> datetime:
+        """When it happened."""
+        return self.event.at
 
     @property
     def rank(self) -> int:
-        """How far along a run is that this is said of."""
-        return _RANK.get(self.state, _ENDED)
+        """How far along a run is that has this state."""
+        return _RANK.get(self.event.state, _ENDED)
 
     @property
-    def tells_start(self) -> bool:
+    def has_begun(self) -> bool:
         """Whether the attempt had begun by then, and neither waited nor ended."""
+        event = self.event
         return (
-            self.started_at is not None or self.state is RunState.RUNNING or self.status.upper() in _STARTING
+            event.started_at is not None
+            or event.state is RunState.RUNNING
+            or event.status.upper() in _STARTING
         )
 
 
@@ -76,6 +71,29 @@ class ExternalAttempt:
 
 
 @dataclass(frozen=True, slots=True)
+class RunCompletion:
+    """A genuine success that a run reports.
+
+    moment: when the attempt began, or ended where that is all that is known. run_partition_key: a partition that
+    another event of the run names, for a completion that names none.
+    """
+
+    event_key: str
+    sequence: int
+    attempt: int
+    status: str
+    at: datetime
+    started_at: datetime | None
+    moment: datetime
+    exit_code: int | None
+    machine: str | None
+    log_location: str | None
+    partition_key: str
+    run_partition_key: str
+    historical: bool
+
+
+@dataclass(frozen=True, slots=True)
 class ExternalRun:
     """A run, in the state of the attempt that has the last word."""
 
@@ -91,49 +109,87 @@ class ExternalRun:
     parent_process_id: UUID | None
     historical: bool
     attempts: tuple[ExternalAttempt, ...]
+    completions: tuple[RunCompletion, ...]
 
 
-def external_run(said: Sequence[Said]) -> ExternalRun:
+def is_completion(event: RunEvent) -> bool:
+    """Whether the event says that the work was done."""
+    return event.state is RunState.SUCCESS and event.ending is Ending.GENUINE
+
+
+def external_run(updates: Sequence[RunUpdate]) -> ExternalRun:
     """The run that these events, all of one run and each given once, come to.
 
     Of attempts the newest decides, unless an operator set the status by hand after its last event.
     """
-    grouped: defaultdict[int, list[Said]] = defaultdict(list)
-    for each in sorted(said, key=lambda each: (each.at, each.rank, each.event_key)):
-        grouped[each.attempt].append(each)
+    grouped: defaultdict[int, list[RunUpdate]] = defaultdict(list)
+    for each in sorted(updates, key=lambda each: (each.at, each.rank, each.event.key)):
+        grouped[each.event.attempt].append(each)
     if max(grouped) == 1:
         grouped.update(enumerate(_tries(grouped[1]), 1))
     attempts = tuple(_attempt(number, grouped[number]) for number in sorted(grouped))
     deciding = attempts[-1]
     if attempts[0].number == 0 and attempts[0].last_at > deciding.last_at:
         deciding = attempts[0]
-    first = min(said, key=lambda each: (each.box_process_id is None, each.at, each.event_key))
-    partitions = {each.partition_key for each in said}
-    partitions |= {output.get("partition") or "" for each in said for output in each.outputs}
+    first = min(updates, key=lambda each: (each.box_process_id is None, each.at, each.event.key))
+    named = {each.event.partition or "" for each in updates}
+    written = {output.partition or "" for each in updates for output in each.event.outputs}
     return ExternalRun(
         run_id=first.run_id,
         process_id=first.process_id,
-        run=first.run,
+        run=first.event.run,
         state=deciding.state,
         attempt=deciding.number,
         start_ts=min(attempt.start_ts for attempt in attempts),
         end_ts=deciding.end_ts,
-        partitions=tuple(sorted(partitions - {""})),
+        partitions=tuple(sorted((named | written) - {""})),
         log_location=deciding.log_location,
         parent_process_id=first.box_process_id,
-        historical=all(each.historical for each in said),
+        historical=all(each.event.historical for each in updates),
         attempts=attempts,
+        completions=tuple(
+            completion(each.event, each.sequence, _moment(each.event, updates), max(named))
+            for each in updates
+            if is_completion(each.event)
+        ),
     )
 
 
-def _tries(said: Sequence[Said]) -> list[list[Said]]:
+def completion(event: RunEvent, sequence: int, moment: datetime, run_partition_key: str) -> RunCompletion:
+    """The completion that this event is, of a run or of a dataset alone."""
+    return RunCompletion(
+        event_key=event.key,
+        sequence=sequence,
+        attempt=event.attempt,
+        status=event.status,
+        at=event.at,
+        started_at=event.started_at,
+        moment=moment,
+        exit_code=event.exit_code,
+        machine=event.machine,
+        log_location=event.log_location,
+        partition_key=event.partition or "",
+        run_partition_key=run_partition_key,
+        historical=event.historical,
+    )
+
+
+def _moment(event: RunEvent, updates: Sequence[RunUpdate]) -> datetime:
+    return event.started_at or min(
+        each.event.started_at or each.at
+        for each in updates
+        if each.event.attempt == event.attempt and each.event.state not in (RunState.QUEUED, RunState.HELD)
+    )
+
+
+def _tries(updates: Sequence[RunUpdate]) -> list[list[RunUpdate]]:
     """The attempts of a run of which nobody counts them: a start after an end is the next one's.
 
-    said: in the order of their times.
+    updates: in the order of their times.
     """
-    tries: list[list[Said]] = [[]]
-    for each in said:
-        start = each.started_at or (each.at if each.state is RunState.RUNNING else None)
+    tries: list[list[RunUpdate]] = [[]]
+    for each in updates:
+        start = each.event.started_at or (each.at if each.event.state is RunState.RUNNING else None)
         first_end = next((before.at for before in tries[-1] if before.rank == _ENDED), None)
         if start is not None and first_end is not None and start > first_end:
             tries.append([])
@@ -141,14 +197,14 @@ def _tries(said: Sequence[Said]) -> list[list[Said]]:
     return tries
 
 
-def _attempt(number: int, said: Sequence[Said]) -> ExternalAttempt:
-    """said: in the order of their times."""
-    ends = [each for each in said if each.rank == _ENDED]
-    deciding = ends[-1] if ends else said[-1]
+def _attempt(number: int, updates: Sequence[RunUpdate]) -> ExternalAttempt:
+    """updates: in the order of their times."""
+    ends = [each for each in updates if each.rank == _ENDED]
+    deciding = (ends or updates)[-1].event
     ended = bool(ends) or deciding.run is None
-    # Of a success whose start nobody told, the wait tells nothing of how long it ran.
-    begun = [each for each in said if each.tells_start] or (
-        [deciding] if deciding.state is RunState.SUCCESS else said
+    # Of a success whose start nobody reported, the wait does not show how long it ran.
+    begun = [each.event for each in updates if each.has_begun] or (
+        [deciding] if deciding.state is RunState.SUCCESS else [each.event for each in updates]
     )
     return ExternalAttempt(
         number=number,
@@ -156,13 +212,13 @@ def _attempt(number: int, said: Sequence[Said]) -> ExternalAttempt:
         ending=deciding.ending,
         start_ts=min(min(each.started_at or each.at, each.at) for each in begun),
         end_ts=deciding.at if ended else None,
-        exit_code=_last(ends, lambda each: each.exit_code),
-        host=_last(said, lambda each: each.machine),
+        exit_code=_last(ends, lambda event: event.exit_code),
+        host=_last(updates, lambda event: event.machine),
         reason=deciding.reason,
-        log_location=_last(said, lambda each: each.log_location),
-        last_at=said[-1].at,
+        log_location=_last(updates, lambda event: event.log_location),
+        last_at=updates[-1].at,
     )
 
 
-def _last(said: Sequence[Said], value: Callable[[Said], _T | None]) -> _T | None:
-    return next((found for each in reversed(said) if (found := value(each)) is not None), None)
+def _last(updates: Sequence[RunUpdate], value: Callable[[RunEvent], _T | None]) -> _T | None:
+    return next((found for each in reversed(updates) if (found := value(each.event)) is not None), None)

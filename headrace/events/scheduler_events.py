@@ -1,87 +1,111 @@
-"""Run events of other systems as rows: normalized for the runs that they make, and raw in OpenLineage's shape."""
+"""Reports of schedulers as OpenLineage events, and those as reports again: pure, and without loss."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any
-from uuid import UUID
+from dataclasses import fields
+from datetime import datetime
+from typing import Any, Final
 
 from headrace.catalog import published_events as events
-from headrace.catalog.processes import ProcessName
-from headrace.catalog.run_events import ReportedOutput, RunEvent
+from headrace.catalog.records import Column, RunState, Technology
+from headrace.catalog.run_events import Ending, ReportedOutput, RunEvent
 from headrace.database.ids import external_run_id
 
-
-@dataclass(frozen=True, slots=True)
-class Named:
-    """The catalog's processes by the names that others use.
-
-    instances: the scheduler that the catalog knows each under. boxes: the box of each, where a scan has told.
-    """
-
-    ids: Mapping[ProcessName, UUID]
-    keys: Mapping[ProcessName, str]
-    instances: Mapping[ProcessName, str]
-    boxes: Mapping[ProcessName, UUID]
-
-
-def event_rows(said: Iterable[RunEvent], named: Named) -> list[dict[str, Any]]:
-    """The rows of `reported_event`, each with its raw event."""
-    return [_row(event, named) for event in said]
-
-
-def _row(event: RunEvent, named: Named) -> dict[str, Any]:
-    name = (str(event.technology), event.instance, event.process)
-    process_id = named.ids[name] if event.process else None
-    own = (name[0], named.instances.get(name, event.instance), name[2])
-    run_id = external_run_id(*own, event.run or event.key) if event.process else None
-    box = named.ids[name[0], name[1], event.box] if event.process and event.box else named.boxes.get(name)
-    key = named.keys.get(name)
-    return {
-        "event_key": event.key,
-        "run_id": run_id,
-        "process_id": process_id,
-        "process_key": key,
-        "run": event.run,
-        "attempt": event.attempt,
-        "state": event.state,
-        "status": event.status,
-        "ending": event.ending,
-        "at": event.at,
-        "started_at": event.started_at,
-        "exit_code": event.exit_code,
-        "machine": event.machine,
-        "reason": event.reason,
-        "log_location": event.log_location,
-        "partition_key": event.partition or "",
-        "box_process_id": box if box != process_id else None,
-        "outputs": event.outputs,
-        "origin": event.origin,
-        "historical": event.historical,
-        "event_type": events.EVENT_TYPES[event.state],
-        "payload": _raw(event, run_id, key),
-        "content_hash": hashlib.sha256(event.key.encode()).hexdigest(),
-    }
+SCHEDULER: Final = (
+    "headrace_scheduler"  # a facet: what schedulers know of a run, and OpenLineage has no word for
+)
+RECEIVED: Final = "headrace_report"  # a facet: the report as it came, and from where
+_OUTPUT: Final = "headrace_output"
+_ELSEWHERE = {
+    "at",
+    "outputs",
+    "payload",
+    "origin",
+    "historical",
+}  # in other places of the event, or beside it
+_STATED = tuple(field.name for field in fields(RunEvent) if field.name not in _ELSEWHERE)
+_MEASURES = {"row_count": "rowCount", "byte_size": "size"}
+_DESCRIBED = tuple(
+    field.name for field in fields(ReportedOutput) if field.name not in {"dataset", *_MEASURES}
+)
 
 
-def _raw(event: RunEvent, run_id: UUID | None, process_key: str | None) -> dict[str, Any]:
-    """The event in OpenLineage's shape; what was received is in a facet as it came."""
-    report = events.facet(received=event.payload, origin=event.origin, key=event.key)
+def digest_of(event: RunEvent) -> str:
+    """Equal for two reports exactly when they have the same key, which is when they say the same."""
+    return hashlib.sha256(event.key.encode()).hexdigest()
+
+
+def openlineage_event(event: RunEvent) -> dict[str, Any]:
+    """The report as an OpenLineage event: of its run, or of the dataset that was registered without one."""
     outputs = [_output(output) for output in event.outputs]
-    if run_id is None or process_key is None:
+    facets = {
+        SCHEDULER: events.facet(**{name: getattr(event, name) for name in _STATED}),
+        RECEIVED: events.facet(received=event.payload, origin=event.origin),
+    }
+    if not event.process:
         written = outputs[0] if outputs else events.dataset("", {})
-        written["facets"]["headrace_report"] = report
-        return events.dataset_event(written, at=event.at)
-    facets = {"headrace_report": report}
+        written["facets"] |= facets
+        # OpenLineage's DatasetEvent is of one dataset; a report may register several at once.
+        return {**events.dataset_event(written, at=event.at), "outputs": outputs[1:]}
     if event.reason:
         facets["errorMessage"] = events.facet(message=event.reason, programmingLanguage=str(event.technology))
+    technology = str(event.technology)
+    run_id = external_run_id(technology, event.instance, event.process, event.run or event.key)
     kind = events.EVENT_TYPES[event.state]
-    return events.run_event(kind, run_id, process_key, facets=facets, outputs=outputs, at=event.at)
+    reported = events.run_event(kind, run_id, "", facets=facets, outputs=outputs, at=event.at)
+    namespace = "/".join(filter(None, (technology, event.instance)))
+    return {**reported, "job": {"namespace": namespace, "name": event.process}}
+
+
+def scheduler_report(payload: Mapping[str, Any], *, historical: bool) -> RunEvent:
+    """The report that an event of `openlineage_event` was made from."""
+    if "run" in payload:
+        facets, outputs = payload["run"]["facets"], payload["outputs"]
+    else:
+        dataset = payload["dataset"]
+        facets = dataset["facets"]
+        outputs = [*([dataset] if dataset["name"] else ()), *payload["outputs"]]
+    stated, received = facets[SCHEDULER], facets.get(RECEIVED, {})
+    return RunEvent(
+        **{name: stated[name] for name in _STATED}
+        | {
+            "technology": Technology(stated["technology"]),
+            "state": RunState(stated["state"]),
+            "ending": stated["ending"] and Ending(stated["ending"]),
+            "started_at": stated["started_at"] and datetime.fromisoformat(stated["started_at"]),
+        },
+        at=datetime.fromisoformat(payload["eventTime"]),
+        outputs=tuple(map(_reported, outputs)),
+        payload=received.get("received", {}),
+        origin=received.get("origin"),
+        historical=historical,
+    )
 
 
 def _output(output: ReportedOutput) -> dict[str, Any]:
-    statistics = {"rowCount": output.row_count, "size": output.byte_size}
-    known = {name: value for name, value in statistics.items() if value is not None}
-    return events.dataset(output.dataset, {"outputStatistics": events.facet(**known)} if known else {})
+    measured = {
+        measure: value for name, measure in _MEASURES.items() if (value := getattr(output, name)) is not None
+    }
+    described = {name: value for name in _DESCRIBED if (value := getattr(output, name))}
+    facets = {"outputStatistics": events.facet(**measured)} if measured else {}
+    return events.dataset(
+        output.dataset, facets | ({_OUTPUT: events.facet(**described)} if described else {})
+    )
+
+
+def _reported(dataset: Mapping[str, Any]) -> ReportedOutput:
+    facets = dataset["facets"]
+    described, measured = facets.get(_OUTPUT, {}), facets.get("outputStatistics", {})
+    return ReportedOutput(
+        dataset=dataset["name"],
+        **{name: measured.get(measure) for name, measure in _MEASURES.items()},
+        **{name: described[name] for name in _DESCRIBED if name in described and name != "columns"},
+        columns=tuple(_columns(described.get("columns", ()))),
+    )
+
+
+def _columns(described: Iterable[Mapping[str, Any]]) -> Iterable[Column]:
+    for each in described:
+        yield Column(**{**each, "tags": tuple(each.get("tags", ()))})

@@ -1,22 +1,25 @@
-"""Versions of datasets that other systems report: kept as said, and published unless something newer is."""
+"""Versions of datasets that other systems report: kept as reported, and published unless something newer is."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC
 from hashlib import sha256
 from typing import Any
+from uuid import UUID
 
 from psycopg import Cursor
 
-from headrace.catalog.records import Column, RunState
+from headrace.catalog.records import Column
 from headrace.catalog.registry import REGISTRATION_LOCK
-from headrace.catalog.run_events import Ending, ReportedOutput
+from headrace.catalog.run_events import ReportedOutput
 from headrace.catalog.schema import schema_hash
 from headrace.catalog.sql import statement as catalog_statement
 from headrace.database.ids import external_version_id, organisation_id
 from headrace.database.jsonb import jsonb
+from headrace.events.reports import StoredReport
+from headrace.events.run_fold import is_completion
 from headrace.events.sql import statement
 from headrace.settings import settings
 
@@ -27,7 +30,16 @@ NOT_MEASURED = (
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class VersionPlace:
+    """A version, and of which dataset and partition it is."""
+
+    dataset_id: UUID
+    partition_key: str
+    version_id: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class StoredVersions:
     """What storing versions came to.
 
     drafts: datasets that are new. computed_here: datasets that Spark computes here, of which nobody else has versions.
@@ -37,36 +49,38 @@ class Stored:
     new: int = 0
     drafts: tuple[str, ...] = ()
     computed_here: tuple[str, ...] = ()
-    places: Mapping[str, list[dict[str, Any]]] = field(default_factory=dict)
+    places: Mapping[str, list[VersionPlace]] = field(default_factory=dict)
 
 
-def store_versions(cursor: Cursor[Any], news: Sequence[Mapping[str, Any]]) -> Stored:
-    """Store the outputs of the genuine successes among these rows of `reported_event`.
+def store_versions(
+    cursor: Cursor[Any], reports: Sequence[StoredReport], *, silent: bool = False
+) -> StoredVersions:
+    """Store the outputs of the genuine successes among these reports.
 
     A version was produced when its run ended. It becomes what readers get unless what they get was produced later;
     being late it is kept, and the pointer stays. What the report leaves out is as the dataset declares: location,
     format, columns. A dataset that nobody has declared is registered as a draft. One that Spark computes here keeps its
-    own versions, and none of these.
+    own versions, and none of these. silent: nothing is published to others.
     """
-    said = [
-        (row, output)
-        for row in news
-        if row["state"] == RunState.SUCCESS and row["ending"] == Ending.GENUINE
-        for output in row["outputs"]
+    written = [
+        (report, output)
+        for report in reports
+        if is_completion(report.event)
+        for output in report.event.outputs
     ]
-    if not said:
-        return Stored()
-    datasets, drafts = _datasets(cursor, [output for _, output in said])
-    rows: dict[str, dict[str, Any]] = {}
+    if not written:
+        return StoredVersions()
+    datasets, drafts = _datasets(cursor, [output for _, output in written])
+    rows: dict[UUID, dict[str, Any]] = {}
     schemas: dict[str, Any] = {}
-    places: dict[str, list[dict[str, Any]]] = {}
-    foreign = [each for each in said if not datasets[each[1].dataset]["computed_here"]]
-    for event, output in sorted(foreign, key=lambda each: (each[0]["at"], each[0]["event_key"])):
-        row, columns = _version(event, output, datasets[output.dataset])
-        rows.setdefault(str(row["version_id"]), row)
+    places: dict[str, list[VersionPlace]] = {}
+    foreign = [each for each in written if not datasets[each[1].dataset]["computed_here"]]
+    for report, output in sorted(foreign, key=lambda each: (each[0].event.at, each[0].event.key)):
+        row, columns = _version(report, output, datasets[output.dataset])
+        rows.setdefault(row["version_id"], row)
         schemas[row["schema_hash"]] = columns
-        place = {"subject_type": "DATASET", "subject_id": row["dataset_id"], "version_id": row["version_id"]}
-        places.setdefault(event["event_key"], []).append({**place, "partition_key": row["partition_key"]})
+        place = VersionPlace(row["dataset_id"], row["partition_key"], row["version_id"])
+        places.setdefault(report.event.key, []).append(place)
     organisation = organisation_id()
     reserved = sorted({(row["dataset"], row["partition_key"]) for row in rows.values()})
     catalog_statement("reserve").execute(
@@ -79,10 +93,16 @@ def store_versions(cursor: Cursor[Any], news: Sequence[Mapping[str, Any]]) -> St
     )
     stored = statement("ingest_versions").execute(
         cursor,
-        {"organisation": organisation, "versions": jsonb(list(rows.values())), "schemas": jsonb(schemas)},
+        {
+            "organisation": organisation,
+            "versions": jsonb(list(rows.values())),
+            "schemas": jsonb(schemas),
+            "received_at": max(report.received_at for report in reports),
+            "silent": silent,
+        },
     )
     computed_here = tuple(key for key, row in sorted(datasets.items()) if row["computed_here"])
-    return Stored(len(stored.fetchall()), drafts, computed_here, places)
+    return StoredVersions(len(stored.fetchall()), drafts, computed_here, places)
 
 
 def _datasets(
@@ -108,12 +128,12 @@ def _datasets(
 
 
 def _version(
-    event: Mapping[str, Any], output: ReportedOutput, dataset: Mapping[str, Any]
+    report: StoredReport, output: ReportedOutput, dataset: Mapping[str, Any]
 ) -> tuple[dict[str, Any], Sequence[Any]]:
     """The row of a version, and its columns."""
-    partition = output.partition or (event["partition_key"] if dataset["partitions"] else "")
-    produced_at: datetime = event["at"]
-    tag = output.tag or _tag(produced_at, event, partition, output.dataset)
+    event = report.event
+    partition = output.partition or ((event.partition or "") if dataset["partitions"] else "")
+    tag = output.tag or _tag(report, partition, output.dataset)
     columns = output.columns or tuple(_column(each) for each in dataset["columns"])
     declared = dataset["metadata_json"]
     location = output.location or _declared_location(declared.get("location"), partition)
@@ -130,23 +150,24 @@ def _version(
         "byte_size": output.byte_size,
         "file_count": 1 if location else 0,
         "checksum": output.checksum or "",
-        "idempotency_key": f"reported/{event['event_key']}/{output.dataset}/{partition}",
-        "run_id": event["run_id"],
-        "process_id": event["process_id"],
-        "historical": event["historical"],
+        "idempotency_key": f"reported/{event.key}/{output.dataset}/{partition}",
+        "run_id": report.run_id,
+        "process_id": report.process_id,
+        "historical": event.historical,
         "metadata_json": {
             **declared,
             **output.metadata,
-            REPORTED: event["event_key"],
+            REPORTED: event.key,
         },
-        "produced_at": produced_at,
+        "produced_at": event.at,
     }
     return row, columns
 
 
-def _tag(at: datetime, event: Mapping[str, Any], partition: str, dataset: str) -> str:
-    identity = f"{event['run_id'] or event['event_key']}/{event['attempt']}/{dataset}/{partition}"
-    return f"{at.astimezone(UTC):%Y%m%dT%H%M%SZ}-{sha256(identity.encode()).hexdigest()[:8]}"
+def _tag(report: StoredReport, partition: str, dataset: str) -> str:
+    event = report.event
+    identity = f"{report.run_id or event.key}/{event.attempt}/{dataset}/{partition}"
+    return f"{event.at.astimezone(UTC):%Y%m%dT%H%M%SZ}-{sha256(identity.encode()).hexdigest()[:8]}"
 
 
 def _column(stored: Mapping[str, Any]) -> Column:

@@ -35,8 +35,7 @@ MONTHS_AHEAD = 4  # of partitions that stand ready, this month's included
 _DELETE_BATCH_SIZE = 10_000
 _CHOSEN = """
 CREATE TEMPORARY TABLE chosen_run (run_id uuid, start_ts timestamptz) ON COMMIT DROP;
-CREATE TEMPORARY TABLE chosen_event (event_time timestamptz, content_hash text, organisation_id uuid) ON COMMIT DROP;
-CREATE TEMPORARY TABLE chosen_report (event_key text, organisation_id uuid) ON COMMIT DROP
+CREATE TEMPORARY TABLE chosen_event (event_time timestamptz, content_hash text, organisation_id uuid) ON COMMIT DROP
 """
 
 
@@ -127,7 +126,7 @@ def archive(
     hot: timedelta = HOT_RETENTION,
     tell: Callable[[str], None] = lambda _: None,
 ) -> Archived:
-    """Archive the organisation's runs, events and reports that are older than `hot`, and keep the tables in shape.
+    """Archive the organisation's runs and events that are older than `hot`, and keep the tables in shape.
 
     Rows leave the tables in the transaction that makes their files count, when these are whole and on the disk: killed
     anywhere, every row is in one place, and the next pass goes on. Makes the partitions of the months ahead, drops
@@ -161,6 +160,7 @@ def archive(
                 done.add(moved)
         done.merged = merge_small(engine, files, before, BATCH_SIZE)
         done.outbox = _delete(engine, "outbox", before)
+        _delete(engine, "completions", before)
         done.alerts = _forget_alerts(engine, _before(now, ALERT_RETENTION))
         done.dropped = _drop_partitions(engine, before)
         sweep(engine, files)
@@ -205,7 +205,7 @@ def _piece(
             dropped = 0
             if of.kind is Kind.RUN:
                 leave_late_runs(cursor, archive, hot)
-                statement("archive_choose_reports_of_runs").execute(cursor, scope)
+                statement("archive_choose_events_of_runs").execute(cursor, scope)
             elif of.kind is Kind.EVENT:
                 dropped = drop_repeated_events(cursor, archive, hot)
             moved = _move(engine, cursor, archive, of, scope)

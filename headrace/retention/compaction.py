@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
@@ -15,6 +15,8 @@ from sqlalchemy import Engine
 from headrace.database.connection import transaction
 from headrace.retention.files import Archive
 from headrace.retention.registry import KeptFile, Kind, kept, replace, write
+
+Rows = Callable[[pa.RecordBatch], pa.Array]  # which rows of a batch, as booleans
 
 
 def merge_small(engine: Engine, archive: Archive, before: datetime, enough: int) -> int:
@@ -42,11 +44,11 @@ def rewrite(
     cursor: Cursor[Any],
     archive: Archive,
     files: Sequence[KeptFile],
-    without: pa.ChunkedArray | None = None,
+    without: Rows | None = None,
 ) -> None:
     """Put one file in the place of these, which are of one kind and month, in the cursor's transaction.
 
-    without: ids of runs whose rows are left out.
+    without: the rows that are left out.
     """
     in_order = sorted(files, key=lambda file: (file.first_ts, file.last_ts, file.location))
     schema = pa.unify_schemas([archive.schema(file.location) for file in in_order])
@@ -59,13 +61,13 @@ def rewrite(
 
 
 def _rows(
-    archive: Archive, files: Sequence[KeptFile], schema: pa.Schema, without: pa.ChunkedArray | None
+    archive: Archive, files: Sequence[KeptFile], schema: pa.Schema, without: Rows | None
 ) -> Iterator[pa.RecordBatch]:
     for file in files:
         for batch in archive.batches(file.location):
             fitted = _fitted(batch, schema)
             if without is not None:
-                fitted = fitted.filter(pc.invert(pc.is_in(fitted.column("run_id"), value_set=without)))
+                fitted = fitted.filter(pc.invert(without(fitted)))
             if fitted.num_rows:
                 yield fitted
 

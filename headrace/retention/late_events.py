@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import islice
@@ -14,11 +15,15 @@ import pyarrow.compute as pc
 from psycopg import Cursor
 from sqlalchemy import Engine
 
+from headrace.catalog.processes import lock
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id
 from headrace.database.jsonb import jsonb
-from headrace.events.ingestion import AT_ONCE, derive_again
-from headrace.retention.compaction import rewrite
+from headrace.events.openlineage import Result, ingest
+from headrace.events.openlineage.ingestion import BATCH_SIZE
+from headrace.events.projection import project_runs
+from headrace.events.reports import Processes
+from headrace.retention.compaction import Rows, rewrite
 from headrace.retention.files import Archive
 from headrace.retention.registry import KeptFile, Kind, kept
 from headrace.retention.rows import POSTGRES, TIME
@@ -31,58 +36,62 @@ SET parent_run_id = item.parent
 FROM unnest(%s::uuid[], %s::uuid[]) AS item (run_id, parent)
 WHERE run.run_id = item.run_id AND run.parent_run_id IS NULL
 """
+_IS_REPORT = pc.field("intake") == "SCHEDULER"
 _Day = tuple[str, str, str]  # a process, a day (UTC), and how its runs ended
 _SUMMED = ("run_id", "process_id", "start_ts", "end_ts", "status", "attempt")
 
 
 def restore_late_runs(engine: Engine, archive: Archive, before: datetime, hot: timedelta) -> int:
-    """Bring runs of which something was said after they were archived up to date; how many there were.
+    """Bring runs of which something was reported after they were archived up to date; how many there were.
 
-    What was said of them before comes back from the archive, they are made anew from all of it, in the box where they
-    were, and leave the archive. Killed in between, it is done again, which changes nothing.
+    What was reported of them before comes back from the archive, they are made anew from all of it, in the box where
+    they were, and leave the archive. Killed in between, it is done again, which changes nothing.
     """
     with transaction(engine) as cursor:
         parameters = {"organisation": organisation_id(), "before": before, "age": _age(hot)}
         late = [str(row["run_id"]) for row in statement("archive_late_runs").execute(cursor, parameters)]
         known = _found(archive, kept(cursor, Kind.RUN), late)
-        reports, events = kept(cursor, Kind.REPORT), kept(cursor, Kind.EVENT)
+        events = kept(cursor, Kind.EVENT)
     for some in _parts(sorted(known), _RUN_BATCH_SIZE):
-        restored = _restore_reported(engine, archive, reports, some, known)
-        restored |= _restore_openlineage_runs(engine, archive, events, some)
+        restored = _restore_reports(engine, archive, events, some, known)
+        restored |= _restore_openlineage(engine, archive, events, some)
         _withdraw(engine, archive, sorted(restored))
     return len(known)
 
 
-def _restore_reported(
+def _restore_reports(
     engine: Engine,
     archive: Archive,
     files: Sequence[KeptFile],
     run_ids: Sequence[str],
     boxes: Mapping[str, str | None],
 ) -> set[str]:
-    """Of these runs those that systems reported in their own words; which they are."""
-    said = [row for file in files for row in _reports(archive, file, run_ids)]
-    restored = {row["run_id"] for row in said}
+    """Of these runs those that schedulers reported, whose reports are back in the tables; which they are."""
+    reports = [row for file in files for row in _reports(archive, file, run_ids)]
+    restored = {row["run_id"] for row in reports}
     boxed = [run_id for run_id in restored if boxes[run_id]]
-    if said:
+    if reports:
         with transaction(engine) as cursor:
-            statement("archive_restore_reports").execute(cursor, {"reports": jsonb(said)})
-            derive_again(cursor, {UUID(run_id) for run_id in restored})
+            lock(cursor)
+            again = {"organisation": organisation_id(), "digests": [row["content_hash"] for row in reports]}
+            repeated = {
+                row["content_hash"]: row["historical"]
+                for row in statement("archive_take_repeated_reports").execute(cursor, again)
+            }
+            for row in reports:
+                row["historical"] = row["historical"] and repeated.get(row["content_hash"], True)
+            statement("archive_restore_events").execute(cursor, {"events": jsonb(reports)})
+            project_runs(cursor, {UUID(run_id) for run_id in restored}, Processes())
             cursor.execute(_PARENTS, [boxed, [boxes[run_id] for run_id in boxed]])
     return restored
 
 
-def _restore_openlineage_runs(
+def _restore_openlineage(
     engine: Engine, archive: Archive, files: Sequence[KeptFile], run_ids: Sequence[str]
 ) -> set[str]:
-    """Of these runs those that OpenLineage events tell of, which are ingested once more; which they are."""
-    from headrace.events.openlineage import (
-        Result,
-        ingest,
-    )  # here, since who rebuilds from events reads the archive
-
+    """Of these runs those that OpenLineage events are of, which are ingested once more; which they are."""
     wanted = pc.field("run_id").isin(run_ids) & (pc.field("intake") == "OPENLINEAGE")
-    told = [
+    events = [
         (row["run_id"], row["historical"], json.loads(row["payload_json"]))
         for file in files
         for row in archive.read(
@@ -91,18 +100,18 @@ def _restore_openlineage_runs(
     ]
     refused: set[str] = set()
     for historical in (False, True):
-        these = [(run_id, payload) for run_id, past, payload in told if past is historical]
-        for begin in range(0, len(these), AT_ONCE):
-            some = these[begin : begin + AT_ONCE]
+        these = [(run_id, payload) for run_id, past, payload in events if past is historical]
+        for begin in range(0, len(these), BATCH_SIZE):
+            some = these[begin : begin + BATCH_SIZE]
             outcomes = ingest(
                 engine, organisation_id(), [payload for _, payload in some], historical=historical
             )
             refused |= {some[outcome.index][0] for outcome in outcomes if outcome.result is Result.REFUSED}
-    return {run_id for run_id, _, _ in told} - refused
+    return {run_id for run_id, _, _ in events} - refused
 
 
 def leave_late_runs(cursor: Cursor[Any], archive: Archive, hot: timedelta) -> None:
-    """Leave those of the chosen runs to the next pass of which something was said since `restore_late_runs` looked."""
+    """Leave those of the chosen runs to the next pass that were reported on since `restore_late_runs`."""
     late = statement("archive_late_chosen").execute(cursor, {"age": _age(hot)})
     known = _found(archive, kept(cursor, Kind.RUN), [str(row["run_id"]) for row in late])
     cursor.execute("DELETE FROM pg_temp.chosen_run WHERE run_id = ANY (%s::uuid[])", [list(known)])
@@ -137,22 +146,44 @@ def drop_repeated_events(cursor: Cursor[Any], archive: Archive, hot: timedelta) 
 
 
 def _withdraw(engine: Engine, archive: Archive, run_ids: Sequence[str]) -> None:
-    """Take these runs, and what was reported of them, out of the archive and of its sums."""
-    sums: dict[_Day, list[float]] = {}
+    """Take these runs, and what schedulers reported of them, out of the archive and of its sums."""
     wanted = pc.field("run_id").isin(run_ids)
+    ids = pa.array(run_ids, pa.string())
     with transaction(engine) as cursor:
-        for kind in (Kind.RUN, Kind.REPORT):
-            for file in kept(cursor, kind):
-                columns = _SUMMED if kind is Kind.RUN else ("run_id",)
-                there = archive.read(file.location, columns=columns, where=wanted)
-                if there.num_rows:
-                    rewrite(engine, cursor, archive, [file], without=there.column("run_id"))
-                    if kind is Kind.RUN:
-                        _add(sums, there)
-        longest = _longest(cursor, archive, sums.keys())
-        names = ("process_id", "day", "state", "runs", "attempts", "timed", "seconds", "longest")
-        rows = [dict(zip(names, (*of, *totals, longest.get(of)), strict=True)) for of, totals in sums.items()]
-        statement("archive_uncount_runs").execute(cursor, {"sums": jsonb(rows)})
+        _withdraw_runs(engine, cursor, archive, wanted, lambda rows: pc.is_in(rows.column("run_id"), ids))
+        counts: Counter[tuple[str, str]] = Counter()
+        for file in kept(cursor, Kind.EVENT):
+            there = archive.read(
+                file.location, columns=("event_time", "event_type"), where=wanted & _IS_REPORT
+            )
+            if there.num_rows:
+                rewrite(engine, cursor, archive, [file], without=lambda rows: _is_report_of(rows, ids))
+                for row in there.to_pylist():
+                    day = row["event_time"].astimezone(UTC).date().isoformat()
+                    counts[day, row["event_type"]] += 1
+        rows = [{"day": day, "event_type": kind, "events": number} for (day, kind), number in counts.items()]
+        parameters = {"organisation": organisation_id(), "counts": jsonb(rows)}
+        statement("archive_uncount_events").execute(cursor, parameters)
+
+
+def _withdraw_runs(
+    engine: Engine, cursor: Cursor[Any], archive: Archive, wanted: pc.Expression, without: Rows
+) -> None:
+    sums: dict[_Day, list[float]] = {}
+    for file in kept(cursor, Kind.RUN):
+        there = archive.read(file.location, columns=_SUMMED, where=wanted)
+        if there.num_rows:
+            rewrite(engine, cursor, archive, [file], without=without)
+            _add(sums, there)
+    longest = _longest(cursor, archive, sums.keys())
+    names = ("process_id", "day", "state", "runs", "attempts", "timed", "seconds", "longest")
+    rows = [dict(zip(names, (*of, *totals, longest.get(of)), strict=True)) for of, totals in sums.items()]
+    statement("archive_uncount_runs").execute(cursor, {"sums": jsonb(rows)})
+
+
+def _is_report_of(rows: pa.RecordBatch, run_ids: pa.Array) -> pa.Array:
+    is_report = pc.fill_null(pc.equal(rows.column("intake"), "SCHEDULER"), False)
+    return pc.and_(is_report, pc.is_in(rows.column("run_id"), run_ids))
 
 
 def _age(hot: timedelta) -> timedelta:
@@ -172,8 +203,8 @@ def _found(archive: Archive, files: Sequence[KeptFile], run_ids: Sequence[str]) 
 
 
 def _reports(archive: Archive, file: KeptFile, run_ids: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """What was said of these runs, as rows of `reported_event`."""
-    there = archive.read(file.location, where=pc.field("run_id").isin(run_ids))
+    """What schedulers reported of these runs, as rows of `run_event`."""
+    there = archive.read(file.location, where=pc.field("run_id").isin(run_ids) & _IS_REPORT)
     documents = {field.name for field in there.schema if (field.metadata or {}).get(POSTGRES) == b"jsonb"}
     for row in there.to_pylist():
         yield {

@@ -1,32 +1,62 @@
-"""Making again, from the events as received, all that OpenLineage events come to."""
+"""Making the catalog again from the raw events: all that other systems reported of their runs, live and archived."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
-from itertools import islice
-from typing import Any
+from itertools import groupby, islice
+from typing import Any, TypeVar
 from uuid import UUID
 
+import psycopg
 from psycopg import Cursor
+from psycopg.rows import dict_row
 from sqlalchemy import Engine
 
+from headrace.catalog.processes import lock as lock_reports
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id as configured_organisation
 from headrace.database.principal import act_as
-from headrace.events.openlineage.ingestion import AT_ONCE, lock, owner_of, project
-from headrace.events.openlineage.model import AnyEvent
+from headrace.events.openlineage.completions import store_completions
+from headrace.events.openlineage.ingestion import BATCH_SIZE, Owner, lock, owner_of, project
 from headrace.events.openlineage.parsing import parse
 from headrace.events.openlineage.renames import decide_again
+from headrace.events.projection import derive_runs, project_outputs
+from headrace.events.reports import Processes, StoredReport, stored_report
+from headrace.retention.files import Archive
+from headrace.retention.registry import Kind, kept
 from headrace.retention.sql import statement
+from headrace.settings import settings
 
-_KEPT = """
-SELECT event_time, content_hash, payload_json, received_at, historical FROM catalog.run_event
-WHERE organisation_id = %s AND intake = 'OPENLINEAGE' AND (event_time, content_hash) > (%s, %s)
-ORDER BY event_time, content_hash LIMIT %s
+_T = TypeVar("_T")
+_CLEARING = (
+    "rebuild_clear_completions",
+    "rebuild_clear_reports",
+    "rebuild_clear_openlineage",
+    "rebuild_clear_versions",
+    "rebuild_clear_names",
+)
+_EVENTS = """
+SELECT event_time, content_hash, run_id, process_id, payload_json, historical, received_at, sequence
+FROM pg_temp.raw_event
+LEFT JOIN catalog.process ON process.process_key = raw_event.process_key AND process.organisation_id = %s
+WHERE intake = %s
 """
-_STEPS = ("rebuild_clear_said", "rebuild_clear_versions", "rebuild_clear_names")
+_COPY_EVENTS = b"COPY pg_temp.raw_event FROM STDIN"
+_COPY_RUNS = b"COPY pg_temp.archived_run_id FROM STDIN"
+_OF_EVENTS = (
+    "event_time",
+    "content_hash",
+    "run_id",
+    "process_key",
+    "payload_json",
+    "historical",
+    "received_at",
+    "sequence",
+    "intake",
+)  # the columns of raw_event, in order
+_ARRIVAL = " ORDER BY received_at, sequence"
+_BY_RUN = " AND run_id IS NOT NULL ORDER BY run_id, sequence"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +68,12 @@ class Rebuilt:
 
 
 def rebuild(engine: Engine, organisation_id: UUID | None = None) -> Rebuilt:
-    """Take away all that OpenLineage events came to, and make it again from them, in one transaction.
+    """Take away all that raw events came to, and make it again from them, in one transaction.
 
     Readers see what there was until what there is now is whole, and a rebuild that is stopped has changed nothing;
     meanwhile events wait. Events of the archive count as well, runs that are archived stay so, and what people decided
-    about names is decided again. What declarations, publishes and other systems' reports say is no part of it, and
-    stays. A version that somebody pinned or read stays too.
+    about names is decided again. What declarations and publishes say is no part of it, and stays, as does what Dagster
+    has yet to get. So does a version that somebody pinned or read, and the history of a pointer that others moved too.
 
     Raises ArchiveUnavailable, CatalogUnavailable; InvalidEvent for an event that `ingest` would not have kept.
     """
@@ -51,46 +81,103 @@ def rebuild(engine: Engine, organisation_id: UUID | None = None) -> Rebuilt:
     with act_as(None), transaction(engine) as cursor:
         owner = owner_of(cursor, organisation)
         lock(cursor, organisation)
-        cursor.execute(
-            "SELECT run_id FROM catalog.openlineage_run WHERE organisation_id = %s", [organisation]
-        )
-        hot = [row["run_id"] for row in cursor]
-        for step in _STEPS:
+        lock_reports(cursor)
+        cursor.execute("SET CONSTRAINTS ALL DEFERRED")  # what refers to a version finds it again at the end
+        rebuilt = _collect(cursor, organisation)
+        for step in _CLEARING:
             statement(step).execute(cursor, {"organisation": organisation})
         decide_again(cursor, owner)
-        counts = []
-        for events in (_archived(engine), _kept(cursor, organisation)):
-            count = 0
-            for some in _batches(events):
-                project(cursor, owner, some)
-                count += len(some)
-            counts.append(count)
-        statement("rebuild_leave_archived").execute(cursor, {"organisation": organisation, "hot": hot})
-        statement("rebuild_sweep").execute(cursor, {"organisation": organisation})
-    return Rebuilt(events=counts[1], archived=counts[0])
+        _rebuild_openlineage(cursor, owner)
+        _rebuild_reports(cursor, organisation)
+        for step in ("rebuild_restore_versions", "rebuild_leave_archived", "rebuild_sweep"):
+            statement(step).execute(cursor, {"organisation": organisation})
+    return rebuilt
 
 
-def _kept(cursor: Cursor[Any], organisation: UUID) -> Iterator[AnyEvent]:
-    after: tuple[datetime | str, str] = ("-infinity", "")
-    while True:
-        rows = cursor.connection.execute(_KEPT, [organisation, *after, AT_ONCE]).fetchall()
-        for time, digest, payload, received_at, historical in rows:
-            yield replace(parse(payload, received_at=received_at), digest=digest, historical=historical)
-            after = (time, digest)
-        if len(rows) < AT_ONCE:
-            return
+def _collect(cursor: Cursor[Any], organisation: UUID) -> Rebuilt:
+    """All raw events, and which runs are archived and which are not, in temporary tables."""
+    for step in statement("rebuild_collect").text.split(b";"):
+        cursor.execute(step, [])
+    archive, archived = Archive(settings().archive_location), 0
+    for file in kept(cursor, Kind.EVENT):
+        archived += _copy(cursor, _COPY_EVENTS, archive, file.location, _OF_EVENTS)
+    for file in kept(cursor, Kind.RUN):
+        _copy(cursor, _COPY_RUNS, archive, file.location, ("run_id",))
+    parameters = {"organisation": organisation}
+    live = statement("rebuild_collect_live").execute(cursor, parameters).rowcount
+    statement("rebuild_collect_runs").execute(cursor, parameters)
+    return Rebuilt(events=live, archived=archived)
 
 
-def _archived(engine: Engine) -> Iterator[AnyEvent]:
-    from headrace.retention.history import archived_events  # with pyarrow, which only a rebuild needs here
+def _rebuild_openlineage(cursor: Cursor[Any], owner: Owner) -> None:
+    for rows in _batches(_events(cursor, "OPENLINEAGE", owner.organisation, _ARRIVAL), BATCH_SIZE):
+        events = [
+            replace(
+                parse(row["payload_json"], received_at=row["received_at"]),
+                digest=row["content_hash"],
+                historical=row["historical"],
+            )
+            for row in rows
+        ]
+        came_to = project(cursor, owner, events)
+        sequences = {row["content_hash"]: row["sequence"] for row in rows}
+        store_completions(
+            cursor, owner.organisation, events, came_to.processes, came_to.runs, sequences=sequences
+        )
 
-    for event in archived_events(engine):
-        if event.intake == "OPENLINEAGE":
-            known = parse(dict(event.payload), received_at=event.received_at)
-            yield replace(known, historical=event.historical)
+
+def _rebuild_reports(cursor: Cursor[Any], organisation: UUID) -> None:
+    processes = Processes()
+    by_run = groupby(
+        map(stored_report, _events(cursor, "SCHEDULER", organisation, _BY_RUN)), lambda report: report.run_id
+    )
+    for runs in _batches((list(reports) for _, reports in by_run), BATCH_SIZE):
+        reports = [report for run in runs for report in run]
+        processes.find(cursor, [report.event for report in reports])
+        derive_runs(cursor, reports, processes)
+    # Pointers move once for all that arrived together, as they did when it arrived.
+    arrived = groupby(
+        map(stored_report, _events(cursor, "SCHEDULER", organisation, _ARRIVAL)),
+        lambda report: report.received_at,
+    )
+    for _, together in arrived:
+        project_outputs(cursor, _with_processes(cursor, list(together), processes), silent=True)
 
 
-def _batches(events: Iterable[AnyEvent]) -> Iterator[list[AnyEvent]]:
-    left = iter(events)
-    while some := list(islice(left, AT_ONCE)):
+def _with_processes(
+    cursor: Cursor[Any], reports: list[StoredReport], processes: Processes
+) -> list[StoredReport]:
+    processes.find(cursor, [report.event for report in reports if report.process_id is None])
+    return [
+        replace(report, process_id=row["process_id"])
+        if report.process_id is None and (row := processes.row(report.event))
+        else report
+        for report in reports
+    ]
+
+
+def _events(cursor: Cursor[Any], intake: str, organisation: UUID, order: str) -> Iterator[Mapping[str, Any]]:
+    """The collected events of one intake; the first that arrived first, or run by run."""
+    with psycopg.ServerCursor(cursor.connection, f"rebuilding_{intake}", row_factory=dict_row) as reader:
+        reader.itersize = BATCH_SIZE
+        yield from reader.execute(_EVENTS + order, [organisation, intake])
+
+
+def _copy(
+    cursor: Cursor[Any], statement: bytes, archive: Archive, location: str, names: Sequence[str]
+) -> int:
+    """Copy the rows of a file that came from outside into a temporary table; returns how many."""
+    rows = 0
+    with cursor.copy(statement) as copy:
+        for batch in archive.batches(location):
+            for row in batch.to_pylist():
+                if row.get("intake", "") is not None:
+                    copy.write_row([row[name] for name in names])
+                    rows += 1
+    return rows
+
+
+def _batches(values: Iterable[_T], size: int) -> Iterator[list[_T]]:
+    left = iter(values)
+    while some := list(islice(left, size)):
         yield some

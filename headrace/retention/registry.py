@@ -43,11 +43,10 @@ class ArchivingElsewhere(CatalogError):
 
 
 class Kind(StrEnum):
-    """What a file holds: runs, raw events, or what other systems reported, as it was normalized."""
+    """What a file holds: runs, or raw events."""
 
     RUN = "RUN"
     EVENT = "EVENT"
-    REPORT = "REPORT"
 
     @property
     def folder(self) -> str:
@@ -57,7 +56,7 @@ class Kind(StrEnum):
     @property
     def time(self) -> str:
         """The column by which its rows are in order."""
-        return {Kind.RUN: "start_ts", Kind.EVENT: "event_time", Kind.REPORT: "at"}[self]
+        return {Kind.RUN: "start_ts", Kind.EVENT: "event_time"}[self]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,9 @@
-"""Runs elsewhere that have completed: what triggers wait for, and the versions that Dagster is to be told of."""
+"""Runs elsewhere that have completed: what triggers wait for, and the versions that Dagster gets to know."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
@@ -26,38 +27,69 @@ def complete(
     runs: Mapping[UUID, Document],
     new_versions: frozenset[UUID],
 ) -> None:
-    """Keep the completions that the events tell of, and have Dagster told of what they published.
+    """Store the completions that the events report, and queue what they published for Dagster.
 
     A run completes once, by the first event that says so and is no history; what it is found out later to have written
-    is told of then. One that turns out to have ended otherwise has not completed. Told are processes and datasets that
-    Dagster knows by a key, and none of other names. Runs below one of ours are told of by that.
+    is reported then. Dagster gets to know processes and datasets that it has a key for, and none of other names. Runs
+    below one of ours are reported by that.
 
     runs: the documents of the runs that the events are of. new_versions: those that were not there before.
     """
+    stored = store_completions(cursor, organisation, events, processes, runs)
+    if stored is not None:
+        statement("openlineage_pending_materializations").execute(
+            cursor,
+            {
+                "organisation": organisation,
+                "completions": stored.keys,
+                "fresh": stored.fresh,
+                "versions": list(new_versions),
+            },
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class StoredCompletions:
+    """The keys of completions, and of those that are new."""
+
+    keys: list[str]
+    fresh: list[str]
+
+
+def store_completions(
+    cursor: Cursor[Any],
+    organisation: UUID,
+    events: Iterable[AnyEvent],
+    processes: Mapping[Name, UUID],
+    runs: Mapping[UUID, Document],
+    *,
+    sequences: Mapping[str, int] | None = None,
+) -> StoredCompletions | None:
+    """Store the completions that the events report, and take back those of runs that turned out otherwise.
+
+    sequences: the events' places in the order of arrival by their digests; they are looked up where they are not given.
+    """
     done = dict(_completed(runs))
-    said = _said(events, processes)
-    rows = [{**row, "historical": said.get(key)} for key, row in done.items()]
+    reported = _reported(events, processes)
+    rows = [{**row, **_place(reported.get(key), sequences or {})} for key, row in done.items()]
     ended = {(each["run"], each["job"]) for each in runs.values() if "ended" in each}
     otherwise = [_event_key(key) for key in sorted(ended - done.keys())]
     if not rows and not otherwise:
-        return
+        return None
     lock_reports(cursor)
     if otherwise:
         statement("openlineage_uncompleted").execute(
             cursor, {"organisation": organisation, "completions": otherwise}
         )
-    kept = statement("openlineage_completions").execute(
+    fresh = statement("openlineage_completions").execute(
         cursor, {"organisation": organisation, "completions": jsonb(rows)}
     )
-    statement("openlineage_pending_materializations").execute(
-        cursor,
-        {
-            "organisation": organisation,
-            "completions": [row["event_key"] for row in done.values()],
-            "fresh": [row["event_key"] for row in kept],
-            "versions": list(new_versions),
-        },
-    )
+    return StoredCompletions([row["event_key"] for row in rows], [row["event_key"] for row in fresh])
+
+
+def completes(event: AnyEvent) -> bool:
+    """Whether the event says that a run has completed."""
+    return isinstance(event, RunEvent) and event.event_type is EventType.COMPLETE
 
 
 def _completed(runs: Mapping[UUID, Document]) -> Iterator[tuple[Key, dict[str, Any]]]:
@@ -76,6 +108,7 @@ def _completed(runs: Mapping[UUID, Document]) -> Iterator[tuple[Key, dict[str, A
                 "process_id": document["job"],
                 "run": document["run"],
                 "at": ended[0],
+                "moment": document["first"],
                 "partition_key": (nominal or {}).get("nominalStartTime", ""),
             },
         )
@@ -85,11 +118,24 @@ def _event_key(key: Key) -> str:
     return "/".join(("openlineage", *key))
 
 
-def _said(events: Iterable[AnyEvent], processes: Mapping[Name, UUID]) -> dict[Key, bool]:
-    """The runs that these events say have completed, and whether all that say so are history."""
-    found: dict[Key, bool] = {}
+def _reported(events: Iterable[AnyEvent], processes: Mapping[Name, UUID]) -> dict[Key, RunEvent]:
+    """The first event by which each run completes: a live one, if there is one."""
+    found: dict[Key, RunEvent] = {}
     for event in events:
-        if isinstance(event, RunEvent) and event.event_type is EventType.COMPLETE:
+        if isinstance(event, RunEvent) and completes(event):
             key = (str(event.run_id), str(processes[event.job.name]))
-            found[key] = found.get(key, True) and event.historical
+            if key not in found or (found[key].historical and not event.historical):
+                found[key] = event
     return found
+
+
+def _place(event: RunEvent | None, sequences: Mapping[str, int]) -> dict[str, Any]:
+    """Its place in the order of arrival, or where the event is stored together with that."""
+    if event is None:
+        return dict.fromkeys(("historical", "event_time", "digest", "known_sequence"))
+    return {
+        "historical": event.historical,
+        "event_time": event.at,
+        "digest": event.digest,
+        "known_sequence": sequences.get(event.digest),
+    }

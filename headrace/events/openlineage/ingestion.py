@@ -14,6 +14,7 @@ from sqlalchemy import Engine
 
 from headrace.catalog import jobs
 from headrace.catalog.naming import Name, own_namespace, placer
+from headrace.catalog.processes import lock as lock_reports
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id as configured_organisation
 from headrace.database.jsonb import encoded
@@ -52,7 +53,7 @@ from headrace.events.openlineage.parsing import parse
 from headrace.events.openlineage.sql import statement
 from headrace.settings import settings
 
-AT_ONCE = 500  # events of a transaction
+BATCH_SIZE = 500  # events of a transaction
 _LOCK = "openlineage"
 
 
@@ -128,8 +129,8 @@ def store(engine: Engine, organisation_id: UUID, events: Sequence[AnyEvent]) -> 
     numbered = list(enumerate(events))
     outcomes: list[Outcome] = []
     with without_row_security():
-        for begin in range(0, len(events), AT_ONCE):
-            outcomes += _store_all(engine, organisation_id, numbered[begin : begin + AT_ONCE])
+        for begin in range(0, len(events), BATCH_SIZE):
+            outcomes += _store_all(engine, organisation_id, numbered[begin : begin + BATCH_SIZE])
     return outcomes
 
 
@@ -225,6 +226,8 @@ def _store(engine: Engine, organisation_id: UUID, events: Sequence[tuple[int, An
         if fresh:
             news = list(fresh.values())
             came_to = project(cursor, owner, news)
+            if any(map(completing.completes, news)):
+                lock_reports(cursor)  # before they are numbered: readers go by the order of the completions
             _keep(cursor, owner, news, came_to.processes)
             completing.complete(
                 cursor, organisation_id, news, came_to.processes, came_to.runs, came_to.versions

@@ -1,25 +1,23 @@
--- Has Dagster told of these completions: of each run of which no live success was known, and of each version. What else is
--- said of a run that still waits changes what is told of it: the last of its successes is.
-WITH said AS MATERIALIZED (
+-- Queues these completions for Dagster: each run of which no live success was known, and each version. What else is reported
+-- of a run that still waits changes what is reported of it: the last of its successes is.
+WITH completed AS MATERIALIZED (
     SELECT * FROM jsonb_to_recordset(%(completions)s) AS item (
         event_key text, at timestamptz, run_id uuid, subject_type text, subject_id uuid, partition_key text,
         version_id uuid
     )
 ), fresh AS (
-    SELECT DISTINCT ON (coalesce(version_id, run_id)) said.*
-    FROM said
+    SELECT DISTINCT ON (coalesce(version_id, run_id)) completed.*
+    FROM completed
     WHERE subject_type = 'DATASET'
        OR EXISTS (
            SELECT FROM catalog.pending_materialization waiting
-           WHERE waiting.organisation_id = %(organisation)s AND waiting.completion_id = said.run_id
+           WHERE waiting.organisation_id = %(organisation)s AND waiting.completion_id = completed.run_id
        )
        OR NOT EXISTS (
-           SELECT FROM catalog.reported_event known
-           WHERE known.run_id = said.run_id
-             AND known.state = 'SUCCESS'
-             AND known.ending = 'GENUINE'
+           SELECT FROM catalog.completion known
+           WHERE known.run_id = completed.run_id
              AND NOT known.historical
-             AND known.event_key NOT IN (SELECT news.event_key FROM said news)
+             AND known.event_key NOT IN (SELECT news.event_key FROM completed news)
        )
     ORDER BY coalesce(version_id, run_id), at DESC, event_key COLLATE "C" DESC
 )

@@ -1,5 +1,6 @@
--- Keeps the versions that are new, and moves each pointer to the newest one that was reported for its place, unless what
--- it points at is newer still. The pointers are locked (reserve.sql).
+-- Stores the versions that are new, and moves each pointer to the newest one that was reported for its place, unless what
+-- it points at is newer still. The pointers are locked (reserve.sql). Moves have the time at which the reports arrived, so
+-- that a rebuild makes the same. The process has written the dataset since the earliest time that is known.
 WITH item AS MATERIALIZED (
     SELECT * FROM jsonb_to_recordset(%(versions)s) AS item (
         version_id uuid, dataset_id uuid, partition_key text, version_tag text, path text, format text, schema_hash text,
@@ -34,10 +35,11 @@ WITH item AS MATERIALIZED (
     JOIN version USING (version_id)
     ORDER BY dataset_id, partition_key, produced_at DESC, version_tag COLLATE "C" DESC
 ), edge AS (
-    INSERT INTO catalog.lineage_edge (
-        organisation_id, source_type, source_id, target_type, target_id, edge_role, process_id, origin
+    INSERT INTO catalog.lineage_edge AS stored (
+        organisation_id, source_type, source_id, target_type, target_id, edge_role, process_id, origin, valid_from
     )
-    SELECT DISTINCT %(organisation)s::uuid, 'PROCESS', process_id, 'DATASET', dataset_id, 'PRODUCES', process_id, 'OBSERVED'
+    SELECT %(organisation)s::uuid, 'PROCESS', process_id, 'DATASET', dataset_id, 'PRODUCES', process_id, 'OBSERVED',
+           min(produced_at)
     FROM item
     WHERE process_id IS NOT NULL
       AND NOT EXISTS (
@@ -45,12 +47,20 @@ WITH item AS MATERIALIZED (
           WHERE stored.source_id = item.process_id
             AND stored.target_id = item.dataset_id
             AND stored.edge_role = 'PRODUCES'
+            AND (stored.valid_to IS NOT NULL OR stored.origin <> 'OBSERVED' OR stored.valid_from <= item.produced_at)
       )
-    ON CONFLICT DO NOTHING
+    GROUP BY process_id, dataset_id
+    ORDER BY process_id, dataset_id
+    ON CONFLICT (source_id, target_id, edge_role, process_id) WHERE valid_to IS NULL
+        DO UPDATE SET valid_from = excluded.valid_from
+        WHERE stored.origin = 'OBSERVED' AND stored.valid_from > excluded.valid_from
 ), moved AS (
     UPDATE catalog.published_pointer pointer
     SET dataset_version_id = newest.version_id, generation = pointer.generation + 1,
-        moved_at = greatest(clock_timestamp(), pointer.moved_at)
+        moved_at = CASE
+            WHEN pointer.generation = 0 THEN %(received_at)s
+            ELSE greatest(%(received_at)s::timestamptz, pointer.moved_at)
+        END
     FROM newest
     JOIN catalog.published_pointer before USING (dataset_id, partition_key)
     LEFT JOIN catalog.dataset_version standing ON standing.dataset_version_id = before.dataset_version_id
@@ -74,6 +84,7 @@ WITH item AS MATERIALIZED (
         'dataset', full_name, 'partition', nullif(partition_key, ''), 'tag', version_tag, 'version_id', version_id,
         'run_id', run_id, 'generation', moved.generation, 'historical', historical)
     FROM moved JOIN newest USING (dataset_id, partition_key) JOIN catalog.dataset USING (dataset_id)
+    WHERE NOT %(silent)s::boolean
     ORDER BY full_name, partition_key
 )
 SELECT version_id, moved.dataset_id IS NOT NULL AS published

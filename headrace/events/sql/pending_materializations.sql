@@ -1,5 +1,5 @@
--- The completions that Dagster has yet to be told of, the earliest first. One is late when it has been told already of a
--- run of the same process that began after this one had ended, or of the version that readers get instead.
+-- The outbox for Dagster, the earliest first. A completion is late when Dagster knows of a run of the same process already
+-- that began after this one had ended, or of the version that readers get instead.
 WITH waiting AS MATERIALIZED (
     SELECT *
     FROM catalog.pending_materialization
@@ -41,7 +41,7 @@ SELECT waiting.completion_id, waiting.version_id, waiting.event_key, waiting.at,
        coalesce(attempt.start_ts, event.started_at) AS started_at, event.exit_code,
        event.machine, event.log_location, event.partition_key AS business_date
 FROM waiting
-JOIN catalog.reported_event event USING (organisation_id, event_key)
+JOIN catalog.completion event USING (organisation_id, event_key)
 LEFT JOIN LATERAL (
     SELECT *
     FROM catalog.run_attempt

@@ -1,12 +1,9 @@
--- Those of the chosen runs of which something was said when they were old enough to have been archived before.
+-- Those of the chosen runs of which something was reported when they were old enough to have been archived before.
 SELECT run_id
 FROM pg_temp.chosen_run chosen
 WHERE EXISTS (
-    SELECT FROM catalog.reported_event event
-    WHERE event.run_id = chosen.run_id AND event.received_at > chosen.start_ts + %(age)s
-) OR EXISTS (
     SELECT FROM catalog.run_event event
     WHERE event.run_id = chosen.run_id
-      AND event.intake = 'OPENLINEAGE'
+      AND event.intake IS NOT NULL
       AND event.received_at > chosen.start_ts + %(age)s
 )

@@ -1,18 +1,11 @@
--- Runs of other systems of which something was said when they were old enough to have been archived before: in the words of
--- their system, or in OpenLineage's.
+-- Runs of other systems of which something was reported when they were old enough to have been archived before.
 SELECT run.run_id
 FROM catalog.process_run run
 WHERE run.organisation_id = %(organisation)s
   AND run.start_ts < %(before)s
-  AND (
-      EXISTS (
-          SELECT FROM catalog.reported_event event
-          WHERE event.run_id = run.run_id AND event.received_at > run.start_ts + %(age)s
-      )
-      OR EXISTS (
-          SELECT FROM catalog.run_event event
-          WHERE event.run_id = run.run_id
-            AND event.intake = 'OPENLINEAGE'
-            AND event.received_at > run.start_ts + %(age)s
-      )
+  AND EXISTS (
+      SELECT FROM catalog.run_event event
+      WHERE event.run_id = run.run_id
+        AND event.intake IS NOT NULL
+        AND event.received_at > run.start_ts + %(age)s
   )

@@ -22,6 +22,10 @@ WITH gone AS MATERIALIZED (
     WHERE EXISTS (SELECT FROM catalog.dataset_version version WHERE version.produced_by_run_id = gone.run_id)
     ORDER BY run_id, start_ts DESC
     ON CONFLICT (run_id) DO UPDATE SET start_ts = greatest(known.start_ts, excluded.start_ts)
+), completions AS (
+    DELETE FROM catalog.completion ended
+    USING gone
+    WHERE ended.organisation_id = gone.organisation_id AND ended.run_id = gone.run_id
 ), inputs AS (
     DELETE FROM catalog.run_input input USING gone WHERE input.run_id = gone.run_id
 ), attempts AS (

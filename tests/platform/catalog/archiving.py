@@ -38,7 +38,6 @@ _HOT = {
                 FROM catalog.run_input i WHERE i.run_id = run.run_id) AS inputs
         FROM catalog.process_run run""",
     Kind.EVENT: "SELECT event_time, content_hash, event_type, payload_json, received_at FROM catalog.run_event",
-    Kind.REPORT: "SELECT event_key, run_id::text, at, state, outputs FROM catalog.reported_event",
 }
 
 
@@ -95,7 +94,6 @@ def _names(kind: Kind) -> list[str]:
             "inputs",
         ],
         Kind.EVENT: ["event_time", "content_hash", "event_type", "payload_json", "received_at"],
-        Kind.REPORT: ["event_key", "run_id", "at", "state", "outputs"],
     }[kind]
 
 

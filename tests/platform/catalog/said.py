@@ -72,8 +72,12 @@ _QUERIES = {
     "attempts": """
         SELECT run_id, attempt, run_start_ts, state, ending, start_ts, end_ts, exit_code, reason, log_location, host
         FROM catalog.run_attempt""",
-    "events": "SELECT event_key, run_id, state, at, historical FROM catalog.reported_event",
-    "raw": "SELECT event_time, content_hash, event_type, historical FROM catalog.run_event",
+    "completions": """
+        SELECT event_key, run_id, attempt, at, started_at, moment, partition_key, run_partition_key, historical
+        FROM catalog.completion""",
+    "raw": """
+        SELECT event_time, content_hash, run_id, process_key, event_type, payload_json, historical
+        FROM catalog.run_event""",
     "processes": "SELECT process_key, lifecycle, instance, external_name FROM catalog.process",
     "versions": """
         SELECT full_name, partition_key, version_tag, dataset_version_id, row_count, path, produced_at, outcome,
@@ -105,7 +109,7 @@ def wipe(engine: Engine) -> None:
     """An empty catalog again."""
     tables = [
         "pending_materialization",
-        "reported_event",
+        "completion",
         "run_event",
         "run_attempt",
         "process_run",

@@ -90,7 +90,7 @@ def test_what_is_old_is_in_files_and_found_there_as_it_was(estate: Engine) -> No
 
     assert everything(estate) == before
     assert done.rows[Kind.RUN] == 8
-    assert done.rows[Kind.REPORT] == 16
+    assert done.rows[Kind.EVENT] == 16
     again = runs(estate), events(estate)
     for was, now in zip((*found[0], *found[1]), (*again[0], *again[1]), strict=True):
         assert {**fields(was), "location": None} == {**fields(now), "location": None}
@@ -355,7 +355,6 @@ def test_small_files_of_a_month_become_one(engine: Engine) -> None:
         locations = cursor.execute("SELECT location FROM catalog.archive_file").fetchall()
     assert [(row["kind"], row["files"], row["rows"]) for row in rows] == [
         ("EVENT", 1, 6),
-        ("REPORT", 1, 6),
         ("RUN", 1, 3),
     ]
     assert states == {"left": 0}
@@ -510,13 +509,11 @@ def test_killed_anywhere_nothing_is_lost_or_doubled(estate: Engine, step: int) -
     assert done.returncode in (-9, 0), done.stderr
     if done.returncode == -9:
         between = everything(estate)
-        for kind in (Kind.EVENT, Kind.REPORT):
-            assert set(between[kind]) == set(before[kind])
+        assert set(between[Kind.EVENT]) == set(before[Kind.EVENT])
         archive(estate, now=later())
     after = everything(estate)
-    assert set(after[Kind.EVENT].values()) == set(after[Kind.REPORT].values()) == {1}
+    assert set(after[Kind.EVENT].values()) == {1}
     assert after[Kind.EVENT] == before[Kind.EVENT]
-    assert after[Kind.REPORT] == before[Kind.REPORT]
     found = runs(estate)
     assert len({run.run_id for run in found}) == len(found) == 14
     assert [run.state for run in found if run.external_run == "200"] == [RunState.FAILED]

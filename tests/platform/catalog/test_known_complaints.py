@@ -64,7 +64,7 @@ def test_a_list_of_6000_jobs_asks_for_no_runs(engine: Engine) -> None:
     with engine.connect() as connection:
         for name in ("process_page", "datasets"):
             text = statement(name).text.decode()
-            for table in ("process_run", "run_attempt", "run_event", "reported_event"):
+            for table in ("process_run", "run_attempt", "run_event", "completion"):
                 assert table not in text
         assert connection.execute(sa.text("SELECT count(*) FROM catalog.process_run")).scalar_one() == 6000
 

@@ -17,7 +17,7 @@ from headrace.catalog import queries
 from headrace.catalog.queries.processes import processes
 from headrace.catalog.records import RunState
 from headrace.events.ingestion import ingest
-from headrace.events.pending_materializations import to_tell
+from headrace.events.pending_materializations import pending_materializations
 from headrace.orchestration.completions import intake as completion_intake
 from headrace.orchestration.completions.folder import LocalFolder, folder_at
 from headrace.orchestration.completions.intake import take_in
@@ -389,7 +389,7 @@ def test_dagster_is_told_no_password(engine, instance):
     ingest(
         engine, [said("LOAD", RunState.SUCCESS, 5, log_location="ftp://etl:hunter2@host/1", outputs=(place,))]
     )
-    for each in to_tell(engine, 10):
+    for each in pending_materializations(engine, 10):
         metadata = str(materialization(each).metadata)
         assert "hunter2" not in metadata
         assert "://etl:***@" in metadata
@@ -398,7 +398,7 @@ def test_dagster_is_told_no_password(engine, instance):
 @pytest.mark.parametrize("died_after_telling", [True, False])
 def test_a_teller_that_died_is_made_up_for_once(engine, instance, died_after_telling):
     ingest(engine, [said("LOAD", RunState.SUCCESS, 5)])
-    (begun,) = to_tell(engine, 10)
+    (begun,) = pending_materializations(engine, 10)
     if died_after_telling:
         instance.report_runless_asset_event(materialization(begun))
     report_completions(engine, instance, WITHIN)

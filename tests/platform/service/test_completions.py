@@ -83,8 +83,9 @@ def served(engine: Engine) -> Iterator[Served]:
 def events(engine: Engine) -> list[dict[str, Any]]:
     with transaction(engine) as cursor:
         return cursor.execute(
-            "SELECT process.process_key, run, state FROM catalog.reported_event"
-            " LEFT JOIN catalog.process USING (process_id) ORDER BY sequence"
+            "SELECT process_key, facet ->> 'run' AS run, facet ->> 'state' AS state FROM catalog.run_event,"
+            " LATERAL (SELECT coalesce(payload_json -> 'run', payload_json -> 'dataset')"
+            " #> '{facets,headrace_scheduler}' AS facet) AS scheduler ORDER BY sequence"
         ).fetchall()
 
 

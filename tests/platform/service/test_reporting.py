@@ -120,7 +120,7 @@ def test_loads_history(reporter: TestClient, catalog: Engine) -> None:
         assert answer.status_code == 200, answer.text
     assert reporter.get(f"/api/v1/run/{event['run']['runId']}").json()["run"]["historical"] is True
     with transaction(catalog) as cursor:
-        kept = cursor.execute("SELECT historical FROM catalog.reported_event").fetchall()
+        kept = cursor.execute("SELECT historical FROM catalog.completion").fetchall()
     assert [row["historical"] for row in kept] == [True] * 3
     assert reporter.post("/api/v1/lineage", json=event).json()["result"] == "STORED"
     assert reporter.get(f"/api/v1/run/{event['run']['runId']}").json()["run"]["historical"] is False

@@ -100,7 +100,7 @@ CREATE TABLE catalog.published_pointer (
     dataset_id         uuid NOT NULL REFERENCES catalog.dataset,
     partition_key      text COLLATE "C" NOT NULL,
     organisation_id    uuid NOT NULL,
-    dataset_version_id uuid REFERENCES catalog.dataset_version,
+    dataset_version_id uuid REFERENCES catalog.dataset_version DEFERRABLE,
     generation         integer NOT NULL DEFAULT 0 CHECK ((generation = 0) = (dataset_version_id IS NULL)),
     moved_at           timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (dataset_id, partition_key)
@@ -113,7 +113,7 @@ CREATE TABLE catalog.pointer_move (
     partition_key       text COLLATE "C" NOT NULL,
     generation          integer NOT NULL,
     organisation_id     uuid NOT NULL,
-    dataset_version_id  uuid NOT NULL REFERENCES catalog.dataset_version,
+    dataset_version_id  uuid NOT NULL REFERENCES catalog.dataset_version DEFERRABLE,
     previous_version_id uuid,
     kind                text NOT NULL CHECK (kind IN ('PUBLISH', 'ROLLBACK')),
     run_id              uuid,
@@ -125,8 +125,8 @@ CREATE TABLE catalog.pointer_move (
 CREATE INDEX pointer_move_version ON catalog.pointer_move (dataset_version_id);
 
 CREATE TABLE catalog.version_input (
-    dataset_version_id uuid NOT NULL REFERENCES catalog.dataset_version,
-    input_version_id   uuid NOT NULL REFERENCES catalog.dataset_version,
+    dataset_version_id uuid NOT NULL REFERENCES catalog.dataset_version DEFERRABLE,
+    input_version_id   uuid NOT NULL REFERENCES catalog.dataset_version DEFERRABLE,
     organisation_id    uuid NOT NULL,
     PRIMARY KEY (dataset_version_id, input_version_id)
 );
@@ -176,7 +176,7 @@ CREATE INDEX run_attempt_dagster ON catalog.run_attempt (dagster_run_id);
 CREATE TABLE catalog.run_input (
     run_id             uuid NOT NULL,
     attempt            integer NOT NULL,
-    dataset_version_id uuid NOT NULL REFERENCES catalog.dataset_version,
+    dataset_version_id uuid NOT NULL REFERENCES catalog.dataset_version DEFERRABLE,
     organisation_id    uuid NOT NULL,
     reason             text NOT NULL CHECK (reason IN ('PUBLISHED', 'PINNED', 'AS_OF')),
     PRIMARY KEY (run_id, attempt, dataset_version_id),
@@ -255,7 +255,7 @@ CREATE TABLE catalog.quality_check_def (
 );
 
 CREATE TABLE catalog.quality_check_result (
-    dataset_version_id uuid NOT NULL REFERENCES catalog.dataset_version,
+    dataset_version_id uuid NOT NULL REFERENCES catalog.dataset_version DEFERRABLE,
     name               text COLLATE "C" NOT NULL,
     organisation_id    uuid NOT NULL,
     status             text NOT NULL CHECK (status IN ('PASS', 'WARN', 'FAIL')),
@@ -285,7 +285,7 @@ CREATE TABLE catalog.dataset_pin (
     dataset_id         uuid NOT NULL REFERENCES catalog.dataset,
     partition_key      text COLLATE "C" NOT NULL,
     consumer_id        uuid REFERENCES catalog.dataset,
-    dataset_version_id uuid NOT NULL REFERENCES catalog.dataset_version,
+    dataset_version_id uuid NOT NULL REFERENCES catalog.dataset_version DEFERRABLE,
     pinned_by          text NOT NULL,
     reason             text NOT NULL,
     pinned_at          timestamptz NOT NULL DEFAULT now(),

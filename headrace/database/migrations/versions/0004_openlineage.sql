@@ -1,7 +1,3 @@
--- How a raw event came to be: null for those that Headrace tells of its own runs and of those that were reported to it in
--- other words, OPENLINEAGE for those received as such, which `rebuild` starts from.
-ALTER TABLE catalog.run_event ADD COLUMN intake text CHECK (intake IN ('OPENLINEAGE'));
-
 -- What OpenLineage calls the job that a process is; null for processes that are declared or scanned, which are known there
 -- by headrace://<organisation> and their key.
 ALTER TABLE catalog.process

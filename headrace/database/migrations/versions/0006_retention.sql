@@ -6,7 +6,7 @@
 CREATE TABLE catalog.archive_file (
     file_id         uuid PRIMARY KEY,
     organisation_id uuid NOT NULL REFERENCES catalog.organisation,
-    kind            text NOT NULL CHECK (kind IN ('RUN', 'EVENT', 'REPORT')),
+    kind            text NOT NULL CHECK (kind IN ('RUN', 'EVENT')),
     month           date NOT NULL,
     location        text COLLATE "C" NOT NULL,
     state           text NOT NULL DEFAULT 'WRITING' CHECK (state IN ('WRITING', 'KEPT', 'REPLACED')),
@@ -124,12 +124,9 @@ CREATE FUNCTION catalog.archivable_runs(
              LIMIT 1)
         ) newest
         UNION ALL
-        SELECT event.run_id
-        FROM catalog.pending_materialization
-        JOIN catalog.reported_event event USING (organisation_id, event_key)
-        WHERE pending_materialization.organisation_id = of_organisation
-          AND pending_materialization.state <> 'TOLD'
-          AND event.run_id IS NOT NULL
+        SELECT pending.run_id
+        FROM catalog.pending_materialization pending
+        WHERE pending.organisation_id = of_organisation AND pending.run_id IS NOT NULL
     )
     SELECT cold.run_id, cold.start_ts FROM cold WHERE cold.run_id NOT IN (SELECT kept.run_id FROM kept)
 $$;

@@ -29,7 +29,7 @@ WITH place AS MATERIALIZED (
     WHERE dataset_version_id = ANY (%(gone)s::uuid[])
       AND NOT EXISTS (SELECT FROM catalog.dataset_pin pin WHERE pin.dataset_version_id = version.dataset_version_id)
       AND NOT EXISTS (SELECT FROM catalog.run_input used WHERE used.dataset_version_id = version.dataset_version_id)
-      AND NOT EXISTS (SELECT FROM catalog.pending_materialization told WHERE told.version_id = version.dataset_version_id)
+      AND NOT EXISTS (SELECT FROM catalog.pending_materialization pending WHERE pending.version_id = version.dataset_version_id)
       AND NOT EXISTS (
           SELECT FROM catalog.quality_check_result result WHERE result.dataset_version_id = version.dataset_version_id)
 ), input AS (

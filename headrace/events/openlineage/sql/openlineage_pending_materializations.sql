@@ -2,7 +2,7 @@
 -- versions of a run that has just completed, and of others those that are new. No key of an asset has a `#`.
 WITH live AS MATERIALIZED (
     SELECT event_key, at, run_id, process_id, event_key = ANY (%(fresh)s::text[]) AS is_fresh
-    FROM catalog.reported_event
+    FROM catalog.completion
     WHERE organisation_id = %(organisation)s AND event_key = ANY (%(completions)s::text[]) AND NOT historical
 )
 INSERT INTO catalog.pending_materialization (

@@ -1,10 +1,10 @@
--- Takes back the completions of runs that turned out otherwise. What triggers have started and Dagster has been told goes on;
--- a version that a dataset of ours has got stays, and what tells Dagster of it.
+-- Takes back the completions of runs that turned out otherwise. What triggers have started and Dagster knows goes on; a
+-- version that a dataset of ours has got stays, and is still reported to Dagster.
 WITH gone AS (
     DELETE FROM catalog.pending_materialization
     WHERE organisation_id = %(organisation)s AND event_key = ANY (%(completions)s::text[]) AND subject_type = 'PROCESS'
 )
-DELETE FROM catalog.reported_event known
+DELETE FROM catalog.completion known
 WHERE organisation_id = %(organisation)s
   AND event_key = ANY (%(completions)s::text[])
   AND NOT EXISTS (

@@ -179,7 +179,7 @@ _QUERIES = {
     "documents": """
         SELECT run_id, reported_run_id, process_id, native, document, first_at, last_at
         FROM catalog.openlineage_run""",
-    "completions": "SELECT event_key, run, process_key, historical FROM catalog.reported_event "
+    "completions": "SELECT event_key, run, process_key, historical FROM catalog.completion "
     "JOIN catalog.process USING (process_id)",
     "to tell": "SELECT subject_id, event_key, version_id FROM catalog.pending_materialization",
     "raw": """
@@ -201,8 +201,8 @@ _ARRIVAL = {
     "*": {"created_at", "updated_at", "received_at"},
     "pending_materialization": {"changed_at"},
     "lineage_edge": {"edge_id"},
-    "reported_event": {"sequence"},
-    "run_event": {"event_id"},
+    "completion": {"sequence"},
+    "run_event": {"event_id", "sequence"},
 }
 # The outbox and the audit trail tell that something has changed, and as often as it did. Search forgets no word.
 _APART = {
@@ -241,7 +241,7 @@ def edges(engine: Engine, role: str = "DERIVES") -> set[tuple[str, str]]:
 
 
 _TABLES = """
-pending_materialization reported_event
+pending_materialization completion
 dataset_assertion dataset_metrics column_lineage column_lineage_report run_dataset openlineage_run facet version_input
 pointer_move published_pointer dataset_version dataset_schema lineage_edge run_attempt process_run run_event outbox
 dataset_name dataset_name_change dataset process

@@ -25,4 +25,8 @@ USING catalog.process
 WHERE edge.organisation_id = %(organisation)s
   AND edge.origin = 'OBSERVED'
   AND process.process_id = edge.process_id
-  AND process.job_name IS NOT NULL
+  AND (process.job_name IS NOT NULL OR process.external_name IS NOT NULL)
+  AND NOT EXISTS (
+      SELECT FROM catalog.process_run own
+      WHERE own.process_id = process.process_id AND own.root_dagster_run_id IS NOT NULL
+  )

@@ -1,0 +1,140 @@
+"""What stored reports come to in the catalog: runs with their attempts, completions, and versions of datasets."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from psycopg import Cursor
+
+from headrace.database.ids import organisation_id
+from headrace.database.jsonb import jsonb
+from headrace.events.reports import Processes, StoredReport, reports_of_runs
+from headrace.events.run_fold import (
+    ExternalAttempt,
+    ExternalRun,
+    RunCompletion,
+    RunUpdate,
+    completion,
+    external_run,
+    is_completion,
+)
+from headrace.events.sql import statement
+from headrace.events.versions import StoredVersions, store_versions
+
+
+@dataclass(frozen=True, slots=True)
+class Projected:
+    """What reports came to. runs: how many have changed."""
+
+    runs: int
+    versions: StoredVersions
+
+
+def project(cursor: Cursor[Any], news: Sequence[StoredReport], processes: Processes) -> Projected:
+    """Bring the catalog to what it comes to with these reports, which are stored already."""
+    if not news:
+        return Projected(0, StoredVersions())
+    runs = project_runs(cursor, {each.run_id for each in news if each.run_id}, processes, news)
+    return Projected(runs, project_outputs(cursor, news))
+
+
+def project_runs(
+    cursor: Cursor[Any],
+    run_ids: Collection[UUID],
+    processes: Processes,
+    news: Sequence[StoredReport] = (),
+) -> int:
+    """Derive these runs from all that is stored of them, and store them; how many they are.
+
+    news: what is known to be new, and so is not read again.
+    """
+    if not run_ids:
+        return 0
+    earlier = reports_of_runs(cursor, run_ids, [each.digest for each in news])
+    processes.find(cursor, [each.event for each in earlier])
+    return derive_runs(cursor, [*news, *earlier], processes, {each.run_id for each in earlier if each.run_id})
+
+
+def project_outputs(
+    cursor: Cursor[Any], reports: Sequence[StoredReport], *, silent: bool = False
+) -> StoredVersions:
+    """Store the versions that these reports came with, and the completions that are of no run.
+
+    silent: nothing is published to others, who know of it.
+    """
+    alone = [
+        completion(each.event, each.sequence, each.event.at, "")
+        for each in reports
+        if each.run_id is None and is_completion(each.event)
+    ]
+    _store_completions(cursor, [_completion_row(each, None) for each in alone])
+    return store_versions(cursor, reports, silent=silent)
+
+
+def derive_runs(
+    cursor: Cursor[Any],
+    reports: Sequence[StoredReport],
+    processes: Processes,
+    known: Collection[UUID] = (),
+) -> int:
+    """Store the runs that these reports, which are all that there are of them, come to; how many they are.
+
+    known: those of the runs that there may be rows of.
+    """
+    grouped: defaultdict[UUID, list[RunUpdate]] = defaultdict(list)
+    for each in reports:
+        if each.run_id is not None:
+            grouped[each.run_id].append(_update(each, each.run_id, processes))
+    runs = [external_run(updates) for updates in grouped.values()]
+    before = list(known)
+    starts = {
+        row["run_id"]: row["start_ts"]
+        for row in cursor.execute(
+            "SELECT run_id, start_ts FROM catalog.process_run WHERE run_id = ANY (%s)", [before]
+        )
+    }
+    organisation = organisation_id()
+    statement("ingest_runs").execute(
+        cursor, {"organisation": organisation, "runs": jsonb([_fields(run) for run in runs]), "known": before}
+    )
+    attempts = [
+        {**_fields(attempt), "run_id": run.run_id, "run_start_ts": run.start_ts}
+        for run in runs
+        for attempt in run.attempts
+    ]
+    statement("ingest_attempts").execute(cursor, {"organisation": organisation, "attempts": jsonb(attempts)})
+    bounds = [
+        {"run_id": run.run_id, "process_id": run.process_id, "start_ts": run.start_ts, "since": since}
+        for run in runs
+        for since in {run.start_ts, starts.get(run.run_id, run.start_ts)}
+    ]
+    statement("ingest_parents").execute(cursor, {"bounds": jsonb(bounds)})
+    _store_completions(cursor, [_completion_row(each, run) for run in runs for each in run.completions])
+    return len(runs)
+
+
+def _update(report: StoredReport, run_id: UUID, processes: Processes) -> RunUpdate:
+    row = processes.row(report.event)
+    assert row is not None  # noqa: S101 - every run is of a process
+    process_id = report.process_id or row["process_id"]
+    box = processes.box(report.event)
+    return RunUpdate(report.event, run_id, process_id, box if box != process_id else None, report.sequence)
+
+
+def _fields(of: ExternalRun | ExternalAttempt | RunCompletion) -> dict[str, Any]:
+    return {name: getattr(of, name) for name in of.__slots__ if name not in {"attempts", "completions"}}
+
+
+def _completion_row(of: RunCompletion, run: ExternalRun | None) -> dict[str, Any]:
+    whose = {"run_id": run and run.run_id, "process_id": run and run.process_id, "run": run and run.run}
+    return _fields(of) | whose
+
+
+def _store_completions(cursor: Cursor[Any], rows: Sequence[dict[str, Any]]) -> None:
+    if rows:
+        parameters = {"organisation": organisation_id(), "completions": jsonb(rows)}
+        statement("store_completions").execute(cursor, parameters)

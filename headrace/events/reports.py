@@ -1,0 +1,172 @@
+"""Reports of schedulers as they are stored: each once, as a raw event, with the run and process that it is of."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from psycopg import Cursor
+
+from headrace.catalog.processes import ProcessName, find_processes
+from headrace.catalog.run_events import RunEvent
+from headrace.database.ids import external_run_id, organisation_id
+from headrace.database.jsonb import jsonb
+from headrace.events.scheduler_events import digest_of, openlineage_event, scheduler_report
+from headrace.events.sql import statement
+
+
+@dataclass(frozen=True, slots=True)
+class StoredReport:
+    """A report with its place in the catalog.
+
+    sequence: its place in the order of arrival. run_id, process_id: None for a dataset that was registered alone.
+    """
+
+    event: RunEvent
+    digest: str
+    run_id: UUID | None
+    process_id: UUID | None
+    sequence: int
+    received_at: datetime
+
+
+@dataclass(slots=True)
+class Processes:
+    """The processes by the names that schedulers use for them, as far as they were looked up.
+
+    unscanned: the keys of those that were made, since nobody had heard of them.
+    """
+
+    _found: dict[ProcessName, Mapping[str, Any]] = field(default_factory=dict)
+    unscanned: list[str] = field(default_factory=list)
+
+    def find(self, cursor: Cursor[Any], events: Iterable[RunEvent]) -> None:
+        """Look up the processes that the events name, and their boxes; those that nobody knows are made."""
+        wanted = {name_of(event) for event in events if event.process}
+        wanted |= {_box_name(event) for event in events if event.process and event.box}
+        self._find(cursor, wanted)
+        self._find(cursor, {box for name in wanted if (box := self._scanned_box(name))})
+
+    def row(self, event: RunEvent) -> Mapping[str, Any] | None:
+        """process_id, process_key and own_instance of the process that the event is of."""
+        return self._found[name_of(event)] if event.process else None
+
+    def run_id(self, event: RunEvent) -> UUID | None:
+        """The run that the event is of, under the scheduler that the catalog knows its process under."""
+        row = self.row(event)
+        if row is None:
+            return None
+        technology, _, process = name_of(event)
+        return external_run_id(technology, row["own_instance"], process, event.run or event.key)
+
+    def box(self, event: RunEvent) -> UUID | None:
+        """The box of the process: that which the event names, or which a scan knows."""
+        name = _box_name(event) if event.box else self._scanned_box(name_of(event))
+        return self._found[name]["process_id"] if name else None
+
+    def assumed(self) -> tuple[str, ...]:
+        """Schedulers of which nothing was scanned, and whose jobs are taken for those scanned without one."""
+        return tuple(sorted({name[1] for name, row in self._found.items() if row["own_instance"] != name[1]}))
+
+    def _scanned_box(self, name: ProcessName) -> ProcessName | None:
+        row = self._found[name]
+        return (row["technology"], row["own_instance"], row["box"]) if row["box"] else None
+
+    def _find(self, cursor: Cursor[Any], names: Collection[ProcessName]) -> None:
+        found = find_processes(cursor, organisation_id(), set(names) - self._found.keys(), make=True)
+        self._found |= found
+        self.unscanned += [row["process_key"] for row in found.values() if row["made"]]
+
+
+def name_of(event: RunEvent) -> ProcessName:
+    """The name of the event's process."""
+    return str(event.technology), event.instance, event.process
+
+
+def _box_name(event: RunEvent) -> ProcessName:
+    return str(event.technology), event.instance, event.box or ""
+
+
+def store_reports(
+    cursor: Cursor[Any], events: Iterable[RunEvent], processes: Processes
+) -> list[StoredReport]:
+    """Store the events that are new; returns them, and those that were known as history only and are live now."""
+    by_digest = {digest_of(event): event for event in events}
+    parameters = {"organisation": organisation_id(), "digests": list(by_digest)}
+    known = {
+        row["content_hash"]: row["historical"]
+        for row in statement("report_digests").execute(cursor, parameters)
+    }
+    revived = [digest for digest, past in known.items() if past and not by_digest[digest].historical]
+    new = {digest: event for digest, event in by_digest.items() if digest not in known}
+    return [*_inserted(cursor, new, processes), *_revived(cursor, revived)]
+
+
+def reports_of_runs(
+    cursor: Cursor[Any], run_ids: Collection[UUID], without: Collection[str] = ()
+) -> list[StoredReport]:
+    """The stored reports of these runs, but for those with these digests."""
+    parameters = {
+        "organisation": organisation_id(),
+        "run_ids": list(run_ids),
+        "digests": [],
+        "without": list(without),
+    }
+    return [stored_report(row) for row in statement("reports").execute(cursor, parameters)]
+
+
+def stored_report(row: Mapping[str, Any]) -> StoredReport:
+    """The report in a row of `reports.sql`."""
+    event = scheduler_report(row["payload_json"], historical=row["historical"])
+    return StoredReport(
+        event, row["content_hash"], row["run_id"], row["process_id"], row["sequence"], row["received_at"]
+    )
+
+
+def _inserted(
+    cursor: Cursor[Any], new: Mapping[str, RunEvent], processes: Processes
+) -> Iterable[StoredReport]:
+    if not new:
+        return []
+    rows = [
+        {
+            "event_time": event.at,
+            "event_key": event.key,
+            "run_id": processes.run_id(event),
+            "process_key": process and process["process_key"],
+            "event_type": payload.get("eventType", "DATASET"),
+            "payload": payload,
+            "content_hash": digest,
+            "historical": event.historical,
+        }
+        for digest, event in new.items()
+        for payload, process in ((openlineage_event(event), processes.row(event)),)
+    ]
+    kept = statement("store_reports").execute(
+        cursor, {"organisation": organisation_id(), "events": jsonb(rows)}
+    )
+    placed = {row["content_hash"]: row for row in kept}
+    return [
+        StoredReport(
+            new[row["content_hash"]],
+            row["content_hash"],
+            row["run_id"],
+            process["process_id"] if process else None,
+            placed[row["content_hash"]]["sequence"],
+            placed[row["content_hash"]]["received_at"],
+        )
+        for row in rows
+        for process in (processes.row(new[row["content_hash"]]),)
+    ]
+
+
+def _revived(cursor: Cursor[Any], digests: Collection[str]) -> Iterable[StoredReport]:
+    """What is stored stands: it may say more than what came again, under a key that its reporter gave to both."""
+    if not digests:
+        return []
+    parameters = {"organisation": organisation_id(), "digests": list(digests), "run_ids": [], "without": []}
+    statement("revive_reports").execute(cursor, parameters)
+    return [stored_report(row) for row in statement("reports").execute(cursor, parameters)]

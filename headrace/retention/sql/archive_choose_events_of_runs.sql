@@ -1,0 +1,7 @@
+-- What schedulers reported of the chosen runs goes with them: until then each further report is folded with all of it.
+INSERT INTO pg_temp.chosen_event (event_time, content_hash, organisation_id)
+SELECT event_time, content_hash, organisation_id
+FROM catalog.run_event
+WHERE organisation_id = %(organisation)s
+  AND intake = 'SCHEDULER'
+  AND run_id IN (SELECT run_id FROM pg_temp.chosen_run)
