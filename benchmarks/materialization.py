@@ -2,7 +2,7 @@
 
 Three ways to do the same work, paired in one run, in an order that alternates, after one warm-up of each:
 bare     spark.read -> transform -> write.parquet, no check
-headrace the same through VersionStore.write with ten checks, statistics and a checksum
+headrace the same through FilesStore.write with ten checks, statistics and a checksum
 pandera  pandera's own validate of the same checks, then the bare write
 Prints each way's median seconds and the median of the ratios to the bare write of the same round. CPU seconds
 are given beside, since they depend less on who else uses the machine.
@@ -28,7 +28,7 @@ from pyspark.sql import functions as F
 
 from headrace.spark.session import SparkResource
 from headrace.stores.files.models import checks_of
-from headrace.stores.files.store import VersionStore
+from headrace.stores.files.store import FilesStore
 
 STATES = ["new", "paid", "packed", "sent", "returned"]
 
@@ -134,7 +134,7 @@ def _measure(
     """(wall seconds, CPU seconds of this process and the JVM) of every round, by way."""
     raw = f"{folder}/raw"
     source(spark, rows).write.parquet(raw)
-    store = VersionStore(spark, folder.as_uri())
+    store = FilesStore(spark, folder.as_uri())
     _, checks = checks_of(Orders)
     assert len(checks) == 10, [check.name for check in checks]
 

@@ -103,6 +103,11 @@ class Databases:
                 connection.execute(sql.SQL("; ").join(deletes))
                 connection.execute(_RESTART)
         if changed:
+            self.drop()
+
+    def drop(self) -> None:
+        """Forget the database: the next test gets a new one."""
+        if self.url is not None:
             with self._admin() as admin:
                 admin.execute(f"DROP DATABASE {self.name} WITH (FORCE)")
             self.url = None
@@ -142,11 +147,15 @@ def databases(postgres: str) -> Databases:
 
 
 @pytest.fixture
-def engine(databases: Databases, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
+def engine(
+    request: pytest.FixtureRequest, databases: Databases, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Engine]:
     """The catalog in a database without rows, which the settings name, so that `connect` gives this very engine.
 
     HEADRACE_HOME is the test's own folder, so that the warehouse is there too.
     """
+    if request.node.get_closest_marker("new_database"):
+        databases.drop()
     monkeypatch.setenv("HEADRACE_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("HEADRACE_DATABASE_URL", databases.take())
     settings.cache_clear()

@@ -31,6 +31,7 @@ from apprise.plugins.email.smtp import AppriseSMTPController
 from apprise.plugins.opsgenie import OPSGENIE_API_LOOKUP, NotifyOpsgenie
 from apprise.plugins.pagerduty import NotifyPagerDuty
 
+from headrace.alerts.channels import CHANNELS
 from headrace.alerts.markup import html, markdown
 from headrace.alerts.records import NotDelivered, RenderedNotification
 from headrace.alerts.rules import Destination
@@ -59,7 +60,12 @@ _NO_SOURCE = NotifyPagerDuty.template_tokens["source"]["default"]
 
 def deliver(destination: Destination, address: str, rendered: RenderedNotification) -> None:
     """Hand a message over. address: of a personal destination, whose. Raises NotDelivered."""
-    service = _service(resolved(destination, address), _known_by(destination, rendered), destination)
+    url = resolved(destination, address)
+    scheme = url.partition("://")[0].lower()
+    if scheme in CHANNELS:
+        CHANNELS.get(scheme).send(url, rendered)
+        return
+    service = _service(url, _known_by(destination, rendered), destination)
     if type(service) is NotifyEmail:
         _mail(service, rendered)
     elif type(service) is NotifyOpsgenie and rendered.ends_thread:

@@ -12,6 +12,7 @@ from typing import Any
 from uuid import UUID
 
 from headrace.catalog.column_lineage import LineageOfOutput
+from headrace.catalog.locators import FILES_STORE, FilesLocator, Locator, locator_of
 from headrace.severity import Severity
 
 
@@ -171,6 +172,19 @@ class Version:
     outcome: Outcome
     created_at: datetime
     metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def store(self) -> str:
+        """The name of the store that holds it."""
+        return str(self.metadata.get("store", FILES_STORE))
+
+    @property
+    def locator(self) -> Locator | None:
+        """Where it is; None for one that was registered without a location, which nobody can read."""
+        kept = locator_of(self.metadata)
+        if kept is not None or not self.location:
+            return kept
+        return FilesLocator(self.location, self.file_count, self.byte_size, self.checksum)
 
 
 @dataclass(frozen=True, slots=True)

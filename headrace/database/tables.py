@@ -39,15 +39,17 @@ class Base(DeclarativeBase):
 
 
 def _key(target: str | None = None) -> Mapped[UUID]:
-    return (
-        mapped_column(ForeignKey(f"catalog.{target}"), primary_key=True)
-        if target
-        else mapped_column(primary_key=True)
-    )
+    return mapped_column(_reference(target), primary_key=True) if target else mapped_column(primary_key=True)
 
 
 def _to(target: str) -> Mapped[Any]:
-    return mapped_column(ForeignKey(f"catalog.{target}"))
+    return mapped_column(_reference(target))
+
+
+def _reference(target: str) -> ForeignKey:
+    # Deferrable, so that a rebuild can take versions away and make them again under the same ids.
+    deferrable = True if target.startswith("dataset_version.") else None
+    return ForeignKey(f"catalog.{target}", deferrable=deferrable)
 
 
 class Organisation(Base):

@@ -26,6 +26,7 @@ from headrace.declarations.declaration import (
 from headrace.declarations.notify import Notify
 from headrace.declarations.stated_lineage import StatedItem
 from headrace.declarations.trigger import TriggerItem
+from headrace.spark.engine import DEFAULT_ENGINE
 
 
 class Described(dg.Model):
@@ -130,6 +131,9 @@ class Running(dg.Model):
     partitions: Annotated[Partitions | None, Field(description="How it is divided. Default: it is not.")] = (
         None
     )
+    engine: Annotated[
+        str, Field(description="The Spark engine that computes it: the name of a resource of the project.")
+    ] = DEFAULT_ENGINE
     spark: Annotated[dict[str, OptionText], Field(description="Spark settings while it runs.")] = Field(
         default_factory=dict
     )

@@ -11,7 +11,9 @@ from sqlglot import parse_one
 from sqlglot.errors import SqlglotError
 
 from headrace.catalog.records import Check
+from headrace.plugins import UnknownPlugin
 from headrace.severity import Severity
+from headrace.stores.files.custom_checks import CHECKS
 
 Scalar = bool | int | float | str
 
@@ -95,6 +97,23 @@ class Length(dg.Model):
         return self
 
 
+class Custom(dg.Model):
+    """A check that an installed package offers by an entry point of the group `headrace.checks`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    kind: Annotated[str, Field(description="The name of the check.")]
+    parameters: Annotated[dict[str, Any], Field(description="Its parameters.")] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _is_installed(self) -> Custom:
+        try:
+            CHECKS.get(self.kind).validate(self.parameters)
+        except UnknownPlugin as error:
+            raise ValueError(str(error)) from error
+        return self
+
+
 class ColumnCheck(CheckFields):
     """A rule for the values of one column. Null values pass every rule but `not_null`."""
 
@@ -121,6 +140,7 @@ class ColumnCheck(CheckFields):
     str_startswith: Annotated[str | None, Field(description="How the text begins.")] = None
     str_endswith: Annotated[str | None, Field(description="How the text ends.")] = None
     str_length: Annotated[Length | None, Field(description="Length of the text.")] = None
+    custom: Annotated[Custom | None, Field(description="A check of an installed package.")] = None
 
     @model_validator(mode="after")
     def _row_by_row(self) -> ColumnCheck:
@@ -208,8 +228,8 @@ def column_checks(column: str, checks: Sequence[ColumnCheck], nullable: bool) ->
         yield Check(name=f"{column}_not_null", kind="not_null", column=column)
     for check in checks:
         yield Check(
-            name=check.name or f"{column}_{check.rule}",
-            kind=check.rule,
+            name=check.name or f"{column}_{check.custom.kind if check.custom else check.rule}",
+            kind=check.custom.kind if check.custom else check.rule,
             column=column,
             parameters=_column_parameters(column, check),
             severity=Severity[check.severity.upper()],
@@ -248,6 +268,8 @@ def _column_parameters(column: str, check: ColumnCheck) -> Mapping[str, Any]:
         return {}
     if check.rule == "unique":
         return {"columns": [column]}
+    if isinstance(value, Custom):
+        return value.parameters
     if isinstance(value, dg.Model):
         return value.model_dump(exclude_none=True)
     return {_PARAMETER[check.rule]: value}

@@ -9,12 +9,15 @@ from collections.abc import Mapping
 from typing import Annotated, Literal, Self
 
 import dagster as dg
-from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
+from headrace.catalog.locators import FILES_STORE
 from headrace.dagster_internals import is_valid_owner, normalize_tags
 from headrace.declarations.checks import ColumnCheckItem
 from headrace.declarations.cron import Cron, Timezone
 from headrace.declarations.durations import Duration
+from headrace.plugins import UnknownPlugin
+from headrace.stores.registry import STORES
 
 NAME = r"[A-Za-z_][A-Za-z0-9_]*"
 
@@ -136,7 +139,11 @@ class Step(Part):
 
 
 class Output(Part):
-    """How the files of a version are written."""
+    """Where and how a version is written."""
+
+    store: Annotated[
+        str, Field(description="The store that holds the versions: `files`, or one that a package adds.")
+    ] = FILES_STORE
 
     format: Annotated[Format, Field(description="File format.")] = "parquet"
     options: Annotated[dict[str, OptionText], Field(description="Options of Spark's writer.")] = Field(
@@ -149,6 +156,15 @@ class Output(Part):
             description="URI below which the versions lie (s3a://bucket/sales). Default: the settings' warehouse.",
         ),
     ] = None
+
+    @field_validator("store")
+    @classmethod
+    def _known_store(cls, store: str) -> str:
+        try:
+            STORES.require(store)
+        except UnknownPlugin as error:
+            raise ValueError(str(error)) from error
+        return store
 
     @model_validator(mode="after")
     def _known_compression(self) -> Output:

@@ -32,7 +32,7 @@ def process_assets(plan: ProcessPlan) -> dg.AssetsDefinition:
         check_specs=[
             _check_spec(plan, output, check) for output in plan.outputs for check in output.record.checks
         ],
-        required_resource_keys={"spark"},
+        required_resource_keys={plan.engine},
         retry_policy=plan.retry,
         backfill_policy=_backfill_policy(plan),
         op_tags={f"headrace/spark/{name}": value for name, value in plan.spark_conf.items()},
@@ -71,7 +71,7 @@ def _body(plan: ProcessPlan) -> Body:
         # Imported here, because loading must not pay for Spark.
         from headrace.execution.materialization import materialize
 
-        yield from materialize(context, plan, context.resources.spark)
+        yield from materialize(context, plan, getattr(context.resources, plan.engine))
 
     run.plan = plan  # type: ignore[attr-defined]
     # Dagster asks for it sixteen times for each process.

@@ -36,15 +36,15 @@ from headrace.execution.writing import draft, refuse_breaking_change, write
 from headrace.settings import settings
 from headrace.spark.progress import progress
 from headrace.spark.session import configured
-from headrace.stores.files.store import VersionStore
+from headrace.stores.store import OpenStores
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from headrace.spark.session import SparkResource
+    from headrace.spark.engine import SparkEngine
 
 
-def materialize(context: dg.AssetExecutionContext, plan: ProcessPlan, spark: SparkResource) -> Results:
+def materialize(context: dg.AssetExecutionContext, plan: ProcessPlan, spark: SparkEngine) -> Results:
     """Compute, audit and publish the outputs of `plan` for the run's partitions.
 
     Yields one result for each output that was published whole. Raises dg.Failure, with the reason that the catalog
@@ -72,7 +72,7 @@ def materialize(context: dg.AssetExecutionContext, plan: ProcessPlan, spark: Spa
                 "attempt %d of run %s; starting Spark if it does not run", current.number, current.run_id
             )
             session = spark.session
-            store = VersionStore(session, settings().warehouse_uri)
+            stores = OpenStores(session, settings().warehouse_uri)
             # Before the inputs: whoever publishes after this was quicker, and this run must not undo it.
             expected = generations(
                 engine, [(output.record.key, key) for output in plan.outputs for key in keys]
@@ -86,7 +86,7 @@ def materialize(context: dg.AssetExecutionContext, plan: ProcessPlan, spark: Spa
                 progress(session, context.log, spark.is_remote),
                 without_sensitive_values(_hidden(plan, pinned), explained_errors()),
             ):
-                frames, inputs = _transform(context, engine, plan, spark, store, pinned, keys)
+                frames, inputs = _transform(context, engine, plan, spark, stores, pinned, keys)
                 lineages = {
                     output.record.key: _lineage(context, plan, output, frames[output.record.key], inputs)
                     for output in plan.outputs
@@ -97,7 +97,7 @@ def materialize(context: dg.AssetExecutionContext, plan: ProcessPlan, spark: Spa
                         plan,
                         output,
                         frames[output.record.key],
-                        store,
+                        stores.named(output.store),
                         keys,
                         _inherited(engine, output, lineages[output.record.key], pinned),
                     )
@@ -120,7 +120,7 @@ def materialize(context: dg.AssetExecutionContext, plan: ProcessPlan, spark: Spa
             published = _publish(engine, plan, current, drafts)
             # Within the attempt: it succeeds only once Dagster has been told, so that a retry of a run that died in
             # between asks with the same idempotency key and gets the version that is already there.
-            yield from report(context, engine, plan, current, pinned.all, published, store, spark)
+            yield from report(context, engine, plan, current, pinned.all, published, stores, spark)
 
 
 def _hidden(plan: ProcessPlan, pinned: Pinned) -> frozenset[str]:
@@ -134,8 +134,8 @@ def _transform(
     context: dg.AssetExecutionContext,
     engine: Engine,
     plan: ProcessPlan,
-    spark: SparkResource,
-    store: VersionStore,
+    spark: SparkEngine,
+    stores: OpenStores,
     pinned: Pinned,
     keys: Sequence[PartitionKey],
 ) -> tuple[Mapping[str, DataFrame], Mapping[str, DataFrame]]:
@@ -143,9 +143,9 @@ def _transform(
 
     And the input frames by alias that they were made from.
     """
-    with store.explained(plan.record.key):
+    with stores.explained(plan.record.key):
         inputs = {
-            alias: store.read([choice.version for choice in choices])
+            alias: stores.read([choice.version for choice in choices])
             for alias, choices in pinned.by_alias.items()
         }
         frames = plan.transform(

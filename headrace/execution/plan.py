@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 import dagster as dg
 
 from headrace.catalog.column_lineage import ColumnLineage
+from headrace.catalog.locators import FILES_STORE
 from headrace.catalog.records import DatasetRecord, ProcessRecord
 from headrace.dagster_internals import FreshnessPolicy
 from headrace.execution.notices import Notice
+from headrace.spark.engine import DEFAULT_ENGINE
 
 if TYPE_CHECKING:
     import logging
@@ -104,6 +106,7 @@ class OutputPlan:
     record: DatasetRecord
     options: Mapping[str, str] = field(default_factory=dict)
     location: str | None = None  # the URI below which versions lie; None: the settings' warehouse
+    store: str = FILES_STORE
     allow_breaking: bool = False
     freshness: FreshnessPolicy | None = None
     notices: tuple[Notice, ...] = ()
@@ -142,6 +145,7 @@ class ProcessPlan:
     transform: Transform
     partitions: PartitionPlan | None = None
     spark_conf: Mapping[str, str] = field(default_factory=dict)
+    engine: str = DEFAULT_ENGINE
     retry: dg.RetryPolicy | None = None
     condition: dg.AutomationCondition[Any] | None = None
     started_by: ProcessTrigger | None = None

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import dagster as dg
 from sqlalchemy import Engine
 
+from headrace.catalog.locators import FILES_STORE
 from headrace.catalog.records import Outcome, Publication, ResolvedInput, RunState, Version, VersionDraft
 from headrace.catalog.runs import Attempt
 from headrace.catalog.schema import sensitive
@@ -33,8 +34,8 @@ from headrace.spark.errors import ResourceError
 from headrace.stores.files.manifests import update_manifests
 
 if TYPE_CHECKING:
-    from headrace.spark.session import SparkResource
-    from headrace.stores.files.store import VersionStore
+    from headrace.spark.engine import SparkEngine
+    from headrace.stores.store import OpenStores
 
 Results = Iterator[dg.MaterializeResult[None] | dg.AssetCheckResult]
 
@@ -76,8 +77,8 @@ def report(
     current: Attempt,
     inputs: Sequence[ResolvedInput],
     published: Sequence[Published],
-    store: VersionStore,
-    spark: SparkResource,
+    stores: OpenStores,
+    spark: SparkEngine,
 ) -> Results:
     """Report what was published; then end the attempt, and raise dg.Failure, with the reasons of what was not.
 
@@ -86,10 +87,11 @@ def report(
     """
     for each in published:
         if each.visible:
-            _update_manifests(context, engine, each, spark)
+            if each.output.store == FILES_STORE:  # others are found by their own catalogs
+                _update_manifests(context, engine, each, spark)
             _notify(context, each)
     for each in published:
-        yield from _dagster_results(context, engine, plan, inputs, each, store)
+        yield from _dagster_results(context, engine, plan, inputs, each, stores)
     overtaken = [item for each in published for item in each.overtaken]
     refused = [item for each in published for item in each.refused]
     if overtaken and not refused:
@@ -106,7 +108,7 @@ def report(
 
 
 def _update_manifests(
-    context: dg.AssetExecutionContext, engine: Engine, published: Published, spark: SparkResource
+    context: dg.AssetExecutionContext, engine: Engine, published: Published, spark: SparkEngine
 ) -> None:
     """Bring the manifests of what was published up to date."""
     dataset = published.output.record.key
@@ -148,7 +150,7 @@ def _dagster_results(
     plan: ProcessPlan,
     inputs: Sequence[ResolvedInput],
     published: Published,
-    store: VersionStore,
+    stores: OpenStores,
 ) -> Results:
     """One result for an output that was published whole; of another, its checks, and an event for each version."""
     output, visible = published.output, published.visible
@@ -168,7 +170,7 @@ def _dagster_results(
     for item in visible if plan.partitions else ():
         context.add_asset_metadata(version_metadata(item), output.key, item.version.partition)
     newest = replace(visible[-1], version=marked(engine, [visible[-1].version])[0])
-    shown: dict[str, Any] = {"preview": _preview(context, store, newest.version)}
+    shown: dict[str, Any] = {"preview": _preview(context, stores, newest.version)}
     if plan.partitions:
         context.add_asset_metadata(shown, output.key, newest.version.partition)
     else:
@@ -192,13 +194,17 @@ def _columns(plan: ProcessPlan, published: Published) -> dict[str, Any]:
 
 
 def _preview(
-    context: dg.AssetExecutionContext, store: VersionStore, version: Version
+    context: dg.AssetExecutionContext, stores: OpenStores, version: Version
 ) -> dg.MetadataValue[Any]:
     """The version's first rows, or why they cannot be shown."""
     try:
-        with store.explained(version.location, wholly=True):
+        with stores.explained(version.location, wholly=True):
             names = [column.name for column in version.columns]
-            return preview(names, store.first_rows(version, PREVIEW_ROWS), sensitive(version.columns))
+            return preview(
+                names,
+                stores.named(version.store).first_rows(version, PREVIEW_ROWS),
+                sensitive(version.columns),
+            )
     except ResourceError as error:
         context.log.warning(
             "%s is published, but its preview could not be made: %s `headrace read %s` tries again.",

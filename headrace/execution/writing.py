@@ -10,6 +10,7 @@ import dagster as dg
 from sqlalchemy import Engine
 
 from headrace.catalog.column_lineage import LineageOfOutput
+from headrace.catalog.locators import locator_metadata
 from headrace.catalog.published import newest
 from headrace.catalog.records import VersionDraft
 from headrace.catalog.runs import Attempt
@@ -21,8 +22,8 @@ from headrace.execution.pinning import PartitionKey, Pinned
 from headrace.execution.plan import OutputPlan, ProcessPlan
 from headrace.stores.files.formats import OutputFormat
 from headrace.stores.files.partitions import PartitionWrite
-from headrace.stores.files.store import VersionStore
 from headrace.stores.files.writing import WrittenVersion, conformed
+from headrace.stores.store import Store
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -33,7 +34,7 @@ def write(
     plan: ProcessPlan,
     output: OutputPlan,
     frame: DataFrame,
-    store: VersionStore,
+    store: Store,
     keys: Sequence[PartitionKey],
     inherited: frozenset[str],
 ) -> tuple[str, list[WrittenVersion]]:
@@ -123,6 +124,10 @@ def draft(
         fingerprint=made_of,
         quarantine_location=written.quarantine_location,
         quarantine_rows=written.quarantine_rows,
-        metadata={**output.record.metadata, "options": dict(written.read_options)},
+        metadata={
+            **output.record.metadata,
+            "options": dict(written.read_options),
+            **locator_metadata(output.store, written.locator),
+        },
         lineage=lineage,
     )

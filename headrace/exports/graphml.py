@@ -13,6 +13,15 @@ from headrace.catalog.outbox import Part
 from headrace.exports.graph import Edge, edges, nodes, snapshot
 
 
+class GraphML:
+    """The graph as GraphML."""
+
+    def write(self, engine: Engine, organisation: UUID, file: IO[bytes]) -> str:
+        """Write the graph as it is now."""
+        node_count, edge_count = write_graphml(engine, organisation, file)
+        return f"{node_count:,} nodes and {edge_count:,} edges"
+
+
 def write_graphml(engine: Engine, organisation: UUID, file: IO[bytes]) -> tuple[int, int]:
     """Write all of the organisation's graph as it is now; returns how many nodes and edges there are.
 

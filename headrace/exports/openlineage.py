@@ -23,6 +23,15 @@ WHOLE = "*"  # in place of a field: all of the dataset
 Json = dict[str, Any]
 
 
+class OpenLineageLines:
+    """The graph as OpenLineage events, one a line."""
+
+    def write(self, engine: Engine, organisation: UUID, file: IO[bytes]) -> str:
+        """Write the graph as it is now."""
+        datasets, processes = write_lines(engine, organisation, file)
+        return f"{datasets:,} datasets and {processes:,} processes"
+
+
 def write_lines(engine: Engine, organisation: UUID, file: IO[bytes]) -> tuple[int, int]:
     """Write a DatasetEvent for each dataset, then a JobEvent for each process; returns how many there are of each.
 

@@ -10,7 +10,7 @@ from sqlalchemy import Engine
 from headrace.catalog.runs import reap
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id
-from headrace.stores.files.store import TAG, VersionStore
+from headrace.stores.files.store import TAG, FilesStore
 
 GRACE = timedelta(days=1)
 _DATASETS = """
@@ -45,7 +45,7 @@ class Garbage:
 
 
 def garbage(
-    engine: Engine, store: VersionStore, grace: timedelta = GRACE, now: datetime | None = None
+    engine: Engine, store: FilesStore, grace: timedelta = GRACE, now: datetime | None = None
 ) -> list[Garbage]:
     """What lies in the warehouse that no version names; blocked and superseded versions are versions.
 
@@ -67,7 +67,7 @@ def garbage(
     ]
 
 
-def _garbage(store: VersionStore, dataset: str, tag: str, warehouse: str | None) -> Garbage:
+def _garbage(store: FilesStore, dataset: str, tag: str, warehouse: str | None) -> Garbage:
     location = store.location(dataset, tag, warehouse)
     return Garbage(dataset, tag, warehouse, location, _begun(tag), store.sizes(location).byte_size)
 

@@ -24,6 +24,7 @@ from headrace.catalog.records import RunState, Technology
 from headrace.catalog.run_events import RunEvent
 from headrace.events.ingestion import Ingested, ingest_each
 from headrace.events.running import under_way
+from headrace.orchestration.event_sources import EventSource
 from headrace.settings import settings
 from headrace.severity import Severity
 
@@ -47,6 +48,7 @@ def load(
     zone: tzinfo = UTC,
     instance: str | None = None,
     historical: bool = False,
+    source: EventSource | None = None,
     tell: Callable[[str], None] = lambda _: None,
     measured: Callable[[Engine, Sequence[RunEvent]], Sequence[RunEvent]] = lambda _, events: events,
 ) -> Loaded:
@@ -63,6 +65,7 @@ def load(
         zone: of times that name none: that of the Autosys server.
         instance: the scheduler that logs and reports are of; of a log, the name tells it otherwise.
         historical: start nothing and alarm nobody.
+        source: translates every file, in place of the formats that are detected from the content.
         tell: is called with the progress in words.
         measured: adds what reports ask to be measured.
 
@@ -70,7 +73,12 @@ def load(
     """
     loaded = Loaded()
     reached: set[Path] = set()
-    for file, events, errors in _read(engine, files, zone, instance, historical):
+    found = (
+        _read(engine, files, zone, instance, historical)
+        if source is None
+        else _read_from(source, files, zone, historical)
+    )
+    for file, events, errors in found:
         if file not in reached:
             reached.add(file)
             tell(f"ingesting {file}" + (f" ({len(reached)} of {len(files)})" if len(files) > 1 else ""))
@@ -151,6 +159,15 @@ def _begun(engine: Engine) -> Begun:
         )
         for each in under_way(engine, Technology.AUTOSYS, instance, at)
     }
+
+
+def _read_from(
+    source: EventSource, files: Sequence[Path], zone: tzinfo, historical: bool
+) -> Iterator[tuple[Path, Sequence[RunEvent], Sequence[Finding]]]:
+    for file in files:
+        at = datetime.fromtimestamp(file.stat().st_mtime, UTC)
+        found = source.read(file.read_bytes(), str(file), at=at, zone=zone)
+        yield file, [replace(event, historical=historical) for event in found.events], found.errors
 
 
 def _read(

@@ -47,12 +47,13 @@ LOCAL_DEFAULTS: Mapping[str, str] = {
 ANSWER_SECONDS = 5.0  # how long a master may take to accept a connection
 
 _starting = threading.RLock()
+_started: dict[str, tuple[str, str | None]] = {}  # where the process's session runs
 
 
 class SparkResource(dg.ConfigurableResource[None]):
     """Spark for assets. Fields left empty come from the settings (HEADRACE_SPARK__MASTER, headrace.toml).
 
-    There is one session per process, shared by all resources: the first use decides where it runs.
+    There is one session per process. It is stopped, and another started, when a resource for another place is used.
     """
 
     master: str | None = Field(default=None, description="local[*], spark://host:port, yarn or k8s://host")
@@ -71,7 +72,8 @@ class SparkResource(dg.ConfigurableResource[None]):
         """
         with _starting:
             living = _living_session()
-            if living is not None and is_of_another_run(living, self._conf()):
+            elsewhere = _started.get("address") not in (None, self._address())
+            if living is not None and (elsewhere or is_of_another_run(living, self._conf())):
                 living.stop()
                 living = None
             return living or self._start()
@@ -134,6 +136,7 @@ class SparkResource(dg.ConfigurableResource[None]):
             from headrace.spark.column_lineage.walker import anticipate
 
             anticipate()
+        _started["address"] = self._address()
         return session
 
 

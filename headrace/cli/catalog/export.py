@@ -38,8 +38,8 @@ app = typer.Typer(cls=LineageCommands, no_args_is_help=True, rich_markup_mode=No
 
 @elsewhere.command(
     epilog=examples(
-        "headrace lineage export --graphml > lineage.graphml",
-        "headrace lineage export --openlineage > lineage.jsonl",
+        "headrace lineage export --format graphml > lineage.graphml",
+        "headrace lineage export --format openlineage > lineage.jsonl",
         "headrace lineage export --tables --schema lineage",
     ),
 )
@@ -50,16 +50,15 @@ def export(
             metavar="URL", help="With --tables: the database. Default: HEADRACE_LINEAGE_DATABASE_URL."
         ),
     ] = None,
-    graphml: Annotated[
-        bool,
-        typer.Option("--graphml", help="GraphML on standard output, for Gephi, yEd, Cytoscape or networkx."),
-    ] = False,
-    openlineage: Annotated[
-        bool,
+    format_: Annotated[
+        str | None,
         typer.Option(
-            "--openlineage", help="OpenLineage events on standard output, one per line, for other catalogs."
+            "--format",
+            metavar="NAME",
+            help="On standard output: `graphml` (Gephi, yEd, Cytoscape, networkx), `openlineage` (events, one a line), "
+            "or one that a package adds.",
         ),
-    ] = False,
+    ] = None,
     tables: Annotated[
         bool, typer.Option("--tables", help="Rows into the OL_* tables created by `headrace setup-lineage`.")
     ] = False,
@@ -72,25 +71,20 @@ def export(
 
     Locations, statistics and query texts are omitted, and column expressions are masked as `***`.
     """
-    if sum((graphml, openlineage, tables)) != 1:
-        raise typer.BadParameter("give one of --graphml, --openlineage and --tables")
+    if (format_ is None) == (not tables):
+        raise typer.BadParameter("give one of --format and --tables")
     if (schema or database or as_json) and not tables:
-        raise typer.BadParameter("URL, --schema and --json require --tables")
+        raise typer.BadParameter("URL, --schema and --json go with --tables")
     from headrace.database.connection import connect
     from headrace.database.ids import organisation_id
 
-    if tables:
+    if format_ is None:
         _export_tables(database, schema, as_json=as_json)
-    elif graphml:
-        from headrace.exports.graphml import write_graphml
+        return
+    from headrace.exports.exporter import EXPORTERS
 
-        nodes, edges = write_graphml(connect(), organisation_id(), sys.stdout.buffer)
-        typer.echo(f"{nodes:,} nodes and {edges:,} edges.", err=True)
-    else:
-        from headrace.exports.openlineage import write_lines
-
-        datasets, processes = write_lines(connect(), organisation_id(), sys.stdout.buffer)
-        typer.echo(f"{datasets:,} datasets and {processes:,} processes.", err=True)
+    written = EXPORTERS.get(format_).write(connect(), organisation_id(), sys.stdout.buffer)
+    typer.echo(f"{written}.", err=True)
 
 
 @elsewhere.command(epilog=examples("HEADRACE_NEO4J__URI=bolt://localhost:7687 headrace lineage sync"))

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from sqlalchemy import Engine
 
     from headrace.catalog.records import Version
-    from headrace.stores.files.store import VersionStore
+    from headrace.stores.files.store import FilesStore
+    from headrace.stores.store import OpenStores
 
 
 # Options of Spark's to_json: times to the microsecond, where it would cut them to milliseconds; and nulls as well.
@@ -32,12 +33,20 @@ def session() -> SparkSession:
     return SparkResource().session
 
 
-def store() -> VersionStore:
-    """The version store of the settings' warehouse, on this process's Spark session."""
+def files_store() -> FilesStore:
+    """The files store of the settings' warehouse, on this process's Spark session."""
     from headrace.settings import settings
-    from headrace.stores.files.store import VersionStore
+    from headrace.stores.files.store import FilesStore
 
-    return VersionStore(session(), settings().warehouse_uri)
+    return FilesStore(session(), settings().warehouse_uri)
+
+
+def store() -> OpenStores:
+    """The stores of the project, on this process's Spark session."""
+    from headrace.settings import settings
+    from headrace.stores.store import OpenStores
+
+    return OpenStores(session(), settings().warehouse_uri)
 
 
 def tagged(engine: Engine, dataset: str, tag: str, partition: str | None) -> list[Version]:

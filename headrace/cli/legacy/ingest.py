@@ -61,6 +61,12 @@ def ingest(
     ],
     zone: Zone = None,
     instance: Instance = None,
+    source: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="The format of the files, of an installed package. [default: detected]"
+        ),
+    ] = None,
     historical: Annotated[
         bool, typer.Option("--historical", help="Load as history: trigger no runs and no alerts.")
     ] = False,
@@ -75,6 +81,7 @@ def ingest(
     from headrace.cli.legacy.estates import files_of
     from headrace.database.connection import connect
     from headrace.execution.landed.measures import measured
+    from headrace.orchestration.event_sources import EVENT_SOURCES
     from headrace.orchestration.ingestion import load
     from headrace.settings import settings
     from headrace.severity import Severity
@@ -88,6 +95,7 @@ def ingest(
                 zone=zone or settings().completions_zone,
                 instance=instance,
                 historical=historical,
+                source=EVENT_SOURCES.get(source) if source else None,
                 tell=tell,
                 measured=measured,
             )

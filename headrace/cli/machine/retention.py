@@ -29,11 +29,11 @@ def retention(
     --delete removes them. Versions are never touched, not even blocked or superseded ones, nor is anything that a live
     run may still publish.
     """
-    from headrace.cli.common.frames import store
+    from headrace.cli.common.frames import files_store
     from headrace.database.connection import connect
     from headrace.orchestration.garbage import garbage
 
-    engine, warehouse = connect(), store()
+    engine, warehouse = connect(), files_store()
     found = garbage(engine, warehouse, timedelta(hours=hours))
     if delete:
         for each in found:

@@ -127,7 +127,7 @@ def plan(checks: Sequence[Check], columns: Sequence[DatasetColumn]) -> Audit:
     hidden = sensitive(columns)
     rows, whole, partition = [], [], Check(PARTITION_KIND, PARTITION_KIND)
     for check in checks:
-        if check.kind in predicates.KINDS:
+        if predicates.is_row_check(check.kind):
             rows.append(_row_check(check, types, hidden))
         elif check.quarantine:
             raise InvalidCheck(

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.catalog.records import Check
 from headrace.spark.errors import InvalidCheck
+from headrace.stores.files.custom_checks import CHECKS
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
@@ -49,6 +50,11 @@ KINDS = frozenset(_SIGNATURES) | {"sql"}
 _WHOLE_VALUES = frozenset(["equal_to", "not_equal_to", "isin", "notin"])
 
 
+def is_row_check(kind: str) -> bool:
+    """Whether checks of this kind look at one row at a time."""
+    return kind in KINDS or kind in CHECKS
+
+
 def failing(check: Check, types: Mapping[str, str]) -> Column:
     """The condition that is true for a row that fails the check; false or null for one that passes.
 
@@ -62,6 +68,8 @@ def failing(check: Check, types: Mapping[str, str]) -> Column:
     value = F.col(quoted(str(check.column)))
     if check.kind == "not_null":
         return value.isNull()
+    if check.kind not in KINDS:
+        return ~CHECKS.get(check.kind).condition(value, check.parameters)
     return ~_meets(check.kind, value, check.parameters)
 
 
@@ -72,7 +80,10 @@ def validate(check: Check, types: Mapping[str, str]) -> None:
         if not isinstance(expression, str) or not expression.strip():
             raise InvalidCheck(f"Check {check.name}: an sql check needs the parameter `expression`.")
         return
-    accepted, required, optional = _SIGNATURES[check.kind]
+    plugin = None if check.kind in KINDS else CHECKS.get(check.kind)
+    accepted, required, optional = (
+        (plugin.types, frozenset[str](), frozenset[str]()) if plugin else _SIGNATURES[check.kind]
+    )
     if check.column is None or check.column not in types:
         raise InvalidCheck(
             f"Check {check.name}: there is no column {check.column!r}; columns are {', '.join(types)}. Correct "
@@ -84,6 +95,12 @@ def validate(check: Check, types: Mapping[str, str]) -> None:
             f"Check {check.name}: {check.kind} is not defined for {check.column} of type {types[check.column]}, "
             f"only for {', '.join(accepted)}. Choose another check, or an sql check."
         )
+    if plugin is not None:
+        try:
+            plugin.validate(check.parameters)
+        except ValueError as error:
+            raise InvalidCheck(f"Check {check.name}: {error}") from error
+        return
     given = frozenset(name for name, value in check.parameters.items() if value is not None)
     wrong = (required - given) | (given - required - optional)
     if wrong or (check.kind == "str_length" and not given):

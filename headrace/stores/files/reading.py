@@ -7,8 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import reduce
 from typing import TYPE_CHECKING
 
+from headrace.catalog.locators import FilesLocator
 from headrace.catalog.records import Column, Version
-from headrace.spark.errors import SchemaMismatch, WarehouseUnavailable
+from headrace.spark.errors import CorruptInput, SchemaMismatch, WarehouseUnavailable
 from headrace.spark.failures import corrupt, explained
 from headrace.stores.files.filesystem import files_for
 from headrace.stores.files.formats import OutputFormat, foreign_reader_options, reader_options
@@ -24,7 +25,7 @@ _LISTINGS = 16  # directories looked at together; a listing of an object store i
 
 
 def read_versions(session: SparkSession, versions: Sequence[Version]) -> DataFrame:
-    """The rows of the versions; see VersionStore.read."""
+    """The rows of the versions; see FilesStore.read."""
     if not versions:
         raise ValueError("no versions to read")
     columns = merged_columns(versions)
@@ -44,6 +45,11 @@ def require_complete(session: SparkSession, versions: Sequence[Version]) -> None
     """
 
     def check(version: Version) -> None:
+        if not isinstance(version.locator, FilesLocator):
+            raise CorruptInput(
+                f"{version.dataset} version {version.tag} has no files to read: it was registered without a location. "
+                "Register it with one, or declare the dataset with the `location` where its files are."
+            )
         try:
             sizes = files_for(version.location, session).sizes(version.location)
         except WarehouseUnavailable as error:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from headrace.catalog.records import Check, Column, Version
 from headrace.spark.failures import explained
+from headrace.stores.capabilities import Capability
 from headrace.stores.files.filesystem import files_for, normalised
 from headrace.stores.files.first_rows import Row, first_rows
 from headrace.stores.files.formats import OutputFormat
@@ -25,7 +26,17 @@ if TYPE_CHECKING:
 TAG = re.compile(r"(\d{8}T\d{6}Z)-[0-9a-f]{8}")
 
 
-class VersionStore:
+class FilesStoreType:
+    """The files store: versions are directories of Parquet, CSV, JSON or ORC files in the warehouse."""
+
+    capabilities = frozenset({Capability.ATOMIC_SWAP, Capability.TIME_TRAVEL, Capability.PARTITION_OVERWRITE})
+
+    def open(self, session: SparkSession, warehouse_uri: str) -> FilesStore:
+        """The store in the warehouse. Raises WarehouseUnavailable when there is no way to it."""
+        return FilesStore(session, warehouse_uri)
+
+
+class FilesStore:
     """Writes and reads versions with one Spark session. Locations are Hadoop path strings, taken literally.
 
     A version lies at `<warehouse>/<domain>/<name>/<tag>`, of a partitioned dataset in `partition=<key>`

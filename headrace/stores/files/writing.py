@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
+from headrace.catalog.locators import Locator
 from headrace.catalog.records import Check, CheckResult, Column
 from headrace.catalog.schema import sensitive
 from headrace.spark.errors import SchemaMismatch
@@ -34,7 +35,7 @@ class WrittenVersion:
     each left out when not known, and of a sensitive column only null_count. read_options: Spark's reader options
     for it, to be kept in the version's metadata as `options`.
     quarantine_location: where rows that were set aside lie, None when there are none.
-    checksum: see resources.sizes.
+    checksum: see `sizes`. locator: where it is, for a store that does not keep files at `location`.
     """
 
     partition: str | None
@@ -49,6 +50,7 @@ class WrittenVersion:
     read_options: Mapping[str, str]
     quarantine_location: str | None = None
     quarantine_rows: int = 0
+    locator: Locator | None = None
 
 
 def write_version(
@@ -62,7 +64,7 @@ def write_version(
     checks: Sequence[Check],
     partition: PartitionWrite | None,
 ) -> list[WrittenVersion]:
-    """Write the frame below `root`; see VersionStore.write."""
+    """Write the frame below `root`; see FilesStore.write."""
     columns = conformed(df, declared, dataset)
     audit = plan(checks, columns)
     reserved = {PARTITION, COLUMN if partition else "", ROWS if audit.quarantined is not None else ""}

@@ -26,7 +26,7 @@ def rows(engine: Engine) -> dict[str, int]:
     with transaction(engine) as cursor:
         counted = cursor.execute(
             "SELECT (SELECT count(*) FROM catalog.alert) AS alerts, "
-            "(SELECT count(*) FROM catalog.notification) AS messages, "
+            "(SELECT count(*) FROM catalog.notification) AS notifications, "
             "(SELECT count(*) FROM catalog.alert_event) AS alert_events, "
             "(SELECT count(*) FROM catalog.incident) AS incidents"
         ).fetchone()

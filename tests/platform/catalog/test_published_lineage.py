@@ -140,10 +140,10 @@ def test_of_versions_without_lineage_nothing_is_kept(catalog, draft):
 def test_the_same_lineage_again_writes_nothing_but_its_hash(catalog, draft):
     first = publish(catalog, None, [draft(lineage=DELAYS)])[0]
     with transaction(catalog) as cursor:
-        before = cursor.execute("SELECT * FROM headrace.catalog.column_lineage ORDER BY 1").fetchall()
+        before = cursor.execute("SELECT * FROM catalog.column_lineage ORDER BY 1").fetchall()
     publish(catalog, None, [draft(generation=first.generation, lineage=from_json(as_json(DELAYS)))])
     with transaction(catalog) as cursor:
-        assert cursor.execute("SELECT * FROM headrace.catalog.column_lineage ORDER BY 1").fetchall() == before
+        assert cursor.execute("SELECT * FROM catalog.column_lineage ORDER BY 1").fetchall() == before
         hashes = cursor.execute("SELECT lineage_hash FROM catalog.dataset_version").fetchall()
     assert len({row["lineage_hash"] for row in hashes}) == 1
     assert count(catalog, "dataset_lineage") == 1

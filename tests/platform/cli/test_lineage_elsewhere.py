@@ -97,12 +97,12 @@ def test_datasets_complete_beside_commands(shop: Engine) -> None:
 
 
 def test_the_graph_goes_to_standard_output(invoke: Invoke, shop: Engine) -> None:
-    graph = invoke("lineage", "export", "--graphml")
+    graph = invoke("lineage", "export", "--format", "graphml")
     assert graph.exit_code == 0, graph.stderr
     assert graph.stdout.startswith("<?xml")
     assert graph.stdout.count("<edge source=") == 3
     assert "4 nodes and 3 edges." in graph.stderr
-    lines = invoke("lineage", "export", "--openlineage")
+    lines = invoke("lineage", "export", "--format", "openlineage")
     events = [json.loads(line) for line in lines.stdout.splitlines()]
     assert [event["schemaURL"].rpartition("/")[2] for event in events] == ["DatasetEvent"] * 3 + ["JobEvent"]
 
@@ -110,9 +110,9 @@ def test_the_graph_goes_to_standard_output(invoke: Invoke, shop: Engine) -> None
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["export"], "say one of --graphml"),
-        (["export", "--graphml", "--tables"], "say one of --graphml"),
-        (["export", "--graphml", "--schema", "x"], "go with --tables"),
+        (["export"], "give one of --format"),
+        (["export", "--format", "graphml", "--tables"], "give one of --format"),
+        (["export", "--format", "graphml", "--schema", "x"], "go with --tables"),
     ],
 )
 def test_wrong_exports(invoke: Invoke, words: list[str], said: str) -> None:

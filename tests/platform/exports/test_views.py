@@ -249,7 +249,7 @@ def test_how_a_column_is_made_is_hidden_and_why_it_is_not_known_is_told(filled):
     assert {text for _, text in described} == {"***"}
     with transaction(filled.engine) as cursor:
         cursor.execute(
-            "UPDATE headrace.catalog.column_lineage SET transformation_subtype = 'UNKNOWN', "
+            "UPDATE catalog.column_lineage SET transformation_subtype = 'UNKNOWN', "
             "transformation_description = 'a function of Python' WHERE target_field = ''"
         )
     described = rows(filled.engine, "ol_column_lineage", "lineage_id", "transformation_description")

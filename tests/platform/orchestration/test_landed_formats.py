@@ -22,7 +22,7 @@ from headrace.catalog.queries import version
 from headrace.catalog.records import CheckStatus, Column, Version
 from headrace.execution.landed.observation import Memory, observe
 from headrace.execution.plan import ExternalPlan
-from headrace.stores.files.store import VersionStore
+from headrace.stores.files.store import FilesStore
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -62,7 +62,7 @@ def options(format: str) -> dict[str, str]:
 
 
 def read(spark: SparkSession, *found: Version) -> list[dict[str, object]]:
-    frame = VersionStore(spark, "file:///nowhere").read(found)
+    frame = FilesStore(spark, "file:///nowhere").read(found)
     if "at" in frame.columns:
         frame = frame.withColumn("at", frame["at"].cast("string"))
     return sorted((row.asDict() for row in frame.collect()), key=lambda row: str(row["id"]))

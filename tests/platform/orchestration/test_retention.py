@@ -14,7 +14,7 @@ from headrace.catalog.published import newest
 from headrace.catalog.runs import attempt
 from headrace.orchestration.garbage import garbage
 from headrace.settings import settings
-from headrace.stores.files.store import VersionStore
+from headrace.stores.files.store import FilesStore
 from tests.platform.projects import load_project, write_project
 
 if TYPE_CHECKING:
@@ -25,15 +25,15 @@ LATER = datetime.now(UTC) + timedelta(days=2)
 
 
 @pytest.fixture
-def store(tmp_path: Path, engine: Engine, spark: SparkSession) -> VersionStore:
+def store(tmp_path: Path, engine: Engine, spark: SparkSession) -> FilesStore:
     """A warehouse with one published version and what a dead run left beside it."""
     load_project(write_project(tmp_path / "project", "shop", DECLARATION), engine).materialize()
-    found = VersionStore(spark, settings().warehouse_uri)
+    found = FilesStore(spark, settings().warehouse_uri)
     spark.range(3).write.parquet(found.location("shop/numbers", found.tag()))
     return found
 
 
-def test_a_directory_that_no_version_names_is_garbage(store: VersionStore, engine: Engine) -> None:
+def test_a_directory_that_no_version_names_is_garbage(store: FilesStore, engine: Engine) -> None:
     (found,) = garbage(engine, store, now=LATER)
 
     assert found.byte_size > 0
@@ -44,15 +44,15 @@ def test_a_directory_that_no_version_names_is_garbage(store: VersionStore, engin
     assert store.read([published]).count() == 5
 
 
-def test_what_is_recent_is_left_alone(store: VersionStore, engine: Engine) -> None:
+def test_what_is_recent_is_left_alone(store: FilesStore, engine: Engine) -> None:
     assert garbage(engine, store, timedelta(hours=1)) == []
 
 
 def test_nothing_is_garbage_while_an_older_run_lives(
-    store: VersionStore, engine: Engine, spark: SparkSession
+    store: FilesStore, engine: Engine, spark: SparkSession
 ) -> None:
     with attempt(engine, run_id=uuid4(), process_key="shop/numbers"):
-        later = VersionStore.tag()
+        later = FilesStore.tag()
         spark.range(1).write.parquet(store.location("shop/numbers", later))
 
         found = garbage(engine, store, now=LATER)
@@ -60,6 +60,6 @@ def test_nothing_is_garbage_while_an_older_run_lives(
     assert later not in {each.tag for each in found}
 
 
-def test_only_a_tag_is_ever_deleted(store: VersionStore) -> None:
+def test_only_a_tag_is_ever_deleted(store: FilesStore) -> None:
     with pytest.raises(ValueError, match="no version tag"):
         store.delete("shop/numbers", "_published")

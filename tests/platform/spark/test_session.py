@@ -71,7 +71,7 @@ def test_a_killed_jvm_is_told_and_replaced(tmp_path):
         from headrace.spark.errors import SparkUnavailable
         from headrace.spark.session import SparkResource
         from headrace.spark.session import configured
-        from headrace.stores.files.store import VersionStore
+        from headrace.stores.files.store import FilesStore
 
         spark = SparkResource(conf={{"spark.sql.shuffle.partitions": "3"}})
         session = spark.session
@@ -87,14 +87,14 @@ def test_a_killed_jvm_is_told_and_replaced(tmp_path):
         except SparkUnavailable as error:
             print(error)
         endless = session.range(10**12).selectExpr("sum(hash(id))")
-        store = VersionStore(session, "file://{tmp_path}/w")
+        store = FilesStore(session, "file://{tmp_path}/w")
         threading.Timer(1, os.kill, (SparkContext._gateway.proc.pid, signal.SIGKILL)).start()
         try:
             store.write(endless, dataset="a/b", tag="t")
         except ResourceError as error:
             print(type(error).__name__, error)
         session = spark.session
-        [written] = VersionStore(session, "file://{tmp_path}/w").write(session.range(5), dataset="a/b", tag="u")
+        [written] = FilesStore(session, "file://{tmp_path}/w").write(session.range(5), dataset="a/b", tag="u")
         print(written.row_count)
     """
     place, seven, back, static, died, again = _run(script, tmp_path).splitlines()
@@ -137,10 +137,10 @@ def test_spark_connect_writes_audits_and_reads(tmp_path):
         from headrace.stores.files.partitions import PartitionWrite
         from headrace.spark.progress import progress
         from headrace.spark.session import SparkResource
-        from headrace.stores.files.store import VersionStore
+        from headrace.stores.files.store import FilesStore
 
         spark = SparkResource(remote="local[1]", conf={{"spark.sql.shuffle.partitions": "2"}})
-        store = VersionStore(spark.session, "file://{tmp_path}/w")
+        store = FilesStore(spark.session, "file://{tmp_path}/w")
         frame = spark.session.range(10).selectExpr("id", "cast(id % 2 as string) k")
         checks = [
             Check("small", "less_than", "id", {{"max_value": 9}}),
@@ -162,7 +162,7 @@ def test_spark_connect_writes_audits_and_reads(tmp_path):
         ]
         print(store.read(versions).count(), spark.is_remote)
         try:
-            VersionStore(spark.session, "hdfs://x/w")
+            FilesStore(spark.session, "hdfs://x/w")
         except WarehouseUnavailable as error:
             print(error)
     """

@@ -12,15 +12,15 @@ import pytest
 from pyspark.sql import SparkSession
 
 from headrace.catalog.records import Outcome, Version
-from headrace.stores.files.store import VersionStore
+from headrace.stores.files.store import FilesStore
 from headrace.stores.files.writing import WrittenVersion
 
 
 @pytest.fixture
-def store(spark: SparkSession, tmp_path: Path) -> Iterator[VersionStore]:
+def store(spark: SparkSession, tmp_path: Path) -> Iterator[FilesStore]:
     """A store in tmp_path/warehouse, with the session set up as SparkResource does it."""
     spark.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
-    yield VersionStore(spark, (tmp_path / "warehouse").as_uri())
+    yield FilesStore(spark, (tmp_path / "warehouse").as_uri())
     spark.conf.unset("spark.sql.parquet.outputTimestampType")
 
 

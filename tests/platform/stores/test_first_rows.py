@@ -9,7 +9,7 @@ import pytest
 
 from headrace.catalog.records import Version
 from headrace.stores.files import first_rows
-from headrace.stores.files.store import VersionStore
+from headrace.stores.files.store import FilesStore
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -25,7 +25,7 @@ FROM range({rows})
 
 @pytest.fixture
 def written(
-    spark: SparkSession, store: VersionStore, version: Callable[..., Version]
+    spark: SparkSession, store: FilesStore, version: Callable[..., Version]
 ) -> Callable[..., Version]:
     """Makes the version that a query comes to."""
 
@@ -37,7 +37,7 @@ def written(
 
 
 def test_arrow_and_spark_say_the_same(
-    store: VersionStore, written: Callable[..., Version], monkeypatch: pytest.MonkeyPatch
+    store: FilesStore, written: Callable[..., Version], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     version = written(EVERY_PLAIN_TYPE.format(rows=1))
     by_arrow = store.first_rows(version, 5)
@@ -46,9 +46,7 @@ def test_arrow_and_spark_say_the_same(
     assert by_arrow[0]["at"] == "2024-01-01 10:00:00.5Z"
 
 
-def test_rows_come_from_as_many_files_as_it_takes(
-    store: VersionStore, written: Callable[..., Version]
-) -> None:
+def test_rows_come_from_as_many_files_as_it_takes(store: FilesStore, written: Callable[..., Version]) -> None:
     version = written("SELECT id FROM range(8)", files=4)
     assert version.file_count > 1
     assert sorted(int(row["id"] or "") for row in store.first_rows(version, 100)) == list(range(8))
@@ -56,12 +54,12 @@ def test_rows_come_from_as_many_files_as_it_takes(
 
 
 def test_a_date_that_arrow_cannot_say_is_said_by_spark(
-    store: VersionStore, written: Callable[..., Version]
+    store: FilesStore, written: Callable[..., Version]
 ) -> None:
     version = written("SELECT DATE '99999-01-01' AS day")
     assert store.first_rows(version, 1) == [{"day": "+99999-01-01"}]
 
 
-def test_a_version_without_rows_has_none(store: VersionStore, written: Callable[..., Version]) -> None:
+def test_a_version_without_rows_has_none(store: FilesStore, written: Callable[..., Version]) -> None:
     version = written("SELECT 1 AS id WHERE false")
     assert store.first_rows(version, 5) == []

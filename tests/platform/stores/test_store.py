@@ -17,7 +17,7 @@ from headrace.stores.files.filesystem import LocalFiles, local_path
 from headrace.stores.files.formats import FORMATS, OutputFormat
 from headrace.stores.files.hadoop import HadoopFiles
 from headrace.stores.files.partitions import PartitionWrite, escaped
-from headrace.stores.files.store import VersionStore
+from headrace.stores.files.store import FilesStore
 
 KEYS = ("2020-01-01T00:00|NL", "2020-01-01T01:00|NL", "2020-01-01T02:00|NL")
 
@@ -296,13 +296,13 @@ def test_a_file_that_vanishes_while_it_is_read_is_told_too(spark, store, version
 def test_a_warehouse_that_cannot_be_written_says_so(spark, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(WarehouseUnavailable, match=r"Cannot create file://.*/file/shop/orders/t"):
-        VersionStore(spark, f"file://{tmp_path}/file").write(spark.range(1), dataset="shop/orders", tag="t")
+        FilesStore(spark, f"file://{tmp_path}/file").write(spark.range(1), dataset="shop/orders", tag="t")
     with pytest.raises(
         WarehouseUnavailable, match=r"Cannot reach hdfs://127.0.0.1:1/.*: .*Connection refused"
     ):
-        VersionStore(spark, "hdfs://127.0.0.1:1/w").write(spark.range(1), dataset="shop/orders", tag="t")
+        FilesStore(spark, "hdfs://127.0.0.1:1/w").write(spark.range(1), dataset="shop/orders", tag="t")
     with pytest.raises(WarehouseUnavailable, match=r"Cannot reach nope://w/.*No FileSystem for scheme"):
-        VersionStore(spark, "nope://w/").write(spark.range(1), dataset="shop/orders", tag="t")
+        FilesStore(spark, "nope://w/").write(spark.range(1), dataset="shop/orders", tag="t")
 
 
 def test_a_full_disk_says_so(spark, tmp_path):
@@ -312,7 +312,7 @@ def test_a_full_disk_says_so(spark, tmp_path):
         pytest.skip("mounting a small filesystem needs root")
     try:
         with pytest.raises(WarehouseUnavailable, match="Disk full while writing file://"):
-            VersionStore(spark, place.as_uri()).write(
+            FilesStore(spark, place.as_uri()).write(
                 spark.range(50_000).selectExpr("uuid() u"), dataset="shop/orders", tag="t"
             )
     finally:
@@ -384,7 +384,7 @@ def test_a_version_on_another_filesystem_is_written_audited_and_read(spark, stor
     """Through Hadoop's view filesystem, which is none of this machine's to our code."""
     conf = spark.sparkContext._jsc.hadoopConfiguration()
     conf.set("fs.viewfs.mounttable.here.link./warehouse", tmp_path.as_uri())
-    remote = VersionStore(spark, "viewfs://here/warehouse")
+    remote = FilesStore(spark, "viewfs://here/warehouse")
     checks = [Check("c", "in_range", "id", {"min_value": 0, "max_value": 8})]
     [written] = remote.write(spark.range(10), dataset="shop/orders", tag="t", checks=checks)
     assert written.location == "viewfs://here/warehouse/shop/orders/t"

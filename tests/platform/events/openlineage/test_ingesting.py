@@ -417,6 +417,7 @@ def test_of_two_runs_that_say_the_same_of_columns_at_the_same_time_one_is_named_
     assert found[0] == found[1] == found[2]
 
 
+@pytest.mark.new_database
 def test_no_table_is_read_whole_however_short_it_was_when_the_plans_were_made(engine):
     def read_whole():
         with database.transaction(engine) as cursor:  # the pool gives the connection that was used last

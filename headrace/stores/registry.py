@@ -1,0 +1,15 @@
+"""The stores by name. Nothing else is imported, so that declarations can name one cheaply."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from headrace.catalog.locators import FILES_STORE
+from headrace.plugins import Registry
+
+if TYPE_CHECKING:
+    from headrace.stores.store import StoreType
+
+STORES: Registry[StoreType] = Registry(
+    "headrace.stores", "store", {FILES_STORE: "headrace.stores.files.store:FilesStoreType"}
+)
