@@ -206,7 +206,7 @@ def once(code: str, project: Path) -> Mapping[str, float]:
     if run.returncode:
         raise RuntimeError(run.stderr)
     report: dict[str, float] = json.loads(run.stdout.splitlines()[-1])
-    # Not the end of the process: a code server serves then, and freeing its objects one by one is no part of loading.
+    # Not the end of the process: a code server serves then, and freeing objects is not part of loading.
     return {"seconds": report.pop("ready") - started, **report}
 
 

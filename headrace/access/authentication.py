@@ -28,7 +28,7 @@ from headrace.errors import Forbidden
 from headrace.settings import settings
 
 _USE_NOTED = timedelta(hours=1)
-# What a run may do beside reading what it reads and writes; `reports` binds it to the run.
+# Permissions of a run beyond reading its own inputs and outputs; `reports` binds them to the run.
 _OF_A_TASK = Grant(EVERY_DOMAIN, frozenset({Permission.REPORT}))
 
 _SERVICE = """
@@ -52,10 +52,10 @@ WHERE subject = %s AND revoked_at IS NULL
 
 
 def caller_of(engine: Engine, issuer: Issuer | None, token: str, organisation: str | None = None) -> Caller:
-    """Who sent the token. organisation: the name of the one that is meant, where the user belongs to several.
+    """The caller that the token belongs to. organisation: the one to act in, if the user belongs to several.
 
     Raises Unauthenticated for a token that is wrong, expired or revoked, Forbidden for a user without a role, and for a
-    service or run of another organisation than the one that is meant.
+    service or run of another organisation.
     """
     with act_as(None):
         ours = parse_token(token)
@@ -108,7 +108,7 @@ def _user(engine: Engine, issuer: Issuer | None, token: str, organisation: str |
 
 
 def _organisation(subject: str, has: Iterable[str], wanted: str | None) -> str:
-    """The organisation that the user means: what he says, else that of the settings, else the only one."""
+    """The user's organisation: the one requested, else the one in the settings, else the only one."""
     names = sorted(has)
     if wanted is not None:
         if wanted not in names:
@@ -123,7 +123,7 @@ def _organisation(subject: str, has: Iterable[str], wanted: str | None) -> str:
         )
     if len(names) > 1:
         raise Forbidden(
-            f"{subject} belongs to {', '.join(names)}: say which is meant in the header Headrace-Organisation"
+            f"{subject} belongs to {', '.join(names)}: choose one with the header Headrace-Organisation"
         )
     return names[0]
 

@@ -1,7 +1,7 @@
 """The caller of the catalog as a value: identity, organisation, and permissions by domain.
 
-A domain is what stands before the first `/` of a dataset's key. Of a dataset that others named it is the namespace,
-which stands before a `#`; of a key that begins as a URI does, scheme and host.
+A domain is the part of a dataset key before the first `/`. For externally named datasets it is the namespace, before a
+`#`; for keys that are URIs, scheme and host.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ EVERY_DOMAIN = "*"
 
 
 class Permission(StrEnum):
-    """What a caller may do. What a role comes to is `ROLES`."""
+    """What a caller may do. `ROLES` maps roles to permissions."""
 
     READ = "read"  # see datasets, versions, lineage, processes, runs, SLAs, checks
     READ_SENSITIVE = "read-sensitive"  # see what `masking` hides
@@ -101,7 +101,7 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who calls. subject: `user:<sub>`, `service:<name>` or `task:<run id>`, unique within the organisation."""
+    """The caller. subject: `user:<sub>`, `service:<name>` or `task:<run id>`, unique within the organisation."""
 
     subject: str
     kind: CallerKind

@@ -80,7 +80,7 @@ def revoke(
     organisation: str | None = None,
     by: str,
 ) -> None:
-    """Take a role from a user. Raises AccessRefused when he does not have it in this domain."""
+    """Take a role from a user. Raises AccessRefused if they do not have it in this domain."""
     with transaction(engine) as cursor:
         sign(cursor, by)
         known = require_organisation(cursor, organisation)
@@ -124,7 +124,7 @@ def require_organisation(cursor: Cursor[Any], name: str | None) -> str:
         near = get_close_matches(name, known, n=1)
         hint = f" Did you mean {near[0]}?" if near else ""
         raise AccessRefused(
-            f"there is no organisation {name!r}.{hint} `headrace access organisation {name}` makes it."
+            f"there is no organisation {name!r}.{hint} `headrace access organisation {name}` creates it."
         )
     return name
 

@@ -17,7 +17,7 @@ from jwt import PyJWK
 from headrace.access.errors import AccessRefused, IssuerUnavailable
 
 _CACHE_SECONDS = 300.0  # seconds
-_MIN_REFRESH_SECONDS = 5.0  # between two looks for a key that is not among them, whoever names it
+_MIN_REFRESH_SECONDS = 5.0  # between two refreshes for an unknown key
 _RETRY_SECONDS = 1.0  # after the issuer did not answer
 _TIMEOUT_SECONDS = 5  # to wait for it
 _MAX_DOCUMENT_BYTES = 1024 * 1024  # bytes of its documents
@@ -86,7 +86,7 @@ def require_safe(address: str) -> None:
     ):
         return
     raise AccessRefused(
-        f"the issuer's address {address} is not https: whoever is between could give out keys. Correct "
+        f"the issuer's address {address} does not use https, so keys could be forged in transit. Correct "
         "HEADRACE_ACCESS__ISSUER and HEADRACE_ACCESS__JWKS"
     )
 
@@ -109,7 +109,7 @@ def _document(address: str) -> dict[str, Any]:
     except (OSError, http.client.HTTPException, ValueError, RecursionError, AccessRefused) as error:
         raise IssuerUnavailable(f"the issuer's document at {address} cannot be read: {error}") from error
     if not isinstance(document, dict):
-        raise IssuerUnavailable(f"the issuer's document at {address} is no object")
+        raise IssuerUnavailable(f"the issuer's document at {address} is not an object")
     return document
 
 

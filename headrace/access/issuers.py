@@ -21,7 +21,7 @@ _LEEWAY = timedelta(seconds=30)
 
 
 class Issuer(Protocol):
-    """Who users' tokens are checked with."""
+    """The issuer that verifies user tokens."""
 
     def subject(self, token: str) -> str:
         """The user's `sub`. Raises Unauthenticated, or IssuerUnavailable when the issuer's keys cannot be had."""
@@ -73,12 +73,12 @@ class OpenIdIssuer:
 
 
 class DevelopmentIssuer:
-    """Issues tokens to whoever can read its key, which is to say the user of this machine. Not for production."""
+    """Issues tokens to anyone who can read its key: the user of this machine. Not for production."""
 
     def __init__(self, configured: Settings) -> None:
         if configured.is_production or configured.access.issuer is not None:
             raise AccessRefused(
-                "the development issuer does not run in production, nor beside another issuer. Set "
+                "the development issuer is not available in production, or together with another issuer. Set "
                 "HEADRACE_ACCESS__ISSUER to yours and have it issue tokens, or on a machine of your own "
                 "HEADRACE_PRODUCTION=false"
             )
@@ -158,5 +158,5 @@ def _subject(
         raise Unauthenticated(f"the token is not one of {name} for {audience}: {error}") from error
     subject = claims["sub"]
     if not isinstance(subject, str) or not subject.strip() or not subject.isprintable() or len(subject) > 255:
-        raise Unauthenticated("the token's `sub` names nobody")
+        raise Unauthenticated("the token's `sub` is empty")
     return subject

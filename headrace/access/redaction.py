@@ -70,7 +70,7 @@ class Redacted(logging.Formatter):
 
 
 def redact_logs(*loggers: str) -> None:
-    """Have what these loggers write, and those that nobody has set up, go through `Redacted`."""
+    """Redact the output of these loggers, and of loggers without a handler."""
     handlers = [handler for name in loggers for handler in logging.getLogger(name).handlers]
     for handler in (*handlers, logging.lastResort):
         if handler is not None and not isinstance(handler.formatter, Redacted):
@@ -85,7 +85,7 @@ def redacted(text: str) -> str:
 
 
 def without_values(text: str) -> str:
-    """The first line of what a program said went wrong, redacted, with `***` in place of the values that it quotes."""
+    """The first line of an error message, redacted, with quoted values replaced by `***`."""
     first = next(iter(text.strip().splitlines()), "")
     return _VALUE.sub(f"'{_HIDDEN}'", redacted(_unquoted(first)))
 
@@ -110,7 +110,7 @@ def _possible(text: str) -> Iterator[re.Pattern[str]]:
 
 
 def scrubbed(value: Any) -> Any:  # noqa: ANN401 - JSON
-    """The JSON value with its texts redacted, and without those whose names say that they are secret."""
+    """The JSON value with texts redacted and secret-named fields removed."""
     if isinstance(value, str):
         return redacted(value)
     if isinstance(value, list):

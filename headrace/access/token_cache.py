@@ -13,14 +13,14 @@ from datetime import UTC, datetime
 from headrace.access.callers import Caller
 
 _CACHE_SECONDS = 1.0  # after which the service is asked for again
-_MAX_STALE_SECONDS = 2.0  # until which it is let in while somebody asks
+_MAX_STALE_SECONDS = 2.0  # how long a stale entry is accepted during a refresh
 _REFRESH_SECONDS = 0.1
 _MAX_SERVICES = 1000  # services
 
 
 @dataclass(slots=True)
 class _CachedService:
-    """A service; again: when it is to be asked for. until: when it is let in no longer, whoever is asking."""
+    """A cached service. again: when to refresh. until: when the entry expires even during a refresh."""
 
     caller: Caller
     again: float

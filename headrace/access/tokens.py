@@ -25,7 +25,7 @@ from headrace.database.ids import organisation_id, organisation_named
 SERVICE, TASK = "hrs", "hrt"
 MAX_SERVICE_TOKEN_LIFETIME = timedelta(days=366)
 MAX_TASK_TOKEN_LIFETIME = timedelta(hours=24)
-TASK_LEASE = timedelta(minutes=10)  # of a run of ours, which renews it while it lives
+TASK_LEASE = timedelta(minutes=10)  # of a run of Headrace, which renews it while it lives
 TASK_GRACE = timedelta(seconds=30)  # after the end of the run; catalog.end_task_tokens says the same
 
 _ISSUE_SERVICE = """
@@ -81,14 +81,14 @@ class ServiceTokenRow:
 
 @dataclass(frozen=True, slots=True)
 class ParsedToken:
-    """A token of ours, taken apart."""
+    """A Headrace token, parsed."""
 
     prefix: str
     token_id: UUID
     digest: bytes
 
     def is_that_of(self, digest: bytes) -> bool:
-        """Whether it has the secret of this digest; how long that takes tells nothing."""
+        """Whether its secret matches this digest, compared in constant time."""
         return hmac.compare_digest(self.digest, digest)
 
 
@@ -109,7 +109,7 @@ def issue_service_token(
     """
     allowed = sorted(set(permissions))
     if not allowed:
-        raise AccessRefused(f"say what {name} may: one of {', '.join(Permission)}")
+        raise AccessRefused(f"give {name} at least one permission: {', '.join(Permission)}")
     if not timedelta() < lifetime <= MAX_SERVICE_TOKEN_LIFETIME:
         raise AccessRefused(f"a service token lasts {MAX_SERVICE_TOKEN_LIFETIME.days} days at most")
     if not name.strip() or "\x00" in name:
@@ -206,14 +206,14 @@ def renew_task_token(engine: Engine, token: str) -> bool:
     """Have the token of a run last for TASK_LEASE from now on, LONGEST_TASK in all; False where it has ended."""
     ours = parse_token(token)
     if ours is None or ours.prefix != TASK:
-        raise AccessRefused("this is no token of a run")
+        raise AccessRefused("this is not a run token")
     with transaction(engine) as cursor:
         cursor.execute(_RENEW_TASK, [TASK_LEASE, MAX_TASK_TOKEN_LIFETIME, ours.token_id, ours.digest])
         return cursor.rowcount == 1
 
 
 def parse_token(token: str) -> ParsedToken | None:
-    """The parts of a token that has the form of ours; None for any other."""
+    """The parts of a Headrace token; None for any other token."""
     prefix, _, rest = token.partition("_")
     identifier, _, secret = rest.partition("_")
     if prefix not in (SERVICE, TASK) or len(identifier) != 32 or not secret:
@@ -230,5 +230,5 @@ def _new(prefix: str) -> tuple[str, ParsedToken]:
 
 
 def _digest(secret: str) -> bytes:
-    """A secret of 256 random bits needs no slow hash: nobody guesses it."""
+    """A secret of 256 random bits needs no slow hash: it cannot be guessed."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest()

@@ -1,16 +1,16 @@
 """What an alert event or an acknowledgement changes about an alert: pure, with the state table in one place.
 
-| alert        | happens                     | becomes      | messages                                             |
+| alert        | event                       | becomes      | notifications                                        |
 |--------------|-----------------------------|--------------|------------------------------------------------------|
 | none         | something bad, an incident  | OPEN         | all steps of its route                               |
 | none         | something bad, no incident  | CLOSED       | the first step: there is nothing to wait for         |
-| OPEN         | something worse, or what    | OPEN         | all steps anew, in place of those that wait          |
+| OPEN         | something worse, or what    | OPEN         | all steps again, replacing pending ones              |
 |              | it turns out to come from   |              |                                                      |
-| ACKNOWLEDGED | something worse, or that    | ACKNOWLEDGED | the first step: somebody is at it                    |
-| OPEN, ACK.   | nothing worse               | as it was    | none: it is no news                                  |
-| OPEN         | somebody acknowledges       | ACKNOWLEDGED | later steps are dropped                              |
-| OPEN, ACK.   | the incident closes         | CLOSED       | what waits is dropped; who has been told is told     |
-| OPEN, ACK.   | another goes on with it     | CLOSED       | the same, with which one                             |
+| ACKNOWLEDGED | something worse, or that    | ACKNOWLEDGED | the first step: someone is working on it             |
+| OPEN, ACK.   | nothing worse               | as it was    | none: it is not news                                 |
+| OPEN         | someone acknowledges        | ACKNOWLEDGED | later steps are dropped                              |
+| OPEN, ACK.   | the incident closes         | CLOSED       | pending ones dropped; past recipients are informed   |
+| OPEN, ACK.   | merged into another         | CLOSED       | the same, naming the other                           |
 | CLOSED       | something bad, an incident  | OPEN         | all steps of its route                               |
 """
 
@@ -53,15 +53,10 @@ def decide(
     rules: AlertRules,
     now: datetime,
 ) -> Decision | None:
-    """What a happening comes to. None: nothing that anybody needs to know.
+    """The effect of an alert event. None: no one needs to know.
 
-    Args:
-        alert_id: the alert that the happening belongs to.
-        known: that alert as it stands, None when there is none yet.
-        messages: all of its messages.
-        happening: what happened.
-        rules: who is told.
-        now: when it is decided.
+    Args: alert_id: the alert that the event belongs to. known: the alert so far, None if it is new. notifications: all
+        of its notifications. alert_event: the event. rules: the routing rules. now: the current time.
     """
     if alert_event.kind in (Kind.INCIDENT_CLOSED, Kind.INCIDENT_MERGED):
         return _closed(known, notifications, alert_event, rules, now) if known else None
@@ -82,7 +77,7 @@ def decide(
     sent = any(notification.was_attempted for notification in notifications)
     acknowledged = known.state is AlertState.ACKNOWLEDGED
     purpose = Purpose.WORSENED if sent else Purpose.RAISED
-    # Who owns what was told of before has to know that it is more than that.
+    # The owners notified so far must learn that the problem is larger.
     owners = (*alert_event.subject.owners, *known.subject.owners)
     alert, send = _steps(graver, purpose, rules, now, owners, first_only=acknowledged)
     return Decision(alert, send, _pending(notifications), f"it became {alert_event.kind}")
@@ -91,7 +86,7 @@ def decide(
 def acknowledge(
     alert: Alert, notifications: Sequence[Notification], by: str, comment: str | None, now: datetime
 ) -> Decision:
-    """Somebody is at it: nothing escalates any more. One that is acknowledged or closed stays as it is."""
+    """Acknowledge an alert, which stops its escalation. An acknowledged or closed alert stays unchanged."""
     if alert.state is not AlertState.OPEN:
         return Decision(alert)
     taken = replace(
@@ -136,9 +131,9 @@ def _closed(
     alert = replace(
         known, state=AlertState.CLOSED, closed_at=alert_event.at, event_count=known.event_count + 1
     )
-    purpose, because = Purpose.RECOVERED, "it is over"
+    purpose, because = Purpose.RECOVERED, "resolved"
     if alert_event.kind is Kind.INCIDENT_MERGED:
-        purpose, because = Purpose.JOINED, f"it goes on as part of {alert_event.facts.get('part_of')}"
+        purpose, because = Purpose.JOINED, f"merged into {alert_event.facts.get('part_of')}"
         alert = replace(alert, facts={**known.facts, **alert_event.facts})
     ended = max((m.round for m in notifications if m.purpose.is_end), default=-1)
     sent = dict.fromkeys(m.recipient for m in notifications if m.was_attempted and m.round > ended)
@@ -195,7 +190,7 @@ def _notification(
 
 
 def _pending(notifications: Sequence[Notification], purpose: Purpose | None = None) -> tuple[UUID, ...]:
-    """Those that wait, of one purpose or of all but those that tell of an end."""
+    """Pending notifications of one purpose, or of all except closing ones."""
     return tuple(
         notification.notification_id
         for notification in notifications
@@ -212,7 +207,7 @@ def _affected(known: Alert, alert_event: AlertEvent) -> dict[str, tuple[str, ...
 
 
 def _about(alert: Alert, alert_event: AlertEvent) -> Alert:
-    """The alert, now about this happening; what it was about is hit by it."""
+    """The alert with this event as its subject; the previous subject becomes affected."""
     subject = alert_event.subject
     affected = {**alert.affected, alert.subject.key: alert.subject.owners}
     affected.pop(subject.key, None)
@@ -231,7 +226,7 @@ def _is_about(alert: Alert, alert_event: AlertEvent) -> bool:
 
 
 def _is_found_to_be_the_cause(known: Alert, alert_event: AlertEvent) -> bool:
-    """Whether what all of it comes from has not been heard of in this alert before."""
+    """Whether the event is the root cause and new to this alert."""
     return (
         bool(alert_event.facts.get("is_cause"))
         and not _is_about(known, alert_event)

@@ -59,7 +59,7 @@ _NO_SOURCE = NotifyPagerDuty.template_tokens["source"]["default"]
 
 
 def deliver(destination: Destination, address: str, rendered: RenderedNotification) -> None:
-    """Hand a message over. address: of a personal destination, whose. Raises NotDelivered."""
+    """Deliver a notification. address: the owner's, for a personal destination. Raises NotDelivered."""
     url = resolved(destination, address)
     scheme = url.partition("://")[0].lower()
     if scheme in CHANNELS:
@@ -114,7 +114,7 @@ def _service(url: str, added: Mapping[str, str], destination: Destination) -> An
     service = apprise.Apprise.instantiate(whole, asset=_asset(), suppress_exceptions=True)
     if service is None:
         raise NotDelivered(
-            f"the URL of {destination.name} is none that apprise knows; its pages say how the service's is written"
+            f"apprise does not support the URL of {destination.name}; see its documentation for the service's URL"
         )
     service.socket_read_timeout = max(service.socket_read_timeout, _ANSWER_SECONDS)
     return service
@@ -144,7 +144,7 @@ def _notify(
     )
     if not result:
         said = [str(entry.message) for entry in result.logs()]
-        raise NotDelivered(said[-1] if said else f"the service says {result.status.name.lower()}")
+        raise NotDelivered(said[-1] if said else f"the service answered {result.status.name.lower()}")
 
 
 def _close(service: NotifyOpsgenie, rendered: RenderedNotification) -> None:
@@ -218,7 +218,7 @@ def _mail(service: NotifyEmail, rendered: RenderedNotification) -> None:
         said = "; ".join(
             f"{who}: {code} {text.decode(errors='replace')}" for who, (code, text) in error.recipients.items()
         )
-        raise NotDelivered(f"the mail server {service.smtp_host} does not take it: {said}") from error
+        raise NotDelivered(f"the mail server {service.smtp_host} rejected it: {said}") from error
     except smtplib.SMTPResponseException as error:
         said = (
             error.smtp_error.decode(errors="replace")
@@ -226,7 +226,7 @@ def _mail(service: NotifyEmail, rendered: RenderedNotification) -> None:
             else error.smtp_error
         )
         raise NotDelivered(
-            f"the mail server {service.smtp_host} does not take it: {error.smtp_code} {said}"
+            f"the mail server {service.smtp_host} rejected it: {error.smtp_code} {said}"
         ) from error
     except (smtplib.SMTPException, OSError, AppriseException) as error:
         raise NotDelivered(f"the mail server {service.smtp_host} cannot be had: {error}") from error

@@ -17,7 +17,7 @@ from headrace.database.ids import organisation, organisation_id
 ALERTS = "alerts"  # the sensor that decides on alerts and sends them
 JUDGING = "slas"  # the sensor that judges SLAs
 SILENT_AFTER = timedelta(minutes=5)
-_STUCK_AFTER = timedelta(minutes=5)  # that a message is refused, before it is a matter of everybody
+_STUCK_AFTER = timedelta(minutes=5)  # refused for this long before it is reported as a problem
 _SECONDS = 5.0
 _REFERENCE = re.compile(r"\$\{(\w+)\}")
 
@@ -33,10 +33,10 @@ class SensorHeartbeat:
 
 @dataclass(frozen=True, slots=True)
 class AlertingStatus:
-    """How alerting stands.
+    """The status of alerting.
 
-    undecided: happenings about which nothing is decided yet. overdue: messages that were tried and not taken, the
-    oldest due since `oldest`, and why. failed: messages of the last two days that were given up.
+    undecided: alert events not processed yet. overdue: notifications tried and not delivered, the oldest due since
+    `oldest`, and why. failed: notifications given up in the last two days.
     """
 
     open: int
@@ -50,11 +50,11 @@ class AlertingStatus:
 
     @property
     def is_alive(self) -> bool:
-        """Whether both judge and messenger are at work."""
+        """Whether both sensors, SLAs and alerts, are running."""
         return not any(life.is_silent for life in self.sensors)
 
     def problems(self, now: datetime) -> list[str]:
-        """What is wrong with alerting itself, a sentence each. A sensor that never was needed is not missed."""
+        """Problems with alerting itself, one sentence each. A sensor that was never needed is not reported."""
         said = [
             f"Alerts: the sensor {life.sensor!r} "
             + (
@@ -67,10 +67,10 @@ class AlertingStatus:
             if life.is_silent and (life.ticked_at or self.undecided)
         ]
         if self.oldest is not None and now - self.oldest >= _STUCK_AFTER:
-            said.append(f"Alerts: {self.overdue} messages are not taken: {self.reason}.")
+            said.append(f"Alerts: {self.overdue} notifications could not be delivered: {self.reason}.")
         if self.failed:
             said.append(
-                f"Alerts: {self.failed} messages were given up; `headrace alerts list` has the alerts."
+                f"Alerts: {self.failed} notifications failed permanently; see `headrace alerts list`."
             )
         return said
 
@@ -78,7 +78,7 @@ class AlertingStatus:
 def record_heartbeat(
     engine: Engine, sensor: str, now: datetime, silent_after: timedelta = SILENT_AFTER
 ) -> None:
-    """A sensor has ticked, and ought to do so again within so long."""
+    """Record a sensor's tick; the next one is expected within `silent_after`."""
     with transaction(engine) as cursor:
         statement("record_heartbeat").execute(
             cursor,
@@ -93,7 +93,7 @@ def record_heartbeat(
 
 
 def alerting_status(engine: Engine, now: datetime) -> AlertingStatus:
-    """How alerting stands at this moment."""
+    """The current status of alerting."""
     mine = organisation_id()
     with transaction(engine) as cursor:
         parameters = {"organisation": mine, "now": now}
@@ -110,14 +110,14 @@ def alerting_status(engine: Engine, now: datetime) -> AlertingStatus:
 
 
 def ping(address: str) -> str | None:
-    """Ask the address that watches from outside; what is wrong with it, None when it has answered.
+    """Ping the external monitoring URL; the problem, or None if it answered.
 
-    ${NAME} in it is an environment variable. That it cannot be reached keeps no alert from being sent.
+    ${NAME} in it is an environment variable. A failure does not stop alerts from being sent.
     """
     names = [name for name in _REFERENCE.findall(address) if not os.environ.get(name)]
     if names:
         return f"the environment variable {names[0]}, which the heartbeat needs, is not set"
-    import httpx  # here, since all who only ask how alerting stands need it not
+    import httpx  # imported here, since status queries do not need it
 
     logging.getLogger("httpx").setLevel(
         logging.WARNING

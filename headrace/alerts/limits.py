@@ -13,14 +13,12 @@ from headrace.alerts.rules import Limit, Recipient
 FIRST_PAUSE = timedelta(seconds=5)
 MAX_PAUSE = timedelta(minutes=15)
 GIVE_UP_AFTER = timedelta(hours=24)  # after it was due, and
-MIN_TRIES = (
-    10  # after a time in which nothing was sent, it is no reason to give up that so much time has passed
-)
+MIN_TRIES = 10  # so that an outage of the sender does not make notifications expire untried
 
 
 @dataclass(frozen=True, slots=True)
 class SendPlan:
-    """The messages that leave as they are, those that are told in one, and until when the others wait."""
+    """Notifications to send as they are, those to merge into a digest, and until when the others wait."""
 
     each: tuple[Notification, ...] = ()
     digest: tuple[Notification, ...] = ()
@@ -30,10 +28,10 @@ class SendPlan:
 def plan_sending(
     due: Sequence[Notification], sent: Sequence[datetime], limit: Limit, now: datetime
 ) -> SendPlan:
-    """What of the messages that are due to one recipient leaves now; sent: when others left for him.
+    """Which of a recipient's due notifications to send now. sent: when earlier ones were sent to them.
 
-    Those that were tried before come first and as they were, since he may have had them, and so do those that tell
-    others in one, since nobody would tell these; of the rest the gravest.
+    Retries come first and unchanged, since the recipient may have received them; so do digests, since the merged
+    notifications would otherwise be lost; then the most severe.
     """
     counted = sorted(at for at in sent if at > now - limit.within)
     free = limit.at_most - len(counted)
@@ -70,7 +68,7 @@ def next_try(tries: int, now: datetime) -> datetime:
 
 
 def new_digest(recipient: Recipient, notifications: Sequence[Notification], now: datetime) -> Notification:
-    """The message that tells these in one."""
+    """The digest of these notifications."""
     return Notification(
         notification_id=uuid4(),
         alert_id=None,

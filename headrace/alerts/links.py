@@ -27,7 +27,7 @@ class WrongLink(CatalogError):
 
 @dataclass(frozen=True, slots=True)
 class AcknowledgeLink:
-    """What a link stands for: the alert, the organisation whose it is, and who was given the link."""
+    """The claims of a link: the alert, its organisation, and the recipient."""
 
     alert_id: UUID
     organisation: str
@@ -35,7 +35,7 @@ class AcknowledgeLink:
 
 
 def secret(configured: Settings) -> str | None:
-    """What links are signed with: the setting, or on a machine that is not in production a key of its own."""
+    """The signing key: from the settings or, outside production, a local key."""
     if configured.alert_secret is not None:
         return configured.alert_secret.get_secret_value()
     if configured.is_production:
@@ -47,7 +47,7 @@ def secret(configured: Settings) -> str | None:
         fresh.touch(mode=0o600)
         try:
             fresh.write_text(secrets.token_urlsafe(32))
-            os.link(fresh, path)  # whoever is first: all processes sign with the same
+            os.link(fresh, path)  # the first process wins, so that all sign with the same key
         except FileExistsError:
             pass
         finally:
@@ -69,7 +69,7 @@ def link(base: str, key: str, alert_id: UUID, organisation: str, recipient: Reci
 
 
 def read(token: str, key: str) -> AcknowledgeLink:
-    """What the token of a link stands for. Raises WrongLink."""
+    """Verify a link's token. Raises WrongLink."""
     try:
         claims: Mapping[str, Any] = jwt.decode(
             token,
@@ -80,6 +80,6 @@ def read(token: str, key: str) -> AcknowledgeLink:
         )
         return AcknowledgeLink(UUID(claims["sub"]), str(claims["org"]), str(claims["who"]))
     except jwt.ExpiredSignatureError as error:
-        raise WrongLink("this link has ended: acknowledge with `headrace alerts ack`") from error
+        raise WrongLink("this link has expired: use `headrace alerts ack`") from error
     except (jwt.PyJWTError, ValueError, TypeError) as error:
-        raise WrongLink("this link is not one of ours, or was cut: copy it whole") from error
+        raise WrongLink("this link is invalid or incomplete: copy it completely") from error

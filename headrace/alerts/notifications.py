@@ -32,7 +32,7 @@ SELECT * FROM catalog.notification WHERE organisation_id = %s AND digest_id = AN
 def render_notifications(
     engine: Engine, cursor: Cursor[Any], links: Links, notifications: Sequence[Notification], now: datetime
 ) -> dict[UUID, Notification]:
-    """The messages with title and body; one that was tried before says again what it said."""
+    """The notifications with title and body; a retry keeps its text."""
     fresh = [notification for notification in notifications if notification.title is None]
     sent = {notification.notification_id: notification for notification in notifications}
     if not fresh:
@@ -68,7 +68,7 @@ def render_notifications(
 
 
 def affected(engine: Engine, alert: Alert) -> Affected:
-    """Who suffers: what the incident lists already, and what is computed from its dataset."""
+    """The affected datasets: those in the incident, and those downstream of its dataset."""
     named = dict(alert.affected)
     count = 0
     if alert.subject.type is SubjectType.DATASET and alert.subject.id is not None:
@@ -81,7 +81,7 @@ def affected(engine: Engine, alert: Alert) -> Affected:
 
 
 def _for_outside(alert: Alert) -> Alert:
-    """What a run says of its failure may hold an address with a password, or rows, and goes to services outside."""
+    """A failure message may contain a password in a URL, or row values, and is sent to external services."""
     facts = scrubbed(dict(alert.facts))
     if alert.kind is Kind.RUN_FAILED and facts.get("reason"):
         facts["reason"] = without_values(str(facts["reason"]))

@@ -22,13 +22,13 @@ from headrace.database.ids import organisation_id
 from headrace.database.jsonb import jsonb
 from headrace.errors import UnknownAlert
 
-BATCH_SIZE = 500  # happenings of a transaction
+BATCH_SIZE = 500  # alert events per transaction
 _ALONE = "SELECT pg_advisory_xact_lock(hashtextextended('deciding on alerts/' || %s, 0))"
 
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """What happenings came to. unheard: alerts that reach nobody."""
+    """The result of processing alert events. without_recipient: alerts that reach no one."""
 
     alert_events: int = 0
     opened: int = 0
@@ -47,7 +47,7 @@ class Decided:
 
 
 def decide_next(engine: Engine, rules: AlertRules, now: datetime, limit: int = BATCH_SIZE) -> Decided:
-    """Decide what the next happenings come to, and store it; fewer than `limit` happenings: there are no more."""
+    """Process the next alert events and store the result; fewer than `limit` means that none are left."""
     with transaction(engine) as cursor:
         organisation = organisation_id()
         cursor.execute(_ALONE, [str(organisation)])
@@ -83,7 +83,7 @@ def decide_next(engine: Engine, rules: AlertRules, now: datetime, limit: int = B
 
 
 def acknowledge(engine: Engine, alert_id: UUID, by: str, now: datetime, comment: str | None = None) -> Alert:
-    """Somebody is at it: nothing escalates any more. The alert as it is then; whoever came first stays named.
+    """Acknowledge an alert, which stops its escalation, and return it. The first acknowledgement stands.
 
     Raises UnknownAlert.
     """
@@ -91,7 +91,7 @@ def acknowledge(engine: Engine, alert_id: UUID, by: str, now: datetime, comment:
         work = _Work(cursor, {alert_id})
         known = work.alerts.get(alert_id)
         if known is None:
-            raise UnknownAlert(f"there is no alert {alert_id}; `headrace alerts list` lists them")
+            raise UnknownAlert(f"no alert {alert_id}; `headrace alerts list` lists alerts")
         decision = deciding.acknowledge(known, work.notifications.get(alert_id, ()), by, comment, now)
         work.take(decision)
         work.store()
@@ -99,7 +99,7 @@ def acknowledge(engine: Engine, alert_id: UUID, by: str, now: datetime, comment:
 
 
 class _Work:
-    """Some alerts with their messages, nobody else's until the transaction ends, and what is decided about them."""
+    """Alerts with their notifications, locked for the transaction, and the changes to store."""
 
     def __init__(self, cursor: Cursor[Any], alerts: Iterable[UUID]) -> None:
         self._cursor = cursor

@@ -26,7 +26,7 @@ SELECT alert_id FROM catalog.alert WHERE organisation_id = %s AND starts_with(al
 
 @dataclass(frozen=True, slots=True)
 class AlertSummary:
-    """An alert, how many messages have told of it, and how many are yet to."""
+    """An alert with its numbers of sent and pending notifications."""
 
     alert: Alert
     sent: int
@@ -35,7 +35,7 @@ class AlertSummary:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """All of an alert: what happened, in order, and every message with what became of it."""
+    """An alert with its events in order, and every notification with its state."""
 
     alert: Alert
     notifications: tuple[Notification, ...]
@@ -53,7 +53,7 @@ def alerts(
 ) -> list[AlertSummary]:
     """The newest first, those opened before a moment (and of one moment, with a lower id).
 
-    states: only those that stand so; none given: all. subject: only those about it, or, if hitting, that hit it.
+    states: only these; empty: all. subject: only alerts about it or, with include_affected, affecting it.
     """
     moment, alert_id = before or _NEWEST
     parameters = {
@@ -90,6 +90,6 @@ def find(engine: Engine, alert: str | UUID) -> UUID:
         with transaction(engine) as cursor:
             found = cursor.execute(_FIND, [organisation_id(), prefix]).fetchall()
     if len(found) != 1:
-        many = f"more than one alert begins with {prefix}" if found else f"there is no alert {prefix}"
+        many = f"more than one alert begins with {prefix}" if found else f"no alert {prefix}"
         raise UnknownAlert(f"{many}; `headrace alerts list` lists them")
     return UUID(str(found[0]["alert_id"]))

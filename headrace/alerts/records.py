@@ -17,45 +17,45 @@ _NAMESPACE = UUID("3b1d6a3e-9c1f-5d52-8d0e-51c1f7f4a2ab")
 
 
 class AlertState(StrEnum):
-    """How an alert stands."""
+    """The state of an alert."""
 
-    OPEN = "OPEN"  # nobody has said that he is at it: it escalates
-    ACKNOWLEDGED = "ACKNOWLEDGED"  # somebody has
-    CLOSED = "CLOSED"  # what it is about is over
+    OPEN = "OPEN"  # not acknowledged: it escalates
+    ACKNOWLEDGED = "ACKNOWLEDGED"  # someone is working on it
+    CLOSED = "CLOSED"  # resolved
 
 
 class Purpose(StrEnum):
-    """What a message is for."""
+    """The purpose of a notification."""
 
     RAISED = "RAISED"
-    WORSENED = "WORSENED"  # it was told before, and is graver now
-    ESCALATED = "ESCALATED"  # nobody has acknowledged it
+    WORSENED = "WORSENED"  # reported before, and more severe now
+    ESCALATED = "ESCALATED"  # not acknowledged in time
     RECOVERED = "RECOVERED"
-    JOINED = "JOINED"  # it goes on as part of another alert
-    DIGEST = "DIGEST"  # several messages in one, where a destination may not get more
+    JOINED = "JOINED"  # merged into another alert
+    DIGEST = "DIGEST"  # several notifications in one, to respect a rate limit
 
     @property
     def is_end(self) -> bool:
-        """Whether nothing more is told of the alert after it."""
+        """Whether it is the last notification of the alert."""
         return self in (Purpose.RECOVERED, Purpose.JOINED)
 
 
 class NotificationState(StrEnum):
-    """What became of a message."""
+    """The state of a notification."""
 
     PENDING = "PENDING"
     SENT = "SENT"
-    DROPPED = "DROPPED"  # there was no need for it any more
-    MERGED = "MERGED"  # told by a digest
-    FAILED = "FAILED"  # tried for as long as messages are
+    DROPPED = "DROPPED"  # no longer needed
+    MERGED = "MERGED"  # sent as part of a digest
+    FAILED = "FAILED"  # retried until it expired
 
 
 @dataclass(frozen=True, slots=True)
 class Alert:
-    """What is told about one incident, or about one happening that is none.
+    """An alert about one incident, or about a single event without an incident.
 
-    severity, kind, at and facts are of the worst happening so far; hit: the other subjects of the incident, with their
-    owners. round: how often its steps have begun. happenings: of how many it is made.
+    severity, kind, at and facts are of the worst event so far. affected: the other subjects of the incident with their
+    owners. round: how often its steps have started. event_count: the number of its events.
     """
 
     alert_id: UUID
@@ -79,9 +79,9 @@ class Alert:
 
 @dataclass(frozen=True, slots=True)
 class Notification:
-    """One alert to one recipient, once. Its id is what a receiver knows it again by when it comes a second time.
+    """One alert to one recipient, once. Receivers deduplicate by its id.
 
-    due_at: not before. tries: how often sending it was begun. digest_id: the digest that told it.
+    due_at: not sent earlier. tries: delivery attempts. digest_id: the digest that contains it.
     """
 
     notification_id: UUID
@@ -104,17 +104,17 @@ class Notification:
 
     @property
     def was_attempted(self) -> bool:
-        """Whether its recipient knows, or may know, what it says."""
+        """Whether it reached, or may have reached, its recipient."""
         return self.tries > 0 or self.state in (NotificationState.SENT, NotificationState.MERGED)
 
 
 class NotDelivered(Exception):
-    """A message that the service did not take; the message says why, without anything secret."""
+    """A notification that the service did not accept; the message says why, without secrets."""
 
 
 @dataclass(frozen=True, slots=True)
 class RenderedNotification:
-    """What is handed over. thread: the alert, which several messages tell of; this one may be its last."""
+    """A notification as it is delivered. thread: the alert, shared by its notifications; this may be the last one."""
 
     notification_id: UUID
     thread: UUID
@@ -125,13 +125,13 @@ class RenderedNotification:
 
 
 def alert_id_of(alert_event_id: int, organisation: UUID) -> UUID:
-    """The alert about a happening that belongs to no incident."""
+    """The id of an alert about an event without an incident."""
     return uuid5(_NAMESPACE, f"{organisation}/{alert_event_id}")
 
 
 def notification_id_of(
     alert_id: UUID, round_: int, step: int, purpose: Purpose, recipient: Recipient
 ) -> UUID:
-    """The message of a step, the same however often it is decided upon."""
+    """The id of a step's notification; deterministic."""
     words = (str(round_), str(step), purpose, recipient.destination, recipient.address)
     return uuid5(alert_id, "/".join(words))

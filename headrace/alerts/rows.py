@@ -15,7 +15,7 @@ Row = Mapping[str, Any]
 
 
 def alert_event_of(row: Row) -> AlertEvent:
-    """The happening that a row holds."""
+    """The alert event in a row."""
     return AlertEvent(
         Kind(row["kind"]),
         Severity(row["severity"]),
@@ -27,7 +27,7 @@ def alert_event_of(row: Row) -> AlertEvent:
 
 
 def alert_of(row: Row) -> Alert:
-    """The alert that a row holds."""
+    """The alert in a row."""
     return Alert(
         alert_id=row["alert_id"],
         incident_id=row["incident_id"],
@@ -50,7 +50,7 @@ def alert_of(row: Row) -> Alert:
 
 
 def notification_of(row: Row) -> Notification:
-    """The message that a row holds."""
+    """The notification in a row."""
     return Notification(
         notification_id=row["notification_id"],
         alert_id=row["alert_id"],

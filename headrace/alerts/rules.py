@@ -9,8 +9,8 @@ from zoneinfo import ZoneInfo
 
 from headrace.severity import Severity
 
-OWNERS = "owners"  # in a step: whoever owns what the alert is about
-ANY_OWNER = "*"  # among the owners: whoever has no line of his own
+OWNERS = "owners"  # in a step: the owners of the alert's subject
+ANY_OWNER = "*"  # in owners: the default for owners without an entry
 _DAY = timedelta(days=1)
 _CHAINED = 20  # quiet hours that may follow upon one another
 
@@ -49,7 +49,7 @@ class Quiet:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """At most so many messages within a length of time; what is more is told in one."""
+    """A rate limit: at most so many notifications within a period; the rest is merged into a digest."""
 
     at_most: int
     within: timedelta
@@ -71,7 +71,7 @@ class Destination:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Whom to tell when nobody has acknowledged after so long: names of destinations, or OWNERS."""
+    """Whom to notify if the alert is not acknowledged after this time: destinations, or OWNERS."""
 
     to: tuple[str, ...]
     after: timedelta = timedelta()
@@ -79,7 +79,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """Which alerts it is for, and the steps in which they are told. What is empty holds for all."""
+    """Which alerts it matches, and its escalation steps. Empty fields match all."""
 
     name: str
     steps: tuple[Step, ...]
@@ -100,7 +100,7 @@ class Route:
 
 @dataclass(frozen=True, slots=True)
 class Recipient:
-    """One destination, and for a personal one whose."""
+    """One destination, and the address for a personal one."""
 
     destination: str
     address: str = ""
@@ -116,7 +116,7 @@ class Links:
 
 @dataclass(frozen=True, slots=True)
 class AlertRules:
-    """All rules. owners: the destinations of each owner. heartbeat: an address to ask as long as all is well."""
+    """All routing rules. owners: the destinations of each owner. heartbeat: a URL to ping while all is well."""
 
     destinations: dict[str, Destination] = field(default_factory=dict)
     owners: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -126,11 +126,11 @@ class AlertRules:
     heartbeat: str | None = field(default=None, repr=False)
 
     def route(self, domain: str, owners: Sequence[str], severity: Severity, at: datetime) -> Route | None:
-        """The first route that fits, None when nobody is to be told."""
+        """The first matching route; None if no one is to be notified."""
         return next((route for route in self.routes if route.fits(domain, owners, severity, at)), None)
 
     def recipients(self, step: Step, owners: Sequence[str]) -> tuple[Recipient, ...]:
-        """Whom the step tells, each once."""
+        """The recipients of a step, without duplicates."""
         found: dict[Recipient, None] = {}
         for name in step.to:
             if name != OWNERS:
@@ -145,7 +145,7 @@ class AlertRules:
         return tuple(found)
 
     def not_before(self, severity: Severity, at: datetime) -> datetime:
-        """The moment, or the end of the quiet hours that an alert of this severity has to wait for."""
+        """The earliest time to send an alert of this severity: now, or the end of quiet hours."""
         for _ in range(_CHAINED):
             ends = [
                 end

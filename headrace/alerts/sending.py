@@ -33,7 +33,7 @@ Clock = Callable[[], datetime]
 
 @dataclass(slots=True)
 class Sent:
-    """What became of what was due. failed: a sentence for each destination that did not take a message."""
+    """The result of sending. failed: a sentence for each destination that refused a notification."""
 
     notifications: int = 0
     failed: list[str] = field(default_factory=list)
@@ -51,10 +51,10 @@ def by_apprise(destination: Destination, address: str, rendered: RenderedNotific
 def send_due(
     engine: Engine, rules: AlertRules, now: Clock, within: timedelta, send: Send = by_apprise
 ) -> Sent:
-    """Send what is due, for as long as `within` says. Only one process does at a time; busy: another one does now.
+    """Send due notifications for at most `within`. Only one process sends at a time; busy: another one does.
 
-    A message that a process was about to send when it died is sent again, under the same id. A destination that does
-    not take a message is left alone until the next call.
+    A notification being sent when the process died is sent again under the same id. A destination that refuses one is
+    skipped until the next call.
     """
     deadline = monotonic() + within.total_seconds()
     sent, away = Sent(), set[str]()
@@ -76,7 +76,7 @@ def send_due(
 def _begin(
     engine: Engine, rules: AlertRules, now: datetime, away: set[str]
 ) -> tuple[int, list[Notification]]:
-    """How many messages are due, and those of them whose sending begins now, in words and written down as begun."""
+    """The number of due notifications, and those to send now, rendered and marked as started."""
     with transaction(engine) as cursor:
         organisation = organisation_id()
         parameters = {"organisation": organisation, "now": now, "away": sorted(away), "limit": BATCH_SIZE}
@@ -167,7 +167,7 @@ def _wait(cursor: Cursor[Any], notifications: Sequence[Notification], until: dat
 
 
 def _by_destination(notifications: Sequence[Notification]) -> list[list[Notification]]:
-    """Those that were refused least often first: one that nobody will ever take keeps no other waiting."""
+    """Those refused least often first, so that an undeliverable one does not delay others."""
     found: dict[str, list[Notification]] = {}
     for notification in sorted(notifications, key=lambda notification: notification.tries):
         found.setdefault(notification.recipient.destination, []).append(notification)
@@ -212,7 +212,7 @@ def _send_all(
 def _send(rules: AlertRules, send: Send, notification: Notification) -> None:
     destination = rules.destinations.get(notification.recipient.destination)
     if destination is None:
-        raise NotDelivered("the rules do not name this destination any more")
+        raise NotDelivered("alerts.yaml no longer has this destination")
     rendered = RenderedNotification(
         notification_id=notification.notification_id,
         thread=notification.alert_id or notification.notification_id,

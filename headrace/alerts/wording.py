@@ -18,12 +18,12 @@ MAX_TITLE_LENGTH = 200
 _IS = {
     Kind.AT_RISK: "is at risk of being late",
     Kind.LATE: "is late",
-    Kind.MISSED: "was not delivered at all",
+    Kind.MISSED: "was never delivered",
     Kind.RUN_FAILED: "failed",
     Kind.CHECK_FAILED: "failed a check",
-    Kind.UNUSUAL_ROW_COUNT: "has an unusual number of rows",
-    Kind.SCHEMA_CHANGED: "has another schema",
-    Kind.SENSOR_SILENT: "does not tick any more",
+    Kind.UNUSUAL_ROW_COUNT: "has an unusual row count",
+    Kind.SCHEMA_CHANGED: "changed its schema",
+    Kind.SENSOR_SILENT: "has stopped ticking",
 }
 _WAS = {
     Kind.AT_RISK: "was at risk of being late",
@@ -63,7 +63,7 @@ def render(
     affected: Affected = Affected(),
     link: str | None = None,
 ) -> NotificationText:
-    """What the message says. link: where its recipient acknowledges with one click."""
+    """Render a notification. link: where its recipient acknowledges with one click."""
     over = notification.purpose is Purpose.RECOVERED
     merged = notification.purpose is Purpose.JOINED
     facts = alert.facts
@@ -72,32 +72,32 @@ def render(
         (
             "What",
             f"{_subject(alert)} {_was(alert) if over else _is(alert)}."
-            + (f" It is over since {_at(alert.closed_at)}." if over else "")
-            + (f" It goes on as part of {facts.get('part_of')}." if merged else ""),
+            + (f" Resolved at {_at(alert.closed_at)}." if over else "")
+            + (f" It is now part of {facts.get('part_of')}." if merged else ""),
         ),
         ("Since", _since(alert, notification.decided_at)),
         ("Cause", _cause(facts)),
         ("Expected", _expected(facts) if not over else None),
-        ("Owners", ", ".join(alert.subject.owners) or "nobody is named"),
-        ("Also hit", _affected(affected)),
+        ("Owners", ", ".join(alert.subject.owners) or "none"),
+        ("Also affected", _affected(affected)),
         ("Acknowledged", f"by {alert.acknowledged_by}" if alert.acknowledged_by else None),
         ("Next", None if over else " ".join(_goes_on(facts) if merged else _advice(alert))),
     ]
     parts = ["\n".join(_one_line(f"{name}: {text}", MAX_LINE_LENGTH) for name, text in lines if text)]
     found = [*_links(alert, links)]
     if not (over or merged) and alert.incident_id is not None and alert.acknowledged_by is None:
-        found.append(f"I am at it: {link or f'headrace alerts ack {alert.alert_id}'}")
+        found.append(f"Acknowledge: {link or f'headrace alerts ack {alert.alert_id}'}")
     parts += ["\n".join(found)] if found else []
     return NotificationText(_one_line(head), "\n\n".join(parts))
 
 
 def sentence(alert: Alert, now: datetime) -> str:
-    """What happened and since when, in a line: for a page about the alert."""
+    """What happened and since when, in one line."""
     return _one_line(f"{_subject(alert)} {_is(alert)}, since {_since(alert, now)}.")
 
 
 def digest(said: Sequence[tuple[Alert, Notification]]) -> NotificationText:
-    """Many messages in one."""
+    """Several notifications in one."""
     lines = [
         _one_line(f"{_title(alert, notification)}, {_since(alert, notification.decided_at)}")
         for alert, notification in said[:MAX_LISTED]
@@ -105,12 +105,12 @@ def digest(said: Sequence[tuple[Alert, Notification]]) -> NotificationText:
     more = [f"and {len(said) - MAX_LISTED} more"] if len(said) > MAX_LISTED else []
     body = "\n".join(
         [
-            "More happened than may be told here one by one:",
+            "More alerts than the rate limit allows:",
             "",
             *lines,
             *more,
             "",
-            "Next: `headrace alerts list` lists them all.",
+            "Next: run `headrace alerts list`.",
         ]
     )
     return NotificationText(f"{len(said)} more alerts", body)
@@ -152,7 +152,7 @@ def _cause(facts: Mapping[str, Any]) -> str | None:
     if facts.get("waits_for"):
         minutes = facts.get("by_minutes")
         longer = f", for {float(minutes):.0f} minutes" if isinstance(minutes, int | float) else ""
-        said.append(f"All wait for {facts['waits_for']}{longer}.")
+        said.append(f"Waiting for {facts['waits_for']}{longer}.")
     if facts.get("log_location"):
         said.append(f"Log: {facts['log_location']}")
     return " ".join(said) or None
@@ -171,7 +171,7 @@ def _expected(facts: Mapping[str, Any]) -> str | None:
     between = f", between {_at(first)} and {_at(last)}" if first and last else ""
     miss_probability = facts.get("miss_probability")
     miss = (
-        f"; the chance of a miss is {miss_probability:.0%}"
+        f"; the probability of a miss is {miss_probability:.0%}"
         if isinstance(miss_probability, int | float)
         else ""
     )
@@ -192,23 +192,23 @@ def _advice(alert: Alert) -> Iterator[str]:
     match alert.kind:
         case Kind.AT_RISK | Kind.LATE | Kind.MISSED:
             if alert.subject.type is SubjectType.DATASET:
-                yield f"`headrace sla explain {key}` says what it waits for."
+                yield f"`headrace sla explain {key}` shows what it waits for."
             if run:
                 yield f"`headrace why {run}` explains its run."
         case Kind.RUN_FAILED:
-            yield f"`headrace why {run}` explains it." if run else "Look into its log, then run it again."
+            yield f"`headrace why {run}` explains it." if run else "Check its log, then retry it."
         case Kind.CHECK_FAILED:
-            yield f"Readers keep the version before, if it blocks. `headrace show {key}` shows what failed."
+            yield f"If the check blocks, readers keep the previous version. `headrace show {key}` shows what failed."
         case Kind.UNUSUAL_ROW_COUNT | Kind.SCHEMA_CHANGED:
-            yield f"Ask its producer whether it is meant so; `headrace show {key}` shows the versions."
+            yield f"Ask its producer whether this is intended; `headrace show {key}` shows the versions."
         case Kind.SENSOR_SILENT:
-            yield "See Automation in Dagster's UI, and whether Dagster's daemon runs."
+            yield "Check Automation in Dagster's UI, and that Dagster's daemon is running."
 
 
 def _goes_on(facts: Mapping[str, Any]) -> Iterator[str]:
-    """Whoever is at it has to say so there as well: nobody knows whether he is at the cause."""
+    """The other alert must be acknowledged too: the person may not be working on its cause."""
     there = facts.get("part_of_id")
-    yield f"`headrace alerts ack {there}` says that you are at that one; `headrace alerts show {there}` shows it."
+    yield f"`headrace alerts ack {there}` acknowledges it; `headrace alerts show {there}` shows it."
 
 
 def _links(alert: Alert, links: Links) -> Iterator[str]:
@@ -224,7 +224,7 @@ def _links(alert: Alert, links: Links) -> Iterator[str]:
 
 
 def _time(value: object) -> datetime | None:
-    """A time among the facts, which are JSON. What is none is not worth an alert that never leaves."""
+    """A time among the facts, which are JSON. An invalid one must not stop the notification."""
     try:
         found = datetime.fromisoformat(value) if isinstance(value, str) else None
     except ValueError:

@@ -165,7 +165,7 @@ def _records(lines: list[str], file: str, findings: list[Finding]) -> Iterable[t
                 Finding(
                     "calendar/stray-line",
                     Severity.WARNING,
-                    f"this line stands before any calendar and was skipped: {lines[number].strip()[:60]!r}",
+                    f"this line comes before any calendar and was skipped: {lines[number].strip()[:60]!r}",
                     file,
                     number + 1,
                 )
@@ -257,7 +257,7 @@ class _Record:
         found = _DAY.match(text)
         day = _date(found.group(1, 2, 3), self.order) if found else None
         if day is None:
-            self._lost(number, f"{text[:40]!r} is no date written {'/'.join(self.order)}")
+            self._lost(number, f"{text[:40]!r} is not a date written {'/'.join(self.order)}")
         return day
 
     def _lost(self, number: int, message: str) -> None:

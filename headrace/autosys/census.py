@@ -12,7 +12,8 @@ class Census:
     """The counts of an estate.
 
     jobs: by type, the most frequent first. nested: boxes within boxes. machines, owners: those that jobs name. edges:
-    jobs that conditions wait for; elsewhere: those of them that other schedulers run. others: what is no job, by kind.
+    jobs that conditions wait for; elsewhere: those of them that other schedulers run. others: what is not a job, by
+    kind.
     """
 
     jobs: Mapping[str, int]

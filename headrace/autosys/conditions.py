@@ -86,7 +86,7 @@ Condition = Atom | AllOf | AnyOf
 
 
 class ConditionError(ValueError):
-    """A text that is no condition: what is wrong, and at which character (from 0)."""
+    """A text that is not a condition: what is wrong, and at which character (from 0)."""
 
     def __init__(self, message: str, text: str, position: int) -> None:
         excerpt = text[max(0, position - 20) : position + 30].replace("\n", " ")
@@ -208,7 +208,9 @@ def _atom(text: str, position: int) -> tuple[Atom, int]:
     if word in _TESTS:
         return JobIs(_TESTS[word], job, instance, lookback), end
     if word not in ("e", "exitcode", "v", "value"):
-        raise ConditionError(f"{word}() is no test; there are s, f, d, t, n, e and v", text, found.start(2))
+        raise ConditionError(
+            f"{word}() is not a test; there are s, f, d, t, n, e and v", text, found.start(2)
+        )
     comparison = _COMPARISON.match(text, end)
     if comparison is None:
         raise ConditionError(f"{word}({job}) needs a comparison, such as `= 0`", text, end)
@@ -230,11 +232,11 @@ def _lookback(written: str, text: str, position: int) -> Lookback:
     found = _LOOKBACK.fullmatch(written)
     if found is None or int(found[2] or 0) > 59:
         raise ConditionError(
-            f"{written!r} is no lookback: write hours, or hours.minutes with two digits", text, position
+            f"{written!r} is not a lookback: write hours, or hours.minutes with two digits", text, position
         )
     hours, minutes = int(found[1]), int(found[2] or 0)
     if hours == 9999 and not minutes:
         return Lookback(None)
     if hours * 60 + minutes > _MAX_LOOKBACK:
-        raise ConditionError("a lookback is at most 9998.59; 9999 stands for ever", text, position)
+        raise ConditionError("a lookback is at most 9998.59; 9999 means unlimited", text, position)
     return Lookback(hours * 60 + minutes)

@@ -22,7 +22,7 @@ class Change:
 class Difference:
     """What became of an estate.
 
-    Keys are job names; what is no job stands as `kind name`, such as `machine unxhost01` or `calendar HOLIDAYS`.
+    Keys are job names; what is not a job stands as `kind name`, such as `machine unxhost01` or `calendar HOLIDAYS`.
     """
 
     added: tuple[str, ...]

@@ -18,7 +18,7 @@ from headrace.severity import Severity
 
 @dataclass(frozen=True, slots=True)
 class EstateObject:
-    """An object that is no job (a machine, resource, global variable, other instance, ...), kept as written."""
+    """An object that is not a job (a machine, resource, global variable, other instance, ...), kept as written."""
 
     kind: str
     name: str
@@ -37,7 +37,7 @@ class Estate:
 
     jobs: by name, in order of insertion. members: the jobs directly in each box. edges: every job-to-job atom of a
     condition. waited_for: the edges that lead away from a job, by its name; waits_for: those that lead to it. cycles:
-    sets of jobs that wait for each other. things: what is no job, by kind and name. steps: what updates, deletes and
+    sets of jobs that wait for each other. things: what is not a job, by kind and name. steps: what updates, deletes and
     overrides did, for review.
     """
 
@@ -85,7 +85,7 @@ def nothing_in(file: str, findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """What is to be told of a file without statements: that, and what was lost, in place of each doubtful line."""
     return (
         *(each for each in findings if each.severity is Severity.ERROR),
-        Finding("jil/nothing", Severity.WARNING, "there is no JIL in it, and no calendar", file, 0),
+        Finding("jil/nothing", Severity.WARNING, "it contains no JIL and no calendar", file, 0),
     )
 
 

@@ -119,7 +119,7 @@ class Forecast:
                     None,
                     (
                         f"box {job.box} is not expected to start",
-                        *(box.why[-1:] if box else ("it is not there",)),
+                        *(box.why[-1:] if box else ("it does not exist",)),
                     ),
                     box.not_before if box else None,
                 )
@@ -179,7 +179,7 @@ class Forecast:
         if wanted is RequiredStatus.NOT_RUNNING:
             return Expected(at_once, (*why, f"taken to hold: {unparse(atom)}"))
         if atom.job not in self.estate.jobs:
-            return Expected(None, (*why, f"{unparse(atom)}: there is no such job"))
+            return Expected(None, (*why, f"{unparse(atom)}: no such job"))
         if wanted in (RequiredStatus.FAILURE, RequiredStatus.TERMINATED):
             return Expected(None, (*why, f"{unparse(atom)}: only if {atom.job} goes wrong"))
         upstream = self._got(atom.job, finish=False)

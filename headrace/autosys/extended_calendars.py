@@ -107,7 +107,7 @@ def _workdays(calendar: Extended) -> frozenset[int]:
         return frozenset(range(7))
     names = [name.strip() for name in written.split(",")]
     if not all(name in _TWO_LETTERS for name in names):
-        raise UncertainError(f"workday: {written!r} is no list of mo,tu,we,th,fr,sa,su")
+        raise UncertainError(f"workday: {written!r} is not a list of mo,tu,we,th,fr,sa,su")
     return frozenset(_TWO_LETTERS[name] for name in names)
 
 
@@ -132,7 +132,7 @@ def _adjust(calendar: Extended) -> int:
     try:
         return int(calendar.get("adjust") or "0")
     except ValueError:
-        raise UncertainError(f"adjust: {calendar.get('adjust')!r} is no number of days") from None
+        raise UncertainError(f"adjust: {calendar.get('adjust')!r} is not a number of days") from None
 
 
 def _rule(

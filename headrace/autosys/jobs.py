@@ -195,7 +195,7 @@ def globals_of(job: Job) -> Iterable[tuple[GlobalIs, str]]:
 def _condition(
     job: str, file: str, name: str, attributes: Iterable[Attribute], findings: list[Finding]
 ) -> Condition | None:
-    """What all attributes of that name ask for; None when one of them is no condition."""
+    """What all attributes of that name ask for; None when one of them is not a condition."""
     parts: list[Condition] = []
     for attribute in attributes:
         if attribute[0] != name or not attribute[1]:

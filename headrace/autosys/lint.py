@@ -50,7 +50,7 @@ def dangling(estate: Estate) -> Iterator[Finding]:
             yield Finding(
                 "estate/dangling",
                 Severity.WARNING,
-                f"{edge.text} names a job that is not there; it {'never holds' if never else 'always holds'}",
+                f"{edge.text} names a job that does not exist; it {'never holds' if never else 'always holds'}",
                 edge.file,
                 edge.line,
                 edge.downstream,
@@ -62,12 +62,12 @@ def dangling(estate: Estate) -> Iterator[Finding]:
 
 
 def boxes(estate: Estate) -> Iterator[Finding]:
-    """Boxes that are not there, are no boxes, or are empty."""
+    """Boxes that are not there, are not boxes, or are empty."""
     for name, members in estate.members.items():
         box = estate.jobs.get(name)
         if box is not None and box.type == "BOX":
             continue
-        what = "is not there" if box is None else f"is no box but {box.type}"
+        what = "is not there" if box is None else f"is not a box but {box.type}"
         for member in members:
             yield finding_at(
                 estate.jobs[member],
@@ -97,7 +97,8 @@ def circles(estate: Estate) -> Iterator[Finding]:
             Severity.WARNING,
             message,
             "condition" if first.condition else None,
-            "unless an OR lets one of them start, somebody has to; results of earlier runs then keep the circle going",
+            "unless an OR lets one of them start, one must be started by hand; "
+            "results of earlier runs then keep the cycle going",
         )
 
 
@@ -133,7 +134,7 @@ def never_start(estate: Estate) -> Iterator[Finding]:
                     job,
                     "dead",
                     Severity.WARNING,
-                    "its condition asks for jobs that are not there and can never hold",
+                    "its condition names jobs that do not exist and can never hold",
                     "condition",
                     "take the job out, or add the file that inserts the missing jobs",
                 )
@@ -155,7 +156,7 @@ def never_start(estate: Estate) -> Iterator[Finding]:
                 Severity.INFO,
                 "no box, no condition and no clock starts it: by hand or by an event only"
                 + ("; and nothing waits for it" if is_orphan else ""),
-                hint="dead, unless somebody or a script starts it",
+                hint="dead, unless a person or a script starts it",
             )
 
 

@@ -17,10 +17,10 @@ _YEARS = 3  # for which rules are worked out: the next scan goes on from there
 
 
 def sla_of(schedule: Schedule, instance: str, zone: str) -> Mapping[str, Any] | None:
-    """The SLA of a job with this schedule; None where it promises nothing.
+    """The SLA of a job with this schedule; None if it has none.
 
-    zone: IANA name of the server's zone, of jobs that name none. A must-time belongs to a start and to the days of the
-    calendars on which that is. See `unpromised` for what is left out.
+    zone: IANA name of the server's time zone, for jobs without one. A must-time belongs to a start and to the calendar
+    days of that start. See `unsupported_must_times` for what is left out.
     """
     found: dict[str, Any] = {}
     own = _zone(schedule, zone)
@@ -40,7 +40,7 @@ def sla_of(schedule: Schedule, instance: str, zone: str) -> Mapping[str, Any] | 
 def unsupported_must_time_findings(
     jobs: Iterable[Job], calendars: Calendars, today: date
 ) -> Iterator[Finding]:
-    """A warning for each thing that jobs demand and nobody is told of."""
+    """A warning for each must-time that is not supported."""
     for job in jobs:
         for attribute, message in unsupported_must_times(job.schedule, calendars, today):
             written = next((each for each in job.attributes if each.name == attribute), None)
@@ -52,7 +52,7 @@ def unsupported_must_time_findings(
                 written.line if written else job.line,
                 job.name,
                 attribute,
-                "Autosys goes on alarming",
+                "Autosys keeps alarming",
             )
 
 
@@ -67,11 +67,11 @@ def unsupported_must_times(
     if _zone(schedule, "UTC") is None:
         yield (
             "timezone",
-            f"{schedule.timezone} is no zone that is known, so that nobody is told of {wanted[0]}",
+            f"{schedule.timezone} is not a known time zone, so {wanted[0]} is not supported",
         )
     for name, times in musts:
         if times and schedule.start_mins and not all(each.relative for each in times):
-            yield name, "a time of day belongs to no start by start_mins; nobody is told of it"
+            yield name, "a time of day cannot be assigned to a start by start_mins and is not supported"
     named = {"run_calendar": schedule.run_calendar, "exclude_calendar": schedule.exclude_calendar}
     for attribute, calendar_name in named.items():
         calendar = calendars.calendars.get(calendar_name or "")
@@ -81,7 +81,7 @@ def unsupported_must_times(
             except UncertainError as error:
                 yield (
                     attribute,
-                    f"the days of {calendar_name} cannot be told, and nobody is told of {wanted[0]}: {error}",
+                    f"the days of {calendar_name} are unknown, so {wanted[0]} is not supported: {error}",
                 )
 
 
@@ -150,7 +150,7 @@ def _zone(schedule: Schedule, zone: str) -> str | None:
 
 
 def business_calendars(calendars: Calendars, today: date) -> Mapping[str, tuple[date, ...]]:
-    """The days of each calendar, in order; of extended ones those around today, where they can be told for certain."""
+    """The days of each calendar, in order; for extended ones, days around today if their rules are supported."""
     found: dict[str, tuple[date, ...]] = {}
     for name, each in calendars.calendars.items():
         if isinstance(each, Standard):

@@ -163,7 +163,7 @@ def _to_no_effect(schedule: Schedule, written: Iterable[str]) -> Iterator[Proble
             zone_named(schedule.timezone)
         except ValueError as error:
             hint = "the scheduler's own zone table is not in an export; use a name such as Europe/London"
-            yield Problem("timezone", f"{error}; start times cannot be told", Severity.WARNING, hint)
+            yield Problem("timezone", f"{error}; start times are unknown", Severity.WARNING, hint)
     for name, musts in (
         ("must_start_times", schedule.must_start),
         ("must_complete_times", schedule.must_complete),
@@ -198,14 +198,14 @@ def _flag(value: str) -> bool:
 
 def _whole(value: str) -> int:
     if not value.strip().isdecimal():
-        raise ValueError(f"{value!r} is no whole number")
+        raise ValueError(f"{value!r} is not a whole number")
     return int(value)
 
 
 def _time(item: str) -> time:
     found = _TIME.fullmatch(item)
     if found is None or int(found[1]) > 23 or int(found[2]) > 59:
-        raise ValueError(f"{item!r} is no time of day written hh:mm")
+        raise ValueError(f"{item!r} is not a time of day written hh:mm")
     return time(int(found[1]), int(found[2]))
 
 
@@ -234,7 +234,7 @@ def _days(value: str) -> frozenset[int]:
 def _window(value: str) -> tuple[time, time]:
     found = _WINDOW.fullmatch(value.strip().strip('"').replace("\\:", ":"))
     if found is None:
-        raise ValueError(f"{value!r} is no window written hh:mm-hh:mm")
+        raise ValueError(f"{value!r} is not a window written hh:mm-hh:mm")
     return _time(found[1]), _time(found[2])
 
 

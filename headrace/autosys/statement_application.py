@@ -203,7 +203,7 @@ def _nothing_there(applied: Applied, statement: Statement) -> None:
         Finding(
             "estate/nothing-to-change",
             Severity.WARNING,
-            f"{word}: there is no such {statement.kind} at this point",
+            f"{word}: no such {statement.kind} at this point",
             statement.file,
             statement.line,
             statement.name,

@@ -71,14 +71,14 @@ def meaning(word: str, *, by_hand: bool = False) -> Meaning | None:
     """What a status comes to, in any case; None for INACTIVE, which says that there is no run.
 
     by_hand: an operator set it, which Autosys shows as a retry number (ntry) of 0. `SU/NE`, a success of a job on
-    noexec, is no success: nothing ran. Raises UnknownStatus.
+    noexec, is not a success: nothing ran. Raises UnknownStatus.
     """
     status, _, qualifier = word.strip().upper().replace(" ", "_").partition("/")
     if status not in STATES or qualifier not in {"", "NE"}:
         near = get_close_matches(status, STATES, 1)
         hint = f"; did you mean {near[0]}?" if near else ""
         raise UnknownStatus(
-            f"there is no status {word!r}{hint}" if near else f"there is no status {word!r}; SUCCESS is one"
+            f"unknown status {word!r}{hint}" if near else f"unknown status {word!r}; for example, use SUCCESS"
         )
     state = STATES[status]
     if state is None:

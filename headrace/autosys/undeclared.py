@@ -41,7 +41,7 @@ def unknown_calendars(estate: Estate) -> Iterator[Finding]:
             job,
             "unknown-calendar",
             Severity.WARNING,
-            f"calendar {name} is in no export ({len(uses)} job(s) use it); their starts cannot be told",
+            f"calendar {name} is in no export ({len(uses)} job(s) use it); their start times are unknown",
             attribute,
             "export it with autocal_asc and add the file",
         )

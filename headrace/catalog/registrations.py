@@ -101,7 +101,7 @@ class DatasetRequest(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Registration:
-    """A request to take a dataset in, and the steward's answer."""
+    """A request for a new dataset, and the steward's decision."""
 
     registration_id: UUID
     dataset_id: UUID
@@ -181,7 +181,7 @@ def registrations(
 def _one(cursor: Cursor[Any], registration_id: UUID) -> Registration:
     found = _all(cursor, registration_id=registration_id)
     if not found:
-        raise UnknownDataset(f"there is no registration {registration_id}")
+        raise UnknownDataset(f"no registration {registration_id}")
     return found[0]
 
 

@@ -43,7 +43,7 @@ class Attempt:
     def end(self, state: RunState, reason: str | None = None, kind: str | None = None) -> None:
         """Record how the attempt ended; leaving the block then adds nothing. `kind` files the reason (INPUT, CODE).
 
-        Raises ValueError for a state that is no end, or a second end.
+        Raises ValueError for a state that is not an end, or a second end.
         """
         if state not in _FINAL:
             raise ValueError(f"{state} is not how an attempt ends: one of {', '.join(sorted(_FINAL))} is")
@@ -233,7 +233,7 @@ def _end(
 def _fail(current: Attempt, error: BaseException) -> None:
     kind, said = failure_kind(error), str(error)
     if kind == "INTERRUPTED" and not said:
-        said = "its process was told to stop (Ctrl-C, `headrace down`, or Terminate in Dagster's UI)"
+        said = "its process was asked to stop (Ctrl-C, `headrace down`, or Terminate in Dagster's UI)"
     reason = redacted("\n".join([f"{type(error).__name__}: {said}", *getattr(error, "__notes__", ())]))
     try:
         current.end(RunState.FAILED, reason, kind)

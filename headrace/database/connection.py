@@ -30,7 +30,7 @@ _KEEPALIVE = {"keepalives_idle": "30", "keepalives_interval": "10", "keepalives_
 
 
 def connect() -> Engine:
-    """The engine of the catalog that the settings name, cached for this process, its schema up to date.
+    """The engine of the configured catalog, cached for this process, with its schema migrated.
 
     Raises CatalogUnavailable saying what to do, SchemaOutdated when the database is newer than this code.
     """
@@ -66,7 +66,7 @@ def engine_for(url: str, *, pool_size: int = 16) -> Engine:
     """A new engine on any PostgreSQL URL; nothing is connected yet. Raises CatalogUnavailable for another URL."""
     try:
         parsed = make_url(url)
-    except (sa.exc.ArgumentError, ValueError) as error:  # ValueError: a port that is no number
+    except (sa.exc.ArgumentError, ValueError) as error:  # ValueError: a port that is not a number
         raise CatalogUnavailable(
             "HEADRACE_DATABASE_URL is not a URL: write postgresql://user:password@host:5432/database"
         ) from error
@@ -188,9 +188,9 @@ def transaction(engine: Engine) -> Iterator[psycopg.Cursor[dict[str, Any]]]:
 
 @contextmanager
 def translated(engine: Engine) -> Iterator[None]:
-    """What the database driver says of a lost or full database, said as CatalogUnavailable.
+    """Translate driver errors of a lost or full database to CatalogUnavailable.
 
-    What row-level security refuses a caller is Forbidden.
+    Refusals by row-level security become Forbidden.
     """
     try:
         yield
@@ -258,9 +258,9 @@ def _readable(engine: Engine, error: BaseException | None) -> CatalogError:
             f"{place} does not exist on that server. Create it: createdb {engine.url.database}"
         )
     if state in {"53100", "53200"}:
-        return CatalogUnavailable(f"{place} has no room left: {said}. Free some, then run again.")
+        return CatalogUnavailable(f"{place} has no space left: {said}. Free some, then retry.")
     if state in {"57014", "55P03", "40001", "40P01"}:
-        return CatalogUnavailable(f"{place} gave up on a statement: {said}. Run again.")
+        return CatalogUnavailable(f"{place} cancelled a statement: {said}. Retry.")
     return CatalogUnavailable(
         f"{place} cannot be reached: {said}. Check that the server runs and HEADRACE_DATABASE_URL is right"
         " (without it, Headrace starts its own server)."

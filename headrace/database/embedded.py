@@ -254,7 +254,7 @@ def _server(data: Path) -> "PostgresServer":
 
 
 def _last_words(data: Path) -> str:
-    """The last complaint in the server's log, with the line before it, which often tells the cause."""
+    """The last error in the server's log, with the line before it, which often has the cause."""
     try:
         lines = (data / "log").read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:

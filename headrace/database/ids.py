@@ -34,7 +34,7 @@ def run_id(root_dagster_run_id: str, process_key: str) -> UUID:
 
 
 def external_run_id(technology: str, instance: str, process: str, run: str) -> UUID:
-    """The run that another system knows as `run` of its process; its attempts share it, whoever reports them."""
+    """The id of an external run of a process; all its attempts share it, whoever reports them."""
     return uuid5(organisation_id(), f"run/{technology}/{instance}/{process}/{run}")
 
 

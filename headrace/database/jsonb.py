@@ -22,7 +22,7 @@ def encoded(value: object) -> bytes:
 
 
 def _plain(value: object) -> dict[Any, Any]:
-    """A mapping that is no dict; anything else is an error of the caller."""
+    """A mapping that is not a dict; anything else is an error of the caller."""
     if isinstance(value, Mapping):
         return dict(value)
     raise TypeError(f"{type(value).__name__} has no JSON form")

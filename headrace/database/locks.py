@@ -12,7 +12,7 @@ from headrace.database.ids import organisation_id
 
 @contextmanager
 def alone(engine: Engine, work: str) -> Iterator[bool]:
-    """Whether nobody else does this work now; False does not wait. It is given up when the block is left, or dies."""
+    """Try to take the lock without waiting. It is released when the block ends or the process dies."""
     digest = hashlib.sha256(f"{organisation_id()}/{work}".encode()).digest()
     key = {"key": int.from_bytes(digest[:8], "big", signed=True)}
     with translated(engine), engine.connect().execution_options(isolation_level="AUTOCOMMIT") as session:

@@ -1,6 +1,6 @@
 """The current principal: PostgreSQL restricts rows to it, and the audit trail names it.
 
-Unless a caller is set, it is the platform itself: runs, sensors and commands, to which PostgreSQL shows everything.
+Without a principal it is the platform itself: runs, sensors and commands, which see every row.
 """
 
 from collections.abc import Iterator
@@ -12,8 +12,8 @@ from uuid import UUID
 from psycopg import Connection
 from pydantic_core import to_json
 
-ROLE = "headrace_caller"  # sees the rows of one organisation
-NARROW_ROLE = "headrace_narrow_caller"  # and of these only what belongs to some datasets
+ROLE = "headrace_caller"  # may see the rows of one organisation
+NARROW_ROLE = "headrace_narrow_caller"  # and of these only rows of some datasets
 PARAMETERS = (
     "organisation_id",
     "domains",
@@ -31,10 +31,10 @@ _SIGN = "SELECT set_config('headrace.subject', %s, true), set_config('headrace.r
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """A caller as PostgreSQL gets to know him.
+    """The caller on whose behalf the current task works, as PostgreSQL sees it.
 
-    domains: the domains whose datasets he sees, None for all; datasets: keys that he sees beside these. signs: he is
-    only named in what is noted, and PostgreSQL shows everything.
+    domains: visible domains, None for all. datasets: additional visible dataset keys. audit_only: only recorded in the
+    audit trail; row-level security does not apply.
     """
 
     organisation_id: UUID
@@ -50,24 +50,24 @@ _PRINCIPAL: ContextVar[Principal | None] = ContextVar("current_principal", defau
 
 
 def current_principal() -> Principal | None:
-    """Who is set; None: the platform itself."""
+    """The current principal; None for the platform itself."""
     return _PRINCIPAL.get()
 
 
 def is_narrow() -> bool:
-    """Whether it is a caller with some domains only, to whom PostgreSQL shows what belongs to these."""
+    """Whether the principal is restricted to some domains by row-level security."""
     caller = _PRINCIPAL.get()
     return caller is not None and not caller.audit_only and caller.domains is not None
 
 
 def set_principal(caller: Principal) -> None:
-    """Work for the caller from now on, to the end of this task (a request is a task)."""
+    """Set the principal for the rest of this task (a request is a task)."""
     _PRINCIPAL.set(caller)
 
 
 @contextmanager
 def act_as(caller: Principal | None) -> Iterator[None]:
-    """Work for the caller within the block; None: as the platform itself."""
+    """Work as this principal within the block; None: as the platform itself."""
     token = _PRINCIPAL.set(caller)
     try:
         yield
@@ -77,9 +77,9 @@ def act_as(caller: Principal | None) -> Iterator[None]:
 
 @contextmanager
 def without_row_security() -> Iterator[None]:
-    """Work within the block on rows that the caller does not see, for him who has been allowed what follows from it.
+    """Lift row-level security within the block, for an action that the caller has been authorised for.
 
-    Whoever does so keeps to the organisation itself. Changes are noted as the caller's.
+    Callers must restrict queries to the organisation themselves. The audit trail still names the caller.
     """
     caller = _PRINCIPAL.get()
     with act_as(caller and replace(caller, audit_only=True)):
@@ -87,9 +87,9 @@ def without_row_security() -> Iterator[None]:
 
 
 def keep_to_caller(connection: Connection) -> None:
-    """Keep the transaction that begins on the connection to the caller's rows; the platform's is left as it is.
+    """Apply the principal's row-level security to the transaction that is starting; the platform is unrestricted.
 
-    Raises RuntimeError for a connection that commits each statement by itself: nothing would keep the next one.
+    Raises RuntimeError for a connection in autocommit mode, where the restriction would end with one statement.
     """
     caller = _PRINCIPAL.get()
     if caller is None:

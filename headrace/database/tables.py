@@ -53,7 +53,7 @@ def _reference(target: str) -> ForeignKey:
 
 
 class Organisation(Base):
-    """Whose catalog it is; every other row belongs to one."""
+    """An organisation; every other row belongs to one."""
 
     __tablename__ = "organisation"
     organisation_id: Mapped[UUID] = _key()
@@ -138,7 +138,7 @@ class DatasetSchema(Base):
 
 
 class DatasetVersion(Base):
-    """One immutable result, and what became of it."""
+    """One immutable version, and its outcome."""
 
     __tablename__ = "dataset_version"
     dataset_version_id: Mapped[UUID] = _key()
@@ -168,7 +168,7 @@ class DatasetVersion(Base):
 
 
 class PublishedPointer(Base):
-    """Which version readers get; without one (generation 0) a place that a publish has reserved."""
+    """The published version; at generation 0 only reserved by a publish."""
 
     __tablename__ = "published_pointer"
     dataset_id: Mapped[UUID] = _key("dataset.dataset_id")
@@ -248,7 +248,7 @@ class RunAttempt(Base):
 
 
 class RunInput(Base):
-    """A version that an attempt reads, and why this one."""
+    """A version read by an attempt, and the reason for the choice."""
 
     __tablename__ = "run_input"
     __table_args__ = (
@@ -300,7 +300,7 @@ class RunEvent(Base):
 
 
 class Outbox(Base):
-    """What others must be told; a row goes when it has been delivered."""
+    """Changes to deliver; a row is deleted after delivery."""
 
     __tablename__ = "outbox"
     outbox_id: Mapped[int] = mapped_column(BigInteger, primary_key=True)
@@ -312,7 +312,7 @@ class Outbox(Base):
 
 
 class OutboxReader(Base):
-    """How far somebody has read the outbox."""
+    """The position of a reader of the outbox."""
 
     __tablename__ = "outbox_reader"
     organisation_id: Mapped[UUID] = _key("organisation.organisation_id")
@@ -323,7 +323,7 @@ class OutboxReader(Base):
 
 
 class OpenlineageModelVersion(Base):
-    """Which version of the OL_* model the views are."""
+    """The version of the OL_* model that the views implement."""
 
     __tablename__ = "openlineage_model_version"
     version_id: Mapped[int] = mapped_column(primary_key=True)
@@ -380,7 +380,7 @@ class QualityCheckResult(Base):
 
 
 class DatasetRegistration(Base):
-    """A request to take a dataset in, and the steward's answer."""
+    """A request for a new dataset, and the steward's decision."""
 
     __tablename__ = "dataset_registration"
     reg_id: Mapped[UUID] = _key()
@@ -413,7 +413,7 @@ class DatasetPin(Base):
 
 
 class EstateScan(Base):
-    """One reading of an estate's files that was stored, and what it came to."""
+    """One stored scan of an estate's files, and its result."""
 
     __tablename__ = "estate_scan"
     scan_id: Mapped[UUID] = _key()
@@ -426,7 +426,7 @@ class EstateScan(Base):
 
 
 class TextBlock(Base):
-    """Texts of a file that stand one below the other, and by how many lines they have moved since."""
+    """Consecutive texts of a file, and how many lines they have moved since."""
 
     __tablename__ = "text_block"
     block_id: Mapped[int] = mapped_column(BigInteger, primary_key=True)
@@ -449,7 +449,7 @@ class ProcessText(Base):
 
 
 class EstateObject(Base):
-    """What a scan found beside jobs, as written: a machine, a resource, a calendar."""
+    """A scanned object other than a job, as written: a machine, a resource, a calendar."""
 
     __tablename__ = "estate_object"
     organisation_id: Mapped[UUID] = _key("organisation.organisation_id")
@@ -580,7 +580,7 @@ class ServiceToken(Base):
 
 
 class TaskToken(Base):
-    """What one run may say of itself; outputs and inputs are keys of datasets."""
+    """What one run may report about itself; outputs and inputs are dataset keys."""
 
     __tablename__ = "task_token"
     token_id: Mapped[UUID] = _key()
@@ -595,7 +595,7 @@ class TaskToken(Base):
 
 
 class AuditEntry(Base):
-    """Who changed, or who read what is sensitive; never changed."""
+    """A change, or a read of sensitive data; append-only."""
 
     __tablename__ = "audit_entry"
     audit_id: Mapped[int] = mapped_column(BigInteger, primary_key=True)
@@ -610,7 +610,7 @@ class AuditEntry(Base):
 
 
 class DatasetName(Base):
-    """A name that somebody has for a dataset: the spec's namespace and name. name_id is computed from it."""
+    """A name of a dataset: the spec's namespace and name. name_id is computed from it."""
 
     __tablename__ = "dataset_name"
     organisation_id: Mapped[UUID] = _key("organisation.organisation_id")
@@ -626,7 +626,7 @@ class DatasetName(Base):
 
 
 class DatasetNameChange(Base):
-    """What a person decided about names: an alias, a merge, a new name."""
+    """A decision about names: an alias, a merge, a rename."""
 
     __tablename__ = "dataset_name_change"
     change_id: Mapped[int] = mapped_column(BigInteger, primary_key=True)
@@ -643,7 +643,7 @@ class DatasetNameChange(Base):
 
 
 class OpenlineageRun(Base):
-    """All that the OpenLineage events of a run say together. native: the run is known here from elsewhere."""
+    """The merged OpenLineage events of a run. native: the run is known from other sources."""
 
     __tablename__ = "openlineage_run"
     organisation_id: Mapped[UUID] = _key("organisation.organisation_id")
@@ -657,7 +657,7 @@ class OpenlineageRun(Base):
 
 
 class RunDataset(Base):
-    """A run read or wrote a dataset, under the name that it gave."""
+    """A dataset read or written by a run, under the reported name."""
 
     __tablename__ = "run_dataset"
     organisation_id: Mapped[UUID] = _key()
@@ -686,7 +686,7 @@ class Facet(Base):
 
 
 class ColumnLineageReport(Base):
-    """Who says where the columns of a dataset come from, and when last."""
+    """A reporter of a dataset's column lineage, with the time of its last report."""
 
     __tablename__ = "column_lineage_report"
     target_name_id: Mapped[UUID] = _key("dataset_name.name_id")
@@ -699,7 +699,7 @@ class ColumnLineageReport(Base):
 
 
 class ColumnLineage(Base):
-    """A column is made from another; the empty field stands for a dataset as a whole."""
+    """A column derived from another; an empty field means the whole dataset."""
 
     __tablename__ = "column_lineage"
     column_lineage_id: Mapped[UUID] = _key()
@@ -723,7 +723,7 @@ class ColumnLineage(Base):
 
 
 class DatasetLineage(Base):
-    """What the plan of a run said of where the columns of a dataset come from; versions share it by its hash."""
+    """Column lineage from a run's plan; versions share it by hash."""
 
     __tablename__ = "dataset_lineage"
     dataset_id: Mapped[UUID] = _key("dataset.dataset_id")
@@ -736,7 +736,7 @@ class DatasetLineage(Base):
 
 
 class ClearedColumn(Base):
-    """An owner's word that a column does not show what it is made from."""
+    """An owner's decision that a derived column is safe to display."""
 
     __tablename__ = "cleared_column"
     clearing_id: Mapped[UUID] = _key()
@@ -800,7 +800,7 @@ class ArchiveFile(Base):
 
 
 class ArchivedRun(Base):
-    """Which process an archived run that made versions is of."""
+    """The process of an archived run that produced versions."""
 
     __tablename__ = "archived_run"
     run_id: Mapped[UUID] = _key()
@@ -835,7 +835,7 @@ class EventDay(Base):
 
 
 class DatasetSearch(Base):
-    """What a dataset is found by: its key, and its words with where they stand."""
+    """The search document of a dataset: its key, and its words with positions."""
 
     __tablename__ = "dataset_search"
     dataset_id: Mapped[UUID] = mapped_column(
@@ -855,7 +855,7 @@ class SearchWord(Base):
 
 
 class SearchKey(Base):
-    """By what a word is found that is typed wrongly."""
+    """Keys for finding misspelt words."""
 
     __tablename__ = "search_key"
     organisation_id: Mapped[UUID] = _key()
@@ -864,7 +864,7 @@ class SearchKey(Base):
 
 
 class AnsweredRequest(Base):
-    """What a request with an Idempotency-Key was answered."""
+    """The stored response to a request with an Idempotency-Key."""
 
     __tablename__ = "answered_request"
     organisation_id: Mapped[UUID] = _key("organisation.organisation_id")
@@ -877,7 +877,7 @@ class AnsweredRequest(Base):
 
 
 class Alert(Base):
-    """What is told about one incident, or about one happening that is none."""
+    """An alert about one incident, or about a single event without an incident."""
 
     __tablename__ = "alert"
     alert_id: Mapped[UUID] = _key()
@@ -940,7 +940,7 @@ class BusinessCalendar(Base):
 
 
 class Incident(Base):
-    """What went wrong at one place, with all that waits for it."""
+    """An incident: one cause, with everything affected by it."""
 
     __tablename__ = "incident"
     incident_id: Mapped[UUID] = _key()
@@ -960,7 +960,7 @@ class Incident(Base):
 
 
 class SlaObjective(Base):
-    """One thing that an SLA promises, and how it stands."""
+    """One objective of an SLA, and its state."""
 
     __tablename__ = "sla_objective"
     objective_id: Mapped[UUID] = _key()
@@ -995,7 +995,7 @@ class SlaObjective(Base):
 
 
 class SlaArrivalHistory(Base):
-    """When a dataset or process came, how long each run took, how many rows each version had."""
+    """Arrival times, run times and row counts of a dataset or process."""
 
     __tablename__ = "sla_arrival_history"
     subject_id: Mapped[UUID] = _key()
@@ -1005,7 +1005,7 @@ class SlaArrivalHistory(Base):
 
 
 class SlaChange(Base):
-    """A change of a promise's state: when it happened, and when it was noticed."""
+    """A status change of an objective: when it happened, and when it was detected."""
 
     __tablename__ = "sla_change"
     change_id: Mapped[int] = mapped_column(BigInteger, primary_key=True)
@@ -1024,7 +1024,7 @@ class SlaChange(Base):
 
 
 class SlaOutcome(Base):
-    """What became of a deadline."""
+    """The outcome of a deadline."""
 
     __tablename__ = "sla_outcome"
     subject_id: Mapped[UUID] = _key()
@@ -1054,7 +1054,7 @@ class PlannedOutage(Base):
 
 
 class SlaTick(Base):
-    """When promises were judged last and before that, since when without a pause, and by which rules of time zones."""
+    """The last two evaluations, the start of uninterrupted evaluation, and the time-zone rules used."""
 
     __tablename__ = "sla_tick"
     organisation_id: Mapped[UUID] = _key("organisation.organisation_id")
@@ -1076,7 +1076,7 @@ class Heartbeat(Base):
 
 
 class AlertEvent(Base):
-    """What happened, for whoever tells others of it."""
+    """An event to alert about."""
 
     __tablename__ = "alert_event"
     alert_event_id: Mapped[int] = mapped_column(BigInteger, primary_key=True)

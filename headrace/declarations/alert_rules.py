@@ -59,7 +59,7 @@ def alert_rules(root: Path) -> AlertRules:
 def _declared(document: Document, origin: Origin) -> AlertsDeclaration:
     if not isinstance(document.value, dict):
         raise WrongRules(
-            [origin.error((), "this is no mapping", "Write `destinations:`, `routes:` and so on.")]
+            [origin.error((), "this is not a mapping", "Write `destinations:`, `routes:` and so on.")]
         )
     try:
         return AlertsDeclaration.model_validate(document.value)
@@ -76,7 +76,7 @@ def _unnamed(declared: AlertsDeclaration, origin: Origin) -> Iterator[Declaratio
     for owner, names in declared.owners.items():
         for name in names:
             if name not in known:
-                yield origin.error(("owners", owner), f"there is no destination {name!r}", hint)
+                yield origin.error(("owners", owner), f"unknown destination {name!r}", hint)
     routes: dict[str, int] = {}
     for place, route in enumerate(declared.routes):
         if route.name in routes:
@@ -89,7 +89,7 @@ def _unnamed(declared: AlertsDeclaration, origin: Origin) -> Iterator[Declaratio
                     if not declared.owners:
                         yield origin.error(field, "no owner has a destination", "Add `owners`.")
                 elif name not in known:
-                    yield origin.error(field, f"there is no destination {name!r}", hint)
+                    yield origin.error(field, f"unknown destination {name!r}", hint)
                 elif _PERSONAL in declared.destinations[name].url:
                     message = f"{name} needs an owner's address"
                     yield origin.error(field, message, f"Write `{OWNERS}` here, and {name} below `owners`.")

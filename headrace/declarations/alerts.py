@@ -23,32 +23,28 @@ def _clock(text: object) -> object:
     # YAML reads 22:00 as a number of base 60.
     found = _CLOCK.fullmatch(text) if isinstance(text, str) else None
     if found is None:
-        raise ValueError(f'{text!r} is no time of day; write it in quotes, as in "22:00"')
+        raise ValueError(f'{text!r} is not a time of day; write it in quotes, for example "22:00"')
     return time(int(found[1]), int(found[2]))
 
 
 def _url(text: str) -> str:
     if any(found[0] in "{}" for found in _PLACEHOLDER.finditer(text)):
-        raise ValueError(
-            "a brace stands for nothing; there are ${NAME}, an environment variable, and {owner}"
-        )
+        raise ValueError("unknown placeholder; use ${NAME} for an environment variable, or {owner}")
     if "://" not in text and not re.fullmatch(r"\$\{\w+\}", text):
-        raise ValueError("this is no apprise URL; write it as in slack://${SLACK_TOKEN}/#data")
+        raise ValueError("not an apprise URL; for example slack://${SLACK_TOKEN}/#data")
     return text
 
 
 def _web(text: str) -> str:
     if not re.match(r"https?://\S", text):
-        raise ValueError("this is no address; write it as in https://dagster.example.com")
+        raise ValueError("not a URL; for example https://dagster.example.com")
     return text
 
 
 def _heartbeat(text: str) -> str:
     # What is wrong may be a secret with a letter too few: it is not repeated.
     if not re.match(r"https?://\S|\$\{\w+\}$", text):
-        raise ValueError(
-            "this is no address; write it as in https://watch.example.com/${HEARTBEAT} or ${HEARTBEAT_URL}"
-        )
+        raise ValueError("not a URL; for example https://watch.example.com/${HEARTBEAT} or ${HEARTBEAT_URL}")
     return text
 
 
@@ -76,7 +72,7 @@ SeverityName = Annotated[Severity, BeforeValidator(_severity, json_schema_input_
 
 
 class LimitDeclaration(Part):
-    """At most so many messages within a length of time; what is more is told in one."""
+    """A rate limit: at most so many notifications within a period; the rest is merged into a digest."""
 
     at_most: Annotated[int, Field(ge=1, description="How many messages.")]
     within: Annotated[Duration, Field(description="Within which time.")]
@@ -105,13 +101,13 @@ class HoursDeclaration(Part):
         Clock, Field(alias="to", description="When they end; on the next day where that is earlier.")
     ]
     days: Annotated[list[Day], Field(min_length=1, description="The days on which they begin.")] = list(DAYS)
-    timezone: Annotated[Timezone | None, Field(description="Of which zone. Default: the file's.")] = None
+    timezone: Annotated[Timezone | None, Field(description="The time zone. Default: the file's.")] = None
 
 
 class QuietDeclaration(HoursDeclaration):
     """Hours in which only what is grave is told; the rest waits for their end."""
 
-    except_from: Annotated[SeverityName, Field(description="The least severity that is told all the same.")]
+    except_from: Annotated[SeverityName, Field(description="The lowest severity that is still sent.")]
 
     @model_validator(mode="after")
     def _end(self) -> QuietDeclaration:
@@ -123,22 +119,24 @@ class QuietDeclaration(HoursDeclaration):
 class StepDeclaration(Part):
     """Whom to tell."""
 
-    to: Annotated[Names, Field(description="Destinations; `owners` is whoever owns what the alert is about.")]
+    to: Annotated[Names, Field(description="Destinations; `owners` means the owners of the alert's subject.")]
     after: Annotated[
         Duration | None,
-        Field(description="When nobody has acknowledged for so long; the first step is at once."),
+        Field(description="Time without acknowledgement before this step; the first step is immediate."),
     ] = None
 
 
 class RouteDeclaration(Part):
     """Which alerts it is for, and whom they are told to. Of the routes, the first that fits is taken."""
 
-    name: Annotated[str, Field(min_length=1, description="What to call it.")]
+    name: Annotated[str, Field(min_length=1, description="Its name.")]
     domains: Annotated[list[str], Field(description="Only these domains.")] = []
-    owners: Annotated[list[str], Field(description="Only what one of these owns.")] = []
-    severity: Annotated[SeverityName, Field(description="This one or a higher one.")] = Severity.INFO
+    owners: Annotated[list[str], Field(description="Only alerts about subjects of these owners.")] = []
+    severity: Annotated[SeverityName, Field(description="The minimum severity.")] = Severity.INFO
     hours: Annotated[HoursDeclaration | None, Field(description="Only in these hours.")] = None
-    steps: Annotated[list[StepDeclaration], Field(min_length=1, description="Whom to tell, in order.")]
+    steps: Annotated[
+        list[StepDeclaration], Field(min_length=1, description="The escalation steps, in order.")
+    ]
 
     @model_validator(mode="after")
     def _steps_in_order(self) -> RouteDeclaration:
@@ -183,8 +181,10 @@ class AlertsDeclaration(Part):
         dict[str, Names],
         Field(description="The destinations of each owner; `*` is for those without a line of their own."),
     ] = {}
-    routes: Annotated[list[RouteDeclaration], Field(description="Who is told of which alerts.")] = []
-    quiet_hours: Annotated[list[QuietDeclaration], Field(description="When little is told.")] = []
+    routes: Annotated[list[RouteDeclaration], Field(description="Which alerts go to whom.")] = []
+    quiet_hours: Annotated[
+        list[QuietDeclaration], Field(description="Hours in which only severe alerts are sent.")
+    ] = []
     links: Annotated[LinksDeclaration, Field(description="Where alerts link to.")] = LinksDeclaration()
     heartbeat: Annotated[
         Annotated[str, AfterValidator(_heartbeat)] | None,

@@ -34,7 +34,7 @@ class Described(dg.Model):
 
     model_config = ConfigDict(extra="forbid", populate_by_name=True)
 
-    description: Annotated[str | None, Field(description="What it is, for whom.")] = None
+    description: Annotated[str | None, Field(description="What it contains, and for whom.")] = None
     owner: Annotated[Owner | None, Field(description="E-mail address, or team:<name>.")] = None
     owners: Annotated[list[Owner], Field(description="Several owners, or further ones.")] = Field(
         default_factory=list
@@ -71,9 +71,7 @@ class Keyed(Described):
     ] = None
     sla: Annotated[
         Sla | None,
-        Field(
-            description="What is promised of it; deadlines and ages are Dagster's freshness policy as well."
-        ),
+        Field(description="The SLA; deadlines and ages also become Dagster's freshness policy."),
     ] = None
 
     @property
@@ -109,7 +107,7 @@ class Product(Keyed):
     ] = Field(default_factory=dict)
     notify: Annotated[
         list[Notify],
-        Field(description="Whom to tell when a version is published: flag files, Autosys events."),
+        Field(description="External systems to notify of a published version: flag files, Autosys events."),
     ] = Field(default_factory=list)
 
 
@@ -123,7 +121,7 @@ class Running(dg.Model):
         Field(description="What it reads. Default: what the SQL, or the function's parameters, name."),
     ] = None
     python: Annotated[
-        str | None, Field(description="`file.py:function` beside; its parameters name what it reads.")
+        str | None, Field(description="`file.py:function`; its parameters name its inputs.")
     ] = None
     steps: Annotated[list[Step], Field(description="Sub-steps, in order, whose frames are not stored.")] = (
         Field(default_factory=list)

@@ -33,7 +33,7 @@ class Division:
 
 
 def in_document(document: Document) -> dict[str, Division]:
-    """The datasets of a YAML document that is no valid declaration, by key."""
+    """The datasets of a YAML document that is not a valid declaration, by key."""
     attributes = document.value.get("attributes") if isinstance(document.value, Mapping) else None
     written = attributes.get("partitions") if isinstance(attributes, Mapping) else None
     return dict.fromkeys(_KEY_FIELD.findall(document.text), divided(written))
@@ -61,7 +61,7 @@ def stub(key: str, division: Division) -> dg.AssetSpec:
     """The external asset that stands for the dataset in Dagster, until its declaration is right again."""
     return dg.AssetSpec(
         key=dg.AssetKey(key.split("/")),
-        description="Its declaration is wrong, and `headrace check` says where. What was published can be read.",
+        description="Its declaration is invalid; see `headrace check`. Published versions can still be read.",
         group_name=key.split("/")[0],
         partitions_def=division.partitions,
         metadata={} if division.known else {UNKNOWN_PARTITIONS: True},

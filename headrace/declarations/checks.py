@@ -118,7 +118,7 @@ class ColumnCheck(CheckFields):
     """A rule for the values of one column. Null values pass every rule but `not_null`."""
 
     quarantine: Annotated[
-        bool, Field(description="Set the failing rows aside beside the version instead of stopping it.")
+        bool, Field(description="Quarantine the failing rows instead of blocking the version.")
     ] = False
     not_null: Annotated[Literal[True] | None, Field(description="No value is null.")] = None
     unique: Annotated[Literal[True] | None, Field(description="No value comes twice.")] = None
@@ -169,7 +169,7 @@ class DatasetCheck(CheckFields):
     """A rule for whole rows or for the dataset."""
 
     quarantine: Annotated[
-        bool, Field(description="Set the failing rows aside beside the version instead of stopping it.")
+        bool, Field(description="Quarantine the failing rows instead of blocking the version.")
     ] = False
     unique: Annotated[
         list[str] | None, Field(min_length=1, description="Columns whose values together come only once.")

@@ -24,7 +24,7 @@ NAME = r"[A-Za-z_][A-Za-z0-9_]*"
 
 def _valid_owner(owner: str) -> str:
     if not is_valid_owner(owner):
-        raise ValueError(f"{owner!r} is no owner; write an e-mail address or team:<name>")
+        raise ValueError(f"{owner!r} is not an owner; write an e-mail address or team:<name>")
     return owner
 
 
@@ -99,7 +99,7 @@ class Input(Part):
     ] = None
     as_of: Annotated[
         str | None,
-        Field(description="Read what was published at this time (ISO 8601; UTC unless it says otherwise)."),
+        Field(description="Read the version published at this time (ISO 8601, UTC by default)."),
     ] = None
     partitions: Annotated[
         Literal["same", "all", "last", "previous"] | Offset | Window,
@@ -189,14 +189,16 @@ class Time(Part):
     start: Annotated[
         str, Field(description="Start of the first partition: 2013-01-01, or 2013-01-01-00:00 if hourly.")
     ]
-    end: Annotated[
-        str | None, Field(description="Where partitions end (exclusive). Default: they go on.")
-    ] = None
+    end: Annotated[str | None, Field(description="The end of the partitions (exclusive). Default: none.")] = (
+        None
+    )
     timezone: Annotated[Timezone, Field(description="Time zone of the boundaries.")] = "UTC"
     end_offset: Annotated[int, Field(description="How many partitions past the current moment exist.")] = 0
     column: Annotated[
         str | None,
-        Field(description="Date or timestamp column that tells a row's partition; checked on each write."),
+        Field(
+            description="Date or timestamp column that determines a row's partition; checked on each write."
+        ),
     ] = None
     ranges: Ranges = False
 
@@ -336,9 +338,7 @@ class Sla(RunLimits):
         if self.deadline is not None and self.max_age is not None:
             raise ValueError("an sla has either `deadline` or `max_age`")
         if self.deadline is None and self.max_age is None and all(each is None for each in others):
-            raise ValueError(
-                "an sla has either `deadline` or `max_age`, or promises run times, rows or bytes"
-            )
+            raise ValueError("an sla needs `deadline`, `max_age`, run times, rows or bytes")
         if self.deadline is None and (self.within or self.warn_before or self.calendar or self.partition):
             raise ValueError("`within`, `warn_before`, `calendar` and `partition` belong to a `deadline`")
         if self.warn_after is not None and (self.max_age is None or self.warn_after >= self.max_age):

@@ -204,5 +204,5 @@ def _misfits(
                 item,
                 one.origin,
                 f"the partitions of {one.outputs[0]} and {item.dataset} do not go together: {error}",
-                "Say which it reads with `partitions` of the input: all, last, or the same kind on both sides.",
+                "Choose with `partitions` of the input: all, last, or the same kind on both sides.",
             )

@@ -20,7 +20,7 @@ def check_location(external: External, origin: Origin) -> None:
     location = external.location
     if location is None:
         if external.marker is not None:
-            raise origin.error(("marker",), "there is no `location`", "Say where the directory is.")
+            raise origin.error(("marker",), "`location` is missing", "Give the directory.")
         return
     if external.format not in FORMATS:
         return
@@ -42,6 +42,4 @@ def check_location(external: External, origin: Origin) -> None:
             f"Write {PARTITION} where the names of files or directories have the partition's key.",
         )
     if external.format == "json" and external.table_schema is None:
-        raise origin.error(
-            ("schema",), "files of JSON do not say their columns' types", "Declare the columns."
-        )
+        raise origin.error(("schema",), "JSON files do not have column types", "Declare the columns.")

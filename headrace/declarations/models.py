@@ -23,9 +23,7 @@ def pandera_schema(
     try:
         module = load_module(origin.folder / file_name, origin.root)
     except OSError as error:
-        raise origin.error(
-            field, f"there is no file {file_name} beside {origin.file.name}", str(error)
-        ) from error
+        raise origin.error(field, f"no file {file_name} beside {origin.file.name}", str(error)) from error
     except Exception as error:
         raise origin.error(
             field, f"{file_name} cannot be imported: {type(error).__name__}: {error}"
@@ -38,4 +36,4 @@ def pandera_schema(
     try:
         return checks_of(model)
     except Exception as error:
-        raise origin.error(field, f"{name} is no usable pandera.pyspark model: {error}") from error
+        raise origin.error(field, f"{name} is not a usable pandera.pyspark model: {error}") from error

@@ -17,7 +17,11 @@ _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 def _known_placeholders(text: str) -> str:
     unknown = [name for name in _PLACEHOLDER.findall(text) if name not in PLACEHOLDERS]
     if unknown or "{" in _PLACEHOLDER.sub("", text) or "}" in _PLACEHOLDER.sub("", text):
-        what = f"{{{unknown[0]}}} stands for nothing" if unknown else "there is a brace without its other"
+        what = (
+            f"{{{unknown[0]}}} is not a known placeholder"
+            if unknown
+            else "there is a brace without its other"
+        )
         raise ValueError(f"{what}; there are {', '.join(f'{{{name}}}' for name in PLACEHOLDERS)}")
     if any(not character.isprintable() for character in text):
         raise ValueError("there is a character in it that cannot be printed")

@@ -45,12 +45,12 @@ def partition_shape(partitions: Time | Static | Multi) -> dict[str, Any]:
 def partition_plan(partitions: Time | Static | Multi) -> PartitionPlan:
     """What `partitions` comes to.
 
-    Raises PartitionProblem for a start that is no date, a range without a column, and the like.
+    Raises PartitionProblem for a start that is not a date, a range without a column, and the like.
     """
     column = partition_column(partitions)
     if partitions.ranges and column is None:
         raise PartitionProblem(
-            "ranges", "a range run needs `column`, to tell which partition a row belongs to"
+            "ranges", "a range run needs `column`, which determines the partition of a row"
         )
     return PartitionPlan(definition=definition(partitions), column=column, ranges=partitions.ranges)
 
@@ -66,7 +66,7 @@ def definition(partitions: Time | Static | Multi) -> Definition:
         for name, dimension in partitions.dimensions.items():
             if dimension.ranges:
                 raise PartitionProblem(
-                    f"dimensions.{name}.ranges", "it is about both dimensions; write it beside `dimensions`"
+                    f"dimensions.{name}.ranges", "it applies to both dimensions; write it beside `dimensions`"
                 )
             try:
                 found[name] = definition(dimension)

@@ -57,7 +57,7 @@ def dataset_plan(
     pieces = [*_steps(computed, origin), *([last] if last else [])]
     if not pieces:
         raise origin.error(
-            (), "there is no code", "Give `sql` (a SELECT or a .sql file) or `python` (file.py:function)."
+            (), "no code is given", "Give `sql` (a SELECT or a .sql file) or `python` (file.py:function)."
         )
     outputs = {dataset.key: pieces[-1].step}
     return _process_plan([(dataset, origin)], computed, origin, pieces, outputs, dataset, dataset.sla)
@@ -84,12 +84,12 @@ def process_plan(
         if output.sql is not None and output.step is not None:
             raise part.error(("step",), "there are both `sql` and `step`", "Keep one.")
         if output.step is not None and output.step not in steps:
-            raise part.error(("step",), f"there is no step {output.step!r}", "Name one of `steps`.")
+            raise part.error(("step",), f"no step {output.step!r}", "Name one of `steps`.")
         if output.sql is not None:
             pieces.append(sql_piece(part, output.name, ("sql",), output.sql))
         elif output.step is None and running.python is None:
             raise part.error(
-                (), "there is no code", "Give the output `sql` or `step`, or the process `python`."
+                (), "no code is given", "Give the output `sql` or `step`, or the process `python`."
             )
         frames[output.key] = output.name if output.sql is not None else output.step
     if running.python is not None:
@@ -275,7 +275,7 @@ def _output(
             raise part.error(
                 ("notify", index),
                 f"it names {{partition}}, and {product.key} has no partitions",
-                "Name {version} to tell one from another.",
+                "Add {version} to distinguish them.",
             )
     return OutputPlan(
         record=record,

@@ -8,7 +8,7 @@ _DECLARATION = """\
 type: headrace.Dataset
 attributes:
   key: {domain}/{name}
-  description: What it is, for whom.
+  description: What it contains, and for whom.
   owner: team:{domain}
   sql: {name}.sql
 """

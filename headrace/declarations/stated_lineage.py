@@ -55,7 +55,7 @@ def stated_lineage(
 ) -> tuple[ColumnLineage, ...]:
     """The same as the catalog has it. columns: those of the schema, none where it is not declared.
 
-    Raises DeclarationError for a column that the schema does not have, and for what is no input.
+    Raises DeclarationError for a column that the schema does not have, and for what is not an input.
     """
     keys = {name: item.dataset for item in inputs for name in (item.alias, item.dataset)}
     found = []
@@ -74,7 +74,7 @@ def stated_lineage(
             name, _, of = source.partition(".")
             if name not in keys:
                 raise place.error(
-                    at, f"{name!r} is no input", f"There are: {', '.join(sorted(keys)) or 'none'}."
+                    at, f"{name!r} is not an input", f"There are: {', '.join(sorted(keys)) or 'none'}."
                 )
             sources.append(
                 ColumnSource(

@@ -93,9 +93,7 @@ def python_piece(origin: Origin, step: str, field: FieldPath, reference: str, se
     try:
         code, code_version = read_python(file), code_digest(file, origin.root)
     except OSError as error:
-        raise origin.error(
-            field, f"there is no file {file_name} beside {origin.file.name}", str(error)
-        ) from error
+        raise origin.error(field, f"no file {file_name} beside {origin.file.name}", str(error)) from error
     except TransformError as error:
         raise _from_transform(origin.name(field), error) from error
     function = code.functions.get(name)
@@ -229,7 +227,7 @@ class _Inputs:
                     use.file,
                     use.line,
                     field,
-                    f"{use.name.replace('/', '.')!r} is no dataset",
+                    f"{use.name.replace('/', '.')!r} is not a dataset",
                     "A dataset is called domain.name, or name alone within its own domain.",
                 )
             alias = key.split("/")[1] if key.split("/")[1] not in self.by_alias else key.replace("/", "_")

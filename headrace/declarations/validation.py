@@ -55,7 +55,7 @@ def _declaration_error(
         case "extra_forbidden":
             known = sorted(_fields_at(model, field[:-1]))
             close = difflib.get_close_matches(str(field[-1]), known, 1)
-            message = f"there is no field {str(field[-1])!r}"
+            message = f"unknown field {str(field[-1])!r}"
             hint = f"Did you mean {close[0]!r}?" if close else f"There are: {', '.join(known)}."
         case "missing":
             message, hint = "this field is missing", "Add it; it has no default."
@@ -63,7 +63,7 @@ def _declaration_error(
             message = str(first["ctx"]["error"])
         case "union_tag_invalid" | "union_tag_not_found":
             message, hint = (
-                f"{first['ctx'].get('tag', 'nothing')!r} is no type",
+                f"{first['ctx'].get('tag', 'nothing')!r} is not a type",
                 f"It is one of {first['ctx']['expected_tags']}."
                 if "expected_tags" in first["ctx"]
                 else "Add `type`.",
@@ -73,9 +73,7 @@ def _declaration_error(
             hint = _pattern_hint(str(first["ctx"]["pattern"]))
         case _:
             said = dict.fromkeys(str(complaint["msg"]) for complaint in complaints)
-            message = (
-                f"{first['input']!r} will not do: {'; or '.join(text[0].lower() + text[1:] for text in said)}"
-            )
+            message = f"{first['input']!r} is not valid: {'; or '.join(text[0].lower() + text[1:] for text in said)}"
     return origin.error(field, message, hint)
 
 

@@ -85,7 +85,7 @@ def described(notice: Notice, version: Version) -> str:
 
 def _tried(notice: Notice, version: Version, pauses: Sequence[float], deadline: float) -> None:
     if monotonic() > deadline:
-        raise NoticeFailed(f"there was no time left for it of {BUDGET:.0f} s")
+        raise NoticeFailed(f"the time limit of {BUDGET:.0f} s was reached")
     for pause in pauses:
         with suppress(NoticeFailed):
             give(notice, version)
@@ -122,7 +122,7 @@ def _send_event(command: Sequence[str]) -> None:
     try:
         done = subprocess.run(command, capture_output=True, timeout=SENDING, stdin=subprocess.DEVNULL)
     except FileNotFoundError as error:
-        raise NoticeFailed("there is no `sendevent` on the PATH of this run") from error
+        raise NoticeFailed("`sendevent` is not on the PATH of this run") from error
     except OSError as error:
         raise NoticeFailed(f"it cannot be run: {error.strerror}") from error
     except subprocess.TimeoutExpired as error:

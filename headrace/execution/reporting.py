@@ -96,7 +96,7 @@ def report(
     refused = [item for each in published for item in each.refused]
     if overtaken and not refused:
         description = "; ".join(reasons(overtaken))
-        context.log.warning("superseded by the same work of another run, which stands: %s", description)
+        context.log.warning("superseded by another run of the same code and inputs: %s", description)
         current.end(RunState.SUPERSEDED, description)
     if refused:
         description = "; ".join(reasons(refused))
@@ -130,7 +130,7 @@ def _notify(context: dg.AssetExecutionContext, published: Published) -> None:
     dataset = published.output.record.key
     given, failed = notify(published.output.notices, [item.version for item in published.visible])
     for notice in given:
-        context.log.info("%s: told %s", dataset, notice)
+        context.log.info("%s: notified %s", dataset, notice)
     for problem in failed:
         context.log.warning(
             "%s is published, but who waits for it could not be told: %s. When that is put right, run"
@@ -212,7 +212,7 @@ def _preview(
             error,
             version.dataset,
         )
-        return dg.MetadataValue.text(f"There is no preview: {error}")
+        return dg.MetadataValue.text(f"No preview: {error}")
 
 
 def _inputs_read(inputs: Sequence[ResolvedInput]) -> dict[str, str]:

@@ -95,7 +95,7 @@ class PythonCode:
         with _located(self, self.name):
             function = getattr(load_module(self.file, self.root), self.name, None)
         if not callable(function):
-            raise TransformError(self.file, self.line, f"there is no function {self.name}")
+            raise TransformError(self.file, self.line, f"no function {self.name}")
         return called(function, self, context, frames)
 
 

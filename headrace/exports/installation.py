@@ -58,7 +58,7 @@ def install(engine: Engine, schema: str | None = None) -> Installed:
         ]
         version = _version(connection, inspector, schema) if ddl.VERSION_TABLE in there else None
         if version not in (None, _expected()):
-            problems.append(f"the version record says {version}, and this is {_expected()}")
+            problems.append(f"the version record has {version}, expected {_expected()}")
         if problems:
             raise TargetRefused(
                 "the tables that are there are not those of this model; rename or remove them first "
@@ -113,7 +113,7 @@ def verify(engine: Engine, schema: str | None = None) -> Verified:
             problems += _indexes_missing(inspector, table, schema)
         version = _version(connection, inspector, schema) if ddl.VERSION_TABLE in there else None
         if version != _expected():
-            problems.append(f"the version record says {version or 'nothing'}, and this is {_expected()}")
+            problems.append(f"the version record has {version or 'nothing'}, expected {_expected()}")
         return Verified(tuple(problems), version, _legacy(there))
 
 

@@ -60,7 +60,7 @@ def connected(uri: str, user: str, password: str) -> Iterator[Driver]:
     """A driver that has reached Neo4j. Raises GraphUnavailable, also for whatever goes wrong while it is used."""
     if not _BOLT.match(uri):
         raise GraphUnavailable(
-            f"{uri!r} is no address of Neo4j: set HEADRACE_NEO4J__URI as in bolt://localhost:7687"
+            f"{uri!r} is not a Neo4j URI: set HEADRACE_NEO4J__URI, for example bolt://localhost:7687"
         )
     try:
         import neo4j
@@ -78,7 +78,7 @@ def connected(uri: str, user: str, password: str) -> Iterator[Driver]:
         said = str(error).strip().splitlines()
         raise GraphUnavailable(
             f"Neo4j at {uri}: {said[0] if said else type(error).__name__}. "
-            "Check HEADRACE_NEO4J__URI, __USER and __PASSWORD, then run again."
+            "Check HEADRACE_NEO4J__URI, __USER and __PASSWORD, then retry."
         ) from error
 
 

@@ -99,7 +99,7 @@ def plan_runs(
     """
     if partitions is not None and all(plan.partitions is None for plan in plans):
         names = ", ".join(output.record.key for plan in plans for output in plan.outputs)
-        raise InvalidSelection(f"there is no partition to choose: {names} has none. Leave the partition out.")
+        raise InvalidSelection(f"{names} is not partitioned. Leave the partition out.")
     runs: list[PlannedRun] = []
     coming: dict[str, set[PartitionKey]] = {}
     for plan in plans:
@@ -144,7 +144,7 @@ def _unknown(graph: BaseAssetGraph[Any], selection: Sequence[str]) -> Iterator[s
         if re.fullmatch(r"[\w./-]+", name) and name not in known:
             near = get_close_matches(name, known, n=1)
             hint = f". Did you mean {near[0]}?" if near else ""
-            yield f"there is no dataset {name}; `headrace datasets` lists them{hint}"
+            yield f"no dataset {name}; `headrace datasets` lists datasets{hint}"
 
 
 def _wanted(plan: ProcessPlan, partitions: tuple[str, str] | None) -> list[PartitionKey]:

@@ -85,7 +85,7 @@ def runs(
         engine: the catalog.
         archived: look in the archive as well as in the tables.
         process: of the process with this key.
-        run: whose id is this, or begins so. Raises UnknownRun for what is no beginning of an id.
+        run: whose id is this, or begins so. Raises UnknownRun for what is not a beginning of an id.
         state: that are, or ended, in this state.
         since: that started then or later.
         until: that started before.
@@ -182,7 +182,7 @@ class _Scope:
 def _digits(run: str) -> str:
     digits = run.strip().lower().replace("-", "")
     if not 0 < len(digits) <= _DIGITS or set(digits) - set("0123456789abcdef"):
-        raise UnknownRun(f"{run!r} is no run id, nor the beginning of one")
+        raise UnknownRun(f"{run!r} is not a run id, nor the beginning of one")
     return digits
 
 

@@ -130,7 +130,7 @@ def _must_change(cursor: Cursor[Any], rows: int) -> None:
     """Two passes at once are kept apart by a lock; should one lose it with its connection, it ends here."""
     if cursor.rowcount != rows:
         raise ArchivingElsewhere(
-            "another process has begun to archive, since this one lost its connection. What was done so far stands."
+            "another process has started archiving, because this one lost its connection. Completed work is kept."
         )
 
 

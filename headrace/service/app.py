@@ -76,7 +76,7 @@ def routed() -> FastAPI:
     app = FastAPI(
         title="Headrace catalog",
         version=version("headrace"),
-        description="Datasets, their versions and how they came to be; events of any OpenLineage producer are taken.",
+        description="Datasets, versions, lineage and SLAs; accepts events of any OpenLineage producer.",
         openapi_url="/api/v1/openapi.json",
         docs_url="/api/v1/docs",
         redoc_url=None,

@@ -20,7 +20,7 @@ from headrace.database.ids import organisation, organisation_id
 from headrace.service.sensitive_fields import COLUMN, FACET, OF_EVERY_FACET, Kind, may_hold_any, sort
 
 MASK = "***"
-_COUNTS = frozenset({"null_count", "nullCount"})  # of a column, which are no values of it
+_COUNTS = frozenset({"null_count", "nullCount"})  # of a column, which are not values of it
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
 """SLAs: objectives of datasets and processes, their evaluation, forecasts, and incidents with causes.
 
-`tick.evaluate(engine, now)` judges all promises; everything else is a value, a query or a pure function.
+`tick.evaluate(engine, now)` evaluates all objectives; everything else is a value, a query or a pure function.
 """

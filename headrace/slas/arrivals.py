@@ -43,11 +43,11 @@ def evaluate_clock(
     now: datetime,
     following: Following,
 ) -> Evaluation:
-    """See `judging.judge`.
+    """See `evaluation.evaluate_objective`.
 
-    One arrival is for one deadline: what ends a delay is not counted for the next deadline as well. Where no deadline
-    can be told, its calendar being unknown or at its end, the promise is UNKNOWN until it can. When its zone has other
-    rules than before, the deadline that is expected is the one by these, and a settled one is not asked for again.
+    One arrival counts for one deadline: an arrival that ends a delay does not count for the next deadline. While no
+    deadline can be computed, because its calendar is unknown or ends, the objective is UNKNOWN. When time-zone rules
+    change, the expected deadline follows the new rules, and settled deadlines are not reopened.
     """
     transitions = Transitions(objective_state)
     met_at, newest = objective_state.met_at, objective_state.newest_at

@@ -58,7 +58,7 @@ def _moments(
                 return
             yield moment, partition_of(clock, known, moment)
         except (NoDeadline, UnknownCalendar):
-            return  # its standing says what is wrong
+            return  # its status has the reason
 
 
 def _event(moment: datetime, objective: SlaObjectiveStatus, partition: str, now: datetime) -> Event:
@@ -68,7 +68,7 @@ def _event(moment: datetime, objective: SlaObjectiveStatus, partition: str, now:
     event.add("dtstart", moment)
     event.add("dtend", moment + _LENGTH)
     event.add("summary", f"{objective.key}{f' {partition}' if partition else ''} due")
-    said = [f"Owners: {', '.join(objective.owners)}" if objective.owners else "Nobody owns it."]
+    said = [f"Owners: {', '.join(objective.owners)}" if objective.owners else "No owner."]
     if objective.deadline == moment:
         said.append(f"{objective.state.value.replace('_', ' ').capitalize()}: {objective.reason}.")
         if objective.expected_at is not None:

@@ -1,7 +1,7 @@
 """Trace each issue upstream to the issue that explains it.
 
-A dataset may be late long before it is known why: its input has a later deadline, or the run that makes its input
-fails an hour on. So causes are looked for anew whenever something goes wrong, for what is out of order already as well.
+A dataset may be late long before the cause is known: its input has a later deadline, or the run producing its input
+fails an hour later. So causes are recomputed whenever something goes wrong, for existing issues as well.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ _Place = tuple[UUID, bool]  # a subject, and whether it keeps others waiting
 
 @dataclass(frozen=True, slots=True)
 class Issue:
-    """Something that is out of order at a subject, since when and why; run_id: the run that failed.
+    """An issue of a subject, with time and reason. run_id: the run that failed.
 
-    waits: it is that something has not come, for which an input that has not come may be the reason. holds: others wait
-    for it; a version that is too small keeps nobody waiting. opens_at: from when on it was expected; came_at: when it
-    came last. incident_id: the incident that it belongs to already.
+    waits: something has not arrived, and a late input may be the reason. holds: others wait for it; a version that is
+    too small delays no one. opens_at: when it was first expected. last_arrival_at: when it last arrived. incident_id:
+    the incident it already belongs to.
     """
 
     subject: Subject
@@ -39,10 +39,10 @@ class Issue:
     incident_id: UUID | None = None
 
     def explains(self, other: Issue) -> bool:
-        """Whether this trouble, at something that the other's subject is made from, is why the other is in trouble.
+        """Whether this issue, upstream of the other's subject, explains the other issue.
 
-        What has come since the other came last does not hold it up, whatever is expected of it next. A run that fails
-        is not explained by an input that is late: it did not wait for it.
+        An input that arrived since the other's last arrival does not delay it, whatever is expected of it next. A late
+        input does not explain a failed run, which did not wait for it.
         """
         if self.run_id is not None and self.run_id == other.run_id:
             return True
@@ -63,29 +63,29 @@ class Issue:
 
     @property
     def _ended_after(self) -> bool:
-        """A run that is awaited ends after what it makes is there: when it came says nothing about that."""
+        """A run ends after its output is published, so its last arrival says nothing about the output."""
         return self.waits and self.subject.type is SubjectType.PROCESS
 
 
 @dataclass(frozen=True, slots=True)
 class Causes:
-    """Of all that is out of order, each by its place, its own trouble and the trouble that it comes from."""
+    """For every subject with an issue: its own issue and the root cause."""
 
     own: Mapping[_Place, Issue] = field(default_factory=dict)
     roots: Mapping[_Place, Issue] = field(default_factory=dict)
 
     def of(self, issue: Issue) -> Issue:
-        """What a trouble comes from: itself where nothing else is known."""
+        """The root cause of an issue: itself if none is known."""
         place = _place(issue)
         return self.roots.get(place, issue) if place else issue
 
     @property
     def waiting(self) -> frozenset[UUID]:
-        """The subjects that something comes from which has not come."""
+        """The root-cause subjects that have not arrived."""
         return frozenset(root.subject.id for root in self.roots.values() if root.waits and root.subject.id)
 
     def traced(self, awaited: Mapping[UUID, Subject]) -> Causes:
-        """With what has not come at the inputs that it waits for, of which nobody knew that they are late."""
+        """With late inputs that have no SLA of their own as causes."""
         return Causes(self.own, {place: self._traced(root, awaited) for place, root in self.roots.items()})
 
     def _traced(self, root: Issue, awaited: Mapping[UUID, Subject]) -> Issue:
@@ -100,7 +100,7 @@ class Causes:
         return self.of(missed)
 
     def beyond(self, issue: Issue) -> Issue | None:
-        """What a trouble comes from that is known already; None where that is at its own subject."""
+        """The root cause of a known issue; None if it is at its own subject."""
         place = _place(issue)
         own = self.own.get(place) if place else None
         root = self.roots.get(place) if place else None
@@ -110,10 +110,10 @@ class Causes:
 
 
 def causes(graph: Graph, issues: Iterable[Issue], settled: frozenset[UUID]) -> Causes:
-    """Where troubles come from. settled: subjects whose data of today is there, through which no trouble can come.
+    """Trace issues to their root causes. settled: subjects that are up to date, which pass no issue on.
 
-    Of several at one subject that counts by which it is itself to blame, then the oldest. What keeps others waiting
-    (late, failed) and what does not (too small) are apart: neither explains the other.
+    Of several issues at one subject, one that it causes itself counts first, then the oldest. Issues that delay others
+    (late, failed) and those that do not (too small) are traced separately: neither explains the other.
     """
     own: dict[_Place, Issue] = {}
     for each in sorted(issues, key=lambda each: (each.waits, each.since)):
@@ -127,7 +127,8 @@ def causes(graph: Graph, issues: Iterable[Issue], settled: frozenset[UUID]) -> C
 
 
 def _roots(graph: Graph, issues: Mapping[UUID, Issue], settled: frozenset[UUID]) -> dict[UUID, Issue]:
-    """For each subject in trouble the farthest trouble that explains it; of several one that failed, then the first."""
+    """For each subject with an issue, the farthest upstream issue that explains it; of several, a failure first, then
+    the earliest."""
     if not issues:
         return {}
     found: list[Issue | None] = [None] * len(graph.ids)

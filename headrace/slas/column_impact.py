@@ -20,7 +20,7 @@ from headrace.slas.wording import describe_sla
 
 MAX_EDGES = 20_000  # edges; a walk stops there and says so
 MAX_DEPTH = 1000  # steps: as far as it goes
-NO_LINEAGE = "nobody has said where its columns come from"
+NO_LINEAGE = "no column lineage is known"
 
 _ABOUT = """
 SELECT dataset.dataset_id, full_name AS key, owners, description, sla.definition AS sla
@@ -41,8 +41,8 @@ class Use(StrEnum):
 class UsedBy:
     """A dataset that uses the column.
 
-    direct, possible, indirect: its columns by how they do. rows: which rows there are depends on it. reason: why it is
-    only possible, where it is. depth: steps away. promised: its SLA in words.
+    direct, possible, indirect: its columns, by kind of use. rows: row selection depends on it. reason: why a use is
+    only possible. depth: number of steps. sla_in_words: its SLA in words.
     """
 
     key: str
@@ -72,7 +72,7 @@ _Field = tuple[UUID, str]
 
 
 def column_impact(engine: Engine, place: ColumnPlace, depth: int = MAX_DEPTH) -> ColumnImpact:
-    """All that uses the column (or any column of the dataset) within `depth` steps, by what is said now."""
+    """Everything that uses the column (or any column of the dataset) within `depth` steps, by current lineage."""
     edges = column_lineage(
         engine, place.dataset_id, Direction.DOWN, depth, field=place.column, limit=MAX_EDGES + 1
     )

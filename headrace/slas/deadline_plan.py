@@ -19,7 +19,7 @@ from headrace.slas.objectives import Clock, ObjectiveKind, objectives, terms
 from headrace.slas.sql import statement
 from headrace.slas.staging import stage
 
-_NOTHING = "nothing has come yet"
+_NOTHING = "no data yet"
 _GIVEN = {
     "sla_id": "uuid", "dataset_id": "uuid", "process_id": "uuid", "kind": "text", "ordinal": "int4",
     "definition": "text", "settled": "timestamptz", "reason": "text", "wrong": "bool",
@@ -27,9 +27,9 @@ _GIVEN = {
 
 
 def compile_slas(cursor: Cursor[Any], calendars: Calendars, now: datetime) -> int:
-    """Make the promises of SLAs that are new or have changed; how many of these there were.
+    """Create the objectives of new and changed SLAs; returns the number of such SLAs.
 
-    Of deadlines before `now` nothing is asked. A promise that cannot be read is kept with what is wrong as its reason.
+    Deadlines before `now` are ignored. An invalid objective is stored with the error as its reason.
     """
     rows = statement("sla_to_compile").execute(cursor, {"organisation": organisation_id()}).fetchall()
     if not rows:

@@ -60,7 +60,7 @@ def preceding(clock: Clock, calendars: Calendars, moment: datetime) -> datetime:
 
 
 def remembered(calendars: Calendars) -> Callable[[Clock, datetime], datetime]:
-    """`following` for one tick: many promises share their cron, zone, calendar and moment."""
+    """`following`, cached for one tick: many objectives share cron, zone, calendar and moment."""
 
     @lru_cache(maxsize=100_000)
     def after(

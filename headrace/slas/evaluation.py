@@ -1,7 +1,6 @@
 """Evaluate an objective at a moment, from its previous state and what has arrived since: a pure function.
 
-Whatever happened in between is told at its own time, so that an engine that was down for hours comes to the same
-history as one that was not.
+Changes are recorded at the time they happened, so that an evaluation after hours of downtime yields the same history.
 """
 
 from __future__ import annotations
@@ -18,8 +17,8 @@ MAX_EVALUATION_INTERVAL = timedelta(days=1)  # without another look: by then a z
 
 
 def begin(now: datetime, settled: datetime | None = None) -> ObjectiveState:
-    """A promise that was made just now; settled: the deadline before, of which nothing is asked."""
-    return ObjectiveState(SlaStatus.UNKNOWN, now, "nothing has come yet", now, now, settled)
+    """The state of a new objective. settled: the previous deadline, which does not count."""
+    return ObjectiveState(SlaStatus.UNKNOWN, now, "no data yet", now, now, settled)
 
 
 def evaluate_objective(
@@ -30,15 +29,15 @@ def evaluate_objective(
     now: datetime,
     following: Following,
 ) -> Evaluation:
-    """How the promise stands at `now`, with the changes and outcomes since `standing`.
+    """Evaluate the objective at `now`, with the changes and outcomes since `objective_state`.
 
     Args:
-        terms: what is promised.
-        standing: how it stood when it was judged last; see `begin`.
+        terms: the terms of the objective.
+        objective_state: its state at the last evaluation; see `begin`.
         arrivals: what may count, in the order of time: of deliveries since `opens_at` (of an expected partition all),
             of others since `newest_at`.
-        pauses: those that are not over before `standing.evaluated_at`.
-        now: timezone-aware. Before `standing.evaluated_at` (the clock was set back) nothing changes.
+        pauses: those that end after `objective_state.evaluated_at`.
+        now: timezone-aware. Before `objective_state.evaluated_at` (the clock was set back) nothing changes.
         following: the first deadline of a clock after a moment, and the partition it is about.
     """
     if now < objective_state.evaluated_at:
@@ -190,7 +189,7 @@ def _evaluate_volume(
             transitions.turn(arrival.at, SlaStatus.MISSED, "; ".join(short), arrival.at, arrival.partition)
         elif any(found is None for found, _, _ in events):
             transitions.turn(
-                arrival.at, SlaStatus.UNKNOWN, "nobody said how much there is", arrival.at, arrival.partition
+                arrival.at, SlaStatus.UNKNOWN, "the size was not reported", arrival.at, arrival.partition
             )
         else:
             transitions.settle(arrival.at, arrival.partition, DeadlineOutcome.MET, arrival.at)

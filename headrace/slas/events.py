@@ -26,26 +26,26 @@ _HAPPENED = {
 
 
 class Kind(StrEnum):
-    """What happened."""
+    """The kind of an event."""
 
-    AT_RISK = "AT_RISK"  # a deadline that will probably be missed, or whose warning time has come
+    AT_RISK = "AT_RISK"  # a deadline that will probably be missed, or whose warning time has passed
     LATE = "LATE"  # a deadline has passed
-    MISSED = "MISSED"  # it was never made: the next one has come
-    MET_LATE = "MET_LATE"  # what was late is there
-    ON_TRACK = "ON_TRACK"  # what was at risk, late or missed is as it should be
-    PAUSED = "PAUSED"  # a planned outage, or a job that is kept from running
+    MISSED = "MISSED"  # nothing arrived before the next deadline
+    MET_LATE = "MET_LATE"  # arrived late
+    ON_TRACK = "ON_TRACK"  # back to normal
+    PAUSED = "PAUSED"  # a planned outage, or a job on hold
     RUN_FAILED = "RUN_FAILED"
     CHECK_FAILED = "CHECK_FAILED"
-    UNUSUAL_ROW_COUNT = "UNUSUAL_ROW_COUNT"  # far from what history makes likely
+    UNUSUAL_ROW_COUNT = "UNUSUAL_ROW_COUNT"  # far from the usual count
     SCHEMA_CHANGED = "SCHEMA_CHANGED"
-    SENSOR_SILENT = "SENSOR_SILENT"  # no tick for longer than it promised
+    SENSOR_SILENT = "SENSOR_SILENT"  # no tick for longer than expected
     SENSOR_BACK = "SENSOR_BACK"
-    INCIDENT_CLOSED = "INCIDENT_CLOSED"  # nothing of an incident is out of order any more
-    INCIDENT_MERGED = "INCIDENT_MERGED"  # it goes on as part of another, from which it turned out to come
+    INCIDENT_CLOSED = "INCIDENT_CLOSED"  # nothing in the incident is affected any more
+    INCIDENT_MERGED = "INCIDENT_MERGED"  # merged into the incident that turned out to be its cause
 
 
 class SubjectType(StrEnum):
-    """What something happened to."""
+    """The type of an event's subject."""
 
     DATASET = "DATASET"
     PROCESS = "PROCESS"
@@ -69,19 +69,18 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class AlertEvent:
-    """One thing that happened to one subject.
+    """An event about one subject.
 
-    at: when it happened, which may be long before it was noticed. incident_id: the incident that it belongs to: all
-    happenings of one incident are one piece of news, of which the first one and those of a higher severity are worth
-    telling, and the first one of what it comes from (`is_cause`); INCIDENT_CLOSED or INCIDENT_MERGED is its last. None
-    for what is no incident (an odd row count, a changed schema).
-    facts: plain JSON. Of promises: `promise` (DELIVERY, ...), `before` (the state), `deadline`, `partition`, `reason`
-    (a sentence), `late_by` (seconds), `arrived_at`, `chance` (of a miss), `expected_at`, `expected_from`,
-    `expected_to`, `waits_for` (the key everybody waits for) and `by_minutes`. Of runs: `run_id`, `dagster_run_id`,
-    `log_location`, `status`, `reason`. Of checks: `checks` (each with check, status, failed_rows), `version`,
-    `partition`, `reason`. Of row counts: `rows`, `usual`, `reason`. Of schemas: `breaking`, `compatible`, `reason`. Of
-    INCIDENT_CLOSED: `cause`, `reason`, `opened_at`, `members` (the keys of what was out of order). Of INCIDENT_MERGED:
-    `part_of` (the key of the other one's cause), `part_of_id`.
+    at: when it happened, which may be long before it was detected. incident_id: its incident, None for events without
+    one (an unusual row count, a changed schema). Of the events of one incident, the first, those of a higher severity,
+    and the first of its root cause (`is_cause`) are worth a notification; INCIDENT_CLOSED or INCIDENT_MERGED is the
+    last. facts: plain JSON. Of objectives: `objective` (DELIVERY, ...), `before` (the previous status), `deadline`,
+    `partition`, `reason` (a sentence), `late_by` (seconds), `arrived_at`, `miss_probability`, `expected_at`,
+    `expected_from`, `expected_to`, `waits_for` (the key at the start of the critical path) and `by_minutes`. Of runs:
+    `run_id`, `dagster_run_id`, `log_location`, `status`, `reason`. Of checks: `checks` (each with check, status,
+    failed_rows), `version`, `partition`, `reason`. Of row counts: `rows`, `usual`, `reason`. Of schemas: `breaking`,
+    `compatible`, `reason`. Of INCIDENT_CLOSED: `cause`, `reason`, `opened_at`, `members` (the keys of its subjects). Of
+    INCIDENT_MERGED: `part_of` (the key of the other one's cause), `part_of_id`.
     """
 
     kind: Kind
@@ -94,14 +93,14 @@ class AlertEvent:
 
 @dataclass(frozen=True, slots=True)
 class StoredAlertEvent:
-    """A stored happening, and when the engine noticed it."""
+    """A stored alert event, and when it was detected."""
 
     alert_event: AlertEvent
     detected_at: datetime
 
 
 def record(cursor: Cursor[Any], alert_events: Sequence[AlertEvent], now: datetime) -> None:
-    """Store happenings in the transaction of this cursor; they become readable when it commits, or not at all."""
+    """Store alert events in the cursor's transaction; they become visible when it commits."""
     if not alert_events:
         return
     rows = (
@@ -116,7 +115,7 @@ def record(cursor: Cursor[Any], alert_events: Sequence[AlertEvent], now: datetim
 
 
 def alert_events_of(engine: Engine, incident_id: UUID) -> list[StoredAlertEvent]:
-    """All happenings of an incident, in order."""
+    """All events of an incident, in order."""
     with transaction(engine) as cursor:
         rows = statement("alert_events_of_incident").execute(
             cursor, {"organisation": organisation_id(), "incident_id": incident_id}

@@ -37,9 +37,9 @@ class Step:
 
 
 def critical_path(engine: Engine, key: str, zone: str, now: datetime) -> list[Step]:
-    """From whom all wait for to the dataset or process itself; empty where it is there, or too little is known.
+    """The path from the bottleneck to the dataset or process itself; empty if it has arrived, or too little is known.
 
-    zone: in whose clock habits are told.
+    zone: the time zone of typical times.
     """
     with transaction(engine) as cursor:
         whole = graph.load(cursor)

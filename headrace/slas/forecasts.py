@@ -19,21 +19,19 @@ from headrace.slas.history import DAY, ArrivalHistory, Zone
 from headrace.slas.prediction import Forecast, Prediction, Present
 from headrace.slas.sql import statement
 
-FORECAST_HORIZON = timedelta(hours=12)  # deadlines that are further away are not foreseen
+FORECAST_HORIZON = timedelta(hours=12)  # later deadlines are not forecast
 FORECAST_INTERVAL = timedelta(minutes=1)
-_BATCH_SIZE = (
-    100  # deadlines of one tick, those first that were foreseen longest ago: a node takes about a millisecond
-)
+_BATCH_SIZE = 100  # deadlines per tick, the oldest forecasts first: a node takes about a millisecond
 _MAX_RELEARNED = 2000  # histories that are read again by one tick
 _RELEARN = timedelta(days=1)
 
 
 def forecast_deadlines(cursor: Cursor[Any], now: datetime) -> int:
-    """Store what is to be expected of the deadlines of the next hours; how many.
+    """Forecast the deadlines of the next hours, and store the results; returns how many.
 
-    Each is foreseen at most once a minute, and where there are many only some of them, in turns.
+    Each is forecast at most once a minute; if there are many, only some of them, in turns.
 
-    Promises whose chance of a miss rises above what is likely, or falls below, are to be judged in this tick.
+    Objectives whose probability of a miss crosses a threshold become due in this tick.
     """
     parameters = {
         "organisation": organisation_id(),
@@ -71,7 +69,7 @@ def forecast_deadlines(cursor: Cursor[Any], now: datetime) -> int:
 
 
 def learn(cursor: Cursor[Any], ids: Sequence[UUID], now: datetime) -> None:
-    """Read the histories of some datasets and processes anew, those that were read longest ago; not all at once."""
+    """Refresh the histories of some datasets and processes, the least recently read first; not all at once."""
     parameters = {
         "organisation": organisation_id(),
         "ids": list(ids),
@@ -137,7 +135,7 @@ def _row(
 
 
 def _zone(names: Iterable[str | None]) -> str:
-    """The zone of most deadlines: in its clock the habits of all are told."""
+    """The most common time zone of deadlines, used for typical times of all nodes."""
     counted = Counter(name or "UTC" for name in names)
     return min(counted, key=lambda name: (-counted[name], name))
 

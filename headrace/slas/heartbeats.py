@@ -15,9 +15,9 @@ from headrace.slas.incidents import Incidents
 
 
 def detect_silent_sensors(cursor: Cursor[Any], incidents: Incidents, now: datetime) -> list[AlertEvent]:
-    """Sensors that have fallen silent, and those that tick again; each is an incident until then.
+    """Sensors that have stopped ticking, and those that tick again; each is an incident in between.
 
-    While nothing judged, all were down together: their silence counts from when judging went on.
+    If the SLA sensor itself was down, silence counts from when it resumed.
     """
     cursor.execute(
         "SELECT sensor, ticked_at, silent_after, incident_id FROM catalog.heartbeat "
@@ -47,7 +47,7 @@ def detect_silent_sensors(cursor: Cursor[Any], incidents: Incidents, now: dateti
 
 
 def note(cursor: Cursor[Any], events: list[AlertEvent]) -> None:
-    """Write down which sensors are silent; after the incidents are stored."""
+    """Record which sensors are silent, after their incidents are stored."""
     for each in events:
         cursor.execute(
             "UPDATE catalog.heartbeat SET incident_id = %s WHERE organisation_id = %s AND sensor = %s",

@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 DAY = 86400.0
 MIN_SAMPLES = 6  # samples of one kind of day; of fewer, all working days, or all days, are taken together
-_MIN_ANY_SAMPLES = 4  # samples without which nothing is said
+_MIN_ANY_SAMPLES = 4  # samples below which there is no forecast
 
 
 @dataclass(frozen=True, slots=True)
 class ArrivalHistory:
-    """The history of one dataset or process: when it came (seconds since 1970, in order).
+    """The arrival history of one dataset or process (seconds since 1970, in order).
 
-    took: seconds of each run; rows: of each version. NaN where nobody knows.
+    took: seconds of each run. rows: row count of each version. NaN if unknown.
     """
 
     arrived: Floats
@@ -32,7 +32,7 @@ class ArrivalHistory:
 
     @property
     def last(self) -> float:
-        """When it came last; minus infinity if it never did."""
+        """The last arrival; minus infinity if there was none."""
         return float(self.arrived[-1]) if len(self.arrived) else -np.inf
 
 
@@ -59,8 +59,8 @@ class Zone:
 class Usual:
     """What is usual about the occurrence nearest to a moment.
 
-    times: samples of when it comes, as seconds since 1970. due: their median. places: which of the habit's they
-    are. is_expected: whether it comes on such a day at all.
+    times: samples of when it comes, as seconds since 1970. due: their median. places: their indexes in the history.
+    is_expected: whether it comes on such a day at all.
     """
 
     times: Floats
@@ -72,7 +72,7 @@ class Usual:
 def usual(arrival_history: ArrivalHistory, zone: Zone, moment: float) -> Usual | None:
     """What is usual about the occurrence that is nearest to the moment; None where too little is known.
 
-    Of what comes several times a day, the times between two are what is usual.
+    For several arrivals a day, the usual gap counts.
     """
     if len(arrival_history.arrived) < _MIN_ANY_SAMPLES:
         return None

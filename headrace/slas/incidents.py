@@ -20,9 +20,9 @@ from headrace.slas.sql import statement
 
 @dataclass(slots=True)
 class OpenIncident:
-    """An incident that is open: the trouble at its cause, and how bad it is by now.
+    """An open incident: the issue at its cause, and its severity so far.
 
-    apart: something belongs to it that waits for nothing (a version that is too small), and stays where it is.
+    apart: a member does not wait for anything (a version that is too small), and stays in this incident.
     """
 
     incident_id: UUID
@@ -33,7 +33,7 @@ class OpenIncident:
 
     @property
     def cause(self) -> Subject:
-        """Where it went wrong."""
+        """The subject at its cause."""
         return self.issue.subject
 
     def worsen(self, severity: Severity) -> None:
@@ -44,7 +44,7 @@ class OpenIncident:
 
 @dataclass(frozen=True, slots=True)
 class _Moved:
-    """An incident of which what waits goes on as part of another; closed: nothing is left of it."""
+    """An incident whose waiting members moved to another. closed: no members are left."""
 
     old: OpenIncident
     new: OpenIncident
@@ -52,7 +52,7 @@ class _Moved:
 
 
 class Incidents:
-    """The incidents that are open, while a tick adds to them and makes one of those that have one cause."""
+    """The open incidents, while a tick adds to them and merges those with the same cause."""
 
     def __init__(self, known: Sequence[OpenIncident]) -> None:
         self._by_cause = {_place(each.cause): each for each in known}
@@ -60,7 +60,7 @@ class Incidents:
         self._moved: dict[UUID, _Moved] = {}
 
     def gather(self, causes: Causes) -> None:
-        """Incidents whose cause has turned out to come from something else become one, at that: the eldest goes on."""
+        """Merge incidents whose causes share a root cause; the oldest one continues."""
         for each in sorted(self._by_id.values(), key=lambda each: (each.issue.since, each.cause.key)):
             root = causes.beyond(each.issue)
             if root is None:
@@ -80,9 +80,9 @@ class Incidents:
                 del self._by_cause[_place(each.cause)], self._by_id[each.incident_id]
 
     def at(self, issue: Issue, severity: Severity | None = None, joined: UUID | None = None) -> UUID:
-        """The incident that a trouble causes: the one that the subject belongs to already, its cause's, or a new one.
+        """The incident of an issue: the one its subject is already in, the one of its cause, or a new one.
 
-        severity: of what belongs to it from now on, when that is worse.
+        severity: raises the incident's severity if higher.
         """
         worst = max(severity or issue.severity, issue.severity)
         found = self._known(joined, holds=issue.holds) or self._of(issue)
@@ -99,7 +99,7 @@ class Incidents:
         return found.incident_id
 
     def goes_on_as(self, incident_id: UUID | None) -> UUID | None:
-        """The incident itself, or the one that it is part of from now on."""
+        """The incident itself, or the one it was merged into."""
         moved = self._moved.get(incident_id) if incident_id else None
         return self._end(moved).incident_id if moved and moved.closed else incident_id
 
@@ -109,9 +109,9 @@ class Incidents:
         return found.cause if found else None
 
     def write(self, cursor: Cursor[Any], now: datetime) -> list[AlertEvent]:
-        """Store what has become of them, before what refers to them.
+        """Store the changed incidents, before rows that refer to them.
 
-        The last happening of each that goes on as part of another.
+        Returns the closing event of each merged incident.
         """
         if self._moved:
             moved = [
@@ -142,7 +142,7 @@ class Incidents:
         ]
 
     def _of(self, issue: Issue) -> OpenIncident | None:
-        """The incident of a trouble: that at its subject, or the one that its subject belongs to."""
+        """The incident of an issue: the one at its subject, or the one its subject belongs to."""
         found = self._by_cause.get(_place(issue.subject))
         return found or self._known(issue.incident_id, holds=issue.holds)
 
@@ -190,9 +190,9 @@ def load(cursor: Cursor[Any]) -> Incidents:
 
 
 def close(cursor: Cursor[Any], events: Iterable[AlertEvent], now: datetime) -> list[AlertEvent]:
-    """Close the incidents of which nothing is out of order any more; the last happening of each.
+    """Close the incidents without open issues, and return the closing event of each.
 
-    told: the happenings of this look, which are not stored yet. Where a run has failed just now, nothing is over.
+    events: the events of this tick, not stored yet. An incident with a run that has just failed stays open.
     """
     hit: dict[UUID, set[str]] = {}
     failed = set()

@@ -11,7 +11,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 
 class ObjectiveKind(StrEnum):
-    """What is promised."""
+    """The kind of an objective."""
 
     DELIVERY = "DELIVERY"  # a version is published, or a run has succeeded, by a deadline
     AGE = "AGE"  # what is published is never older than this
@@ -34,7 +34,7 @@ def _is_number(value: object) -> bool:
 
 
 class ExpectedPartition(_Value):
-    """Which partition a deadline is about: that of the day so many days before its own, its key written by `format`.
+    """The partition of a deadline: a number of days before the deadline's day, formatted with `format`.
 
     business: only days on which the calendar is open are counted.
     """
@@ -56,7 +56,7 @@ class Clock(_Value):
     timezone: str = "UTC"
     calendar: str | None = None
     exclude_calendar: str | None = None
-    instance: str = ""  # of the scheduler whose calendars they are
+    instance: str = ""  # the scheduler instance of the calendars
     days_after: int = 0
     within: Seconds = Field(default=None, alias="within_seconds")
     warn_before: Seconds = Field(default=None, alias="warn_before_seconds")
@@ -101,12 +101,12 @@ _CLOCK = ("deadline", "timezone", "calendar", "within_seconds", "warn_before_sec
 
 
 def terms(kind: ObjectiveKind, definition: Mapping[str, Any]) -> Terms:
-    """The terms of a promise as stored. Raises pydantic.ValidationError."""
+    """The terms of a stored objective. Raises pydantic.ValidationError."""
     return _TERMS[kind].model_validate(definition)
 
 
 def objectives(sla: Mapping[str, Any]) -> Iterator[tuple[ObjectiveKind, int, dict[str, Any]]]:
-    """The promises of an SLA as the catalog keeps it: kind, number among those of its kind, definition.
+    """The objectives of a stored SLA: kind, ordinal within its kind, definition.
 
     `complete_by` and `start_by` are lists of deadlines (a job that starts several times a day has several).
     """

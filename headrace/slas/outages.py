@@ -15,7 +15,7 @@ from headrace.slas.sql import statement
 def plan_outage(
     engine: Engine, subjects: str, begins_at: datetime, ends_at: datetime, reason: str, by: str
 ) -> UUID:
-    """Expect nothing of the keys that fit a pattern (`*` stands for anything) in this time; the outage's id.
+    """Pause the SLAs of keys matching a pattern (`*` matches any text) for this period; the outage's id.
 
     Raises ValueError for one that ends before it begins.
     """

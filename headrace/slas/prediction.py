@@ -25,7 +25,7 @@ _RECOVERY = 2 * 3600.0  # mean time until what has failed is run again; nothing 
 
 @dataclass(frozen=True, slots=True)
 class Present:
-    """What is known of now. running: since when a process runs; failed: processes whose newest run has failed."""
+    """The present state. running: start times of running processes. failed: processes whose newest run failed."""
 
     now: float
     running: Mapping[int, float]
@@ -34,10 +34,9 @@ class Present:
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """When a node will be there: median and the interval that four of five days are in; and whom it waits for.
+    """The forecast of a node: median, 80% interval, and what it waits for.
 
-    waits_for: the node at the beginning of the critical path that has not finished. by_minutes: by how much that one is
-    later than usual.
+    waits_for: the unfinished node at the start of the critical path. by_minutes: its delay against the usual time.
     """
 
     samples: Floats
@@ -78,7 +77,7 @@ class Prediction:
         }
 
     def path(self, target: int) -> list[int]:
-        """The critical path to a node, from whom all wait for; empty where it is there, or nothing is known of it."""
+        """The critical path to a node, from the bottleneck; empty if it has arrived or nothing is known."""
         if target not in self.of([target]):
             return []
         steps = [target]
@@ -137,7 +136,7 @@ class Prediction:
         return np.maximum(self._draw_runs(node, known.times, known.places), base + took)
 
     def _via_clock(self, node: int, known: Usual, base: Floats) -> None:
-        """What starts by the clock waits for nobody whose data is usually there by then."""
+        """A scheduled start does not wait for inputs that are usually there by then."""
         if float(np.median(base)) <= known.due:
             self._via.pop(node, None)
 

@@ -32,18 +32,18 @@ ON CONFLICT (organisation_id, reader) DO UPDATE
 
 @dataclass(slots=True)
 class Detected:
-    """Happenings beside promises, each with the trouble that makes an incident of it, where it does."""
+    """Detected events, each with the issue that opens an incident, if any."""
 
     alert_events: list[tuple[AlertEvent, Issue | None]] = field(default_factory=list)
 
     @property
     def issues(self) -> list[Issue]:
-        """The troubles among them."""
+        """The issues among them."""
         return [issue for _, issue in self.alert_events if issue is not None]
 
 
 def detect(cursor: Cursor[Any], since: datetime, now: datetime) -> Detected:
-    """What has gone wrong since a moment (of the last tick): each thing once, however often one looks."""
+    """Detect what has gone wrong since the last tick, each event once."""
     found = Detected()
     parameters = {"organisation": organisation_id(), "since": since, "now": now}
     for row in statement("sla_failed_runs").execute(cursor, parameters).fetchall():
@@ -57,7 +57,7 @@ def detect(cursor: Cursor[Any], since: datetime, now: datetime) -> Detected:
 
 
 def open_issues(cursor: Cursor[Any], now: datetime) -> list[Issue]:
-    """The troubles of incidents that are open, and of promises, as they were before this look."""
+    """The issues of open incidents and objectives before this tick."""
     rows = statement("sla_issues").execute(cursor, {"organisation": organisation_id(), "now": now})
     return [
         Issue(
@@ -77,7 +77,7 @@ def open_issues(cursor: Cursor[Any], now: datetime) -> list[Issue]:
 
 
 def settled(cursor: Cursor[Any]) -> frozenset[UUID]:
-    """The subjects whose promises are all kept, or made up for."""
+    """The subjects whose objectives are all met, or met late."""
     rows = statement("sla_met_subjects").execute(cursor, {"organisation": organisation_id()})
     return frozenset(row["subject_id"] for row in rows)
 
@@ -98,7 +98,7 @@ def subject_of(row: Mapping[str, Any]) -> Subject:
 
 
 def _new_versions(cursor: Cursor[Any], now: datetime) -> list[dict[str, Any]]:
-    """Versions that the outbox tells of since the tick before; the first one begins with what comes then."""
+    """Versions in the outbox since the previous tick; the first tick starts at the current position."""
     known = cursor.execute(
         "SELECT transaction_id, outbox_id FROM catalog.outbox_reader WHERE organisation_id = %s AND reader = %s",
         [organisation_id(), _READER],

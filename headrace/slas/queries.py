@@ -20,12 +20,12 @@ from headrace.slas.status import OUT_OF_ORDER, DeadlineOutcome, SlaStatus
 
 @dataclass(frozen=True, slots=True)
 class SlaObjectiveStatus:
-    """How one promise stands.
+    """The status of one objective.
 
-    subject_type: DATASET or PROCESS, of which dataset_id or process_id is the id. deadline: of what is expected now;
-    met_at: when it came. chance: of a miss, as foreseen, with the median and the interval of four of five days;
-    waits_for: the dataset or process at the beginning of the critical path, waits_minutes: by how much it is later than
-    usual. definition: what was promised, lengths of time in seconds.
+    subject_type: DATASET or PROCESS, identified by dataset_id or process_id. deadline: the current one. met_at: when it
+    was met. miss_probability: forecast, with the expected time and its 80% interval. waits_for: the dataset or process
+    at the start of the critical path. waits_minutes: its delay against the usual time. definition: the terms, durations
+    in seconds.
     """
 
     subject_type: str
@@ -54,7 +54,7 @@ class SlaObjectiveStatus:
 
 @dataclass(frozen=True, slots=True)
 class SlaChange:
-    """A change of state: when it happened, when the engine noticed, and why."""
+    """A status change: when it happened, when it was detected, and why."""
 
     kind: ObjectiveKind
     ordinal: int
@@ -69,7 +69,7 @@ class SlaChange:
 
 @dataclass(frozen=True, slots=True)
 class SlaOutcome:
-    """What became of one deadline; late_by: seconds after it, negative before it, None where nothing came."""
+    """The outcome of one deadline. late_by: seconds after it, negative if before it, None if nothing arrived."""
 
     kind: ObjectiveKind
     ordinal: int
@@ -82,10 +82,10 @@ class SlaOutcome:
 
 @dataclass(frozen=True, slots=True)
 class SlaRecord:
-    """How one promise was kept over some time.
+    """How one objective was met over a period.
 
-    kept: share of deadlines that were met in time, of those that were not in an outage; None where there was none.
-    earlier: median seconds before the deadline of what came in time; late, latest: median and worst seconds after it.
+    kept: share of deadlines met, excluding those in an outage; None if there were none.
+    earlier: median seconds before the deadline of arrivals in time. late, latest: median and maximum seconds after it.
     """
 
     kind: ObjectiveKind
@@ -103,7 +103,7 @@ class SlaRecord:
 
 @dataclass(frozen=True, slots=True)
 class SlaHistory:
-    """How all promises of a dataset or process were kept: figures, the newest outcomes and changes first."""
+    """The SLA history of a dataset or process: figures, and the newest outcomes and changes first."""
 
     key: str
     since: datetime
@@ -115,7 +115,7 @@ class SlaHistory:
 
 @dataclass(frozen=True, slots=True)
 class IncidentMember:
-    """Something that is, or was, out of order because of an incident."""
+    """A dataset or process affected by an incident."""
 
     subject_type: str
     key: str
@@ -125,9 +125,9 @@ class IncidentMember:
 
 @dataclass(frozen=True, slots=True)
 class Incident:
-    """What went wrong at one place. members: as they stood last; downstream: datasets that come of it.
+    """An incident. members: with their last status. downstream: datasets derived from them.
 
-    part_of: the incident that turned out to be its cause and goes on with its members.
+    part_of: the incident it was merged into.
     """
 
     incident_id: UUID
@@ -146,7 +146,7 @@ class Incident:
 
 @dataclass(frozen=True, slots=True)
 class OutOfOrder:
-    """The datasets and processes that stand so: how many, and the keys of the few that have come to it last."""
+    """The number of datasets and processes with a status, and the keys of the latest few."""
 
     state: SlaStatus
     count: int
@@ -154,7 +154,7 @@ class OutOfOrder:
 
 
 def out_of_order(engine: Engine, few: int) -> list[OutOfOrder]:
-    """What is late, missed or at risk at the last tick, the worst first."""
+    """What was late, missed or at risk at the last tick, worst first."""
     parameters = {"organisation": organisation_id(), "states": list(OUT_OF_ORDER), "few": few}
     with transaction(engine) as cursor:
         rows = statement("sla_out_of_order").execute(cursor, parameters).fetchall()
@@ -177,9 +177,9 @@ def sla_statuses(
     after: tuple[str, str, int] = ("", "", -1),
     limit: int = 100,
 ) -> list[SlaObjectiveStatus]:
-    """Promises as they stood at the last tick, by key, kind and number; those after a place, as many as the limit.
+    """SLA objectives with their status at the last tick, by key, kind and ordinal; `limit` of those after a position.
 
-    states, kinds, keys: only those; none given: all.
+    states, kinds, keys: only these; empty: all.
     """
     parameters = {
         "organisation": organisation_id(),
@@ -210,7 +210,7 @@ def sla_statuses(
 
 
 def sla_history(engine: Engine, key: str, since: datetime, until: datetime, limit: int = 50) -> SlaHistory:
-    """How the promises of a dataset or process were kept. Raises UnknownSla where nothing was ever promised."""
+    """The SLA history of a dataset or process. Raises UnknownSla if it never had an SLA."""
     parameters = {
         "organisation": organisation_id(),
         "key": key,

@@ -10,14 +10,14 @@ import numpy as np
 
 from headrace.slas.history import alike, by_day, middle_of_day
 
-_MIN_VERSIONS = 12  # versions without which nothing is odd
+_MIN_VERSIONS = 12  # fewer versions give no result
 _MAX_DEVIATIONS = 5.0  # robust standard deviations
-_MIN_LOG_DISTANCE = 0.25  # of the logarithm: whatever is within about a quarter of the usual is not odd
+_MIN_LOG_DISTANCE = 0.25  # of the logarithm: about a quarter around the usual count is never unusual
 
 
 @dataclass(frozen=True, slots=True)
 class UnusualRowCount:
-    """A row count that is far from what is usual on such days: the median, and between what it would not be odd."""
+    """An unusual row count: the median for such days, and the usual range."""
 
     usual: int
     fewest: int
@@ -27,10 +27,10 @@ class UnusualRowCount:
 def unusual_row_count(
     at: datetime, rows: int, history: Sequence[tuple[datetime, int]]
 ) -> UnusualRowCount | None:
-    """What is usual, if the row count at this time is not; None where it is, or too little is known.
+    """The usual range if the row count is outside it; None otherwise, or with too little history.
 
-    Counts are compared by their logarithm, with the median and the median distance from it, which single odd days do
-    not move. History: earlier counts of the same dataset (of any partition).
+    Counts are compared by their logarithm, with the median and the median distance from it, which single outliers do
+    not affect. History: earlier counts of the same dataset (of any partition).
     """
     if len(history) < _MIN_VERSIONS:
         return None

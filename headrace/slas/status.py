@@ -9,22 +9,22 @@ from uuid import UUID
 
 
 class SlaStatus(StrEnum):
-    """How a promise stands."""
+    """The status of an SLA objective."""
 
-    UNKNOWN = "UNKNOWN"  # nothing has come yet by which it could be judged
-    ON_TRACK = "ON_TRACK"  # kept, or there is still time
-    AT_RISK = "AT_RISK"  # will probably be broken, or its warning time has come
-    LATE = "LATE"  # broken, and what was promised is still to come
-    MET_LATE = "MET_LATE"  # what was late has come
-    MISSED = "MISSED"  # what was promised never came, or is less than was promised
-    PAUSED = "PAUSED"  # nothing is expected: a planned outage, a job on hold or on ice
+    UNKNOWN = "UNKNOWN"  # no data to evaluate yet
+    ON_TRACK = "ON_TRACK"  # met, or not due yet
+    AT_RISK = "AT_RISK"  # will probably be missed, or its warning time has passed
+    LATE = "LATE"  # the deadline has passed, and nothing has arrived
+    MET_LATE = "MET_LATE"  # arrived late
+    MISSED = "MISSED"  # never arrived, or did not meet its terms
+    PAUSED = "PAUSED"  # suspended: a planned outage, a job on hold or on ice
 
 
 OUT_OF_ORDER = frozenset((SlaStatus.AT_RISK, SlaStatus.LATE, SlaStatus.MISSED))
 
 
 class DeadlineOutcome(StrEnum):
-    """What became of one deadline."""
+    """The outcome of one deadline."""
 
     MET = "MET"
     MET_LATE = "MET_LATE"
@@ -36,8 +36,8 @@ class DeadlineOutcome(StrEnum):
 class Arrival:
     """A published version, or a run.
 
-    at: when it was published, began (START, RUN_TIME) or succeeded (DELIVERY). ended_at: of a run; None while it goes
-    on. rows, bytes: of a version; None where nobody said.
+    at: when it was published, started (START, RUN_TIME) or succeeded (DELIVERY). ended_at: of a run; None while it is
+    running. rows, bytes: of a version; None if unknown.
     """
 
     at: datetime
@@ -50,7 +50,7 @@ class Arrival:
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """A time in which nothing is expected; until None: nobody knows."""
+    """A period in which nothing is expected. until: None if open-ended."""
 
     since: datetime
     until: datetime | None
@@ -59,11 +59,11 @@ class Pause:
 
 @dataclass(frozen=True, slots=True)
 class ObjectiveState:
-    """How a promise stands at `evaluated_at`.
+    """The state of an objective at `evaluated_at`.
 
-    opens_at, deadline, partition: what is expected now; met_at: when it came. settled: the deadline before, up to which
-    all have their outcome. newest_at: the newest arrival that was taken into account. run_id: the run that is watched.
-    next_at: when to look again though nothing comes. chance: of a miss, as predicted.
+    opens_at, deadline, partition: the current expectation. met_at: when it was met. settled: the previous deadline, up
+    to which all outcomes are known. newest_at: the newest arrival considered. run_id: the run being watched. next_at:
+    the next evaluation if nothing arrives. miss_probability: as forecast.
     """
 
     state: SlaStatus
@@ -83,7 +83,7 @@ class ObjectiveState:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A change of state: when it happened, and why."""
+    """A status change: when it happened, and why."""
 
     at: datetime
     before: SlaStatus
@@ -96,7 +96,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one deadline; arrived_at None: nothing came before the next one."""
+    """The outcome of one deadline. arrived_at: None if nothing arrived before the next one."""
 
     deadline: datetime
     partition: str
@@ -106,7 +106,7 @@ class Outcome:
 
 @dataclass(slots=True)
 class Evaluation:
-    """A promise as it stands now, and all that has happened to it since it was judged last."""
+    """The new state of an objective, with all changes and outcomes since its last evaluation."""
 
     objective_state: ObjectiveState
     changes: list[Change] = field(default_factory=list)

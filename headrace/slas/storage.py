@@ -46,7 +46,7 @@ _PAUSE_REASONS = {"HELD": "on hold", "SKIPPED": "passed over (on ice, on noexec 
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """A promise that has to be judged: how it stood, what came in since, and when its process was kept."""
+    """An objective to evaluate: its state, arrivals since then, and pauses of its process."""
 
     objective_id: UUID
     subject: Subject
@@ -61,18 +61,18 @@ class Pending:
 
     @property
     def dataset_id(self) -> UUID | None:
-        """The dataset that it is about."""
+        """Its dataset."""
         return self.subject.id if self.subject.type is SubjectType.DATASET else None
 
     @property
     def process_id(self) -> UUID | None:
-        """The process that it is about."""
+        """Its process."""
         return self.subject.id if self.subject.type is SubjectType.PROCESS else None
 
 
 @dataclass(frozen=True, slots=True)
 class EvaluatedObjective:
-    """A promise and what judging it came to; incident_id: to which incident it belongs from now on."""
+    """An evaluated objective. incident_id: the incident it belongs to from now on."""
 
     pending: Pending
     evaluation: Evaluation
@@ -80,9 +80,9 @@ class EvaluatedObjective:
 
 
 def due(cursor: Cursor[Any], now: datetime, *, all_deadlines: bool = False) -> list[Pending]:
-    """The promises whose time has come, or for which something came in, up to `now`.
+    """The objectives that are due at `now`, or have new arrivals.
 
-    all_deadlines: and all by the clock, whose deadlines may have become others.
+    all_deadlines: include all with a deadline, because time-zone rules have changed.
     """
     parameters = {"organisation": organisation_id(), "now": now, "all_deadlines": all_deadlines}
     rows = statement("sla_due").execute(cursor, parameters)
@@ -103,7 +103,7 @@ def outages(cursor: Cursor[Any], since: datetime) -> list[tuple[str, Pause]]:
 
 
 def write(cursor: Cursor[Any], evaluated: Sequence[EvaluatedObjective], now: datetime) -> None:
-    """Store how promises stand, each change, and each outcome."""
+    """Store objective states, status changes, and outcomes."""
     if not evaluated:
         return
     changes = ((each.pending, change) for each in evaluated for change in each.evaluation.changes)
@@ -189,7 +189,7 @@ def _pending(row: Mapping[str, Any]) -> Pending:
 
 @lru_cache(maxsize=10_000)
 def _terms(kind: ObjectiveKind, definition: str) -> Terms:
-    """Many promises say the same."""
+    """Cached, since many objectives have the same terms."""
     return terms(kind, from_json(definition))
 
 

@@ -47,9 +47,9 @@ from headrace.slas.objectives import Clock, ObjectiveKind
 from headrace.slas.sql import statement
 from headrace.slas.status import OUT_OF_ORDER, Change, Evaluation, Pause, SlaStatus
 
-_LOCK = 0x736C61  # "sla", beside the organisation
-_PAUSE = timedelta(minutes=5)  # without a tick: nothing judged, and what else ticks was down as well
-_LATE_NEWS = timedelta(minutes=15)  # by which a transaction may end after what it says
+_LOCK = 0x736C61  # "sla", combined with the organisation
+_PAUSE = timedelta(minutes=5)  # without a tick: nothing was evaluated, and other sensors were down as well
+_LATE_NEWS = timedelta(minutes=15)  # how much later a transaction may commit
 _SEVERITY = {
     SlaStatus.AT_RISK: Severity.WARNING,
     SlaStatus.LATE: Severity.ERROR,
@@ -61,7 +61,8 @@ _REPORTED = frozenset((*OUT_OF_ORDER, SlaStatus.MET_LATE, SlaStatus.PAUSED))
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """What one evaluation came to. states: how many promises have taken each. told: happenings recorded, by kind."""
+    """The result of one evaluation. states: how many objectives changed to each status. events: recorded events by
+    kind."""
 
     now: datetime
     compiled: int = 0
@@ -74,16 +75,16 @@ class Tick:
     def __str__(self) -> str:
         if self.skipped:
             return "another evaluation is under way"
-        said = [f"{self.compiled} SLAs are new or have changed"] if self.compiled else []
-        said.append(f"{self.evaluated} promises judged, {self.predicted} foreseen")
+        said = [f"{self.compiled} new or changed SLAs"] if self.compiled else []
+        said.append(f"{self.evaluated} objectives evaluated, {self.predicted} forecast")
         said += [f"{count} {state.value.lower().replace('_', ' ')}" for state, count in self.states.items()]
         return ", ".join(said)
 
 
 def evaluate(engine: Engine, now: datetime | None = None) -> Tick:
-    """Judge all promises at `now` (timezone-aware; None: by the clock), in one transaction.
+    """Evaluate all objectives at `now` (timezone-aware; None: the current time), in one transaction.
 
-    Two evaluations at once are one: the second changes nothing and says so.
+    Of two concurrent evaluations, the second changes nothing and reports that.
     """
     moment = (now or datetime.now(UTC)).astimezone(UTC)
     with transaction(engine) as cursor:
@@ -134,7 +135,7 @@ def _assign(
     detected: quality.Detected,
     now: datetime,
 ) -> tuple[list[AlertEvent], list[store.EvaluatedObjective]]:
-    """What is to be told, and to which incident each promise belongs."""
+    """The events to record, and the incident of each objective."""
     open_incidents = incidents.load(cursor)
     found = _causes(cursor, evaluated, detected.issues, now)
     open_incidents.gather(found)
@@ -243,7 +244,7 @@ def _detected_event(
 
 
 def _is_reported(change: Change) -> bool:
-    """A promise that becomes known to be kept is no news; that it is kept again is."""
+    """The first ON_TRACK is not an event; a return to ON_TRACK is."""
     return change.state in _REPORTED or (
         change.state is SlaStatus.ON_TRACK and change.before in (OUT_OF_ORDER | {SlaStatus.PAUSED})
     )

@@ -12,7 +12,7 @@ _QUIET = frozenset((SlaStatus.ON_TRACK, SlaStatus.MET_LATE, SlaStatus.MISSED))
 
 
 class Transitions:
-    """A promise under judgement: `turn` and `settle` note what happens, `end` says what it comes to."""
+    """The changes of an objective during one evaluation: `turn` and `settle` record them, `end` returns the result."""
 
     def __init__(self, objective_state: ObjectiveState) -> None:
         self._before = objective_state
@@ -34,9 +34,9 @@ class Transitions:
         *,
         arrived_at: datetime | None = None,
     ) -> None:
-        """The promise takes a state; nothing happens where it has it already.
+        """Change the status; a no-op if it is unchanged.
 
-        A change is never before the one that it follows: what is reported late changes the state when it is known.
+        A change is never dated before the previous one: a late report changes the status when it is known.
         """
         if state is self.state:
             return
@@ -47,26 +47,24 @@ class Transitions:
     def quieten(
         self, at: datetime, deadline: datetime | None, partition: str = "", *, ever: bool = True
     ) -> None:
-        """Nothing is wrong for now: a risk or a pause ends; how the last deadline ended goes on being said."""
+        """End a risk or a pause; the outcome of the last deadline stays visible."""
         if self.state not in _QUIET:
-            calm, reason = (
-                (SlaStatus.ON_TRACK, "there is time") if ever else (SlaStatus.UNKNOWN, "nothing has come yet")
-            )
+            calm, reason = (SlaStatus.ON_TRACK, "not due yet") if ever else (SlaStatus.UNKNOWN, "no data yet")
             self.turn(at, calm, reason, deadline, partition)
 
     def lose(self, at: datetime, reason: str) -> None:
-        """It cannot be told any more how it stands."""
+        """Its status has become unknown."""
         self.turn(at, SlaStatus.UNKNOWN, reason, None)
         self._reason = reason
 
     def settle(
         self, deadline: datetime, partition: str, result: DeadlineOutcome, arrived_at: datetime | None
     ) -> None:
-        """A deadline has its outcome."""
+        """Record the outcome of a deadline."""
         self._outcomes.append(Outcome(deadline, partition, result, arrived_at))
 
     def end(self, now: datetime, next_at: datetime, **values: Any) -> Evaluation:  # noqa: ANN401 - fields of any type
-        """What it comes to; `values` are fields of the standing."""
+        """The result; `values` are fields of the state."""
         objective_state = replace(
             self._before,
             state=self.state,

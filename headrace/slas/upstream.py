@@ -18,18 +18,18 @@ _NEVER = datetime.min.replace(tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class ArrivalTimes:
-    """When something came the last five times, the newest first: published, or the end of a run that succeeded.
+    """The last five arrivals, newest first: publishes, or ends of successful runs.
 
-    began: when these runs did; a dataset has none.
+    began: the start of these runs; None for a dataset.
     """
 
     at: Sequence[datetime] = ()
     began: Sequence[datetime] | None = None
 
     def waits_for(self, source: ArrivalTimes) -> bool:
-        """Whether the last that came of the source went into the last of this, and so it usually is.
+        """Whether the latest arrival here used the latest arrival of the source, as it usually does.
 
-        What makes a dataset ends after the dataset is published: its run counts from its beginning.
+        A producing run ends after its dataset is published, so it counts from its start.
         """
         arrived = source.began if source.began is not None and self.began is None else source.at
         if not arrived:
@@ -42,17 +42,17 @@ class ArrivalTimes:
 
 
 def load(cursor: Cursor[Any], graph: Graph, nodes: Collection[int], now: datetime) -> dict[int, ArrivalTimes]:
-    """When datasets and processes came last."""
+    """The last arrivals of datasets and processes."""
     ids = [graph.ids[node] for node in nodes]
     rows = statement("sla_last_arrivals").execute(cursor, {"ids": ids, "now": now}) if ids else ()
     return {graph.number[row["subject_id"]]: ArrivalTimes(row["at"], row["began"]) for row in rows}
 
 
 def awaited(graph: Graph, arrived: Mapping[int, ArrivalTimes], waiting: Collection[int]) -> dict[int, int]:
-    """For each node that waits the farthest one against the flow of data that has not come.
+    """For each waiting node, the farthest upstream node that has not arrived.
 
-    That is itself where all its inputs have come. Of several the one that has not come for the longest. Where a process
-    makes one dataset, that dataset is named.
+    The node itself if all its inputs have arrived. Of several, the one that has been missing the longest. For a process
+    with a single output, the output is named.
     """
     within = {*waiting, *graph.reached(waiting, up=True)} & arrived.keys()
     arrived = {node: _as_known(graph, arrived, node) for node in within}
@@ -73,7 +73,7 @@ def awaited(graph: Graph, arrived: Mapping[int, ArrivalTimes], waiting: Collecti
 
 
 def _as_known(graph: Graph, arrived: Mapping[int, ArrivalTimes], node: int) -> ArrivalTimes:
-    """A process whose runs nobody reports came when what it makes did."""
+    """A process without reported runs has the arrivals of its outputs."""
     mine = arrived[node]
     if mine.at or mine.began is None:
         return mine

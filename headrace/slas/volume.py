@@ -1,6 +1,6 @@
 """How row counts affect run times, learned from each process's history.
 
-On a logarithmic scale, and by medians: single odd nights do not move what is learned.
+On a logarithmic scale, with medians: single outliers do not affect the result.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ _STEEPEST = 2.0  # nothing takes longer than by the square; what rows that hardl
 
 
 class Volumes:
-    """The rows of what is there, and of what follows from them, noted node by node in the order of the graph.
+    """Row counts of present data, and of what follows from them, collected node by node in graph order.
 
-    What reads several of them reads their sum; of what nobody counts, what it is made from is taken instead. What has
-    yet to come, and does not follow what is there, says nothing.
+    A node with several inputs reads their sum; for uncounted inputs, their own inputs count. Data that has not arrived,
+    and does not follow from present data, has no count.
     """
 
     def __init__(self, graph: Graph, random: np.random.Generator, samples: int) -> None:
@@ -35,7 +35,7 @@ class Volumes:
         self._exponents: dict[int, float | None] = {}
 
     def note(self, node: int, arrival_history: ArrivalHistory, pending: Usual | None) -> None:
-        """Take in a node. pending: what is usual of one that has yet to come; None: what came last counts."""
+        """Add a node. pending: the usual values of one that has not arrived; None: its last arrival counts."""
         inputs = [each for each in self._graph.before[node] if each in self._now]
         counted = np.isfinite(arrival_history.rows)
         if pending is None and counted.any():

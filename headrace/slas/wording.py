@@ -18,7 +18,7 @@ _UNITS = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
 
 
 def describe_sla(sla: Mapping[str, Any]) -> str:
-    """All that an SLA as the catalog keeps it promises."""
+    """A stored SLA in words."""
     return "; ".join(", ".join(_objective(kind, definition)) for kind, _, definition in objectives(sla))
 
 

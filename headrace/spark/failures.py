@@ -174,7 +174,7 @@ def _corruption(text: str, version: Version) -> str:
     if not sensitive(version.columns):
         return _cause(text, _CORRUPT)
     conditions = [found[1] for found in _CONDITION.finditer(text)]
-    return f"[{conditions[-1]}], of which no more is shown" if conditions else "it is broken"
+    return f"[{conditions[-1]}], details withheld" if conditions else "it is broken"
 
 
 def _blamed(text: str, inputs: Sequence[Version]) -> tuple[Version | None, str]:

@@ -29,7 +29,7 @@ def require_java() -> int:
         raise SparkUnavailable(f"{java} does not run ({error}). {REMEDY}") from error
     found = re.search(r'version "(?:1\.)?(\d+)', answer.stderr + answer.stdout)
     if found is None:
-        raise SparkUnavailable(f"{java} -version does not tell its version. {REMEDY}")
+        raise SparkUnavailable(f"{java} -version does not print its version. {REMEDY}")
     major = int(found[1])
     if major < MINIMUM:
         raise SparkUnavailable(f"Java {major} at {java} is too old for Spark. {REMEDY}")
@@ -42,9 +42,9 @@ def _executable() -> str:
     if home:
         java = Path(home) / "bin" / "java"
         if not java.exists():
-            raise SparkUnavailable(f"JAVA_HOME is {home}, and there is no bin/java in it. {REMEDY}")
+            raise SparkUnavailable(f"JAVA_HOME is {home}, which has no bin/java. {REMEDY}")
         return str(java)
     on_path = shutil.which("java")
     if on_path is None:
-        raise SparkUnavailable(f"No Java: JAVA_HOME is not set and there is no java on PATH. {REMEDY}")
+        raise SparkUnavailable(f"No Java: JAVA_HOME is not set and java is not on PATH. {REMEDY}")
     return on_path

@@ -39,7 +39,7 @@ def _follow_classic(session: SparkSession, log: logging.Logger, interval: float)
                 jobs = tracker.getActiveJobsIds()
                 stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
             except Exception as error:  # the JVM may die under us; the run itself will say so
-                log.warning("Spark no longer tells its progress: %s", error)
+                log.warning("Spark no longer reports progress: %s", error)
                 return
             known = [stage for stage in stages if stage is not None]
             if known:

@@ -173,12 +173,12 @@ def _facts(words: Sequence[str]) -> Document:
     for word in words:
         name, equals, value = word.partition("=")
         if not equals or not name.strip(":"):
-            raise ValueError("%r is no FACT=VALUE" % word)
+            raise ValueError("%r is not a FACT=VALUE" % word)
         if name.endswith(":"):
             try:
                 facts[name[:-1]] = json.loads(_text(value))
             except ValueError:
-                raise ValueError("%s=... is no JSON" % name)
+                raise ValueError("%s=... is not valid JSON" % name)
         elif value:
             facts[name] = _number(value) if name in NUMBERS else value
     return facts
@@ -551,7 +551,7 @@ def _clean(value: Any) -> Any:
 
 
 def _text(text: str) -> str:
-    """The text, where the system's bytes are no UTF-8 as Latin-1, and without what no database keeps."""
+    """The text, where the system's bytes are not UTF-8 as Latin-1, and without what no database keeps."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:

@@ -109,7 +109,7 @@ def _json(text: str) -> Iterator[Entry]:
                 "; what follows it is not read" if after is None and text[_position(error) :].strip() else ""
             )
             broken = line + text.count("\n", start, _position(error))
-            yield Entry(broken, {}, f"it is no JSON: {getattr(error, 'msg', error)}{rest}", element)
+            yield Entry(broken, {}, f"it is not valid JSON: {getattr(error, 'msg', error)}{rest}", element)
             if after is None:
                 return
             end = after
@@ -127,7 +127,8 @@ def _position(error: Exception) -> int:
 
 
 def _end_of_broken(text: str, start: int) -> int | None:
-    """Where a document that is no JSON ends, by its brackets; None if they do not pair. Strings end with their line."""
+    """Where a document that is not valid JSON ends, by its brackets; None if they do not pair. Strings end with their
+    line."""
     opened: list[str] = []
     for piece in _TEXT_OR_BRACKET.finditer(text, start):
         if piece[0] in _CLOSED_BY:
@@ -150,7 +151,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) < len(pairs):
         for name, value in pairs:
             if found[name] != value:
-                raise ValueError(f"{name} is said twice: {value!r} and {found[name]!r}")
+                raise ValueError(f"{name} is given twice: {value!r} and {found[name]!r}")
     return found
 
 
@@ -172,7 +173,7 @@ def _pairs(text: str) -> Iterator[Entry]:
             if found := _PAIR.fullmatch(line):
                 said.append((f"in line {number}", found[1], _value(found[2])))
             else:
-                stray = stray or f"line {number} is no key=value: {bare[:80]!r}"
+                stray = stray or f"line {number} is not a key=value: {bare[:80]!r}"
 
 
 def _rows(text: str) -> Iterator[Entry]:
@@ -214,7 +215,7 @@ def _fields(said: Iterable[tuple[str, str, Any]]) -> tuple[dict[str, Any], str |
             fields[name], places[name] = value, place
         elif fields[name] != value:
             problem = problem or (
-                f"{name} is said twice: {str(fields[name])[:80]!r} {places[name]}, {str(value)[:80]!r} {place}"
+                f"{name} is given twice: {str(fields[name])[:80]!r} {places[name]}, {str(value)[:80]!r} {place}"
             )
     return fields, problem
 

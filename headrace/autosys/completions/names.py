@@ -16,7 +16,7 @@ _FIELDS = {**ALIASES, "date": "business_date"}
 
 
 class WrongPattern(ValueError):
-    """A name pattern that is no regular expression, or names no process and no dataset."""
+    """A name pattern that is not a regular expression, or names no process and no dataset."""
 
 
 def fields_of(name: str, patterns: Sequence[str] = DEFAULT_NAMES) -> Mapping[str, str] | None:
@@ -39,7 +39,7 @@ def compiled(pattern: str) -> re.Pattern[str]:
         result = re.compile(pattern)
     except re.error as error:
         raise WrongPattern(
-            f"the name pattern {pattern!r} is no regular expression: {error} (setting completion_names)"
+            f"the name pattern {pattern!r} is not a regular expression: {error} (setting completion_names)"
         ) from error
     if not {"process", "dataset"} & set(result.groupindex):
         raise WrongPattern(

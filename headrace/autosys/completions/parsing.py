@@ -69,7 +69,7 @@ def _entries(text: str, is_flag: bool, name: str) -> list[Entry]:
     """The reports in a text. is_flag: the name of the file says what is needed."""
     form = form_of(text)
     if form is Form.EMPTY:
-        nothing = f"is empty, and no pattern says what the name {name} means (setting completion_names)"
+        nothing = f"is empty, and no pattern matches the name {name} (setting completion_names)"
         return [Entry(1, {}, None if is_flag else nothing)]
     found = list(entries(text, form)) if form else []
     if is_flag and _is_prose(text, form, found):
@@ -82,7 +82,8 @@ def _entries(text: str, is_flag: bool, name: str) -> list[Entry]:
 
 
 def _is_prose(text: str, form: Form | None, found: Sequence[Entry]) -> bool:
-    """Whether a text has no form or only seems to: `[04:15] begins` is no JSON, `Lines: 842` no part of a report."""
+    """Whether a text has no form or only seems to: `[04:15] begins` is not valid JSON, `Lines: 842` no part of a
+    report."""
     if form is Form.JSON:
         return not _BEGINS_JSON.match(text)
     return form is not Form.CSV and not any(entry.fields.keys() & FIELDS for entry in found)

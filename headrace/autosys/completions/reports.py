@@ -100,7 +100,7 @@ def _printable(text: str) -> str:
 
 
 def _storable(value: Any, depth: int = 0) -> Any:  # noqa: ANN401 - JSON
-    """What a report says, a mark in place of what is no character. Raises ValueError where it is nested too deep."""
+    """What a report says, a mark in place of what is not a character. Raises ValueError where it is nested too deep."""
     if depth > MAX_DEPTH:
         raise ValueError(f"is nested more than {MAX_DEPTH} levels deep")
     if isinstance(value, str):
@@ -129,7 +129,7 @@ _SETTINGS = ConfigDict(extra="allow", coerce_numbers_to_str=True, frozen=True)
 
 def _status(word: str) -> str:
     if meaning(word) is None:
-        raise ValueError(f"{word} says that there is no run, and so nothing that is kept")
+        raise ValueError(f"{word} means that there is no run, so there is nothing to record")
     return word
 
 
@@ -212,7 +212,7 @@ class _Report(BaseModel):
         if self.process is None and not self.outputs:
             raise ValueError("names neither a process nor a dataset")
         if self.technology is Technology.SPARK:
-            raise ValueError("Spark's runs are recorded by Headrace itself, and reported by nobody else")
+            raise ValueError("Spark runs are recorded by Headrace itself and cannot be reported")
         if self.at and self.started_at and self.started_at > self.at:
             raise ValueError(f"started_at, {self.started_at}, is later than at, {self.at}")
         places = [(output.dataset, output.partition) for output in self.outputs]
@@ -278,7 +278,7 @@ def _findings(error: ValidationError, given: Mapping[str, Any], place: Place) ->
             message = "is missing"
         elif item["type"].startswith(("date", "timezone")):
             kind = "date" if item["type"].startswith("date_") else "time"
-            message = f"{str(item['input'])[:80]!r} is no {kind}; one is written {WRITTEN[kind]}"
+            message = f"{str(item['input'])[:80]!r} is not a {kind}; one is written {WRITTEN[kind]}"
         elif field and item["type"] != "value_error":
             message = f"{str(item['input'])[:80]!r}: {message[0].lower()}{message[1:]}"
         yield wrong(place, message, field=field, subject=_printable(str(named)) if named else None)

@@ -62,7 +62,7 @@ def single(value: object) -> object:
         try:
             value.encode()
         except UnicodeEncodeError as error:
-            raise ValueError("has half of a surrogate pair, which is no character") from error
+            raise ValueError("has half of a surrogate pair, which is not a character") from error
     return value
 
 

@@ -132,7 +132,7 @@ ONE_WORD = _words("""
     factor amount res_type xtype xmachine xport send_notification service_desk watch_interval watch_file_min_size
     watch_file_type continuous blob_input heartbeat_interval interactive elevated condition_code
 """)
-"""Attributes whose value is one word, so that a line without a name below them is no part of it."""
+"""Attributes whose value is one word, so that a line without a name below them is not a part of it."""
 
 REPEATED = _words("""
     envvars notification_emailaddress notification_emailaddress_on_alarm notification_emailaddress_on_failure

@@ -195,7 +195,7 @@ class _Reader:
             self.unknown.add(name)
             self._report(
                 "unknown-attribute",
-                f"{name} is no attribute known here; it is kept as it stands, here and below",
+                f"{name} is not a known attribute; it is kept as written, here and below",
                 segment.line,
                 name,
                 None,
@@ -230,7 +230,7 @@ class _Reader:
         if word not in SUBCOMMANDS:
             self._report(
                 "unknown-statement",
-                f"{word} is no statement known here; it is kept as it stands",
+                f"{word} is not a known statement; it is kept as written",
                 line,
                 word,
                 None,
@@ -239,7 +239,7 @@ class _Reader:
         if not _NAME.fullmatch(name):
             self._warn(
                 "name",
-                f"{name[:80]!r} is no name that Autosys takes",
+                f"{name[:80]!r} is not a valid Autosys name",
                 line,
                 word,
                 "letters, digits and . _ # - @, at most 64",
@@ -247,7 +247,7 @@ class _Reader:
         if rest and not (action == "override" and rest == "delete"):
             self._warn(
                 "after-name",
-                f"what follows the name is no attribute and {'is kept' if kept else 'was dropped'}: {rest[:60]!r}",
+                f"what follows the name is not an attribute and {'is kept' if kept else 'was dropped'}: {rest[:60]!r}",
                 line,
                 word,
                 "put an attribute name before it, or take it off",

@@ -24,7 +24,7 @@ _CONDITION = re.compile(r"[\s(]*[A-Za-z]+\s*\(")
 _BLOB_START = "<auto_blobt>"
 _BLOB_END = "</auto_blobt>"
 _MAX_QUOTE_LINES = 200  # lines; a quote that stays open for longer was never closed
-MAX_VALUE_LINES = 1000  # lines; what goes on for longer is no value but another text
+MAX_VALUE_LINES = 1000  # lines; what goes on for longer is not a value but another text
 
 ReportFinding = Callable[[str, str, int, str | None, str], None]
 """Called with the rule, the message, the line (from 1), the attribute and the hint of what looks doubtful."""
@@ -184,7 +184,7 @@ class _LogicalLine:
                 "'/*' opens a comment that does not close; it was taken as text",
                 self.end,
                 self.name or self.continued,
-                "quote the value if it is no comment",
+                "quote the value if it is not a comment",
             )
             return
         self._joined += last + 1 - self.end

@@ -26,7 +26,7 @@ class Statement:
     """One subcommand with what belongs to it.
 
     action: insert, update, delete, override, rename or modify. kind: what it acts on (job, box, machine, ...).
-    rest: words after the name on its line that are no attribute, such as the `delete` of `override_job: NAME delete`.
+    rest: words after the name on its line that are not attributes, such as the `delete` of `override_job: NAME delete`.
     """
 
     action: str

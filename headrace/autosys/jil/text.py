@@ -19,7 +19,7 @@ _MARKS = (
 _END_OF_FILE = "\x1a"  # what DOS editors end a file with
 _MARK = "\ufeff"
 _LITTLE, _BIG = "utf-16-le", "utf-16-be"
-_WINDOWS, _WITH_GAPS = "as Windows-1252", "with replacements for what is no UTF-16"
+_WINDOWS, _WITH_GAPS = "as Windows-1252", "with replacements for what is not valid UTF-16"
 
 
 def decode(data: bytes, file: str) -> tuple[str, tuple[Finding, ...]]:

@@ -112,7 +112,7 @@ def _jobs(text: str, file: str, errors: list[Finding]) -> Iterator[_Job]:
         elif _NO_JOB.fullmatch(line.strip()) and not _NOISE.fullmatch(line):
             wrapped = (len(line) - len(line.lstrip()), line.strip())
         elif not _NOISE.fullmatch(line) and not _is_alarm(line):
-            message = f"the line is no row of a report: {line.strip()[:80]!r}"
+            message = f"the line is not a row of a report: {line.strip()[:80]!r}"
             errors.append(Finding("report/row", Severity.ERROR, message, file, number))
     if job is not None:
         yield job
@@ -221,7 +221,7 @@ def _instant(text: str, order: str, zone: tzinfo, fold: int = 0) -> datetime:
         local = datetime(year, parts["m"], parts["d"], hour, minute, second, tzinfo=zone, fold=fold)
         return possible(local.astimezone(UTC))
     except (ValueError, OverflowError) as error:
-        raise ValueError(f"{text} is no time: {error}") from error
+        raise ValueError(f"{text} is not a time: {error}") from error
 
 
 def _order(text: str) -> str:

@@ -80,13 +80,13 @@ def parse(line: str, clock: Clock) -> StatusLine | NumberLine | IdleLine | None:
     time = _TIME.match(line)
     if time is None:
         if "CAUAJM_I_40245" in line and "CHANGE_STATUS" in line:
-            raise WrongLine("the line has no time as in [11/26/2026 21:55:01]")
+            raise WrongLine("the line has no time such as [11/26/2026 21:55:01]")
         return None
     try:
         month, day, year, hour, minute, second = map(int, time.groups())
         at = clock.instant(datetime(year, month, day, hour, minute, second))  # noqa: DTZ001 - the clock knows the zone
     except (ValueError, OverflowError) as error:
-        raise WrongLine(f"{time[0]} is no time of this log: {error}") from error
+        raise WrongLine(f"{time[0]} is not a time of this log: {error}") from error
     if found := _CONNECTED.search(line, time.end()):
         machine, job, joid, run, ntry = found.groups()
         return NumberLine(at, job, machine, int(joid), int(run), int(ntry))
@@ -104,7 +104,7 @@ def parse(line: str, clock: Clock) -> StatusLine | NumberLine | IdleLine | None:
         raise WrongLine(f"{'JOB' if labels.get('STATUS') else 'STATUS'} is missing")
     code = labels.get("EXITCODE")
     if code and not re.fullmatch(r"-?\d{1,9}", code):
-        raise WrongLine(f"EXITCODE {code!r} is no number")
+        raise WrongLine(f"EXITCODE {code!r} is not a number")
     return StatusLine(
         at, labels["JOB"], labels["STATUS"], labels.get("MACHINE") or None, int(code) if code else None
     )

@@ -158,7 +158,7 @@ class DemonLog:
         return Finding(
             "log/rotation",
             Severity.WARNING,
-            "the log was rotated and compressed before it was read to its end: what it says may be missing",
+            "the log was rotated and compressed before it was read completely: its events may be missing",
             str(path),
             0,
             hint="decompress it elsewhere and load it with `headrace legacy ingest`",

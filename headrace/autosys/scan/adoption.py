@@ -86,7 +86,7 @@ def _unheard_of(cursor: Cursor[Any], name: str, instance: str) -> UnknownProcess
         hint = f"did you mean {' or '.join(near)}?"
     else:
         hint = "`headrace legacy unscanned` lists those that were"
-    return UnknownProcess(f"nobody has heard of {name}{_in(instance)}; {hint}")
+    return UnknownProcess(f"unknown process {name}{_in(instance)}; {hint}")
 
 
 def _require_box(cursor: Cursor[Any], row: dict[str, Any], box: str, instance: str) -> None:
@@ -97,9 +97,7 @@ def _require_box(cursor: Cursor[Any], row: dict[str, Any], box: str, instance: s
     types = {each["external_name"]: each["type"] for each in cursor.execute(_BOXES, parameters)}
     if types.get(box) == "BOX":
         return
-    what = (
-        f"{box} is no box but a {types[box]} job" if box in types else f"there is no box {box}{_in(instance)}"
-    )
+    what = f"{box} is not a box but a {types[box]} job" if box in types else f"no box {box}{_in(instance)}"
     near = get_close_matches(box, [name for name, type_ in types.items() if type_ == "BOX"], 3)
     hint = f"did you mean {' or '.join(near)}?" if near else "`headrace legacy processes` lists what is there"
     raise UnknownProcess(f"{what}; {hint}")

@@ -142,7 +142,7 @@ def decide(engine: Engine, decisions: Sequence[Decision], by: str) -> int:
         declared = _declared(cursor, [each.dataset for each in new if each.written_by or each.read_by])
         if declared:
             raise DecisionRefused(
-                f"{', '.join(declared)}: it is declared; say there who writes it, with `produced_by`"
+                f"{', '.join(declared)}: it is declared; name its producer there, with `produced_by`"
             )
         statement("decide_candidates").execute(cursor, parameters)
         link(cursor)
@@ -168,7 +168,7 @@ def _unknown(decision: Decision, known: dict[tuple[str, str], CandidateRow]) -> 
                 f"{decision.pattern} was found without an instance; leave `--instance` out"
             )
         names = " or ".join(f"`--instance {name}`" if name else "no `--instance`" for name in elsewhere)
-        return UnknownCandidate(f"{decision.pattern} was found in another instance; say {names}")
+        return UnknownCandidate(f"{decision.pattern} was found in another instance; give {names}")
     near = get_close_matches(decision.pattern, [pattern for _, pattern in known], 3)
     hint = f"did you mean {' or '.join(near)}?" if near else "`headrace legacy review` lists those that were"
     return UnknownCandidate(f"no scan has found {decision.pattern}; {hint}")

@@ -53,7 +53,7 @@ def read_listing(text: str, file: str) -> tuple[tuple[ListedProcedure, ...], tup
             findings.append(_lost(file, line, missing, "has no value", procedure or None))
             continue
         if access.lower() not in _ACCESS:
-            message = f"{access!r} is no access; there are {', '.join(_ACCESS)}"
+            message = f"{access!r} is not an access; there are {', '.join(_ACCESS)}"
             findings.append(_lost(file, line, "access", message, procedure))
             continue
         listed = found.setdefault(procedure, ListedProcedure(procedure, file, line))

@@ -55,7 +55,9 @@ def unknown_upstream(
     for one in described:
         for each in one.after():
             if each.technology is None:
-                what = f"{each.text!r} is no name: write NAME, autosys/JOB, autosys/INSTANCE/JOB, shell/NAME"
+                what = (
+                    f"{each.text!r} is not a name: write NAME, autosys/JOB, autosys/INSTANCE/JOB, shell/NAME"
+                )
                 yield _about(one, Severity.ERROR, what, "the process is kept without it")
             elif (name := _named(each, instance)) not in there:
                 open_.append((one, each, name))

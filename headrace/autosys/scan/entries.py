@@ -43,7 +43,7 @@ def read_entries(
         line = text.count("\n", 0, before.start()) + 1
         findings.append(Finding("entry/outside", Severity.ERROR, what, file, line, hint="it is not read"))
     elif not starts:
-        what = f"there is no entry in it: write a list, each entry beginning with `- {names}:`"
+        what = f"it has no entries: write a list, each entry beginning with `- {names}:`"
         findings.append(Finding("entry/nothing", Severity.WARNING, what, file, 0))
     for start, end in zip(starts, [*starts, len(text)][1:], strict=True):
         entry = _entry(
@@ -75,7 +75,9 @@ def _entry(
         findings.append(lost("yaml", f"this is not YAML: {error}", file, line))
         return None
     if not isinstance(node, yaml.SequenceNode) or len(value) != 1 or not isinstance(value[0], Mapping):
-        findings.append(lost("yaml", f"an entry is fields and values, as in `- {names}: X`", file, line))
+        findings.append(
+            lost("yaml", f"an entry consists of fields and values, such as `- {names}: X`", file, line)
+        )
         return None
     lines = {str(key.value): line + key.start_mark.line for key, _ in node.value[0].value}
     try:
@@ -91,6 +93,6 @@ def _entry(
 
 def _message(error: Any, model: type[BaseModel]) -> str:  # noqa: ANN401 - pydantic's
     if error["type"] == "extra_forbidden":
-        return f"is no field here; there are {', '.join(model.model_fields)}"
+        return f"is not a field; the fields are {', '.join(model.model_fields)}"
     message = str(error["msg"]).removeprefix("Value error, ")
     return message[:1].lower() + message[1:]

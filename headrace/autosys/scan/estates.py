@@ -52,7 +52,7 @@ def scan(
     if plan.retires_majority and not allow_mass_retirement:
         raise MassRetirementRefused(
             f"{len(plan.removed):,} of {plan.known:,} known processes are not in these files and would be retired;"
-            " give all files of the instance, or say that these are all (`--yes`)"
+            " give all files of the instance, or confirm that these are all (`--yes`)"
         )
     estates.store(
         engine,

@@ -100,7 +100,7 @@ def is_log(pattern: str) -> bool:
 
 
 def is_certain(pattern: str) -> bool:
-    """Whether nothing in it stands for an unknown value; dates, run numbers and global variables are no unknowns."""
+    """Whether nothing in it stands for an unknown value; dates, run numbers and global variables are not unknowns."""
     return "{...}" not in pattern and "${" not in pattern
 
 

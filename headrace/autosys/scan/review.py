@@ -16,7 +16,7 @@ _HEAD = """\
 # Files and tables that processes seem to use. Nothing becomes a dataset before it is confirmed here:
 #   decision: confirm   with `dataset: domain/name`, `owner` and `format` if you like, and `written_by: JOB` or
 #                       `read_by: JOB` where the evidence leaves open what a job does with it
-#   decision: reject    what is no dataset
+#   decision: reject    what is not a dataset
 #   decision: pending   what is to be decided later
 # Give the file back with `headrace legacy review --apply FILE`.
 """

@@ -79,7 +79,7 @@ def _option_direction(name: str) -> Direction | None:
 
 
 def _operands(arguments: Sequence[str], with_value: str = "") -> list[str]:
-    """The arguments that are no options; `with_value` lists, separated by blanks, the options that take a value."""
+    """The arguments that are not options; `with_value` lists, separated by blanks, the options that take a value."""
     taking, found, skip = with_value.split(), [], False
     for argument in arguments:
         if skip:

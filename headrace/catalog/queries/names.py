@@ -59,7 +59,7 @@ class FacetRow:
 
 @dataclass(frozen=True, slots=True)
 class ColumnEdge:
-    """A column is made from another; the empty field stands for a dataset as a whole.
+    """A column derived from another; an empty field means the whole dataset.
 
     process: the key of the process that says so. current: it was still said when that last spoke of the target.
     confidence: 0 to 1. origin: who knows it (PLAN, SQL, DECLARED, REPORTED). unknown: why it cannot be known whether

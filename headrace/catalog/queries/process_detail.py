@@ -100,7 +100,7 @@ def process_id(engine: Engine, named: str) -> UUID:
         )
         row = cursor.fetchone()
     if row is None:
-        raise UnknownProcess(f"there is no process {named}; processes are known by key or by id")
+        raise UnknownProcess(f"no process {named}; give its key or id")
     found: UUID = row["process_id"]
     return found
 
@@ -111,7 +111,7 @@ def process(engine: Engine, process_id: UUID) -> ProcessDetail:
         parameters = {"process_id": process_id, "most": MAX_NEIGHBOURS}
         row = statement("process").execute(cursor, parameters).fetchone()
     if row is None:
-        raise UnknownProcess(f"there is no process {process_id}")
+        raise UnknownProcess(f"no process {process_id}")
     sequences = {name: tuple(row[name]) for name in ("owners", "inputs", "outputs")}
     return ProcessDetail(**{**row, **sequences})
 

@@ -24,7 +24,7 @@ app = typer.Typer()
 class TriggerRow:
     """A dataset that waits for a process.
 
-    heard_of: whether a scan or a completion has named the process. run, ended: its last genuine success that is no
+    heard_of: whether a scan or a completion has named the process. run, ended: its last genuine success that is not a
     history, and when that run started. partition: the partition that this is about; problem: why it is about none.
     """
 

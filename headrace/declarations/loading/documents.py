@@ -22,7 +22,8 @@ class _Loader(_BASE, _CanRemoveImplicitResolver):  # type: ignore[misc]
     """Dagster's YAML (dates stay text), parsed by libyaml where it is there: ten times as fast."""
 
     def resolve(self, kind: type[yaml.Node], value: Any, implicit: Any) -> str:  # noqa: ANN401
-        """The tag of a node; words come again and again, and finding out that one is no number takes ten patterns."""
+        """The tag of a node; words come again and again, and finding out that one is not a number takes ten
+        patterns."""
         if kind is not yaml.ScalarNode or len(value) > _SHORT:
             return str(super().resolve(kind, value, implicit))
         if (value, implicit) not in _TAGS:
@@ -164,7 +165,7 @@ def _no_key_twice(file: Path, node: yaml.Node, lines_before: int, path: tuple[st
                     file,
                     line,
                     ".".join(inner).removeprefix("attributes."),
-                    f"{key.value!r} stands here a second time, after line {seen[key.value]}",
+                    f"{key.value!r} is repeated, after line {seen[key.value]}",
                     "Remove one of the two.",
                 )
             seen[key.value] = line

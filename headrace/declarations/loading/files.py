@@ -122,7 +122,7 @@ def _component(document: Document, written: Any) -> type[dg.Component]:  # noqa:
         if name not in _DOCUMENT_FIELDS:
             raise wrong(
                 str(name),
-                f"there is no field {name!r} beside `type`",
+                f"unknown field {name!r} beside `type`",
                 "Fields of the dataset belong in `attributes`.",
             )
     name = str(written["type"])
@@ -133,9 +133,9 @@ def _component(document: Document, written: Any) -> type[dg.Component]:  # noqa:
     except Exception as error:
         close = difflib.get_close_matches(name, _TYPES, 1)
         hint = f"Did you mean {close[0]}?" if close else f"Headrace's are {known}."
-        raise wrong("type", f"there is no component {name}", hint) from error
+        raise wrong("type", f"unknown component {name}", hint) from error
     if not isinstance(component, type) or not issubclass(component, dg.Component):
-        raise wrong("type", f"{name} is no component", f"Headrace's are {known}.")
+        raise wrong("type", f"{name} is not a component", f"Headrace's are {known}.")
     return component
 
 

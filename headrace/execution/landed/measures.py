@@ -79,7 +79,7 @@ def _read(engine: Engine, output: ReportedOutput) -> ReportedOutput:
     files = LocalFiles()
     entries = files.listing(location)
     if not entries:
-        return _not_measured(output, f"there is no file at {output.location}")
+        return _not_measured(output, f"no file at {output.location}")
     stored = files.data_files(location)
     size = size_of(stored)
     reading = read(LandedFiles(plan, output.partition, files, location, tuple(entries)), stored)

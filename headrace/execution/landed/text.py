@@ -39,7 +39,7 @@ def csv_rows(
 ) -> tuple[int, list[str]]:
     """The number of rows of a CSV file, and the names of its columns: its header, else those that are declared.
 
-    name: the file's, whose ending tells a compression. Raises NotAsDeclared for what is no text.
+    name: the file's, whose ending tells a compression. Raises NotAsDeclared for what is not text.
     """
     declared = [column.name for column in columns]
     try:
@@ -59,15 +59,15 @@ def json_rows(
 ) -> tuple[int, set[str]]:
     """The number of rows of a file of JSON, and all names in them that are not declared.
 
-    Raises NotAsDeclared for what is no text, a line that is no object, and a value that Spark would not take for one of
-    its column's type, as far as the kind of JSON value tells: a text may be no date all the same.
+    Raises NotAsDeclared for what is not text, a line that is not an object, and a value that Spark would not take for
+    one of its column's type, as far as the kind of JSON value tells: a text may be no date all the same.
     """
     types, hidden = {column.name: column.type for column in columns}, sensitive(columns)
     count, unknown = 0, set[str]()
     try:
         for place, row in _objects(_text(file, name, options), options):
             if not isinstance(row, dict):
-                raise NotAsDeclared(f"{place} is no object")
+                raise NotAsDeclared(f"{place} is not an object")
             for field, value in row.items():
                 if field not in types:
                     unknown.add(field)
@@ -103,7 +103,7 @@ def _parsed(text: str, place: str) -> Any:  # noqa: ANN401 - JSON
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
-        raise NotAsDeclared(f"{place} is no JSON: {error}") from error
+        raise NotAsDeclared(f"{place} is not valid JSON: {error}") from error
 
 
 def _takes(type_: str, value: object) -> bool:

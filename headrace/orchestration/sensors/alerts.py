@@ -32,7 +32,7 @@ Clock = Callable[[], datetime]
 
 @dataclass(slots=True)
 class Tick:
-    """What one look came to."""
+    """The result of one tick."""
 
     decided: Decided = field(default_factory=Decided)
     notifications: int = 0
@@ -41,7 +41,7 @@ class Tick:
     busy: bool = False
 
     def add(self, decided: Decided, sent: Sent) -> None:
-        """Another look of the same tick."""
+        """Add another round of the same tick."""
         self.decided += decided
         self.notifications += sent.notifications
         self.held = sent.held
@@ -49,9 +49,9 @@ class Tick:
         self.busy = sent.busy
 
     def problems(self) -> list[str]:
-        """What did not reach anybody, each once."""
-        why = f"no route of {FILE} fits, or its owners have no destination"
-        without_recipient = [f"{each} reaches nobody: {why}" for each in self.decided.without_recipient]
+        """Deliveries that failed and alerts without a recipient, without duplicates."""
+        why = f"no route in {FILE} matches, or its owners have no destination"
+        without_recipient = [f"{each} has no recipient: {why}" for each in self.decided.without_recipient]
         return list(dict.fromkeys([*self.failed, *without_recipient]))
 
     def summary(self) -> str:
@@ -62,27 +62,26 @@ class Tick:
         said = []
         if sent.alert_events:
             opened = f"{sent.opened} {noun(sent.opened, 'alert')} opened, {sent.closed} closed."
-            said.append(f"{sent.alert_events} {noun(sent.alert_events, 'alert_event')}: {opened}")
+            said.append(f"{sent.alert_events} {noun(sent.alert_events, 'event')}: {opened}")
         if self.notifications:
             said.append(f"{self.notifications} {noun(self.notifications, 'notification')} sent.")
         if self.failed:
             count = len(self.failed)
-            said.append(f"{count} {noun(count, 'destination')} did not take theirs; see the log.")
+            said.append(f"{count} {noun(count, 'destination')} refused notifications; see the log.")
         if self.held:
-            said.append(
-                f"Held back for what their destination may get: {self.held} {noun(self.held, 'notification')}."
-            )
+            said.append(f"Rate limited: {self.held} {noun(self.held, 'notification')}.")
         if sent.without_recipient:
             count = len(sent.without_recipient)
-            said.append(f"Reaching nobody by {FILE}: {count} {noun(count, 'alert')}; see the log.")
-        return " ".join(said) or "Nothing has happened that anybody has to be told of."
+            said.append(f"Without a recipient in {FILE}: {count} {noun(count, 'alert')}; see the log.")
+        return " ".join(said) or "No new alert events."
 
 
 def alerts_sensor(root: Path | None = None) -> dg.SensorDefinition:
-    """The sensor over all happenings; a tick looks several times, until the next one is due.
+    """The sensor over all alert events; a tick polls several times, until the next one is due.
 
-    It keeps no state of its own: what is decided and what was sent is in the catalog. While the rules are wrong, those
-    that were right last go on, and no sign of life is given; without any it does not tick, and happenings wait.
+    It keeps no state of its own: decisions and deliveries are in the catalog. While alerts.yaml is invalid, the last
+    valid rules stay in effect and the heartbeat is not pinged; without any valid rules it does not tick, and events
+    wait.
     """
     memory = _Memory(root or project_root())
 
@@ -90,7 +89,7 @@ def alerts_sensor(root: Path | None = None) -> dg.SensorDefinition:
         name=heartbeat.ALERTS,
         minimum_interval_seconds=5,
         default_status=dg.DefaultSensorStatus.RUNNING,
-        description=f"Tells people what happened to datasets and processes, by the rules in {FILE}.",
+        description=f"Notifies people about datasets and processes, by the rules in {FILE}.",
     )
     def alerts(context: dg.SensorEvaluationContext) -> dg.SensorResult:
         engine, rules = connect(), memory.rules()
@@ -105,7 +104,9 @@ def alerts_sensor(root: Path | None = None) -> dg.SensorDefinition:
             context.log.warning(problem)
         if memory.wrong:
             context.log.error(memory.wrong)
-            summary = f"{FILE} is wrong, and the rules before it go on; see the log. {tick.summary()}"
+            summary = (
+                f"{FILE} is invalid, so the previous rules stay in effect; see the log. {tick.summary()}"
+            )
             return dg.SensorResult(skip_reason=dg.SkipReason(summary))
         heartbeat.record_heartbeat(engine, heartbeat.ALERTS, _now())
         if (silence := memory.ping_heartbeat(engine, rules, _now())) is not None:
@@ -116,7 +117,7 @@ def alerts_sensor(root: Path | None = None) -> dg.SensorDefinition:
 
 
 class _Memory:
-    """What one process knows from tick to tick: the rules that were right last, and when it gave a sign of life."""
+    """State kept between ticks: the last valid rules, and the time of the last heartbeat ping."""
 
     def __init__(self, root: Path) -> None:
         self.wrong = ""
@@ -125,7 +126,7 @@ class _Memory:
         self._signed_at: datetime | None = None
 
     def rules(self) -> AlertRules:
-        """The rules as they are now, or where these are wrong (`wrong` says how) those before."""
+        """The current rules, or the last valid ones if the file is invalid (`wrong` says how)."""
         try:
             self._right = alert_rules(self._root)
             self.wrong = ""
@@ -136,12 +137,12 @@ class _Memory:
         return self._right
 
     def ping_heartbeat(self, engine: Engine, rules: AlertRules, now: datetime) -> str | None:
-        """Give whoever watches from outside a sign of life, if all is well and it is time; else why not."""
+        """Ping the external monitoring if all is well and it is due; otherwise the reason why not."""
         if rules.heartbeat is None or (self._signed_at and now - self._signed_at < PING_EVERY):
             return None
         found = heartbeat.alerting_status(engine, now)
         if not found.is_alive:
-            return f"no sign of life is given: {' '.join(found.problems(now))}"
+            return f"no heartbeat ping: {' '.join(found.problems(now))}"
         problem = heartbeat.ping(rules.heartbeat)
         if problem is None:
             self._signed_at = now
@@ -149,7 +150,7 @@ class _Memory:
 
 
 def process_alerts(engine: Engine, rules: AlertRules, now: Clock) -> tuple[Decided, Sent]:
-    """Decide about what happened, and send what is due."""
+    """Process alert events, and send due notifications."""
     deadline = monotonic() + DECIDE_TIME_LIMIT.total_seconds()
     decided = Decided()
     while monotonic() < deadline:

@@ -82,7 +82,7 @@ def _log(context: dg.SensorEvaluationContext, taken: Taken) -> None:
             f"{dataset} was reported as written elsewhere, and Spark computes it here: not taken"
         )
     for dataset in taken.ingested.drafts:
-        context.log.info(f"{dataset} was reported, and nobody has declared it: it is a draft")
+        context.log.info(f"{dataset} was reported but is not declared: it is a draft")
 
 
 def _summary(taken: Taken, told: int) -> str:
@@ -96,4 +96,4 @@ def _summary(taken: Taken, told: int) -> str:
     else:
         files = "No completion file."
     more = " More is left for the next tick." if taken.more else ""
-    return f"{files}{more} Dagster was told of {told} {noun(told, 'completion')}."
+    return f"{files}{more} {told} {noun(told, 'materialization')} reported."

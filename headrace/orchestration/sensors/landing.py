@@ -48,9 +48,7 @@ def landing_sensor(plans: Sequence[Plan]) -> dg.SensorDefinition:
         for problem in observation.problems:
             context.log.warning(problem)
         if observation.left:
-            context.log.info(
-                f"{observation.left} are left for the next look: there was no time to read them."
-            )
+            context.log.info(f"{observation.left} left for the next tick: the time limit was reached.")
         told = max(
             _reported(context.instance),
             datetime.fromisoformat(context.cursor) if context.cursor else NEVER_REPORTED,

@@ -25,17 +25,17 @@ _NAMED = 3  # of what is late, and of what is at risk
 
 
 def slas_sensor() -> dg.SensorDefinition:
-    """The sensor over all promises. A tick looks several times, each look in a transaction of its own.
+    """The sensor over all SLA objectives. A tick evaluates several times, each in its own transaction.
 
-    It keeps no state of its own: how promises stand is in the catalog, and a tick that dies is as one that was not.
-    What happened while none ticked is told at the time at which it happened.
+    It keeps no state of its own: objective states are in the catalog, and a tick that dies leaves no trace. Changes
+    during a downtime are recorded at the time they happened.
     """
 
     @dg.sensor(
         name=heartbeat.JUDGING,
         minimum_interval_seconds=5,
         default_status=dg.DefaultSensorStatus.RUNNING,
-        description="Judges what was promised of datasets and jobs, foresees what will be late, and finds out why.",
+        description="Evaluates SLAs of datasets and jobs, forecasts delays, and finds their causes.",
     )
     def slas(_: dg.SensorEvaluationContext) -> dg.SensorResult:
         engine = connect()
@@ -54,13 +54,13 @@ def slas_sensor() -> dg.SensorDefinition:
 
 
 def summary(looks: Sequence[Tick], wrong: Sequence[OutOfOrder]) -> str:
-    """What the looks of a tick came to, and what is out of order now, for the tick's line on the Automation page."""
+    """The result of a tick and the current issues, for the Automation page."""
     done = [tick for tick in looks if not tick.skipped]
     if not done:
         return "Another process judges."
     evaluated = sum(tick.evaluated for tick in done)
     said = [
-        f"{evaluated:,} {noun(evaluated, 'objective')} looked at, {sum(tick.predicted for tick in done)} foreseen."
+        f"{evaluated:,} {noun(evaluated, 'objective')} evaluated, {sum(tick.predicted for tick in done)} forecast."
     ]
     if compiled := sum(tick.compiled for tick in done):
         said.append(f"{compiled:,} {noun(compiled, 'SLA')} new or changed.")

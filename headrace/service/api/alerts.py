@@ -30,7 +30,7 @@ AlertId = Annotated[UUID, Path(description="The alert's id, which is its inciden
 
 @dataclass(frozen=True, slots=True)
 class AlertRow:
-    """An alert as it stands. hit: the other datasets and processes of its incident that the caller may see."""
+    """An alert. affected: the other datasets and processes of its incident that the caller may see."""
 
     alert_id: UUID
     incident_id: UUID | None
@@ -53,7 +53,7 @@ class AlertRow:
 
 @dataclass(frozen=True, slots=True)
 class NotificationRow:
-    """A message: to which destination, what for, and what became of it."""
+    """A notification: destination, purpose and state."""
 
     destination: str
     purpose: Purpose
@@ -67,7 +67,7 @@ class NotificationRow:
 
 @dataclass(frozen=True, slots=True)
 class AlertEventRow:
-    """One of the things that an alert is made of; key: what it happened to."""
+    """An event of an alert. key: the dataset, process or sensor."""
 
     kind: Kind
     severity: Severity
@@ -77,7 +77,7 @@ class AlertEventRow:
 
 @dataclass(frozen=True, slots=True)
 class AlertAnswer:
-    """An alert with all that happened and all that was told."""
+    """An alert with its events and notifications."""
 
     alert: AlertRow
     notifications: tuple[NotificationRow, ...]
@@ -85,7 +85,7 @@ class AlertAnswer:
 
 
 class Acknowledgement(BaseModel):
-    """What whoever is at it says."""
+    """An acknowledgement."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -96,7 +96,7 @@ class Acknowledgement(BaseModel):
 def list_alerts(
     engine: Database,
     caller: Reader,
-    state: Annotated[list[AlertState] | None, Query(description="Only those that stand so.")] = None,
+    state: Annotated[list[AlertState] | None, Query(description="Only those with this status.")] = None,
     subject: Annotated[
         str | None,
         Query(max_length=1000, description="Only alerts about this dataset or process, or that affect it."),
@@ -106,7 +106,7 @@ def list_alerts(
 ) -> Response:
     """The newest first."""
     before = place_of(cursor, tuple[datetime, UUID]) if cursor else None
-    # Whom an alert hits is told to nobody who does not see it, nor by which alerts are listed.
+    # Affected datasets are visible only to callers who may read them, in lists and filters as well.
     include_affected = subject is not None and caller.may(Permission.READ, subject)
     found = alerts(
         engine,
@@ -125,18 +125,18 @@ def list_alerts(
 
 @router.get("/alert/{alert_id}", summary="Show an alert", response_model=AlertAnswer)
 def show_alert(engine: Database, caller: Reader, alert_id: AlertId) -> Response:
-    """What happened, who was told of it and when, and who is at it."""
+    """Events, notifications, and the acknowledgement."""
     return shown(engine, caller, _answer(history(engine, alert_id), caller))
 
 
-@router.post("/alert/{alert_id}/acknowledge", summary="Say that one is at an alert", response_model=AlertRow)
+@router.post("/alert/{alert_id}/acknowledge", summary="Acknowledge an alert", response_model=AlertRow)
 def acknowledge_alert(
     engine: Database,
     caller: Annotated[Caller, Depends(ACKNOWLEDGE)],
     alert_id: AlertId,
     taken: Acknowledgement,
 ) -> Response:
-    """It escalates no further. Whoever came first stays named; an alert that is closed stays as it is."""
+    """Stops escalation. The first acknowledgement stands; a closed alert stays unchanged."""
     known = history(engine, alert_id).alert
     if known.subject.type is SubjectType.DATASET:
         caller.require(Permission.ACKNOWLEDGE, known.subject.key)

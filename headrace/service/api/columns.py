@@ -171,7 +171,5 @@ def _sensitive(engine: Database, caller: Caller, dataset: Dataset) -> Response:
 
 def _known(found: VersionColumns) -> LineageOfOutput:
     if found.lineage is None:
-        raise Refused(
-            HTTPStatus.CONFLICT, f"of version {found.version.tag} nobody knows where its columns come from"
-        )
+        raise Refused(HTTPStatus.CONFLICT, f"no column lineage is known for version {found.version.tag}")
     return found.lineage

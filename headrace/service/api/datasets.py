@@ -210,7 +210,7 @@ def list_quality(
 
 @router.get(
     "/{dataset:key}/reported-quality",
-    summary="Show what OpenLineage events said of a dataset's quality",
+    summary="Show reported quality",
     response_model=ReportedQuality,
 )
 def show_reported_quality(engine: Database, caller: Reader, dataset: Dataset, limit: Limit = 100) -> Response:

@@ -13,9 +13,9 @@ from headrace.service.http.problems import MEDIA_TYPE, Problem
 
 _REFUSALS = {
     "400": "The request cannot be read.",
-    "401": "There is no token, or it is wrong.",
+    "401": "The token is missing or invalid.",
     "403": "The caller may not.",
-    "404": "There is no such thing.",
+    "404": "Not found.",
     "409": "Something is in the way.",
     "413": "The body is too large.",
     "415": "The body is of a kind that is not read.",

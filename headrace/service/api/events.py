@@ -27,9 +27,7 @@ T = TypeVar("T")
 router = APIRouter(prefix="/api/v1", tags=["events"])
 REPORT = requires(Permission.REPORT)
 Reporter = Annotated[Caller, Depends(REPORT)]
-Historical = Annotated[
-    bool, Query(description="Loaded later, as history: it starts nothing and alarms nobody.")
-]
+Historical = Annotated[bool, Query(description="Historical: triggers no runs and no alerts.")]
 MAX_BATCH_EVENTS = 10_000  # events of a batch
 _SHORT = 64 * 1024  # bytes of a body
 _EVENT = [{"$ref": f"#/components/schemas/{name}"} for name in ("RunEvent", "DatasetEvent", "JobEvent")]

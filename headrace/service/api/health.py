@@ -27,12 +27,12 @@ OPERATE = requires(Permission.OPERATE)
 
 
 class Health(BaseModel):
-    """That the service is well."""
+    """The health of the service."""
 
     status: Literal["ok"] = "ok"
 
 
-@router.get("/health/live", summary="Say that the service lives")
+@router.get("/health/live", summary="Liveness")
 async def live() -> Health:
     """Answers as long as the process does."""
     return Health()
@@ -40,12 +40,12 @@ async def live() -> Health:
 
 @router.get(
     "/health/ready",
-    summary="Say whether the service can work",
+    summary="Readiness",
     response_model=Health,
     responses={HTTPStatus.SERVICE_UNAVAILABLE.value: {"model": Problem}},
 )
 def ready(request: Request, engine: Database) -> Response | Health:
-    """Answers 503 while the catalog's database is away, or is of another version than the service."""
+    """Answers 503 while the database is unavailable, or its schema version differs from the service's."""
     try:
         found = revision(engine)
     except CatalogUnavailable:
@@ -55,31 +55,31 @@ def ready(request: Request, engine: Database) -> Response | Health:
 
 @router.get(
     "/health/alerts",
-    summary="Say whether alerts are at work",
+    summary="Alerting health",
     response_model=Health,
     responses={HTTPStatus.SERVICE_UNAVAILABLE.value: {"model": Problem}},
 )
 def alerting(request: Request, engine: Database) -> Response | Health:
-    """Answers 503 while what judges SLAs, or what sends alerts, gives no sign of life."""
+    """Answers 503 while the SLA sensor or the alerts sensor has no recent heartbeat."""
     try:
         found = alerting_status(engine, datetime.now(UTC))
     except CatalogUnavailable:
         return unavailable(request.scope)
     silent = [life.sensor for life in found.sensors if life.is_silent]
     if silent:
-        detail = f"no sign of life of {' and '.join(silent)}: nobody is told of anything"
+        detail = f"no heartbeat from {' and '.join(silent)}: no notifications are sent"
         return answer(request.scope, HTTPStatus.SERVICE_UNAVAILABLE, detail)
     return Health()
 
 
 @router.get(
     "/metrics",
-    summary="Measures for Prometheus",
+    summary="Prometheus metrics",
     response_class=PlainTextResponse,
     dependencies=[Depends(OPERATE)],
 )
 def metrics(request: Request, engine: Database) -> Response:
-    """Requests and events by what became of them, how long answers took, and how alerting stands."""
+    """Requests and events by result, response times, and the status of alerting."""
     measures: Metrics = request.app.state.metrics
     _measure_alerts(engine, measures)
     return Response(generate_latest(measures.registry), media_type=CONTENT_TYPE_LATEST)
@@ -92,7 +92,7 @@ def _measure_alerts(engine: Engine, measures: Metrics) -> None:
         "open": found.open,
         "acknowledged": found.acknowledged,
         "undecided": found.undecided,
-        "not taken": found.overdue,
+        "overdue": found.overdue,
         "given up": found.failed,
     }
     for name, count in counts.items():

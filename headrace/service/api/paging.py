@@ -47,6 +47,6 @@ def place_of(cursor: str, kind: type[K]) -> K:
     except (binascii.Error, ValueError, ValidationError) as error:
         raise Refused(
             HTTPStatus.BAD_REQUEST,
-            "this is no cursor of this list: take the `next` of a page as it is",
+            "invalid cursor: use the `next` value of a page unchanged",
             field="query.cursor",
         ) from error

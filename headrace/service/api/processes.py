@@ -58,7 +58,7 @@ def list_processes(
     caller: Reader,
     technology: Annotated[Technology | None, Query(description="Only those that this runs.")] = None,
     lifecycle: Annotated[
-        Literal["ACTIVE", "UNSCANNED", "RETIRED"] | None, Query(description="Only those that stand so.")
+        Literal["ACTIVE", "UNSCANNED", "RETIRED"] | None, Query(description="Only those with this status.")
     ] = None,
     cursor: Cursor = None,
     limit: Limit = 100,

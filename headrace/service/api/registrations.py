@@ -80,7 +80,7 @@ def list_registrations(
     engine: Database,
     caller: Reader,
     status: Annotated[
-        RegistrationStatus | None, Query(description="Only those of which this has become.")
+        RegistrationStatus | None, Query(description="Only registrations with this status.")
     ] = None,
     cursor: Cursor = None,
     limit: Limit = 50,

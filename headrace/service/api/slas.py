@@ -32,20 +32,20 @@ Key = Annotated[str, Query(max_length=4000, description="The key of a dataset or
 
 
 @router.get(
-    "/sla/status", summary="List how promises stand", tags=["slas"], response_model=Page[SlaObjectiveStatus]
+    "/sla/status", summary="List SLA statuses", tags=["slas"], response_model=Page[SlaObjectiveStatus]
 )
 def list_sla_statuses(
     engine: Database,
     caller: Reader,
-    state: Annotated[list[SlaStatus] | None, Query(description="Only those that stand so.")] = None,
-    kind: Annotated[list[ObjectiveKind] | None, Query(description="Only promises of these kinds.")] = None,
+    state: Annotated[list[SlaStatus] | None, Query(description="Only those with this status.")] = None,
+    kind: Annotated[list[ObjectiveKind] | None, Query(description="Only objectives of these kinds.")] = None,
     key: Annotated[list[str] | None, Query(description="Only of these datasets and processes.")] = None,
     domain: Domain = None,
     owner: Owner = None,
     cursor: Cursor = None,
     limit: Limit = 100,
 ) -> Response:
-    """Each promise of an SLA as it stood when the engine looked last, in the order of keys, with what is foreseen."""
+    """Each promise of an SLA as it stood when the engine looked last, in the order of keys, with what is forecast."""
     after = place_of(cursor, tuple[str, str, int]) if cursor else ("", "", -1)
     rows = sla_statuses(
         engine,
@@ -62,7 +62,7 @@ def list_sla_statuses(
     return shown(engine, caller, Page(items=rows[:limit], next=following))
 
 
-@router.get("/sla/history", summary="Show how promises were kept", tags=["slas"], response_model=SlaHistory)
+@router.get("/sla/history", summary="Show SLA history", tags=["slas"], response_model=SlaHistory)
 def show_sla_history(
     engine: Database,
     caller: Reader,
@@ -71,7 +71,7 @@ def show_sla_history(
     until: Annotated[AwareDatetime | None, Query(description="To this time. Default: now.")] = None,
     limit: Limit = 50,
 ) -> Response:
-    """How often the promises of a dataset or process were kept and by how much; the newest outcomes and changes."""
+    """How often the objectives of a dataset or process were met and by what margin; newest outcomes and changes."""
     end = until or datetime.now(UTC)
     return shown(engine, caller, sla_history(engine, key, since or end - _QUARTER, end, limit), key)
 
@@ -83,11 +83,11 @@ def list_incidents(
     closed: Annotated[bool, Query(description="Include closed ones.")] = False,
     key: Annotated[
         str | None,
-        Query(max_length=4000, description="Only those that this dataset or process has to do with."),
+        Query(max_length=4000, description="Only incidents that involve this dataset or process."),
     ] = None,
     limit: Limit = 50,
 ) -> Response:
-    """What went wrong, the newest first: the cause, what is out of order because of it, and what comes of it."""
+    """Incidents, newest first: the cause, the affected members, and datasets downstream."""
     return shown(engine, caller, incidents(engine, open_only=not closed, key=key, limit=limit))
 
 

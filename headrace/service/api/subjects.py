@@ -55,7 +55,7 @@ def dataset_named(
     """The dataset of this key or id, which may be one that it had before it was merged. Raises UnknownDataset."""
     found = find_dataset(engine, dataset)
     if found is None:
-        raise UnknownDataset(f"there is no dataset {dataset}; GET /api/v1/search finds datasets by words")
+        raise UnknownDataset(f"no dataset {dataset}; GET /api/v1/search finds datasets")
     caller.require(Permission.READ, found.key)
     return found
 

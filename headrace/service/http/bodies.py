@@ -76,7 +76,9 @@ async def _body(scope: Scope, receive: Receive) -> bytes:
     try:
         body = packed if encoding == "identity" else unpacked(packed)
     except zlib.error as error:
-        raise Refused(HTTPStatus.BAD_REQUEST, f"the body is no gzip: {error}", field="body") from error
+        raise Refused(
+            HTTPStatus.BAD_REQUEST, f"request body is not valid gzip data: {error}", field="body"
+        ) from error
     if body and scope["path"].startswith("/api/") and scope["path"] not in _ANY_TYPE:
         _refuse_kind(headers.get("content-type", _JSON))
     return body

@@ -23,13 +23,14 @@ class Unreadable:
 
 
 def decoded(body: bytes) -> Any:  # noqa: ANN401 - JSON
-    """The body. Of a name that an object has twice the last value counts. Raises Refused saying where it is no JSON."""
+    """The body. Of a name that an object has twice the last value counts. Raises Refused saying where it is not valid
+    JSON."""
     try:
         return json.loads(body)
     except json.JSONDecodeError as error:
-        said = f"the body is no JSON: {error.msg} at line {error.lineno} column {error.colno}"
+        said = f"request body is not valid JSON: {error.msg} at line {error.lineno} column {error.colno}"
     except UnicodeDecodeError as error:
-        said = f"the body is no UTF-8: {error.reason}"
+        said = f"request body is not valid UTF-8: {error.reason}"
     except (ValueError, RecursionError) as error:
         said = f"the body cannot be read: {_why(error)}"
     raise Refused(HTTPStatus.BAD_REQUEST, said, field="body")
@@ -74,7 +75,9 @@ def _members(text: str) -> Iterator[str]:
 
 
 def _broken() -> Refused:
-    return Refused(HTTPStatus.BAD_REQUEST, "the body is no JSON, and not deep or long alone", field="body")
+    return Refused(
+        HTTPStatus.BAD_REQUEST, "request body is not valid JSON, beyond mere depth or length", field="body"
+    )
 
 
 def _why(error: Exception) -> str:

@@ -90,7 +90,7 @@ def openlineage_events(event: AdapterEvent) -> list[dict[str, Any]]:
         missing = "endTime" if ends else "startTime"
         raise Refused(
             HTTPStatus.UNPROCESSABLE_ENTITY,
-            f"say when it happened: {missing} of the run, or eventTime",
+            f"the time is missing: give {missing} of the run, or eventTime",
             field=f"body.run.{missing}",
         )
     producer = event.producer or PRODUCER

@@ -59,7 +59,7 @@ class FieldProblem(BaseModel):
 
 
 class Problem(BaseModel):
-    """The body of every answer that is no success."""
+    """The body of every answer that is not a success."""
 
     type: str = "about:blank"
     title: str = Field(description="What the status means.")
@@ -177,7 +177,7 @@ def _crowded(request: Request, error: Exception) -> JSONResponse:
 
 def _untakeable(request: Request, error: Exception) -> JSONResponse:
     said = str(getattr(error, "orig", error)).strip().splitlines()[0]
-    return answer(request.scope, HTTPStatus.UNPROCESSABLE_ENTITY, f"a value cannot be taken: {said}")
+    return answer(request.scope, HTTPStatus.UNPROCESSABLE_ENTITY, f"a value is not accepted: {said}")
 
 
 def _status(error: Exception) -> HTTPStatus:

@@ -1,6 +1,6 @@
 """The page behind an alert's link: the recipient acknowledges with one click, without a token.
 
-Opening the page changes nothing: programs that look at mails open links, and press no buttons.
+Opening the page changes nothing: mail scanners open links, but do not press buttons.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>Headrace alert</title></head><body><h1>{title}</h1>{rest}</body></html>
 """
-_BUTTON = '<form method="post" action="{path}?token={token}"><button>I am at it</button></form>'
+_BUTTON = '<form method="post" action="{path}?token={token}"><button>Acknowledge</button></form>'
 
 
 Token = Annotated[str, Query(max_length=_MAX_TOKEN_LENGTH)]
@@ -53,13 +53,13 @@ def show_acknowledge_page(engine: Database, token: Token = "") -> HTMLResponse:
         with act_as(_principal(acknowledge_link)):
             alert = history(engine, acknowledge_link.alert_id).alert
     except UnknownAlert:
-        return _page("This alert is not there any more", "", HTTPStatus.NOT_FOUND)
+        return _page("Alert not found", "", HTTPStatus.NOT_FOUND)
     what = f"<p>{escape(sentence(alert, datetime.now(UTC)))}</p>"
     if alert.state is AlertState.CLOSED:
-        return _page("It is over already", what)
+        return _page("Already resolved", what)
     if alert.acknowledged_by is not None:
-        return _page(f"{alert.acknowledged_by} is at it already", what)
-    return _page("Are you at this alert?", what + _BUTTON.format(path=PATH, token=quote(token)))
+        return _page(f"Already acknowledged by {alert.acknowledged_by}", what)
+    return _page("Acknowledge this alert?", what + _BUTTON.format(path=PATH, token=quote(token)))
 
 
 @router.post(PATH)
@@ -73,11 +73,11 @@ def acknowledge_by_link(engine: Database, token: Token = "") -> HTMLResponse:
         with act_as(_principal(acknowledge_link)):
             alert = acknowledge(engine, acknowledge_link.alert_id, acknowledge_link.who, datetime.now(UTC))
     except UnknownAlert:
-        return _page("This alert is not there any more", "", HTTPStatus.NOT_FOUND)
+        return _page("Alert not found", "", HTTPStatus.NOT_FOUND)
     what = f"<p>{escape(sentence(alert, datetime.now(UTC)))}</p>"
     if alert.acknowledged_by is None:
-        return _page("It is over already", what + "<p>Nobody needs to be at it.</p>")
-    thanks = f"<p>Acknowledged by {escape(alert.acknowledged_by)}; it escalates no further.</p>"
+        return _page("Already resolved", what + "<p>No action is needed.</p>")
+    thanks = f"<p>Acknowledged by {escape(alert.acknowledged_by)}; it will not escalate further.</p>"
     return _page("Thank you", what + thanks)
 
 
@@ -93,7 +93,7 @@ def _principal(acknowledge_link: AcknowledgeLink) -> Principal:
 def _read_link(token: str) -> AcknowledgeLink:
     key = secret(settings())
     if key is None:
-        raise WrongLink("this deployment makes no links: HEADRACE_ALERT_SECRET is not set")
+        raise WrongLink("acknowledgement links are disabled: HEADRACE_ALERT_SECRET is not set")
     return read(token, key)
 
 

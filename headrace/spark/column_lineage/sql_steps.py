@@ -37,7 +37,7 @@ def lineage_of_sql(
     """The lineage of what the last step gives, whose columns have these names. inputs: the columns of each dataset."""
     if not steps or steps[-1].text is None:
         return unknown(
-            names, "the plan is on the Spark Connect server, and there is no SQL to go by", Origin.SQL
+            names, "the plan is on the Spark Connect server, and there is no SQL to analyse", Origin.SQL
         )
     known = {key: _input(key, columns) for key, columns in inputs.items()}
     try:

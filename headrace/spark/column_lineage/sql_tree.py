@@ -162,7 +162,7 @@ class _Select:
         if isinstance(tree, exp.Window):
             order = tree.args.get("order")
             around = [*(tree.args.get("partition_by") or ()), *(order.expressions if order else ())]
-            # A ranking function has nothing that it makes its value of, and is no aggregate of rows.
+            # A ranking function has nothing that it makes its value of, and is not an aggregate of rows.
             function = tree.this if tree.this.find(exp.Column) or isinstance(tree.this, exp.Count) else None
             return depending(self.value(function), self._all(around), Subtype.WINDOW)
         if isinstance(tree, exp.Case):
@@ -198,7 +198,7 @@ class _Select:
             return rows(
                 self._query.inputs,
                 False,
-                Doubt(f"the SQL's tree does not say whose column {tree.sql('spark')} is", 0.2),
+                Doubt(f"the SQL tree does not determine the table of column {tree.sql('spark')}", 0.2),
             )
         return found
 

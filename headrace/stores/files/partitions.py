@@ -24,7 +24,7 @@ class PartitionWrite:
         if len(set(self.keys)) != len(self.keys):
             raise ValueError("a partition key occurs twice")
         if self.key is None and len(self.keys) > 1:
-            raise ValueError("rows of several partitions need a key that tells them apart")
+            raise ValueError("rows of several partitions need a key to separate them")
 
 
 def directory(key: str) -> str:

@@ -86,7 +86,7 @@ def validate(check: Check, types: Mapping[str, str]) -> None:
     )
     if check.column is None or check.column not in types:
         raise InvalidCheck(
-            f"Check {check.name}: there is no column {check.column!r}; columns are {', '.join(types)}. Correct "
+            f"Check {check.name}: no column {check.column!r}; columns are {', '.join(types)}. Correct "
             "`column`."
         )
     base = types[check.column].partition("(")[0]

@@ -138,8 +138,8 @@ class FilesStore:
         return [name for name in files_for(folder, self._session).folders(folder) if TAG.fullmatch(name)]
 
     def delete(self, dataset: str, tag: str, warehouse: str | None = None) -> None:
-        """Delete what lies below a tag of the dataset. Raises ValueError for what is no tag."""
+        """Delete what lies below a tag of the dataset. Raises ValueError for what is not a tag."""
         if not TAG.fullmatch(tag):
-            raise ValueError(f"{tag!r} is no version tag")
+            raise ValueError(f"{tag!r} is not a version tag")
         location = self.location(dataset, tag, warehouse)
         files_for(location, self._session).delete(location)

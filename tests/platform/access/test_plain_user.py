@@ -1,4 +1,4 @@
-"""A database whose owner is no superuser, as an organisation's own PostgreSQL has them."""
+"""A database whose owner is not a superuser, as an organisation's own PostgreSQL has them."""
 
 from collections.abc import Iterator
 

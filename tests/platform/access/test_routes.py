@@ -322,7 +322,7 @@ _ALERT = """
 INSERT INTO catalog.alert (alert_id, organisation_id, subject_type, subject, dataset_id, owners, kind, severity, state,
                            at, opened_at, facts, affected, round, event_count)
 SELECT md5('alert')::uuid, organisation_id, 'DATASET', full_name, dataset_id, owners, 'RUN_FAILED', 'ERROR', 'OPEN',
-       now(), now(), '{"reason": "ann@example.com is no number"}', '{"raw/flights": []}', 0, 1
+       now(), now(), '{"reason": "ann@example.com is not a number"}', '{"raw/flights": []}', 0, 1
 FROM catalog.dataset WHERE organisation_id = %s AND full_name = 'crm/people'
 ON CONFLICT (alert_id) DO UPDATE SET round = 0
 RETURNING alert_id

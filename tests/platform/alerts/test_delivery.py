@@ -157,14 +157,14 @@ def test_teams_gets_paragraphs_and_links_that_can_be_pressed(monkeypatch: pytest
 
 
 def test_a_mail_has_its_links_in_html_too(mail: Receiver) -> None:
-    body = 'What: <b>x</b> & y\nmore\n\nI am at it: https://c.example.com/a?token=t&x="1'
+    body = 'What: <b>x</b> & y\nmore\n\nAcknowledge: https://c.example.com/a?token=t&x="1'
     address = f"mailto://127.0.0.1:{mail.port}?from=a@example.com&to=b@example.com"
     deliver(to(address), "", replace(PARCEL, body=body))
     (found,) = mail.received
     assert found.body.replace("\r\n", "\n").strip() == body
     assert found.said["html"].replace("\r\n", "\n") == (
         "<p><b>What:</b> &lt;b&gt;x&lt;/b&gt; &amp; y<br>\nmore</p>\n"
-        '<p><a href="https://c.example.com/a?token=t&amp;x=%221">I am at it</a></p>'
+        '<p><a href="https://c.example.com/a?token=t&amp;x=%221">Acknowledge</a></p>'
     )
 
 
@@ -182,7 +182,7 @@ def test_what_cannot_be_delivered_says_why_and_nothing_secret(http: Receiver, ma
     with pytest.raises(NotDelivered, match="503") as refused:
         deliver(to(f"json://me:hunter2@127.0.0.1:{http.port}"), "", PARCEL)
     assert "hunter2" not in str(refused.value)
-    with pytest.raises(NotDelivered, match="does not take it: 451 not now"):
+    with pytest.raises(NotDelivered, match="rejected it: 451 not now"):
         deliver(to(f"mailto://127.0.0.1:{mail.port}?from=a@example.com&to=b@example.com"), "", PARCEL)
     with pytest.raises(NotDelivered, match="cannot be had"):
         deliver(to("mailto://127.0.0.1:1?from=a@example.com&to=b@example.com"), "", PARCEL)

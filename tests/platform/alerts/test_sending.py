@@ -83,7 +83,7 @@ def test_at_risk_then_late_then_there(
         ("RAISED", "mail", "SENT", None),
         ("WORSENED", "mail", "SENT", None),
         ("ESCALATED", "lead", "SENT", None),
-        ("ESCALATED", "on_call", "DROPPED", "it is over"),
+        ("ESCALATED", "on_call", "DROPPED", "resolved"),
         ("RECOVERED", "lead", "SENT", None),
         ("RECOVERED", "mail", "SENT", None),
     ]
@@ -259,7 +259,7 @@ def test_a_destination_that_the_rules_no_longer_name_is_said_to_be_missing(
     happen(alert_event(Kind.AT_RISK, opened()))
     decide_next(engine, posting(http), at(0))
     sent = send_due(engine, AlertRules(), lambda: at(0), timedelta(seconds=5))
-    assert sent.failed == ["data: the rules do not name this destination any more"]
+    assert sent.failed == ["data: alerts.yaml no longer has this destination"]
 
 
 def test_only_one_process_sends(

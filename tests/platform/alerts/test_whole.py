@@ -55,7 +55,7 @@ def test_a_completion_is_held_back_and_comes_late(engine: Engine, http: Receiver
         ("/lead", "firing"),
         ("/lead", "recovered"),
     ]
-    assert "Also hit: sales/report (team:data)" in mail.received[1].body
+    assert "Also affected: sales/report (team:data)" in mail.received[1].body
     assert "headrace sla explain sales/orders" in mail.received[1].body
 
     (listed,) = alerts(engine)

@@ -53,16 +53,17 @@ def test_an_alert_says_what_since_when_why_who_is_hit_what_to_do_and_where_to_lo
     assert said.body == (
         "What: mart/delays [2026-11-01] is late.\n"
         "Since: 2026-11-02 09:00Z (12 min ago), due 2026-11-02 08:30Z\n"
-        "Cause: The partition 2026-11-01 was due at 08:30. All wait for autosys/LOAD_FLIGHTS, for 42 minutes.\n"
-        "Expected: 2026-11-02 10:00Z, between 2026-11-02 09:50Z and 2026-11-02 10:10Z; the chance of a miss is 97%\n"
+        "Cause: The partition 2026-11-01 was due at 08:30. Waiting for autosys/LOAD_FLIGHTS, for 42 minutes.\n"
+        "Expected: 2026-11-02 10:00Z, between 2026-11-02 09:50Z and 2026-11-02 10:10Z; "
+        "the probability of a miss is 97%\n"
         "Owners: team:data\n"
-        "Also hit: mart/report (team:bi), mart/x and 12 more\n"
-        "Next: `headrace sla explain mart/delays` says what it waits for. `headrace why 8a4c1f0e` explains its run.\n"
+        "Also affected: mart/report (team:bi), mart/x and 12 more\n"
+        "Next: `headrace sla explain mart/delays` shows what it waits for. `headrace why 8a4c1f0e` explains its run.\n"
         "\n"
         "Run: https://dagster.example.com/runs/3f9c21d0\n"
         "Asset: https://dagster.example.com/assets/mart/delays\n"
         "Catalog: https://catalog.example.com/api/v1/dataset/mart/delays\n"
-        "I am at it: https://catalog.example.com/alerts/acknowledge?token=t"
+        "Acknowledge: https://catalog.example.com/alerts/acknowledge?token=t"
     )
 
 
@@ -71,14 +72,14 @@ def test_a_recovery_asks_for_nothing() -> None:
     over = replace(notification, purpose=Purpose.RECOVERED)
     said = render(replace(alert, closed_at=at(30)), over, Links())
     assert said.title == "Recovered: LATE mart/delays"
-    assert "What: mart/delays was late. It is over since 2026-11-02 09:30Z." in said.body
+    assert "What: mart/delays was late. Resolved at 2026-11-02 09:30Z." in said.body
     assert "Next" not in said.body
-    assert "I am at it" not in said.body
+    assert "Acknowledge" not in said.body
 
 
 def test_without_a_link_it_says_the_command() -> None:
     alert, notification = sent(Kind.RUN_FAILED)
-    assert f"I am at it: headrace alerts ack {INCIDENT}" in render(alert, notification, Links()).body
+    assert f"Acknowledge: headrace alerts ack {INCIDENT}" in render(alert, notification, Links()).body
 
 
 def test_a_name_begins_no_other_header() -> None:
@@ -91,11 +92,11 @@ def test_a_name_begins_no_other_header() -> None:
 def test_a_reason_begins_no_other_line_and_is_not_as_long_as_a_log() -> None:
     """Whoever makes a run fail with words of his own must not get a link into the alert."""
     alert, notification = sent(
-        Kind.LATE, reason="no\n\nI am at it: https://evil.example.com\r\n" + "x" * 100_000
+        Kind.LATE, reason="no\n\nAcknowledge: https://evil.example.com\r\n" + "x" * 100_000
     )
     body = render(alert, notification, LINKS).body
-    assert [line for line in body.splitlines() if line.startswith("I am at it: ")] == [
-        f"I am at it: headrace alerts ack {INCIDENT}"
+    assert [line for line in body.splitlines() if line.startswith("Acknowledge: ")] == [
+        f"Acknowledge: headrace alerts ack {INCIDENT}"
     ]
     assert len(body) < 3000
 

@@ -161,7 +161,7 @@ def test_no_condition_is_every_day():
     assert days() == list(range(1, 32))
 
 
-# The vendor's examples: N goes to the next day of any kind, W to the next workday that is no holiday, P back.
+# The vendor's examples: N goes to the next day of any kind, W to the next workday that is not a holiday, P back.
 @pytest.mark.parametrize(
     ("action", "expected"), [("N", [26]), ("W", [29]), ("P", [24]), ("S", [25]), ("O", [25])]
 )

@@ -154,10 +154,10 @@ def test_an_output_has_other_names_for_its_fields_and_may_leave_them_empty():
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("job=A\nSTATUS=SU\nrun=1\nSTATUS=FA\n", "status is said twice: 'SU' in line 2, 'FA' in line 4"),
-        ("job,status,state\nA,SU,FA\n", "status is said twice: 'SU' as status, 'FA' as state"),
-        ('{"job": "A", "status": "SU", "state": "FA"}', "status is said twice: 'SU' as status, 'FA' as state"),
-        ('{"job": "A", "status": "SU", "status": "FA"}', "status is said twice: 'SU' and 'FA'"),
+        ("job=A\nSTATUS=SU\nrun=1\nSTATUS=FA\n", "status is given twice: 'SU' in line 2, 'FA' in line 4"),
+        ("job,status,state\nA,SU,FA\n", "status is given twice: 'SU' as status, 'FA' as state"),
+        ('{"job": "A", "status": "SU", "state": "FA"}', "status is given twice: 'SU' as status, 'FA' as state"),
+        ('{"job": "A", "status": "SU", "status": "FA"}', "status is given twice: 'SU' and 'FA'"),
     ],
 )  # fmt: skip
 def test_what_is_said_twice_and_differently_is_wrong(text, said):
@@ -283,10 +283,10 @@ def test_what_is_in_a_flag_wins_over_its_name():
         ('{"process": "A", "status": "SU", "outputs": [{"dataset": "a/b"}, {"row_count": -1}]}', "outputs.1.dataset"),
         ('{"process": "A", "status": "SU", "outputs": [{"dataset": "a"}, {"dataset": "a"}]}', "names the same dataset"),
         ('{"process": "A", "technology": "SPARK", "status": "SU"}', "recorded by Headrace itself"),
-        ('{"process": "A", "status', "drop/feed.json:1: error: it is no JSON: Unterminated string"),
+        ('{"process": "A", "status', "drop/feed.json:1: error: it is not valid JSON: Unterminated string"),
         ("[1, 2]", "a report is an object in braces, not int"),
         ('[{"process": "A", "status": "SU"}', "the array is not closed"),
-        ("[" * 100_000, "it is no JSON"),
+        ("[" * 100_000, "it is not valid JSON"),
         ("hello", "is neither JSON nor key=value nor CSV"),
         ("", "is empty, and no pattern says what the name feed.json means"),
     ],
@@ -382,12 +382,14 @@ def test_a_date_may_be_a_number():
 def test_the_forms_of_a_date_are_said(value):
     (error,) = errors(json.dumps({"process": "A", "status": "SU", "business_date": value}))
     assert "business_date: " in error
-    assert "is no date; one is written 2013-01-31, 20130131 or 01/31/2013" in error
+    assert "is not a date; one is written 2013-01-31, 20130131 or 01/31/2013" in error
 
 
 def test_the_forms_of_a_time_are_said():
     (error,) = errors('{"process": "A", "status": "SU", "at": "28.11.2026 04:15"}')
-    assert "A.at: '28.11.2026 04:15' is no time; one is written 2026-11-28T04:15:00Z or, as Autosys" in error
+    assert (
+        "A.at: '28.11.2026 04:15' is not a time; one is written 2026-11-28T04:15:00Z or, as Autosys" in error
+    )
 
 
 def test_a_cut_off_first_line_of_many_costs_itself_alone():
@@ -404,7 +406,7 @@ def test_any_encoding(encoding):
 
 
 def test_a_pattern_that_cannot_work_is_refused():
-    with pytest.raises(WrongPattern, match="is no regular expression"):
+    with pytest.raises(WrongPattern, match="is not a regular expression"):
         fields_of("x", ["("])
     with pytest.raises(WrongPattern, match="names neither a process nor a dataset"):
         fields_of("x", [r"(?P<run>\d+)"])

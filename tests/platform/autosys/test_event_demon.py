@@ -347,7 +347,9 @@ def test_other_lines_say_nothing():
 def test_a_line_that_is_yet_to_come_is_refused_and_moves_no_clock():
     runs = DemonRuns(UTC, "ACE")
     runs.read(status("01:00:05", "STARTING", "LOAD"), "log:1")
-    with pytest.raises(WrongLine, match=r"is no time of this log: 2099-.* is yet to come, as it is 20.* now"):
+    with pytest.raises(
+        WrongLine, match=r"is not a time of this log: 2099-.* is yet to come, as it is 20.* now"
+    ):
         runs.read(status("01:00:06", "RUNNING", "LOAD", day="03/04/2099"), "log:2")
     with pytest.raises(WrongLine, match="is before 1990"):
         runs.read(status("01:00:06", "RUNNING", "LOAD", day="01/01/1970"), "log:2")

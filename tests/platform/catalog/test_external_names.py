@@ -115,7 +115,7 @@ def test_a_job_is_adopted_into_a_box_that_is_there(engine, tmp_path):
     heard(engine, "EXTRA")
     with pytest.raises(UnknownProcess, match=r"there is no box PDR; did you mean PRD\?"):
         adopt(engine, "EXTRA", box="PDR", owners=None, by="dana")
-    with pytest.raises(UnknownProcess, match="X is no box but a CMD job"):
+    with pytest.raises(UnknownProcess, match="X is not a box but a CMD job"):
         adopt(engine, "EXTRA", box="X", owners=None, by="dana")
     assert adopt(engine, "EXTRA", box="PRD", owners=["a"], by="dana") == "AUTOSYS/PRD/EXTRA"
 

@@ -32,10 +32,10 @@ def test_a_role_is_given_listed_and_taken(engine, invoke, ask):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("grant", "alice", "KING"), "is no role: one of PLATFORM_ADMIN"),
+        (("grant", "alice", "KING"), "is not a role: one of PLATFORM_ADMIN"),
         (("grant", "alice", "DATA_OWNER", "--organisation", "acme"), "there is no organisation 'acme'"),
         (("grant", "alice", "PLATFORM_ADMIN", "--domain", "x"), "leave the domain x out"),
-        (("token", "airflow", "--may", "fly"), "is no permission: one of read"),
+        (("token", "airflow", "--may", "fly"), "is not a permission: one of read"),
         (("token", "airflow"), "Missing option '--may'"),
         (("revoke-token", "airflow"), "has no token"),
         (("dev-token", "alice"), "does not run in production"),
@@ -80,8 +80,8 @@ def test_a_run_of_another_system_gets_a_token_by_its_number(engine, invoke):
     assert result.exit_code == 0, result.output
     [run] = run_ids(engine, [said("LOAD_FLIGHTS", RunState.RUNNING, run="4711")])
     assert caller_of(engine, None, result.stdout.strip()).capability.run_id == run
-    assert "is no run id" in invoke("access", "task-token", "4711").output
-    assert "is no technology" in invoke(*words, "--technology", "COBOL").output
+    assert "is not a run id" in invoke("access", "task-token", "4711").output
+    assert "is not a technology" in invoke(*words, "--technology", "COBOL").output
 
 
 def test_a_user_of_this_machine_gets_a_token(engine, invoke, monkeypatch):

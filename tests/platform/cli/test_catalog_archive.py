@@ -66,4 +66,4 @@ def test_what_is_not_found_says_where_else_to_look(old: Engine, invoke: Invoke) 
 def test_what_is_no_state_is_refused(old: Engine, invoke: Invoke) -> None:
     result = invoke("catalog", "runs", "--state", "LATE")
     assert result.exit_code == 2
-    assert "'LATE' is no state; those are RUNNING, SUCCESS" in result.stderr
+    assert "'LATE' is not a state; those are RUNNING, SUCCESS" in result.stderr

@@ -82,7 +82,8 @@ def published(
 
 
 def test_column_that_there_is_not(chain: Engine, invoke: Invoke) -> None:
-    """It is an error with the nearest names, and not the lineage of all rows; what a dataset had once is no error."""
+    """It is an error with the nearest names, and not the lineage of all rows; what a dataset had once is not an
+    error."""
     columns = (Column("customer", "string", True), Column("score", "double", True))
     published(chain, "shop/bill", "two", BILLED, columns=columns)
     for command in ("lineage", "impact"):
@@ -146,7 +147,7 @@ def test_impact_tells_direct_from_indirect_and_from_what_is_not_known(chain: Eng
     )
     assert (bill["owners"], bill["sla"]["max_age_seconds"]) == (["team:money"], 60.0)
     assert bill["promised"] == "never older than 1 min"
-    assert by_key["shop/audit"]["reason"] == "nobody has said where its columns come from"
+    assert by_key["shop/audit"]["reason"] == "no column lineage is known"
     rows = {each["key"]: each for each in ask("impact", "shop/raw.id")["used_by"]}
     assert (rows["shop/clean"]["direct"], rows["shop/clean"]["rows"]) == (["id"], True)
     assert rows["shop/bill"]["indirect"] == ["customer", "score"] or rows["shop/bill"]["possible"] == [

@@ -145,7 +145,7 @@ def test_a_confirmed_candidate_is_a_dataset_with_its_jobs(
     pattern = "/data/in/ledger_{YYYYMMDD}.csv"
     assert ask("datasets")["datasets"] == []
     assert "did you mean" in invoke("legacy", "confirm", "/data/in/ledger.csv", "--as", "fin/raw").stderr
-    assert "is no key of a dataset" in invoke("legacy", "confirm", pattern, "--as", "raw").stderr
+    assert "is not a key of a dataset" in invoke("legacy", "confirm", pattern, "--as", "raw").stderr
     said = invoke("legacy", "confirm", pattern, "--as", "fin/raw", "--owner", "team:fin")
     assert said.stdout == f"{pattern} is fin/raw.\n"
     invoke("legacy", "confirm", "/data/out/ledger.dat", "--as", "fin/loaded")
@@ -189,7 +189,7 @@ def test_who_writes_and_reads_can_be_said_where_the_evidence_is_open(
     assert edges(engine) == wanted
     register(engine, [DatasetRecord("fin/declared", "csv")])
     refused = invoke("legacy", "confirm", "/data/out/ledger.dat", "--as", "fin/declared", "--read-by", "PACK")
-    assert "it is declared; say there who writes it, with `produced_by`" in refused.stderr
+    assert "it is declared; name its producer there, with `produced_by`" in refused.stderr
 
 
 def test_a_review_file_goes_out_and_comes_back(

@@ -58,6 +58,6 @@ def test_for_scripts(invoke: Invoke) -> None:
     assert done.exit_code == 1
     told = json.loads(done.stdout)
     assert [(new["dataset"], new["rows"]) for new in told["new"]] == [("shop/orders", 2)]
-    assert "line 1 is no JSON" in told["problems"][0]
+    assert "line 1 is not valid JSON" in told["problems"][0]
     assert len(told["waiting"]) == 1
     assert "late.json" in done.stderr

@@ -288,7 +288,7 @@ def test_without_a_wish_the_first_free_port_is_taken(monkeypatch: pytest.MonkeyP
 
 def test_a_stale_note_misleads_nobody(home: Path) -> None:
     home.mkdir()
-    session.tell(home, Session(os.getpid(), "http://127.0.0.1:1"))  # a process that lives, and is no `up`
+    session.tell(home, Session(os.getpid(), "http://127.0.0.1:1"))  # a process that lives, and is not an `up`
     assert session.is_free(home)
     session.tell(home, Session(os.getpid(), "http://127.0.0.1:1"))
     assert services.down() == []

@@ -96,15 +96,18 @@ STEPS = "routes:\n  - name: r\n    steps: "
     ("text", "said"),
     [
         ("destinations: [a]", r"alerts.yaml:1: destinations: .* will not do"),
-        ("destinations:\n  a: nonsense", r"alerts.yaml:2: destinations.a: this is no apprise URL"),
-        ("destinations:\n  a: json://x/{name}", r"alerts.yaml:2: destinations.a: a brace stands for nothing"),
+        ("destinations:\n  a: nonsense", r"alerts.yaml:2: destinations.a: this is not an apprise URL"),
+        (
+            "destinations:\n  a: json://x/{name}",
+            r"alerts.yaml:2: destinations.a: a brace is not a known placeholder",
+        ),
         (
             "owners:\n  team:x: a",
             r"alerts.yaml:2: owners.team:x: there is no destination 'a'\n  There is none",
         ),
         (
             "quiet_hours:\n  - {from: 22:00, to: '07:00', except_from: ERROR}",
-            r"alerts.yaml:2: .*1320 is no time",
+            r"alerts.yaml:2: .*1320 is not a time",
         ),
         (
             "quiet_hours:\n  - {from: '22:00', to: '07:00'}",
@@ -117,7 +120,7 @@ STEPS = "routes:\n  - name: r\n    steps: "
         ("links: {dagster: dagster}", r"alerts.yaml:1: links.dagster: .* as in https://dagster.example.com"),
         (
             "heartbeat: ftp://hunter2",
-            r"alerts.yaml:1: heartbeat: this is no address; write it as in https://",
+            r"alerts.yaml:1: heartbeat: not a URL; for example https://",
         ),
         ("quiet_hour: []", r"alerts.yaml:1: quiet_hour: there is no field .*\n  Did you mean 'quiet_hours'"),
         ("timezone: Mars", r"alerts.yaml:1: timezone: 'Mars' is not a time zone"),
@@ -142,7 +145,7 @@ STEPS = "routes:\n  - name: r\n    steps: "
             r"alerts.yaml:3: a.*second time, after line 2|alerts.yaml:3: ",
         ),
         ("a: [", r"alerts.yaml:\d: this is not YAML"),
-        ("- a", r"alerts.yaml:1: this is no mapping"),
+        ("- a", r"alerts.yaml:1: this is not a mapping"),
         ("a: 1\n---\nb: 2", r"alerts.yaml:1: there is more than one document"),
     ],
 )

@@ -35,7 +35,7 @@ class Case:
 
 
 CASES = {
-    "check that is no expression": Case(
+    "check that is not an expression": Case(
         """\
         type: headrace.Dataset
         attributes:
@@ -292,7 +292,7 @@ CASES = {
         "type: headrace.Dataset\nattributes:\n  key: shop/bad\n  sql: SELECT 1\n  partitions: {type: yearly}\n",
         5,
         "partitions",
-        "'yearly' is no type",
+        "'yearly' is not a type",
     ),
     "bad partition start": Case(
         """\
@@ -361,7 +361,7 @@ CASES = {
         "partitions.column",
         "'day' is not among the columns",
     ),
-    "no code": Case("type: headrace.Dataset\nattributes:\n  key: shop/bad\n", 1, None, "there is no code"),
+    "no code": Case("type: headrace.Dataset\nattributes:\n  key: shop/bad\n", 1, None, "no code is given"),
     "sql and python": Case(
         "type: headrace.Dataset\nattributes:\n  key: shop/bad\n  sql: SELECT 1\n  python: x.py:f\n",
         5,
@@ -495,7 +495,7 @@ CASES = {
         "It has: f",
         files={"shop/code.py": "def f(good): ...\n"},
     ),
-    "parameter that is no input": Case(
+    "parameter that is not an input": Case(
         "type: headrace.Dataset\nattributes:\n  key: shop/bad\n  inputs: [good]\n  python: code.py:f\n",
         3,
         "python",
@@ -553,7 +553,7 @@ CASES = {
         """,
         5,
         "outputs.1",
-        "there is no code",
+        "no code is given",
     ),
     "check with a value of another type": Case(
         """\
@@ -676,7 +676,7 @@ CASES = {
         "schema.columns.id.type",
         "write `string`, and the check `str_length`",
     ),
-    "location that is no URI": Case(
+    "location that is not a URI": Case(
         """\
         type: headrace.Dataset
         attributes:

@@ -160,7 +160,7 @@ def test_a_declaration_states_where_a_column_comes_from(
     ("lineage", "message"),
     [
         ("{y: b.id}", "'y' is not among the columns of the schema"),
-        ("{x: c.id}", "'c' is no input"),
+        ("{x: c.id}", "'c' is not an input"),
         ("{x.f: b.id}", "'x.f' is a field of a column"),
     ],
 )

@@ -21,7 +21,7 @@ def declared(*attributes: str) -> str:
         (["location: s3a://feed/orders", DAILY], "location", "{partition} is not in it"),
         (["location: 's3a://{partition}/orders'", DAILY], "location", "in the host or bucket"),
         (["format: json", "location: orders.json"], None, "schema"),
-        (["marker: _SUCCESS"], "marker", "there is no `location`"),
+        (["marker: _SUCCESS"], "marker", "`location` is missing"),
         (["location: orders", "marker: done/_SUCCESS"], "marker", "not written as it has to be"),
     ],
 )

@@ -57,9 +57,9 @@ def tick(root: Path, engine: Engine, monkeypatch: pytest.MonkeyPatch) -> Tick:
 
 
 def test_a_tick_says_what_it_did(tick: Tick, engine: Engine, http: Receiver) -> None:
-    assert tick() == "Nothing has happened that anybody has to be told of."
+    assert tick() == "No new alert events."
     breaches(engine, 2)
-    assert tick() == "2 happenings: 2 alerts opened, 0 closed. 2 messages sent."
+    assert tick() == "2 events: 2 alerts opened, 0 closed. 2 notifications sent."
     assert len([each for each in http.received if each.to == "/alerts"]) == 2
 
 
@@ -67,14 +67,14 @@ def test_alerts_that_nobody_is_told_of_are_said(tick: Tick, engine: Engine, root
     (root / "alerts.yaml").write_text("")
     breaches(engine, 1)
     assert tick() == (
-        "1 happening: 1 alert opened, 0 closed. Reaching nobody by alerts.yaml: 1 alert; see the log."
+        "1 event: 1 alert opened, 0 closed. Without a recipient in alerts.yaml: 1 alert; see the log."
     )
 
 
 def test_a_destination_that_is_away_is_said(tick: Tick, engine: Engine, http: Receiver) -> None:
     http.refuses = True
     breaches(engine, 1)
-    assert "1 destination did not take theirs; see the log." in tick()
+    assert "1 destination refused notifications; see the log." in tick()
 
 
 def test_the_sign_of_life_goes_out_once_a_minute_and_only_if_all_live(
@@ -103,12 +103,14 @@ def test_with_wrong_rules_the_right_ones_before_go_on_and_no_sign_of_life_is_giv
     before = alerting_status(engine, datetime.now(UTC))
     (root / "alerts.yaml").write_text("destinations: nonsense")
     breaches(engine, 1)
-    assert tick().startswith("alerts.yaml is wrong, and the rules before it go on; see the log. 1 happening:")
+    assert tick().startswith(
+        "alerts.yaml is invalid, so the previous rules stay in effect; see the log. 1 event:"
+    )
     assert len([each for each in http.received if each.to == "/alerts"]) == 1
     assert alerting_status(engine, datetime.now(UTC)).sensors == before.sensors
 
 
-def test_without_any_right_rules_happenings_wait(engine: Engine, root: Path) -> None:
+def test_events_wait_while_there_are_no_valid_rules(engine: Engine, root: Path) -> None:
     (root / "alerts.yaml").write_text("destinations: nonsense")
     breaches(engine, 1)
     sensor = alerts_sensor(root)

@@ -145,7 +145,7 @@ def test_what_the_database_refuses_costs_its_own_file_only(engine, folder, monke
     taken = take_in(engine, folder, WITHIN)
     assert (taken.files, taken.ingested.new) == (5, 5)
     assert [bad.name for bad in folder.quarantined()] == ["bad.json"]
-    assert "the catalog does not take it: invalid input syntax" in taken.problems[0]
+    assert "the catalog rejected it: invalid input syntax" in taken.problems[0]
 
 
 HIGH_DATE = "process,status,run,end_time\nDB2A,SU,1,9999-12-31 23:59:59\n"
@@ -246,7 +246,7 @@ def test_any_fsspec_uri_will_do(engine):
         completion_intake.PATIENCE = patience
     assert (taken.files, len(taken.problems)) == (1, 1)
     assert [bad.name for bad in folder.quarantined()] == ["bad.json"]
-    assert "it is no JSON" in folder.quarantined()[0].reason
+    assert "it is not valid JSON" in folder.quarantined()[0].reason
     assert any(name.startswith("/drop/archive/") for name in files.find("/drop"))
     folder.retry("bad.json")
     assert files.exists("/drop/bad.json")
@@ -260,7 +260,7 @@ def test_any_fsspec_uri_will_do(engine):
         ({"location": "s3://b/c"}, "s3://b/c is not on this machine"),
         ({"location": "/nowhere/at/all", "format": "csv"}, "there is no file at /nowhere/at/all"),
         ({"location": "/nowhere/at/all", "format": "vsam"}, "files of format 'vsam' are not read, but those of csv, "),
-        ({"location": "{broken}", "format": "parquet"}, "broken.parquet: it is no parquet"),
+        ({"location": "{broken}", "format": "parquet"}, "broken.parquet: it is not a parquet"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_measured_is_said_in_the_log_and_to_dagster(
@@ -298,7 +298,7 @@ def test_a_broken_element_leaves_the_others_and_puts_the_file_into_quarantine(en
     drop(folder, "feed.json", text)
     assert take_in(engine, folder, WITHIN).ingested.new == 2
     (bad,) = folder.quarantined()
-    assert "element 2: it is no JSON" in bad.reason
+    assert "element 2: it is not valid JSON" in bad.reason
     assert Path(bad.place).read_text() == text
 
 

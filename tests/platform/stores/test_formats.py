@@ -14,7 +14,7 @@ SCHEMA = (
     "n bigint, text string, amount decimal(18,4), ratio double, day date, at timestamp, wall timestamp_ntz, "
     "flag boolean, small float"
 )
-# Surrogates are no characters, and the null's name in CSV is the one text that cannot be kept.
+# Surrogates are not characters, and the null's name in CSV is the one text that cannot be kept.
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\ue000"), max_size=12)
 MOMENTS = st.datetimes(dt.datetime(1900, 1, 1), dt.datetime(2200, 1, 1))  # noqa: DTZ001 - hypothesis wants them so
 

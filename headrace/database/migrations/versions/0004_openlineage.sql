@@ -59,7 +59,7 @@ CREATE UNIQUE INDEX openlineage_run_reported ON catalog.openlineage_run (organis
 CREATE INDEX openlineage_run_process ON catalog.openlineage_run (process_id, last_at DESC);
 CREATE INDEX openlineage_run_last ON catalog.openlineage_run (last_at);
 
--- A run read or wrote a dataset, under the name that it gave. version: the dataset's version as the run knew it.
+-- A dataset read or written by a run, under the reported name. version: the dataset's version as the run knew it.
 CREATE TABLE catalog.run_dataset (
     organisation_id uuid NOT NULL,
     run_id          uuid NOT NULL,

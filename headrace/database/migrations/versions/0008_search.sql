@@ -1,7 +1,7 @@
 -- Search over datasets by name, description, owner, tag and column, tolerant of typing errors; needs no extension. Beside
 -- it what the API keeps: what was asked for in a registration, and the answers to requests with an Idempotency-Key.
 
--- The words of a text: lower case, split at everything that is no letter or digit, and where a capital follows a small one.
+-- The words of a text: lower case, split at everything that is not a letter or digit, and where a capital follows a small one.
 CREATE FUNCTION catalog.search_words(value text) RETURNS text[] LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT coalesce(array_agg(DISTINCT left(word, 64)), '{}')
     FROM regexp_split_to_table(

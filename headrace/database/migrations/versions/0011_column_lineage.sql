@@ -65,7 +65,7 @@ $$;
 
 -- Columns that are sensitive because of what they are made from: the values of a sensitive column come out in them, or may,
 -- where it is not known what is in them (certain = false). A masking step ends it, and an owner's clearing. It looks at
--- datasets that the caller may not see, since their values are no less in what he sees; what it tells of those is only
+-- datasets that the caller may not see, since their values are no less present in what they see; what it tells of those is only
 -- that there is something (NULL). Without `origins` it does not say from where, and has the columns that are tagged themselves
 -- as well: with them a column is met once for each that it is made from, which of many datasets is too often. Each step looks
 -- up the few edges of one dataset (DISTINCT keeps it a look-up of its own), so that it does not count how many there are in all.

@@ -21,7 +21,7 @@ CREATE TABLE catalog.business_calendar (
     PRIMARY KEY (organisation_id, name, instance)
 );
 
--- What went wrong at one place, with all that waits for it. cause_key: the dataset, process or sensor to look at. waits: it
+-- An incident: one cause, with everything affected by it. cause_key: the dataset, process or sensor to look at. waits: it
 -- is that something has not come, which something else may turn out to explain; holds: others wait for it. part_of: the
 -- incident that turned out to be the cause of this one, which is closed since and goes on as part of that.
 CREATE TABLE catalog.incident (

@@ -520,7 +520,7 @@ def test_what_nobody_knows_is_told_where_a_description_names_it(engine: Engine, 
     plan = scan_all(engine, tmp_path, a_jil=ESTATE, p_yaml=text)
     told = f"{tmp_path / 'p.yaml'}:3: %s: A.LOAD.after: %s [entry/after]"
     assert [str(each) for each in plan.errors] == [
-        told % ("error", "'autosis/LOAD' is no name: write NAME, autosys/JOB, autosys/INSTANCE/JOB, shell/NAME "
+        told % ("error", "'autosis/LOAD' is not a name: write NAME, autosys/JOB, autosys/INSTANCE/JOB, shell/NAME "
                 "(the process is kept without it)")
     ]  # fmt: skip
     assert [str(each) for each in plan.doubts] == [

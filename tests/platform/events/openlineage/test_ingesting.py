@@ -71,9 +71,7 @@ def test_what_nobody_has_thought_of_costs_no_more_than_itself(engine, monkeypatc
     events = [run_event(run=run, job="bad" if run == 3 else "good") for run in range(6)]
     outcomes = ingest(engine, *events)
     assert [each.index for each in outcomes if each.result is Result.REFUSED] == [3]
-    assert (
-        outcomes[3].reason == 'the catalog does not take it: value "99999" is out of range for type smallint'
-    )
+    assert outcomes[3].reason == 'the catalog rejected it: value "99999" is out of range for type smallint'
     assert len(contents(engine)["runs"]) == 5
 
 
