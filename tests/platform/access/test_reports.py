@@ -226,7 +226,7 @@ def test_a_job_is_known_by_each_of_its_names(two, namespace, name):
     with transaction(two) as cursor:
         cursor.execute(
             "UPDATE catalog.process SET process_key = 'AUTOSYS/PEOPLE', technology = 'AUTOSYS', "
-            "external_name = 'PEOPLE', standing = 'UNSCANNED' "
+            "external_name = 'PEOPLE', lifecycle = 'UNSCANNED' "
             "WHERE process_key = 'crm/people' AND organisation_id = %s",
             [organisation_id()],
         )

@@ -44,7 +44,7 @@ def unscanned(engine: Engine, name: str) -> None:
         connection.execute(
             text(
                 "INSERT INTO catalog.process (organisation_id, process_key, technology, trigger_mode, owners, steps, "
-                "metadata_json, declaration_hash, external_name, standing) SELECT organisation_id, "
+                "metadata_json, declaration_hash, external_name, lifecycle) SELECT organisation_id, "
                 "'AUTOSYS/' || :name, 'AUTOSYS', 'PROCESS', '{}', '[]', '{}', '', :name, 'UNSCANNED' "
                 "FROM catalog.organisation"
             ),
