@@ -173,6 +173,6 @@ def test_the_example_of_the_page_can_be_used_and_names_every_field(tmp_path: Pat
     page = (REPOSITORY / "docs" / "alerts.md").read_text()
     example = page.split("```yaml\n")[1].split("```")[0]
     rules = read(tmp_path, example)
-    assert [route.name for route in rules.routes] == ["what is late", "the data team at night", "the rest"]
+    assert [route.name for route in rules.routes] == ["late datasets", "the data team at night", "the rest"]
     written = yaml.safe_load(example)
     assert set(written) == set(AlertsDeclaration.model_fields)
