@@ -62,6 +62,11 @@ def keys_of_jobs(engine: Engine, organisation: UUID, own: str, jobs: Iterable[Na
     return {name: known.get(each) or key_of(each, own) for name, each in plain.items()}
 
 
+def may_be_scheduled(name: Name, own: str) -> bool:
+    """Whether the job may be one of a scheduler's: by its name there, or by its key here."""
+    return name.namespace == own or _scheduled(job(name)) is not None
+
+
 def _scheduled(name: Name) -> Place | None:
     """Technology, instance and name of a process of a scheduler; None for another job."""
     technology, _, instance = name.namespace.partition("/")

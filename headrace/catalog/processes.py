@@ -18,8 +18,13 @@ _INGESTION_LOCK = 0x696E67657374  # "ingest"
 
 
 def lock(cursor: Cursor[Any]) -> None:
-    """Until the transaction ends nobody else adds to `reported_event`: its sequence is the order of being visible."""
+    """Until the transaction ends nobody else adds completions: their sequence is the order of being visible."""
     cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_INGESTION_LOCK])
+
+
+def lock_events(cursor: Cursor[Any], organisation: UUID) -> None:
+    """Until the transaction ends nobody else derives anything from events of the organisation. Taken before `lock`."""
+    cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"run events/{organisation}"])
 
 
 def find_processes(

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-import psycopg
 from psycopg import Cursor
 from sqlalchemy import Engine
 
-from headrace.catalog.processes import ProcessName, find_processes, lock
+from headrace.catalog.processes import ProcessName, find_processes, lock, lock_events
 from headrace.catalog.records import Technology
 from headrace.catalog.run_events import RunEvent
 from headrace.database.connection import transaction
@@ -22,19 +21,11 @@ from headrace.events.projection import project
 from headrace.events.reports import Processes, StoredReport, name_of, store_reports
 from headrace.events.run_fold import is_completion
 from headrace.events.sql import statement
+from headrace.events.value_errors import VALUE_ERRORS
 from headrace.events.versions import NOT_MEASURED, VersionPlace
 from headrace.settings import settings
 
 BATCH_SIZE = 2000  # events of a transaction
-# What a value may cause that nobody has thought of: its event is left out, and the others go on.
-UNTAKEABLE = (
-    psycopg.DataError,
-    psycopg.IntegrityError,
-    psycopg.errors.ProgramLimitExceeded,
-    ValueError,
-    OverflowError,
-    RecursionError,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +80,7 @@ def ingest(engine: Engine, events: Sequence[RunEvent]) -> Ingested:
     if not unique:
         return Ingested()
     with transaction(engine) as cursor:
+        lock_events(cursor, organisation_id())
         lock(cursor)
         cursor.execute(
             "INSERT INTO catalog.organisation (organisation_id, name) VALUES (%s, %s) ON CONFLICT DO NOTHING",
@@ -121,10 +113,10 @@ def ingest_each(engine: Engine, events: Sequence[RunEvent]) -> tuple[Ingested, l
         return _ingest_parts(engine, events, BATCH_SIZE)
     try:
         return ingest(engine, events), []
-    except (CatalogUnavailable, *UNTAKEABLE) as error:
+    except (CatalogUnavailable, *VALUE_ERRORS) as error:
         # What was too long for an index is an "operational" error to the driver, as a lost connection is.
         cause = error.__cause__ if isinstance(error, CatalogUnavailable) else error
-        if not isinstance(cause, UNTAKEABLE):
+        if not isinstance(cause, VALUE_ERRORS):
             raise
         if len(events) > 1:
             return _ingest_parts(engine, events, (len(events) + 1) // 2)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -12,6 +12,7 @@ from psycopg import Cursor
 
 from headrace.database.ids import organisation_id
 from headrace.database.jsonb import jsonb
+from headrace.events.openlineage.joining import RunSpan, join_openlineage_runs
 from headrace.events.reports import Processes, StoredReport, reports_of_runs
 from headrace.events.run_fold import (
     ExternalAttempt,
@@ -24,6 +25,10 @@ from headrace.events.run_fold import (
 )
 from headrace.events.sql import statement
 from headrace.events.versions import StoredVersions, store_versions
+
+_OPENLINEAGE_RUNS = (
+    "SELECT run_id FROM catalog.openlineage_run WHERE organisation_id = %s AND run_id = ANY (%s)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +61,11 @@ def project_runs(
         return 0
     earlier = reports_of_runs(cursor, run_ids, [each.digest for each in news])
     processes.find(cursor, [each.event for each in earlier])
-    return derive_runs(cursor, [*news, *earlier], processes, {each.run_id for each in earlier if each.run_id})
+    known = {each.run_id for each in earlier if each.run_id}
+    known |= {row["run_id"] for row in cursor.execute(_OPENLINEAGE_RUNS, [organisation_id(), list(run_ids)])}
+    spans = derive_runs(cursor, [*news, *earlier], processes, known)
+    join_openlineage_runs(cursor, organisation_id(), spans)
+    return len(run_ids)
 
 
 def project_outputs(
@@ -80,8 +89,8 @@ def derive_runs(
     reports: Sequence[StoredReport],
     processes: Processes,
     known: Collection[UUID] = (),
-) -> int:
-    """Store the runs that these reports, which are all that there are of them, come to; how many they are.
+) -> list[RunSpan]:
+    """Store the runs that these reports, which are all that there are of them, come to; when they ran.
 
     known: those of the runs that there may be rows of.
     """
@@ -91,10 +100,10 @@ def derive_runs(
             grouped[each.run_id].append(_update(each, each.run_id, processes))
     runs = [external_run(updates) for updates in grouped.values()]
     before = list(known)
-    starts = {
-        row["run_id"]: row["start_ts"]
+    former = {
+        row["run_id"]: row
         for row in cursor.execute(
-            "SELECT run_id, start_ts FROM catalog.process_run WHERE run_id = ANY (%s)", [before]
+            "SELECT run_id, start_ts, end_ts FROM catalog.process_run WHERE run_id = ANY (%s)", [before]
         )
     }
     organisation = organisation_id()
@@ -110,11 +119,19 @@ def derive_runs(
     bounds = [
         {"run_id": run.run_id, "process_id": run.process_id, "start_ts": run.start_ts, "since": since}
         for run in runs
-        for since in {run.start_ts, starts.get(run.run_id, run.start_ts)}
+        for since in {run.start_ts, former[run.run_id]["start_ts"] if run.run_id in former else run.start_ts}
     ]
     statement("ingest_parents").execute(cursor, {"bounds": jsonb(bounds)})
     _store_completions(cursor, [_completion_row(each, run) for run in runs for each in run.completions])
-    return len(runs)
+    return [_span(run, former.get(run.run_id)) for run in runs]
+
+
+def _span(run: ExternalRun, former: Mapping[str, Any] | None) -> RunSpan:
+    if former is None:
+        return RunSpan(run.process_id, run.run_id, run.start_ts, run.end_ts)
+    ends = (run.end_ts, former["end_ts"])
+    until = None if None in ends else max(end for end in ends if end is not None)
+    return RunSpan(run.process_id, run.run_id, min(run.start_ts, former["start_ts"]), until)
 
 
 def _update(report: StoredReport, run_id: UUID, processes: Processes) -> RunUpdate:

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from psycopg import Cursor
 from sqlalchemy import Engine
 
-from headrace.catalog.processes import lock
+from headrace.catalog.processes import lock, lock_events
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id
 from headrace.database.jsonb import jsonb
@@ -72,6 +72,7 @@ def _restore_reports(
     boxed = [run_id for run_id in restored if boxes[run_id]]
     if reports:
         with transaction(engine) as cursor:
+            lock_events(cursor, organisation_id())
             lock(cursor)
             again = {"organisation": organisation_id(), "digests": [row["content_hash"] for row in reports]}
             repeated = {

@@ -87,8 +87,8 @@ def rebuild(engine: Engine, organisation_id: UUID | None = None) -> Rebuilt:
         for step in _CLEARING:
             statement(step).execute(cursor, {"organisation": organisation})
         decide_again(cursor, owner)
-        _rebuild_openlineage(cursor, owner)
         _rebuild_reports(cursor, organisation)
+        _rebuild_openlineage(cursor, owner)  # which may be of runs that schedulers reported
         for step in ("rebuild_restore_versions", "rebuild_leave_archived", "rebuild_sweep"):
             statement(step).execute(cursor, {"organisation": organisation})
     return rebuilt

@@ -20,13 +20,10 @@ from headrace.events.openlineage.model import (
     JobEvent,
     RunEvent,
 )
+from headrace.events.scheduler_events import SCHEDULER
 
 Document = dict[str, Any]
-_ENDS = (
-    EventType.COMPLETE,
-    EventType.ABORT,
-    EventType.FAIL,
-)  # a failure is final, of two the later one stands
+_ENDS = (EventType.COMPLETE, EventType.ABORT, EventType.FAIL)
 _OF_RUNS = ("parent", "nominalTime", "errorMessage", "externalQuery", "processing_engine", "jobDependencies")
 _OF_DATASETS = ("version", "lifecycleStateChange", "storage")
 _OF_OUTPUTS = ("schema",)
@@ -76,6 +73,8 @@ def document_of(event: RunEvent | JobEvent, ids: Ids, own: str) -> Document:
         if kind in _ENDS:
             said["ended"] = [*stamp, kind.value]
         said["facets"] = _kept(event.run_facets, _OF_RUNS, stamp)
+        if SCHEDULER in event.run_facets:  # ours, and so none of the spec's
+            said["facets"][SCHEDULER] = [*stamp, {"run": event.run_facets[SCHEDULER].content.get("run")}]
         _know_parent(said["facets"], ids, own)
     for dataset in event.inputs:
         _use(said["inputs"], dataset, stamp, ids, ())

@@ -15,12 +15,12 @@ from sqlalchemy import Engine
 from headrace.catalog import jobs
 from headrace.catalog.naming import Name, own_namespace, placer
 from headrace.catalog.processes import lock as lock_reports
+from headrace.catalog.processes import lock_events
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id as configured_organisation
 from headrace.database.jsonb import encoded
 from headrace.database.principal import without_row_security
 from headrace.errors import CatalogError
-from headrace.events.ingestion import UNTAKEABLE
 from headrace.events.openlineage import (
     columns,
     facets,
@@ -50,11 +50,12 @@ from headrace.events.openlineage.model import (
 )
 from headrace.events.openlineage.outlines import Edge, explicit
 from headrace.events.openlineage.parsing import parse
+from headrace.events.openlineage.scheduler_runs import Key
 from headrace.events.openlineage.sql import statement
+from headrace.events.value_errors import VALUE_ERRORS
 from headrace.settings import settings
 
 BATCH_SIZE = 500  # events of a transaction
-_LOCK = "openlineage"
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,9 +157,9 @@ def lock(cursor: Cursor[Any], organisation_id: UUID) -> None:
     # table was short would read or merge all of it still when it is long.
     cursor.execute(
         "SELECT set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true), "
-        "set_config('enable_mergejoin', 'off', true), pg_advisory_xact_lock(hashtextextended(%s, 0))",
-        [f"{_LOCK}/{organisation_id}"],
+        "set_config('enable_mergejoin', 'off', true)"
     )
+    lock_events(cursor, organisation_id)
 
 
 def project(cursor: Cursor[Any], owner: Owner, events: Sequence[AnyEvent]) -> Projected:
@@ -168,7 +169,7 @@ def project(cursor: Cursor[Any], owner: Owner, events: Sequence[AnyEvent]) -> Pr
     processes = jobs.resolve(cursor, owner.organisation, owner.namespace, jobs_of(events))
     ids = Ids(placed, named.name_ids, processes)
     facets.store(cursor, owner.organisation, events, ids, {*named.merged.values()})
-    said: dict[runs.Key, Document] = {}
+    said: dict[Key, Document] = {}
     told_by_jobs: set[UUID] = set()
     for event in events:
         if isinstance(event, DatasetEvent):
@@ -183,7 +184,10 @@ def project(cursor: Cursor[Any], owner: Owner, events: Sequence[AnyEvent]) -> Pr
     merged_into = {*named.merged.values()}
     told = runs.NOTHING
     if said:
-        told = runs.store(cursor, owner.organisation, said, frozenset(told_by_jobs))
+        scheduled = {
+            process for name, process in processes.items() if jobs.may_be_scheduled(name, owner.namespace)
+        }
+        told = runs.store(cursor, owner.organisation, said, frozenset(told_by_jobs), scheduled)
     designs.settle(cursor, owner.organisation, {process for _, process in said}, merged_into)
     runs.store_edges(cursor, owner.organisation, _told_by_datasets(events, ids))
     new = versions.store(cursor, owner.organisation, told, merged_into)
@@ -207,7 +211,7 @@ def _store_all(
     """Store all, or where PostgreSQL refuses one that nobody has thought of, all but that one."""
     try:
         return _store(engine, organisation_id, events)
-    except UNTAKEABLE as error:
+    except VALUE_ERRORS as error:
         if len(events) == 1:
             said = str(error).strip().splitlines()[0]
             return [Outcome(events[0][0], Result.REFUSED, f"the catalog does not take it: {said}", "")]

@@ -11,6 +11,7 @@ from uuid import UUID
 
 from headrace.catalog.records import RunState
 from headrace.events.openlineage.documents import Document
+from headrace.events.scheduler_events import SCHEDULER
 
 _STATES = {"COMPLETE": RunState.SUCCESS, "FAIL": RunState.FAILED, "ABORT": RunState.TERMINATED}
 # A table that was dropped, renamed or altered has no new content.
@@ -82,7 +83,7 @@ def run_row(run_id: UUID, document: Document) -> RunRow:
         facets={
             name: said[2]
             for name, said in sorted(facets.items())
-            if name not in {"parent", "errorMessage"} and said[2] is not None
+            if name not in {"parent", "errorMessage", SCHEDULER} and said[2] is not None
         },
         historical="historical" in document,
     )

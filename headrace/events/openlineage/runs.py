@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
@@ -13,17 +13,19 @@ from psycopg import Cursor
 from headrace.database.jsonb import jsonb
 from headrace.events.openlineage.documents import Document, merged
 from headrace.events.openlineage.outlines import Edge, edges, run_row, uses
+from headrace.events.openlineage.scheduler_runs import Key, same_runs
 from headrace.events.openlineage.sql import statement
 
-Key = tuple[UUID, UUID]  # a run's id as reported, which is unique within its job, and the process
 _MOST_DOCUMENTS = 1000  # of a process, that are asked whether they still show an edge
 _DOCUMENTS = """
 SELECT run_id, reported_run_id, process_id, document, native
 FROM catalog.openlineage_run
 WHERE organisation_id = %s AND reported_run_id = ANY (%s)
 """
-# A run that is known here, and not from such events, tells of itself; its id is that of no other job's run.
-_NATIVES = "SELECT run_id, process_id FROM catalog.process_run WHERE run_id = ANY (%s)"
+# A run that was made here reports itself; its id is that of no other job's run.
+_NATIVES = """
+SELECT run_id, process_id FROM catalog.process_run WHERE run_id = ANY (%s) AND NOT facets_json ? 'external_run'
+"""
 _OTHERS = """
 SELECT document FROM catalog.openlineage_run
 WHERE process_id = ANY (%s) AND last_at >= coalesce(%s::timestamptz, '-infinity')
@@ -47,11 +49,19 @@ NOTHING = Stored({}, frozenset(), frozenset())
 
 
 def store(
-    cursor: Cursor[Any], organisation: UUID, said: Mapping[Key, Document], jobs: frozenset[UUID]
+    cursor: Cursor[Any],
+    organisation: UUID,
+    said: Mapping[Key, Document],
+    jobs: frozenset[UUID],
+    scheduled: Collection[UUID] = (),
 ) -> Stored:
     """Merge what was said into what is known, and bring the rows to what it comes to.
 
+    A run that a scheduler reports too has the scheduler's id, and the state and times that the scheduler reports; from
+    here come what it read and wrote.
+
     said: the documents by run and process; of what jobs say of themselves by process twice (these are in `jobs`).
+    scheduled: the processes that may be a scheduler's.
     """
     known: dict[Key, dict[str, Any]] = {
         (row["reported_run_id"], row["process_id"]): row
@@ -69,7 +79,17 @@ def store(
     after = before | {
         key: merged(before[key], document) if key in before else document for key, document in said.items()
     }
-    ids = _ids(after, owners)
+    same = same_runs(
+        cursor,
+        organisation,
+        {key: each for key, each in after.items() if key[0] not in jobs and key[0] not in native},
+        {key: row["run_id"] for key, row in known.items()},
+        scheduled,
+    )
+    if others := same.others.keys() - said.keys():
+        every = {**{key: same.others[key] for key in others}, **said}
+        return store(cursor, organisation, every, jobs, scheduled)
+    ids = _ids(after, owners) | dict(same.ids)
     moved = {key for key, row in known.items() if row["run_id"] != ids[key]}
     former = frozenset(known[key]["run_id"] for key in moved)
     if former:
@@ -105,7 +125,13 @@ def store(
         {
             "organisation": organisation,
             "known": [ids[key] for key in foreign if key in known],
-            "runs": jsonb([asdict(run_row(run_id, document)) for run_id, document in runs.items()]),
+            "runs": jsonb(
+                [
+                    asdict(run_row(run_id, document))
+                    for run_id, document in runs.items()
+                    if run_id not in same.reported
+                ]
+            ),
             "uses": jsonb(used),
         },
     )

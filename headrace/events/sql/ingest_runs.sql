@@ -22,5 +22,6 @@ ON CONFLICT (run_id, start_ts) DO UPDATE SET
     attempt = excluded.attempt,
     partitions = excluded.partitions,
     log_location = excluded.log_location,
+    facets_json = excluded.facets_json,
     historical = excluded.historical,
     parent_process_id = excluded.parent_process_id

@@ -14,7 +14,8 @@ from headrace.autosys.completions.names import DEFAULT_NAMES
 from headrace.autosys.completions.parsing import Completions, read_completions
 from headrace.autosys.findings import Finding
 from headrace.database.locks import alone
-from headrace.events.ingestion import UNTAKEABLE, Ingested, ingest_each
+from headrace.events.ingestion import Ingested, ingest_each
+from headrace.events.value_errors import VALUE_ERRORS
 from headrace.execution.landed.measures import measured
 from headrace.orchestration.completions.folder import Claimed, Folder
 from headrace.settings import settings
@@ -131,7 +132,7 @@ def _read(folder: Folder, file: Claimed) -> Completions | None:
             zone=here.completions_zone,
             patterns=(*here.completion_names, *DEFAULT_NAMES),
         )
-    except UNTAKEABLE as error:
+    except VALUE_ERRORS as error:
         return _unreadable(shown, f"cannot be taken in: {type(error).__name__}: {error}")
 
 

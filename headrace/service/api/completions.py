@@ -18,8 +18,9 @@ from headrace.access.callers import Caller, Permission
 from headrace.autosys.completions.parsing import read_completions
 from headrace.catalog.records import RunState
 from headrace.catalog.run_events import RunEvent
-from headrace.events.ingestion import UNTAKEABLE, ingest_each
+from headrace.events.ingestion import ingest_each
 from headrace.events.run_permissions import run_refusals
+from headrace.events.value_errors import VALUE_ERRORS
 from headrace.execution.landed.measures import unmeasured
 from headrace.service.api.subjects import Database
 from headrace.service.http.problems import MEDIA_TYPE, Problem
@@ -112,7 +113,7 @@ def receive(engine: Engine, body: bytes, source: str, caller: Caller) -> Receipt
         return Receipt(rejected=[_rejected(1, None, "the body is empty")])
     try:
         read = read_completions(body, source, name="", at=datetime.now(UTC))
-    except UNTAKEABLE as error:
+    except VALUE_ERRORS as error:
         return Receipt(rejected=[_rejected(1, None, f"cannot be read: {type(error).__name__}: {error}")])
     receipt = Receipt(
         rejected=[_rejected(each.line or 1, each.attribute, each.message) for each in read.errors]

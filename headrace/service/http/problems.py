@@ -32,7 +32,7 @@ from headrace.errors import (
     UnknownSla,
     UnknownVersion,
 )
-from headrace.events.ingestion import UNTAKEABLE
+from headrace.events.value_errors import VALUE_ERRORS
 
 MEDIA_TYPE = "application/problem+json"
 RETRY_SECONDS = 5  # a restart of PostgreSQL takes about as long
@@ -146,7 +146,7 @@ def _invalid(request: Request, error: Exception) -> JSONResponse:
 
 def _catalog(request: Request, error: Exception) -> JSONResponse:
     # A value that is too long for an index is an "operational" error to the driver, as a lost connection is.
-    if isinstance(error, CatalogUnavailable) and isinstance(error.__cause__, UNTAKEABLE):
+    if isinstance(error, CatalogUnavailable) and isinstance(error.__cause__, VALUE_ERRORS):
         return _untakeable(request, error.__cause__)
     # The message names the database or the archive: it is for the log, not for whoever asks.
     if isinstance(error, SchemaOutdated) or getattr(error, "failure_kind", None) == "INFRASTRUCTURE":

@@ -1,9 +1,10 @@
 -- Stores a completion of each run, once; one that was known as history only completes now. What is known of one may have
--- changed: its business date, its times, and its run's id, where it turned out to be that of another job. `digest` null:
+-- changed: its business date, its times, and its run's id, where it turned out to be that of another job, or a scheduler's. `digest` null:
 -- no event says so now. Its place in the order of arrival is that of the first live event that says so. Returns those that
 -- are new.
 WITH item AS MATERIALIZED (
-    SELECT item.*, coalesce(known_sequence, event.sequence) AS sequence
+    SELECT event_key, item.run_id, process_id, coalesce(scheduled.run, item.run) AS run, at, moment, partition_key,
+           historical, digest, coalesce(known_sequence, event.sequence) AS sequence
     FROM jsonb_to_recordset(%(completions)s) AS item (
         event_key text, run_id uuid, process_id uuid, run text, at timestamptz, moment timestamptz, partition_key text,
         historical boolean, event_time timestamptz, digest text, known_sequence bigint
@@ -15,6 +16,11 @@ WITH item AS MATERIALIZED (
           AND content_hash = item.digest
           AND organisation_id = %(organisation)s
     ) event ON true
+    LEFT JOIN LATERAL (
+        SELECT facets_json ->> 'external_run' AS run
+        FROM catalog.process_run
+        WHERE process_run.run_id = item.run_id AND organisation_id = %(organisation)s AND facets_json ? 'external_run'
+    ) scheduled ON true
 ), known AS MATERIALIZED (
     SELECT event_key, sequence, historical
     FROM catalog.completion
@@ -44,6 +50,7 @@ WITH item AS MATERIALIZED (
     ORDER BY at, event_key
     ON CONFLICT (organisation_id, event_key) DO UPDATE SET
         run_id = excluded.run_id,
+        run = excluded.run,
         at = excluded.at,
         moment = excluded.moment,
         partition_key = excluded.partition_key,

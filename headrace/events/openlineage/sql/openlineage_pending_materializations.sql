@@ -1,11 +1,12 @@
--- Has Dagster told of the runs that have just completed, where it knows their process, and of what runs published: all
--- versions of a run that has just completed, and of others those that are new. No key of an asset has a `#`.
+-- Queues for Dagster the runs that have just completed, where it knows their process and no other source has reported the
+-- same, and what runs published: all versions of a run that has just completed, and of others those that are new. No key of
+-- an asset has a `#`.
 WITH live AS MATERIALIZED (
     SELECT event_key, at, run_id, process_id, event_key = ANY (%(fresh)s::text[]) AS is_fresh
     FROM catalog.completion
     WHERE organisation_id = %(organisation)s AND event_key = ANY (%(completions)s::text[]) AND NOT historical
 )
-INSERT INTO catalog.pending_materialization (
+INSERT INTO catalog.pending_materialization AS known (
     organisation_id, subject_type, subject_id, partition_key, event_key, at, run_id, version_id
 )
 SELECT %(organisation)s, 'DATASET', version.dataset_id, version.partition_key, event_key, at, run_id,
@@ -25,5 +26,18 @@ UNION ALL
 SELECT %(organisation)s, 'PROCESS', process_id, '', event_key, at, run_id, NULL
 FROM live
 JOIN catalog.process USING (process_id)
-WHERE is_fresh AND external_name IS NOT NULL
-ON CONFLICT (organisation_id, completion_id) DO NOTHING
+WHERE is_fresh
+  AND external_name IS NOT NULL
+  AND (EXISTS (
+          SELECT FROM catalog.pending_materialization waiting
+          WHERE waiting.organisation_id = %(organisation)s AND waiting.completion_id = live.run_id
+      )
+      OR NOT EXISTS (
+          SELECT FROM catalog.completion other
+          WHERE other.run_id = live.run_id AND other.event_key <> live.event_key AND NOT other.historical
+      ))
+ON CONFLICT (organisation_id, completion_id) DO UPDATE SET
+    event_key = excluded.event_key,
+    at = excluded.at,
+    changed_at = now()
+WHERE known.subject_type = 'PROCESS' AND (excluded.at, excluded.event_key) > (known.at, known.event_key)

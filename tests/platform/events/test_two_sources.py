@@ -1,0 +1,223 @@
+"""A run that a scheduler and OpenLineage events report is one run, whoever is heard first."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+from itertools import permutations
+from typing import Any
+from uuid import UUID
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from sqlalchemy import Engine
+
+from headrace.catalog.records import RunState
+from headrace.catalog.run_events import RunEvent
+from headrace.database.connection import transaction
+from headrace.database.ids import external_run_id
+from headrace.events.completions import completions
+from headrace.events.ingestion import ingest
+from headrace.retention.rebuild import rebuild
+from headrace.retention.run_reports import why as explain_run
+from tests.platform.catalog.said import START as SCHEDULED
+from tests.platform.catalog.said import histories, output, said
+from tests.platform.events.openlineage.said import (
+    START,
+    contents,
+    everything,
+    facet,
+    run_event,
+    tell,
+    uuid,
+    wipe,
+)
+
+Source = RunEvent | dict[str, Any]
+
+
+def minutes(of: float) -> float:
+    """Minutes after START, as `said` counts them."""
+    return of + (START - SCHEDULED) / timedelta(minutes=1)
+
+
+def send(engine: Engine, *events: Source) -> None:
+    for event in events:
+        if isinstance(event, RunEvent):
+            ingest(engine, [event])
+        else:
+            tell(engine, event)
+
+
+def reported(state: RunState, at: float, run: str | None = "7", **more: Any) -> RunEvent:
+    return said("LOAD", state, minutes(at), run, **more)
+
+
+def observed(kind: str, at: float, run: object = 1, number: str | None = None, **more: Any) -> dict[str, Any]:
+    facets = {"headrace_scheduler": facet(run=number)} if number else {}
+    return run_event(kind, run=run, job="LOAD", namespace="AUTOSYS", minutes=at, run_facets=facets, **more)
+
+
+FILE = [reported(RunState.SUCCESS, 10, started_at=START, exit_code=0, outputs=(output("ops/raw"),))]
+EVENTS = [observed("START", 1, inputs=["in"]), observed("COMPLETE", 9, outputs=["out"])]
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+def test_overlapping_times_make_them_one(engine: Engine, order: Sequence[int]) -> None:
+    sources: list[Source] = [*FILE, *EVENTS]
+    send(engine, *(sources[index] for index in order))
+    (run,) = contents(engine)["runs"]
+    assert (run[0], run[1], run[4]) == (
+        external_run_id("AUTOSYS", "", "LOAD", "7"),
+        "AUTOSYS/LOAD",
+        "SUCCESS",
+    )
+    (report,) = explain_run(engine, run[0])
+    assert (report.external_run, report.started_at) == ("7", START)
+    assert report.ended_at == START + timedelta(minutes=10)
+    assert [each.number for each in report.attempts] == [1]
+    assert {version.version.dataset for version in report.outputs} == {"ops/raw", "db#out"}
+    assert {(row[1], row[3]) for row in contents(engine)["used"]} == {
+        ("db#in", "INPUT"),
+        ("db#out", "OUTPUT"),
+    }
+    (completion,) = completions(engine, ["LOAD"], after=0, to=10**6, limit=10)
+    assert completion.run == "7"
+    with transaction(engine) as cursor:
+        pending = cursor.execute(
+            "SELECT subject_type, run_id FROM catalog.pending_materialization"
+        ).fetchall()
+    assert sorted(row["subject_type"] for row in pending) == ["DATASET", "PROCESS"]
+    assert {row["run_id"] for row in pending} == {run[0]}
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+def test_so_does_the_run_number_whatever_the_clocks_say(engine: Engine, order: Sequence[int]) -> None:
+    sources: list[Source] = [
+        reported(RunState.SUCCESS, 500),
+        observed("START", 1, number="7"),
+        observed("COMPLETE", 9, number="7", outputs=["out"]),
+    ]
+    send(engine, *(sources[index] for index in order))
+    (run,) = contents(engine)["runs"]
+    assert (run[0], run[4]) == (external_run_id("AUTOSYS", "", "LOAD", "7"), "SUCCESS")
+
+
+def test_what_only_the_number_is_known_of_has_the_schedulers_id(engine: Engine) -> None:
+    send(engine, observed("COMPLETE", 9, number="7"))
+    (run,) = contents(engine)["runs"]
+    assert run[0] == external_run_id("AUTOSYS", "", "LOAD", "7")
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+def test_the_scheduler_says_how_the_job_ended(engine: Engine, order: Sequence[int]) -> None:
+    """A program that a job runs may fail, and the job succeed at its second try."""
+    sources: list[Source] = [*FILE, observed("START", 1), observed("FAIL", 2, outputs=["out"])]
+    send(engine, *(sources[index] for index in order))
+    (run,) = contents(engine)["runs"]
+    assert run[4] == "SUCCESS"
+    assert "db#out" not in {row[1] for row in contents(engine)["versions"]}
+
+
+@pytest.mark.parametrize("order", list(permutations(range(4))))
+def test_of_two_tries_the_first_is_the_run_and_the_other_one_stays_its_own(
+    engine: Engine, order: Sequence[int]
+) -> None:
+    sources: list[Source] = [
+        *FILE,
+        observed("FAIL", 2),
+        observed("START", 3, run=2),
+        observed("COMPLETE", 9, run=2, outputs=["out"]),
+    ]
+    send(engine, *(sources[index] for index in order))
+    assert {row[0] for row in contents(engine)["runs"]} == {
+        external_run_id("AUTOSYS", "", "LOAD", "7"),
+        UUID(uuid(2)),
+    }
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        [reported(RunState.SUCCESS, 30, "8", started_at=START + timedelta(minutes=5))],
+        [reported(RunState.SUCCESS, -20, "7")],
+        [said("OTHER", RunState.SUCCESS, minutes(10), "7", started_at=START)],
+    ],
+)
+@pytest.mark.parametrize("before", [True, False])
+def test_what_overlaps_with_several_or_none_stays_a_run_of_its_own(
+    engine: Engine, others: Sequence[RunEvent], before: bool
+) -> None:
+    known = [*others, *(FILE if others[0].run == "8" else [])]
+    send(engine, *(known if before else ()), *EVENTS, *(() if before else known))
+    assert UUID(uuid(1)) in {row[0] for row in contents(engine)["runs"]}
+    assert len(contents(engine)["runs"]) == len(known) + 1
+
+
+def streams() -> st.SearchStrategy[list[Source]]:
+    """Reports of a job's runs, and events of runs of the same job: some number them, some overlap with one or more."""
+    shift = START - SCHEDULED
+    shifted = histories().map(
+        lambda history: [
+            replace(
+                each, at=each.at + shift, started_at=each.started_at and min(each.started_at, each.at) + shift
+            )
+            for each in history
+        ]
+    )
+    observation = st.builds(
+        observed,
+        st.sampled_from(["START", "COMPLETE", "COMPLETE", "FAIL"]),
+        st.integers(0, 20),
+        st.integers(1, 3),
+        st.sampled_from([None, None, "1", "2"]),
+        outputs=st.sampled_from([[], ["out"], ["out", "other"]]),
+        inputs=st.sampled_from([[], ["in"]]),
+    )
+    return st.tuples(shifted, st.lists(observation, min_size=1, max_size=6)).map(
+        lambda both: [*both[0], *both[1]]
+    )
+
+
+@settings(
+    max_examples=60,
+    phases=[Phase.generate],
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+    derandomize=True,
+    database=None,
+)
+@given(st.data())
+def test_any_order_of_both_comes_to_the_same(engine: Engine, data: st.DataObject) -> None:
+    sources = data.draw(streams())
+    wipe(engine)
+    send(engine, *sources)
+    first = comparable(engine)
+    rebuild(engine)
+    assert comparable(engine) == first
+    wipe(engine, but="process")  # their ids are drawn, and in the tags of versions
+    send(engine, *data.draw(st.permutations(sources)), *sources)
+    again = comparable(engine)
+    assert again == first
+
+
+def comparable(engine: Engine) -> dict[str, list[str]]:
+    """Every row but of histories by arrival and what Dagster gets first; keys in place of ids that are drawn."""
+    apart = {"pointer_move", "published_pointer", "pending_materialization"}
+    with transaction(engine) as cursor:
+        keys = {
+            str(row["id"]): row["key"]
+            for row in cursor.execute(
+                "SELECT process_id AS id, process_key AS key FROM catalog.process"
+                " UNION ALL SELECT dataset_id, full_name FROM catalog.dataset"
+            )
+        }
+    known = re.compile("|".join(keys) or "nothing")
+    return {
+        table: sorted(known.sub(lambda found: keys[found[0]], row) for row in rows)
+        for table, rows in everything(engine).items()
+        if table not in apart
+    }
