@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from headrace.access.callers import Permission, Role
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
-PANEL = "Catalog"
 
 User = Annotated[
     str, typer.Argument(metavar="USER", help="The user, as named in the issuer's tokens (`sub`).")

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from headrace.alerts.rules import AlertRules, Recipient
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
-PANEL = "Alerts and SLAs"
 AlertId = Annotated[
     str, typer.Argument(metavar="ALERT", help="The alert's id, or its first 4 or more characters.")
 ]

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from headrace.cli.catalog.group import PANEL
 from headrace.cli.common.arguments import AsJson, examples, time_of
 from headrace.cli.common.output import emit, show, size, table
 
@@ -27,9 +26,7 @@ Until = Annotated[datetime | None, typer.Option(metavar="TIME", parser=time_of, 
 Limit = Annotated[int, typer.Option(min=1, help="Maximum number, newest first.")]
 
 
-@app.command(
-    rich_help_panel=PANEL, epilog=examples("headrace catalog archive --dry-run", "headrace catalog archive")
-)
+@app.command(epilog=examples("headrace catalog archive --dry-run", "headrace catalog archive"))
 def archive(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show what would be archived, without changing anything.")
@@ -68,7 +65,6 @@ def archive(
 
 
 @app.command(
-    rich_help_panel=PANEL,
     epilog=examples(
         "headrace catalog runs --process flights/daily_delays",
         "headrace catalog runs --archived --until 2026-01-01 --state FAILED",
@@ -126,7 +122,6 @@ def runs(
 
 
 @app.command(
-    rich_help_panel=PANEL,
     epilog=examples(
         "headrace catalog events --run 3f9c21d0",
         "headrace catalog events --archived --until 2026-01-01 --json",

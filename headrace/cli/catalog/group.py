@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import typer
 
-app = typer.Typer(
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-PANEL = "Catalog"
+from headrace.cli.catalog import archive, names
+
+app = typer.Typer(no_args_is_help=True)
+for part in (archive, names):
+    app.add_typer(part.app)

@@ -16,13 +16,11 @@ if TYPE_CHECKING:
     from headrace.catalog.registrations import Registration, RegistrationStatus, Requested
 
 app = typer.Typer()
-PANEL = "Catalog"
 RegistrationId = Annotated[UUID, typer.Argument(metavar="ID", help="The registration's id.")]
 KEYS = "key", "format", "description", "owners", "tags", "columns"
 
 
 @app.command(
-    rich_help_panel=PANEL,
     epilog=examples(
         "headrace register crm/customers --format table --owner team:crm", "headrace register --file d.json"
     ),
@@ -57,7 +55,7 @@ def register(
     _show(made, as_json)
 
 
-@app.command(rich_help_panel=PANEL, epilog=examples("headrace registrations", "headrace registrations --all"))
+@app.command(epilog=examples("headrace registrations", "headrace registrations --all"))
 def registrations(
     everything: Annotated[bool, typer.Option("--all", help="Include reviewed registrations.")] = False,
     limit: Limit = 50,
@@ -90,7 +88,7 @@ def registrations(
         typer.echo("No registrations." if everything else "No registrations wait for review.")
 
 
-@app.command(rich_help_panel=PANEL)
+@app.command()
 def approve(
     registration: RegistrationId,
     comment: Annotated[str | None, typer.Option(metavar="TEXT", help="A comment for the requester.")] = None,
@@ -102,7 +100,7 @@ def approve(
     _review(registration, RegistrationStatus.APPROVED, comment, as_json)
 
 
-@app.command(rich_help_panel=PANEL)
+@app.command()
 def reject(
     registration: RegistrationId,
     comment: Annotated[str, typer.Option(metavar="TEXT", help="The reason.")],

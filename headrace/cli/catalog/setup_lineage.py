@@ -33,7 +33,6 @@ Schema = Annotated[
 
 @app.command(
     "setup-lineage",
-    rich_help_panel="Datasets",
     epilog=examples(
         "headrace setup-lineage db2:// --openlineage-only --schema LINEAGE --dry-run > lineage.sql",
         "headrace setup-lineage postgresql://bi@dwh/reports -o --schema lineage",

@@ -1,21 +1,59 @@
-"""The root command group: help in sections, and errors shown as messages."""
+"""The root command group: commands loaded when they are used, help in sections, errors shown as messages."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from importlib import import_module
 from typing import Any
 
 import typer
 from typer.core import TyperGroup
+from typer.main import get_command
 
+from headrace.cli.commands import SECTIONS, Entry
 from headrace.cli.common.errors import complain, explanation
 from headrace.project import NoProject
 
+# Without markup, the help takes half the time.
+SETTINGS: Mapping[str, Any] = {
+    "rich_markup_mode": None,
+    "context_settings": {"help_option_names": ["-h", "--help"]},
+    "add_completion": False,
+}
+
+
+class LazyCommands(dict[str, Any]):
+    """Commands by name; the module of each is imported when the command is looked up."""
+
+    def __init__(self, entries: Mapping[str, Entry]) -> None:
+        super().__init__(dict.fromkeys(entries))
+        self._entries = entries
+
+    def __getitem__(self, name: str) -> Any:  # noqa: ANN401 - typer keeps the type of its commands to itself
+        """The command. Raises KeyError."""
+        known = super().__getitem__(name)
+        if known is None:
+            known = _loaded(self._entries[name])
+            self[name] = known
+        return known
+
+    def get(self, name: str, default: Any = None) -> Any:  # noqa: ANN401
+        """The command, or the default where there is none of this name."""
+        return self[name] if name in self else default  # noqa: SIM401 - `get` would call itself
+
+    def items(self) -> Any:  # noqa: ANN401
+        """Every command, all loaded."""
+        return {name: self[name] for name in self}.items()
+
 
 class Commands(TyperGroup):
-    """Commands in the sections that they name, in the order in which they were added."""
+    """The commands of `SECTIONS`."""
 
-    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - typer keeps the type of its contexts to itself
+    def __init__(self, **options: Any) -> None:  # noqa: ANN401
+        super().__init__(**options)
+        self.commands = LazyCommands({each.name: each for entries in SECTIONS.values() for each in entries})
+
+    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401
         """Run the command that was named; an exception becomes a message on stderr and exit code 1."""
         try:
             return super().invoke(ctx)
@@ -28,19 +66,25 @@ class Commands(TyperGroup):
             raise typer.Exit(2 if isinstance(error, NoProject) else 1) from error
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401
-        """Write the list of commands into the help, one section after another."""
+        """Write the list of commands into the help, one section after another; none of them is loaded."""
         width = max(len(name) for name in self.commands)
-        for title, commands in self.sections():
-            rows = [
-                (name.ljust(width), command.get_short_help_str(formatter.width - width - 6))
-                for name, command in commands
-            ]
+        for title, entries in SECTIONS.items():
             with formatter.section(title):
-                formatter.write_dl(rows)
+                formatter.write_dl([(each.name.ljust(width), each.summary) for each in entries])
 
     def sections(self) -> Iterator[tuple[str, list[tuple[str, Any]]]]:
-        """The titles of the sections, each with its commands by name."""
-        titles: dict[str, list[tuple[str, Any]]] = {}
-        for name, command in self.commands.items():
-            titles.setdefault(str(command.rich_help_panel), []).append((name, command))  # type: ignore[attr-defined]
-        yield from titles.items()
+        """The titles of the sections, each with its commands by name, all loaded."""
+        for title, entries in SECTIONS.items():
+            yield title, [(each.name, self.commands[each.name]) for each in entries]
+
+
+def _loaded(entry: Entry) -> Any:  # noqa: ANN401
+    app = import_module(entry.module).app
+    root = typer.Typer(**SETTINGS)
+    root.callback()(lambda: None)  # a group also where there is one command only
+    if entry.is_group:
+        root.add_typer(app, name=entry.name, help=entry.summary)
+    else:
+        root.add_typer(app)
+    group: Any = get_command(root)
+    return group.commands[entry.name]

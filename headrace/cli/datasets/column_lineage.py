@@ -58,7 +58,6 @@ def show_columns(
 
 @app.command(
     "diff-lineage",
-    rich_help_panel="Datasets",
     epilog=examples(
         "headrace diff-lineage flights/daily_delays",
         "headrace diff-lineage flights/daily_delays 20261128T041500Z-1a2b3c4d 20261128T051500Z-5e6f7a8b",

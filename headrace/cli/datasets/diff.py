@@ -21,7 +21,6 @@ app = typer.Typer()
 
 
 @app.command(
-    rich_help_panel="Versions",
     epilog=examples(
         "headrace diff flights/planes 20261128T041500Z-1a2b3c4d 20261129T041500Z-5e6f7a8b",
         "headrace diff flights/planes 20261128T041500Z-1a2b3c4d 20261129T041500Z-5e6f7a8b --key tailnum --json",

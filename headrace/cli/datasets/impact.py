@@ -18,7 +18,6 @@ app = typer.Typer()
 
 
 @app.command(
-    rich_help_panel="Datasets",
     epilog=examples(
         "headrace impact flights/planes",
         "headrace impact flights/planes --direct",

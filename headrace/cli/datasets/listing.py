@@ -21,11 +21,9 @@ if TYPE_CHECKING:
     from headrace.slas.queries import SlaObjectiveStatus
 
 app = typer.Typer()
-PANEL = "Datasets"
 
 
 @app.command(
-    rich_help_panel=PANEL,
     epilog=examples("headrace datasets --domain flights", "headrace datasets --tag layer=raw --json"),
 )
 def datasets(
@@ -67,7 +65,7 @@ def datasets(
         )
 
 
-@app.command("show", rich_help_panel=PANEL, epilog=examples("headrace show flights/flights_clean"))
+@app.command("show", epilog=examples("headrace show flights/flights_clean"))
 def show_dataset(dataset: Dataset, as_json: AsJson = False) -> None:
     """Show a dataset: columns, checks, SLA, published versions.
 
@@ -99,7 +97,6 @@ def show_dataset(dataset: Dataset, as_json: AsJson = False) -> None:
 
 
 @app.command(
-    rich_help_panel=PANEL,
     epilog=examples(
         "headrace versions flights/airports", "headrace versions flights/flights_clean --partition 2013-01-01"
     ),

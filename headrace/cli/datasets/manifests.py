@@ -17,7 +17,6 @@ app = typer.Typer()
 
 
 @app.command(
-    rich_help_panel="Versions",
     epilog=examples("headrace manifests", "headrace manifests flights/planes flights/airports"),
 )
 def manifests(

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from headrace.catalog.records import Version
 
 app = typer.Typer()
-PANEL = "Versions"
 
 Consumer = Annotated[
     str | None,
@@ -45,7 +44,6 @@ Reason = Annotated[
 
 
 @app.command(
-    rich_help_panel=PANEL,
     epilog=examples(
         "headrace pin flights/planes 20261128T041500Z-1a2b3c4d --reason 'new feed has wrong seats'",
         "headrace pin flights/planes 20261128T041500Z-1a2b3c4d --consumer flights/flights_enriched",
@@ -80,7 +78,7 @@ def pin(
         typer.echo(f"{consumer or 'Everyone'} now reads {pins.named(dataset, partition)} at {version.tag}.")
 
 
-@app.command(rich_help_panel=PANEL, epilog=examples("headrace unpin flights/planes"))
+@app.command(epilog=examples("headrace unpin flights/planes"))
 def unpin(
     dataset: Dataset, partition: Partition = None, consumer: Consumer = None, as_json: AsJson = False
 ) -> None:
@@ -98,7 +96,6 @@ def unpin(
 
 
 @app.command(
-    rich_help_panel=PANEL,
     epilog=examples(
         "headrace rollback flights/planes --reason 'wrong seats'",
         "headrace rollback flights/flights_clean --partition 2013-01-01 --to 20261128T041500Z-1a2b3c4d",

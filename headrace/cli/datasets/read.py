@@ -26,12 +26,10 @@ if TYPE_CHECKING:
     from headrace.catalog.records import Version
 
 app = typer.Typer()
-PANEL = "Versions"
 HEAD = 20  # rows
 
 
 @app.command(
-    rich_help_panel=PANEL,
     epilog=examples(
         "headrace read flights/airports --head 5",
         "headrace read flights/flights_clean --partition 2013-01-01 --columns carrier,flight,departure_delay",

@@ -12,7 +12,7 @@ from headrace.cli.common.output import emit, show, table
 app = typer.Typer()
 
 
-@app.command(rich_help_panel="Datasets", epilog=examples("headrace search late flights"))
+@app.command(epilog=examples("headrace search late flights"))
 def search(
     words: Annotated[list[str], typer.Argument(metavar="WORD...", help="Words, or how they begin.")],
     limit: Limit = 20,

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from headrace.catalog.sensitivity import SensitiveColumn
 
 app = typer.Typer(no_args_is_help=True)
-PANEL = "Datasets"
 Column = Annotated[str, typer.Argument(metavar="COLUMN", help="The column, domain/name.column.")]
 
 

@@ -15,7 +15,6 @@ app = typer.Typer()
 
 
 @app.command(
-    rich_help_panel="Autosys estate",
     epilog=examples("headrace legacy client /opt/headrace", "scp -r /opt/headrace batch01:/opt/"),
 )
 def client(

@@ -19,7 +19,6 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-PANEL = "Autosys estate"
 MAX_ROWS = 500  # rows of a table
 DOUBTFUL = 0.2  # below are logs
 
@@ -30,7 +29,6 @@ def today() -> date:
 
 
 @app.command(
-    rich_help_panel=PANEL,
     epilog=examples(
         "headrace legacy report jobs.jil calendars.txt", "headrace legacy report estate/ --strict --json"
     ),
@@ -58,7 +56,6 @@ def report(
 
 
 @app.command(
-    rich_help_panel=PANEL,
     epilog=examples("headrace legacy jobs jobs.jil", "headrace legacy jobs estate/ --like 'FIN_%'"),
 )
 def jobs(
@@ -91,7 +88,6 @@ def jobs(
 
 
 @app.command(
-    rich_help_panel=PANEL,
     epilog=examples(
         "headrace legacy candidates jobs.jil", "headrace legacy candidates estate/ --at-least 0.8 --json"
     ),
@@ -137,7 +133,6 @@ def candidates(
 
 
 @app.command(
-    rich_help_panel=PANEL,
     epilog=examples("headrace legacy diff monday.jil tuesday.jil", "headrace legacy diff old/ new/ --json"),
 )
 def diff(

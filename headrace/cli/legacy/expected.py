@@ -12,7 +12,6 @@ import typer
 from headrace.cli.common.arguments import AsJson, examples, time_of, zone_of
 from headrace.cli.common.errors import CommandError
 from headrace.cli.common.output import emit, facts, moment, show
-from headrace.cli.legacy.commands import PANEL
 from headrace.cli.legacy.estates import OptionalFiles, read_and_warn
 
 if TYPE_CHECKING:
@@ -24,7 +23,6 @@ app = typer.Typer()
 
 
 @app.command(
-    rich_help_panel=PANEL,
     epilog=examples(
         "headrace legacy expected FIN_NIGHT_BOX jobs.jil calendars.txt --zone Europe/London",
         "headrace legacy expected FIN_NIGHT_BOX jobs.jil --after 2026-12-24T18:00",

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from headrace.orchestration.ingestion import Loaded
 
 app = typer.Typer()
-PANEL = "What happened"
 MAX_ERRORS_SHOWN = 50  # errors that are shown
 
 
@@ -41,7 +40,6 @@ Instance = Annotated[
 
 
 @app.command(
-    rich_help_panel=PANEL,
     epilog=examples(
         "headrace legacy ingest completions/ feed.jsonl",
         "headrace legacy ingest event_demon.ACE --zone Europe/London --historical",
@@ -140,7 +138,6 @@ def ingest(
 
 
 @app.command(
-    rich_help_panel=PANEL,
     epilog=examples("headrace legacy follow /opt/autouser/out/event_demon.ACE --zone America/New_York"),
 )
 def follow(
@@ -179,7 +176,6 @@ def follow(
 
 
 @app.command(
-    rich_help_panel=PANEL,
     epilog=examples("headrace legacy quarantine", "headrace legacy quarantine --retry LOAD_FLIGHTS.json"),
 )
 def quarantine(

@@ -17,7 +17,6 @@ app = typer.Typer()
 
 
 @app.command(
-    rich_help_panel="Autosys estate",
     epilog=examples("headrace legacy notify flights/daily_delays --partition 2013-01-31"),
 )
 def notify(dataset: Dataset, partition: Partition = None, as_json: AsJson = False) -> None:

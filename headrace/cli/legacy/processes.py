@@ -9,7 +9,7 @@ import typer
 
 from headrace.cli.common.arguments import AsJson, examples
 from headrace.cli.common.output import emit, show, table
-from headrace.cli.legacy.commands import MAX_ROWS, PANEL
+from headrace.cli.legacy.commands import MAX_ROWS
 from headrace.cli.legacy.scan import Instance
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ Like = Annotated[
 
 
 @app.command(
-    rich_help_panel=PANEL,
     epilog=examples("headrace legacy processes", "headrace legacy processes --like 'FIN_%' --json"),
 )
 def processes(like: Like = None, as_json: AsJson = False) -> None:
@@ -31,15 +30,13 @@ def processes(like: Like = None, as_json: AsJson = False) -> None:
     _list(like, None, as_json, "No matching process." if like else "No processes have been scanned yet.")
 
 
-@app.command(rich_help_panel=PANEL, epilog=examples("headrace legacy unscanned"))
+@app.command(epilog=examples("headrace legacy unscanned"))
 def unscanned(like: Like = None, as_json: AsJson = False) -> None:
     """List jobs known from run events only, not from a scan."""
     _list(like, "UNSCANNED", as_json, "Every known process has been scanned or adopted.")
 
 
-@app.command(
-    rich_help_panel=PANEL, epilog=examples("headrace legacy adopt FIN_EXTRA_LOAD --box FIN_NIGHT_BOX")
-)
+@app.command(epilog=examples("headrace legacy adopt FIN_EXTRA_LOAD --box FIN_NIGHT_BOX"))
 def adopt(
     job: Annotated[str, typer.Argument(metavar="JOB", help="The job's name, as `unscanned` lists it.")],
     box: Annotated[

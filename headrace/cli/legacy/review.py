@@ -11,7 +11,7 @@ import typer
 from headrace.cli.common.arguments import AsJson, examples
 from headrace.cli.common.errors import CommandError
 from headrace.cli.common.output import emit, show, table
-from headrace.cli.legacy.commands import DOUBTFUL, MAX_ROWS, PANEL
+from headrace.cli.legacy.commands import DOUBTFUL, MAX_ROWS
 from headrace.cli.legacy.scan import Instance
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ Pattern = Annotated[str, typer.Argument(metavar="PATTERN", help="The file patter
 
 
 @app.command(
-    rich_help_panel=PANEL,
     epilog=examples(
         "headrace legacy review",
         "headrace legacy review --export review.yaml",
@@ -76,7 +75,6 @@ def review(
 
 
 @app.command(
-    rich_help_panel=PANEL,
     epilog=examples(
         "headrace legacy confirm '/data/in/ledger_{YYYYMMDD}.csv' --as finance/ledger --owner team:finance"
     ),
@@ -123,7 +121,7 @@ def confirm(
     typer.echo(f"{pattern} is confirmed as {dataset}.")
 
 
-@app.command(rich_help_panel=PANEL, epilog=examples("headrace legacy reject /data/tmp/work.dat"))
+@app.command(epilog=examples("headrace legacy reject /data/tmp/work.dat"))
 def reject(pattern: Pattern, instance: Instance = "") -> None:
     """Reject a candidate; later scans do not propose it again."""
     from headrace.autosys.scan.candidates import Decision, Status, decide

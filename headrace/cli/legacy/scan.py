@@ -10,7 +10,6 @@ import typer
 from headrace.cli.common.arguments import AsJson, examples
 from headrace.cli.common.errors import CommandError
 from headrace.cli.common.output import emit, facts, show, table
-from headrace.cli.legacy.commands import PANEL
 from headrace.cli.legacy.estates import EstateFiles, files_of
 
 if TYPE_CHECKING:
@@ -25,7 +24,6 @@ Instance = Annotated[
 
 
 @app.command(
-    rich_help_panel=PANEL,
     epilog=examples(
         "headrace legacy scan jobs.jil calendars.txt --dry-run",
         "headrace legacy scan estate/ --instance PRD",

@@ -38,7 +38,7 @@ class TriggerRow:
     problem: str | None = None
 
 
-@app.command(rich_help_panel="Autosys estate", epilog=examples("headrace legacy triggers"))
+@app.command(epilog=examples("headrace legacy triggers"))
 def triggers(as_json: AsJson = False) -> None:
     """List datasets triggered by jobs, and the last completion."""
     from headrace.database.connection import connect

@@ -12,10 +12,9 @@ from headrace.cli.common.arguments import AsJson, Yes, examples
 from headrace.cli.common.output import emit
 
 app = typer.Typer()
-PANEL = "This machine"
 
 
-@app.command(rich_help_panel=PANEL, epilog=examples("headrace up", "headrace up --port 3333"))
+@app.command(epilog=examples("headrace up", "headrace up --port 3333"))
 def up(
     port: Annotated[
         int | None, typer.Option(help="Port of Dagster's UI. Default: the first free one from 3000.")
@@ -27,7 +26,7 @@ def up(
     serve(port)
 
 
-@app.command(rich_help_panel=PANEL)
+@app.command()
 def down(as_json: AsJson = False) -> None:
     """Stop all services, including the embedded PostgreSQL."""
     from headrace.local.supervisor import down as stop
@@ -39,7 +38,7 @@ def down(as_json: AsJson = False) -> None:
         typer.echo(_stopped_words(stopped))
 
 
-@app.command(rich_help_panel=PANEL)
+@app.command()
 def clean(yes: Yes = False, as_json: AsJson = False) -> None:
     """Stop all services and delete the state folder.
 
@@ -65,7 +64,6 @@ def _stopped_words(stopped: list[str]) -> str:
 
 
 @app.command(
-    rich_help_panel=PANEL,
     epilog=examples('eval "$(headrace env)"', "dagster asset list -m definitions"),
 )
 def env(as_json: AsJson = False) -> None:

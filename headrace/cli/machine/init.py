@@ -13,9 +13,7 @@ from headrace.cli.common.output import emit
 app = typer.Typer()
 
 
-@app.command(
-    rich_help_panel="Start here", epilog=examples("headrace init shop", "headrace init flights --demo")
-)
+@app.command(epilog=examples("headrace init shop", "headrace init flights --demo"))
 def init(
     folder: Annotated[
         Path, typer.Argument(metavar="NAME", help="The new folder; its name is the project's.")

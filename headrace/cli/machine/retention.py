@@ -14,7 +14,6 @@ app = typer.Typer()
 
 
 @app.command(
-    rich_help_panel="This machine",
     epilog=examples("headrace retention", "headrace retention --delete --hours 48"),
 )
 def retention(

@@ -19,11 +19,9 @@ if TYPE_CHECKING:
     from headrace.orchestration.materialization import PlannedRun
 
 app = typer.Typer()
-PANEL = "Runs"
 
 
 @app.command(
-    rich_help_panel=PANEL,
     epilog=examples(
         "headrace materialize flights/airports flights/planes",
         "headrace materialize flights/flights_clean --partitions 2013-01-01...2013-01-31",
@@ -81,9 +79,7 @@ def materialize(
         raise CommandError(f"{failed} of {len(finished)} runs failed")
 
 
-@app.command(
-    rich_help_panel=PANEL, epilog=examples("headrace observe", "headrace observe flights/raw_flights")
-)
+@app.command(epilog=examples("headrace observe", "headrace observe flights/raw_flights"))
 def observe(
     dataset: Annotated[
         str | None,
@@ -151,7 +147,7 @@ def observe(
         raise CommandError("\n  ".join(["some files could not be registered:", *observation.problems]))
 
 
-@app.command(rich_help_panel=PANEL, epilog=examples("headrace check"))
+@app.command(epilog=examples("headrace check"))
 def check(as_json: AsJson = False) -> None:
     """Validate the declarations of the project.
 

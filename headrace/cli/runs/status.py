@@ -24,7 +24,7 @@ app = typer.Typer()
 MAX_VERSIONS_SHOWN = 5  # exact versions that a line names
 
 
-@app.command(rich_help_panel="Datasets", epilog=examples("headrace status", "headrace status --json"))
+@app.command(epilog=examples("headrace status", "headrace status --json"))
 def status(as_json: AsJson = False) -> None:
     """Show the status of datasets and runs.
 
@@ -64,7 +64,7 @@ def status(as_json: AsJson = False) -> None:
     typer.echo("\n".join(remarks) if remarks else "All is well." if statuses else "No dataset is registered.")
 
 
-@app.command(rich_help_panel="Runs", epilog=examples("headrace why 3f9c21d0", "headrace why 3f9c21d0 --json"))
+@app.command(epilog=examples("headrace why 3f9c21d0", "headrace why 3f9c21d0 --json"))
 def why(
     run: Annotated[
         str,

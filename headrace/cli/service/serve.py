@@ -13,7 +13,6 @@ app = typer.Typer()
 
 
 @app.command(
-    rich_help_panel="This machine",
     epilog=examples("headrace serve", "headrace serve --host 0.0.0.0 --port 3200"),
 )
 def serve(
@@ -22,7 +21,7 @@ def serve(
         str, typer.Option(help="Address to listen on; 0.0.0.0 for every host that reaches this one.")
     ] = "127.0.0.1",
 ) -> None:
-    """Serve the catalog's API over HTTP until Ctrl-C, as `headrace up` does beside all else.
+    """Serve the HTTP service alone until Ctrl-C.
 
     Programs ask and report at http://HOST:PORT/api/v1, as its document at /api/v1/docs says, with a token: `headrace
     access` gives them out. OpenLineage clients report to http://HOST:PORT. A line of JSON for each request goes to

@@ -29,6 +29,10 @@ def imported_by(words: list[str]) -> set[str]:
     script = f"""
 import sys
 from headrace.cli import app
+from headrace.cli.commands import SECTIONS
+from headrace.cli.common.groups import LazyCommands
+from headrace.cli.commands import SECTIONS
+from headrace.cli.common.groups import LazyCommands
 try:
     app({words!r})
 except SystemExit as end:
@@ -228,3 +232,12 @@ def test_a_project_is_named_by_an_option(
     assert result.exit_code == 2
     assert f"{tmp_path} is not a Headrace project" in result.stderr
     settings.cache_clear()
+
+
+def test_each_summary_is_the_first_sentence_of_its_command_and_fits_in_a_line() -> None:
+    for entries in SECTIONS.values():
+        for entry in entries:
+            assert len(entry.summary) <= 62, entry
+            if not entry.is_group:
+                command = LazyCommands({entry.name: entry})[entry.name]
+                assert command.get_short_help_str(200).startswith(entry.summary.rstrip(".")), entry

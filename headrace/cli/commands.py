@@ -1,0 +1,95 @@
+"""Every command of `headrace`: its section of the help, its module, and what it does in one line."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Entry(NamedTuple):
+    """A command. module: has a Typer `app` with it, or for a group one that is the group. Imported when it is used."""
+
+    name: str
+    module: str
+    summary: str
+    is_group: bool = False
+
+
+_CLI = "headrace.cli"
+SECTIONS: dict[str, tuple[Entry, ...]] = {
+    "Start here": (Entry("init", f"{_CLI}.machine.init", "Create a Headrace project."),),
+    "Datasets": (
+        Entry("datasets", f"{_CLI}.datasets.listing", "List the datasets."),
+        Entry("search", f"{_CLI}.datasets.search", "Find datasets by words; typing errors are forgiven."),
+        Entry(
+            "show", f"{_CLI}.datasets.listing", "Show a dataset: columns, checks, SLA, published versions."
+        ),
+        Entry("versions", f"{_CLI}.datasets.listing", "List the newest versions of a dataset."),
+        Entry("status", f"{_CLI}.runs.status", "Show the status of datasets and runs."),
+        Entry("lineage", f"{_CLI}.catalog.export", "Show and export lineage.", is_group=True),
+        Entry("impact", f"{_CLI}.datasets.impact", "Show what a change to a dataset or column would affect."),
+        Entry(
+            "diff-lineage", f"{_CLI}.datasets.column_lineage", "Compare the column lineage of two versions."
+        ),
+        Entry(
+            "sensitive",
+            f"{_CLI}.datasets.sensitive",
+            "Show sensitive columns, or mark one as safe to display.",
+            is_group=True,
+        ),
+    ),
+    "Runs": (
+        Entry("check", f"{_CLI}.runs.commands", "Validate the declarations of the project."),
+        Entry("materialize", f"{_CLI}.runs.commands", "Materialize datasets in this process."),
+        Entry("observe", f"{_CLI}.runs.commands", "Register landed files of external datasets."),
+        Entry("why", f"{_CLI}.runs.status", "Explain a run: inputs, outputs, attempts, failure, log."),
+    ),
+    "Versions": (
+        Entry("read", f"{_CLI}.datasets.read", "Show or export the rows of a version."),
+        Entry("diff", f"{_CLI}.datasets.diff", "Compare two versions: schema, row counts, changed rows."),
+        Entry("pin", f"{_CLI}.datasets.pointers", "Pin readers to one version, whatever is published."),
+        Entry("unpin", f"{_CLI}.datasets.pointers", "Remove a pin: readers get the published version again."),
+        Entry("rollback", f"{_CLI}.datasets.pointers", "Roll the published version back to an earlier one."),
+        Entry("manifests", f"{_CLI}.datasets.manifests", "Refresh the manifests that external readers use."),
+    ),
+    "This machine": (
+        Entry("up", f"{_CLI}.machine.commands", "Serve Dagster and the catalog until Ctrl-C."),
+        Entry("down", f"{_CLI}.machine.commands", "Stop all services, including the embedded PostgreSQL."),
+        Entry("clean", f"{_CLI}.machine.commands", "Stop all services and delete the state folder."),
+        Entry("env", f"{_CLI}.machine.commands", "Print the environment variables for `dagster` and `dg`."),
+        Entry("serve", f"{_CLI}.service.serve", "Serve the HTTP service alone until Ctrl-C."),
+        Entry("retention", f"{_CLI}.machine.retention", "List files of runs that died before publishing."),
+    ),
+    "Catalog": (
+        Entry("register", f"{_CLI}.catalog.registrations", "Request a new dataset."),
+        Entry(
+            "registrations",
+            f"{_CLI}.catalog.registrations",
+            "List registrations that wait for a steward's review.",
+        ),
+        Entry(
+            "approve", f"{_CLI}.catalog.registrations", "Approve a registration: the dataset becomes active."
+        ),
+        Entry(
+            "reject", f"{_CLI}.catalog.registrations", "Reject a registration: the dataset stays as it was."
+        ),
+        Entry("access", f"{_CLI}.access.commands", "Manage roles, tokens and organisations.", is_group=True),
+        Entry(
+            "catalog",
+            f"{_CLI}.catalog.group",
+            "Manage dataset names, the archive and raw events.",
+            is_group=True,
+        ),
+        Entry(
+            "setup-lineage",
+            f"{_CLI}.catalog.setup_lineage",
+            "Install the OpenLineage-aligned tables in another database.",
+        ),
+    ),
+    "Autosys estate": (
+        Entry("legacy", f"{_CLI}.legacy.group", "Scan, review and ingest an Autosys estate.", is_group=True),
+    ),
+    "Alerts and SLAs": (
+        Entry("alerts", f"{_CLI}.alerts.commands", "List, show and acknowledge alerts.", is_group=True),
+        Entry("sla", f"{_CLI}.sla.commands", "Show SLA status, history and forecasts.", is_group=True),
+    ),
+}

@@ -1,0 +1,7 @@
+"""`headrace legacy`: the commands about an Autosys estate."""
+
+from headrace.cli.legacy import client, commands, expected, ingest, notify, processes, review, scan, triggers
+
+app = commands.app
+for part in (expected, scan, review, processes, ingest, client, notify, triggers):
+    app.add_typer(part.app)
