@@ -14,8 +14,10 @@ from sqlalchemy import Engine
 from typer.testing import Result
 
 from headrace.cli import reference
+from headrace.cli.commands import SECTIONS
 from headrace.cli.common.arguments import dataset_keys
 from headrace.cli.common.errors import explanation
+from headrace.cli.common.groups import LazyCommands
 from headrace.settings import settings
 
 Invoke = Callable[..., Result]
