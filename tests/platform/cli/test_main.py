@@ -33,8 +33,6 @@ import sys
 from headrace.cli import app
 from headrace.cli.commands import SECTIONS
 from headrace.cli.common.groups import LazyCommands
-from headrace.cli.commands import SECTIONS
-from headrace.cli.common.groups import LazyCommands
 try:
     app({words!r})
 except SystemExit as end:
