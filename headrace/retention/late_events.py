@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import Any
@@ -54,7 +55,10 @@ def restore_late_runs(engine: Engine, archive: Archive, before: datetime, hot: t
         events = kept(cursor, Kind.EVENT)
     for some in _parts(sorted(known), _RUN_BATCH_SIZE):
         restored = _restore_reports(engine, archive, events, some, known)
-        restored |= _restore_openlineage(engine, archive, events, some)
+        # Of jobs that share a run's id the owner's comes last, and so is the one that is meant.
+        owners_last = sorted(some, key=lambda run_id: known[run_id].reported == run_id)
+        as_reported = {known[run_id].reported: run_id for run_id in owners_last}
+        restored |= _restore_openlineage(engine, archive, events, as_reported)
         _withdraw(engine, archive, sorted(restored))
     return len(known)
 
@@ -64,12 +68,12 @@ def _restore_reports(
     archive: Archive,
     files: Sequence[KeptFile],
     run_ids: Sequence[str],
-    boxes: Mapping[str, str | None],
+    archived: Mapping[str, _Archived],
 ) -> set[str]:
     """Of these runs those that schedulers reported, whose reports are back in the tables; which they are."""
     reports = [row for file in files for row in _reports(archive, file, run_ids)]
     restored = {row["run_id"] for row in reports}
-    boxed = [run_id for run_id in restored if boxes[run_id]]
+    boxed = [run_id for run_id in restored if archived[run_id].box]
     if reports:
         with transaction(engine) as cursor:
             lock_events(cursor, organisation_id())
@@ -83,17 +87,17 @@ def _restore_reports(
                 row["historical"] = row["historical"] and repeated.get(row["content_hash"], True)
             statement("archive_restore_events").execute(cursor, {"events": jsonb(reports)})
             project_runs(cursor, {UUID(run_id) for run_id in restored}, Processes())
-            cursor.execute(_PARENTS, [boxed, [boxes[run_id] for run_id in boxed]])
+            cursor.execute(_PARENTS, [boxed, [archived[run_id].box for run_id in boxed]])
     return restored
 
 
 def _restore_openlineage(
-    engine: Engine, archive: Archive, files: Sequence[KeptFile], run_ids: Sequence[str]
+    engine: Engine, archive: Archive, files: Sequence[KeptFile], run_ids: Mapping[str, str]
 ) -> set[str]:
-    """Of these runs those that OpenLineage events are of, which are ingested once more; which they are."""
-    wanted = pc.field("run_id").isin(run_ids) & (pc.field("intake") == "OPENLINEAGE")
+    """Of these runs, by their ids as reported, those that OpenLineage events are of; these are ingested once more."""
+    wanted = pc.field("run_id").isin(list(run_ids)) & (pc.field("intake") == "OPENLINEAGE")
     events = [
-        (row["run_id"], row["historical"], json.loads(row["payload_json"]))
+        (run_ids[row["run_id"]], row["historical"], json.loads(row["payload_json"]))
         for file in files
         for row in archive.read(
             file.location, columns=("run_id", "historical", "payload_json"), where=wanted
@@ -192,14 +196,27 @@ def _age(hot: timedelta) -> timedelta:
     return hot / 2
 
 
-def _found(archive: Archive, files: Sequence[KeptFile], run_ids: Sequence[str]) -> dict[str, str | None]:
-    """Those of the runs that are archived, each with the run of its box."""
-    found: dict[str, str | None] = {}
+@dataclass(frozen=True, slots=True)
+class _Archived:
+    """A run of the archive: the run of its box, and its own id as OpenLineage events report it."""
+
+    box: str | None
+    reported: str
+
+
+def _found(archive: Archive, files: Sequence[KeptFile], run_ids: Sequence[str]) -> dict[str, _Archived]:
+    """Those of the runs that are archived."""
+    found: dict[str, _Archived] = {}
     if run_ids:
         for file in files:
             wanted = pc.field("run_id").isin(run_ids)
-            there = archive.read(file.location, columns=("run_id", "parent_run_id"), where=wanted)
-            found |= {row["run_id"]: row["parent_run_id"] for row in there.to_pylist()}
+            there = archive.read(
+                file.location, columns=("run_id", "parent_run_id", "openlineage"), where=wanted
+            )
+            for row in there.to_pylist():
+                told = json.loads(row["openlineage"] or "null")
+                reported = told["run"]["reported_run_id"] if told else row["run_id"]
+                found[row["run_id"]] = _Archived(row["parent_run_id"], reported)
     return found
 
 

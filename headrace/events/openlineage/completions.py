@@ -72,7 +72,7 @@ def store_completions(
     done = dict(_completed(runs))
     reported = _reported(events, processes)
     rows = [{**row, **_place(reported.get(key), sequences or {})} for key, row in done.items()]
-    ended = {(each["run"], each["job"]) for each in runs.values() if "ended" in each}
+    ended = {_key(each) for each in runs.values() if each.ended is not None}
     otherwise = [_event_key(key) for key in sorted(ended - done.keys())]
     if not rows and not otherwise:
         return None
@@ -94,24 +94,25 @@ def completes(event: AnyEvent) -> bool:
 
 def _completed(runs: Mapping[UUID, Document]) -> Iterator[tuple[Key, dict[str, Any]]]:
     for run_id, document in runs.items():
-        ended, facets = document.get("ended"), document["facets"]
-        parent = facets["parent"][2] if "parent" in facets else None
-        if not ended or ended[2] != EventType.COMPLETE or (parent is not None and parent["own"]):
+        if document.ended is None or not document.is_complete or document.is_of_own_run:
             continue
-        key = (document["run"], document["job"])
-        nominal = facets["nominalTime"][2] if "nominalTime" in facets else None
+        key = _key(document)
         yield (
             key,
             {
                 "event_key": _event_key(key),
                 "run_id": run_id,
-                "process_id": document["job"],
-                "run": document["run"],
-                "at": ended[0],
-                "moment": document["first"],
-                "partition_key": (nominal or {}).get("nominalStartTime", ""),
+                "process_id": document.job,
+                "run": document.run,
+                "at": document.ended.at,
+                "moment": document.first,
+                "partition_key": document.content("nominalTime").get("nominalStartTime", ""),
             },
         )
+
+
+def _key(document: Document) -> Key:
+    return str(document.run), document.job
 
 
 def _event_key(key: Key) -> str:

@@ -1,33 +1,153 @@
 """All that the events of one run of one job, or of a job outside runs, say together: merged in any order, any times.
 
-A document is JSON. What is said under one name is stamped with the event's time and digest, and the greatest stamp
-stands; beginnings are the least time, ends the greatest. So merging is commutative, associative and idempotent, and
-what a run comes to (`outlines`) is a function of its document alone.
+What is stated under one name has the event's time and digest, and the greatest of both stands; beginnings are the
+least time, ends the greatest. So merging is commutative, associative and idempotent, and what a run comes to
+(`outlines`) is a function of its document alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Protocol, TypeVar
 from uuid import UUID
 
+from pydantic import TypeAdapter
+
 from headrace.catalog.naming import Name, Place
-from headrace.events.openlineage.model import (
-    Dataset,
-    EventType,
-    Facets,
-    JobEvent,
-    RunEvent,
-)
+from headrace.events.openlineage.model import Dataset, EventType, Facets, JobEvent, RunEvent
 from headrace.events.scheduler_events import SCHEDULER
 
-Document = dict[str, Any]
 _ENDS = (EventType.COMPLETE, EventType.ABORT, EventType.FAIL)
 _OF_RUNS = ("parent", "nominalTime", "errorMessage", "externalQuery", "processing_engine", "jobDependencies")
 _OF_DATASETS = ("version", "lifecycleStateChange", "storage")
 _OF_OUTPUTS = ("schema",)
-_MOST_TIMES = 1000  # of the newest events of a job outside runs: what they say no longer ended then
+MAX_TIMES = 1000  # of the newest events of a job outside runs: what they say no longer ended then
+
+
+class _Dated(Protocol):
+    @property
+    def at(self) -> str: ...
+    @property
+    def digest(self) -> str: ...
+
+
+_Statement = TypeVar("_Statement", bound=_Dated)
+
+
+@dataclass(frozen=True, slots=True)
+class FacetStatement:
+    """A facet as an event states it; None where the event takes it away."""
+
+    at: str
+    digest: str
+    content: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Source:
+    """A DATASET or PROCESS that feeds an entry of a lineage facet, by its id."""
+
+    kind: str
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class LineageEntry:
+    """A DATASET or PROCESS, by its id, and all that feeds it."""
+
+    kind: str
+    target: str
+    sources: tuple[Source, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LineageStatement:
+    """What an event explains of where something comes from; None where it takes that away."""
+
+    at: str
+    digest: str
+    entries: tuple[LineageEntry, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """An end that an event states."""
+
+    at: str
+    digest: str
+    kind: EventType
+
+    def __post_init__(self) -> None:
+        if self.kind not in _ENDS:
+            raise ValueError(f"{self.kind} ends no run")
+
+    @property
+    def weight(self) -> tuple[bool, str, int, str]:
+        """Of two ends the greater stands: a failure is final, and else the later one.
+
+        Spark's listener sends a COMPLETE within a tenth of a second after the FAIL of a write.
+        """
+        return self.kind is not EventType.COMPLETE, self.at, _ENDS.index(self.kind), self.digest
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """A dataset that is read or written. at, last: when that was stated first and, of a job outside runs, last."""
+
+    at: str
+    facets: Mapping[str, FacetStatement]
+    last: str | None = None
+
+    def merged(self, other: Use) -> Use:
+        """What both say together."""
+        lasts = [each for each in (self.last, other.last) if each is not None]
+        return Use(min(self.at, other.at), _newest(self.facets, other.facets), max(lasts) if lasts else None)
+
+    def content(self, name: str) -> Mapping[str, Any]:
+        """What the facet of this name says; nothing where there is none."""
+        return _content(self.facets, name)
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """What is known of a run, or of what a job is like by design.
+
+    Entities are given by the ids of their names and processes. run: its id as reported, None of a job by design.
+    first, last: the times of its events. lineage: by what explains it, `job` or the id of an output. times: of a job by
+    design, those of its newest events.
+    """
+
+    job: str
+    run: str | None
+    first: str
+    last: str
+    ended: End | None = None
+    facets: Mapping[str, FacetStatement] = field(default_factory=dict)
+    inputs: Mapping[str, Use] = field(default_factory=dict)
+    outputs: Mapping[str, Use] = field(default_factory=dict)
+    lineage: Mapping[str, LineageStatement] = field(default_factory=dict)
+    times: tuple[str, ...] = ()
+    historical: bool = False
+
+    def __post_init__(self) -> None:
+        if self.first > self.last:
+            raise ValueError(f"the first event, of {self.first}, is later than the last, of {self.last}")
+
+    def content(self, name: str) -> Mapping[str, Any]:
+        """What the run facet of this name says; nothing where there is none."""
+        return _content(self.facets, name)
+
+    @property
+    def is_of_own_run(self) -> bool:
+        """Whether the parent is a run that was made here, which reports itself what is read and written."""
+        return bool(self.content("parent").get("own"))
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the run has ended, and as it should."""
+        return self.ended is not None and self.ended.kind is EventType.COMPLETE
 
 
 class Ids:
@@ -53,64 +173,50 @@ class Ids:
         return str(self._process_ids[name])
 
 
+_STORED = TypeAdapter(Document)
+
+
+def stored_document(content: object) -> Document:
+    """The document in the JSON of a row."""
+    return _STORED.validate_python(content)
+
+
 def document_of(event: RunEvent | JobEvent, ids: Ids, own: str) -> Document:
-    """What one event says. Entities are told by the ids of their names and processes."""
-    stamp = [stamped(event.at), event.digest]
-    job = ids.process(event.job.name)
-    said: Document = {
-        "job": job,
-        "first": stamp[0],
-        "last": stamp[0],
-        "facets": {},
-        "inputs": {},
-        "outputs": {},
-        "lineage": {},
-        **({"historical": True} if event.historical else {}),
-    }
-    if isinstance(event, RunEvent):
-        said["run"] = str(event.run_id)
-        kind = event.event_type or EventType.OTHER
-        if kind in _ENDS:
-            said["ended"] = [*stamp, kind.value]
-        said["facets"] = _kept(event.run_facets, _OF_RUNS, stamp)
-        if SCHEDULER in event.run_facets:  # ours, and so none of the spec's
-            said["facets"][SCHEDULER] = [*stamp, {"run": event.run_facets[SCHEDULER].content.get("run")}]
-        _know_parent(said["facets"], ids, own)
-    for dataset in event.inputs:
-        _use(said["inputs"], dataset, stamp, ids, ())
-    for dataset in event.outputs:
-        _use(said["outputs"], dataset, stamp, ids, _OF_OUTPUTS)
-        _explain(said["lineage"], dataset, stamp, ids, job)
-    lineage = event.job.facets.get("lineage")
-    if lineage is not None and lineage.modelled:
-        entries = [] if lineage.deleted else lineage.content["entries"]
-        said["lineage"]["job"] = [*stamp, [_entry(entry, ids, job) for entry in entries]]
-    if isinstance(event, JobEvent):
-        said["times"] = [stamp[0]]
-        for use in (*said["inputs"].values(), *said["outputs"].values()):
-            use["last"] = stamp[0]
-    return said
+    """What one event says. own: the namespace of the jobs that run here."""
+    at, job = stamped(event.at), ids.process(event.job.name)
+    by_design = isinstance(event, JobEvent)
+    lineage = _explained(event, at, ids, job)
+    return Document(
+        job=job,
+        run=None if isinstance(event, JobEvent) else str(event.run_id),
+        first=at,
+        last=at,
+        ended=_end(event, at),
+        facets={} if isinstance(event, JobEvent) else _run_facets(event, at, ids, own),
+        inputs=_used(event.inputs, at, event.digest, ids, (), by_design),
+        outputs=_used(event.outputs, at, event.digest, ids, _OF_OUTPUTS, by_design),
+        lineage=lineage,
+        times=(at,) if by_design else (),
+        historical=event.historical,
+    )
 
 
 def merged(one: Document, other: Document) -> Document:
     """What both say together, of one run of one job."""
-    together: Document = {
-        **{key: one[key] for key in ("run", "job") if key in one},
-        "first": min(one["first"], other["first"]),
-        "last": max(one["last"], other["last"]),
-        "facets": _newest(one["facets"], other["facets"]),
-        "lineage": _newest(one["lineage"], other["lineage"]),
-        "inputs": _uses(one["inputs"], other["inputs"]),
-        "outputs": _uses(one["outputs"], other["outputs"]),
-    }
-    if "times" in one or "times" in other:
-        together["times"] = sorted({*one.get("times", ()), *other.get("times", ())})[-_MOST_TIMES:]
-    ends = [document["ended"] for document in (one, other) if "ended" in document]
-    if ends:
-        together["ended"] = max(ends, key=_end)
-    if "historical" in one and "historical" in other:
-        together["historical"] = True
-    return together
+    ends = [document.ended for document in (one, other) if document.ended is not None]
+    return Document(
+        job=one.job,
+        run=one.run,
+        first=min(one.first, other.first),
+        last=max(one.last, other.last),
+        ended=max(ends, key=lambda end: end.weight) if ends else None,
+        facets=_newest(one.facets, other.facets),
+        inputs=_uses(one.inputs, other.inputs.items()),
+        outputs=_uses(one.outputs, other.outputs.items()),
+        lineage=_newest(one.lineage, other.lineage),
+        times=tuple(sorted({*one.times, *other.times})[-MAX_TIMES:]),
+        historical=one.historical and other.historical,
+    )
 
 
 def stamped(at: datetime) -> str:
@@ -118,107 +224,123 @@ def stamped(at: datetime) -> str:
     return at.astimezone(UTC).isoformat(timespec="microseconds")
 
 
-def sources(stated: Mapping[str, Any], ids: Ids, job: str | None) -> list[list[str]]:
-    """The datasets and jobs that feed an entry of a lineage facet, as kind and id: as a whole, and column by column."""
+def sources(stated: Mapping[str, Any], ids: Ids, job: str | None) -> tuple[Source, ...]:
+    """The datasets and jobs that feed an entry of a lineage facet: as a whole, and column by column."""
     inputs = [*stated.get("inputs", ())]
     for column in stated.get("fields", {}).values():
         inputs += column["inputs"]
-    found: set[tuple[str, str]] = set()
+    found: set[Source] = set()
     for each in inputs:
         if each["type"] == "DATASET":
-            found.add(("DATASET", ids.dataset(Name(each["namespace"], each["name"]))))
+            found.add(Source("DATASET", ids.dataset(_name(each))))
         elif "name" in each:
-            found.add(("PROCESS", ids.process(Name(each["namespace"], each["name"]))))
+            found.add(Source("PROCESS", ids.process(_name(each))))
         elif job is not None:
-            found.add(("PROCESS", job))
-    return [list(each) for each in sorted(found)]
+            found.add(Source("PROCESS", job))
+    return tuple(sorted(found))
 
 
-def _entry(entry: Mapping[str, Any], ids: Ids, job: str) -> list[Any]:
-    """Kind and id of the target, and its sources."""
+def _end(event: RunEvent | JobEvent, at: str) -> End | None:
+    if isinstance(event, JobEvent) or event.event_type is None or event.event_type not in _ENDS:
+        return None
+    return End(at, event.digest, event.event_type)
+
+
+def _run_facets(event: RunEvent, at: str, ids: Ids, own: str) -> dict[str, FacetStatement]:
+    facets = _kept(event.run_facets, _OF_RUNS, at, event.digest)
+    if SCHEDULER in event.run_facets:  # ours, and so none of the spec's
+        number = {"run": event.run_facets[SCHEDULER].content.get("run")}
+        facets[SCHEDULER] = FacetStatement(at, event.digest, number)
+    parent = _content(facets, "parent")
+    if parent:
+        name = _name(parent["job"])
+        run = str(UUID(parent["run"]["runId"]))
+        known = {"run": run, "process": ids.process(name), "own": name.namespace == own}
+        facets["parent"] = FacetStatement(at, event.digest, known)
+    return facets
+
+
+def _explained(event: RunEvent | JobEvent, at: str, ids: Ids, job: str) -> dict[str, LineageStatement]:
+    """What a dataset says of its own sources stands for it; what the job says, for all that it names."""
+    found: dict[str, LineageStatement] = {}
+    for dataset in event.outputs:
+        facet = dataset.facets.get("lineage")
+        if facet is not None and facet.modelled:
+            target = ids.dataset(dataset.name)
+            entry = LineageEntry("DATASET", target, () if facet.deleted else sources(facet.content, ids, job))
+            stated = LineageStatement(at, event.digest, None if facet.deleted else (entry,))
+            found.setdefault(target, stated)
+    facet = event.job.facets.get("lineage")
+    if facet is not None and facet.modelled:
+        entries = () if facet.deleted else tuple(_entry(each, ids, job) for each in facet.content["entries"])
+        found["job"] = LineageStatement(at, event.digest, entries)
+    return found
+
+
+def _entry(entry: Mapping[str, Any], ids: Ids, job: str) -> LineageEntry:
     if entry["type"] == "DATASET":
-        target = ids.dataset(Name(entry["namespace"], entry["name"]))
-    else:
-        target = ids.process(Name(entry["namespace"], entry["name"])) if "name" in entry else job
-    kind = "DATASET" if entry["type"] == "DATASET" else "PROCESS"
-    return [kind, target, sources(entry, ids, job)]
+        return LineageEntry("DATASET", ids.dataset(_name(entry)), sources(entry, ids, job))
+    target = ids.process(_name(entry)) if "name" in entry else job
+    return LineageEntry("PROCESS", target, sources(entry, ids, job))
 
 
-def _explain(lineage: dict[str, Any], dataset: Dataset, stamp: list[str], ids: Ids, job: str) -> None:
-    """What a dataset says of its own sources stands for it."""
-    facet = dataset.facets.get("lineage")
-    if facet is None or not facet.modelled:
-        return
-    target = ids.dataset(dataset.name)
-    explained = None if facet.deleted else [["DATASET", target, sources(facet.content, ids, job)]]
-    lineage[target] = max(lineage.get(target, ["", "", None]), [*stamp, explained], key=_stamp)
+def _used(
+    datasets: Iterable[Dataset], at: str, digest: str, ids: Ids, more: tuple[str, ...], by_design: bool
+) -> dict[str, Use]:
+    last = at if by_design else None
+    return _uses(
+        {},
+        (
+            (ids.dataset(each.name), Use(at, _use_facets(each, at, digest, ids, more), last))
+            for each in datasets
+        ),
+    )
 
 
-def _use(uses: dict[str, Any], dataset: Dataset, stamp: list[str], ids: Ids, more: tuple[str, ...]) -> None:
-    place = ids.place(dataset.name)
-    facets = _kept(dataset.facets, (*_OF_DATASETS, *more), stamp)
-    facets |= _kept(dataset.use, ("inputStatistics", "outputStatistics", "subset"), stamp)
+def _use_facets(
+    dataset: Dataset, at: str, digest: str, ids: Ids, more: tuple[str, ...]
+) -> dict[str, FacetStatement]:
+    facets = _kept(dataset.facets, (*_OF_DATASETS, *more), at, digest)
+    facets |= _kept(dataset.use, ("inputStatistics", "outputStatistics", "subset"), at, digest)
     path = dataset.facets["path"].content.get("value") if more and "path" in dataset.facets else None
     if isinstance(path, str):  # as adapters say where it was written
-        facets["path"] = [*stamp, path]
+        facets["path"] = FacetStatement(at, digest, {"value": path})
+    place = ids.place(dataset.name)
     if place.version is not None:
-        facets["place"] = [*stamp, [place.version, place.partition]]
-    use = {"at": stamp[0], "facets": facets}
-    key = ids.dataset(dataset.name)
-    uses.update(_uses({key: uses[key]}, {key: use}) if key in uses else {key: use})
+        known = {"version": place.version, "partition": place.partition}
+        facets["place"] = FacetStatement(at, digest, known)
+    return facets
 
 
-def _kept(facets: Facets, names: tuple[str, ...], stamp: list[str]) -> dict[str, Any]:
-    """The facets of these names as they are stored; one that takes another away is null."""
+def _kept(facets: Facets, names: tuple[str, ...], at: str, digest: str) -> dict[str, FacetStatement]:
+    """The facets of these names, as far as they are in a version that is known."""
     return {
-        name: [*stamp, None if facets[name].deleted else dict(facets[name].content)]
+        name: FacetStatement(at, digest, None if facet.deleted else facet.content)
         for name in names
-        if name in facets and (facets[name].modelled or facets[name].deleted)
+        if (facet := facets.get(name)) is not None and (facet.modelled or facet.deleted)
     }
 
 
-def _know_parent(facets: dict[str, Any], ids: Ids, own: str) -> None:
-    """The parent with the id of its process. own: the parent is a run of ours, which tells of itself what it moves."""
-    if "parent" not in facets or facets["parent"][2] is None:
-        return
-    *stamp, content = facets["parent"]
-    name = Name(content["job"]["namespace"], content["job"]["name"])
-    facets["parent"] = [
-        *stamp,
-        {
-            "run": str(UUID(content["run"]["runId"])),
-            "process": ids.process(name),
-            "own": name.namespace == own,
-        },
-    ]
+def _uses(known: Mapping[str, Use], others: Iterable[tuple[str, Use]]) -> dict[str, Use]:
+    together = {**known}
+    for key, use in others:
+        together[key] = together[key].merged(use) if key in together else use
+    return together
 
 
-def _uses(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
+def _newest(one: Mapping[str, _Statement], other: Mapping[str, _Statement]) -> dict[str, _Statement]:
     together = {**one}
-    for key, use in other.items():
+    for key, stated in other.items():
         known = together.get(key)
-        if known is None:
-            together[key] = use
-            continue
-        both = {"at": min(known["at"], use["at"]), "facets": _newest(known["facets"], use["facets"])}
-        if "last" in use:
-            both["last"] = max(known.get("last", known["at"]), use["last"])
-        together[key] = both
+        if known is None or (known.at, known.digest) < (stated.at, stated.digest):
+            together[key] = stated
     return together
 
 
-def _newest(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
-    together = {**one}
-    for key, said in other.items():
-        together[key] = max(together[key], said, key=_stamp) if key in together else said
-    return together
+def _content(facets: Mapping[str, FacetStatement], name: str) -> Mapping[str, Any]:
+    stated = facets.get(name)
+    return stated.content or {} if stated is not None else {}
 
 
-def _stamp(said: list[Any]) -> tuple[str, str]:
-    return said[0], said[1]
-
-
-def _end(said: list[Any]) -> tuple[bool, str, int, str]:
-    # Spark's listener sends a COMPLETE within a tenth of a second after the FAIL of a write: a failure is final.
-    kind = EventType(said[2])
-    return kind is not EventType.COMPLETE, said[0], _ENDS.index(kind), said[1]
+def _name(stated: Mapping[str, Any]) -> Name:
+    return Name(stated["namespace"], stated["name"])

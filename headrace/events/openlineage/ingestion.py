@@ -37,7 +37,15 @@ from headrace.events.openlineage import (
 from headrace.events.openlineage import (
     names as naming,
 )
-from headrace.events.openlineage.documents import Document, Ids, document_of, merged, sources, stamped
+from headrace.events.openlineage.documents import (
+    Document,
+    Ids,
+    LineageEntry,
+    document_of,
+    merged,
+    sources,
+    stamped,
+)
 from headrace.events.openlineage.limits import InvalidEvent
 from headrace.events.openlineage.mentions import jobs_of, mention
 from headrace.events.openlineage.model import (
@@ -308,8 +316,8 @@ def _told_by_datasets(events: Sequence[AnyEvent], ids: Ids) -> dict[Edge, str]:
         facet = event.dataset.facets.get("lineage")
         if facet is None or facet.deleted or not facet.modelled:
             continue
-        target = ids.dataset(event.dataset.name)
-        for edge in explicit("DATASET", target, sources(facet.content, ids, None), ""):
+        entry = LineageEntry("DATASET", ids.dataset(event.dataset.name), sources(facet.content, ids, None))
+        for edge in explicit(entry, ""):
             at = stamped(event.at)
             found[edge] = min(found.get(edge, at), at)
     return found

@@ -9,6 +9,7 @@ from uuid import UUID
 from psycopg import Cursor
 
 from headrace.database.jsonb import jsonb
+from headrace.events.openlineage.documents import Document, stored_document
 from headrace.events.openlineage.outlines import edges, ended
 from headrace.events.openlineage.runs import documents_of, edge_rows
 from headrace.events.openlineage.sql import statement
@@ -36,11 +37,12 @@ def settle(
     if not concerned:
         return
     for row in cursor.execute(_DESIGNED, [organisation, list(concerned)]).fetchall():
-        if len(row["document"].get("times", ())) > 1:
-            _settle(cursor, organisation, row["process_id"], row["document"])
+        document = stored_document(row["document"])
+        if len(document.times) > 1:
+            _settle(cursor, organisation, row["process_id"], document)
 
 
-def _settle(cursor: Cursor[Any], organisation: UUID, process: UUID, document: dict[str, Any]) -> None:
+def _settle(cursor: Cursor[Any], organisation: UUID, process: UUID, document: Document) -> None:
     over = ended(document)
     others = documents_of(cursor, [process])
     if others is None:

@@ -10,10 +10,17 @@ from typing import Any
 from uuid import UUID
 
 from headrace.catalog.records import RunState
-from headrace.events.openlineage.documents import Document
+from headrace.events.openlineage.documents import Document, LineageEntry, Use
+from headrace.events.openlineage.model import EventType
 from headrace.events.scheduler_events import SCHEDULER
 
-_STATES = {"COMPLETE": RunState.SUCCESS, "FAIL": RunState.FAILED, "ABORT": RunState.TERMINATED}
+_STATES = {
+    EventType.COMPLETE: RunState.SUCCESS,
+    EventType.FAIL: RunState.FAILED,
+    EventType.ABORT: RunState.TERMINATED,
+}
+_FAILURES = {RunState.FAILED, RunState.TERMINATED}
+_OF_USES = {"inputStatistics", "outputStatistics", "subset"}
 # A table that was dropped, renamed or altered has no new content.
 _NO_VERSION = {"DROP", "RENAME", "ALTER"}
 
@@ -65,27 +72,24 @@ class Written:
 
 
 def run_row(run_id: UUID, document: Document) -> RunRow:
-    """The run. It has ended when an end was said, whenever else something was; a failure outdoes a COMPLETE."""
-    ended = document.get("ended")
-    facets = document["facets"]
-    parent = _content(facets, "parent") or {}
-    error = _content(facets, "errorMessage") or {}
-    state = _STATES[ended[2]] if ended else RunState.RUNNING
+    """The run. It has ended when an end was stated, whenever else something was; a failure outdoes a COMPLETE."""
+    ended, parent = document.ended, document.content("parent")
+    state = _STATES[ended.kind] if ended else RunState.RUNNING
     return RunRow(
         run_id=run_id,
-        process_id=document["job"],
+        process_id=document.job,
         state=state,
-        start_ts=document["first"],
-        end_ts=ended[0] if ended else None,
-        reason=error.get("message") if state in {RunState.FAILED, RunState.TERMINATED} else None,
+        start_ts=document.first,
+        end_ts=ended.at if ended else None,
+        reason=document.content("errorMessage").get("message") if state in _FAILURES else None,
         parent_run_id=parent.get("run"),
         parent_process_id=parent.get("process"),
         facets={
-            name: said[2]
-            for name, said in sorted(facets.items())
-            if name not in {"parent", "errorMessage", SCHEDULER} and said[2] is not None
+            name: stated.content
+            for name, stated in sorted(document.facets.items())
+            if name not in {"parent", "errorMessage", SCHEDULER} and stated.content is not None
         },
-        historical="historical" in document,
+        historical=document.historical,
     )
 
 
@@ -93,7 +97,7 @@ def edges(document: Document) -> dict[Edge, str]:
     """The edges that hold, each with the time since which it is known to.
 
     Every input leads to every output, except to those of which a lineage facet says what leads to them. A run below one
-    of ours shows none: that run tells what it reads and writes itself.
+    of ours shows none: that run reports what it reads and writes itself.
     """
     return {edge: since for edge, (since, until) in _spans(document).items() if until is None}
 
@@ -101,16 +105,15 @@ def edges(document: Document) -> dict[Edge, str]:
 def ended(document: Document) -> dict[Edge, tuple[str, str]]:
     """The edges that a job had by design and has no longer, each from when to when.
 
-    An edge ends with the first event after the last one that names both of its ends. A gap before that is not told.
+    An edge ends with the first event after the last one that names both of its ends. A gap before that is not reported.
     """
     return {edge: (since, until) for edge, (since, until) in _spans(document).items() if until is not None}
 
 
 def _spans(document: Document) -> dict[Edge, tuple[str, str | None]]:
-    parent = _content(document["facets"], "parent")
-    if parent is not None and parent["own"]:
+    if document.is_of_own_run:
         return {}
-    job = document["job"]
+    job = document.job
     found: dict[Edge, tuple[str, str | None]] = {}
 
     def add(edge: Edge, since: str, until: str | None = None) -> None:
@@ -120,19 +123,20 @@ def _spans(document: Document) -> dict[Edge, tuple[str, str | None]]:
             until = max(until, known[1]) if until is not None and known[1] is not None else None
         found[edge] = since, until
 
-    inputs = {source: (use["at"], _until(document, use)) for source, use in document["inputs"].items()}
-    outputs = {target: (use["at"], _until(document, use)) for target, use in document["outputs"].items()}
+    inputs = {source: (use.at, _until(document, use)) for source, use in document.inputs.items()}
+    outputs = {target: (use.at, _until(document, use)) for target, use in document.outputs.items()}
     for source, span in inputs.items():
         add(Edge("DATASET", source, "PROCESS", job, "CONSUMES", job), *span)
     for target, span in outputs.items():
         add(Edge("PROCESS", job, "DATASET", target, "PRODUCES", job), *span)
     explained: set[str] = set()
-    for kind, target, sources in _entries(document):
-        if kind == "DATASET":
-            explained.add(target)
-        for edge in explicit(kind, target, sources, job):
-            # A facet that replaced another does not tell since when that said the same.
-            add(edge, document["first"])
+    for stated in document.lineage.values():
+        for entry in stated.entries or ():
+            if entry.kind == "DATASET":
+                explained.add(entry.target)
+            for edge in explicit(entry, job):
+                # A facet that replaced another does not say since when that said the same.
+                add(edge, document.first)
     for target, written in outputs.items():
         if target in explained:
             continue
@@ -144,51 +148,50 @@ def _spans(document: Document) -> dict[Edge, tuple[str, str | None]]:
     return found
 
 
-def _until(document: Document, use: Mapping[str, Any]) -> str | None:
+def _until(document: Document, use: Use) -> str | None:
     """When the job first said what it reads and writes without this; None where it has not, and for runs."""
-    last = use.get("last", use["at"])
-    return next((time for time in document.get("times", ()) if time > last), None)
+    last = use.last or use.at
+    return next((time for time in document.times if time > last), None)
 
 
-def explicit(kind: str, target: str, sources: list[list[str]], job: str) -> Iterator[Edge]:
+def explicit(entry: LineageEntry, job: str) -> Iterator[Edge]:
     """The edges of one entry of a lineage facet. job: who moves the data, '' where nobody says."""
-    for source_kind, source in sources:
-        if kind == "PROCESS":
-            role = "CONSUMES" if source_kind == "DATASET" else "DERIVES"
-            yield Edge(source_kind, source, "PROCESS", target, role, target)
-        elif source_kind == "PROCESS":
-            yield Edge("PROCESS", source, "DATASET", target, "PRODUCES", source)
+    target = entry.target
+    for source in entry.sources:
+        if entry.kind == "PROCESS":
+            role = "CONSUMES" if source.kind == "DATASET" else "DERIVES"
+            yield Edge(source.kind, source.id, "PROCESS", target, role, target)
+        elif source.kind == "PROCESS":
+            yield Edge("PROCESS", source.id, "DATASET", target, "PRODUCES", source.id)
         else:
-            yield Edge("DATASET", source, "DATASET", target, "DERIVES", job)
+            yield Edge("DATASET", source.id, "DATASET", target, "DERIVES", job)
             if job:
-                yield Edge("DATASET", source, "PROCESS", job, "CONSUMES", job)
+                yield Edge("DATASET", source.id, "PROCESS", job, "CONSUMES", job)
                 yield Edge("PROCESS", job, "DATASET", target, "PRODUCES", job)
 
 
 def versions(document: Document) -> list[Written]:
-    """The versions that the run wrote, if it completed; not those of ours, of which their own run has told."""
-    ended = document.get("ended")
-    if not ended or ended[2] != "COMPLETE":
+    """The versions that the run wrote, if it completed; not those of ours, which their own run reports."""
+    ended = document.ended
+    if ended is None or not document.is_complete:
         return []
     found = []
-    for target, use in sorted(document["outputs"].items()):
-        facets = use["facets"]
-        change = _content(facets, "lifecycleStateChange") or {}
-        if "place" in facets or change.get("lifecycleStateChange") in _NO_VERSION:
+    for target, use in sorted(document.outputs.items()):
+        change = use.content("lifecycleStateChange").get("lifecycleStateChange")
+        if "place" in use.facets or change in _NO_VERSION:
             continue
-        statistics = _content(facets, "outputStatistics") or {}
-        version = _content(facets, "version") or {}
+        statistics = use.content("outputStatistics")
         found.append(
             Written(
                 name_id=target,
-                tag=version.get("datasetVersion") or _tag(document, ended[0]),
-                at=ended[0],
-                path=_content(facets, "path"),
+                tag=use.content("version").get("datasetVersion") or _tag(document, ended.at),
+                at=ended.at,
+                path=use.content("path").get("value"),
                 row_count=_whole(statistics.get("rowCount")),
                 byte_size=_whole(statistics.get("size")),
                 file_count=_whole(statistics.get("fileCount")) or 0,
-                format=(_content(facets, "storage") or {}).get("fileFormat"),
-                fields=(_content(facets, "schema") or {}).get("fields", []),
+                format=use.content("storage").get("fileFormat"),
+                fields=use.content("schema").get("fields", []),
             )
         )
     return found
@@ -196,34 +199,22 @@ def versions(document: Document) -> list[Written]:
 
 def uses(run_id: UUID, document: Document) -> Iterator[dict[str, Any]]:
     """The rows of `run_dataset`."""
-    for role in ("inputs", "outputs"):
-        for name_id, use in sorted(document[role].items()):
-            facets = use["facets"]
-            tag, partition = _content(facets, "place") or (None, "")
-            stated = (_content(facets, "version") or {}).get("datasetVersion")
+    for role, used in (("INPUT", document.inputs), ("OUTPUT", document.outputs)):
+        for name_id, use in sorted(used.items()):
+            place = use.content("place")
             yield {
                 "run_id": run_id,
                 "name_id": name_id,
-                "role": role.removesuffix("s").upper(),
-                "version": tag or stated,
-                "partition_key": partition,
+                "role": role,
+                "version": place.get("version") or use.content("version").get("datasetVersion"),
+                "partition_key": place.get("partition", ""),
                 "facets": {
-                    name: said[2]
-                    for name, said in facets.items()
-                    if said[2] is not None and name in {"inputStatistics", "outputStatistics", "subset"}
+                    name: stated.content
+                    for name, stated in use.facets.items()
+                    if stated.content is not None and name in _OF_USES
                 },
-                "at": use["at"],
+                "at": use.at,
             }
-
-
-def _entries(document: Document) -> Iterator[tuple[str, str, list[list[str]]]]:
-    for said in document["lineage"].values():
-        yield from said[2] or ()
-
-
-def _content(facets: Mapping[str, Any], name: str) -> Any:  # noqa: ANN401 - JSON
-    said = facets.get(name)
-    return None if said is None else said[2]
 
 
 def _whole(count: float | None) -> int | None:
@@ -233,5 +224,5 @@ def _whole(count: float | None) -> int | None:
 
 def _tag(document: Document, ended: str) -> str:
     at = datetime.fromisoformat(ended)
-    run = f"{document['run']}/{document['job']}"
+    run = f"{document.run}/{document.job}"
     return f"{at:%Y%m%dT%H%M%SZ}-{sha256(run.encode()).hexdigest()[:8]}"

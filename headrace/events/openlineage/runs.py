@@ -11,7 +11,7 @@ from uuid import UUID, uuid5
 from psycopg import Cursor
 
 from headrace.database.jsonb import jsonb
-from headrace.events.openlineage.documents import Document, merged
+from headrace.events.openlineage.documents import Document, merged, stored_document
 from headrace.events.openlineage.outlines import Edge, edges, run_row, uses
 from headrace.events.openlineage.scheduler_runs import Key, same_runs
 from headrace.events.openlineage.sql import statement
@@ -75,7 +75,7 @@ def store(
         for row in (cursor.execute(_NATIVES, [list(asked)]) if asked else ())
     }
     native |= owners.keys()
-    before = {key: row["document"] for key, row in known.items()}
+    before = {key: stored_document(row["document"]) for key, row in known.items()}
     after = before | {
         key: merged(before[key], document) if key in before else document for key, document in said.items()
     }
@@ -107,8 +107,8 @@ def store(
                         "process_id": key[1],
                         "document": document,
                         "native": key[0] in native,
-                        "first_at": document["first"],
-                        "last_at": document["last"],
+                        "first_at": document.first,
+                        "last_at": document.last,
                     }
                     for key, document in written.items()
                 ]
@@ -143,7 +143,7 @@ def _ids(documents: Mapping[Key, Document], owners: Mapping[UUID, Key]) -> dict[
     """The ids of runs. Of jobs that share a run's id its owner has it: the process that ran it here, or the first to
     be heard of."""
     first = dict(owners)
-    for key in sorted(documents, key=lambda key: (documents[key]["first"], key)):
+    for key in sorted(documents, key=lambda key: (documents[key].first, key)):
         first.setdefault(key[0], key)
     return {key: key[0] if first[key[0]] == key else uuid5(key[0], str(key[1])) for key in documents}
 
@@ -169,7 +169,7 @@ def _store_edges(
         for edge, at in edges(before[key]).items() if key in before else ():
             if edge not in shown or at < shown[edge]:
                 no_longer[edge] = min(no_longer.get(edge, at), at)
-                processes.add(document["job"])
+                processes.add(document.job)
     if no_longer:
         _end(cursor, no_longer, processes)
     store_edges(cursor, organisation, found)
@@ -208,7 +208,7 @@ def documents_of(
     since: leaves out those of which all was said before.
     """
     rows = cursor.execute(_OTHERS, [list(processes), since, _MOST_DOCUMENTS]).fetchall()
-    return None if len(rows) == _MOST_DOCUMENTS else [row["document"] for row in rows]
+    return None if len(rows) == _MOST_DOCUMENTS else [stored_document(row["document"]) for row in rows]
 
 
 def edge_rows(found: Mapping[Edge, str | None]) -> list[dict[str, Any]]:

@@ -19,7 +19,7 @@ from psycopg import Cursor
 
 from headrace.database.ids import external_run_id
 from headrace.database.jsonb import jsonb
-from headrace.events.openlineage.documents import Document
+from headrace.events.openlineage.documents import Document, stored_document
 from headrace.events.openlineage.sql import statement
 from headrace.events.scheduler_events import SCHEDULER
 
@@ -71,11 +71,11 @@ def same_runs(
     possible = {run_id for each in found.values() for run_id in each.runs}
     possible |= {stored[key] for key in concerned if key in stored and stored[key] not in own_ids(key)}
     rows = _rivals(cursor, organisation, possible, concerned)
-    rivals = {(row["reported_run_id"], row["process_id"]): row["document"] for row in rows}
+    rivals = {(row["reported_run_id"], row["process_id"]): stored_document(row["document"]) for row in rows}
     found |= _candidates(cursor, organisation, rivals, processes)
     ids = _decided(concerned | rivals, found)
     others = {
-        key: row["document"]
+        key: rivals[key]
         for row in rows
         for key in ((row["reported_run_id"], row["process_id"]),)
         if {row["run_id"], ids.get(key)} & possible and row["run_id"] not in _ids(key, ids)
@@ -96,7 +96,7 @@ def overlapping(
     rows = statement("overlapping_runs").execute(
         cursor, {"organisation": organisation, "spans": jsonb(spans)}
     )
-    return {(row["reported_run_id"], row["process_id"]): row["document"] for row in rows}
+    return {(row["reported_run_id"], row["process_id"]): stored_document(row["document"]) for row in rows}
 
 
 def own_ids(key: Key) -> tuple[UUID, UUID]:
@@ -136,8 +136,8 @@ def _candidates(
             "ordinal": ordinal,
             "process_id": key[1],
             "named": [each for each in (key[0], numbered[key]) if each is not None],
-            "first": documents[key]["first"],
-            "last": documents[key]["last"],
+            "first": documents[key].first,
+            "last": documents[key].last,
         }
         for ordinal, key in enumerate(keys)
     ]
@@ -161,8 +161,7 @@ def _candidates(
 
 
 def _numbered(document: Document, process: Mapping[str, Any]) -> UUID | None:
-    facet = document["facets"].get(SCHEDULER)
-    number = (facet[2] or {}).get("run") if facet is not None else None
+    number = document.content(SCHEDULER).get("run")
     if not isinstance(number, str):
         return None
     return external_run_id(process["technology"], process["instance"], process["external_name"], number)
@@ -182,7 +181,7 @@ def _rivals(
 def _decided(documents: Mapping[Key, Document], found: Mapping[Key, _Candidates]) -> dict[Key, UUID]:
     """Of the runs that may be the same, the one that names it, or else the first."""
     chosen: dict[UUID, Key] = {}
-    for key in sorted(documents, key=lambda key: (found[key].named is None, documents[key]["first"], key)):
+    for key in sorted(documents, key=lambda key: (found[key].named is None, documents[key].first, key)):
         run_id = found[key].one
         if run_id is not None:
             chosen.setdefault(run_id, key)

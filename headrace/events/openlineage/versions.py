@@ -12,7 +12,7 @@ from psycopg import Cursor
 
 from headrace.catalog.schema import schema_hash
 from headrace.database.jsonb import jsonb
-from headrace.events.openlineage.documents import Document
+from headrace.events.openlineage.documents import Document, stored_document
 from headrace.events.openlineage.facets import columns_of
 from headrace.events.openlineage.outlines import Written, versions
 from headrace.events.openlineage.runs import Stored
@@ -64,8 +64,8 @@ FROM unnest(%s::uuid[], %s::text[]) AS freed (dataset_id, version_tag)
 JOIN catalog.dataset_name named USING (dataset_id)
 JOIN catalog.run_dataset used ON used.name_id = named.name_id AND used.version = freed.version_tag
 JOIN catalog.openlineage_run told ON told.organisation_id = used.organisation_id AND told.run_id = used.run_id
-WHERE told.organisation_id = %s AND role = 'OUTPUT' AND NOT native AND document -> 'ended' ->> 2 = 'COMPLETE'
-ORDER BY document -> 'ended' ->> 0, told.run_id
+WHERE told.organisation_id = %s AND role = 'OUTPUT' AND NOT native AND document -> 'ended' ->> 'kind' = 'COMPLETE'
+ORDER BY document -> 'ended' ->> 'at', told.run_id
 LIMIT %s
 """
 _THERE = """
@@ -202,7 +202,7 @@ def _rivals(
     """The documents of other runs that say they wrote one of these versions."""
     datasets, tags = [dataset for dataset, _ in freed], [tag for _, tag in freed]
     rows = cursor.execute(_RIVALS, [datasets, tags, organisation, _MOST_RIVALS])
-    return {row["run_id"]: row["document"] for row in rows if row["run_id"] not in known}
+    return {row["run_id"]: stored_document(row["document"]) for row in rows if row["run_id"] not in known}
 
 
 def _told_apart(cursor: Cursor[Any], organisation: UUID, merged: Collection[UUID]) -> dict[UUID, Document]:
@@ -211,7 +211,7 @@ def _told_apart(cursor: Cursor[Any], organisation: UUID, merged: Collection[UUID
     if not found:
         return {}
     rows = cursor.execute(_DOCUMENTS, [organisation, list(found)])
-    return {row["run_id"]: row["document"] for row in rows}
+    return {row["run_id"]: stored_document(row["document"]) for row in rows}
 
 
 def _there(cursor: Cursor[Any], changed: Sequence[Row]) -> dict[Key, Row]:
@@ -246,7 +246,7 @@ def _is_made_up(row: Row) -> bool:
 
 def _names_a_version(document: Document) -> bool:
     """Whether the run says of anything it read which version that was."""
-    return any(use["facets"].keys() & {"version", "place"} for use in document["inputs"].values())
+    return any(use.facets.keys() & {"version", "place"} for use in document.inputs.values())
 
 
 def _row(organisation: UUID, run_id: UUID, version: Written, place: Mapping[str, Any]) -> Row:

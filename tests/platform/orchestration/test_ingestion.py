@@ -181,12 +181,12 @@ def followed(engine, log, until):
     )
     worker.start()
     deadline = time.monotonic() + 20
-    while len(contents(engine)["events"]) < until and time.monotonic() < deadline:
+    while len(contents(engine)["raw"]) < until and time.monotonic() < deadline:
         time.sleep(0.05)
     stop.set()
     worker.join(20)
     assert not worker.is_alive()
-    return len(contents(engine)["events"])
+    return len(contents(engine)["raw"])
 
 
 def test_a_log_is_followed_from_where_it_was_left_and_over_midnight(engine, tmp_path):

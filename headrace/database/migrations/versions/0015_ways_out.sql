@@ -218,8 +218,8 @@ LEFT JOIN LATERAL (
     LIMIT 1
 ) told ON true
 LEFT JOIN LATERAL (
-    SELECT (said.document #>> '{facets,nominalTime,2,nominalStartTime}') AS first,
-           (said.document #>> '{facets,nominalTime,2,nominalEndTime}') AS last
+    SELECT (said.document #>> '{facets,nominalTime,content,nominalStartTime}') AS first,
+           (said.document #>> '{facets,nominalTime,content,nominalEndTime}') AS last
 ) nominal ON true;
 
 CREATE OR REPLACE VIEW openlineage.ol_run_input WITH (security_invoker = false) AS
