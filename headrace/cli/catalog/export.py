@@ -74,7 +74,7 @@ def export(
     if (format_ is None) == (not tables):
         raise typer.BadParameter("give one of --format and --tables")
     if (schema or database or as_json) and not tables:
-        raise typer.BadParameter("URL, --schema and --json go with --tables")
+        raise typer.BadParameter("URL, --schema and --json require --tables")
     from headrace.database.connection import connect
     from headrace.database.ids import organisation_id
 

@@ -51,9 +51,7 @@ def show_columns(
     elif edges:
         show(_tree(place, direction, edges))
     else:
-        typer.echo(
-            f"No lineage is known for {named} {'is used for' if direction == 'down' else 'comes from'}."
-        )
+        typer.echo(f"No {'downstream' if direction == 'down' else 'upstream'} lineage is known for {named}.")
 
 
 @app.command(

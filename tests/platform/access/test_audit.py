@@ -109,7 +109,7 @@ def test_who_is_at_an_alert_is_noted(two):
     with act_as(acting_of("default", "user:ann")), transaction(two) as cursor:
         cursor.execute(
             "INSERT INTO catalog.alert (alert_id, organisation_id, subject_type, subject, dataset_id, owners, kind, "
-            "severity, state, at, opened_at, facts, hit, round, event_count) "
+            "severity, state, at, opened_at, facts, affected, round, event_count) "
             "SELECT gen_random_uuid(), organisation_id, 'DATASET', full_name, dataset_id, '{}', 'LATE', 'ERROR', "
             "'OPEN', now(), now(), '{}', '{}', 0, 1 FROM catalog.dataset WHERE full_name = 'mart/report'"
         )

@@ -248,7 +248,7 @@ def test_an_administrator_is_one_of_the_whole_organisation(engine):
 def test_the_development_issuer_does_not_run_in_production(engine):
     assert settings().is_production  # a database_url is set
     assert issuer(settings()) is None
-    with pytest.raises(AccessRefused, match="does not run in production"):
+    with pytest.raises(AccessRefused, match="is not available in production"):
         DevelopmentIssuer(settings())
     with pytest.raises(Unauthenticated, match="no issuer of them is set"):
         caller_of(engine, None, "a.b.c")

@@ -201,5 +201,5 @@ def test_no_log_has_a_secret_however_much_is_logged(http: Receiver, caplog: pyte
 
 
 def test_a_url_that_nobody_knows_is_refused() -> None:
-    with pytest.raises(NotDelivered, match="the URL of there is none that apprise knows"):
+    with pytest.raises(NotDelivered, match="apprise does not support the URL of there"):
         deliver(to("nonsense://x"), "", PARCEL)

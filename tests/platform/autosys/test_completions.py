@@ -270,7 +270,7 @@ def test_what_is_in_a_flag_wins_over_its_name():
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ('{"process": "A", "status": "SUCESS"}', "drop/feed.json:1: error: A.status: there is no status 'SUCESS'"),
+        ('{"process": "A", "status": "SUCESS"}', "drop/feed.json:1: error: A.status: unknown status 'SUCESS'"),
         ('{"process": "A"}', "drop/feed.json:1: error: A.status: is missing [report/field]"),
         ('{"status": "SU"}', "names neither a process nor a dataset"),
         ('{"process": "A", "status": "IN"}', "IN says that there is no run"),

@@ -79,7 +79,7 @@ def test_a_rename_keeps_the_definition():
     assert estate("insert_job: A\ncommand: a\nrename_job: A\nnew_name: Z\n").jobs["Z"].command == "a"
 
 
-@pytest.mark.parametrize(("new", "told"), [("new_name: B\n", "B is there already"), ("", "no new name")])
+@pytest.mark.parametrize(("new", "told"), [("new_name: B\n", "B already exists"), ("", "no new name")])
 def test_a_rename_that_cannot_be_is_told(new, told):
     found = estate(f"insert_job: A\ninsert_job: B\nrename_job: A\n{new}")
     assert list(found.jobs) == ["A", "B"]

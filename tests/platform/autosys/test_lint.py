@@ -82,6 +82,6 @@ def test_a_calendar_that_has_run_out():
 def test_a_finding_reads_as_a_line_of_a_report():
     [finding, *_] = lint(estate(f"insert_job: A\n{WHOLE}condition: s(X)\n"))
     assert str(finding) == (
-        "1.jil:5: warning: A.condition: s(X) names a job that is not there; it never holds "
+        "1.jil:5: warning: A.condition: s(X) names a job that does not exist; it never holds "
         "(was it deleted, or is it missing from the files?) [estate/dangling]"
     )

@@ -32,13 +32,13 @@ def test_a_role_is_given_listed_and_taken(engine, invoke, ask):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("grant", "alice", "KING"), "is not a role: one of PLATFORM_ADMIN"),
+        (("grant", "alice", "KING"), "is not a role; use one of PLATFORM_ADMIN"),
         (("grant", "alice", "DATA_OWNER", "--organisation", "acme"), "there is no organisation 'acme'"),
         (("grant", "alice", "PLATFORM_ADMIN", "--domain", "x"), "leave the domain x out"),
-        (("token", "airflow", "--may", "fly"), "is not a permission: one of read"),
+        (("token", "airflow", "--may", "fly"), "is not a permission; use one of read"),
         (("token", "airflow"), "Missing option '--may'"),
         (("revoke-token", "airflow"), "has no token"),
-        (("dev-token", "alice"), "does not run in production"),
+        (("dev-token", "alice"), "is not available in production"),
     ],
 )
 def test_what_cannot_be_done_is_said(engine, invoke, words, said):
@@ -93,8 +93,8 @@ def test_a_user_of_this_machine_gets_a_token(engine, invoke, monkeypatch):
 
 
 def test_organisations_are_made_and_listed(engine, invoke, ask):
-    assert "is made" in invoke("access", "organisation", "acme").output
-    assert "is there already" in invoke("access", "organisation", "acme").output
+    assert "created" in invoke("access", "organisation", "acme").output
+    assert "already exists" in invoke("access", "organisation", "acme").output
     assert "acme" in ask("access", "organisation")
     assert invoke("access", "grant", "bob", "DATA_CONSUMER", "-o", "acme").exit_code == 0
     assert [row["organisation"] for row in ask("access", "grants")] == ["acme"]

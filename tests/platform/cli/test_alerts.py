@@ -31,6 +31,7 @@ def http() -> Iterator[Receiver]:
 @pytest.fixture
 def written(tmp_path: Path, http: Receiver, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A project's alerts.yaml, in the place of this one's."""
+    (tmp_path / "headrace.toml").touch()
     (tmp_path / "alerts.yaml").write_text(
         f"destinations:\n  http: json://127.0.0.1:{http.port}/a\n"
         "  mail: mailto://127.0.0.1?from=h@example.com&to={owner}\n"
@@ -61,22 +62,22 @@ def test_alerts_are_listed_shown_and_acknowledged(invoke: Invoke, ask: Ask, aler
     assert "on_call" in shown.output
 
     taken = invoke("alerts", "ack", alerted[:8], "--comment", "on my way")
-    assert "is at it; it escalates no further" in taken.output
+    assert "acknowledged by" in taken.output
     found = ask("alerts", "show", alerted)
     assert found["alert"]["comment"] == "on my way"
     assert {each["state"] for each in found["notifications"] if each["step"]} == {"DROPPED"}
 
 
 def test_without_alerts_it_says_so(invoke: Invoke, engine: Engine) -> None:
-    assert invoke("alerts", "list").output == "No alert is open.\n"
-    assert invoke("alerts", "list", "--all").output == "There never was an alert.\n"
+    assert invoke("alerts", "list").output == "No open alerts.\n"
+    assert invoke("alerts", "list", "--all").output == "No alerts.\n"
 
 
 @pytest.mark.parametrize("named", ["ffffffff", "f", "nonsense%"])
 def test_an_alert_that_is_not_there(invoke: Invoke, alerted: str, named: str) -> None:
     result = invoke("alerts", "ack", named)
     assert result.exit_code == 1
-    assert "`headrace alerts list` lists them" in result.output
+    assert "`headrace alerts list` lists alerts" in result.output
 
 
 @pytest.mark.usefixtures("written")
@@ -88,22 +89,22 @@ def test_a_destination_is_tested(invoke: Invoke, engine: Engine, http: Receiver)
     failed = invoke("alerts", "test", "http")
     assert failed.exit_code == 1
     assert "503" in failed.output
-    assert "say to whom with --to" in invoke("alerts", "test", "mail").output
-    assert "There are: http, mail" in invoke("alerts", "test", "nobody").output
+    assert "give the address with --to" in invoke("alerts", "test", "mail").output
+    assert "Destinations: http, mail" in invoke("alerts", "test", "nobody").output
 
 
 def test_nothing_to_test(invoke: Invoke, engine: Engine, written: Path) -> None:
     (written / "alerts.yaml").unlink()
     result = invoke("alerts", "test")
     assert result.exit_code == 1
-    assert "write them into alerts.yaml" in result.output
+    assert "declare them in alerts.yaml" in result.output
 
 
 def test_who_would_be_told(invoke: Invoke, ask: Ask, shop: Engine, written: Path) -> None:
     found = ask("alerts", "route", "shop/raw")
     assert found["route"] == "grave"
     assert [each["to"] for each in found["steps"]] == ["http"], "team:shop has no address"
-    assert "nobody would be told" in invoke("alerts", "route", "shop/raw", "--severity", "WARNING").output
+    assert "no one would be notified" in invoke("alerts", "route", "shop/raw", "--severity", "WARNING").output
     wrong = invoke("alerts", "route", "shop/raw", "--severity", "BAD")
     assert wrong.exit_code == 2
     (written / "alerts.yaml").write_text("routes: 1")

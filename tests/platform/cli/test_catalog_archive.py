@@ -58,12 +58,12 @@ def test_runs_and_events_are_found_in_the_archive(old: Engine, invoke: Invoke, a
 
 
 def test_what_is_not_found_says_where_else_to_look(old: Engine, invoke: Invoke) -> None:
-    assert "--archived looks in the archive too" in invoke("catalog", "runs", "--state", "LOST").stdout
-    assert "--archived looks in the archive too" in invoke("catalog", "events", "--type", "LOST").stdout
+    assert "--archived searches the archive too" in invoke("catalog", "runs", "--state", "LOST").stdout
+    assert "--archived searches the archive too" in invoke("catalog", "events", "--type", "LOST").stdout
     assert invoke("catalog", "runs", "--state", "LOST", "--archived").stdout == "No matching run.\n"
 
 
 def test_what_is_no_state_is_refused(old: Engine, invoke: Invoke) -> None:
     result = invoke("catalog", "runs", "--state", "LATE")
     assert result.exit_code == 2
-    assert "'LATE' is not a state; those are RUNNING, SUCCESS" in result.stderr
+    assert "'LATE' is not a run state; use one of RUNNING, SUCCESS" in result.stderr

@@ -12,11 +12,11 @@ def test_names_are_decided_and_kept_by_a_rebuild(shop, invoke):
         run_event(run=2, job="read", inputs=["landed"], outputs=["report"], minutes=1),
     )
     merged = invoke("catalog", "merge", "db#landed", "shop/raw", "--reason", "its files", "--yes")
-    assert merged.output == "db#landed is part of shop/raw\n"
+    assert merged.output == "db#landed is merged into shop/raw\n"
     renamed = invoke("catalog", "rename", "db#report", "lab/report", "--reason", "its name")
-    assert renamed.output == "db#report is called lab/report\n"
+    assert renamed.output == "db#report is now named lab/report\n"
     aliased = invoke("catalog", "alias", "shop/raw", "db2://prod#SHOP.RAW", "--reason", "the table")
-    assert aliased.output == "db2://prod#SHOP.RAW is a name of shop/raw\n"
+    assert aliased.output == "db2://prod#SHOP.RAW is now an alias of shop/raw\n"
     expected = {("db#source", "shop/raw"), ("shop/raw", "lab/report")}
     assert expected <= edges(shop)
     assert invoke("catalog", "rebuild").output == "made from 2 events\n"
@@ -36,4 +36,4 @@ def test_a_merge_is_asked_about(shop, invoke):
     tell(shop, run_event(outputs=["landed"]))
     stopped = invoke("catalog", "merge", "db#landed", "shop/raw", "--reason", "x", input="n\n")
     assert stopped.exit_code == 1
-    assert "for good?" in stopped.output
+    assert "This cannot be undone." in stopped.output

@@ -73,7 +73,7 @@ def test_datasets_for_people(shop: Engine, invoke: Invoke) -> None:
     assert re.search(
         r"shop/raw +What the shop delivers\. +- +team:shop +layer=raw", invoke("datasets").stdout
     )
-    assert invoke("datasets", "--domain", "no").stdout == "No dataset is like that.\n"
+    assert invoke("datasets", "--domain", "no").stdout == "No matching dataset.\n"
 
 
 def test_no_datasets(engine: Engine, invoke: Invoke) -> None:
@@ -116,7 +116,7 @@ def test_show_for_people(stocked: Stocked, invoke: Invoke) -> None:
         r"declared at +assets/shop/defs\.yaml:3",
         r"name +string +yes +pii +Who\.",
         r"id_unique +unique +- +ERROR +PASS",
-        r"name_short +str_length +name +WARN +WARN",
+        r"name_short +str_length +name +WARNING +WARN",
     ):
         assert re.search(line, said), line
     assert re.search(
@@ -151,7 +151,7 @@ def test_versions(stocked: Stocked, ask: Ask, invoke: Invoke) -> None:
     said = invoke("versions", "shop/raw", "--limit", "2").stdout
     assert re.search(r"raw-3 .* BLOCKED .* failed check: id_unique \(7 rows\)", said)
     assert re.search(r"raw-2 .* published now", said)
-    assert "The newest 2; --limit shows more." in said
+    assert "Showing the newest 2; use --limit for more." in said
     days = ask("versions", "shop/clean", "--partition", "2026-01-02")["versions"]
     assert [(row["version"]["partition"], row["warning"]) for row in days] == [("2026-01-02", ["name_short"])]
     assert str(run_id)[:8] in invoke("versions", "shop/clean").stdout
@@ -159,7 +159,7 @@ def test_versions(stocked: Stocked, ask: Ask, invoke: Invoke) -> None:
 
 def test_no_versions(shop: Engine, invoke: Invoke) -> None:
     said = invoke("versions", "shop/raw").stdout
-    assert said == "shop/raw has no version; `headrace materialize shop/raw` makes one.\n"
+    assert said == "shop/raw has no version; `headrace materialize shop/raw` creates one.\n"
 
 
 # --- lineage
@@ -240,7 +240,10 @@ def test_rollback_asks_and_says_what_is_stale(stocked: Stocked, invoke: Invoke) 
     done = invoke("rollback", "shop/raw", input="y\n")
     assert done.exit_code == 0
     assert re.search(r"from +raw-2 +4 .*\n.*to +raw-1 +3", done.stdout)
-    assert "  shop/clean (2 partitions)\nMade anew by: headrace materialize shop/clean --stale" in done.stdout
+    assert (
+        "  shop/clean (2 partitions)\nRebuild them with: headrace materialize shop/clean --stale"
+        in done.stdout
+    )
     assert "shop/raw is published at raw-1." in done.stdout
     assert queries.version(engine, "shop/raw").version.tag == "raw-1"
 
@@ -283,7 +286,7 @@ def test_rollback_says_that_readers_outside_are_not_told(stocked: Stocked, invok
     said = complaint(result)
     assert json.loads(result.stdout)["to"] == "raw-1"
     assert "shop/raw is rolled back, but its manifest could not be written" in said
-    assert "readers outside of the platform still find raw-2" in said
+    assert "readers still find raw-2" in said
     assert "run `headrace manifests shop/raw`" in said
     assert queries.version(engine, "shop/raw").version.tag == "raw-1"
 
@@ -305,7 +308,7 @@ def test_manifests_that_are_behind(stocked: Stocked, ask: Ask, invoke: Invoke, t
 def test_manifests_of_all_datasets_but_those_that_have_problems(stocked: Stocked, invoke: Invoke) -> None:
     result = invoke("manifests")
     assert "error: shop/clean: Nothing is at file:///nowhere" in complaint(result)
-    assert "1 of 1 manifests were behind the catalog" in result.stdout
+    assert "1 of 1 manifests were out of date" in result.stdout
     assert "not registered in the catalog: shop/raww" in complaint(invoke("manifests", "shop/raww"))
 
 
@@ -382,7 +385,7 @@ def test_status(stocked: Stocked, ask: Ask, invoke: Invoke) -> None:
     assert by_key["shop/raw"]["objectives"] == []
     said = invoke("status").stdout
     assert "shop/raw: version raw-3 is blocked, failed check: id_unique (7 rows)." in said
-    assert "lab/other was never published." in said
+    assert "lab/other has never been published." in said
 
 
 def test_status_names_runs_that_failed_and_that_go_on(shop: Engine, invoke: Invoke) -> None:
@@ -390,7 +393,7 @@ def test_status_names_runs_that_failed_and_that_go_on(shop: Engine, invoke: Invo
     with attempt(shop, run_id=run_id, process_key="shop/clean"):
         said = invoke("status").stdout
         assert f"; headrace why {run_id}" in said
-        assert "shop/clean: a run goes on since" in said
+        assert "shop/clean: a run has been running since" in said
     with pytest.raises(ValueError, match="no"), attempt(shop, run_id=run_id, process_key="shop/clean"):
         raise ValueError("no")
     assert f"shop/clean: its last run failed; headrace why {run_id}" in invoke("status").stdout

@@ -48,10 +48,10 @@ def test_the_report_counts_and_lists_findings_by_file_and_line(invoke: Invoke) -
     for said in (
         "10: 6 CMD, 2 BOX, 1 FW, 1 DBPROC",
         "12, 1 to jobs of other schedulers",
-        "Named, and not there: 1",
-        f"{NIGHT}:51: warning: FIN_GL_PROC.condition: n(FIN_EOM_CLOSE) names a job that is not there",
+        "Undefined names: 1",
+        f"{NIGHT}:51: warning: FIN_GL_PROC.condition: n(FIN_EOM_CLOSE) names a job that does not exist",
         f"{FORMS}:49: error: RISK.PUB.condition: there is no NOT in conditions",
-        "1 error, 4 warnings, 2 notes.",
+        "1 error, 4 warnings, 2 infos.",
     ):
         assert said in result.stdout
 
@@ -79,7 +79,7 @@ def test_the_sections_of_the_report(invoke: Invoke, jil: Callable[[str], str]) -
     said = invoke("legacy", "report", jil(text)).stdout
     titles = [line for line in said.splitlines() if line[:1].isupper() and line.rstrip()[-1:].isdigit()]
     assert [title.rstrip() for title in titles] == [
-        "Changes by statements: 1", "Named, and not there: 1", "Orphans: 1", "Cycles: 1", "Dead jobs: 2",
+        "Changes by statements: 1", "Undefined names: 1", "Orphans: 1", "Cycles: 1", "Dead jobs: 2",
         "Jobs without an owner: 1", "Other findings: 10",
     ]  # fmt: skip
     assert "BOX, IN" in said
@@ -114,7 +114,7 @@ def test_jobs_with_what_starts_them_and_what_they_wait_for(invoke: Invoke) -> No
         "file /data/in/ledger/LEDGER_*.DAT",
     ):
         assert words in said
-    assert invoke("legacy", "jobs", NIGHT, "--like", "NONE%").stdout == "No job is like that.\n"
+    assert invoke("legacy", "jobs", NIGHT, "--like", "NONE%").stdout == "No matching job.\n"
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ def test_a_job_without_a_zone_starts_in_that_of_the_server(ask: Ask, invoke: Inv
 def test_a_start_that_cannot_be_told_says_why_and_what_is_certain(ask: Ask, invoke: Invoke) -> None:
     words = ("legacy", "expected", "FIN_LOAD_LEDGER", NIGHT, "--after", "2026-12-04T20:00")
     said = " ".join(invoke(*words).stdout.split())
-    assert "next start cannot be told, but not before 2026-12-04 21:55:00Z" in said
+    assert "next start unknown, but not before 2026-12-04 21:55:00Z" in said
     assert "when FIN_WATCH_LEDGER ends is not known" in said
     found = ask(*words)
     assert (found["at"], found["not_before"], found["zone"]) == (None, "2026-12-04T21:55:00Z", None)
@@ -177,7 +177,7 @@ def test_a_start_that_cannot_be_told_says_why_and_what_is_certain(ask: Ask, invo
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        (("expected", "fin_night_bx", NIGHT), 1, "there is no job fin_night_bx in these files; did you mean FIN_NIGHT"),
+        (("expected", "fin_night_bx", NIGHT), 1, "no job fin_night_bx in these files; did you mean FIN_NIGHT"),
         (("expected", "ZZZ", NIGHT), 1, "`headrace legacy jobs` lists them"),
         (("expected", "FIN_NIGHT_BOX", NIGHT, "--zone", "Nowhere"), 2, "write a name such as Europe/London"),
         (("report", "none.jil"), 2, "'none.jil' does not exist"),
@@ -229,7 +229,7 @@ def test_candidates_with_evidence_and_confidence(ask: Ask, invoke: Invoke) -> No
     assert (evidence["attribute"], evidence["file"], evidence["line"]) == ("watch_file", NIGHT, 21)
     said = invoke("legacy", "candidates", NIGHT).stdout
     assert "/data/out/ledger/ledger_$$AUTORUN.parquet" in said
-    assert "3 below 0.2 left out; --at-least 0 shows them." in said
+    assert "3 below confidence 0.2 omitted; --at-least 0 shows them." in said
     everything = ask("legacy", "candidates", NIGHT, "--at-least", "0")["candidates"]
     assert len(everything) == len(found) + 3
 
@@ -241,8 +241,8 @@ def test_long_tables_are_shortened_and_json_is_not(
     jobs, candidates = (invoke("legacy", each, NIGHT).stdout for each in ("jobs", "candidates"))
     assert "FIN_WATCH_LEDGER" in jobs
     assert "FIN_LOAD_LEDGER" not in jobs
-    assert "The first 2 of 5; --like narrows them down, --json has all." in jobs
-    assert "The most certain 2 of 4; --json has all." in candidates
+    assert "Showing 2 of 5; filter with --like, or use --json for all." in jobs
+    assert "The 2 most confident of 4; --json has all." in candidates
     assert len(ask("legacy", "jobs", NIGHT)["jobs"]) == 5
 
 

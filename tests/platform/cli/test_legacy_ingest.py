@@ -45,7 +45,7 @@ def feed(tmp_path):
 def test_ingesting_says_what_it_came_to(engine, invoke, ask, feed):
     result = invoke("legacy", "ingest", str(feed))
     assert result.exit_code == 0, result.output
-    assert "3 new, 0 known before" in result.stdout
+    assert "3 new, 0 already known" in result.stdout
     assert "AUTOSYS/PRD/LOAD" in result.stdout
     again = ask("legacy", "ingest", str(feed))
     assert (again["new"], again["repeated"], again["errors"]) == (0, 3, [])
@@ -69,10 +69,7 @@ def test_what_reports_ask_for_is_measured_and_what_cannot_be_is_said(engine, inv
     feed.write_text(json.dumps({**RUN, "status": "SUCCESS", "outputs": outputs}))
     result = invoke("legacy", "ingest", str(feed))
     assert result.exit_code == 0, result.output
-    assert (
-        f"warning: {feed}:1: ops/lost was not measured: there is no file at {tmp_path}/lost.csv"
-        in result.stderr
-    )
+    assert f"warning: {feed}:1: ops/lost was not measured: no file at {tmp_path}/lost.csv" in result.stderr
     assert {(row[0], row[4]) for row in contents(engine)["versions"]} == {("ops/raw", 2), ("ops/lost", None)}
 
 
@@ -149,7 +146,7 @@ def test_what_is_in_quarantine_is_listed_and_put_back(engine, invoke, ask):
     take_in(engine, folder, timedelta(seconds=5))
     (listed,) = ask("legacy", "quarantine")["quarantined"]
     assert listed["name"] == "bad.json"
-    assert "LOAD.status: there is no status 'SUCESS'" in listed["reason"]
+    assert "LOAD.status: unknown status 'SUCESS'" in listed["reason"]
     assert "bad.json" in invoke("legacy", "quarantine").stdout
     assert invoke("legacy", "quarantine", "--retry", "bad.json").exit_code == 0
     assert bad.exists()

@@ -86,7 +86,7 @@ def test_a_folder_that_cannot_be_written_to_is_said(invoke: Invoke, tmp_path: Pa
 
 def test_who_waits_is_told_again(invoke: Invoke, flags: Path) -> None:
     done = invoke("legacy", "notify", "shop/daily", "--partition", "2013-01-02")
-    assert done.stdout == f"told {flags}/2013-01-02.done\n"
+    assert done.stdout == f"notified {flags}/2013-01-02.done\n"
     assert json.loads(invoke("legacy", "notify", "shop/daily", "--json").stdout)["not_told"] == []
     assert {flag.name for flag in flags.iterdir()} == {"2013-01-01.done", "2013-01-02.done"}
 
@@ -94,9 +94,9 @@ def test_who_waits_is_told_again(invoke: Invoke, flags: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["shop/quiet"], "shop/quiet tells nobody: assets/shop/defs.yaml:10 has no `notify`"),
-        (["shop/missing"], "no declaration makes shop/missing"),
-        (["shop/daily", "-p", "2013-01-03"], "nothing is published of shop/daily, partition 2013-01-03"),
+        (["shop/quiet"], "shop/quiet has no notifications: assets/shop/defs.yaml:10 has no `notify`"),
+        (["shop/missing"], "shop/missing is not declared"),
+        (["shop/daily", "-p", "2013-01-03"], "shop/daily has no published version, partition 2013-01-03"),
     ],
 )
 def test_what_cannot_be_told_is_said(invoke: Invoke, flags: Path, words: list[str], message: str) -> None:
@@ -149,13 +149,13 @@ def test_what_waits_for_which_job_is_listed(
     table = " ".join(invoke("legacy", "triggers").stdout.split())
     assert "shop/daily LOAD, and its inputs 1 2013-02-01 04:15:00Z 2013-01-31" in table
     assert "OTHER, and its inputs 2 2013-02-01 04:15:00Z 2099-01-01 is in none of its partitions" in table
-    assert "NOBODY, and its inputs nobody has heard of it" in table
+    assert "NOBODY, and its inputs unknown process" in table
     [first, *_] = json.loads(invoke("legacy", "triggers", "--json").stdout)["triggers"]
     assert (first["process"], first["partition"], first["heard_of"]) == ("LOAD", "2013-01-31", True)
 
 
 def test_where_nothing_waits_that_is_said(invoke: Invoke, flags: Path) -> None:
-    assert invoke("legacy", "triggers").stdout.startswith("No dataset waits for a job")
+    assert invoke("legacy", "triggers").stdout.startswith("No dataset is triggered by a job")
 
 
 def test_mean_run_times_tell_when_a_job_finishes(engine: Engine, ask: Ask, tmp_path: Path) -> None:

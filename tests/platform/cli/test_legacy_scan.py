@@ -69,7 +69,7 @@ def test_a_scan_tells_its_plan_and_stores_it(engine: Engine, invoke: Invoke, est
     said = invoke("legacy", "scan", str(estate), "--dry-run").stdout
     assert "added      3" in said
     assert "Nothing stored." in said
-    assert invoke("legacy", "processes").stdout == "No scan has found a process yet.\n"
+    assert invoke("legacy", "processes").stdout == "No processes have been scanned yet.\n"
     assert invoke("legacy", "scan", str(estate)).stdout.endswith("Stored.\n")
     estate.write_text(JIL.replace("m1", "m2") + "insert_job: NEW\nmachine: m1\n")
     said = invoke("legacy", "scan", str(estate)).stdout
@@ -110,7 +110,7 @@ def test_processes_with_their_standing(engine: Engine, ask: Ask, invoke: Invoke,
     assert load["place"] == f"{estate}:6"
     assert load["run_state"] is None
     assert "AUTOSYS/BOX/WATCH" in invoke("legacy", "processes").stdout
-    assert invoke("legacy", "processes", "--like", "l_ad").stdout == "No process is like that.\n"
+    assert invoke("legacy", "processes", "--like", "l_ad").stdout == "No matching process.\n"
 
 
 def test_a_job_that_was_only_heard_of_is_adopted(
@@ -124,10 +124,7 @@ def test_a_job_that_was_only_heard_of_is_adopted(
     assert said.stdout == "AUTOSYS/BOX/EXTRA is active.\n"
     assert ask("legacy", "unscanned")["processes"] == []
     assert "is active: a scan knows it" in invoke("legacy", "adopt", "LOAD").stderr
-    assert (
-        "there is no box BOXX; did you mean BOX?"
-        in invoke("legacy", "adopt", "EXTRA", "--box", "BOXX").stderr
-    )
+    assert "no box BOXX; did you mean BOX?" in invoke("legacy", "adopt", "EXTRA", "--box", "BOXX").stderr
     assert invoke("legacy", "adopt", "EXTRA", "--box", "").stdout == "AUTOSYS/EXTRA is active.\n"
     assert invoke("legacy", "adopt", "EXTRA", "--box", "BOX").stdout == "AUTOSYS/BOX/EXTRA is active.\n"
     invoke("legacy", "scan", str(estate))  # has it still not
@@ -145,9 +142,9 @@ def test_a_confirmed_candidate_is_a_dataset_with_its_jobs(
     pattern = "/data/in/ledger_{YYYYMMDD}.csv"
     assert ask("datasets")["datasets"] == []
     assert "did you mean" in invoke("legacy", "confirm", "/data/in/ledger.csv", "--as", "fin/raw").stderr
-    assert "is not a key of a dataset" in invoke("legacy", "confirm", pattern, "--as", "raw").stderr
+    assert "is not a dataset key" in invoke("legacy", "confirm", pattern, "--as", "raw").stderr
     said = invoke("legacy", "confirm", pattern, "--as", "fin/raw", "--owner", "team:fin")
-    assert said.stdout == f"{pattern} is fin/raw.\n"
+    assert said.stdout == f"{pattern} is confirmed as fin/raw.\n"
     invoke("legacy", "confirm", "/data/out/ledger.dat", "--as", "fin/loaded")
     detail = queries.dataset(engine, "fin/raw")
     assert (detail.format, detail.owners, detail.metadata["location"]) == ("csv", ("team:fin",), pattern)
@@ -271,7 +268,7 @@ def test_files_in_which_there_is_nothing_are_an_error(
     file.write_text(text)
     result = invoke("legacy", "scan", str(file))
     assert result.exit_code == 1
-    assert "there is no job and no other process in these files" in " ".join(result.stderr.split())
+    assert "no jobs or other processes in these files" in " ".join(result.stderr.split())
 
 
 def test_the_next_start_is_told_from_the_catalog_as_from_the_files(engine: Engine, invoke: Invoke) -> None:
@@ -287,7 +284,7 @@ def test_the_next_start_is_told_from_the_catalog_as_from_the_files(engine: Engin
     )
     invoke("legacy", "scan", *files, "--instance", "PRD")
     assert invoke(*words, "--instance", "PRD").stdout == invoke(*words, *files).stdout
-    assert "there is no job REF_CCY_RATES in the catalog" in " ".join(invoke(*words).stderr.split())
+    assert "no job REF_CCY_RATES in the catalog" in " ".join(invoke(*words).stderr.split())
 
 
 def test_what_is_kept_and_what_is_doubtful_is_told(engine: Engine, invoke: Invoke, estate: Path) -> None:
@@ -297,7 +294,7 @@ def test_what_is_kept_and_what_is_doubtful_is_told(engine: Engine, invoke: Invok
     assert f"{described}:3: warning: a.sh.after: autosys/LAOD is neither in these files" in said
     described.write_text("- name: a sh\n  technology: shell\n")
     said = invoke("legacy", "scan", str(estate), str(described)).stdout
-    assert "kept all the same  1" in said
+    assert "kept       1" in said
     assert "SHELL/a.sh" in said
 
 

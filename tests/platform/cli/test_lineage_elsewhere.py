@@ -44,7 +44,7 @@ def test_installed_verified_filled_and_removed(invoke: Invoke, url: str) -> None
     assert (copied["ol_dataset"], copied["ol_job"]) == (3, 1)
     dropped = json.loads(invoke("setup-lineage", "-o", "--drop", "--json", *there).stdout)
     assert len(dropped["dropped"]) == 9
-    assert invoke("setup-lineage", "-o", "--drop", *there).stdout == "There were no OL_* tables.\n"
+    assert invoke("setup-lineage", "-o", "--drop", *there).stdout == "No OL_* tables found.\n"
 
 
 def test_a_dry_run_connects_to_nothing(invoke: Invoke) -> None:
@@ -61,10 +61,10 @@ def test_a_dry_run_connects_to_nothing(invoke: Invoke) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ([], "say --openlineage"),
-        (["-o", "--openlineage-only"], "say --openlineage"),
-        (["-o", "--verify", "--drop"], "--verify changes nothing"),
-        (["-o", "--verify", "--dry-run"], "--verify changes nothing"),
+        ([], "give --openlineage"),
+        (["-o", "--openlineage-only"], "give --openlineage"),
+        (["-o", "--verify", "--drop"], "--verify cannot be combined with --drop or --dry-run"),
+        (["-o", "--verify", "--dry-run"], "--verify cannot be combined with --drop or --dry-run"),
     ],
 )
 def test_wrong_calls(invoke: Invoke, words: list[str], said: str) -> None:
@@ -112,7 +112,7 @@ def test_the_graph_goes_to_standard_output(invoke: Invoke, shop: Engine) -> None
     [
         (["export"], "give one of --format"),
         (["export", "--format", "graphml", "--tables"], "give one of --format"),
-        (["export", "--format", "graphml", "--schema", "x"], "go with --tables"),
+        (["export", "--format", "graphml", "--schema", "x"], "require --tables"),
     ],
 )
 def test_wrong_exports(invoke: Invoke, words: list[str], said: str) -> None:

@@ -119,7 +119,7 @@ def test_a_bad_file_waits_and_then_goes_into_quarantine_with_its_reason(engine, 
     (bad,) = folder.quarantined()
     assert bad.name == "feed.json"
     assert bad.reason == (
-        f"{folder.location}/feed.json:2: error: CHECK.status: there is no status 'SUCESS'; did you mean SUCCESS? "
+        f"{folder.location}/feed.json:2: error: CHECK.status: unknown status 'SUCESS'; did you mean SUCCESS? "
         "[report/field]"
     )
     assert Path(bad.place).with_name("feed.json.reason.txt").exists()

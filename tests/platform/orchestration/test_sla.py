@@ -44,19 +44,19 @@ def ago(minutes: int) -> datetime:
 def test_a_tick_says_how_many_it_looked_at_what_happened_and_what_is_late_or_at_risk(
     look: Look, engine: Engine
 ) -> None:
-    assert look() == "0 promises looked at, 0 foreseen. Nothing is late or at risk."
+    assert look() == "0 objectives evaluated, 0 forecast. Nothing is late or at risk."
     declare(engine, {"mart/late": HOUR, "mart/near": HOUR, "mart/fine": HOUR})
     for key, minutes in (("mart/late", 90), ("mart/near", 40), ("mart/fine", 5)):
         published(engine, key, ago(minutes))
     assert look() == (
-        "3 promises looked at, 0 foreseen. 3 SLAs new or changed. Happened: 2 at risk, 1 late. "
+        "3 objectives evaluated, 0 forecast. 3 SLAs new or changed. Happened: 2 at risk, 1 late. "
         "Late: mart/late. At risk: mart/near."
     )
     published(engine, "mart/late", ago(0))
     assert look() == (
         "1 promise looked at, 0 foreseen. Happened: 1 met late, 1 incident closed. At risk: mart/near."
     )
-    assert look() == "0 promises looked at, 0 foreseen. At risk: mart/near."
+    assert look() == "0 objectives evaluated, 0 forecast. At risk: mart/near."
 
 
 def test_of_many_a_few_are_named_the_newest_first(look: Look, engine: Engine) -> None:

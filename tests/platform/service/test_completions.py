@@ -169,8 +169,8 @@ def test_a_document_that_nobody_has_thought_of_is_rejected_and_keeps_no_other_ou
 def test_a_body_that_is_too_large_is_413(
     served: Served, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bodies, "LARGEST", 1000)
-    monkeypatch.setattr(bodies, "_HEARD_OUT", 1000)
+    monkeypatch.setattr(bodies, "MAX_BODY_BYTES", 1000)
+    monkeypatch.setattr(bodies, "_MAX_DRAINED_BYTES", 1000)
     assert served.post(b" " * 1001)[0] == 413
     connection = http.client.HTTPConnection("127.0.0.1", served.port, timeout=30)
     connection.request("POST", "/api/v1/events", iter([b"x" * 600, b"x" * 600]), encode_chunked=True)
@@ -228,7 +228,7 @@ def test_a_document_that_the_database_refuses_keeps_no_other_out(
     lines = [json.dumps({"process": name, "status": "SU"}) for name in ("A", "POISON", "B")]
     status, answer = served.post("\n".join(lines))
     assert (status, answer["accepted"]) == (202, 2)
-    message = "the catalog rejected it: invalid byte"
+    message = "the catalog does not take it: invalid byte"
     assert answer["rejected"] == [{"line": 2, "field": None, "message": message}]
 
 

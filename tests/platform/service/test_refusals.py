@@ -97,7 +97,7 @@ def test_wants_a_token(app: FastAPI, ask: Ask) -> None:
 
 def test_says_503_while_the_database_is_away(app: FastAPI, reporter: TestClient) -> None:
     away = engine_for("postgresql://127.0.0.1:1/away")
-    app.state.door = replace(app.state.door, engine=away)
+    app.state.guard = replace(app.state.guard, engine=away)
     app.state.engine = away
     for answer in (
         reporter.post("/api/v1/lineage", json=run_event()),
