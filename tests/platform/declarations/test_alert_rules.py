@@ -117,7 +117,10 @@ STEPS = "routes:\n  - name: r\n    steps: "
             "quiet_hours:\n  - {from: '22:00', to: '22:00', except_from: ERROR}",
             r"alerts.yaml:2: quiet_hours.0: these hours never end: give `to` another time, or name the `days`",
         ),
-        ("links: {dagster: dagster}", r"alerts.yaml:1: links.dagster: not a URL; for example https://dagster.example.com"),
+        (
+            "links: {dagster: dagster}",
+            r"alerts.yaml:1: links.dagster: not a URL; for example https://dagster.example.com",
+        ),
         (
             "heartbeat: ftp://hunter2",
             r"alerts.yaml:1: heartbeat: not a URL; for example https://",
