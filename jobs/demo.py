@@ -30,26 +30,26 @@ ESTATE = "legacy"
 CHAIN = (f"{DOMAIN}/raw_flights", f"{DOMAIN}/carrier_monthly")
 TIME_FOR_COMPLETIONS = timedelta(minutes=5)
 NEXT = (
-    ("see them in Dagster", "headrace up"),
-    ("how everything stands", "headrace status"),
+    ("open Dagster", "headrace up"),
+    ("the status of all", "headrace status"),
     ("one dataset", f"headrace show {DOMAIN}/flights_clean"),
     ("its rows", f"headrace read {DOMAIN}/daily_delays --head 5"),
     ("its versions", f"headrace versions {DOMAIN}/daily_delays"),
-    ("what it is made from", f"headrace lineage {DOMAIN}/daily_delays"),
+    ("its lineage", f"headrace lineage {DOMAIN}/daily_delays"),
     ("the Autosys jobs", "headrace legacy processes"),
 )
 
 
 @dataclass(slots=True)
 class Steps:
-    """The steps of the demo with the seconds that each took, told as they end unless `quiet`."""
+    """The steps of the demo with the seconds that each took; printed as they end unless `quiet`."""
 
     quiet: bool
     seconds: dict[str, float] = field(default_factory=dict)
 
     @contextmanager
     def step(self, what: str) -> Iterator[Callable[[str], None]]:
-        """A step; the function that it yields takes what the step came to."""
+        """A step; the function that it yields takes the result of the step, in words."""
         from headrace.cli.common.launching import progress, span_of
 
         results: list[str] = []
@@ -62,9 +62,9 @@ class Steps:
 
 
 def demo(as_json: AsJson = False) -> None:
-    """Land a year of real flights as an Autosys batch would, compute datasets from it, and show them.
+    """Land a year of real flights as an Autosys batch would, materialize datasets from it, and show them.
 
-    What is up to date is left as it is: the second time it is quick and changes nothing.
+    Datasets that are up to date are left alone, so that a second call is quick and changes nothing.
     """
     from headrace.cli.common.launching import Ending, dagster_instance
     from headrace.local.preflight import preflight
@@ -78,7 +78,7 @@ def demo(as_json: AsJson = False) -> None:
         _land(steps, instance)
         runs = _materialize(steps, instance)
         objectives = _evaluate_slas(steps)
-        statuses = _standings()
+        statuses = _statuses()
     failed = sum(run.ending is not Ending.SUCCESS for run in runs)
     if as_json:
         emit(
@@ -90,21 +90,21 @@ def demo(as_json: AsJson = False) -> None:
             }
         )
     else:
-        _tell(statuses, objectives, steps, runs)
+        _print(statuses, objectives, steps, runs)
     if failed:
         raise CommandError(f"{failed} of {len(runs)} runs failed or were skipped; see above")
 
 
 def _scan(steps: Steps) -> None:
-    """Before the declarations are loaded: what the catalog knows of the estate is drawn beside them."""
+    """Scan before the declarations are loaded, so that the estate is drawn beside them."""
     from headrace.autosys.scan.estates import scan
     from headrace.database.connection import connect
     from headrace.project import project_root
 
-    with steps.step("Scan the Autosys estate") as came_to:
+    with steps.step("Scan the Autosys estate") as report_result:
         plan = scan(connect(), sorted((project_root() / ESTATE).iterdir()), allow_mass_retirement=True)
         changes = len(plan.added) + len(plan.changed) + len(plan.removed) + len(plan.returned)
-        came_to(f"{plan.processes} processes, {changes} of them new or changed")
+        report_result(f"{plan.processes} processes, {changes} of them new or changed")
 
 
 def _land(steps: Steps, instance: dg.DagsterInstance) -> None:
@@ -112,7 +112,7 @@ def _land(steps: Steps, instance: dg.DagsterInstance) -> None:
     from headrace.settings import settings
     from jobs.landing import land
 
-    with steps.step("Load the declarations") as came_to:
+    with steps.step("Load the declarations") as report_result:
         from headrace.catalog.registry import register
         from headrace.declarations.loading.code import project_code
         from headrace.declarations.loading.project import records
@@ -121,24 +121,24 @@ def _land(steps: Steps, instance: dg.DagsterInstance) -> None:
         from headrace.orchestration.sensors.landing import report_landed_files
 
         register(connect(), *records(project_code().loaded.plans))
-        came_to(f"{len(project_code().loaded.plans)} found")
-    with steps.step("Land the feed") as came_to:
+        report_result(f"{len(project_code().loaded.plans)} found")
+    with steps.step("Land the feed") as report_result:
         delivery = land(settings().home.resolve() / LANDING)
-        came_to(f"{len(delivery.written):,} files written, {delivery.present:,} there before")
+        report_result(f"{len(delivery.written):,} files written, {delivery.present:,} already there")
     _complete(steps, instance, delivery.written)
-    with steps.step("Register what landed") as came_to:
+    with steps.step("Register what landed") as report_result:
         external = [plan for plan in project_code().loaded.plans if isinstance(plan, ExternalPlan)]
         observation = observe(
             connect(), [plan for plan in external if plan.record.key.startswith(f"{DOMAIN}/")]
         )
         report_landed_files(instance, observation)
-        came_to(f"{len(observation.new):,} new versions")
+        report_result(f"{len(observation.new):,} new versions")
     if observation.problems:
         raise CommandError("\n  ".join(["some files could not be registered:", *observation.problems]))
 
 
 def _complete(steps: Steps, instance: dg.DagsterInstance, delivered: Sequence[Path]) -> None:
-    """Drop the batch's completion files, and take them in as the sensor does."""
+    """Drop the completion files of the batch, and ingest them as the sensor does."""
     from headrace.database.connection import connect
     from headrace.declarations.loading.code import project_code
     from headrace.orchestration.completions.folder import SETTLED, folder_at
@@ -148,7 +148,7 @@ def _complete(steps: Steps, instance: dg.DagsterInstance, delivered: Sequence[Pa
     from jobs.deliveries import report
 
     location = settings().completions_location
-    with steps.step("Take in the completion files") as came_to:
+    with steps.step("Ingest the completion files") as report_result:
         dropped = report(delivered, Path(location)) if "://" not in location else 0
         files = events = 0
         deadline = time.monotonic() + TIME_FOR_COMPLETIONS.total_seconds()
@@ -159,16 +159,16 @@ def _complete(steps: Steps, instance: dg.DagsterInstance, delivered: Sequence[Pa
                 break
             time.sleep(SETTLED)  # a file is left alone until it is certain that nobody writes to it
         keys = project_code().defs.resolve_asset_graph().get_all_asset_keys()
-        told = report_completions(connect(), instance, TIME_FOR_COMPLETIONS, keys)
-        came_to(f"{dropped:,} dropped, {events:,} new events, {told} told to Dagster")
+        reported = report_completions(connect(), instance, TIME_FOR_COMPLETIONS, keys)
+        report_result(f"{dropped:,} dropped, {events:,} new events, {reported:,} reported to Dagster")
 
 
 def _materialize(steps: Steps, instance: dg.DagsterInstance) -> list[FinishedRun]:
     from headrace.cli.common import launching
 
-    with steps.step("Find what is missing or stale") as came_to:
+    with steps.step("Plan missing and stale runs") as report_result:
         runs = launching.plan(instance, [f'key:"{DOMAIN}/*"'], None, stale=True)
-        came_to(f"{len(runs)} runs" if runs else "nothing")
+        report_result(f"{len(runs)} runs" if runs else "nothing")
 
     def report_landed_files(run: FinishedRun) -> None:
         steps.seconds[launching.described(run)] = run.seconds
@@ -179,7 +179,7 @@ def _materialize(steps: Steps, instance: dg.DagsterInstance) -> list[FinishedRun
 
 
 def _chain() -> list[str]:
-    """The way of the data: the job that delivered it, with its last run, and the datasets up to the last."""
+    """The path of the data: the job that delivered it, with its last run, and the datasets down to the last one."""
     from headrace.catalog import queries
     from headrace.catalog.queries.processes import processes
     from headrace.database.connection import connect
@@ -192,11 +192,11 @@ def _chain() -> list[str]:
             if edge.source in reached:
                 reached.setdefault(edge.target, [*reached[edge.source], edge.target])
     jobs = processes(connect(), like="LOAD_FLIGHTS")
-    told = [f"{job.key} ({job.run_state.lower() if job.run_state else 'never ran'})" for job in jobs]
-    return [*told, *reached.get(last, ())]
+    producers = [f"{job.key} ({job.run_state.lower() if job.run_state else 'never ran'})" for job in jobs]
+    return [*producers, *reached.get(last, ())]
 
 
-def _standings() -> list[DatasetStatus]:
+def _statuses() -> list[DatasetStatus]:
     from headrace.catalog import queries
     from headrace.database.connection import connect
 
@@ -204,13 +204,13 @@ def _standings() -> list[DatasetStatus]:
 
 
 def _evaluate_slas(steps: Steps) -> dict[str, list[SlaObjectiveStatus]]:
-    """As the sensor of `headrace up` does."""
+    """Evaluate the SLAs, as the sensor of `headrace up` does."""
     from headrace.cli.sla.cells import objectives_by_dataset
     from headrace.database.connection import connect
     from headrace.slas.tick import evaluate
 
-    with steps.step("Evaluate the SLAs") as came_to:
-        came_to(f"{evaluate(connect()).evaluated} objectives")
+    with steps.step("Evaluate the SLAs") as report_result:
+        report_result(f"{evaluate(connect()).evaluated} objectives")
     return objectives_by_dataset(connect())
 
 
@@ -232,7 +232,7 @@ def _check_counts(status: DatasetStatus) -> dict[str, int]:
     }
 
 
-def _tell(
+def _print(
     statuses: list[DatasetStatus],
     objectives: Mapping[str, list[SlaObjectiveStatus]],
     steps: Steps,
@@ -249,7 +249,7 @@ def _tell(
         )
     )
     typer.echo(f"From Autosys to the last dataset: {' > '.join(_chain())}")
-    typer.echo(f"All of it took {span_of(sum(steps.seconds.values()))}. To look further:")
+    typer.echo(f"Total time: {span_of(sum(steps.seconds.values()))}. To look further:")
     show(facts(NEXT))
 
 
