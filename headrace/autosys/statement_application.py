@@ -190,7 +190,7 @@ def _duplicate(applied: Applied, first: Statement, second: Statement) -> None:
 
 
 def _cannot_rename(applied: Applied, statement: Statement, new: str) -> None:
-    message = f"rename_{statement.kind}: {f'{new} is there already' if new else 'no new name is given'}"
+    message = f"rename_{statement.kind}: {f'{new} already exists' if new else 'no new name is given'}"
     applied.findings.append(
         Finding("estate/rename", Severity.ERROR, message, statement.file, statement.line, statement.name)
     )

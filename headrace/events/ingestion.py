@@ -121,7 +121,7 @@ def ingest_each(engine: Engine, events: Sequence[RunEvent]) -> tuple[Ingested, l
         if len(events) > 1:
             return _ingest_parts(engine, events, (len(events) + 1) // 2)
         return Ingested(), [
-            (events[0], f"the catalog does not take it: {str(cause).strip().splitlines()[0]}")
+            (events[0], f"the catalog rejected it: {str(cause).strip().splitlines()[0]}")
         ]
 
 

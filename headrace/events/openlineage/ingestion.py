@@ -222,7 +222,7 @@ def _store_all(
     except VALUE_ERRORS as error:
         if len(events) == 1:
             said = str(error).strip().splitlines()[0]
-            return [Outcome(events[0][0], Result.REFUSED, f"the catalog does not take it: {said}", "")]
+            return [Outcome(events[0][0], Result.REFUSED, f"the catalog rejected it: {said}", "")]
         middle = len(events) // 2
         return _store_all(engine, organisation_id, events[:middle]) + _store_all(
             engine, organisation_id, events[middle:]

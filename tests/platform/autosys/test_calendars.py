@@ -202,7 +202,7 @@ def test_an_adjustment_moves_every_date():
         ({"non_workday": "N"}, "not certain"),
         ({"non_workday": "W", "adjust": "1"}, "order is not documented"),
         ({"condition": "WORKD#1", "holcal": "HOL", "holiday": "S"}, "count as workdays"),
-        ({"workday": "monday"}, "no list of"),
+        ({"workday": "monday"}, "not a list of"),
     ],
 )
 def test_what_is_not_certain_is_refused_with_the_reason(fields, reason):

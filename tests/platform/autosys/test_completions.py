@@ -273,7 +273,7 @@ def test_what_is_in_a_flag_wins_over_its_name():
         ('{"process": "A", "status": "SUCESS"}', "drop/feed.json:1: error: A.status: unknown status 'SUCESS'"),
         ('{"process": "A"}', "drop/feed.json:1: error: A.status: is missing [report/field]"),
         ('{"status": "SU"}', "names neither a process nor a dataset"),
-        ('{"process": "A", "status": "IN"}', "IN says that there is no run"),
+        ('{"process": "A", "status": "IN"}', "IN means that there is no run"),
         ('{"process": "A", "status": "SU", "exit_code": "x"}', "A.exit_code: 'x': input should be a valid integer"),
         ('{"process": "A", "status": "SU", "exit_code": 1e99}', "A.exit_code"),
         ('{"process": "A b", "status": "SU"}', "A b.process"),
@@ -288,7 +288,7 @@ def test_what_is_in_a_flag_wins_over_its_name():
         ('[{"process": "A", "status": "SU"}', "the array is not closed"),
         ("[" * 100_000, "it is not valid JSON"),
         ("hello", "is neither JSON nor key=value nor CSV"),
-        ("", "is empty, and no pattern says what the name feed.json means"),
+        ("", "is empty, and no pattern matches the name feed.json"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_said_with_its_place(text, said):
@@ -330,7 +330,7 @@ def test_a_broken_element_of_an_array_costs_itself_alone_and_is_told_by_its_numb
         "drop/feed.json:2: error: element 8: it",
     ]
     found = errors('[{"process": "A", "status": "SU"}, {"process": "B", "status": "?"}]')
-    assert found[0].startswith("drop/feed.json:1: error: B.status: element 2: there is no status")
+    assert found[0].startswith("drop/feed.json:1: error: B.status: element 2: unknown status")
 
 
 @pytest.mark.parametrize("cut", ['{"process": "B", "status": "SU", ', '{"a": [1, }, ', '{"process": "B'])

@@ -82,13 +82,13 @@ def test_a_lookback_is_hours_and_minutes(written, minutes):
 @pytest.mark.parametrize(
     ("text", "message", "position"),
     [
-        ("s(a, .30)", "no lookback", 5),
-        ("s(a, 1.5)", "no lookback", 5),
-        ("s(a, 1.60)", "no lookback", 5),
+        ("s(a, .30)", "not a lookback", 5),
+        ("s(a, 1.5)", "not a lookback", 5),
+        ("s(a, 1.60)", "not a lookback", 5),
         ("s(a, 9999.01)", "at most 9998.59", 5),
-        ("s(J,,12.00)", "no lookback", 4),
+        ("s(J,,12.00)", "not a lookback", 4),
         ("!unknown(a)", "no NOT", 0),
-        ("unknown(a)", "no test", 0),
+        ("unknown(a)", "not a test", 0),
         ("s(a) s(b)", "expected AND", 5),
         ("s(a) and", "ends where", 8),
         ("(s(a)", "not closed", 5),

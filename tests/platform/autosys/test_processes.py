@@ -59,7 +59,7 @@ def test_a_wrong_entry_is_lost_by_line_and_field_and_the_others_stay():
         (20, None, None),
         (21, "SALES.LOAD", "name"),
     ]
-    assert "there are name, technology, description" in next(
+    assert "the fields are name, technology, description" in next(
         each.message for each in findings if each.attribute == "wrong"
     )
     assert str(findings[0]).startswith("p.yaml:11: error: a b.name: ")
@@ -67,7 +67,7 @@ def test_a_wrong_entry_is_lost_by_line_and_field_and_the_others_stay():
 
 def test_a_text_without_entries_is_one_finding():
     assert [str(each) for each in read_processes("# none yet\n---\n", "p.yaml")[1]] == [
-        "p.yaml: warning: there is no entry in it: write a list, each entry beginning with `- name:` [entry/nothing]"
+        "p.yaml: warning: it has no entries: write a list, each entry beginning with `- name:` [entry/nothing]"
     ]
 
 

@@ -98,12 +98,12 @@ attributes:
     ("declared", "field", "message"),
     [
         ("{process: [A, 'b c']}", "trigger.process.1", "'b c' is not written as it has to be"),
-        ("{process: []}", "trigger.process", "will not do"),
+        ("{process: []}", "trigger.process", "is not valid"),
         ("{process: A, when: any_input}", "trigger", "not with any_input"),
-        ("{process: A, when: sometimes}", "trigger.when", "'sometimes' will not do"),
+        ("{process: A, when: sometimes}", "trigger.when", "'sometimes' is not valid"),
         ("{process: A, schedule: '0 6 * * *'}", "trigger", "`schedule` or `process`, not both"),
         ("{instance: PRD, when: missing}", "trigger", "`instance` belongs to `process`"),
-        ("{proces: A}", "trigger.proces", "there is no field 'proces'"),
+        ("{proces: A}", "trigger.proces", "unknown field 'proces'"),
         ("{timezone: UTC}", "trigger", "a trigger has `when`, `schedule` or `process`"),
     ],
 )

@@ -116,7 +116,7 @@ CASES = {
         "type: headrace.Dataset\nattributes:\n  key: shop/bad\n  sql: SELECT 1\n  sql: SELECT 2\n",
         5,
         "sql",
-        "a second time, after line 4",
+        "is repeated, after line 4",
     ),
     "bad cron": Case(
         """\
@@ -486,7 +486,7 @@ CASES = {
         "type: headrace.Dataset\nattributes:\n  key: shop/bad\n  python: nowhere.py:f\n",
         4,
         "python",
-        "there is no file nowhere.py",
+        "no file nowhere.py",
     ),
     "missing function": Case(
         "type: headrace.Dataset\nattributes:\n  key: shop/bad\n  python: code.py:g\n",

@@ -127,7 +127,7 @@ def test_what_does_not_get_through_is_said(
         f"{tmp_path}/missing/x: it cannot be written: No such file or directory",
     ]
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert "there is no `sendevent` on the PATH" in notify([event], [version()], pauses=())[1][0]
+    assert "`sendevent` is not on the PATH" in notify([event], [version()], pauses=())[1][0]
 
 
 def test_a_scheduler_that_does_not_answer_does_not_hold_up_a_year_of_days(
@@ -143,14 +143,14 @@ def test_a_scheduler_that_does_not_answer_does_not_hold_up_a_year_of_days(
     _, failed = notify([AutosysEvent(("-E", "STARTJOB", "-J", "X"))], days, pauses=())
     assert len(failed) == 31
     assert "it did not end within" in failed[0]
-    assert "there was no time left" in failed[-1]
+    assert "the time limit of" in failed[-1]
 
 
 @pytest.mark.parametrize(
     ("declared", "line", "message"),
     [
         ("- {flag_file: flags/x}", 6, "'flags/x' is not written as it has to be"),
-        ("- {flag_file: '/flags/{date}'}", 6, "{date} stands for nothing; there are {domain}, {name}"),
+        ("- {flag_file: '/flags/{date}'}", 6, "{date} is not a known placeholder; there are {domain}, {name}"),
         ("- {flag_file: '/flags/{'}", 6, "there is a brace without its other"),
         ("- {flag_file: '/flags/{partition}'}", 6, "names {partition}, and shop/orders has no partitions"),
         ("- {}", 6, "give either `flag_file` or `sendevent`"),
@@ -158,7 +158,7 @@ def test_a_scheduler_that_does_not_answer_does_not_hold_up_a_year_of_days(
         ("- {sendevent: {event: STARTJOB, job: X, value: y}}", 6, "`value` does not belong to STARTJOB"),
         ("- {sendevent: {event: CHANGE_STATUS, job: X}}", 6, "CHANGE_STATUS needs `status`"),
         ("- {sendevent: {event: STARTJOB, job: '-S x'}}", 6, "'-S x' is not written as it has to be"),
-        ("- {sendevent: {event: KILLJOB, job: X}}", 6, "'KILLJOB' will not do"),
+        ("- {sendevent: {event: KILLJOB, job: X}}", 6, "'KILLJOB' is not valid"),
     ],
 )
 def test_a_wrong_notice_is_an_error_of_its_line(

@@ -43,7 +43,7 @@ def test_deadlines_by_the_cron_alone_are_dagsters_policy_too():
 @pytest.mark.parametrize(
     ("written", "said"),
     [
-        ({}, "either `deadline` or `max_age`"),
+        ({}, "needs `deadline`, `max_age`"),
         ({"deadline": "0 6 * * *", "max_age": "1d"}, "either `deadline` or `max_age`"),
         ({"max_age": "1d", "calendar": "XLON"}, "belong to a `deadline`"),
         ({"deadline": "0 6 * * *", "partition": "previous_business_day"}, "needs a `calendar`"),

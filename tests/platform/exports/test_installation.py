@@ -49,7 +49,7 @@ def test_what_was_cut_off_is_completed(target):
         "ol_job has no index idx_ol_job_ns",
         "ol_run is missing",
         "ol_schema_version is missing",
-        "the version record says nothing, and this is spec 2-0-2, schema 1.0.0",
+        "the version record has nothing, expected spec 2-0-2, schema 1.0.0",
     )
     assert install(target, "lineage").created == ("ol_run", "ol_schema_version")
     assert verify(target, "lineage").problems == ()
@@ -113,7 +113,7 @@ def test_another_version_is_refused(target):
     install(target, "lineage")
     run(target, "UPDATE lineage.ol_schema_version SET schema_version = '9.0.0'")
     with pytest.raises(
-        TargetRefused, match=r"says spec 2-0-2, schema 9.0.0, and this is spec 2-0-2, schema 1.0.0"
+        TargetRefused, match=r"has spec 2-0-2, schema 9.0.0, expected spec 2-0-2, schema 1.0.0"
     ):
         install(target, "lineage")
 

@@ -95,7 +95,7 @@ def test_two_versions_are_compared(mails: Engine, reader: TestClient) -> None:
     ]
     refused = reader.get("/api/v1/dataset/mart/mails/column-lineage-changes", params={"before": "one"})
     assert refused.status_code == 409
-    assert "of version three nobody knows" in refused.json()["detail"]
+    assert "is known for version three" in refused.json()["detail"]
 
 
 def test_impact_of_a_column_joins_what_foreign_producers_report(

@@ -228,7 +228,7 @@ def test_a_document_that_the_database_refuses_keeps_no_other_out(
     lines = [json.dumps({"process": name, "status": "SU"}) for name in ("A", "POISON", "B")]
     status, answer = served.post("\n".join(lines))
     assert (status, answer["accepted"]) == (202, 2)
-    message = "the catalog does not take it: invalid byte"
+    message = "the catalog rejected it: invalid byte"
     assert answer["rejected"] == [{"line": 2, "field": None, "message": message}]
 
 
