@@ -5,7 +5,7 @@ PYTHON ?=
 VENV := .venv
 BIN := $(VENV)/bin
 # A file's tests share a server and a Spark, so that they stay together; each worker has its own of both.
-PYTEST := $(BIN)/python -m pytest --numprocesses logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+PYTEST := $(BIN)/python -m pytest --numprocesses logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder --durations 25
 
 .DEFAULT_GOAL := help
 .PHONY: help demo up down clean test test-fast lint docs site wheel bench neo4j lock install preflight browser

@@ -23,9 +23,9 @@ from headrace.local import services as parts
 from headrace.local import supervisor as services
 from headrace.local.session import AlreadyRunning, ServiceError, Session
 from headrace.settings import settings
-from tests.paths import REPOSITORY
+from tests.paths import REPOSITORY, WAIT_SECONDS
 
-START_SECONDS = 240
+START_SECONDS = WAIT_SECONDS
 
 DEFINITIONS = """
 import time
@@ -138,7 +138,7 @@ def servers_of(home: Path) -> list[psutil.Process]:
 
 
 def ask(port: int, query: str) -> dict[str, object]:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=WAIT_SECONDS)
     connection.request("POST", "/graphql", json.dumps({"query": query}), {"Content-Type": "application/json"})
     answer: dict[str, object] = json.loads(connection.getresponse().read())["data"]
     return answer
@@ -166,7 +166,7 @@ def test_serves_until_ctrl_c_and_leaves_nothing(home: Path, start: Callable[...,
     }
     assert addresses == {"127.0.0.1"}
     (service_port,) = re.findall(r"service +http://127\.0\.0\.1:(\d+)", up.said())
-    report = http.client.HTTPConnection("127.0.0.1", int(service_port), timeout=60)
+    report = http.client.HTTPConnection("127.0.0.1", int(service_port), timeout=WAIT_SECONDS)
     report.request("POST", "/api/v1/events", '{"process": "LOAD", "status": "SUCCESS"}')
     assert report.getresponse().status == 202
 
@@ -177,13 +177,13 @@ def test_serves_until_ctrl_c_and_leaves_nothing(home: Path, start: Callable[...,
     assert isinstance(launched, dict)
     run_id = launched["run"]["runId"]
     status = f'{{ runOrError(runId: "{run_id}") {{ ... on Run {{ status }} }} }}'
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + WAIT_SECONDS
     while ask(port, status) != {"runOrError": {"status": "STARTED"}}:
         assert time.monotonic() < deadline
         time.sleep(0.5)
 
     up.process.send_signal(signal.SIGINT)
-    assert up.process.wait(120) == 0, up.said()
+    assert up.process.wait(WAIT_SECONDS) == 0, up.said()
     assert "Cancelled 1 runs." in up.said()
     assert up.said().rstrip().endswith("Headrace has stopped.")
     assert marked(home) == []
@@ -233,7 +233,7 @@ def test_when_one_part_dies_the_others_stop_and_its_log_is_shown(
     up = start()
     up.wait_for("Headrace is up")
     up.part("dagster._daemon").kill()
-    assert up.process.wait(120) == 1
+    assert up.process.wait(WAIT_SECONDS) == 1
     assert "daemon was killed by signal 9, so the others were stopped. It last said:" in up.said()
     assert f"the whole log: {home / 'logs' / 'daemon.log'}" in up.said()
     assert marked(home) == []
@@ -246,7 +246,7 @@ def test_code_that_does_not_load_is_told_and_the_ui_serves(home: Path, start: Ca
     up.wait_for("The code location tiny did not load")
     assert "no such river" in up.said()
     up.process.terminate()
-    assert up.process.wait(120) == 0
+    assert up.process.wait(WAIT_SECONDS) == 0
     assert marked(home) == []
 
 
@@ -258,7 +258,7 @@ def test_a_signal_during_the_start_ends_it(home: Path, start: Callable[..., Up])
     while not marked(home) and time.monotonic() < deadline:
         time.sleep(0.1)
     services.down()
-    assert up.process.wait(120) == 0, up.said()
+    assert up.process.wait(WAIT_SECONDS) == 0, up.said()
     assert "Headrace is up" not in up.said()
     assert marked(home) == []
     assert servers_of(home) == []

@@ -150,7 +150,11 @@ def test_a_scheduler_that_does_not_answer_does_not_hold_up_a_year_of_days(
     ("declared", "line", "message"),
     [
         ("- {flag_file: flags/x}", 6, "'flags/x' is not written as it has to be"),
-        ("- {flag_file: '/flags/{date}'}", 6, "{date} is not a known placeholder; there are {domain}, {name}"),
+        (
+            "- {flag_file: '/flags/{date}'}",
+            6,
+            "{date} is not a known placeholder; there are {domain}, {name}",
+        ),
         ("- {flag_file: '/flags/{'}", 6, "there is a brace without its other"),
         ("- {flag_file: '/flags/{partition}'}", 6, "names {partition}, and shop/orders has no partitions"),
         ("- {}", 6, "give either `flag_file` or `sendevent`"),

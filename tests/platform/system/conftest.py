@@ -19,11 +19,11 @@ import psutil
 import pytest
 
 from jobs.landing import land
-from tests.paths import REPOSITORY
+from tests.paths import REPOSITORY, WAIT_SECONDS
 
 TOOLS = Path(sys.executable).parent
 DAYS = ("2013-01-01", "2013-01-02", "2013-01-03")
-COMMAND_SECONDS = 400
+COMMAND_SECONDS = WAIT_SECONDS
 
 
 @dataclass
@@ -108,7 +108,7 @@ class Served:
 
     def ask(self, query: str, **variables: object) -> Any:
         """The data that the UI's own interface answers. Fails the test on errors."""
-        connection = http.client.HTTPConnection(self.url.removeprefix("http://"), timeout=120)
+        connection = http.client.HTTPConnection(self.url.removeprefix("http://"), timeout=WAIT_SECONDS)
         try:
             body = json.dumps({"query": query, "variables": variables})
             connection.request("POST", "/graphql", body, {"Content-Type": "application/json"})
@@ -118,7 +118,7 @@ class Served:
         assert "errors" not in answer, answer
         return answer["data"]
 
-    def until(self, what: str, is_so: Callable[[], Any], seconds: float = 300) -> Any:
+    def until(self, what: str, is_so: Callable[[], Any], seconds: float = WAIT_SECONDS) -> Any:
         """Ask until the answer is true, which it returns; after `seconds` fails with what `headrace up` said."""
         deadline = time.monotonic() + seconds
         while not (answer := is_so()):

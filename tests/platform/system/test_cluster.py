@@ -25,7 +25,7 @@ from headrace.catalog.queries import published
 from headrace.catalog.records import Version
 from headrace.settings import settings
 from jobs.landing import flights_file, land
-from tests.paths import REPOSITORY
+from tests.paths import REPOSITORY, WAIT_SECONDS
 from tests.platform.projects import write_project
 
 pytestmark = pytest.mark.slow
@@ -33,7 +33,7 @@ pytestmark = pytest.mark.slow
 SPARK_BIN = Path(pyspark.__file__).parent / "bin"
 LOOPBACK = "127.0.0.1"
 DAYS = (date(2013, 3, 1), date(2013, 3, 2), date(2013, 3, 3))
-START_SECONDS = 180
+START_SECONDS = WAIT_SECONDS
 EXECUTORS = {
     "spark.executor.memory": "512m",
     "spark.scheduler.minRegisteredResourcesRatio": "1",
@@ -275,7 +275,7 @@ def test_a_project_behind_spark_connect(
             cwd=REPOSITORY,
             capture_output=True,
             text=True,
-            timeout=300,
+            timeout=WAIT_SECONDS,
             check=False,
         )
         assert done.returncode == 0, done.stderr

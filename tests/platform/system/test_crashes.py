@@ -25,7 +25,7 @@ from headrace.catalog.records import RunState
 from headrace.catalog.runs import reap
 from headrace.database.connection import transaction
 from headrace.settings import settings
-from tests.paths import REPOSITORY
+from tests.paths import REPOSITORY, WAIT_SECONDS
 from tests.platform.projects import Project, load_project, write_project
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def test_a_run_killed_between_two_steps(place: str, project: Project, engine: En
     run_id = str(uuid4())
     with reading_all_the_while(engine) as seen:
         killed = child(tmp_path / "project", run_id, place)
-        assert killed.wait(timeout=120) == -9
+        assert killed.wait(timeout=WAIT_SECONDS) == -9
 
         published = newest(engine, DATASET)
         assert published is not None
@@ -162,7 +162,7 @@ def test_a_run_whose_jvm_is_killed_fails_with_the_reason(
 ) -> None:
     run_id = str(uuid4())
     with reading_all_the_while(engine):
-        assert child(tmp_path / "project", run_id, place).wait(timeout=120) == 1
+        assert child(tmp_path / "project", run_id, place).wait(timeout=WAIT_SECONDS) == 1
         with transaction(engine) as cursor:
             (attempt,) = cursor.execute(
                 "SELECT reason FROM catalog.run_attempt WHERE state = 'FAILED'"
@@ -176,7 +176,7 @@ def test_a_run_whose_jvm_is_killed_fails_with_the_reason(
 def test_a_jvm_that_is_killed_while_it_does_nothing_costs_the_preview_only(
     place: str, project: Project, engine: Engine, tmp_path: Path
 ) -> None:
-    assert child(tmp_path / "project", str(uuid4()), place).wait(timeout=120) == 0
+    assert child(tmp_path / "project", str(uuid4()), place).wait(timeout=WAIT_SECONDS) == 0
     assert_one_new_version(engine)
     assert_manifest_is_current(engine)
 

@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from tests.paths import REPOSITORY
+from tests.paths import REPOSITORY, WAIT_SECONDS
 
 TOOLS = Path(sys.executable).parent
 ORDERS = "type: headrace.Dataset\nattributes: {key: shop/orders, owner: team:shop, sql: SELECT id FROM range(10)}\n"
@@ -39,7 +39,7 @@ def run(folder: Path, *command: str, code: int = 0) -> str:
         env=environment,
         capture_output=True,
         text=True,
-        timeout=400,
+        timeout=WAIT_SECONDS,
     )
     assert done.returncode == code, f"{command}\n{done.stdout}\n{done.stderr}"
     return done.stdout + done.stderr

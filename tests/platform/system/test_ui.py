@@ -15,14 +15,14 @@ import pytest
 from playwright.sync_api import Locator, Page, expect, sync_playwright
 
 from jobs.landing import YEAR
-from tests.paths import REPOSITORY
+from tests.paths import REPOSITORY, WAIT_SECONDS
 from tests.platform.system.conftest import DAYS, Deployment, Served
 
 # A busy machine starts a JVM in a minute or two.
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 
 RUN_SECONDS = 400
-PAGE_SECONDS = 120
+PAGE_SECONDS = WAIT_SECONDS
 FLIGHTS = {"2013-01-01": 842, "2013-01-02": 943, "2013-01-03": 914}
 
 ASSET = """
