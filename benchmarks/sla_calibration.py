@@ -22,9 +22,9 @@ import typer
 from numpy.typing import NDArray
 
 from headrace.slas.arrivals import LIKELY
+from headrace.slas.forecasting.history import DAY, ArrivalHistory, Zone
+from headrace.slas.forecasting.prediction import Prediction, Present
 from headrace.slas.graph import Graph, graph_of
-from headrace.slas.history import DAY, ArrivalHistory, Zone
-from headrace.slas.prediction import Prediction, Present
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 DAYS, LEARNED = 364, 182

@@ -97,7 +97,7 @@ def demo(as_json: AsJson = False) -> None:
 
 def _scan(steps: Steps) -> None:
     """Scan before the declarations are loaded, so that the estate is drawn beside them."""
-    from headrace.autosys.scan.estates import scan
+    from headrace.estates.estates import scan
     from headrace.database.connection import connect
     from headrace.project import project_root
 

@@ -12,24 +12,19 @@ from headrace.autosys.expected import Expected, Forecast
 from headrace.autosys.findings import Finding
 from headrace.autosys.jobs import Edge, Job, Trigger
 from headrace.autosys.lint import lint
-from headrace.autosys.scan.dataset_candidates import Candidate, Evidence, candidates
-from headrace.autosys.scan.tools import Direction
 from headrace.autosys.schedules import Schedule
 from headrace.autosys.starts import Clock, NoStartError, Start, next_start, starts
 from headrace.autosys.wording import start_in_words
 
 __all__ = [
     "Calendars",
-    "Candidate",
     "Census",
     "Change",
     "Clock",
     "Difference",
-    "Direction",
     "Edge",
     "Estate",
     "EstateObject",
-    "Evidence",
     "Expected",
     "Finding",
     "Forecast",
@@ -38,7 +33,6 @@ __all__ = [
     "Schedule",
     "Start",
     "Trigger",
-    "candidates",
     "census",
     "compare",
     "lint",

@@ -120,9 +120,7 @@ def ingest_each(engine: Engine, events: Sequence[RunEvent]) -> tuple[Ingested, l
             raise
         if len(events) > 1:
             return _ingest_parts(engine, events, (len(events) + 1) // 2)
-        return Ingested(), [
-            (events[0], f"the catalog rejected it: {str(cause).strip().splitlines()[0]}")
-        ]
+        return Ingested(), [(events[0], f"the catalog rejected it: {str(cause).strip().splitlines()[0]}")]
 
 
 def run_ids(engine: Engine, events: Sequence[RunEvent]) -> list[UUID | None]:

@@ -10,7 +10,7 @@ from sqlalchemy import Engine
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id
 from headrace.slas import graph
-from headrace.slas.forecasts import learn, predict
+from headrace.slas.forecasting.forecasts import learn, predict
 from headrace.slas.sql import statement
 
 

@@ -17,7 +17,7 @@ from headrace.database.ids import organisation_id
 from headrace.severity import Severity
 from headrace.slas.causes import Issue
 from headrace.slas.events import AlertEvent, Kind, Subject, SubjectType
-from headrace.slas.row_counts import unusual_row_count
+from headrace.slas.forecasting.row_counts import unusual_row_count
 from headrace.slas.sql import statement
 
 _READER = "slas"

@@ -41,7 +41,7 @@ from headrace.slas.causes import Causes, Issue, causes
 from headrace.slas.deadlines import partition_of, remembered
 from headrace.slas.evaluation import evaluate_objective
 from headrace.slas.events import AlertEvent, Kind
-from headrace.slas.forecasts import forecast_deadlines
+from headrace.slas.forecasting.forecasts import forecast_deadlines
 from headrace.slas.incidents import Incidents
 from headrace.slas.objectives import Clock, ObjectiveKind
 from headrace.slas.sql import statement

@@ -249,7 +249,7 @@ def _sends(rules: AlertRules, name: str, to: str) -> bool:
 
 
 def _rules() -> AlertRules:
-    from headrace.declarations.alert_rules import alert_rules
+    from headrace.declarations.alerting.rules import alert_rules
     from headrace.project import project_root
 
     return alert_rules(project_root())

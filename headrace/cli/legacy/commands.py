@@ -103,8 +103,8 @@ def candidates(
 
     The confidence ranges from 0 to 1. Listing a candidate does not make it a dataset.
     """
-    from headrace.autosys import candidates as candidates_of
     from headrace.cli.legacy.rows import candidate_as_json, evidence_in_words
+    from headrace.estates.dataset_candidates import candidates as candidates_of
 
     found = candidates_of(read_and_warn(files))
     kept = [each for each in found if each.confidence >= at_least]

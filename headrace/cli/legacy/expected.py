@@ -112,9 +112,9 @@ def _mean_runtimes(instance: str) -> Mapping[str, timedelta]:
 
 
 def _stored(instance: str) -> Estate:
-    from headrace.autosys.scan.stored_estate import stored_estate
     from headrace.cli.common.launching import progress
     from headrace.database.connection import connect
+    from headrace.estates.stored_estate import stored_estate
 
     with progress("reading the catalog"):
         return stored_estate(connect(), instance)

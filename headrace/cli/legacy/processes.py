@@ -49,8 +49,8 @@ def adopt(
 
     Adopt it again to change what is recorded.
     """
-    from headrace.autosys.scan.adoption import adopt as take_in
     from headrace.database.connection import connect
+    from headrace.estates.adoption import adopt as take_in
 
     key = take_in(connect(), job, instance, box=box, owners=owner or None, by=getpass.getuser())
     typer.echo(f"{key} is active.")

@@ -15,7 +15,7 @@ from headrace.cli.legacy.commands import DOUBTFUL, MAX_ROWS
 from headrace.cli.legacy.scan import Instance
 
 if TYPE_CHECKING:
-    from headrace.autosys.scan.candidates import CandidateRow
+    from headrace.estates.candidates import CandidateRow
 
 app = typer.Typer()
 MAX_EVIDENCE = 3  # pieces of evidence
@@ -44,9 +44,9 @@ def review(
     as_json: AsJson = False,
 ) -> None:
     """List candidate datasets; export them, or apply decisions."""
-    from headrace.autosys.scan.candidates import Status, candidates
-    from headrace.autosys.scan.review import by_confidence, confidence, exported
     from headrace.database.connection import connect
+    from headrace.estates.candidates import Status, candidates
+    from headrace.estates.review import by_confidence, confidence, exported
 
     if apply is not None:
         _apply(apply, as_json)
@@ -99,9 +99,9 @@ def confirm(
     """Confirm a candidate as a dataset, and link its jobs."""
     from pydantic import ValidationError
 
-    from headrace.autosys.scan.candidates import Decision, Status, decide
-    from headrace.autosys.scan.review import Entry, format_of
     from headrace.database.connection import connect
+    from headrace.estates.candidates import Decision, Status, decide
+    from headrace.estates.review import Entry, format_of
 
     try:
         Entry(pattern=pattern, decision="confirm", dataset=dataset)
@@ -124,17 +124,17 @@ def confirm(
 @app.command(epilog=examples("headrace legacy reject /data/tmp/work.dat"))
 def reject(pattern: Pattern, instance: Instance = "") -> None:
     """Reject a candidate; later scans do not propose it again."""
-    from headrace.autosys.scan.candidates import Decision, Status, decide
     from headrace.database.connection import connect
+    from headrace.estates.candidates import Decision, Status, decide
 
     decide(connect(), [Decision(pattern, Status.REJECTED, instance)], getpass.getuser())
     typer.echo(f"{pattern} is rejected.")
 
 
 def _apply(file: Path, as_json: bool) -> None:
-    from headrace.autosys.scan.candidates import decide
-    from headrace.autosys.scan.review import read_review
     from headrace.database.connection import connect
+    from headrace.estates.candidates import decide
+    from headrace.estates.review import read_review
 
     decisions, findings = read_review(file.read_text(encoding="utf-8"), str(file))
     changed = decide(connect(), decisions, getpass.getuser())

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from headrace.autosys import Candidate, Edge, Estate, Evidence, Job, start_in_words
+from headrace.autosys import Edge, Estate, Job, start_in_words
 from headrace.autosys.jil.keywords import CONDITIONS
+from headrace.estates.dataset_candidates import Candidate, Evidence
 
 MAX_EVIDENCE = 3  # pieces of evidence for a candidate
 

@@ -13,7 +13,7 @@ from headrace.cli.common.output import emit, facts, show, table
 from headrace.cli.legacy.estates import EstateFiles, files_of
 
 if TYPE_CHECKING:
-    from headrace.autosys.scan.plan import Plan
+    from headrace.estates.plan import Plan
 
 app = typer.Typer()
 MAX_ROWS_SHOWN = 50  # rows of each list
@@ -49,9 +49,9 @@ def scan(
     used by DB2 procedures (.csv). Jobs no longer in the files are retired, never deleted. The scan is stored as a whole
     or not at all.
     """
-    from headrace.autosys.scan.estates import scan as scan_files
     from headrace.cli.common.launching import progress
     from headrace.database.connection import connect
+    from headrace.estates.estates import scan as scan_files
 
     paths = [file for path in files for file in files_of(path)]
     told: list[Plan] = []

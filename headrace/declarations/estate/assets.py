@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 
 import dagster as dg
 
-from headrace.autosys.scan.rows import EstateProcess, EstateRows, ProcessName
 from headrace.catalog.records import Technology
 from headrace.declarations.estate.graph import Drawing, draw
 from headrace.declarations.estate.keys import asset_key, unit_key
 from headrace.declarations.estate.specs import dataset_spec, unit_spec
+from headrace.estates.rows import EstateProcess, EstateRows, ProcessName
 from headrace.execution.plan import ExternalPlan, Plan, ProcessPlan
 
 COLLAPSE_ABOVE = 2_000

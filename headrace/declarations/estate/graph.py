@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from headrace.autosys.scan.rows import EstateProcess, ProcessName
 from headrace.declarations.estate.keys import unit_key
+from headrace.estates.rows import EstateProcess, ProcessName
 
 Unit = tuple[str, ...]  # the path of an asset key
 OUTSIDE = "outside_boxes"

@@ -2,8 +2,8 @@
 
 import dagster as dg
 
-from headrace.autosys.scan.rows import ProcessName
 from headrace.catalog.records import Technology
+from headrace.estates.rows import ProcessName
 
 
 def asset_key(technology: Technology, name: str, instance: str = "") -> dg.AssetKey:

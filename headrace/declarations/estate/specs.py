@@ -8,11 +8,11 @@ from typing import Any
 
 import dagster as dg
 
-from headrace.autosys.scan.rows import ConfirmedDataset, EstateProcess
 from headrace.catalog.records import Technology
 from headrace.dagster_internals import is_valid_owner
 from headrace.declarations.estate.graph import Drawing, Unit
 from headrace.declarations.estate.keys import unit_key
+from headrace.estates.rows import ConfirmedDataset, EstateProcess
 
 _KINDS = {
     Technology.AUTOSYS: "autosys",

@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass
 
-from headrace.autosys.scan.rows import NO_ESTATE, EstateRows
 from headrace.catalog.queries.projects import ProjectDataset
+from headrace.estates.rows import NO_ESTATE, EstateRows
 
 _LOG = logging.getLogger("headrace")
 
@@ -24,11 +24,11 @@ NOTHING_KNOWN = Known()
 
 def known() -> Known:
     """What the catalog knows; nothing, with one line in the log, where it does not answer. Starts no server."""
-    from headrace.autosys.scan.queries import estate
     from headrace.catalog.queries.projects import datasets_of_other_projects
     from headrace.database.connection import connect
     from headrace.database.embedded import running
     from headrace.errors import CatalogError
+    from headrace.estates.queries import estate
     from headrace.settings import settings
 
     here = settings()

@@ -16,7 +16,7 @@ from headrace.alerts.outbox import BATCH_SIZE, Decided, decide_next
 from headrace.alerts.rules import AlertRules
 from headrace.alerts.sending import Sent, send_due
 from headrace.database.connection import connect
-from headrace.declarations.alert_rules import FILE, WrongRules, alert_rules
+from headrace.declarations.alerting.rules import FILE, WrongRules, alert_rules
 from headrace.orchestration.nouns import noun
 from headrace.project import project_root
 

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headrace.autosys.scan.dataset_candidates import candidates
-from headrace.autosys.scan.paths import pattern_of
-from headrace.autosys.scan.shell import Command, split
-from headrace.autosys.scan.tools import Direction
+from headrace.estates.dataset_candidates import candidates
+from headrace.estates.paths import pattern_of
+from headrace.estates.shell import Command, split
+from headrace.estates.tools import Direction
 
 from .building import estate
 

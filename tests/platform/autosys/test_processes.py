@@ -1,9 +1,9 @@
 """Descriptions of processes in YAML and listings of DB2 dependencies: what is wrong is told by line and field."""
 
-from headrace.autosys.scan.db2 import read_listing
-from headrace.autosys.scan.processes import read_processes
-from headrace.autosys.scan.tools import Direction
 from headrace.catalog.records import Technology
+from headrace.estates.db2 import read_listing
+from headrace.estates.processes import read_processes
+from headrace.estates.tools import Direction
 from headrace.severity import Severity
 
 GOOD = """\

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from headrace.autosys.scan.adoption import adopt
-from headrace.autosys.scan.estates import scan
 from headrace.catalog.records import ProcessRecord, RunState, Technology
 from headrace.catalog.registry import register
 from headrace.catalog.scans import ExternalKey
 from headrace.errors import UnknownProcess
+from headrace.estates.adoption import adopt
+from headrace.estates.estates import scan
 from headrace.events.ingestion import ingest
 from tests.platform.catalog.said import said
 

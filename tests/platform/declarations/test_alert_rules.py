@@ -11,8 +11,8 @@ import pytest
 import yaml
 
 from headrace.alerts.rules import AlertRules, Destination, Hours, Limit, Links, Quiet, Route, Step
-from headrace.declarations.alert_rules import WrongRules, alert_rules
-from headrace.declarations.alerts import AlertsDeclaration
+from headrace.declarations.alerting.declaration import AlertsDeclaration
+from headrace.declarations.alerting.rules import WrongRules, alert_rules
 from headrace.execution.problems import relative_to
 from headrace.severity import Severity
 from tests.paths import REPOSITORY

@@ -14,13 +14,13 @@ from hypothesis import settings as settings_of_hypothesis
 from hypothesis import strategies as st
 from sqlalchemy import Engine
 
-from headrace.autosys.scan.estates import scan
-from headrace.autosys.scan.rows import ConfirmedDataset, EstateProcess, EstateRows, ProcessName
 from headrace.catalog.records import Technology
 from headrace.database import connection as database
 from headrace.declarations.estate.assets import EstateAssets, asset_key, estate_assets
 from headrace.declarations.loading.known import NOTHING_KNOWN, Known, known
 from headrace.declarations.loading.project import Loaded, load
+from headrace.estates.estates import scan
+from headrace.estates.rows import ConfirmedDataset, EstateProcess, EstateRows, ProcessName
 from headrace.settings import settings
 from tests.platform.projects import write_project
 

@@ -15,7 +15,7 @@ from benchmarks.alert_killing import breaches
 from benchmarks.receivers import Receiver, http_receiver
 from headrace.alerts import heartbeat
 from headrace.alerts.heartbeat import alerting_status
-from headrace.declarations.alert_rules import WrongRules
+from headrace.declarations.alerting.rules import WrongRules
 from headrace.orchestration.sensors import alerts as module
 from headrace.orchestration.sensors.alerts import alerts_sensor
 

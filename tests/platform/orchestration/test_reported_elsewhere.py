@@ -241,7 +241,7 @@ def test_rebuilding_materializes_nothing(
 
 
 def test_a_scan_takes_over_a_job_that_was_reported_first(engine: Engine, tmp_path: Path) -> None:
-    from headrace.autosys.scan.estates import scan
+    from headrace.estates.estates import scan
 
     tell(engine, *adapter())
     (tmp_path / "night.jil").write_text(

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from benchmarks import sla_calibration
+from headrace.slas.forecasting.history import ArrivalHistory, Floats, Zone, usual
+from headrace.slas.forecasting.prediction import Forecast, Prediction, Present
+from headrace.slas.forecasting.volume import follows
 from headrace.slas.graph import Graph, graph_of
-from headrace.slas.history import ArrivalHistory, Floats, Zone, usual
-from headrace.slas.prediction import Forecast, Prediction, Present
-from headrace.slas.volume import follows
 
 START = datetime(2026, 1, 5, tzinfo=UTC)  # a Monday
 RANDOM = np.random.default_rng(7)

@@ -8,7 +8,7 @@ from sqlalchemy import Engine
 from headrace.alerts.heartbeat import record_heartbeat
 from headrace.catalog.schema import schema_hash
 from headrace.slas.events import Kind
-from headrace.slas.row_counts import unusual_row_count
+from headrace.slas.forecasting.row_counts import unusual_row_count
 from headrace.slas.tick import evaluate
 from tests.platform.slas.building import alert_events, columns, declare, published, ran
 from tests.platform.slas.test_tick import at, events, incidents

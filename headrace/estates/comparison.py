@@ -14,16 +14,16 @@ from headrace.autosys.diff import changes
 from headrace.autosys.jil.text import decode
 from headrace.autosys.objectives import business_calendars, unsupported_must_time_findings
 from headrace.autosys.rescan import SourceFile, read_changed
-from headrace.autosys.scan import storage as estates
-from headrace.autosys.scan.db2 import ListedProcedure, read_listing
-from headrace.autosys.scan.declared_processes import Name as Named
-from headrace.autosys.scan.declared_processes import described_processes, unknown_upstream
-from headrace.autosys.scan.line_moves import TextPosition, moves
-from headrace.autosys.scan.plan import Plan
-from headrace.autosys.scan.processes import DescribedProcess, once_each, read_processes
-from headrace.autosys.scan.scanned_jobs import finding_from_json, scanned_jobs, scanned_objects
 from headrace.catalog.records import Technology
 from headrace.catalog.scans import EstateText, KnownProcess, Place, ScannedProcess
+from headrace.estates import storage as estates
+from headrace.estates.db2 import ListedProcedure, read_listing
+from headrace.estates.declared_processes import Name as Named
+from headrace.estates.declared_processes import described_processes, unknown_upstream
+from headrace.estates.line_moves import TextPosition, moves
+from headrace.estates.plan import Plan
+from headrace.estates.processes import DescribedProcess, once_each, read_processes
+from headrace.estates.scanned_jobs import finding_from_json, scanned_jobs, scanned_objects
 from headrace.severity import Severity
 
 YAML, CSV = (".yaml", ".yml"), (".csv",)

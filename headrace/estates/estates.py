@@ -9,10 +9,10 @@ from pathlib import Path
 from sqlalchemy import Engine
 
 from headrace.autosys.garbage_collection import paused
-from headrace.autosys.scan import storage as estates
-from headrace.autosys.scan.comparison import Comparison
-from headrace.autosys.scan.plan import Plan
 from headrace.errors import ScanRefused
+from headrace.estates import storage as estates
+from headrace.estates.comparison import Comparison
+from headrace.estates.plan import Plan
 
 
 class MassRetirementRefused(ScanRefused):

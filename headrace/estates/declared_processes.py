@@ -6,11 +6,12 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
 from difflib import get_close_matches
 
-from headrace.autosys import Direction, Finding
-from headrace.autosys.scan.db2 import ListedProcedure
-from headrace.autosys.scan.processes import DescribedProcess, Predecessor
+from headrace.autosys import Finding
 from headrace.catalog.records import Technology
 from headrace.catalog.scans import Dependency, Place, ScannedProcess, Use
+from headrace.estates.db2 import ListedProcedure
+from headrace.estates.processes import DescribedProcess, Predecessor
+from headrace.estates.tools import Direction
 from headrace.severity import Severity
 
 _CERTAIN = 0.95  # a person says so, or the database

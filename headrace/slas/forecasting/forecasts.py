@@ -14,9 +14,9 @@ from psycopg import Cursor
 from headrace.database.ids import organisation_id
 from headrace.database.jsonb import jsonb
 from headrace.slas import graph
+from headrace.slas.forecasting.history import DAY, ArrivalHistory, Zone
+from headrace.slas.forecasting.prediction import Forecast, Prediction, Present
 from headrace.slas.graph import Graph
-from headrace.slas.history import DAY, ArrivalHistory, Zone
-from headrace.slas.prediction import Forecast, Prediction, Present
 from headrace.slas.sql import statement
 
 FORECAST_HORIZON = timedelta(hours=12)  # later deadlines are not forecast

@@ -8,7 +8,7 @@ from datetime import datetime
 
 import numpy as np
 
-from headrace.slas.history import alike, by_day, middle_of_day
+from headrace.slas.forecasting.history import alike, by_day, middle_of_day
 
 _MIN_VERSIONS = 12  # fewer versions give no result
 _MAX_DEVIATIONS = 5.0  # robust standard deviations

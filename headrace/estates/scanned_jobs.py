@@ -13,9 +13,9 @@ from headrace.autosys.diff import spelled
 from headrace.autosys.jil import Statement, UnwritableError, write
 from headrace.autosys.objectives import sla_of
 from headrace.autosys.rescan import Piece, Reading
-from headrace.autosys.scan.dataset_candidates import candidates_of
 from headrace.catalog.records import Technology
 from headrace.catalog.scans import Dependency, EstateText, Place, ScannedProcess, Use
+from headrace.estates.dataset_candidates import candidates_of
 from headrace.settings import settings
 from headrace.severity import Severity
 

@@ -11,8 +11,8 @@ from functools import reduce
 import numpy as np
 from numpy.typing import NDArray
 
+from headrace.slas.forecasting.history import ArrivalHistory, Floats, Usual
 from headrace.slas.graph import Graph
-from headrace.slas.history import ArrivalHistory, Floats, Usual
 
 MIN_SAMPLES = 20  # times of which both are known
 _CHANCE = 3.0  # standard deviations: so often do slopes go up by chance once in some thousand times

@@ -10,8 +10,8 @@ from typing import Annotated, Any, Literal, NamedTuple
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from headrace.autosys.findings import Finding
-from headrace.autosys.scan.entries import lost, read_entries
 from headrace.catalog.records import Technology
+from headrace.estates.entries import lost, read_entries
 
 _TECHNOLOGIES = {
     "db2_procedure": Technology.DB2_SP,

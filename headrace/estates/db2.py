@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from io import StringIO
 
 from headrace.autosys.findings import Finding
-from headrace.autosys.scan.tools import Direction
+from headrace.estates.tools import Direction
 from headrace.severity import Severity
 
 _COLUMNS = ("procedure", "object", "access")

@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 from psycopg import Cursor
 from sqlalchemy import Engine
 
-from headrace.autosys.scan.sql import statement
 from headrace.catalog.links import link
 from headrace.catalog.registry import REGISTRATION_LOCK
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id
 from headrace.database.jsonb import jsonb
 from headrace.errors import DecisionRefused, UnknownCandidate
+from headrace.estates.sql import statement
 
 _DECLARED = """
 SELECT full_name FROM catalog.dataset

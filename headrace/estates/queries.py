@@ -4,10 +4,10 @@ from typing import Any
 
 from sqlalchemy import Engine
 
-from headrace.autosys.scan.rows import ConfirmedDataset, EstateProcess, EstateRows, ProcessName
-from headrace.autosys.scan.sql import statement
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id
+from headrace.estates.rows import ConfirmedDataset, EstateProcess, EstateRows, ProcessName
+from headrace.estates.sql import statement
 
 
 def estate(engine: Engine) -> EstateRows:

@@ -7,7 +7,6 @@ from typing import Any
 from psycopg import Cursor
 from sqlalchemy import Engine
 
-from headrace.autosys.scan.sql import statement
 from headrace.catalog.links import link
 from headrace.catalog.records import Technology
 from headrace.catalog.registry import REGISTRATION_LOCK
@@ -16,6 +15,7 @@ from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id
 from headrace.database.jsonb import jsonb
 from headrace.errors import DecisionRefused, UnknownProcess
+from headrace.estates.sql import statement
 
 _NAMED = """
 SELECT process_id, technology, lifecycle, process_key, owners, metadata_json ->> 'box' AS box,

@@ -14,8 +14,8 @@ from headrace.autosys.garbage_collection import paused
 from headrace.autosys.jil import Jil
 from headrace.autosys.jil.scanner import scan
 from headrace.autosys.rescan import shifted
-from headrace.autosys.scan.storage import sources
 from headrace.catalog.scans import EstateText
+from headrace.estates.storage import sources
 
 _OF_CALENDARS = ("calendar", "cycle")
 

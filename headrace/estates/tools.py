@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
 
-from headrace.autosys.scan.shell import program
+from headrace.estates.shell import program
 
 
 class Direction(StrEnum):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sqlalchemy import Engine
 
-from headrace.autosys.scan.estates import scan
+from headrace.estates.estates import scan
 from headrace.slas.objectives import ObjectiveKind
 from headrace.slas.queries import sla_statuses
 from headrace.slas.tick import evaluate

@@ -10,7 +10,6 @@ from psycopg import Cursor
 from psycopg.rows import tuple_row
 from sqlalchemy import Engine
 
-from headrace.autosys.scan.sql import statement
 from headrace.catalog.links import link
 from headrace.catalog.records import Technology
 from headrace.catalog.registry import REGISTRATION_LOCK
@@ -19,6 +18,7 @@ from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id
 from headrace.database.jsonb import encoded, jsonb
 from headrace.errors import ScanRefused
+from headrace.estates.sql import statement
 from headrace.settings import settings
 
 _MAX_BLOCK_TEXTS = 500  # texts

@@ -8,10 +8,10 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy import Engine
 
-from headrace.autosys.scan.estates import scan
 from headrace.catalog.queries.process_detail import process_id
 from headrace.catalog.queries.process_lineage import ProcessLineage, process_lineage
 from headrace.catalog.queries.rows import Direction
+from headrace.estates.estates import scan
 from tests.platform.events.openlineage.said import facet, run_event, tell
 
 ESTATE = """

@@ -8,9 +8,11 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from headrace.autosys import Candidate, Direction, Evidence, Finding
-from headrace.autosys.scan.candidates import CandidateRow, Decision, Status
-from headrace.autosys.scan.entries import lost, read_entries
+from headrace.autosys import Finding
+from headrace.estates.candidates import CandidateRow, Decision, Status
+from headrace.estates.dataset_candidates import Candidate, Evidence
+from headrace.estates.entries import lost, read_entries
+from headrace.estates.tools import Direction
 
 _HEAD = """\
 # Files and tables that processes seem to use. Nothing becomes a dataset before it is confirmed here:

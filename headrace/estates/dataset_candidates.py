@@ -21,9 +21,9 @@ from dataclasses import dataclass
 from headrace.autosys.estate import Estate
 from headrace.autosys.jil.statements import Attribute
 from headrace.autosys.jobs import Job
-from headrace.autosys.scan.paths import is_certain, is_log, pattern_of
-from headrace.autosys.scan.shell import Command, split
-from headrace.autosys.scan.tools import Direction, known_uses, option_uses
+from headrace.estates.paths import is_certain, is_log, pattern_of
+from headrace.estates.shell import Command, split
+from headrace.estates.tools import Direction, known_uses, option_uses
 
 _SCHEDULER, _TOOL, _REDIRECTION, _OPTION, _ARGUMENT, _STD_OUT, _LOG = 0.95, 0.9, 0.8, 0.7, 0.4, 0.3, 0.1
 

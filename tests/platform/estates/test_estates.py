@@ -15,15 +15,15 @@ from hypothesis import strategies as st
 from sqlalchemy import Engine, text
 
 from headrace.autosys import lint, read_estate
-from headrace.autosys.scan.estates import MassRetirementRefused, scan
-from headrace.autosys.scan.plan import Plan
-from headrace.autosys.scan.stored_estate import stored_estate
 from headrace.catalog.records import DatasetRecord, ProcessRecord, Technology
 from headrace.catalog.registry import register
 from headrace.database.connection import transaction
 from headrace.declarations.loading.known import known
 from headrace.declarations.loading.project import load, records
 from headrace.errors import ScanRefused
+from headrace.estates.estates import MassRetirementRefused, scan
+from headrace.estates.plan import Plan
+from headrace.estates.stored_estate import stored_estate
 from tests.paths import REPOSITORY
 
 BOX = "insert_job: BOX   job_type: BOX \nowner: ops@unx\napplication: APP\n"
@@ -176,7 +176,7 @@ def test_jobs_that_move_within_the_files_keep_their_new_place(engine: Engine, tm
 def test_only_what_stands_below_moves(
     engine: Engine, tmp_path: Path, largest: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("headrace.autosys.scan.storage._MAX_BLOCK_TEXTS", largest)
+    monkeypatch.setattr("headrace.estates.storage._MAX_BLOCK_TEXTS", largest)
     jobs = [f"insert_job: J{number}\nmachine: m\n" for number in range(6)]
     run(engine, tmp_path, "".join(jobs))
     run(engine, tmp_path, "".join(jobs), instance="PRD")  # the same file, and another estate
@@ -198,7 +198,7 @@ def test_only_what_stands_below_moves(
 def test_places_are_right_after_any_changes(
     engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("headrace.autosys.scan.storage._MAX_BLOCK_TEXTS", 3)
+    monkeypatch.setattr("headrace.estates.storage._MAX_BLOCK_TEXTS", 3)
     chance = Random(5)  # noqa: S311 - the same at each run
     jobs = {number: f"insert_job: J{number}\nmachine: m\n" for number in range(15)}
     order = list(jobs)

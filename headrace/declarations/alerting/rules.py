@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 from pydantic import ValidationError
 
 from headrace.alerts.rules import OWNERS, AlertRules, Destination, Hours, Limit, Links, Quiet, Route, Step
-from headrace.declarations.alerts import (
+from headrace.declarations.alerting.declaration import (
     DAYS,
     AlertsDeclaration,
     HoursDeclaration,

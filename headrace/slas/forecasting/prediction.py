@@ -12,9 +12,19 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from headrace.slas.forecasting.history import (
+    DAY,
+    NO_HISTORY,
+    ArrivalHistory,
+    Floats,
+    Usual,
+    Zone,
+    lags,
+    spread,
+    usual,
+)
+from headrace.slas.forecasting.volume import Volumes
 from headrace.slas.graph import Graph
-from headrace.slas.history import DAY, NO_HISTORY, ArrivalHistory, Floats, Usual, Zone, lags, spread, usual
-from headrace.slas.volume import Volumes
 
 SAMPLES = 200
 _HALF_CYCLE = DAY / 4  # what came this long before its usual time is of this time

@@ -1,5 +1,0 @@
-"""Statements of `headrace.autosys.scan`, one a file, with named parameters: %(name)s."""
-
-from headrace.database.sql import Statements
-
-statement = Statements(__name__)

@@ -1,0 +1,1 @@
+"""Scan an estate into the catalog: compare, store the difference, propose datasets, review and adopt."""

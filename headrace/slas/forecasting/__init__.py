@@ -1,0 +1,1 @@
+"""Forecast arrivals and run times from history, and learn what is usual."""
