@@ -178,7 +178,7 @@ def test_siblings_under_one_input_that_has_not_come_are_one_incident_at_that_inp
     night.tick("00:00", "06:01", "06:31")
     assert incidents(engine) == [("raw/x", True)]
     assert night.pages == ["LATE mart/a"]
-    assert "All wait for raw/x" in night.rendered[0].body
+    assert "Waiting for raw/x." in night.rendered[0].body
     night.publish("07:00", "raw/x", "core/y", "mart/a", "mart/b")
     night.tick("07:01")
     assert night.pages == ["LATE mart/a", "Recovered: LATE mart/a"]
@@ -269,7 +269,7 @@ def test_incidents_that_were_two_end_as_one(engine: Engine) -> None:
     night.tick("07:01")
     assert sorted(night.pages[3:]) == ["Now LATE core/p", "Part of core/p: LATE mart/b"]
     (said,) = [each for each in night.rendered if each.title.startswith("Part of")]
-    assert "mart/b is late. It goes on as part of core/p." in said.body
+    assert "mart/b is late. It is now part of core/p." in said.body
     assert "Acknowledged: by alice" in said.body
     assert said.ends_thread, "a pager's own incident is over"
     (found,) = listed(engine)
