@@ -108,7 +108,7 @@ def _work(folder: Path) -> None:
     from headrace.orchestration.completions.folder import LocalFolder
 
     completion_intake.EVENTS_AT_ONCE = 200  # many small transactions, for many places to die between
-    completion_intake.FILES_AT_ONCE = 20
+    completion_intake.MAX_BATCH_FILES = 20
     engine, here = connect(), LocalFolder(folder)
     print("ready", flush=True)
     while completion_intake.take_in(engine, here, timedelta(seconds=60)).busy:

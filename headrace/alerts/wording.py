@@ -96,13 +96,13 @@ def sentence(alert: Alert, now: datetime) -> str:
     return _one_line(f"{_subject(alert)} {_is(alert)}, since {_since(alert, now)}.")
 
 
-def digest(said: Sequence[tuple[Alert, Notification]]) -> NotificationText:
+def digest(reported: Sequence[tuple[Alert, Notification]]) -> NotificationText:
     """Several notifications in one."""
     lines = [
         _one_line(f"{_title(alert, notification)}, {_since(alert, notification.decided_at)}")
-        for alert, notification in said[:MAX_LISTED]
+        for alert, notification in reported[:MAX_LISTED]
     ]
-    more = [f"and {len(said) - MAX_LISTED} more"] if len(said) > MAX_LISTED else []
+    more = [f"and {len(reported) - MAX_LISTED} more"] if len(reported) > MAX_LISTED else []
     body = "\n".join(
         [
             "More alerts than the rate limit allows:",
@@ -113,7 +113,7 @@ def digest(said: Sequence[tuple[Alert, Notification]]) -> NotificationText:
             "Next: run `headrace alerts list`.",
         ]
     )
-    return NotificationText(f"{len(said)} more alerts", body)
+    return NotificationText(f"{len(reported)} more alerts", body)
 
 
 def _title(alert: Alert, notification: Notification) -> str:
@@ -148,14 +148,14 @@ def _since(alert: Alert, now: datetime) -> str:
 
 
 def _cause(facts: Mapping[str, Any]) -> str | None:
-    said = [_sentence(str(facts["reason"]))] if facts.get("reason") else []
+    reported = [_sentence(str(facts["reason"]))] if facts.get("reason") else []
     if facts.get("waits_for"):
         minutes = facts.get("by_minutes")
         longer = f", for {float(minutes):.0f} minutes" if isinstance(minutes, int | float) else ""
-        said.append(f"Waiting for {facts['waits_for']}{longer}.")
+        reported.append(f"Waiting for {facts['waits_for']}{longer}.")
     if facts.get("log_location"):
-        said.append(f"Log: {facts['log_location']}")
-    return " ".join(said) or None
+        reported.append(f"Log: {facts['log_location']}")
+    return " ".join(reported) or None
 
 
 def _sentence(text: str) -> str:

@@ -92,7 +92,7 @@ def facet(**content: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON
     return {"_producer": PRODUCER, "_schemaURL": _FACET, **content}
 
 
-def reports(run_id: UUID | None, drafts: Sequence[VersionDraft], told: bytes) -> list[dict[str, Any]]:
+def reports(run_id: UUID | None, drafts: Sequence[VersionDraft], sent: bytes) -> list[dict[str, Any]]:
     """What publishing these drafts reports, as rows for `run_event`: one RunEvent, or DatasetEvents without a run.
 
     The catalog fills in job and inputs, which the publisher knows by id only. told: the drafts as they are sent, whose
@@ -109,7 +109,7 @@ def reports(run_id: UUID | None, drafts: Sequence[VersionDraft], told: bytes) ->
             "event_time": event["eventTime"],
             "event_type": event.get("eventType", "DATASET"),
             "payload": event,
-            "content_hash": hashlib.sha256(told + str(number).encode()).hexdigest(),
+            "content_hash": hashlib.sha256(sent + str(number).encode()).hexdigest(),
         }
         for number, event in enumerate(reported)
     ]

@@ -52,7 +52,7 @@ def adopt(
         found = cursor.execute(_NAMED, [organisation_id(), instance, name]).fetchall()
         open_ = [row for row in found if row["lifecycle"] == "UNSCANNED" or row["is_adopted"]]
         if not found:
-            raise _unheard_of(cursor, name, instance)
+            raise _unknown(cursor, name, instance)
         if not open_:
             raise DecisionRefused(
                 f"{found[0]['process_key']} is {found[0]['lifecycle'].lower()}: a scan knows it"
@@ -75,7 +75,7 @@ def adopt(
     return str(adopted and adopted["process_key"])
 
 
-def _unheard_of(cursor: Cursor[Any], name: str, instance: str) -> UnknownProcess:
+def _unknown(cursor: Cursor[Any], name: str, instance: str) -> UnknownProcess:
     heard = cursor.execute(_UNSCANNED, [organisation_id()]).fetchall()
     elsewhere = [row["instance"] for row in heard if row["external_name"] == name]
     near = get_close_matches(name, [row["external_name"] for row in heard if row["instance"] == instance], 3)

@@ -23,8 +23,8 @@ from headrace.severity import Severity
 MASK = "•••"
 PREVIEW_ROWS = 5
 PREVIEW_CELL = 60  # characters
-PARTITIONS_SHOWN = 5
-CHECKSUM_SHOWN = 16  # characters; a page has no room for the whole, which the catalog keeps
+MAX_PARTITIONS = 5
+CHECKSUM_LENGTH = 16  # characters; a page has no room for the whole, which the catalog keeps
 
 
 def version_metadata(publication: Publication) -> dict[str, Any]:
@@ -37,7 +37,7 @@ def version_metadata(publication: Publication) -> dict[str, Any]:
         "version": version.tag,
         "bytes": version.byte_size,
         "files": version.file_count,
-        "checksum": version.checksum[:CHECKSUM_SHOWN],
+        "checksum": version.checksum[:CHECKSUM_LENGTH],
         "generation": publication.generation,
         "catalog": dg.MetadataValue.md(f"`headrace show {version.dataset}`, `headrace why {version.run_id}`"),
         **({"replayed": True} if publication.replayed else {}),
@@ -114,7 +114,7 @@ def _outcome(check: Check, failed_rows: int) -> str:
 
 
 def _place(partitions: Sequence[str | None], of: int) -> str:
-    shown = [partition for partition in partitions[:PARTITIONS_SHOWN] if partition is not None]
+    shown = [partition for partition in partitions[:MAX_PARTITIONS] if partition is not None]
     if not shown:
         return ""
     more = f" and {len(partitions) - len(shown):,} more" if len(shown) < len(partitions) else ""

@@ -49,7 +49,7 @@ def alone(home: Path) -> Iterator[None]:
             raise AlreadyRunning(
                 f"Headrace is already running{where}{who}. Stop it with Ctrl-C in its terminal or `headrace down`."
             ) from error
-        tell(home, Session(os.getpid()))
+        write_note(home, Session(os.getpid()))
         try:
             yield
         finally:
@@ -65,7 +65,7 @@ def is_free(home: Path) -> bool:
         return False
 
 
-def tell(home: Path, session: Session) -> None:
+def write_note(home: Path, session: Session) -> None:
     """Write the note whole, so that a reader never sees half of one."""
     fresh = _note(home).with_suffix(".new")
     fresh.write_text(json.dumps(asdict(session)), encoding="utf-8")

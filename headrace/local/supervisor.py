@@ -47,7 +47,7 @@ def up(port: int | None = None, *, workspace: Path | None = None, say: Say = _pr
         service_port = _free_port("the service", SERVICE.first_port)
         url = f"http://{webserver.HOST}:{port}"
         service_url = f"http://{webserver.HOST}:{service_port}"
-        session.tell(home, Session(os.getpid(), url, service_url))
+        session.write_note(home, Session(os.getpid(), url, service_url))
         say("Starting Headrace; Ctrl-C stops it.")
         os.environ.update({**environment(), **_shared(service_url)})
         workspace = workspace or project_root() / "workspace.yaml"

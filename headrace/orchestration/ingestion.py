@@ -49,7 +49,7 @@ def load(
     instance: str | None = None,
     historical: bool = False,
     source: EventSource | None = None,
-    tell: Callable[[str], None] = lambda _: None,
+    on_progress: Callable[[str], None] = lambda _: None,
     measured: Callable[[Engine, Sequence[RunEvent]], Sequence[RunEvent]] = lambda _, events: events,
 ) -> Loaded:
     """Ingest files as they are, which stay where they are; loading one again changes nothing.
@@ -81,7 +81,9 @@ def load(
     for file, events, errors in found:
         if file not in reached:
             reached.add(file)
-            tell(f"ingesting {file}" + (f" ({len(reached)} of {len(files)})" if len(files) > 1 else ""))
+            on_progress(
+                f"ingesting {file}" + (f" ({len(reached)} of {len(files)})" if len(files) > 1 else "")
+            )
         loaded.errors += errors
         _ingest(engine, measured(engine, events), loaded)
     loaded.files = len(files)
@@ -96,7 +98,7 @@ def follow(
     instance: str | None = None,
     stop: Event,
     seconds: float = 1.0,
-    tell: Callable[[Loaded], None] = lambda _: None,
+    on_progress: Callable[[Loaded], None] = lambda _: None,
 ) -> None:
     """Ingest an event demon's log as it grows, across its rotation, until `stop`.
 
@@ -117,7 +119,7 @@ def follow(
             hidden = place.with_suffix(".new")
             hidden.write_text(reader.position.model_dump_json(), encoding="utf-8")
             hidden.replace(place)
-            tell(loaded)
+            on_progress(loaded)
         if stop.wait(seconds):
             return
 

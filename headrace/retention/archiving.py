@@ -92,15 +92,15 @@ def cold_everywhere(engine: Engine) -> list[Cold]:
     return found
 
 
-def archive_everywhere(engine: Engine, *, tell: Callable[[str], None] = lambda _: None) -> Archived:
+def archive_everywhere(engine: Engine, *, on_progress: Callable[[str], None] = lambda _: None) -> Archived:
     """Do as `archive` for every organisation of the catalog, the settings' own first.
 
     One that another process is at is left to it. Raises what `archive` raises for the settings' own.
     """
-    done = archive(engine, tell=tell)
+    done = archive(engine, on_progress=on_progress)
     for other in _others(engine):
         with act_as(other), suppress(ArchivingElsewhere):
-            done.include(archive(engine, tell=tell))
+            done.include(archive(engine, on_progress=on_progress))
     return done
 
 
@@ -124,7 +124,7 @@ def archive(
     *,
     now: datetime | None = None,
     hot: timedelta = HOT_RETENTION,
-    tell: Callable[[str], None] = lambda _: None,
+    on_progress: Callable[[str], None] = lambda _: None,
 ) -> Archived:
     """Archive the organisation's runs and events that are older than `hot`, and keep the tables in shape.
 
@@ -155,7 +155,7 @@ def archive(
         with transaction(engine) as cursor:
             waiting = _cold(cursor, before)
         for each in waiting:
-            tell(f"archiving {each.rows:,} {each.kind.folder} of {each.month:%Y-%m}")
+            on_progress(f"archiving {each.rows:,} {each.kind.folder} of {each.month:%Y-%m}")
             for moved in _pieces(engine, files, each, before, hot):
                 done.add(moved)
         done.merged = merge_small(engine, files, before, BATCH_SIZE)

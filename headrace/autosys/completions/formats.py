@@ -160,18 +160,18 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_object)
 
 def _pairs(text: str) -> Iterator[Entry]:
     """Lines of key=value; a blank line, or one of dashes, begins the next report."""
-    begun, said, stray = 0, list[tuple[str, str, Any]](), None
+    begun, reported, stray = 0, list[tuple[str, str, Any]](), None
     for number, line in enumerate([*text.split("\n"), ""], 1):
         bare = line.strip()
         if not bare or not bare.strip("-"):
             if begun:
-                fields, problem = _fields(said)
+                fields, problem = _fields(reported)
                 yield Entry(begun, fields, stray or problem)
-            begun, said, stray = 0, [], None
+            begun, reported, stray = 0, [], None
         elif not _is_remark(line):
             begun = begun or number
             if found := _PAIR.fullmatch(line):
-                said.append((f"in line {number}", found[1], _value(found[2])))
+                reported.append((f"in line {number}", found[1], _value(found[2])))
             else:
                 stray = stray or f"line {number} is not a key=value: {bare[:80]!r}"
 
@@ -199,7 +199,7 @@ def _rows(text: str) -> Iterator[Entry]:
         yield Entry(line, *_fields((f"as {name}", name, _value(cell.strip())) for name, cell in cells))
 
 
-def _fields(said: Iterable[tuple[str, str, Any]]) -> tuple[dict[str, Any], str | None]:
+def _fields(reported: Iterable[tuple[str, str, Any]]) -> tuple[dict[str, Any], str | None]:
     """What is said by place, name and value, by the fields that the names mean; empty values say nothing.
 
     Beside them, which of them says two things.
@@ -207,7 +207,7 @@ def _fields(said: Iterable[tuple[str, str, Any]]) -> tuple[dict[str, Any], str |
     fields: dict[str, Any] = {}
     places: dict[str, str] = {}
     problem = None
-    for place, written, value in said:
+    for place, written, value in reported:
         name = _name(written)
         if is_empty(value):
             continue

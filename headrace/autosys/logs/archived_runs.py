@@ -74,14 +74,14 @@ def read_archived(data: bytes, file: str, names: Mapping[int, str], *, instance:
             continue
         try:
             row = next(csv.reader([line]))
-            said = dict(zip(_COLUMNS, map(str.strip, row), strict=False))
-            job = names.get(int(said["joid"]))
+            reported = dict(zip(_COLUMNS, map(str.strip, row), strict=False))
+            job = names.get(int(reported["joid"]))
             if job is None:
-                nameless.setdefault(said["joid"], number)
+                nameless.setdefault(reported["joid"], number)
                 continue
             if row[-1].strip() == "1":
-                said["status"] += "/NE"
-            events += _events(job, instance, said, f"{file}:{number}")
+                reported["status"] += "/NE"
+            events += _events(job, instance, reported, f"{file}:{number}")
         except (KeyError, ValueError, OverflowError, csv.Error) as error:
             message = f"the row has no {error}" if isinstance(error, KeyError) else str(error)
             errors.append(Finding("archive/row", Severity.ERROR, message, file, number))
@@ -93,11 +93,11 @@ def read_archived(data: bytes, file: str, names: Mapping[int, str], *, instance:
     return Report(tuple(events), tuple(errors))
 
 
-def _events(job: str, instance: str, said: Mapping[str, str], origin: str) -> Iterator[RunEvent]:
-    attempt = int(said["ntry"])
-    status = said["status"]
+def _events(job: str, instance: str, reported: Mapping[str, str], origin: str) -> Iterator[RunEvent]:
+    attempt = int(reported["ntry"])
+    status = reported["status"]
     found = meaning(status, by_hand=attempt == 0)
-    start, end = _instant(said["startime"]), _instant(said["endtime"])
+    start, end = _instant(reported["startime"]), _instant(reported["endtime"])
     at = (end or start) if (found and found.state in ENDED) or "/" in status else start
     if found is None or at is None:
         return
@@ -105,18 +105,18 @@ def _events(job: str, instance: str, said: Mapping[str, str], origin: str) -> It
         "technology": Technology.AUTOSYS,
         "process": job,
         "instance": instance,
-        "run": said["run_num"],
+        "run": reported["run_num"],
         "attempt": attempt,
         "state": found.state,
         "ending": found.ending,
         "status": status,
         "at": at,
         "started_at": start,
-        "exit_code": int(said["exit_code"]) if said["exit_code"] else None,
-        "machine": said["run_machine"] or None,
-        "log_location": said.get("std_out_file") or None,
+        "exit_code": int(reported["exit_code"]) if reported["exit_code"] else None,
+        "machine": reported["run_machine"] or None,
+        "log_location": reported.get("std_out_file") or None,
     }
-    yield RunEvent(key=key_of(fields), payload=dict(said), origin=origin, historical=True, **fields)
+    yield RunEvent(key=key_of(fields), payload=dict(reported), origin=origin, historical=True, **fields)
 
 
 def _instant(seconds: str) -> datetime | None:

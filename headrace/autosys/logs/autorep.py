@@ -77,11 +77,11 @@ def read_report(
     for job in _jobs(text, file, errors):
         try:
             warning = _leave_out_earlier(job, file, order, zone)
-            said = list(_events(job, file, order, zone, instance))
+            reported = list(_events(job, file, order, zone, instance))
         except (ValueError, UnknownStatus) as error:
             errors.append(Finding("report/row", Severity.ERROR, str(error), file, job.line, job.name))
             continue
-        events += [replace(event, historical=historical) for event in said]
+        events += [replace(event, historical=historical) for event in reported]
         errors += warning
     return Report(tuple(events), tuple(errors))
 
@@ -159,15 +159,17 @@ def _events(job: _Job, file: str, order: str, zone: tzinfo, instance: str) -> It
     if job.details:
         for number, detail, remark in job.details:
             ntry = int(detail["ntry"])
-            said = meaning(detail["status"], by_hand=ntry == 0) if detail["status"] not in _EVENTS else None
-            if said is None:
+            reported = (
+                meaning(detail["status"], by_hand=ntry == 0) if detail["status"] not in _EVENTS else None
+            )
+            if reported is None:
                 continue
-            is_last = ntry == attempt and said.ending is not None
+            is_last = ntry == attempt and reported.ending is not None
             yield _event(
                 about,
                 f"{file}:{number}",
-                state=said.state,
-                ending=said.ending,
+                state=reported.state,
+                ending=reported.ending,
                 status=detail["status"],
                 at=_instant(detail["time"], order, zone),
                 attempt=ntry,
@@ -205,9 +207,9 @@ def _events(job: _Job, file: str, order: str, zone: tzinfo, instance: str) -> It
 _EVENTS = {"ALARM", "STARTJOB", "FORCE_STARTJOB", "KILLJOB", "CHANGE_STATUS", "JOBFAILURE", "COMMENT"}
 
 
-def _event(about: dict[str, Any], origin: str, **said: Any) -> RunEvent:  # noqa: ANN401 - fields of the event
-    fields = {"technology": Technology.AUTOSYS, **about, **said}
-    payload = {name: value for name, value in {**about, "status": said["status"]}.items() if value}
+def _event(about: dict[str, Any], origin: str, **reported: Any) -> RunEvent:  # noqa: ANN401 - fields of the event
+    fields = {"technology": Technology.AUTOSYS, **about, **reported}
+    payload = {name: value for name, value in {**about, "status": reported["status"]}.items() if value}
     return RunEvent(key=key_of(fields), payload=payload, origin=origin, **fields)
 
 

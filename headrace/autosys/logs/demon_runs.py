@@ -74,24 +74,27 @@ class DemonRuns:
 
     def read(self, line: str, origin: str) -> list[RunEvent]:
         """The events that are certain once this line is read. Raises WrongLine, UnknownStatus; the next may be read."""
-        said = parse(line, self._clock)
+        reported = parse(line, self._clock)
         self.state.last = self._clock.last
-        if said is None:
+        if reported is None:
             return []
-        if said.machine:
-            self.state.on_machines.add(said.job)
-        if isinstance(said, IdleLine):
-            self._put(said.job, on=said.on, ice=said.ice)
+        if reported.machine:
+            self.state.on_machines.add(reported.job)
+        if isinstance(reported, IdleLine):
+            self._put(reported.job, on=reported.on, ice=reported.ice)
             return []
-        if isinstance(said, NumberLine):
-            return self._numbered(said)
-        word = said.status.upper()
+        if isinstance(reported, NumberLine):
+            return self._numbered(reported)
+        word = reported.status.upper()
         found = meaning(word)
-        job = self.state.jobs.get(said.job)
-        if job is not None and job.running and self._starts(said.job, word):
-            del self.state.jobs[said.job]
-            return [*self._known(said.job, job, said.at), *self._changed(said, word, found, origin)]
-        return self._changed(said, word, found, origin)
+        job = self.state.jobs.get(reported.job)
+        if job is not None and job.running and self._starts(reported.job, word):
+            del self.state.jobs[reported.job]
+            return [
+                *self._known(reported.job, job, reported.at),
+                *self._changed(reported, word, found, origin),
+            ]
+        return self._changed(reported, word, found, origin)
 
     def settled(self, until: datetime) -> list[RunEvent]:
         """The jobs that were said to run by then, and whose number has not come: it will not come any more."""
@@ -101,39 +104,39 @@ class DemonRuns:
                 events += self._known(name, job, job.waiting[-1][0])
         return events
 
-    def _changed(self, said: StatusLine, word: str, found: Meaning | None, origin: str) -> list[RunEvent]:
-        job = self.state.jobs.get(said.job)
+    def _changed(self, reported: StatusLine, word: str, found: Meaning | None, origin: str) -> list[RunEvent]:
+        job = self.state.jobs.get(reported.job)
         if job is not None and self._did_not_start(job, word, found):
-            del self.state.jobs[said.job]
+            del self.state.jobs[reported.job]
             job = None
         if found is None:
-            self.state.on_ice.discard(said.job)
+            self.state.on_ice.discard(reported.job)
             return []
         if found.state is RunState.SKIPPED:
-            self._put(said.job, on=True, ice=word == "ON_ICE")
+            self._put(reported.job, on=True, ice=word == "ON_ICE")
         if found.state is RunState.SKIPPED or word == "ON_HOLD":
-            return [self._event(said.job, JobState(), said, word, found, origin, run=None)]
+            return [self._event(reported.job, JobState(), reported, word, found, origin, run=None)]
         if word == "RESTART":
-            return self._restart(said, found, origin)
+            return self._restart(reported, found, origin)
         if found.state in ENDED:
-            return self._end(said, found, origin)
-        self.state.on_ice.discard(said.job)
+            return self._end(reported, found, origin)
+        self.state.on_ice.discard(reported.job)
         if word in _BEFORE_A_START:
-            if word == "STARTING" and said.machine:
-                self.state.on_noexec.discard(said.job)
-            self._begin(said).waiting.append((said.at, word, origin))
+            if word == "STARTING" and reported.machine:
+                self.state.on_noexec.discard(reported.job)
+            self._begin(reported).waiting.append((reported.at, word, origin))
             return []
-        current = self._begin(said) if job is None or (job.ended and not job.running) else job
+        current = self._begin(reported) if job is None or (job.ended and not job.running) else job
         if not current.running:
             current.running = found.state is RunState.RUNNING
-            current.idle = said.job in self.state.on_noexec
-        if current.run is None and current.running and said.job in self.state.on_machines:
-            current.machine = said.machine or current.machine
-            current.waiting.append((said.at, word, origin))  # the line with its number may come after it
+            current.idle = reported.job in self.state.on_noexec
+        if current.run is None and current.running and reported.job in self.state.on_machines:
+            current.machine = reported.machine or current.machine
+            current.waiting.append((reported.at, word, origin))  # the line with its number may come after it
             return []
         return [
-            *self._known(said.job, current, said.at),
-            self._event(said.job, current, said, word, found, origin),
+            *self._known(reported.job, current, reported.at),
+            self._event(reported.job, current, reported, word, found, origin),
         ]
 
     def taken_unbegun(self) -> list[str]:
@@ -171,27 +174,27 @@ class DemonRuns:
         idles = found is None or found.state is RunState.SKIPPED or word in ("ON_HOLD", "ACTIVATED")
         return waits and idles
 
-    def _begin(self, said: StatusLine | NumberLine) -> JobState:
+    def _begin(self, reported: StatusLine | NumberLine) -> JobState:
         """The run that is about to start or under way; a new one after an end, unless that is to be repeated."""
-        job = self.state.jobs.get(said.job)
+        job = self.state.jobs.get(reported.job)
         if job is None or (job.ended is not None and not job.restarts):
-            job = self.state.jobs[said.job] = JobState(began=said.at)
+            job = self.state.jobs[reported.job] = JobState(began=reported.at)
         elif job.ended is not None:
             job.ended, job.restarts = None, False
-        if said.machine:
-            job.machine = said.machine
+        if reported.machine:
+            job.machine = reported.machine
         return job
 
-    def _numbered(self, said: NumberLine) -> list[RunEvent]:
-        self.state.on_ice.discard(said.job)
-        self.state.on_noexec.discard(said.job)
-        job = self._begin(said)
-        if job.run is not None and job.run != str(said.run) and not job.run.startswith("@"):
-            job = JobState(began=said.at, machine=said.machine, waiting=job.waiting)
-            self.state.jobs[said.job] = job
-        job.attempt = max(said.ntry, 1)
-        job.run = job.run or str(said.run)
-        return self._known(said.job, job, said.at)
+    def _numbered(self, reported: NumberLine) -> list[RunEvent]:
+        self.state.on_ice.discard(reported.job)
+        self.state.on_noexec.discard(reported.job)
+        job = self._begin(reported)
+        if job.run is not None and job.run != str(reported.run) and not job.run.startswith("@"):
+            job = JobState(began=reported.at, machine=reported.machine, waiting=job.waiting)
+            self.state.jobs[reported.job] = job
+        job.attempt = max(reported.ntry, 1)
+        job.run = job.run or str(reported.run)
+        return self._known(reported.job, job, reported.at)
 
     def _known(self, name: str, job: JobState, at: datetime) -> list[RunEvent]:
         """What waited for the run to have a number. A run without one is known by the time at which it began."""
@@ -207,50 +210,54 @@ class DemonRuns:
             events.append(self._event(name, job, line, word, found, origin))
         return events
 
-    def _restart(self, said: StatusLine, found: Meaning, origin: str) -> list[RunEvent]:
+    def _restart(self, reported: StatusLine, found: Meaning, origin: str) -> list[RunEvent]:
         """The run is to be repeated: what comes next is its next attempt."""
-        job = self.state.jobs.get(said.job)
+        job = self.state.jobs.get(reported.job)
         if job is None:
             return []
-        known = self._known(said.job, job, said.at)
+        known = self._known(reported.job, job, reported.at)
         job.running = False
         if job.ended is not None:
             job.attempt += 1
             job.restarts = True
-        return [*known, self._event(said.job, job, said, "RESTART", found, origin)]
+        return [*known, self._event(reported.job, job, reported, "RESTART", found, origin)]
 
-    def _end(self, said: StatusLine, found: Meaning, origin: str) -> list[RunEvent]:
-        job = self.state.jobs.get(said.job)
-        word = said.status.upper()
-        alone = found.state is RunState.SUCCESS and not said.machine
+    def _end(self, reported: StatusLine, found: Meaning, origin: str) -> list[RunEvent]:
+        job = self.state.jobs.get(reported.job)
+        word = reported.status.upper()
+        alone = found.state is RunState.SUCCESS and not reported.machine
         if job is not None and job.running and not job.ended:
             idle = alone and job.idle
         else:
-            idle = alone and (said.job in self.state.on_ice or said.job in self.state.on_noexec)
+            idle = alone and (reported.job in self.state.on_ice or reported.job in self.state.on_noexec)
         over = job is not None and job.ended is not None and not job.restarts and not idle
-        if job is not None and over and not said.machine:
+        if job is not None and over and not reported.machine:
             # It had ended: an operator says otherwise.
             return [
-                self._event(said.job, job, said, word, Meaning(found.state, Ending.FORCED), origin, attempt=0)
+                self._event(
+                    reported.job, job, reported, word, Meaning(found.state, Ending.FORCED), origin, attempt=0
+                )
             ]
         # `sendevent` leaves no machine, and neither does the end of a box. Without a machine it is by hand only where
         # the job is known to run on one; that its beginning was not read says nothing of who ended it.
-        by_hand = alone and not idle and said.job in self.state.on_machines
+        by_hand = alone and not idle and reported.job in self.state.on_machines
         reason = None
         if job is None and not by_hand and not idle:
-            self._unbegun.append(said.job)
+            self._unbegun.append(reported.job)
             reason = "when it began is not known"
         if job is None or not over:
-            job = self._begin(said)
-        events = self._known(said.job, job, said.at)
+            job = self._begin(reported)
+        events = self._known(reported.job, job, reported.at)
         if by_hand:
             found = Meaning(found.state, Ending.FORCED)
         elif idle:
             found = Meaning(RunState.SKIPPED, Ending.BYPASSED)
         attempt = 0 if by_hand else job.attempt
-        events.append(self._event(said.job, job, said, word, found, origin, attempt=attempt, reason=reason))
-        job.ended = said.at
-        if said.machine or said.job not in self.state.on_machines:
+        events.append(
+            self._event(reported.job, job, reported, word, found, origin, attempt=attempt, reason=reason)
+        )
+        job.ended = reported.at
+        if reported.machine or reported.job not in self.state.on_machines:
             job.running = False  # else its machine has yet to say how it ended
         return events
 
@@ -258,7 +265,7 @@ class DemonRuns:
         self,
         name: str,
         job: JobState,
-        said: StatusLine,
+        reported: StatusLine,
         word: str,
         found: Meaning,
         origin: str,
@@ -269,15 +276,15 @@ class DemonRuns:
             "process": name,
             "state": found.state,
             "status": word,
-            "at": said.at,
+            "at": reported.at,
             "instance": self.instance,
             "run": given.get("run", job.run),
             "attempt": given.get("attempt", job.attempt),
             "ending": found.ending,
-            "exit_code": said.exit_code,
-            "machine": said.machine,
+            "exit_code": reported.exit_code,
+            "machine": reported.machine,
         }
-        payload = {"job": name, "status": word, "exit_code": said.exit_code, "machine": said.machine}
+        payload = {"job": name, "status": word, "exit_code": reported.exit_code, "machine": reported.machine}
         return RunEvent(
             key=key_of(fields),
             payload=payload,

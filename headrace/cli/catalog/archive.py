@@ -49,8 +49,8 @@ def archive(
             waiting = cold_everywhere(connect())
             pruned = prune(instance, before, dry_run=True)
         else:
-            with progress("archiving") as tell:
-                done = archive_everywhere(connect(), tell=tell)
+            with progress("archiving") as on_progress:
+                done = archive_everywhere(connect(), on_progress=on_progress)
             with progress("pruning Dagster's event log"):
                 pruned = prune(instance, before)
     if as_json:

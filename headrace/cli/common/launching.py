@@ -85,7 +85,7 @@ def plan(
 
 
 def execute_all(
-    runs: Sequence[PlannedRun], instance: dg.DagsterInstance, told: Callable[[FinishedRun], None]
+    runs: Sequence[PlannedRun], instance: dg.DagsterInstance, on_finished: Callable[[FinishedRun], None]
 ) -> list[FinishedRun]:
     """Execute the runs in order; `told` hears of each when it has ended.
 
@@ -98,16 +98,16 @@ def execute_all(
             result = FinishedRun(datasets(run), keys(run), Ending.SKIPPED, 0.0, missing=datasets(run))
         else:
             what = f"({number}/{len(runs)}) {described(run)}"
-            with own_output() as terminal, progress(what, terminal) as tell:
-                result = _executed(run, instance, partial(_print_run, tell, what))
+            with own_output() as terminal, progress(what, terminal) as on_progress:
+                result = _executed(run, instance, partial(_print_run, on_progress, what))
         missing.update(result.missing)
         finished.append(result)
-        told(result)
+        on_finished(result)
     return finished
 
 
-def _print_run(tell: Callable[[str], None], what: str, said: str) -> None:
-    tell(f"{what}: {said}")
+def _print_run(on_progress: Callable[[str], None], what: str, line: str) -> None:
+    on_progress(f"{what}: {line}")
 
 
 def datasets(run: PlannedRun) -> tuple[str, ...]:
@@ -176,7 +176,7 @@ def progress(what: str, stream: TextIO | None = None) -> Iterator[Callable[[str]
     columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True) as display:
         task = display.add_task(what, total=None)
-        yield lambda said: display.update(task, description=said)
+        yield lambda line: display.update(task, description=line)
 
 
 def line(run: FinishedRun) -> str:
@@ -206,16 +206,18 @@ def span_of(seconds: float) -> str:
     return span(timedelta(seconds=seconds))
 
 
-def _executed(run: PlannedRun, instance: dg.DagsterInstance, tell: Callable[[str], None]) -> FinishedRun:
+def _executed(
+    run: PlannedRun, instance: dg.DagsterInstance, on_progress: Callable[[str], None]
+) -> FinishedRun:
     from headrace.orchestration.materialization import execute
 
     started = time.monotonic()
     # Without this configuration Dagster logs to the terminal, whatever loggers there are.
-    result = execute(_logging_to(tell), run, instance, {"loggers": {"console": {}}})
+    result = execute(_logging_to(on_progress), run, instance, {"loggers": {"console": {}}})
     if any(_was_interrupted(event) for event in result.all_events):
         raise KeyboardInterrupt
     # A dataset is told to Dagster only once all its partitions of the run are published.
-    told = {
+    on_finished = {
         event.asset_key.to_user_string()
         for event in result.all_events
         if event.is_step_materialization and event.asset_key
@@ -227,8 +229,8 @@ def _executed(run: PlannedRun, instance: dg.DagsterInstance, tell: Callable[[str
         time.monotonic() - started,
         result.run_id,
         tuple(_reasons(result)),
-        tuple(name for name in datasets(run) if name in told),
-        () if result.success else tuple(name for name in datasets(run) if name not in told),
+        tuple(name for name in datasets(run) if name in on_finished),
+        () if result.success else tuple(name for name in datasets(run) if name not in on_finished),
     )
 
 
@@ -249,7 +251,7 @@ def _ending(result: dg.ExecuteInProcessResult) -> Ending:
     return Ending.SUPERSEDED if overtaken else Ending.SUCCESS
 
 
-def _logging_to(tell: Callable[[str], None]) -> dg.Definitions:
+def _logging_to(on_progress: Callable[[str], None]) -> dg.Definitions:
     """The definitions, with a run's log going to `tell` line by line and not to the terminal; Dagster keeps it all."""
     import dagster as dg
 
@@ -257,8 +259,8 @@ def _logging_to(tell: Callable[[str], None]) -> dg.Definitions:
 
     class Teller(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
-            said = getattr(record, "dagster_meta", {}).get("orig_message") or record.getMessage()
-            tell(said.splitlines()[0] if said else "")
+            line = getattr(record, "dagster_meta", {}).get("orig_message") or record.getMessage()
+            on_progress(line.splitlines()[0] if line else "")
 
     def console(_: dg.InitLoggerContext) -> logging.Logger:
         logger = logging.Logger("headrace.run", level=logging.INFO)
@@ -278,5 +280,5 @@ def _reasons(result: dg.ExecuteInProcessResult) -> Iterator[str]:
     for event in result.all_events:
         if event.is_step_failure:
             failure = event.step_failure_data
-            said = failure.user_failure_data.description if failure.user_failure_data else None
-            yield f"{event.step_key}: {said or (failure.error.message.strip() if failure.error else 'no reason given')}"
+            line = failure.user_failure_data.description if failure.user_failure_data else None
+            yield f"{event.step_key}: {line or (failure.error.message.strip() if failure.error else 'no reason given')}"

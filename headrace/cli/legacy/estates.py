@@ -40,9 +40,9 @@ def read(paths: Sequence[Path]) -> Estate:
     from headrace.cli.common.launching import progress
 
     files = [file for path in paths for file in files_of(path)]
-    with progress("reading") as tell:
+    with progress("reading") as on_progress:
         try:
-            return read_estate(_reported(files, tell))
+            return read_estate(_reported(files, on_progress))
         except OSError as error:
             raise CommandError(f"{error.filename} cannot be read: {error.strerror}") from error
 
@@ -73,11 +73,11 @@ def files_of(path: Path) -> list[Path]:
     return files
 
 
-def _reported(files: Sequence[Path], tell: Callable[[str], None]) -> Iterator[Path]:
+def _reported(files: Sequence[Path], on_progress: Callable[[str], None]) -> Iterator[Path]:
     for number, file in enumerate(files, 1):
-        tell(f"reading {file}" + (f" ({number} of {len(files)})" if len(files) > 1 else ""))
+        on_progress(f"reading {file}" + (f" ({number} of {len(files)})" if len(files) > 1 else ""))
         yield file
-    tell("resolving dependencies")
+    on_progress("resolving dependencies")
 
 
 def _named(paths: Sequence[Path]) -> str:

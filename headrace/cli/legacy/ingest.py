@@ -85,7 +85,7 @@ def ingest(
     from headrace.severity import Severity
 
     files = [file for path in paths for file in files_of(path)]
-    with progress("ingesting") as tell:
+    with progress("ingesting") as on_progress:
         try:
             loaded = load(
                 connect(),
@@ -94,7 +94,7 @@ def ingest(
                 instance=instance,
                 historical=historical,
                 source=EVENT_SOURCES.get(source) if source else None,
-                tell=tell,
+                on_progress=on_progress,
                 measured=measured,
             )
         except OSError as error:
@@ -169,7 +169,7 @@ def follow(
             zone=zone or settings().completions_zone,
             instance=instance,
             stop=stop,
-            tell=_print,
+            on_progress=_print,
         )
     except OSError as error:
         raise CommandError(f"{error.filename} cannot be read: {error.strerror}") from error
@@ -214,11 +214,11 @@ def _print(loaded: Loaded) -> None:
     _complain(loaded.errors)
 
 
-def _complain(said: Sequence[Finding | str], kind: str = "") -> None:
-    for each in said[:MAX_ERRORS_SHOWN]:
+def _complain(reported: Sequence[Finding | str], kind: str = "") -> None:
+    for each in reported[:MAX_ERRORS_SHOWN]:
         typer.echo(f"{kind}{each}", err=True)
-    if len(said) > MAX_ERRORS_SHOWN:
-        typer.echo(f"and and {len(said) - MAX_ERRORS_SHOWN:,} more; --json has all.", err=True)
+    if len(reported) > MAX_ERRORS_SHOWN:
+        typer.echo(f"and and {len(reported) - MAX_ERRORS_SHOWN:,} more; --json has all.", err=True)
 
 
 def _some(names: Sequence[str]) -> str | None:

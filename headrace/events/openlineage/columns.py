@@ -38,7 +38,7 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Saying:
+class ColumnStatement:
     """What one event says, in one facet, of the columns of one dataset. process: None where no run or job is named."""
 
     target: str
@@ -49,7 +49,7 @@ class Saying:
     sources: tuple[Source, ...]
 
 
-def sayings(event: AnyEvent, ids: Ids) -> Iterator[Saying]:
+def column_statements(event: AnyEvent, ids: Ids) -> Iterator[ColumnStatement]:
     """What the event says of columns. What an input is made from, its reader does not owe to itself."""
     at = stamped(event.at)
     if isinstance(event, DatasetEvent):
@@ -66,16 +66,16 @@ def sayings(event: AnyEvent, ids: Ids) -> Iterator[Saying]:
         for entry in lineage.content["entries"]:
             if entry["type"] == "DATASET":
                 target = ids.dataset(Name(entry["namespace"], entry["name"]))
-                yield Saying(target, job, "lineage", at, run_id, tuple(_explicit(entry, ids)))
+                yield ColumnStatement(target, job, "lineage", at, run_id, tuple(_explicit(entry, ids)))
 
 
-def store(cursor: Cursor[Any], organisation: UUID, said: list[Saying]) -> None:
+def store(cursor: Cursor[Any], organisation: UUID, reported: list[ColumnStatement]) -> None:
     """Keep what was said; what is said no longer keeps its row, and is not current."""
-    if not said:
+    if not reported:
         return
     rows: dict[UUID, dict[str, Any]] = {}
     newest: dict[tuple[str, str, str], dict[str, Any]] = {}
-    for each in said:
+    for each in reported:
         by = each.process or each.target
         of = {"target_name_id": each.target, "reporter_id": by, "process_id": each.process, "via": each.via}
         known = newest.setdefault((each.target, by, each.via), {**of, "last_at": each.at})
@@ -99,12 +99,12 @@ def store(cursor: Cursor[Any], organisation: UUID, said: list[Saying]) -> None:
 
 def _of_dataset(
     dataset: Dataset, ids: Ids, process: str | None, at: str, run_id: UUID | None
-) -> Iterator[Saying]:
+) -> Iterator[ColumnStatement]:
     target = ids.dataset(dataset.name)
     for via, read in (("columnLineage", _implied), ("lineage", _explicit)):
         content = _content(dataset.facets, via)
         if content is not None:
-            yield Saying(target, process, via, at, run_id, tuple(read(content, ids)))
+            yield ColumnStatement(target, process, via, at, run_id, tuple(read(content, ids)))
 
 
 def _content(facets: Facets, name: str) -> Mapping[str, Any] | None:
@@ -170,7 +170,7 @@ def _text(source: Source) -> Iterator[str]:
     yield from (source.description, str(source.masking))
 
 
-def _row(identity: UUID, of: Mapping[str, Any], source: Source, said: Saying) -> dict[str, Any]:
+def _row(identity: UUID, of: Mapping[str, Any], source: Source, reported: ColumnStatement) -> dict[str, Any]:
     return {
         **of,
         "column_lineage_id": identity,
@@ -181,7 +181,7 @@ def _row(identity: UUID, of: Mapping[str, Any], source: Source, said: Saying) ->
         "transformation_subtype": source.subtype,
         "transformation_description": source.description,
         "masking": source.masking,
-        "run_id": said.run_id,
-        "first_at": said.at,
-        "last_at": said.at,
+        "run_id": reported.run_id,
+        "first_at": reported.at,
+        "last_at": reported.at,
     }

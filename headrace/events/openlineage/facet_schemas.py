@@ -62,7 +62,7 @@ class Schema:
         if self._validator.is_valid(value):
             return None
         error = _deepest(self._validator.iter_errors(value))
-        return Fault(_said(error), _path(error))
+        return Fault(_message(error), _path(error))
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +165,6 @@ def _missing(error: ValidationError) -> str | None:
     return error.kind.property if isinstance(error.kind, ValidationErrorKind.Required) else None
 
 
-def _said(error: ValidationError) -> str:
+def _message(error: ValidationError) -> str:
     text = error.message.splitlines()[0]
     return text if len(text) <= 200 else f"{text[:80]} ... {text[-110:]}"

@@ -197,10 +197,12 @@ def project(cursor: Cursor[Any], owner: Owner, events: Sequence[AnyEvent]) -> Pr
         }
         told = runs.store(cursor, owner.organisation, said, frozenset(told_by_jobs), scheduled)
     designs.settle(cursor, owner.organisation, {process for _, process in said}, merged_into)
-    runs.store_edges(cursor, owner.organisation, _told_by_datasets(events, ids))
+    runs.store_edges(cursor, owner.organisation, _edges_of_dataset_events(events, ids))
     new = versions.store(cursor, owner.organisation, told, merged_into)
     columns.store(
-        cursor, owner.organisation, [each for event in events for each in columns.sayings(event, ids)]
+        cursor,
+        owner.organisation,
+        [each for event in events for each in columns.column_statements(event, ids)],
     )
     quality.store(cursor, owner.organisation, events, ids)
     return Projected(processes, told.runs, new)
@@ -307,7 +309,7 @@ def _type(event: AnyEvent) -> str:
     return "DATASET" if isinstance(event, DatasetEvent) else "JOB"
 
 
-def _told_by_datasets(events: Sequence[AnyEvent], ids: Ids) -> dict[Edge, str]:
+def _edges_of_dataset_events(events: Sequence[AnyEvent], ids: Ids) -> dict[Edge, str]:
     """The edges that dataset events explain, which are owed to no job."""
     found: dict[Edge, str] = {}
     for event in events:

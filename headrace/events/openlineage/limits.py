@@ -9,9 +9,9 @@ from typing import Any
 
 from headrace.errors import CatalogError
 
-MOST_BYTES = 8 << 20  # of one event
-MOST_LEVELS = 100
-_MOST_BITS = 13_288  # of a whole number: Python writes none that is longer
+MAX_EVENT_BYTES = 8 << 20  # of one event
+MAX_DEPTH = 100
+_MAX_INTEGER_BITS = 13_288  # of a whole number: Python writes none that is longer
 _PLAIN = re.compile(r"[\w-]+")
 Path = Sequence[str | int]
 
@@ -50,10 +50,10 @@ def encoded(body: Mapping[str, Any]) -> bytes:
         raise _unsayable(body) or InvalidEvent(f"is no JSON: {error}") from error
     if "\\u0000" in text and (fault := _unsayable(body)) is not None:
         raise fault
-    if len(data) > MOST_BYTES:
+    if len(data) > MAX_EVENT_BYTES:
         largest, size = _largest(body)
         raise InvalidEvent(
-            f"the event is {len(data):,} bytes long and the catalog takes {MOST_BYTES:,}; {size:,} are these",
+            f"the event is {len(data):,} bytes long and the catalog takes {MAX_EVENT_BYTES:,}; {size:,} are these",
             largest,
         )
     return data
@@ -61,10 +61,10 @@ def encoded(body: Mapping[str, Any]) -> bytes:
 
 def _unsayable(body: object) -> InvalidEvent | None:
     """The first value or key that PostgreSQL's JSON cannot hold."""
-    for path, value in _leaves(body):
+    for path, value in _scalars(body):
         if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
             return InvalidEvent(f"{value} is no JSON number", field(path))
-        if isinstance(value, int) and value.bit_length() > _MOST_BITS:
+        if isinstance(value, int) and value.bit_length() > _MAX_INTEGER_BITS:
             return InvalidEvent("is a number of more than 4,000 digits", field(path))
         if isinstance(value, str):
             if "\0" in value:
@@ -74,15 +74,15 @@ def _unsayable(body: object) -> InvalidEvent | None:
     return None
 
 
-def _leaves(value: object, path: tuple[str | int, ...] = ()) -> Iterator[tuple[Path, object]]:
+def _scalars(value: object, path: tuple[str | int, ...] = ()) -> Iterator[tuple[Path, object]]:
     """Keys, and values that hold no others; never deeper than MOST_LEVELS."""
     if isinstance(value, dict):
         for key, inner in value.items():
             yield (*path, key), key
-            yield from _leaves(inner, (*path, key))
+            yield from _scalars(inner, (*path, key))
     elif isinstance(value, list):
         for index, inner in enumerate(value):
-            yield from _leaves(inner, (*path, index))
+            yield from _scalars(inner, (*path, index))
     else:
         yield path, value
 
@@ -107,7 +107,7 @@ def _largest(body: Mapping[str, Any]) -> tuple[str, int]:
 def refuse_depth(body: object) -> None:
     """Raises InvalidEvent for what is nested more than 100 levels deep. Nothing else may look at the event before."""
     level: list[object] = [body]
-    for _ in range(MOST_LEVELS):
+    for _ in range(MAX_DEPTH):
         level = [
             inner
             for value in level
@@ -117,14 +117,14 @@ def refuse_depth(body: object) -> None:
         ]
         if not level:
             return
-    raise InvalidEvent(f"the event is nested more than {MOST_LEVELS} levels deep", _deep_path(body))
+    raise InvalidEvent(f"the event is nested more than {MAX_DEPTH} levels deep", _deep_path(body))
 
 
 def _deep_path(body: object) -> str:
     """The first steps to what is too deep."""
     path: list[str | int] = []
     levels: list[tuple[tuple[str | int, ...], object]] = [((), body)]
-    for _ in range(MOST_LEVELS):
+    for _ in range(MAX_DEPTH):
         levels = [
             ((*steps, key), inner)
             for steps, value in levels

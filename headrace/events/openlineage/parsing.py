@@ -33,9 +33,9 @@ from headrace.events.openlineage.model import (
     RunEvent,
 )
 
-MOST_DATASETS = 5000  # of one event
-MOST_PAIRS = 50_000  # of an input and an output that it leads to, as far as no lineage facet says otherwise
-MOST_NAMESPACE, MOST_NAME = 1000, 1500  # bytes: an index of PostgreSQL holds 2,700
+MAX_DATASETS = 5000  # of one event
+MAX_PAIRS = 50_000  # of an input and an output that it leads to, as far as no lineage facet says otherwise
+MAX_NAMESPACE, MAX_NAME = 1000, 1500  # bytes: an index of PostgreSQL holds 2,700
 EARLIEST = datetime(2000, 1, 1, tzinfo=UTC)
 _AHEAD = timedelta(days=1)  # clocks differ, and zones are mistaken
 _TIMES = {"nominalTime": ("nominalStartTime", "nominalEndTime"), "dataQualityMetrics": ("lastUpdated",)}
@@ -89,22 +89,22 @@ def parse(body: object, *, received_at: datetime | None = None) -> AnyEvent:
 
 def _refuse_breadth(job: Job, inputs: Sequence[Dataset], outputs: Sequence[Dataset]) -> None:
     """Raises InvalidEvent for what would keep everybody else waiting until all of its edges are stored."""
-    if len(inputs) + len(outputs) > MOST_DATASETS:
+    if len(inputs) + len(outputs) > MAX_DATASETS:
         larger = "inputs" if len(inputs) > len(outputs) else "outputs"
         raise InvalidEvent(
-            f"the event has {len(inputs) + len(outputs):,} datasets and the catalog takes {MOST_DATASETS:,}:"
+            f"the event has {len(inputs) + len(outputs):,} datasets and the catalog takes {MAX_DATASETS:,}:"
             " tell them in several events of the run",
             larger,
         )
-    if len(inputs) * len(outputs) <= MOST_PAIRS:
+    if len(inputs) * len(outputs) <= MAX_PAIRS:
         return
     lineage = job.facets.get("lineage")
     entries = lineage.content.get("entries", ()) if lineage is not None and lineage.modelled else ()
     explained = {Name(each["namespace"], each["name"]) for each in entries if each["type"] == "DATASET"}
     open_ = [each for each in outputs if each.name not in explained and "lineage" not in each.facets]
-    if len(inputs) * len(open_) > MOST_PAIRS:
+    if len(inputs) * len(open_) > MAX_PAIRS:
         raise InvalidEvent(
-            f"{len(inputs):,} inputs would lead to {len(open_):,} outputs each, and the catalog takes {MOST_PAIRS:,}"
+            f"{len(inputs):,} inputs would lead to {len(open_):,} outputs each, and the catalog takes {MAX_PAIRS:,}"
             " such pairs: say in `lineage` facets what leads to what",
             "outputs",
         )
@@ -160,7 +160,7 @@ def refuse_name(name: Name, path: Path) -> None:
     """Raises InvalidEvent for a name that is none, or too long for an index."""
     if not name.name:
         raise InvalidEvent("is empty, and identifies nothing", field((*path, "name")))
-    for part, text, most in (("namespace", name.namespace, MOST_NAMESPACE), ("name", name.name, MOST_NAME)):
+    for part, text, most in (("namespace", name.namespace, MAX_NAMESPACE), ("name", name.name, MAX_NAME)):
         size = len(text.encode())
         if size > most:
             raise InvalidEvent(f"is {size:,} bytes long; the catalog takes {most:,}", field((*path, part)))
@@ -170,8 +170,8 @@ def _facets(entity: Mapping[str, Any], key: str, place: str, path: Path) -> Face
     known = facet_schemas()[place]
     facets: dict[str, Facet] = {}
     for name, content in entity.get(key, {}).items():
-        if len(name.encode()) > MOST_NAME:
-            raise InvalidEvent(f"has a name of more than {MOST_NAME:,} bytes", field((*path, key, name)))
+        if len(name.encode()) > MAX_NAME:
+            raise InvalidEvent(f"has a name of more than {MAX_NAME:,} bytes", field((*path, key, name)))
         deleted = content.get("_deleted") is True
         standard = known.get(name)
         modelled = standard is not None and standard.describes(content["_schemaURL"])
@@ -227,8 +227,8 @@ def _refuse_values(facet: str, content: Mapping[str, Any], path: Path) -> None:
         if key in content:
             _time(content[key], field((*path, key)), datetime.max.replace(tzinfo=UTC) - _AHEAD)
     version = content["datasetVersion"] if facet == "version" else ""
-    if len(version.encode()) > MOST_NAME:
-        raise InvalidEvent(f"is longer than {MOST_NAME:,} bytes", field((*path, "datasetVersion")))
+    if len(version.encode()) > MAX_NAME:
+        raise InvalidEvent(f"is longer than {MAX_NAME:,} bytes", field((*path, "datasetVersion")))
 
 
 def _time(text: str, place: str, received_at: datetime) -> datetime:

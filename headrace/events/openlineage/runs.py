@@ -16,7 +16,7 @@ from headrace.events.openlineage.outlines import Edge, edges, run_row, uses
 from headrace.events.openlineage.scheduler_runs import Key, same_runs
 from headrace.events.openlineage.sql import statement
 
-_MOST_DOCUMENTS = 1000  # of a process, that are asked whether they still show an edge
+_MAX_DOCUMENTS = 1000  # of a process, that are asked whether they still show an edge
 _DOCUMENTS = """
 SELECT run_id, reported_run_id, process_id, document, native
 FROM catalog.openlineage_run
@@ -51,7 +51,7 @@ NOTHING = Stored({}, frozenset(), frozenset())
 def store(
     cursor: Cursor[Any],
     organisation: UUID,
-    said: Mapping[Key, Document],
+    reported: Mapping[Key, Document],
     jobs: frozenset[UUID],
     scheduled: Collection[UUID] = (),
 ) -> Stored:
@@ -65,11 +65,11 @@ def store(
     """
     known: dict[Key, dict[str, Any]] = {
         (row["reported_run_id"], row["process_id"]): row
-        for row in cursor.execute(_DOCUMENTS, [organisation, list({run for run, _ in said})])
+        for row in cursor.execute(_DOCUMENTS, [organisation, list({run for run, _ in reported})])
     }
     heard = {run for run, _ in known}
     native = {run for (run, _), row in known.items() if row["native"]}
-    asked = ({run for run, _ in said} - heard - jobs) | native
+    asked = ({run for run, _ in reported} - heard - jobs) | native
     owners = {
         row["run_id"]: (row["run_id"], row["process_id"])
         for row in (cursor.execute(_NATIVES, [list(asked)]) if asked else ())
@@ -77,7 +77,8 @@ def store(
     native |= owners.keys()
     before = {key: stored_document(row["document"]) for key, row in known.items()}
     after = before | {
-        key: merged(before[key], document) if key in before else document for key, document in said.items()
+        key: merged(before[key], document) if key in before else document
+        for key, document in reported.items()
     }
     same = same_runs(
         cursor,
@@ -86,15 +87,15 @@ def store(
         {key: row["run_id"] for key, row in known.items()},
         scheduled,
     )
-    if others := same.others.keys() - said.keys():
-        every = {**{key: same.others[key] for key in others}, **said}
+    if others := same.others.keys() - reported.keys():
+        every = {**{key: same.others[key] for key in others}, **reported}
         return store(cursor, organisation, every, jobs, scheduled)
     ids = _ids(after, owners) | dict(same.ids)
     moved = {key for key, row in known.items() if row["run_id"] != ids[key]}
     former = frozenset(known[key]["run_id"] for key in moved)
     if former:
         statement("openlineage_forget").execute(cursor, {"organisation": organisation, "runs": list(former)})
-    written = {key: after[key] for key in sorted(said.keys() | moved)}
+    written = {key: after[key] for key in sorted(reported.keys() | moved)}
     statement("openlineage_documents").execute(
         cursor,
         {
@@ -207,8 +208,8 @@ def documents_of(
 
     since: leaves out those of which all was said before.
     """
-    rows = cursor.execute(_OTHERS, [list(processes), since, _MOST_DOCUMENTS]).fetchall()
-    return None if len(rows) == _MOST_DOCUMENTS else [stored_document(row["document"]) for row in rows]
+    rows = cursor.execute(_OTHERS, [list(processes), since, _MAX_DOCUMENTS]).fetchall()
+    return None if len(rows) == _MAX_DOCUMENTS else [stored_document(row["document"]) for row in rows]
 
 
 def edge_rows(found: Mapping[Edge, str | None]) -> list[dict[str, Any]]:

@@ -42,7 +42,7 @@ FROM catalog.dataset_name named
 WHERE name_id = ANY (%s)
 """
 # Versions of datasets that were two, with one tag: which of their runs wrote it first is asked again.
-_TOLD_APART = """
+_SEPARATED = """
 SELECT apart.produced_by_run_id AS one, other.produced_by_run_id AS other
 FROM catalog.dataset_version apart
 JOIN catalog.dataset_version other
@@ -59,13 +59,14 @@ SELECT run_id, document FROM catalog.openlineage_run
 WHERE organisation_id = %s AND run_id = ANY (%s) AND NOT native
 """
 _RIVALS = """
-SELECT told.run_id, document
+SELECT reported.run_id, document
 FROM unnest(%s::uuid[], %s::text[]) AS freed (dataset_id, version_tag)
 JOIN catalog.dataset_name named USING (dataset_id)
 JOIN catalog.run_dataset used ON used.name_id = named.name_id AND used.version = freed.version_tag
-JOIN catalog.openlineage_run told ON told.organisation_id = used.organisation_id AND told.run_id = used.run_id
-WHERE told.organisation_id = %s AND role = 'OUTPUT' AND NOT native AND document -> 'ended' ->> 'kind' = 'COMPLETE'
-ORDER BY document -> 'ended' ->> 'at', told.run_id
+JOIN catalog.openlineage_run reported
+  ON reported.organisation_id = used.organisation_id AND reported.run_id = used.run_id
+WHERE reported.organisation_id = %s AND role = 'OUTPUT' AND NOT native AND document -> 'ended' ->> 'kind' = 'COMPLETE'
+ORDER BY document -> 'ended' ->> 'at', reported.run_id
 LIMIT %s
 """
 _THERE = """
@@ -74,7 +75,7 @@ FROM unnest(%s::uuid[], %s::text[]) AS claimed (dataset_id, version_tag)
 JOIN catalog.dataset_version USING (dataset_id, version_tag)
 WHERE partition_key = '' AND idempotency_key LIKE 'openlineage/%%'
 """
-_MOST_RIVALS = 1000  # for one version, or those of one batch, that lost the run which wrote it
+_MAX_RIVALS = 1000  # for one version, or those of one batch, that lost the run which wrote it
 _COMPARED = (
     "version_tag",
     "path",
@@ -89,7 +90,7 @@ _COMPARED = (
 
 
 def store(
-    cursor: Cursor[Any], organisation: UUID, told: Stored, merged: Collection[UUID] = ()
+    cursor: Cursor[Any], organisation: UUID, reported: Stored, merged: Collection[UUID] = ()
 ) -> frozenset[UUID]:
     """Bring the versions of these runs to what their documents come to; returns those that were not there before.
 
@@ -100,10 +101,10 @@ def store(
     merged: datasets that others have become part of. A version that two of its names have is one, as it would be had
     they been names of one dataset from the beginning.
     """
-    again = _told_apart(cursor, organisation, merged) if merged else {}
-    runs = {**again, **told.runs}
+    again = _separated(cursor, organisation, merged) if merged else {}
+    runs = {**again, **reported.runs}
     written = {run_id: versions(document) for run_id, document in runs.items()}
-    before = list((told.known | again.keys()) & (runs.keys() | told.former))
+    before = list((reported.known | again.keys()) & (runs.keys() | reported.former))
     stored = {row["dataset_version_id"]: row for row in cursor.execute(_OF_RUNS, [before])} if before else {}
     changed: list[Row] = []
     added = frozenset[UUID]()
@@ -115,7 +116,7 @@ def store(
             runs |= rivals
             others = _rows(cursor, organisation, {run: versions(rivals[run]) for run in rivals})
             claimed = _claimed([*claimed.values(), *(row for row in others if _key(row) in freed)])
-        changed, added = _bring(cursor, organisation, stored, claimed, [*told.former, *runs])
+        changed, added = _bring(cursor, organisation, stored, claimed, [*reported.former, *runs])
     # A tag that was made up here is known to nobody before: only one that was reported may have been read already.
     naming = {run for run, document in runs.items() if written.get(run) and _names_a_version(document)}
     if merged or naming or not all(map(_is_made_up, changed)):
@@ -201,13 +202,13 @@ def _rivals(
 ) -> dict[UUID, Document]:
     """The documents of other runs that say they wrote one of these versions."""
     datasets, tags = [dataset for dataset, _ in freed], [tag for _, tag in freed]
-    rows = cursor.execute(_RIVALS, [datasets, tags, organisation, _MOST_RIVALS])
+    rows = cursor.execute(_RIVALS, [datasets, tags, organisation, _MAX_RIVALS])
     return {row["run_id"]: stored_document(row["document"]) for row in rows if row["run_id"] not in known}
 
 
-def _told_apart(cursor: Cursor[Any], organisation: UUID, merged: Collection[UUID]) -> dict[UUID, Document]:
+def _separated(cursor: Cursor[Any], organisation: UUID, merged: Collection[UUID]) -> dict[UUID, Document]:
     """The documents of the runs whose versions had one tag in datasets that are one now."""
-    found = {run for row in cursor.execute(_TOLD_APART, [list(merged)]) for run in row.values()}
+    found = {run for row in cursor.execute(_SEPARATED, [list(merged)]) for run in row.values()}
     if not found:
         return {}
     rows = cursor.execute(_DOCUMENTS, [organisation, list(found)])

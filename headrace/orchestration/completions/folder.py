@@ -19,7 +19,7 @@ from headrace.stores.files.filesystem import is_local, local_path
 
 SETTLED = 1.0  # seconds for which a file has not changed that is taken to be whole
 REASON = ".reason.txt"
-LONGEST = 200  # bytes of a name; filesystems take 255
+MAX_NAME_BYTES = 200  # bytes of a name; filesystems take 255
 _ARCHIVE, _QUARANTINE, _CLAIMED = "archive", "quarantine", ".claimed"
 _UNFINISHED = (".tmp", ".temp", ".part", ".partial", ".filepart", ".writing", ".crdownload", ".swp", "~")
 
@@ -233,7 +233,11 @@ class LocalFolder:
 def _shortened(name: str) -> str:
     """A name that leaves room for what stands before and behind it; its end says what kind of file it is."""
     raw = os.fsencode(name)
-    return name if len(raw) <= LONGEST else os.fsdecode(raw[: LONGEST // 2] + b"..." + raw[-LONGEST // 2 :])
+    return (
+        name
+        if len(raw) <= MAX_NAME_BYTES
+        else os.fsdecode(raw[: MAX_NAME_BYTES // 2] + b"..." + raw[-MAX_NAME_BYTES // 2 :])
+    )
 
 
 def _is_open_for_writing(path: str) -> bool:

@@ -21,9 +21,9 @@ from headrace.orchestration.completions.folder import Claimed, Folder
 from headrace.settings import settings
 from headrace.severity import Severity
 
-FILES_AT_ONCE = 1000
-BYTES_AT_ONCE = 16 * 1024**2
-LARGEST = 64 * 1024**2  # bytes of a file
+MAX_BATCH_FILES = 1000
+MAX_BATCH_BYTES = 16 * 1024**2
+MAX_FILE_BYTES = 64 * 1024**2  # bytes of a file
 PATIENCE = (
     30.0  # seconds since its last change for which a file that does not read may still be being written
 )
@@ -115,8 +115,10 @@ def _read(folder: Folder, file: Claimed) -> Completions | None:
     """What the file says; None when it is gone."""
     here = settings()
     shown = f"{folder.location}/{file.name}".encode(errors="replace").decode()
-    if file.byte_size > LARGEST:
-        return _unreadable(shown, f"has more than {LARGEST:,} bytes; load it with `headrace legacy ingest`")
+    if file.byte_size > MAX_FILE_BYTES:
+        return _unreadable(
+            shown, f"has more than {MAX_FILE_BYTES:,} bytes; load it with `headrace legacy ingest`"
+        )
     try:
         data = folder.read(file)
     except FileNotFoundError:
@@ -157,13 +159,13 @@ def _batches(folder: Folder, held: set[str]) -> Iterator[list[Claimed]]:
             if file.place in held:
                 continue
             held.add(file.place)
-            if batch and (size + file.byte_size > BYTES_AT_ONCE or len(batch) == FILES_AT_ONCE):
+            if batch and (size + file.byte_size > MAX_BATCH_BYTES or len(batch) == MAX_BATCH_FILES):
                 yield batch
                 batch, size = [], 0
             batch.append(file)
             size += file.byte_size
         if batch:
             yield batch
-        files = folder.claim(FILES_AT_ONCE + len(held))
+        files = folder.claim(MAX_BATCH_FILES + len(held))
         if all(file.place in held for file in files):
             return

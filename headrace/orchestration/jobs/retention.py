@@ -14,7 +14,7 @@ def archive_and_prune(context: dg.OpExecutionContext) -> None:
     """Both may be stopped anywhere; the next run goes on."""
     found: dict[str, dg.MetadataValue] = {}
     try:
-        done = archive_everywhere(connect(), tell=context.log.info)
+        done = archive_everywhere(connect(), on_progress=context.log.info)
     except ArchivingElsewhere as elsewhere:
         context.log.warning(str(elsewhere))
     else:

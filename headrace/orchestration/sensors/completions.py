@@ -85,7 +85,7 @@ def _log(context: dg.SensorEvaluationContext, taken: Taken) -> None:
         context.log.info(f"{dataset} was reported but is not declared: it is a draft")
 
 
-def _summary(taken: Taken, told: int) -> str:
+def _summary(taken: Taken, reported: int) -> str:
     if taken.busy:
         files = "Another process reads the folder."
     elif taken.files or taken.problems or taken.waiting:
@@ -96,4 +96,4 @@ def _summary(taken: Taken, told: int) -> str:
     else:
         files = "No completion file."
     more = " More is left for the next tick." if taken.more else ""
-    return f"{files}{more} {told} {noun(told, 'materialization')} reported."
+    return f"{files}{more} {reported} {noun(reported, 'materialization')} reported."

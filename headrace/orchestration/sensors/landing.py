@@ -49,12 +49,12 @@ def landing_sensor(plans: Sequence[Plan]) -> dg.SensorDefinition:
             context.log.warning(problem)
         if observation.left:
             context.log.info(f"{observation.left} left for the next tick: the time limit was reached.")
-        told = max(
+        reported = max(
             _reported(context.instance),
             datetime.fromisoformat(context.cursor) if context.cursor else NEVER_REPORTED,
         )
-        _mark(context.instance, told)
-        versions = _since(told, observation)
+        _mark(context.instance, reported)
+        versions = _since(reported, observation)
         return dg.SensorResult(
             asset_events=[materialization(version) for version in versions],
             cursor=versions[-1].created_at.isoformat() if versions else context.cursor,
@@ -73,11 +73,12 @@ def report_landed_files(instance: dg.DagsterInstance, observation: Observation) 
         _mark(instance, versions[-1].created_at)
 
 
-def _since(told: datetime, observation: Observation) -> list[Version]:
+def _since(reported: datetime, observation: Observation) -> list[Version]:
     untold = [
         version
         for version in observation.published
-        if version.created_at > told and REPORTED not in version.metadata  # who ingests a report tells of it
+        if version.created_at > reported
+        and REPORTED not in version.metadata  # who ingests a report tells of it
     ]
     return sorted(untold, key=lambda version: version.created_at)
 
@@ -87,9 +88,9 @@ def _reported(instance: dg.DagsterInstance) -> datetime:
     return datetime.fromisoformat(mark) if mark else NEVER_REPORTED
 
 
-def _mark(instance: dg.DagsterInstance, told: datetime) -> None:
-    if told > _reported(instance):
-        instance.daemon_cursor_storage.set_cursor_values({MARK: told.isoformat()})
+def _mark(instance: dg.DagsterInstance, reported: datetime) -> None:
+    if reported > _reported(instance):
+        instance.daemon_cursor_storage.set_cursor_values({MARK: reported.isoformat()})
 
 
 def materialization(version: Version) -> dg.AssetMaterialization:

@@ -49,13 +49,13 @@ def _document(app: FastAPI) -> dict[str, Any]:
         schemas.pop(name, None)
     for operations in document["paths"].values():
         for operation in operations.values():
-            operation["responses"] |= {status: _refusal(said) for status, said in _REFUSALS.items()}
+            operation["responses"] |= {status: _refusal(reported) for status, reported in _REFUSALS.items()}
     return document
 
 
-def _refusal(said: str) -> dict[str, Any]:
+def _refusal(reported: str) -> dict[str, Any]:
     return {
-        "description": said,
+        "description": reported,
         "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
     }
 

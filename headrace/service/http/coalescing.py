@@ -32,7 +32,7 @@ class _PendingRequest:
     """The events of one request, and what tells it of their outcomes."""
 
     events: Sequence[AnyEvent]
-    told: asyncio.Future[list[Outcome]]
+    done: asyncio.Future[list[Outcome]]
 
 
 @dataclass(slots=True)
@@ -70,7 +70,7 @@ class Coalescing:
         if queue.work is None:
             # A context of its own: the work outlives the request that happens to begin it.
             queue.work = asyncio.create_task(self._work(kind, queue), context=Context())
-        return await pending.told
+        return await pending.done
 
     async def _work(self, kind: _Kind, queue: _Queue) -> None:
         try:
@@ -116,9 +116,9 @@ def _next_batch(pending: deque[_PendingRequest]) -> list[_PendingRequest]:
 
 
 def _resolve(pending: _PendingRequest, result: list[Outcome] | Exception) -> None:
-    if pending.told.done():  # the client has left
+    if pending.done.done():  # the client has left
         return
     if isinstance(result, Exception):
-        pending.told.set_exception(result)
+        pending.done.set_exception(result)
     else:
-        pending.told.set_result(result)
+        pending.done.set_result(result)

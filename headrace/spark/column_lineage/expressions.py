@@ -14,8 +14,8 @@ from headrace.spark.column_lineage.values import (
     field_of,
     merged,
     owing,
+    reported,
     rows,
-    said,
     struct,
     through,
 )
@@ -123,7 +123,7 @@ class Expressions:
         return through(self._all(children, keep), Subtype.TRANSFORMATION, name in MASKING, keep)
 
     def _alias(self, attribute: int, sql: str, child: Reference) -> Value:
-        value = said(self.value(child), sql, plain=self.head(child)[0] in ("", "Alias"))
+        value = reported(self.value(child), sql, plain=self.head(child)[0] in ("", "Alias"))
         self.defined[attribute] = value
         return value
 

@@ -16,8 +16,8 @@ from headrace.spark.column_lineage.values import (
     column,
     depending,
     merged,
+    reported,
     rows,
-    said,
     through,
 )
 
@@ -106,7 +106,7 @@ def _generate(plan: Plan, node: Node, frame: Frame, under: list[Frame], scope: S
     made, steady = generated(expressions, reference, names)
     values = dict(frame.values)
     for attribute, value in zip(node["g"], made, strict=True):
-        values[attribute] = said(value, node["s"])
+        values[attribute] = reported(value, node["s"])
     if not steady:
         depends = merged(
             expressions.value(each) for each in expressions.head(reference)[1] if is_reference(each)
@@ -130,7 +130,7 @@ def _union(plan: Plan, node: Node, frame: Frame, under: list[Frame], scope: Scop
         branches = [one.values[output[place]] for one, output in zip(under, node["b"], strict=True)]
         if "u" in node:
             named = [
-                said(value, sql[place], plain=True)
+                reported(value, sql[place], plain=True)
                 for value, sql in zip(branches[1:], node["u"], strict=True)
             ]
             branches = [branches[0], *named]
@@ -229,9 +229,9 @@ def _merge(plan: Plan, node: Node, frame: Frame, under: list[Frame], scope: Scop
         if not pairs:
             scope.depend([depends], Subtype.FILTER, node["s"])
         for key, value, sql in pairs:
-            set_to = said(expressions.value(value), sql, plain=value is None or value < 0)
+            set_to = reported(expressions.value(value), sql, plain=value is None or value < 0)
             if key is not None and key < 0:
-                values[-1 - key] = merged([values[-1 - key], set_to, said(depends, node["s"])])
+                values[-1 - key] = merged([values[-1 - key], set_to, reported(depends, node["s"])])
     return Frame(values, frame.below)
 
 
@@ -244,12 +244,12 @@ def _merged_rows(plan: Plan, node: Node, frame: Frame, under: list[Frame], scope
     expressions = plan.expressions(node, frame, scope)
     ways: list[list[Value]] = [[] for _ in node["o"]]
     for copies, (condition, when), *made in node["r"]:
-        depends = said(through(expressions.value(condition), Subtype.CONDITIONAL), when)
+        depends = reported(through(expressions.value(condition), Subtype.CONDITIONAL), when)
         if not made:
             scope.depend([depends], Subtype.FILTER, when)
         for row in made:
             for place, (reference, sql) in enumerate(row):
-                value = said(expressions.value(reference), sql, plain=reference is None or reference < 0)
+                value = reported(expressions.value(reference), sql, plain=reference is None or reference < 0)
                 ways[place].append(value if copies else depending(value, depends, Subtype.CONDITIONAL))
     values = {attribute: merged(each, keep=True) for attribute, each in zip(node["o"], ways, strict=True)}
     return Frame(values, frame.below)

@@ -20,12 +20,12 @@ class OutOfBudget(Exception):
 class Plan:
     """A plan as PlanText tells it. inputs: their names, by number. deadline: when to give up, of time.monotonic()."""
 
-    def __init__(self, told: Mapping[str, Any], inputs: Sequence[str], deadline: float) -> None:
-        self.nodes: Sequence[Node] = told["nodes"]
-        self.names: Mapping[str, str] = told["attributes"]
-        self.structured = frozenset(told["structured"])
-        self._output: Sequence[int] = told["output"]
-        self._columns: Sequence[str] = told["names"]
+    def __init__(self, exported: Mapping[str, Any], inputs: Sequence[str], deadline: float) -> None:
+        self.nodes: Sequence[Node] = exported["nodes"]
+        self.names: Mapping[str, str] = exported["attributes"]
+        self.structured = frozenset(exported["structured"])
+        self._output: Sequence[int] = exported["output"]
+        self._columns: Sequence[str] = exported["names"]
         self.inputs = inputs
         self._deadline = deadline
         self._scopes: dict[int, list[int]] = defaultdict(list)

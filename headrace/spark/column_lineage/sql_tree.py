@@ -20,8 +20,8 @@ from headrace.spark.column_lineage.values import (
     field_of,
     merged,
     multiplied_by,
+    reported,
     rows,
-    said,
     through,
 )
 
@@ -129,7 +129,7 @@ class _Select:
             self._generated[lateral.alias] = through(value, Subtype.TRANSFORMATION)
             if isinstance(lateral.this.this, exp.Array | exp.Map | exp.VarMap):
                 continue  # as many rows of each, whatever is in it
-            add(multiplied, said(through(value, Subtype.JOIN), lateral.this.sql("spark")).sources)
+            add(multiplied, reported(through(value, Subtype.JOIN), lateral.this.sql("spark")).sources)
         for join in select.args.get("joins") or ():
             self._depend([join.args.get("on")], Subtype.JOIN)
         for place, each in enumerate(select.selects):
@@ -185,7 +185,9 @@ class _Select:
     def _column(self, tree: exp.Expr) -> Value:
         bare = tree.this if isinstance(tree, exp.Alias) else tree
         plain = isinstance(bare, exp.Column) and bare.name == tree.alias_or_name
-        return said(self.value(tree), "" if plain else tree.sql("spark"), plain=isinstance(bare, exp.Column))
+        return reported(
+            self.value(tree), "" if plain else tree.sql("spark"), plain=isinstance(bare, exp.Column)
+        )
 
     def _reference(self, tree: exp.Column) -> Value:
         table = self._tables.get(tree.table)
@@ -227,7 +229,7 @@ class _Select:
 
     def _depend(self, trees: Iterable[exp.Expr | None], how: Subtype, sql: str = "") -> None:
         for tree in trees:
-            value = said(through(self.value(tree), how), sql or (tree.sql("spark") if tree else ""))
+            value = reported(through(self.value(tree), how), sql or (tree.sql("spark") if tree else ""))
             add(self._whole, value.sources)
 
 

@@ -108,7 +108,7 @@ def add(to: dict[Key, bool], sources: Sources) -> None:
         to[key] = to.get(key, True) and masked
 
 
-def said(value: Value, expression: str, *, plain: bool = False) -> Value:
+def reported(value: Value, expression: str, *, plain: bool = False) -> Value:
     """The value with the expression that it is computed by. plain: that only names it, and older ones say more."""
     if not value.sources:
         return value

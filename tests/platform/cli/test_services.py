@@ -288,15 +288,17 @@ def test_without_a_wish_the_first_free_port_is_taken(monkeypatch: pytest.MonkeyP
 
 def test_a_stale_note_misleads_nobody(home: Path) -> None:
     home.mkdir()
-    session.tell(home, Session(os.getpid(), "http://127.0.0.1:1"))  # a process that lives, and is not an `up`
+    session.write_note(
+        home, Session(os.getpid(), "http://127.0.0.1:1")
+    )  # a process that lives, and is not an `up`
     assert session.is_free(home)
-    session.tell(home, Session(os.getpid(), "http://127.0.0.1:1"))
+    session.write_note(home, Session(os.getpid(), "http://127.0.0.1:1"))
     assert services.down() == []
 
 
 def test_only_one_holds_a_state_folder(home: Path) -> None:
     with session.alone(home):
-        session.tell(home, Session(os.getpid(), "http://127.0.0.1:3000"))
+        session.write_note(home, Session(os.getpid(), "http://127.0.0.1:3000"))
         with pytest.raises(AlreadyRunning, match="already running at http"), session.alone(home):
             pytest.fail("two at once")
     assert session.read(home) is None

@@ -70,7 +70,7 @@ def test_a_job_over_midnight_is_one_run_in_whatever_order_its_logs_are_given(eng
     )  # fmt: skip
     second.write_text(status("00:10:00", "SUCCESS", "LONG", code=0, day="10/21/2026") + "\n")
     told = []
-    loaded = load(engine, [second, first], tell=told.append)
+    loaded = load(engine, [second, first], on_progress=told.append)
     assert (loaded.files, loaded.ingested.new) == (2, 2)
     assert told == [f"ingesting {first} (1 of 2)", f"ingesting {second} (2 of 2)"]
     ((process, state),) = [(row[0], row[5]) for row in contents(engine)["runs"]]

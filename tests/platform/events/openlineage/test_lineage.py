@@ -103,7 +103,7 @@ def test_what_a_facet_of_before_said_was_read_is_read_since_the_run_says_so_itse
 
 
 def test_a_job_that_ran_often_claims_no_more_than_another(engine, monkeypatch):
-    monkeypatch.setattr(runs, "_MOST_DOCUMENTS", 4)
+    monkeypatch.setattr(runs, "_MAX_DOCUMENTS", 4)
     pairs = {(f"db#{one}", f"db#{other}") for one, other in ("ax", "by")}
     for run in range(8):
         tell(engine, run_event("START", run=run, minutes=run, inputs=["a", "b"], outputs=["x", "y"]))
