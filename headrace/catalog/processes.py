@@ -24,7 +24,13 @@ def lock(cursor: Cursor[Any]) -> None:
 
 def lock_events(cursor: Cursor[Any], organisation: UUID) -> None:
     """Until the transaction ends nobody else derives anything from events of the organisation. Taken before `lock`."""
-    cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"run events/{organisation}"])
+    # Plans are kept: to plan these statements costs more than to execute them. They all go by keys; a plan made while a
+    # table was short would read or merge all of it still when it is long.
+    cursor.execute(
+        "SELECT set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true), "
+        "set_config('enable_mergejoin', 'off', true), pg_advisory_xact_lock(hashtextextended(%s, 0))",
+        [f"run events/{organisation}"],
+    )
 
 
 def find_processes(

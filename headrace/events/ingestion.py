@@ -88,8 +88,9 @@ def ingest(engine: Engine, events: Sequence[RunEvent]) -> Ingested:
         )
         processes = Processes()
         processes.find(cursor, unique.values())
-        news = store_reports(cursor, unique.values(), processes)
-        came_to = project(cursor, news, processes)
+        stored = store_reports(cursor, unique.values(), processes)
+        news = stored.news
+        came_to = project(cursor, stored, processes)
         _queue_materializations(cursor, news, came_to.versions.places)
     return Ingested(
         new=len(news),

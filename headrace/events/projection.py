@@ -13,7 +13,7 @@ from psycopg import Cursor
 from headrace.database.ids import organisation_id
 from headrace.database.jsonb import jsonb
 from headrace.events.openlineage.joining import RunSpan, join_openlineage_runs
-from headrace.events.reports import Processes, StoredReport, reports_of_runs
+from headrace.events.reports import Processes, Stored, StoredReport
 from headrace.events.run_fold import (
     ExternalAttempt,
     ExternalRun,
@@ -26,6 +26,8 @@ from headrace.events.run_fold import (
 from headrace.events.sql import statement
 from headrace.events.versions import StoredVersions, store_versions
 
+_FORMER = "SELECT run_id, start_ts, end_ts FROM catalog.process_run WHERE run_id = ANY (%s)"
+_OBSERVED = "SELECT FROM catalog.openlineage_run WHERE organisation_id = %s AND process_id = ANY (%s) LIMIT 1"
 _OPENLINEAGE_RUNS = (
     "SELECT run_id FROM catalog.openlineage_run WHERE organisation_id = %s AND run_id = ANY (%s)"
 )
@@ -39,32 +41,37 @@ class Projected:
     versions: StoredVersions
 
 
-def project(cursor: Cursor[Any], news: Sequence[StoredReport], processes: Processes) -> Projected:
+def project(cursor: Cursor[Any], stored: Stored, processes: Processes) -> Projected:
     """Bring the catalog to what it comes to with these reports, which are stored already."""
-    if not news:
+    if not stored.news:
         return Projected(0, StoredVersions())
-    runs = project_runs(cursor, {each.run_id for each in news if each.run_id}, processes, news)
-    return Projected(runs, project_outputs(cursor, news))
+    runs = project_runs(cursor, stored.news, stored.earlier, processes)
+    return Projected(runs, project_outputs(cursor, stored.news))
 
 
 def project_runs(
-    cursor: Cursor[Any],
-    run_ids: Collection[UUID],
-    processes: Processes,
-    news: Sequence[StoredReport] = (),
+    cursor: Cursor[Any], news: Sequence[StoredReport], earlier: Sequence[StoredReport], processes: Processes
 ) -> int:
-    """Derive these runs from all that is stored of them, and store them; how many they are.
+    """Derive the runs that these reports are of, which are all that there are of them; how many they are.
 
-    news: what is known to be new, and so is not read again.
+    earlier: the reports that the runs in the catalog were derived from.
     """
+    processes.find(cursor, [each.event for each in earlier])
+    reports = [*news, *earlier]
+    run_ids = {each.run_id for each in reports if each.run_id}
     if not run_ids:
         return 0
-    earlier = reports_of_runs(cursor, run_ids, [each.digest for each in news])
-    processes.find(cursor, [each.event for each in earlier])
     known = {each.run_id for each in earlier if each.run_id}
-    known |= {row["run_id"] for row in cursor.execute(_OPENLINEAGE_RUNS, [organisation_id(), list(run_ids)])}
-    spans = derive_runs(cursor, [*news, *earlier], processes, known)
-    join_openlineage_runs(cursor, organisation_id(), spans)
+    # Most jobs are known from their scheduler alone, and of these nothing is to be joined.
+    observed = cursor.execute(
+        _OBSERVED, [organisation_id(), list({each.process_id for each in reports})]
+    ).fetchone()
+    if observed is not None:
+        rows = cursor.execute(_OPENLINEAGE_RUNS, [organisation_id(), list(run_ids)])
+        known |= {row["run_id"] for row in rows}
+    spans = derive_runs(cursor, reports, processes, known)
+    if observed is not None:
+        join_openlineage_runs(cursor, organisation_id(), spans)
     return len(run_ids)
 
 
@@ -100,12 +107,8 @@ def derive_runs(
             grouped[each.run_id].append(_update(each, each.run_id, processes))
     runs = [external_run(updates) for updates in grouped.values()]
     before = list(known)
-    former = {
-        row["run_id"]: row
-        for row in cursor.execute(
-            "SELECT run_id, start_ts, end_ts FROM catalog.process_run WHERE run_id = ANY (%s)", [before]
-        )
-    }
+    rows = cursor.execute(_FORMER, [before]).fetchall() if before else []
+    former = {row["run_id"]: row for row in rows}
     organisation = organisation_id()
     statement("ingest_runs").execute(
         cursor, {"organisation": organisation, "runs": jsonb([_fields(run) for run in runs]), "known": before}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -90,31 +90,45 @@ def _box_name(event: RunEvent) -> ProcessName:
     return str(event.technology), event.instance, event.box or ""
 
 
-def store_reports(
-    cursor: Cursor[Any], events: Iterable[RunEvent], processes: Processes
-) -> list[StoredReport]:
-    """Store the events that are new; returns them, and those that were known as history only and are live now."""
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What storing reports came to.
+
+    news: those that are new, and those that were known as history only and are live now. earlier: the other reports of
+    the same runs.
+    """
+
+    news: Sequence[StoredReport]
+    earlier: Sequence[StoredReport]
+
+
+def store_reports(cursor: Cursor[Any], events: Iterable[RunEvent], processes: Processes) -> Stored:
+    """Store the events that are new."""
     by_digest = {digest_of(event): event for event in events}
-    parameters = {"organisation": organisation_id(), "digests": list(by_digest)}
-    known = {
-        row["content_hash"]: row["historical"]
-        for row in statement("report_digests").execute(cursor, parameters)
-    }
-    revived = [digest for digest, past in known.items() if past and not by_digest[digest].historical]
+    runs = {processes.run_id(event) for event in by_digest.values()} - {None}
+    parameters = {"organisation": organisation_id(), "digests": list(by_digest), "run_ids": list(runs)}
+    known = {row["content_hash"]: row for row in statement("reports").execute(cursor, parameters)}
     new = {digest: event for digest, event in by_digest.items() if digest not in known}
-    return [*_inserted(cursor, new, processes), *_revived(cursor, revived)]
+    revived = [
+        digest
+        for digest, event in by_digest.items()
+        if digest in known and known[digest]["historical"] and not event.historical
+    ]
+    news = [*_inserted(cursor, new, processes), *_revived(cursor, revived)]
+    changed = {each.run_id for each in news}
+    return Stored(
+        news,
+        [
+            stored_report(row)
+            for digest, row in known.items()
+            if row["run_id"] in changed and row["run_id"] is not None and digest not in revived
+        ],
+    )
 
 
-def reports_of_runs(
-    cursor: Cursor[Any], run_ids: Collection[UUID], without: Collection[str] = ()
-) -> list[StoredReport]:
-    """The stored reports of these runs, but for those with these digests."""
-    parameters = {
-        "organisation": organisation_id(),
-        "run_ids": list(run_ids),
-        "digests": [],
-        "without": list(without),
-    }
+def reports_of_runs(cursor: Cursor[Any], run_ids: Collection[UUID]) -> list[StoredReport]:
+    """The stored reports of these runs."""
+    parameters = {"organisation": organisation_id(), "run_ids": list(run_ids), "digests": []}
     return [stored_report(row) for row in statement("reports").execute(cursor, parameters)]
 
 
@@ -167,6 +181,6 @@ def _revived(cursor: Cursor[Any], digests: Collection[str]) -> Iterable[StoredRe
     """What is stored stands: it may say more than what came again, under a key that its reporter gave to both."""
     if not digests:
         return []
-    parameters = {"organisation": organisation_id(), "digests": list(digests), "run_ids": [], "without": []}
+    parameters = {"organisation": organisation_id(), "digests": list(digests), "run_ids": []}
     statement("revive_reports").execute(cursor, parameters)
     return [stored_report(row) for row in statement("reports").execute(cursor, parameters)]

@@ -23,7 +23,7 @@ from headrace.database.jsonb import jsonb
 from headrace.events.openlineage import Result, ingest
 from headrace.events.openlineage.ingestion import BATCH_SIZE
 from headrace.events.projection import project_runs
-from headrace.events.reports import Processes
+from headrace.events.reports import Processes, reports_of_runs
 from headrace.retention.compaction import Rows, rewrite
 from headrace.retention.files import Archive
 from headrace.retention.registry import KeptFile, Kind, kept
@@ -86,7 +86,8 @@ def _restore_reports(
             for row in reports:
                 row["historical"] = row["historical"] and repeated.get(row["content_hash"], True)
             statement("archive_restore_events").execute(cursor, {"events": jsonb(reports)})
-            project_runs(cursor, {UUID(run_id) for run_id in restored}, Processes())
+            stored = reports_of_runs(cursor, [UUID(run_id) for run_id in restored])
+            project_runs(cursor, (), stored, Processes())
             cursor.execute(_PARENTS, [boxed, [archived[run_id].box for run_id in boxed]])
     return restored
 

@@ -14,11 +14,12 @@ from psycopg.rows import dict_row
 from sqlalchemy import Engine
 
 from headrace.catalog.processes import lock as lock_reports
+from headrace.catalog.processes import lock_events
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id as configured_organisation
 from headrace.database.principal import act_as
 from headrace.events.openlineage.completions import store_completions
-from headrace.events.openlineage.ingestion import BATCH_SIZE, Owner, lock, owner_of, project
+from headrace.events.openlineage.ingestion import BATCH_SIZE, Owner, owner_of, project
 from headrace.events.openlineage.parsing import parse
 from headrace.events.openlineage.renames import decide_again
 from headrace.events.projection import derive_runs, project_outputs
@@ -80,7 +81,7 @@ def rebuild(engine: Engine, organisation_id: UUID | None = None) -> Rebuilt:
     organisation = organisation_id or configured_organisation()
     with act_as(None), transaction(engine) as cursor:
         owner = owner_of(cursor, organisation)
-        lock(cursor, organisation)
+        lock_events(cursor, organisation)
         lock_reports(cursor)
         cursor.execute("SET CONSTRAINTS ALL DEFERRED")  # what refers to a version finds it again at the end
         rebuilt = _collect(cursor, organisation)

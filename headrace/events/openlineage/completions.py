@@ -14,6 +14,7 @@ from headrace.catalog.processes import lock as lock_reports
 from headrace.database.jsonb import jsonb
 from headrace.events.openlineage.documents import Document
 from headrace.events.openlineage.model import AnyEvent, EventType, RunEvent
+from headrace.events.openlineage.runs import Stored
 from headrace.events.openlineage.sql import statement
 
 Key = tuple[str, str]  # a run as reported, and its process
@@ -24,7 +25,7 @@ def complete(
     organisation: UUID,
     events: Iterable[AnyEvent],
     processes: Mapping[Name, UUID],
-    runs: Mapping[UUID, Document],
+    runs: Stored,
     new_versions: frozenset[UUID],
 ) -> None:
     """Store the completions that the events report, and queue what they published for Dagster.
@@ -33,7 +34,7 @@ def complete(
     is reported then. Dagster gets to know processes and datasets that it has a key for, and none of other names. Runs
     below one of ours are reported by that.
 
-    runs: the documents of the runs that the events are of. new_versions: those that were not there before.
+    runs: those that the events are of. new_versions: those that were not there before.
     """
     stored = store_completions(cursor, organisation, events, processes, runs)
     if stored is not None:
@@ -61,7 +62,7 @@ def store_completions(
     organisation: UUID,
     events: Iterable[AnyEvent],
     processes: Mapping[Name, UUID],
-    runs: Mapping[UUID, Document],
+    runs: Stored,
     *,
     sequences: Mapping[str, int] | None = None,
 ) -> StoredCompletions | None:
@@ -72,7 +73,7 @@ def store_completions(
     done = dict(_completed(runs))
     reported = _reported(events, processes)
     rows = [{**row, **_place(reported.get(key), sequences or {})} for key, row in done.items()]
-    ended = {_key(each) for each in runs.values() if each.ended is not None}
+    ended = {_key(each) for each in runs.runs.values() if each.ended is not None}
     otherwise = [_event_key(key) for key in sorted(ended - done.keys())]
     if not rows and not otherwise:
         return None
@@ -92,8 +93,8 @@ def completes(event: AnyEvent) -> bool:
     return isinstance(event, RunEvent) and event.event_type is EventType.COMPLETE
 
 
-def _completed(runs: Mapping[UUID, Document]) -> Iterator[tuple[Key, dict[str, Any]]]:
-    for run_id, document in runs.items():
+def _completed(runs: Stored) -> Iterator[tuple[Key, dict[str, Any]]]:
+    for run_id, document in runs.runs.items():
         if document.ended is None or not document.is_complete or document.is_of_own_run:
             continue
         key = _key(document)
@@ -103,7 +104,7 @@ def _completed(runs: Mapping[UUID, Document]) -> Iterator[tuple[Key, dict[str, A
                 "event_key": _event_key(key),
                 "run_id": run_id,
                 "process_id": document.job,
-                "run": document.run,
+                "run": runs.numbers.get(run_id) or document.run,
                 "at": document.ended.at,
                 "moment": document.first,
                 "partition_key": document.content("nominalTime").get("nominalStartTime", ""),

@@ -93,7 +93,7 @@ class Projected:
     """What events came to: the processes of their jobs, the runs that they are of, the versions that are new."""
 
     processes: Mapping[Name, UUID]
-    runs: Mapping[UUID, Document]
+    runs: runs.Stored
     versions: frozenset[UUID]
 
 
@@ -159,17 +159,6 @@ def owner_of(cursor: Cursor[Any], organisation_id: UUID) -> Owner:
     return Owner(organisation_id, own_namespace(name))
 
 
-def lock(cursor: Cursor[Any], organisation_id: UUID) -> None:
-    """One at a time of an organisation: what a name or a run comes to is read, decided and written under this lock."""
-    # Plans are kept: to plan these statements costs more than to execute them. They all go by keys; a plan made while a
-    # table was short would read or merge all of it still when it is long.
-    cursor.execute(
-        "SELECT set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true), "
-        "set_config('enable_mergejoin', 'off', true)"
-    )
-    lock_events(cursor, organisation_id)
-
-
 def project(cursor: Cursor[Any], owner: Owner, events: Sequence[AnyEvent]) -> Projected:
     """Bring the catalog to what it comes to with these events."""
     placed = placer(owner.namespace)
@@ -205,7 +194,7 @@ def project(cursor: Cursor[Any], owner: Owner, events: Sequence[AnyEvent]) -> Pr
         [each for event in events for each in columns.column_statements(event, ids)],
     )
     quality.store(cursor, owner.organisation, events, ids)
-    return Projected(processes, told.runs, new)
+    return Projected(processes, told, new)
 
 
 def _name_of(cursor: Cursor[Any], organisation_id: UUID) -> str | None:
@@ -235,7 +224,7 @@ def _store(engine: Engine, organisation_id: UUID, events: Sequence[tuple[int, An
     # In a pipeline what is only written is not waited for: PostgreSQL does it while the next rows are made here.
     with transaction(engine) as cursor, cursor.connection.pipeline():
         owner = owner_of(cursor, organisation_id)
-        lock(cursor, organisation_id)
+        lock_events(cursor, organisation_id)
         fresh = _fresh(cursor, organisation_id, [event for _, event in events])
         if fresh:
             news = list(fresh.values())

@@ -31,4 +31,4 @@ def join_openlineage_runs(cursor: Cursor[Any], organisation: UUID, spans: Sequen
         return
     told = runs.store(cursor, organisation, documents, frozenset(), {process for _, process in documents})
     versions.store(cursor, organisation, told)
-    completions.store_completions(cursor, organisation, (), {}, told.runs)
+    completions.store_completions(cursor, organisation, (), {}, told)

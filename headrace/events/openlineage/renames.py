@@ -10,12 +10,13 @@ from psycopg import Cursor
 from sqlalchemy import Engine
 
 from headrace.catalog.naming import Name, key_of
+from headrace.catalog.processes import lock_events
 from headrace.database.connection import transaction
 from headrace.errors import CatalogError, UnknownDataset
 from headrace.events.openlineage import facets, runs, versions
 from headrace.events.openlineage import job_events as designs
 from headrace.events.openlineage import names as naming
-from headrace.events.openlineage.ingestion import Owner, lock, owner_of
+from headrace.events.openlineage.ingestion import Owner, owner_of
 from headrace.events.openlineage.limits import InvalidEvent
 from headrace.events.openlineage.names import Mentions
 from headrace.events.openlineage.parsing import refuse_name
@@ -117,7 +118,7 @@ def decide_again(cursor: Cursor[Any], owner: Owner) -> None:
 
 def _begin(cursor: Cursor[Any], organisation: UUID) -> Owner:
     owner = owner_of(cursor, organisation)
-    lock(cursor, organisation)
+    lock_events(cursor, organisation)
     return owner
 
 

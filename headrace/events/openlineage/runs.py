@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any
 from uuid import UUID, uuid5
@@ -37,12 +37,14 @@ ORDER BY last_at DESC LIMIT %s
 class Stored:
     """The documents of the runs that no one here made, as they are now.
 
-    known: the runs of which something was told before, by the ids that they had then.
+    known: the runs of which something was told before, by the ids that they had then. numbers: of those that are runs
+    of a scheduler, what it calls them.
     """
 
     runs: Mapping[UUID, Document]
     known: frozenset[UUID]
     former: frozenset[UUID]
+    numbers: Mapping[UUID, str | None] = field(default_factory=dict)
 
 
 NOTHING = Stored({}, frozenset(), frozenset())
@@ -137,7 +139,8 @@ def store(
         },
     )
     _store_edges(cursor, organisation, before, foreign)
-    return Stored(runs, frozenset(row["run_id"] for row in known.values()), former)
+    before_ids = frozenset(row["run_id"] for row in known.values())
+    return Stored(runs, before_ids, former, same.reported)
 
 
 def _ids(documents: Mapping[Key, Document], owners: Mapping[UUID, Key]) -> dict[Key, UUID]:

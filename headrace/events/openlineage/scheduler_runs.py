@@ -35,13 +35,13 @@ WHERE organisation_id = %s AND process_id = ANY (%s) AND external_name IS NOT NU
 
 @dataclass(frozen=True, slots=True)
 class SameRuns:
-    """The scheduler's run that each of these is. reported: those of them that the scheduler has reported by now.
+    """The scheduler's run that each of these is. reported: those that the scheduler has reported, with their numbers.
 
     others: documents of other runs that are another one than their rows say.
     """
 
     ids: Mapping[Key, UUID] = field(default_factory=dict)
-    reported: frozenset[UUID] = frozenset()
+    reported: Mapping[UUID, str | None] = field(default_factory=dict)
     others: Mapping[Key, Document] = field(default_factory=dict)
 
 
@@ -80,10 +80,8 @@ def same_runs(
         for key in ((row["reported_run_id"], row["process_id"]),)
         if {row["run_id"], ids.get(key)} & possible and row["run_id"] not in _ids(key, ids)
     }
-    reported = {run_id for each in found.values() for run_id in each.reported}
-    return SameRuns(
-        {key: run_id for key, run_id in ids.items() if key in concerned}, frozenset(reported), others
-    )
+    reported = {run_id: number for each in found.values() for run_id, number in each.reported.items()}
+    return SameRuns({key: run_id for key, run_id in ids.items() if key in concerned}, reported, others)
 
 
 def overlapping(
@@ -110,7 +108,7 @@ class _Candidates:
 
     named: UUID | None
     overlapping: frozenset[UUID]
-    reported: frozenset[UUID]
+    reported: Mapping[UUID, str | None]
 
     @property
     def runs(self) -> frozenset[UUID]:
@@ -142,19 +140,19 @@ def _candidates(
         for ordinal, key in enumerate(keys)
     ]
     overlapping: defaultdict[Key, set[UUID]] = defaultdict(set)
-    reported: defaultdict[Key, set[UUID]] = defaultdict(set)
+    reported: defaultdict[Key, dict[UUID, str | None]] = defaultdict(dict)
     if asked:
         parameters = {"organisation": organisation, "runs": jsonb(asked), "longest": MAX_RUN_TIME}
         for row in statement("scheduler_runs").execute(cursor, parameters):
             key = keys[row["ordinal"]]
-            reported[key].add(row["run_id"])
+            reported[key][row["run_id"]] = row["number"]
             if row["overlaps"]:
                 overlapping[key].add(row["run_id"])
     return {
         key: _Candidates(
             numbered[key] or (key[0] if key[0] in reported[key] else None),
             frozenset(overlapping[key]),
-            frozenset(reported[key]),
+            reported[key],
         )
         for key in keys
     }

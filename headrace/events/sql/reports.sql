@@ -1,9 +1,32 @@
--- Stored reports, of these runs or with these digests, each with the process that it was stored for.
+-- Stored reports, of these runs or with these digests, each with the process that it was stored for. By digest alone: one
+-- whose reporter gave it a key may come again with another time. Each is looked up by its key in the partitions, whatever
+-- the planner knows of them.
 SELECT event.content_hash, event.run_id, process.process_id, event.payload_json, event.historical, event.sequence,
        event.received_at
-FROM catalog.run_event event
-LEFT JOIN catalog.process ON process.organisation_id = event.organisation_id AND process.process_key = event.process_key
-WHERE event.organisation_id = %(organisation)s
-  AND event.intake = 'SCHEDULER'
-  AND (event.run_id = ANY (%(run_ids)s::uuid[]) OR event.content_hash = ANY (%(digests)s::text[]))
-  AND event.content_hash <> ALL (%(without)s::text[])
+FROM (
+    SELECT found.*
+    FROM unnest(%(run_ids)s::uuid[]) AS wanted (run_id)
+    CROSS JOIN LATERAL (
+        SELECT content_hash, run_id, process_key, payload_json, historical, sequence, received_at, intake
+        FROM catalog.run_event
+        WHERE run_id = wanted.run_id AND organisation_id = %(organisation)s
+        OFFSET 0
+    ) found
+    WHERE found.intake = 'SCHEDULER'
+    UNION ALL
+    SELECT found.*
+    FROM unnest(%(digests)s::text[]) AS wanted (digest)
+    CROSS JOIN LATERAL (
+        SELECT content_hash, run_id, process_key, payload_json, historical, sequence, received_at, intake
+        FROM catalog.run_event
+        WHERE content_hash = wanted.digest AND organisation_id = %(organisation)s AND intake = 'SCHEDULER'
+        OFFSET 0
+    ) found
+    WHERE found.run_id IS NULL OR found.run_id <> ALL (%(run_ids)s::uuid[])
+) event
+LEFT JOIN LATERAL (
+    SELECT process_id
+    FROM catalog.process
+    WHERE organisation_id = %(organisation)s AND process_key = event.process_key
+    OFFSET 0
+) process ON true

@@ -3,8 +3,7 @@
 -- no event says so now. Its place in the order of arrival is that of the first live event that says so. Returns those that
 -- are new.
 WITH item AS MATERIALIZED (
-    SELECT event_key, item.run_id, process_id, coalesce(scheduled.run, item.run) AS run, at, moment, partition_key,
-           historical, digest, coalesce(known_sequence, event.sequence) AS sequence
+    SELECT item.*, coalesce(known_sequence, event.sequence) AS sequence
     FROM jsonb_to_recordset(%(completions)s) AS item (
         event_key text, run_id uuid, process_id uuid, run text, at timestamptz, moment timestamptz, partition_key text,
         historical boolean, event_time timestamptz, digest text, known_sequence bigint
@@ -16,11 +15,6 @@ WITH item AS MATERIALIZED (
           AND content_hash = item.digest
           AND organisation_id = %(organisation)s
     ) event ON true
-    LEFT JOIN LATERAL (
-        SELECT facets_json ->> 'external_run' AS run
-        FROM catalog.process_run
-        WHERE process_run.run_id = item.run_id AND organisation_id = %(organisation)s AND facets_json ? 'external_run'
-    ) scheduled ON true
 ), known AS MATERIALIZED (
     SELECT event_key, sequence, historical
     FROM catalog.completion

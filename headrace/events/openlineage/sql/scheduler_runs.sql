@@ -4,10 +4,10 @@ WITH item AS MATERIALIZED (
         ordinal int, process_id uuid, named uuid[], first timestamptz, last timestamptz
     )
 )
-SELECT item.ordinal, run.run_id, true AS overlaps
+SELECT item.ordinal, run.run_id, run.number, true AS overlaps
 FROM item
 CROSS JOIN LATERAL (
-    SELECT run_id
+    SELECT run_id, facets_json ->> 'external_run' AS number
     FROM catalog.process_run
     WHERE process_id = item.process_id
       AND organisation_id = %(organisation)s
@@ -16,7 +16,7 @@ CROSS JOIN LATERAL (
       AND facets_json ? 'external_run'
 ) run
 UNION ALL
-SELECT item.ordinal, run.run_id, false
+SELECT item.ordinal, run.run_id, run.facets_json ->> 'external_run', false
 FROM item
 JOIN catalog.process_run run ON run.run_id = ANY (item.named)
 WHERE run.process_id = item.process_id AND run.organisation_id = %(organisation)s AND run.facets_json ? 'external_run'
