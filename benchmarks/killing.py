@@ -104,14 +104,13 @@ def _box(chance: random.Random, box: int, night: int) -> list[dict[str, Any]]:
 
 def _work(folder: Path) -> None:
     from headrace.database.connection import connect
-    from headrace.orchestration.completions import intake as completion_intake
     from headrace.orchestration.completions.folder import LocalFolder
+    from headrace.orchestration.completions.intake import take_in
 
-    completion_intake.EVENTS_AT_ONCE = 200  # many small transactions, for many places to die between
-    completion_intake.MAX_BATCH_FILES = 20
     engine, here = connect(), LocalFolder(folder)
     print("ready", flush=True)
-    while completion_intake.take_in(engine, here, timedelta(seconds=60)).busy:
+    # Many small transactions, for many places to die between.
+    while take_in(engine, here, timedelta(seconds=60), batch_files=20).busy:
         time.sleep(0.05)  # the server has not noticed yet that the one before is dead
 
 

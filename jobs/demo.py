@@ -97,8 +97,8 @@ def demo(as_json: AsJson = False) -> None:
 
 def _scan(steps: Steps) -> None:
     """Scan before the declarations are loaded, so that the estate is drawn beside them."""
-    from headrace.estates.estates import scan
     from headrace.database.connection import connect
+    from headrace.estates.estates import scan
     from headrace.project import project_root
 
     with steps.step("Scan the Autosys estate") as report_result:

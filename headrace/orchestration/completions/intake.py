@@ -24,9 +24,7 @@ from headrace.severity import Severity
 MAX_BATCH_FILES = 1000
 MAX_BATCH_BYTES = 16 * 1024**2
 MAX_FILE_BYTES = 64 * 1024**2  # bytes of a file
-PATIENCE = (
-    30.0  # seconds since its last change for which a file that does not read may still be being written
-)
+PATIENCE_SECONDS = 30.0
 
 
 Readings = Sequence[tuple[Claimed, Completions]]
@@ -60,12 +58,20 @@ class Taken:
         )
 
 
-def take_in(engine: Engine, folder: Folder, within: timedelta) -> Taken:
+def take_in(
+    engine: Engine,
+    folder: Folder,
+    within: timedelta,
+    *,
+    patience: float = PATIENCE_SECONDS,
+    batch_files: int = MAX_BATCH_FILES,
+) -> Taken:
     """Ingest the completion files that are in the folder, for as long as `within` says.
 
     A file is archived when its events are in the catalog, so that a process that dies in between reads it once more and
     changes nothing. One with anything wrong goes into quarantine with the reasons; its other reports are ingested all
-    the same. One process at a time looks at a folder.
+    the same. One process at a time looks at a folder. patience: seconds since its last change for which a file that
+    cannot be read may still be being written.
     """
     taken = Taken()
     deadline = monotonic() + within.total_seconds()
@@ -77,21 +83,21 @@ def take_in(engine: Engine, folder: Folder, within: timedelta) -> Taken:
         # While the database stores a batch, the next one is read.
         with ThreadPoolExecutor(1) as storing:
             before: _UnderWay | None = None
-            for batch in _batches(folder, held):
+            for batch in _batches(folder, held, batch_files):
                 readings = [(file, found) for file in batch if (found := _read(folder, file)) is not None]
                 under_way = readings, storing.submit(_ingest, engine, readings)
                 if before is not None:
-                    _put_away(folder, before, taken, held)
+                    _put_away(folder, before, taken, held, patience)
                 before = under_way
                 if monotonic() >= deadline:
                     taken.more = True
                     break
             if before is not None:
-                _put_away(folder, before, taken, held)
+                _put_away(folder, before, taken, held, patience)
     return taken
 
 
-def _put_away(folder: Folder, under_way: _UnderWay, taken: Taken, held: set[str]) -> None:
+def _put_away(folder: Folder, under_way: _UnderWay, taken: Taken, held: set[str], patience: float) -> None:
     """Archive the files of a batch once it is stored, or put them in quarantine."""
     readings, stored = under_way
     ingested, refused = stored.result()
@@ -99,7 +105,7 @@ def _put_away(folder: Folder, under_way: _UnderWay, taken: Taken, held: set[str]
     for file, found in readings:
         problems = [str(error) for error in found.errors]
         problems += [f"{each.origin}: {refused[each.key]}" for each in found.events if each.key in refused]
-        if problems and file.age < PATIENCE:
+        if problems and file.age < patience:
             taken.waiting += 1
             continue
         if problems and folder.quarantine(file, "\n".join(problems) + "\n"):
@@ -149,7 +155,7 @@ def _ingest(engine: Engine, readings: Readings) -> tuple[Ingested, dict[str, str
     return came_to, {event.key: why for event, why in refused}
 
 
-def _batches(folder: Folder, held: set[str]) -> Iterator[list[Claimed]]:
+def _batches(folder: Folder, held: set[str], batch_files: int) -> Iterator[list[Claimed]]:
     """The files to read, no more bytes at once than the memory is meant for; they are `held` from then on."""
     files = folder.left()
     while True:
@@ -159,13 +165,13 @@ def _batches(folder: Folder, held: set[str]) -> Iterator[list[Claimed]]:
             if file.place in held:
                 continue
             held.add(file.place)
-            if batch and (size + file.byte_size > MAX_BATCH_BYTES or len(batch) == MAX_BATCH_FILES):
+            if batch and (size + file.byte_size > MAX_BATCH_BYTES or len(batch) == batch_files):
                 yield batch
                 batch, size = [], 0
             batch.append(file)
             size += file.byte_size
         if batch:
             yield batch
-        files = folder.claim(MAX_BATCH_FILES + len(held))
+        files = folder.claim(batch_files + len(held))
         if all(file.place in held for file in files):
             return

@@ -18,7 +18,6 @@ from headrace.catalog.queries.processes import processes
 from headrace.catalog.records import RunState
 from headrace.events.ingestion import ingest
 from headrace.events.pending_materializations import pending_materializations
-from headrace.orchestration.completions import intake as completion_intake
 from headrace.orchestration.completions.folder import LocalFolder, folder_at
 from headrace.orchestration.completions.intake import take_in
 from headrace.orchestration.completions.materializations import materialization, report_completions
@@ -239,11 +238,7 @@ def test_any_fsspec_uri_will_do(engine):
     files = fsspec.filesystem("memory")
     files.pipe({"/drop/load.json": document().encode(), "/drop/bad.json": b"{", "/drop/.hidden": b""})
     folder = folder_at("memory://drop")
-    completion_intake.PATIENCE, patience = -1.0, completion_intake.PATIENCE
-    try:
-        taken = take_in(engine, folder, WITHIN)
-    finally:
-        completion_intake.PATIENCE = patience
+    taken = take_in(engine, folder, WITHIN, patience=-1.0)
     assert (taken.files, len(taken.problems)) == (1, 1)
     assert [bad.name for bad in folder.quarantined()] == ["bad.json"]
     assert "it is not valid JSON" in folder.quarantined()[0].reason
