@@ -141,9 +141,10 @@ def _complete(steps: Steps, instance: dg.DagsterInstance, delivered: Sequence[Pa
     """Drop the completion files of the batch, and ingest them as the sensor does."""
     from headrace.database.connection import connect
     from headrace.declarations.loading.code import project_code
-    from headrace.orchestration.completions.folder import SETTLED, folder_at
+    from headrace.orchestration.completions.folder import SETTLED
     from headrace.orchestration.completions.intake import take_in
     from headrace.orchestration.completions.materializations import report_completions
+    from headrace.orchestration.completions.opening import folder_at
     from headrace.settings import settings
     from jobs.deliveries import report
 

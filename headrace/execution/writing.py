@@ -23,7 +23,7 @@ from headrace.execution.plan import OutputPlan, ProcessPlan
 from headrace.stores.files.formats import OutputFormat
 from headrace.stores.files.partitions import PartitionWrite
 from headrace.stores.files.writing import WrittenVersion, conformed
-from headrace.stores.store import Store
+from headrace.stores.protocol import Store
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from sqlalchemy import Engine
 
-from headrace.catalog.queries.names import FacetRow
+from headrace.catalog.queries.facets import FacetRow
 from headrace.catalog.queries.rows import RunReport
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id

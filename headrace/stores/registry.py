@@ -8,7 +8,7 @@ from headrace.catalog.locators import FILES_STORE
 from headrace.plugins import Registry
 
 if TYPE_CHECKING:
-    from headrace.stores.store import StoreType
+    from headrace.stores.protocol import StoreType
 
 STORES: Registry[StoreType] = Registry(
     "headrace.stores", "store", {FILES_STORE: "headrace.stores.files.store:FilesStoreType"}

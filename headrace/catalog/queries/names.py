@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any
 from uuid import UUID
 
 from psycopg import Cursor
 from sqlalchemy import Engine
 
 from headrace.catalog.naming import Name, key_of, own_namespace, place, placer
-from headrace.catalog.queries.facet_visibility import visible_facets
 from headrace.catalog.queries.process_detail import uuid_of
 from headrace.catalog.queries.rows import Direction
 from headrace.catalog.sql import statement
@@ -45,16 +44,6 @@ class DatasetName:
     name: str
     canonical: bool
     kind: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class FacetRow:
-    """A facet, and when it was said. modelled: of the spec, in a version that is known here."""
-
-    name: str
-    content: Mapping[str, Any]
-    at: datetime
-    modelled: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,17 +183,6 @@ def names(engine: Engine, dataset_id: UUID) -> list[DatasetName]:
     with transaction(engine) as cursor:
         rows = statement("openlineage_names_of").execute(cursor, {"dataset_id": dataset_id}).fetchall()
     return [DatasetName(**row) for row in rows]
-
-
-def facets(engine: Engine, subject: Literal["DATASET", "PROCESS"], id: UUID) -> dict[str, FacetRow]:
-    """The facets of a dataset (by all its names) or a process, by name: of each the newest. Of a run: `told`.
-
-    A caller with some domains only is shown no names of others in them.
-    """
-    parameters = {"subject": subject, "subject_id": id}
-    with transaction(engine) as cursor:
-        rows = statement("openlineage_facets_of").execute(cursor, parameters).fetchall()
-    return visible_facets(engine, {row["name"]: FacetRow(**row) for row in rows})
 
 
 def column_lineage(

@@ -183,7 +183,7 @@ def quarantine(
     as_json: AsJson = False,
 ) -> None:
     """List rejected completion files with the reasons."""
-    from headrace.orchestration.completions.folder import folder_at
+    from headrace.orchestration.completions.opening import folder_at
     from headrace.settings import settings
 
     folder = folder_at(settings().completions_location)

@@ -13,8 +13,15 @@ from headrace.catalog.schema import schema_hash
 from headrace.execution.plan import PARTITION, ExternalPlan
 from headrace.settings import settings
 from headrace.spark.session import file_session
-from headrace.stores.files.filesystem import Entry, Files, LocalFiles, files_for, is_local, local_path
+from headrace.stores.files.filesystem import (
+    Entry,
+    Files,
+    LocalFiles,
+    is_local,
+    local_path,
+)
 from headrace.stores.files.formats import FORMATS
+from headrace.stores.files.opening import files_for
 
 _LISTINGS = 16  # directories looked at together; a listing of an object store is all waiting
 

@@ -15,8 +15,6 @@ from time import monotonic, time
 from typing import Protocol
 from uuid import uuid4
 
-from headrace.stores.files.filesystem import is_local, local_path
-
 SETTLED = 1.0  # seconds for which a file has not changed that is taken to be whole
 REASON = ".reason.txt"
 MAX_NAME_BYTES = 200  # bytes of a name; filesystems take 255
@@ -74,15 +72,6 @@ class Folder(Protocol):
 
     def retry(self, name: str) -> None:
         """Drop a file in quarantine once more. Raises FileNotFoundError, FileExistsError."""
-
-
-def folder_at(location: str) -> Folder:
-    """The folder at a path of this machine, or at a URI that fsspec knows. A local one is made if need be."""
-    if is_local(location):
-        return LocalFolder(local_path(location))
-    from headrace.orchestration.completions.bucket import Bucket
-
-    return Bucket(location)
 
 
 def is_dropped(name: str) -> bool:

@@ -9,9 +9,10 @@ import dagster as dg
 
 from headrace.alerts.heartbeat import record_heartbeat
 from headrace.database.connection import connect
-from headrace.orchestration.completions.folder import Folder, folder_at
+from headrace.orchestration.completions.folder import Folder
 from headrace.orchestration.completions.intake import Taken, take_in
 from headrace.orchestration.completions.materializations import report_completions
+from headrace.orchestration.completions.opening import folder_at
 from headrace.orchestration.nouns import noun
 from headrace.settings import settings
 

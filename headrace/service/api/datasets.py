@@ -15,12 +15,11 @@ from starlette.responses import Response
 
 from headrace.access.callers import Caller
 from headrace.catalog import queries
+from headrace.catalog.queries.facets import FacetRow, facets
 from headrace.catalog.queries.names import (
     Assertion,
     DatasetName,
     DatasetRef,
-    FacetRow,
-    facets,
     find_dataset,
     locate,
     names,

@@ -10,7 +10,7 @@ from uuid import UUID
 from fastapi import APIRouter, Path, Query
 from starlette.responses import Response
 
-from headrace.catalog.queries.names import FacetRow, facets
+from headrace.catalog.queries.facets import FacetRow, facets
 from headrace.catalog.queries.process_detail import (
     ProcessDetail,
     ProcessSummary,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.catalog.column_lineage import LineageOfOutput, unknown
 from headrace.spark.column_lineage.edges import column_lineage, fields, sources
+from headrace.spark.column_lineage.nodes import READERS, other
 from headrace.spark.column_lineage.plan import OutOfBudget, Plan
 from headrace.spark.column_lineage.sql_steps import SqlStep, lineage_of_sql
 from headrace.spark.column_lineage.values import multiplied_by
@@ -62,7 +63,7 @@ def lineage_of_plan(plan: Any, inputs: Sequence[tuple[str, Any]]) -> LineageOfOu
     ready()  # before the clock runs: it is not this plan's fault
     started = time.monotonic()
     text = plan_text(plan, [each for _, each in inputs], MAX_SECONDS)
-    read = Plan(json.loads(text), [key for key, _ in inputs], started + MAX_SECONDS)
+    read = Plan(json.loads(text), [key for key, _ in inputs], started + MAX_SECONDS, READERS, other)
     columns, scope = read.columns()
     if sum(len(value.sources) for _, value in columns) > SOURCES:
         raise OutOfBudget(f"the columns have more than {SOURCES:,} sources")

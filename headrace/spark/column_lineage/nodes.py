@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from headrace.catalog.column_lineage import Subtype
@@ -12,6 +12,7 @@ from headrace.spark.column_lineage.generators import generated, is_reference
 from headrace.spark.column_lineage.values import (
     NOTHING,
     Doubt,
+    Node,
     Value,
     column,
     depending,
@@ -24,7 +25,6 @@ from headrace.spark.column_lineage.values import (
 if TYPE_CHECKING:
     from headrace.spark.column_lineage.plan import Plan
 
-Node = Mapping[str, Any]
 _ROUNDS = 20  # of a recursion; each can only add sources, and most add none after the second
 
 

@@ -9,8 +9,9 @@ from typing import Any
 
 from headrace.spark.column_lineage.expressions import Environment, Expressions
 from headrace.spark.column_lineage.frames import Frame, Scope
-from headrace.spark.column_lineage.nodes import READERS, Node, other
-from headrace.spark.column_lineage.values import NOTHING, Value, add
+from headrace.spark.column_lineage.values import NOTHING, Node, Value, add
+
+Reader = Callable[..., Frame]  # of the plan, the node, the frame below, the frames under it, the scope
 
 
 class OutOfBudget(Exception):
@@ -18,9 +19,20 @@ class OutOfBudget(Exception):
 
 
 class Plan:
-    """A plan as PlanText tells it. inputs: their names, by number. deadline: when to give up, of time.monotonic()."""
+    """A plan as PlanText exports it.
 
-    def __init__(self, exported: Mapping[str, Any], inputs: Sequence[str], deadline: float) -> None:
+    inputs: their names, by number. deadline: when to give up, of time.monotonic(). readers: what traces a node of each
+    type; other: what traces a node of any other type.
+    """
+
+    def __init__(
+        self,
+        exported: Mapping[str, Any],
+        inputs: Sequence[str],
+        deadline: float,
+        readers: Mapping[str, Reader],
+        other: Reader,
+    ) -> None:
         self.nodes: Sequence[Node] = exported["nodes"]
         self.names: Mapping[str, str] = exported["attributes"]
         self.structured = frozenset(exported["structured"])
@@ -28,6 +40,8 @@ class Plan:
         self._columns: Sequence[str] = exported["names"]
         self.inputs = inputs
         self._deadline = deadline
+        self._readers = readers
+        self._other = other
         self._scopes: dict[int, list[int]] = defaultdict(list)
         self.definitions: dict[int, int] = {}
         self.loops: dict[int, Frame] = {}
@@ -61,7 +75,7 @@ class Plan:
         values: Environment = {}
         for each in under:
             values = {**values, **each.values} if values else each.values
-        read: Callable[..., Frame] = READERS.get(node["c"], other)
+        read = self._readers.get(node["c"], self._other)
         return read(self, node, Frame(values, below), under, scope)
 
     def expressions(self, node: Node, frame: Frame, scope: Scope) -> Expressions:

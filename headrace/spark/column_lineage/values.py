@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from headrace.catalog.column_lineage import DIRECT, Subtype
 
@@ -13,6 +14,8 @@ Key = tuple[str, Path, Subtype, str]
 Sources = Mapping[Key, bool]  # whether the value is masked on its way
 
 _STRENGTH = {Subtype.IDENTITY: 0, Subtype.TRANSFORMATION: 1, Subtype.AGGREGATION: 2}
+
+Node = Mapping[str, Any]  # of a plan, as PlanText exports it
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,10 +16,8 @@ from uuid import uuid4
 
 from typing_extensions import override
 
-from headrace.spark.errors import WarehouseUnavailable
-
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    pass
 
 _BLOCK = 1 << 20
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):/")
@@ -81,24 +79,6 @@ class Files(Protocol):
 
     def replace_text(self, path: str, text: str) -> None:
         """Put a text file in place as a whole: a reader sees the old or the new one."""
-
-
-def files_for(uri: str, session: SparkSession) -> Files:
-    """The filesystem of a location.
-
-    Raises WarehouseUnavailable for one that needs Hadoop when Spark runs behind Spark Connect, where there is
-    no way to it.
-    """
-    if is_local(uri):
-        return LocalFiles()
-    if not hasattr(session, "_jsparkSession"):
-        raise WarehouseUnavailable(
-            f"With Spark Connect the warehouse must be a folder of a filesystem mounted here (file:///...), not "
-            f"{uri}."
-        )
-    from headrace.stores.files.hadoop import HadoopFiles
-
-    return HadoopFiles(session)
 
 
 def normalised(uri: str) -> str:

@@ -10,8 +10,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from headrace.catalog.records import Column, Version
-from headrace.stores.files.filesystem import Files, files_for
+from headrace.stores.files.filesystem import Files
 from headrace.stores.files.formats import PARQUET
+from headrace.stores.files.opening import files_for
 from headrace.stores.files.predicates import quoted
 from headrace.stores.files.reading import read_versions, require_complete
 

@@ -19,7 +19,14 @@ from headrace.catalog.published import in_turn
 from headrace.catalog.queries.rows import PublishedRow
 from headrace.settings import settings
 from headrace.spark.failures import explained
-from headrace.stores.files.filesystem import Files, LocalFiles, StoredFile, files_for, is_local, normalised
+from headrace.stores.files.filesystem import (
+    Files,
+    LocalFiles,
+    StoredFile,
+    is_local,
+    normalised,
+)
+from headrace.stores.files.opening import files_for
 from headrace.stores.files.partitions import escaped
 
 if TYPE_CHECKING:

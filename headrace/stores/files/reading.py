@@ -11,8 +11,8 @@ from headrace.catalog.locators import FilesLocator
 from headrace.catalog.records import Column, Version
 from headrace.spark.errors import CorruptInput, SchemaMismatch, WarehouseUnavailable
 from headrace.spark.failures import corrupt, explained
-from headrace.stores.files.filesystem import files_for
 from headrace.stores.files.formats import OutputFormat, foreign_reader_options, reader_options
+from headrace.stores.files.opening import files_for
 from headrace.stores.files.predicates import quoted
 
 if TYPE_CHECKING:

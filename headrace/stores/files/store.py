@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 from headrace.catalog.records import Check, Column, Version
 from headrace.spark.failures import explained
 from headrace.stores.capabilities import Capability
-from headrace.stores.files.filesystem import files_for, normalised
+from headrace.stores.files.filesystem import normalised
 from headrace.stores.files.first_rows import Row, first_rows
 from headrace.stores.files.formats import OutputFormat
+from headrace.stores.files.opening import files_for
 from headrace.stores.files.partitions import PartitionWrite
 from headrace.stores.files.reading import read_versions, require_complete
 from headrace.stores.files.sizes import Size, size_of

@@ -8,7 +8,8 @@ from uuid import uuid4
 
 from sqlalchemy import Engine
 
-from headrace.catalog.queries.names import facets, locate
+from headrace.catalog.queries.facets import facets
+from headrace.catalog.queries.names import locate
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id
 from headrace.database.principal import act_as

@@ -18,9 +18,10 @@ from headrace.catalog.queries.processes import processes
 from headrace.catalog.records import RunState
 from headrace.events.ingestion import ingest
 from headrace.events.pending_materializations import pending_materializations
-from headrace.orchestration.completions.folder import LocalFolder, folder_at
+from headrace.orchestration.completions.folder import LocalFolder
 from headrace.orchestration.completions.intake import take_in
 from headrace.orchestration.completions.materializations import materialization, report_completions
+from headrace.orchestration.completions.opening import folder_at
 from headrace.orchestration.sensors.completions import completions_sensor
 from headrace.settings import settings
 from tests.platform.catalog.said import at, contents, output, said, wipe

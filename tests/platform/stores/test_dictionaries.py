@@ -11,7 +11,7 @@ import pytest
 from headrace.catalog.records import Check
 from headrace.stores.files import dictionaries
 from headrace.stores.files.dictionaries import known_values
-from headrace.stores.files.filesystem import files_for
+from headrace.stores.files.opening import files_for
 
 FEW = ["NL", "DE", None, "FR"] * 500
 

@@ -3,23 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Literal
+from uuid import UUID
 
 from sqlalchemy import Engine
 
 from headrace.catalog.jobs import keys_of_jobs
 from headrace.catalog.naming import Name, own_namespace
+from headrace.catalog.queries.names import keys_of
+from headrace.catalog.sql import statement
 from headrace.catalog.visibility import visible_processes
+from headrace.database.connection import transaction
 from headrace.database.ids import organisation, organisation_id
 from headrace.database.principal import is_narrow
-
-if TYPE_CHECKING:
-    from headrace.catalog.queries.names import FacetRow
 
 _FACETS_WITH_NAMES = ("columnLineage", "lineage")  # those of datasets and jobs that name others
 
 _Named = tuple[str, Name]  # DATASET or JOB
+
+
+@dataclass(frozen=True, slots=True)
+class FacetRow:
+    """A facet, and when it was said. modelled: of the spec, in a version that is known here."""
+
+    name: str
+    content: Mapping[str, Any]
+    at: datetime
+    modelled: bool
+
+
+def facets(engine: Engine, subject: Literal["DATASET", "PROCESS"], id: UUID) -> dict[str, FacetRow]:
+    """The facets of a dataset (by all its names) or a process, by name: of each the newest. Of a run: `told`.
+
+    A caller with some domains only is shown no names of others in them.
+    """
+    parameters = {"subject": subject, "subject_id": id}
+    with transaction(engine) as cursor:
+        rows = statement("openlineage_facets_of").execute(cursor, parameters).fetchall()
+    return visible_facets(engine, {row["name"]: FacetRow(**row) for row in rows})
 
 
 def visible_facets(engine: Engine, facets: Mapping[str, FacetRow]) -> dict[str, FacetRow]:
@@ -33,8 +56,6 @@ def visible_facets(engine: Engine, facets: Mapping[str, FacetRow]) -> dict[str, 
 
 
 def _hidden(engine: Engine, named: set[_Named]) -> set[_Named]:
-    from headrace.catalog.queries.names import keys_of  # which asks for what is seen of its answers
-
     datasets = keys_of(engine, organisation_id(), [name for kind, name in named if kind == "DATASET"])
     own = own_namespace(organisation())
     jobs = keys_of_jobs(engine, organisation_id(), own, [name for kind, name in named if kind == "JOB"])

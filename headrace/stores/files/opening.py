@@ -1,0 +1,28 @@
+"""The filesystem of a location: this machine's own, or one that Hadoop reaches."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from headrace.spark.errors import WarehouseUnavailable
+from headrace.stores.files.filesystem import Files, LocalFiles, is_local
+from headrace.stores.files.hadoop import HadoopFiles
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def files_for(uri: str, session: SparkSession) -> Files:
+    """The filesystem of a location.
+
+    Raises WarehouseUnavailable for one that needs Hadoop when Spark runs behind Spark Connect, where there is
+    no way to it.
+    """
+    if is_local(uri):
+        return LocalFiles()
+    if not hasattr(session, "_jsparkSession"):
+        raise WarehouseUnavailable(
+            f"With Spark Connect the warehouse must be a folder of a filesystem mounted here (file:///...), not "
+            f"{uri}."
+        )
+    return HadoopFiles(session)

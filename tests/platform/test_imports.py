@@ -1,0 +1,48 @@
+"""The shape of the platform's imports: no cycles, and no folder too large to look through."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import networkx as nx
+
+from tests.paths import REPOSITORY
+
+MAX_MODULES = 25  # of one folder
+PLATFORM = REPOSITORY / "headrace"
+
+
+def modules() -> dict[str, Path]:
+    """The modules of the platform by name, without the templates of projects."""
+    files = (file for file in PLATFORM.rglob("*.py") if "templates" not in file.parts)
+    return {
+        ".".join(file.relative_to(REPOSITORY).with_suffix("").parts).removesuffix(".__init__"): file
+        for file in files
+    }
+
+
+def imports(file: Path, known: dict[str, Path]) -> Iterator[str]:
+    """The platform's modules that a file imports, within functions and for type checkers as well."""
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            for alias in node.names:
+                whole = f"{node.module}.{alias.name}"
+                yield from {whole if whole in known else node.module} & known.keys()
+
+
+def test_no_module_imports_itself_through_others() -> None:
+    known = modules()
+    graph = nx.DiGraph(
+        (name, other) for name, file in known.items() for other in imports(file, known) if other != name
+    )
+    assert [sorted(cycle) for cycle in nx.strongly_connected_components(graph) if len(cycle) > 1] == []
+
+
+def test_no_folder_has_too_many_modules() -> None:
+    counts = {
+        folder.relative_to(REPOSITORY): sum(file.stem != "__init__" for file in folder.glob("*.py"))
+        for folder in {file.parent for file in modules().values()}
+    }
+    assert {folder: count for folder, count in counts.items() if count > MAX_MODULES} == {}
