@@ -125,8 +125,8 @@ def upstream_keys(
         if downstream is None or isinstance(item.mapping, dg.AllPartitionMapping):
             return dict.fromkeys(keys, ())
         raise NoUpstreamPartition(
-            f"{plan.record.key} reads partitions of {item.dataset}, and the declaration of that is so wrong that"
-            " nobody can say which there are. `headrace check` says what to put right."
+            f"{plan.record.key} reads partitions of {item.dataset}, whose declaration is so invalid that its "
+            "partitions are unknown. `headrace check` lists the errors."
         )
     upstream = node.partitions_def
     if upstream is None:

@@ -141,7 +141,7 @@ def _notify(context: dg.AssetExecutionContext, published: Published) -> None:
         )
     if failed:
         newest = published.visible[-1].version.partition
-        context.add_asset_metadata({"not_told": "; ".join(failed)}, published.output.key, newest)
+        context.add_asset_metadata({"not_notified": "; ".join(failed)}, published.output.key, newest)
 
 
 def _dagster_results(

@@ -124,7 +124,7 @@ class _Reader:
             excerpt = self.lines[first - 1].strip()[:60]
             self._warn(
                 "stray-line",
-                f"{span} no JIL that belongs to anything and was skipped: {excerpt!r}",
+                f"{span} not part of any statement and was skipped: {excerpt!r}",
                 first,
                 None,
                 "make it a comment, or join it to the attribute it belongs to",

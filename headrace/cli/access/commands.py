@@ -226,7 +226,7 @@ def dev_token(
     user: User,
     hours: Annotated[float, typer.Option(min=0.01, max=24, help="Lifetime in hours.")] = 8,
 ) -> None:
-    """Issue a user token for development, when no issuer is configured."""
+    """Issue a user token for development without an issuer."""
     from headrace.access.issuers import DevelopmentIssuer
     from headrace.settings import settings
 

@@ -36,7 +36,7 @@ def show_sensitive(dataset: Dataset, as_json: AsJson = False) -> None:
 
 
 @app.command(
-    epilog=examples("headrace sensitive clear mart/ages.decade --reason 'a decade tells nobody apart'")
+    epilog=examples("headrace sensitive clear mart/ages.decade --reason 'a decade identifies no one'")
 )
 def clear(
     column: Column,

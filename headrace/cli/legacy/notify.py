@@ -37,7 +37,7 @@ def notify(dataset: Dataset, partition: Partition = None, as_json: AsJson = Fals
         raise CommandError(f"{dataset} has no published version{where}")
     given, failed = notices.notify(told, versions)
     if as_json:
-        emit({"told": given, "not_told": failed})
+        emit({"notified": given, "not_notified": failed})
     else:
         for notice in given:
             typer.echo(f"notified {notice}")

@@ -47,7 +47,7 @@ def encoded(body: Mapping[str, Any]) -> bytes:
         text = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
         data = text.encode()
     except (ValueError, TypeError) as error:  # ValueError: NaN, and half a surrogate pair
-        raise _unsayable(body) or InvalidEvent(f"is no JSON: {error}") from error
+        raise _unsayable(body) or InvalidEvent(f"is not valid JSON: {error}") from error
     if "\\u0000" in text and (fault := _unsayable(body)) is not None:
         raise fault
     if len(data) > MAX_EVENT_BYTES:
@@ -63,7 +63,7 @@ def _unsayable(body: object) -> InvalidEvent | None:
     """The first value or key that PostgreSQL's JSON cannot hold."""
     for path, value in _scalars(body):
         if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
-            return InvalidEvent(f"{value} is no JSON number", field(path))
+            return InvalidEvent(f"{value} is not a JSON number", field(path))
         if isinstance(value, int) and value.bit_length() > _MAX_INTEGER_BITS:
             return InvalidEvent("is a number of more than 4,000 digits", field(path))
         if isinstance(value, str):

@@ -235,7 +235,7 @@ def _time(text: str, place: str, received_at: datetime) -> datetime:
     try:
         at = _moment(text).astimezone(UTC)
     except (ValueError, OverflowError) as error:
-        raise InvalidEvent(f"{text} is no time that there is: {error}", place) from error
+        raise InvalidEvent(f"{text} is not a valid time: {error}", place) from error
     if at < EARLIEST:
         raise InvalidEvent(
             f"{text} lies before {EARLIEST:%Y}: set the clock of the machine that sent it", place

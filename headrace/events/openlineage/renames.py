@@ -183,5 +183,5 @@ def _name(owner: Owner, text: str) -> Name:
     try:
         refuse_name(found, ())
     except InvalidEvent as error:
-        raise RenameRefused(f"{text!r} is no name for a dataset: {error}") from error
+        raise RenameRefused(f"{text!r} is not a dataset name: {error}") from error
     return found

@@ -78,7 +78,7 @@ def _read(
     try:
         contents = orc_contents(source) if format == "orc" else parquet_contents(source)
     except (ValueError, OSError) as error:
-        raise NotAsDeclared(f"it is not a {format}: {error}") from error
+        raise NotAsDeclared(f"not a valid {format} file: {error}") from error
     if not columns:
         return contents.row_count, _own_columns(contents.types, keys), set()
     types = _by_position(contents.types, columns) if format == "orc" else contents.types

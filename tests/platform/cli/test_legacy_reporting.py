@@ -87,7 +87,7 @@ def test_a_folder_that_cannot_be_written_to_is_said(invoke: Invoke, tmp_path: Pa
 def test_who_waits_is_told_again(invoke: Invoke, flags: Path) -> None:
     done = invoke("legacy", "notify", "shop/daily", "--partition", "2013-01-02")
     assert done.stdout == f"notified {flags}/2013-01-02.done\n"
-    assert json.loads(invoke("legacy", "notify", "shop/daily", "--json").stdout)["not_told"] == []
+    assert json.loads(invoke("legacy", "notify", "shop/daily", "--json").stdout)["not_notified"] == []
     assert {flag.name for flag in flags.iterdir()} == {"2013-01-01.done", "2013-01-02.done"}
 
 

@@ -201,6 +201,6 @@ def test_a_run_tells_after_the_publish_and_a_failure_undoes_nothing(
     tag = event.materialization.tags["dagster/data_version"]
     assert [flag.name for flag in flags.iterdir()] == [f"orders.{tag}.done"]
     assert sendevent() == [["-E", "SET_GLOBAL", "-G", f"SALES={tag}"]]
-    assert "missing/flag: it cannot be written" in str(event.materialization.metadata["not_told"].value)
+    assert "missing/flag: it cannot be written" in str(event.materialization.metadata["not_notified"].value)
     said = "\n".join(entry.user_message for entry in project.instance.all_logs(result.run_id))
     assert "run `headrace legacy notify shop/orders`" in said

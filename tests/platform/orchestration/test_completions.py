@@ -254,9 +254,9 @@ def test_any_fsspec_uri_will_do(engine):
     [
         ({}, "the report names no location"),
         ({"location": "s3://b/c"}, "s3://b/c is not on this machine"),
-        ({"location": "/nowhere/at/all", "format": "csv"}, "there is no file at /nowhere/at/all"),
+        ({"location": "/nowhere/at/all", "format": "csv"}, "no file at /nowhere/at/all"),
         ({"location": "/nowhere/at/all", "format": "vsam"}, "files of format 'vsam' are not read, but those of csv, "),
-        ({"location": "{broken}", "format": "parquet"}, "broken.parquet: it is not a parquet"),
+        ({"location": "{broken}", "format": "parquet"}, "broken.parquet: not a valid parquet file"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_measured_is_said_in_the_log_and_to_dagster(
@@ -418,7 +418,7 @@ def test_the_sensor_takes_files_in_and_tells_dagster(engine, folder, instance):
     sensor = completions_sensor()
     with dg.build_sensor_context(instance=instance) as context:
         result = sensor(context)
-    assert result.skip_reason.skip_message == "1 file, 1 new event. Dagster was told of 2 completions."
+    assert result.skip_reason.skip_message == "1 file, 1 new event. 2 materializations reported."
     assert result.cursor == "2"
     assert [bad.name for bad in folder.quarantined()] == ["bad.json"]
     assert instance.get_latest_materialization_event(LOAD) is not None

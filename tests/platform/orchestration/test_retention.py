@@ -61,5 +61,5 @@ def test_nothing_is_garbage_while_an_older_run_lives(
 
 
 def test_only_a_tag_is_ever_deleted(store: FilesStore) -> None:
-    with pytest.raises(ValueError, match="no version tag"):
+    with pytest.raises(ValueError, match="not a version tag"):
         store.delete("shop/numbers", "_published")

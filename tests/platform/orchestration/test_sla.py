@@ -54,7 +54,7 @@ def test_a_tick_says_how_many_it_looked_at_what_happened_and_what_is_late_or_at_
     )
     published(engine, "mart/late", ago(0))
     assert look() == (
-        "1 promise looked at, 0 foreseen. Happened: 1 met late, 1 incident closed. At risk: mart/near."
+        "1 objective evaluated, 0 forecast. Happened: 1 met late, 1 incident closed. At risk: mart/near."
     )
     assert look() == "0 objectives evaluated, 0 forecast. At risk: mart/near."
 
