@@ -453,5 +453,5 @@ def test_at_an_interval_of_a_second_a_tick_looks_again_and_again(engine, folder,
     assert looks
     assert set(looks) == {1}
     n, many = len(looks), "s" if len(looks) > 1 else ""
-    said = f"{n} file{many}, {n} new event{many}. Dagster was told of {n} completion{many}."
+    said = f"{n} file{many}, {n} new event{many}. {n} materialization{many} reported."
     assert result.skip_reason.skip_message == said
