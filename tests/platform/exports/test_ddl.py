@@ -16,7 +16,7 @@ from headrace.exports.tables import MODEL
 URLS = {"postgresql": "postgresql://", "db2": "db2://", "teradata": "teradatasql://h"}
 
 # As the brief has them: columns in order, those that must be filled in capitals. Written out here once more, so that no
-# slip in tables.py goes unseen.
+# slip in the models goes unseen.
 TABLES = {
     "ol_namespace": "NAMESPACE_ID NAMESPACE_URI description spec_version created_at",
     "ol_dataset": "DATASET_ID NAMESPACE_ID NAME description source_type created_at updated_at is_active",

@@ -1,0 +1,93 @@
+"""Versions, what they were made from, and which ones readers get."""
+
+from datetime import datetime
+from uuid import UUID
+
+from sqlalchemy import BigInteger
+from sqlalchemy.orm import Mapped, mapped_column
+
+from headrace.database.tables.base import Base, Json, key, reference
+
+
+class DatasetVersion(Base):
+    """One immutable version, and its outcome."""
+
+    __tablename__ = "dataset_version"
+    dataset_version_id: Mapped[UUID] = key()
+    organisation_id: Mapped[UUID]
+    dataset_id: Mapped[UUID] = reference("dataset.dataset_id")
+    partition_key: Mapped[str]
+    version_tag: Mapped[str]
+    path: Mapped[str]
+    format: Mapped[str]
+    row_count: Mapped[int | None] = mapped_column(BigInteger)
+    byte_size: Mapped[int | None] = mapped_column(BigInteger)
+    file_count: Mapped[int]
+    checksum: Mapped[str]
+    schema_hash: Mapped[str]
+    code_version: Mapped[str | None]
+    fingerprint: Mapped[str | None]
+    produced_by_run_id: Mapped[UUID | None]
+    idempotency_key: Mapped[str]
+    outcome: Mapped[str]
+    reason: Mapped[str | None]
+    quarantine_path: Mapped[str | None]
+    quarantine_rows: Mapped[int] = mapped_column(BigInteger)
+    statistics: Mapped[Json]
+    metadata_json: Mapped[Json]
+    produced_at: Mapped[datetime]
+    lineage_hash: Mapped[str | None]
+
+
+class PublishedPointer(Base):
+    """The published version; at generation 0 only reserved by a publish."""
+
+    __tablename__ = "published_pointer"
+    dataset_id: Mapped[UUID] = key("dataset.dataset_id")
+    partition_key: Mapped[str] = mapped_column(primary_key=True)
+    organisation_id: Mapped[UUID]
+    dataset_version_id: Mapped[UUID | None] = reference("dataset_version.dataset_version_id")
+    generation: Mapped[int]
+    moved_at: Mapped[datetime]
+
+
+class PointerMove(Base):
+    """One move of a pointer, kept for `as_of`."""
+
+    __tablename__ = "pointer_move"
+    dataset_id: Mapped[UUID] = key("dataset.dataset_id")
+    partition_key: Mapped[str] = mapped_column(primary_key=True)
+    generation: Mapped[int] = mapped_column(primary_key=True)
+    organisation_id: Mapped[UUID]
+    dataset_version_id: Mapped[UUID] = reference("dataset_version.dataset_version_id")
+    previous_version_id: Mapped[UUID | None]
+    kind: Mapped[str]
+    run_id: Mapped[UUID | None]
+    moved_by: Mapped[str | None]
+    reason: Mapped[str | None]
+    moved_at: Mapped[datetime]
+
+
+class VersionInput(Base):
+    """A version was computed from another."""
+
+    __tablename__ = "version_input"
+    dataset_version_id: Mapped[UUID] = key("dataset_version.dataset_version_id")
+    input_version_id: Mapped[UUID] = key("dataset_version.dataset_version_id")
+    organisation_id: Mapped[UUID]
+
+
+class PendingMaterialization(Base):
+    """A completion of an external process, or a version of a dataset, of which Dagster does not know yet."""
+
+    __tablename__ = "pending_materialization"
+    organisation_id: Mapped[UUID] = key("organisation.organisation_id")
+    completion_id: Mapped[UUID] = key()
+    subject_id: Mapped[UUID]
+    partition_key: Mapped[str]
+    subject_type: Mapped[str]
+    event_key: Mapped[str]
+    at: Mapped[datetime]
+    run_id: Mapped[UUID | None]
+    version_id: Mapped[UUID | None] = reference("dataset_version.dataset_version_id")
+    changed_at: Mapped[datetime]
