@@ -42,7 +42,7 @@ class Registry(Generic[T]):
         return name in self._found()
 
     def require(self, name: str) -> None:
-        """Raise UnknownPlugin for a name that nobody offers; nothing is imported."""
+        """Raise UnknownPlugin for an unknown name, without importing anything."""
         found = self._found()
         if name not in found:
             near = get_close_matches(name, found, n=1)

@@ -99,7 +99,7 @@ _TESTS = {
     **{wanted.name.lower().replace("_", ""): wanted for wanted in RequiredStatus},
 }
 _MAX_DEPTH = (
-    200  # parentheses and turns from AND to OR; nobody writes more, and what walks the tree calls itself
+    200  # levels of parentheses and AND/OR alternation; more is unrealistic, and the tree walk is recursive
 )
 _MAX_LOOKBACK = 9998 * 60 + 59
 

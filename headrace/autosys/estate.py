@@ -63,7 +63,7 @@ class Estate:
 
 
 def read_estate(files: Iterable[Path]) -> Estate:
-    """The estate in files of JIL and of calendar exports, told apart by what is in them, in the order given.
+    """Read an estate from JIL files and calendar exports, recognised by content, in the order given.
 
     A file that holds neither is one finding. Raises OSError for a file that cannot be read.
     """
@@ -82,7 +82,7 @@ def read_estate(files: Iterable[Path]) -> Estate:
 
 
 def nothing_in(file: str, findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """What is to be told of a file without statements: that, and what was lost, in place of each doubtful line."""
+    """The findings for a file without statements, in place of one per doubtful line."""
     return (
         *(each for each in findings if each.severity is Severity.ERROR),
         Finding("jil/nothing", Severity.WARNING, "it contains no JIL and no calendar", file, 0),

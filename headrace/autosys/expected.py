@@ -27,9 +27,9 @@ from headrace.autosys.starts import Clock, NoStartError, Start, next_start
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """An instant (UTC), or None when it cannot be told; either way with the reasons, one a line.
+    """An instant (UTC), or None if unknown, with the reasons, one per line.
 
-    not_before: where it cannot be told, what is certain of it. clock: for a start, what the job's own clock makes of
+    not_before: a lower bound if unknown. clock: for a start, what the job's own clock makes of
     it, with the times by which the run must start and complete.
     """
 

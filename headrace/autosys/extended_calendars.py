@@ -39,7 +39,7 @@ Rule = Callable[[date], bool]
 
 
 class UncertainError(ValueError):
-    """The dates of this calendar cannot be told for certain; the text says which field and why."""
+    """The dates of this calendar cannot be computed; the message names the field and the reason."""
 
 
 def dates_of(

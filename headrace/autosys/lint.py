@@ -26,7 +26,7 @@ _NEEDS = {"CMD": "command", "FW": "watch_file", "FT": "watch_file", "DBPROC": "s
 def lint(estate: Estate, *, today: date | None = None) -> tuple[Finding, ...]:
     """Every finding about the estate, those of reading it first.
 
-    today: the day on which calendars that have run out are told; None leaves that rule out.
+    today: the date for the rule about expired calendars; None skips it.
     """
     found = list(estate.findings)
     for rule in RULES:

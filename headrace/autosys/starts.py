@@ -33,7 +33,7 @@ class Start:
 
 
 class NoStartError(ValueError):
-    """The clock starts nothing, or what it starts cannot be told; the text says why."""
+    """The schedule has no start, or its starts are unknown; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ def next_start(schedule: Schedule, after: datetime, clock: Clock) -> Start:
 def starts(schedule: Schedule, after: datetime, clock: Clock) -> Iterator[Start]:
     """Every start later than `after`, earliest first, for as far ahead as days or calendars go, two years at most.
 
-    When the first is asked for, raises NoStartError if the clock does not start the job, or if it cannot be told.
+    When the first is asked for, raises NoStartError if the schedule does not start the job, or is unknown.
     """
     if not schedule.starts_itself:
         raise NoStartError(

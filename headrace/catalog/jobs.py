@@ -21,7 +21,7 @@ _SCHEDULED = {str(each) for each in Technology} - {Technology.SPARK, Technology.
 
 
 def resolve(cursor: Cursor[Any], organisation: UUID, own: str, jobs: Iterable[Name]) -> dict[Name, UUID]:
-    """The process of each job; those that nobody knew are made.
+    """The process of each job; unknown ones are created.
 
     In the namespace `AUTOSYS`, or `AUTOSYS/PRD` where there are several schedulers, a job is that of the scanned
     estate, whatever box its name begins with: `BOX/LOAD` is LOAD.
@@ -51,7 +51,7 @@ def resolve(cursor: Cursor[Any], organisation: UUID, own: str, jobs: Iterable[Na
 
 
 def keys_of_jobs(engine: Engine, organisation: UUID, own: str, jobs: Iterable[Name]) -> dict[Name, str]:
-    """The key of the process that each job is, by whichever of its names; of one that nobody knows that of the name."""
+    """The process key of each job, by any of its names; for an unknown job, the key derived from its name."""
     plain = {name: job(name) for name in jobs}
     scheduled = {name: place for name in plain.values() if (place := _scheduled(name)) is not None}
     found = {}

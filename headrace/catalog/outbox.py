@@ -55,7 +55,7 @@ def position(cursor: Rows) -> Position:
 def is_known(cursor: Rows, organisation: UUID, reader: str, since: Position) -> bool:
     """Whether everything behind this place is still there to read.
 
-    A server that was restored from a backup counts anew, and nothing is kept for whoever has not read for a year.
+    A server restored from a backup restarts its counter, and nothing is kept for a reader inactive for a year.
     """
     row = cursor.execute(
         """
@@ -89,7 +89,7 @@ def changes_since(cursor: Rows, organisation: UUID, since: Position) -> tuple[Se
 
 
 def note_read(engine: Engine, organisation: UUID, reader: str, reached: Position) -> None:
-    """Write down how far a reader has come, so that what he has yet to read is kept for him."""
+    """Store a reader's position, so that unread rows are kept for it."""
     with transaction(engine) as cursor:
         cursor.execute(
             """

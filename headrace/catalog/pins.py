@@ -186,7 +186,7 @@ def _end_pin(cursor: Cursor[Any], place: tuple[UUID, str, UUID | None], by: str)
 
 
 def which_partition(cursor: Cursor[dict[str, Any]], dataset_id: UUID, partition: str | None) -> str | None:
-    """What to say to whoever names no partition of a dataset that is published by partition; None for others."""
+    """The error for a missing partition of a partitioned dataset; None for other datasets."""
     if partition is not None:
         return None
     cursor.execute(

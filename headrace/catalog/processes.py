@@ -18,12 +18,12 @@ _INGESTION_LOCK = 0x696E67657374  # "ingest"
 
 
 def lock(cursor: Cursor[Any]) -> None:
-    """Until the transaction ends nobody else adds completions: their sequence is the order of being visible."""
+    """Block other writers of completions until the transaction ends: their sequence is the order of visibility."""
     cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_INGESTION_LOCK])
 
 
 def lock_events(cursor: Cursor[Any], organisation: UUID) -> None:
-    """Until the transaction ends nobody else derives anything from events of the organisation. Taken before `lock`."""
+    """Block other projections of the organisation's events until the transaction ends. Taken before `lock`."""
     # Plans are kept: to plan these statements costs more than to execute them. They all go by keys; a plan made while a
     # table was short would read or merge all of it still when it is long.
     cursor.execute(

@@ -64,7 +64,7 @@ def datasets(engine: Engine) -> list[str]:
 def in_turn(
     engine: Engine, dataset: str, partitions: Collection[str | None] | None = None
 ) -> Iterator[PublishedDataset]:
-    """What is published of a dataset (of these partitions, or all), for whoever copies it to another place.
+    """The published versions of a dataset (of these partitions, or all), for copying them elsewhere.
 
     One block of a dataset runs at a time, whichever processes ask, and reads when its turn has come: so the copy that
     is made last is of what is published then. Raises UnknownDataset.

@@ -180,7 +180,7 @@ class Version:
 
     @property
     def locator(self) -> Locator | None:
-        """Where it is; None for one that was registered without a location, which nobody can read."""
+        """Where it is; None for one registered without a location, which cannot be read."""
         kept = locator_of(self.metadata)
         if kept is not None or not self.location:
             return kept
@@ -250,7 +250,7 @@ class VersionDraft:
     quarantine_location: str | None = None
     quarantine_rows: int = 0
     metadata: Mapping[str, Any] = field(default_factory=dict)
-    lineage: LineageOfOutput | None = None  # where its columns come from; None where nobody looked
+    lineage: LineageOfOutput | None = None  # its column lineage; None if it was not collected
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,7 +116,7 @@ class Registration:
 
 
 def request(cursor: Cursor[Any], asked: Requested, *, by: str) -> Registration:
-    """Ask for a dataset, in a transaction that is under way. A dataset that nobody has heard of becomes a draft.
+    """Ask for a dataset, in a transaction that is under way. An unknown dataset becomes a draft.
 
     Raises DecisionRefused where a declaration says what the dataset is, or an earlier request waits for its answer.
     """

@@ -38,13 +38,13 @@ class ReportedOutput:
 
 @dataclass(frozen=True, slots=True)
 class RunEvent:
-    """One thing that was said of one attempt of one run.
+    """One report about one attempt of one run.
 
     process: what the other system calls it. instance: its scheduler, '' where there is one only. run: the run's number
     or id there, None where it has none, and the event's key then stands for the run. attempt: from 1; 0 is a status
     that was set by hand. status: the word that was used (`SU`, `ON_NOEXEC`); state is what it means. at: when it
-    happened. key: equal for two events exactly when they say the same thing, whoever delivers them.
-    origin: where it was read, as file:line, for messages. historical: loaded later; starts nothing and alarms nobody.
+    happened. key: equal exactly for events that report the same thing, whoever delivers them.
+    origin: where it was read, as file:line, for messages. historical: loaded later; triggers no runs and no alerts.
     """
 
     technology: Technology

@@ -36,7 +36,7 @@ def schema_hash(columns: Sequence[Column]) -> str:
 
 
 def sensitive(columns: Iterable[Column]) -> frozenset[str]:
-    """The names of the columns whose values nobody is shown unasked: those tagged `pii` or `sensitive`, in any case."""
+    """The names of the columns whose values are hidden by default: those tagged `pii` or `sensitive`, in any case."""
     return frozenset(column.name for column in columns if SENSITIVE & {tag.lower() for tag in column.tags})
 
 

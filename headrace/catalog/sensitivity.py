@@ -82,7 +82,7 @@ def sensitivity(engine: Engine, datasets: Collection[str]) -> list[SensitiveColu
 
 
 def hidden_columns(engine: Engine, datasets: Collection[str]) -> dict[str, frozenset[str]]:
-    """By dataset the columns whose values nobody is shown unasked; a dataset that is not known is left out."""
+    """The columns hidden by default, by dataset; unknown datasets are omitted."""
     if not datasets:
         return {}
     with transaction(engine) as cursor:
@@ -93,7 +93,7 @@ def hidden_columns(engine: Engine, datasets: Collection[str]) -> dict[str, froze
 
 
 def marked(engine: Engine, versions: Sequence[Version]) -> list[Version]:
-    """The same versions, whose columns are tagged `sensitive` exactly where nobody is shown their values unasked."""
+    """The same versions, whose columns are tagged `sensitive` exactly where their values are hidden by default."""
     hidden = hidden_columns(engine, {version.dataset for version in versions})
     known: dict[tuple[str, tuple[Column, ...]], tuple[Column, ...]] = {}
     for version in versions:
@@ -111,7 +111,7 @@ def cleared(engine: Engine, dataset: str) -> frozenset[str]:
 
 
 def clear(cursor: Cursor[Any], dataset: str, column: str, *, by: str, reason: str) -> None:
-    """Have a column inherit nothing from now on, in a transaction that is under way; who, when and why are kept.
+    """Clear a column, in the current transaction; user, time and reason are recorded.
 
     Raises UnknownDataset; DecisionRefused for a column that inherits nothing, that is cleared already, or whose own
     declaration tags it.

@@ -15,7 +15,7 @@ _HOST = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/]*")
 def check_location(external: External, origin: Origin) -> None:
     """Raise DeclarationError for a location that does not go with the rest of the declaration.
 
-    What the location of another format means is the affair of whoever registers its versions.
+    Locations of other formats are interpreted by the program that registers the versions.
     """
     location = external.location
     if location is None:

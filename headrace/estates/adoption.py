@@ -41,11 +41,11 @@ ORDER BY external_name
 def adopt(
     engine: Engine, name: str, instance: str = "", *, box: str | None, owners: Sequence[str] | None, by: str
 ) -> str:
-    """Make a process that was only heard of an active one, or say otherwise of one that was adopted; its new key.
+    """Adopt an unscanned process, or change an adopted one; returns its new key.
 
-    box, owners: None leaves what was said of it before; an empty one takes that away. A scan that finds the process
-    takes it over; one that does not leaves it. Raises UnknownProcess for a process that nobody has heard of, and for a
-    box that is not there; DecisionRefused for a process that a scan has found.
+    box, owners: None keeps the previous value; an empty one removes it. A scan that finds the process takes it over;
+    one that does not leaves it. Raises UnknownProcess for an unknown process or box; DecisionRefused for a process that
+    a scan has found.
     """
     with transaction(engine) as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [REGISTRATION_LOCK])
@@ -90,7 +90,7 @@ def _unknown(cursor: Cursor[Any], name: str, instance: str) -> UnknownProcess:
 
 
 def _require_box(cursor: Cursor[Any], row: dict[str, Any], box: str, instance: str) -> None:
-    """Raise UnknownProcess unless the name is that of a box, or may be: of what was only heard of nobody knows."""
+    """Raise UnknownProcess unless the name is that of a box, or of an unscanned job that may be one."""
     if row["technology"] != Technology.AUTOSYS:
         raise UnknownProcess(f"{row['process_key']} can be in no box; only jobs of Autosys are")
     parameters = [organisation_id(), row["technology"], instance, row["process_id"]]

@@ -155,7 +155,7 @@ class Comparison:
         there: list[ScannedProcess] = []
         for one in self._fresh:
             known = self.known.get((one.technology.value, one.name))
-            if known is None or known.file is None:  # nobody has seen its text
+            if known is None or known.file is None:  # its source is unknown
                 added.append(one.title)
                 taken_over += [one.title] if known else []
             elif known.lifecycle == "RETIRED":

@@ -47,7 +47,7 @@ def unknown_upstream(
     there: Collection[Name],
     look_up: Callable[[Collection[tuple[str, str]]], Collection[Name]],
 ) -> Iterator[Finding]:
-    """What `after` names and nobody knows.
+    """Names in `after` that are unknown.
 
     there: the processes of these files, and those that the catalog knows beside them. look_up: the processes of these
     technologies and names that the catalog knows, of whatever instance.

@@ -16,7 +16,7 @@ from headrace.estates.plan import Plan
 
 
 class MassRetirementRefused(ScanRefused):
-    """A scan that lacks more than half of the known jobs, which nobody has said is meant."""
+    """A scan that lacks more than half of the known jobs, without confirmation."""
 
 
 def scan(

@@ -31,7 +31,7 @@ def stored_estate(engine: Engine, instance: str) -> Estate:
 
 
 def _jil(text: EstateText) -> Jil:
-    read = replace(scan(text.source, text.file), findings=())  # which the scan has told
+    read = replace(scan(text.source, text.file), findings=())  # reported by the scan
     return shifted(read, text.line - read.statements[0].line) if read.statements else read
 
 

@@ -1,7 +1,7 @@
 """Remove values from the failure messages of runs over sensitive data.
 
 Python and Spark put the value that they cannot use into the message, in quotation marks or without. The message goes to
-the catalog, to Dagster and to terminals, where nobody may read it unasked.
+the catalog, to Dagster and to terminals, where it must not appear.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _CLASS = re.compile(r"^([A-Za-z_][\w.]*(?:Error|Exception))(?::|$)", re.M)
 
 @contextmanager
 def without_sensitive_values(hidden: Collection[str], spoken: tuple[type[Exception], ...]) -> Iterator[None]:
-    """Raise what happens within by its kind alone, when there are columns whose values nobody is shown unasked.
+    """Replace exceptions within by their kind alone, if there are columns hidden by default.
 
     hidden: these columns. spoken: exceptions whose messages hold no values, which are left as they are. Of others stay
     the class's name, Spark's error condition, the notes, which say where, and how the catalog files it; the exception

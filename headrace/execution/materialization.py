@@ -73,7 +73,7 @@ def materialize(context: dg.AssetExecutionContext, plan: ProcessPlan, spark: Spa
             )
             session = spark.session
             stores = OpenStores(session, settings().warehouse_uri)
-            # Before the inputs: whoever publishes after this was quicker, and this run must not undo it.
+            # Before the inputs: a publish after this point was faster, and this run must not undo it.
             expected = generations(
                 engine, [(output.record.key, key) for output in plan.outputs for key in keys]
             )
@@ -118,13 +118,13 @@ def materialize(context: dg.AssetExecutionContext, plan: ProcessPlan, spark: Spa
                 for version in versions
             ]
             published = _publish(engine, plan, current, drafts)
-            # Within the attempt: it succeeds only once Dagster has been told, so that a retry of a run that died in
+            # Within the attempt: it succeeds only once Dagster has the report, so that a retry of a run that died in
             # between asks with the same idempotency key and gets the version that is already there.
             yield from report(context, engine, plan, current, pinned.all, published, stores, spark)
 
 
 def _hidden(plan: ProcessPlan, pinned: Pinned) -> frozenset[str]:
-    """The columns that the run reads or writes whose values nobody is shown unasked."""
+    """The columns of the run's inputs and outputs that are hidden by default."""
     read = [column for choice in pinned.all for column in choice.version.columns]
     written = [column for output in plan.outputs for column in output.record.columns]
     return sensitive([*read, *written])
@@ -184,7 +184,7 @@ def _lineage(
 def _inherited(
     engine: Engine, output: OutputPlan, lineage: LineageOfOutput, pinned: Pinned
 ) -> frozenset[str]:
-    """The output's columns that values of sensitive ones come out in, or may, and that nobody has cleared."""
+    """The output's columns that inherit sensitivity and have not been cleared."""
     hidden: dict[str, frozenset[str]] = {}
     for choice in pinned.all:
         names = hidden.get(choice.version.dataset, frozenset())

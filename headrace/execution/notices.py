@@ -95,7 +95,7 @@ def _tried(notice: Notice, version: Version, pauses: Sequence[float], deadline: 
 
 
 def _write_flag(path: Path, version: Version) -> None:
-    """The file appears whole: whoever waits for it may read it at once."""
+    """The file appears atomically, since a waiting job may read it immediately."""
     fresh = path.with_name(f".{path.name}.{uuid4().hex[:8]}")
     content = {
         "dataset": version.dataset,

@@ -97,10 +97,10 @@ class InputPlan:
 class OutputPlan:
     """One output dataset: its record, how it is written, and whether a breaking schema change may be published.
 
-    record.columns, when not empty, binds: the frame must have these names and types, in any order.
-    record.checks holds every check that a run reports, those that follow from the declaration (`not_null` of a column
-    that is not nullable, `partition` where a column tells the partition) among them. notices: what is told outside of
-    each version that is published. lineage: what the declaration states of where columns come from.
+    record.columns, when not empty, binds: the frame must have these names and types, in any order. record.checks holds
+    every check that a run reports, those that follow from the declaration (`not_null` of a column that is not nullable,
+    `partition` where a column tells the partition) among them. notices: external notifications of each published
+    version. lineage: what the declaration states of where columns come from.
     """
 
     record: DatasetRecord

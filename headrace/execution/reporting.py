@@ -1,6 +1,6 @@
 """Report a publish: manifests for external readers, materializations for Dagster.
 
-The versions are published by then. A manifest or a preview that fails is told as a warning and changes nothing of it.
+The versions are published by then. A manifest or preview that fails is a warning; the publish stands.
 """
 
 from __future__ import annotations
@@ -82,8 +82,8 @@ def report(
 ) -> Results:
     """Report what was published; then end the attempt, and raise dg.Failure, with the reasons of what was not.
 
-    A run that was overtaken by the same work, code and inputs alike, ends as superseded and fails nobody: what it was
-    to bring about is so, and what waits for it in Dagster may go on.
+    A run that was overtaken by the same work, code and inputs alike, ends as superseded, not failed: its result exists,
+    and downstream runs in Dagster may continue.
     """
     for each in published:
         if each.visible:

@@ -28,7 +28,7 @@ class SourceText:
     indent: int = 0
 
     def error(self, line: int, column: int, message: str, hint: str | None = None) -> SqlError:
-        """An error at line and column (from 1) of the text, told in the lines of the file."""
+        """An error at line and column (from 1) of the text, converted to file lines."""
         lines = self.text.splitlines() or [""]
         excerpt = lines[min(line, len(lines)) - 1]
         return SqlError(self.file, self.first_line + line - 1, column, message, excerpt, hint, self.indent)

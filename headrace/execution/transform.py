@@ -237,7 +237,7 @@ def _offset(text: str, line: int) -> int:
 
 
 def _first_line(error: BaseException) -> str:
-    """Spark's sentence without the plan below it and without the names of views that nobody wrote."""
+    """Spark's message without the plan and the names of internal views."""
     sentence = re.split(r"SQLSTATE: \w+;?|;\s*line \d+", str(error))[0].split("\n")[0].strip()
     return re.sub(r"`?_pyspark_[0-9a-f]{32}`?\.?", "", sentence)
 

@@ -38,7 +38,7 @@ def write(
     keys: Sequence[PartitionKey],
     inherited: frozenset[str],
 ) -> tuple[str, list[WrittenVersion]]:
-    """Compute one output into new versions, one for each partition, that nobody sees yet; they share a tag.
+    """Compute one output into new, unpublished versions, one per partition; they share a tag.
 
     inherited: columns whose values are kept out of statistics and messages, beside those that are tagged.
     """

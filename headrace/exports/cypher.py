@@ -40,7 +40,7 @@ SET node = row.properties
     for label in LABELS.values()
 }
 
-# An edge whose end went away since is passed over; its end is told of as well.
+# An edge whose end went away since is passed over; its end is reported as well.
 WRITE_EDGES = {
     (role, source, target): f"""
 UNWIND $rows AS row
@@ -68,7 +68,7 @@ MERGE (from)-[edge:DERIVES {id: row.id}]->(to)
 SET edge = row.properties
 """
 
-# What the catalog no longer has of the ids that it told of.
+# Reported ids that the catalog no longer has.
 REMOVE_NODES = {
     Part.DATASET: """
 UNWIND $ids AS id

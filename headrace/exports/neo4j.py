@@ -159,7 +159,7 @@ def _changed(
     }
     current = edges_of(cursor, ids[Part.EDGE])
     columns = column_edges_into(cursor, ids[Part.COLUMN_EDGE])
-    # An edge may be told of before its ends are: those that it needs are written with it.
+    # An edge may be reported before its ends: those that it needs are written with it.
     ends = {end.id for edge in (*current, *columns) for end in (edge.source, edge.target)}
     found = {part: nodes_of(cursor, part, sorted({*ids[part], *ends})) for part in LABELS}
     gone = {part: sorted(set(ids[part]) - {node.id for node in found[part]}) for part in LABELS}

@@ -28,7 +28,7 @@ from headrace.orchestration.event_sources import EventSource
 from headrace.settings import settings
 from headrace.severity import Severity
 
-_FINGERPRINT_BYTES = 64 * 1024  # bytes by which a file is told
+_FINGERPRINT_BYTES = 64 * 1024  # bytes that identify a file
 _DEMON = b"CAUAJM_I_"
 
 
@@ -64,7 +64,7 @@ def load(
             or logs that name their jobs.
         zone: of times that name none: that of the Autosys server.
         instance: the scheduler that logs and reports are of; of a log, the name tells it otherwise.
-        historical: start nothing and alarm nobody.
+        historical: trigger no runs and no alerts.
         source: translates every file, in place of the formats that are detected from the content.
         tell: is called with the progress in words.
         measured: adds what reports ask to be measured.

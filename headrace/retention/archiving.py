@@ -52,9 +52,9 @@ class Cold:
 class Archived:
     """What a pass came to.
 
-    rows: archived, by kind. files: written and kept. merged: small files that are now part of others. late: runs of
-    which something was said after they were archived, and that are up to date now. made, dropped: partitions. outbox:
-    messages that nobody fetched in all that time. alerts: that are over for longer than `TOLD`, deleted.
+    rows: archived, by kind. files: written and kept. merged: small files that are now part of others. late: archived
+    runs updated by late events. made, dropped: partitions. outbox: unread messages of that age. alerts: that are over
+    for longer than `TOLD`, deleted.
     """
 
     rows: dict[Kind, int] = field(default_factory=dict)
@@ -131,7 +131,7 @@ def archive(
     Rows leave the tables in the transaction that makes their files count, when these are whole and on the disk: killed
     anywhere, every row is in one place, and the next pass goes on. Makes the partitions of the months ahead, drops
     those that are empty, and deletes messages of the outbox that are as old. Alerts that are over for longer than
-    `TOLD` go with all that was told of them.
+    `TOLD` are deleted with their notifications.
 
     Args:
         engine: the catalog.
@@ -188,7 +188,7 @@ def _pieces(
 def _piece(
     engine: Engine, archive: Archive, of: Cold, before: datetime, hot: timedelta
 ) -> Sequence[KeptFile]:
-    """Archive one piece; () when nothing is left that nobody else is at."""
+    """Archive one piece; () if nothing is left that is not locked by others."""
     scope = {
         "organisation": organisation_id(),
         "before": before,

@@ -115,13 +115,13 @@ def replace(cursor: Cursor[Any], files: Sequence[KeptFile]) -> None:
 def sweep(engine: Engine, archive: Archive) -> None:
     """Delete the files that do not count: replaced ones, and what a killed process has begun.
 
-    Only while nobody else writes to the archive.
+    Only while no one else writes to the archive.
     """
     with transaction(engine) as cursor:
         left = cursor.execute(_LEFT, [organisation_id()]).fetchall()
     for row in left:
         with transaction(engine) as cursor:
-            # First the entry: whoever is at the file after all, is waited for, or fails.
+            # First the entry: a concurrent user of the file is waited for, or fails.
             if cursor.execute(_FORGET, [row["file_id"]]).rowcount:
                 archive.delete(row["location"])
 

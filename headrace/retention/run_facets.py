@@ -42,7 +42,7 @@ class RunDataset:
 
 @dataclass(frozen=True, slots=True)
 class RunFacets:
-    """facets: of the run, by name, of each the newest. datasets: what it read and wrote, as it told itself."""
+    """facets: of the run, by name, the newest of each. datasets: what it read and wrote, as reported."""
 
     facets: dict[str, FacetRow]
     datasets: list[RunDataset]
@@ -60,7 +60,7 @@ class _Origin:
 
 
 def run_facets(engine: Engine, run: RunReport) -> RunFacets:
-    """What events told of the run. Its facets, and those of a use, stay for as long as its events are somewhere.
+    """The facets and datasets reported for a run, available as long as its events are, live or archived.
 
     A caller with some domains only sees no facets of runs, which name datasets of any domain. Raises ArchiveUnavailable
     when the storage refuses.
@@ -88,7 +88,7 @@ def _origin(engine: Engine, run: RunReport) -> _Origin | None:
         row = cursor.execute(_ORIGIN, [run.run_id]).fetchone()
     if row is None:
         return _archived_origin(engine, run)
-    if row["reported_run_id"] is None:  # nobody told of it, or not to this caller
+    if row["reported_run_id"] is None:  # not reported, or not visible to this caller
         return None
     return _Origin(row["reported_run_id"], row["process_key"], row["first_at"], row["last_at"])
 

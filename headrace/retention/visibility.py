@@ -22,8 +22,8 @@ from headrace.settings import settings
 def files(engine: Engine, kind: Kind, since: datetime = EVER[0], until: datetime = EVER[1]) -> list[KeptFile]:
     """The files of the caller's organisation with rows of the kind from [since, until), the newest first.
 
-    None for a caller with some domains only where the kind is events: he sees none in the tables either, since what
-    they hold names datasets of any domain.
+    None for a caller with some domains only if the kind is events: these are hidden in the tables as well, since they
+    name datasets of any domain.
     """
     if kind is not Kind.RUN and is_narrow():
         return []
@@ -32,7 +32,7 @@ def files(engine: Engine, kind: Kind, since: datetime = EVER[0], until: datetime
 
 
 def visible_runs(engine: Engine, rows: pa.Table) -> pa.Table:
-    """Of runs in a file those that the caller would see in the tables: of processes that he sees there."""
+    """The runs of a file that the caller may see: those of visible processes."""
     if not is_narrow():
         return rows
     visible = visible_processes(engine, pc.unique(rows["process_key"]).to_pylist())

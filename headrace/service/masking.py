@@ -1,8 +1,8 @@
 """Mask fields the caller may not read; audit the sensitive ones that are shown.
 
 Sensitive are: locations and free metadata of datasets with columns tagged `pii` or `sensitive`, values of those columns
-(statistics, samples, what a check met), SQL text and code, what went wrong in the words of the program, and facets that
-nobody here has modelled. Who has `read-sensitive` for the domain sees them. What a field is, `sensitive` says.
+(statistics, samples, what a check met), SQL text and code, what went wrong in the words of the program, and unmodelled
+facets. Callers with `read-sensitive` for the domain see them. `sensitive_fields` classifies the fields.
 """
 
 from collections.abc import Callable, Mapping
@@ -33,7 +33,7 @@ class _About:
 
 @dataclass(slots=True)
 class _MaskPolicy:
-    """Whether the caller may see a field, and what was shown to him so far."""
+    """Whether the caller may see a field, and what has been shown so far."""
 
     caller: Caller
     columns: Mapping[str, frozenset[str]]

@@ -33,7 +33,7 @@ OPEN = frozenset(
         "/api/v1/docs/oauth2-redirect",
     }
 )
-# Without a caller, and with a signature that was sent to whoever may: `headrace.alerts.links`.
+# Without a caller, but with a signed link: `headrace.alerts.links`.
 SIGNED = frozenset({"/alerts/acknowledge"})
 ORGANISATION = "Headrace-Organisation"
 _BEARER = HTTPBearer(
@@ -45,7 +45,7 @@ _BEARER = HTTPBearer(
 
 @dataclass(frozen=True, slots=True)
 class RouteRule:
-    """What a route takes: None for one that is open to everybody."""
+    """The permission of a route; None for a public one."""
 
     method: str
     path: str
@@ -127,9 +127,9 @@ def _is_local(request: Request) -> bool:
 
 
 def install(app: FastAPI, engine: Engine) -> None:
-    """Have the application know its callers. Call it when all routes are there.
+    """Install authentication. Call it after all routes are added.
 
-    Raises UnguardedRoute naming routes that anybody could call, CatalogUnavailable where PostgreSQL cannot keep callers
+    Raises UnguardedRoute for routes without a permission, CatalogUnavailable where PostgreSQL cannot keep callers
     to their rows.
     """
     unguarded = [

@@ -1,7 +1,6 @@
 """The sensitive fields of API responses, by field name and context.
 
-A test walks every answer of the API and every standard facet for a field that is neither here nor known to be for
-everybody.
+A test walks every answer of the API and every standard facet for a field that is neither here nor known to be public.
 """
 
 from __future__ import annotations
@@ -23,9 +22,7 @@ class Kind(StrEnum):
     CHECK = "CHECK"  # what a check compares with, and what it met
     SOURCE = "SOURCE"
     ERROR = "ERROR"
-    FACET = (
-        "FACET"  # one that nobody here has modelled: Spark's plan, with the values that a query compares with
-    )
+    FACET = "FACET"  # an unmodelled one: Spark's plan, with the values that a query compares with
 
 
 # By the names that fields have in the rows of `headrace.catalog.queries` and in OpenLineage's facets.
@@ -47,7 +44,7 @@ FIELDS: Mapping[str, Kind] = {
     "options": Kind.METADATA,
     "statistics": Kind.STATISTICS,
     "columnMetrics": Kind.STATISTICS,
-    "dimensions": Kind.STATISTICS,  # the values by which a partition is told
+    "dimensions": Kind.STATISTICS,  # partition values
     "identifier": Kind.SAMPLE,  # the same as one text
     "sample": Kind.SAMPLE,
     "samples": Kind.SAMPLE,
@@ -81,7 +78,7 @@ COLUMN = ("column", "column_name", "field")
 
 
 def sort(name: str, around: Mapping[str, Any]) -> Kind | None:
-    """What the field of this name holds, of an object `around`; None for what everybody may see."""
+    """What the field of this name holds, of an object `around`; None if it is public."""
     value = around[name]
     if isinstance(value, dict):
         if not _is_modelled(name, value, around):

@@ -404,7 +404,7 @@ def _deliver_only(line: str) -> bool:
 
 
 def _send(lines: List[str], paths: List[str]) -> Optional[Dict[int, str]]:
-    """Hand the documents over: why any are refused, by their number from 1; None when there is nobody to take them."""
+    """Deliver the documents: the reasons of refusals by number from 1; None if no receiver answers."""
     url, folder = os.environ.get("HEADRACE_URL"), os.environ.get("HEADRACE_COMPLETIONS")
     try:
         if url:

@@ -111,10 +111,9 @@ def _storable(value: Any, depth: int = 0) -> Any:  # noqa: ANN401 - JSON
 
 
 def key_of(reported: Mapping[str, Any], given: str | None = None) -> str:
-    """The key of the event that these of its fields make: the same words about the same run have the same key.
+    """The key of the event that these of its fields make: identical reports about the same run have the same key.
 
-    given: a key that the reporter gives in place of the words. It is one of his process or dataset, run and status: of
-    another it says nothing.
+    given: a key that the reporter supplies instead. It is scoped to its process or dataset, run and status.
     """
     if given is not None:
         places = [(output.dataset, output.partition) for output in reported["outputs"]]

@@ -28,7 +28,7 @@ SUBCOMMANDS: dict[str, tuple[str, str]] = {
 
 
 def subcommand(word: str) -> tuple[str, str] | None:
-    """Action and kind of a word that begins a statement; those that are not known are told by how they begin."""
+    """Action and kind of a word that begins a statement; unknown ones are recognised by their prefix."""
     word = word.lower()
     known = SUBCOMMANDS.get(word)
     if known is not None:

@@ -68,7 +68,7 @@ def read_report(
         file: its path, for messages.
         zone: of its times: that of the machine on which `autorep` was called.
         instance: the scheduler's name.
-        historical: whether the runs start nothing and alarm nobody.
+        historical: whether the runs trigger no runs and no alerts.
     """
     text, _ = decode(data, file)
     errors: list[Finding] = []

@@ -56,7 +56,7 @@ def _first_time(path: Path) -> datetime | None:
         try:
             return datetime(year, month, day, hour, minute, second)  # noqa: DTZ001 - the log names no zone
         except ValueError:
-            continue  # the line is told as wrong when it is read
+            continue  # the line is reported when it is read
     return None
 
 

@@ -40,7 +40,7 @@ Begun = Callable[[str, datetime], Mapping[str, JobState]]
 
 
 def nothing_begun(_: str, __: datetime) -> Mapping[str, JobState]:
-    """Where nobody knows what was under way."""
+    """The state when running jobs are unknown."""
     return {}
 
 
@@ -118,7 +118,7 @@ class DemonLog:
         yield from self.rest(self.path)
 
     def rest(self, path: Path, *, finished: bool = False) -> Iterator[LogRead]:
-        """What follows the position in this file. finished: nobody writes it any more, nor its last line to the end."""
+        """The content after the position. finished: the file is complete, even without a final line feed."""
         with path.open("rb") as file:
             file.seek(self.position.offset)
             left = b""

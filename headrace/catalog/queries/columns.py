@@ -47,8 +47,8 @@ class ColumnPlace:
 class VersionColumns:
     """Where the columns of an exact version come from.
 
-    lineage: None where nobody looked. inputs: the exact versions that it was computed from. known, columns: how many
-    columns are known, and of how many.
+    lineage: None if it was not collected. inputs: the exact versions that it was computed from. known, columns: how
+    many columns are known, and of how many.
     """
 
     version: VersionRef

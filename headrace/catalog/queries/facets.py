@@ -35,7 +35,7 @@ class FacetRow:
 
 
 def facets(engine: Engine, subject: Literal["DATASET", "PROCESS"], id: UUID) -> dict[str, FacetRow]:
-    """The facets of a dataset (by all its names) or a process, by name: of each the newest. Of a run: `told`.
+    """The facets of a dataset (by all its names) or a process, by name: of each the newest. Of a run: `run_facets`.
 
     A caller with some domains only is shown no names of others in them.
     """

@@ -160,7 +160,7 @@ def locate_id(engine: Engine, organisation: UUID, dataset_id: UUID) -> UUID | No
 
 
 def keys_of(engine: Engine, organisation: UUID, names: Collection[Name]) -> dict[Name, str | None]:
-    """The key of the dataset that each name is of; None for a name that nobody has heard of."""
+    """The dataset key of each name; None for an unknown name."""
     wanted = list(names)
     with transaction(engine) as cursor:
         own = _own(cursor, organisation)

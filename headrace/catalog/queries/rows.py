@@ -22,7 +22,7 @@ class DatasetRow:
     """A dataset in a list.
 
     known_columns, lineage_columns: of how many of its columns it is known where they come from, by the version
-    published last; None where nobody has looked.
+    published last; None if it was not collected.
     """
 
     key: str

@@ -87,7 +87,7 @@ def plan(
 def execute_all(
     runs: Sequence[PlannedRun], instance: dg.DagsterInstance, on_finished: Callable[[FinishedRun], None]
 ) -> list[FinishedRun]:
-    """Execute the runs in order; `told` hears of each when it has ended.
+    """Execute the runs in order; `on_finished` is called with each.
 
     A run that reads what a failed one should have made is left out; the others go on.
     """
@@ -216,7 +216,7 @@ def _executed(
     result = execute(_logging_to(on_progress), run, instance, {"loggers": {"console": {}}})
     if any(_was_interrupted(event) for event in result.all_events):
         raise KeyboardInterrupt
-    # A dataset is told to Dagster only once all its partitions of the run are published.
+    # A dataset is reported to Dagster only once all its partitions of the run are published.
     on_finished = {
         event.asset_key.to_user_string()
         for event in result.all_events

@@ -29,7 +29,7 @@ class Comparison:
     Without a key, rows are compared whole: `changed` and `columns` mean nothing then and are None and empty.
 
     rows: rows before and after.
-    repeated: keys that occur more than once on a side; what else holds for them is not told.
+    repeated: keys that occur more than once on a side; they are not compared further.
     columns: for each column of both, how many common keys have another value.
     apart: columns of both whose values cannot be compared, and why.
     samples: for `added`, `removed` and `changed`, some of the keys (or whole rows), each column to value.

@@ -232,4 +232,4 @@ def _print(run: FinishedRun) -> None:
 
 
 def _ignore(_: FinishedRun) -> None:
-    """With --json everything is told at the end."""
+    """With --json, everything is printed at the end."""

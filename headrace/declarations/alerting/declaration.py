@@ -105,7 +105,7 @@ class HoursDeclaration(Part):
 
 
 class QuietDeclaration(HoursDeclaration):
-    """Hours in which only what is grave is told; the rest waits for their end."""
+    """Hours in which only severe alerts are sent; others wait until they end."""
 
     except_from: Annotated[SeverityName, Field(description="The lowest severity that is still sent.")]
 
@@ -127,7 +127,7 @@ class StepDeclaration(Part):
 
 
 class RouteDeclaration(Part):
-    """Which alerts it is for, and whom they are told to. Of the routes, the first that fits is taken."""
+    """Which alerts it matches, and who is notified. The first matching route applies."""
 
     name: Annotated[str, Field(min_length=1, description="Its name.")]
     domains: Annotated[list[str], Field(description="Only these domains.")] = []
@@ -161,7 +161,7 @@ class LinksDeclaration(Part):
 
 
 class AlertsDeclaration(Part):
-    """Who is told of what, and when."""
+    """Who is notified of which alerts, and when."""
 
     timezone: Annotated[Timezone, Field(description="Zone of hours that name none.")] = "UTC"
     destinations: Annotated[

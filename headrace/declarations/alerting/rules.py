@@ -35,7 +35,7 @@ class WrongRules(Exception):
 
 
 def alert_rules(root: Path) -> AlertRules:
-    """The rules in the project's alerts.yaml; without the file, none, by which nobody is told. Raises WrongRules."""
+    """The rules in the project's alerts.yaml; without the file, empty rules. Raises WrongRules."""
     file = root / FILE
     if not file.exists():
         return AlertRules()
@@ -68,7 +68,7 @@ def _declared(document: Document, origin: Origin) -> AlertsDeclaration:
 
 
 def _unnamed(declared: AlertsDeclaration, origin: Origin) -> Iterator[DeclarationError]:
-    """Destinations that are told something and are none, and owners' ones that nobody's address is known for."""
+    """Undeclared destinations, and personal destinations of owners without an address."""
     known = sorted(declared.destinations)
     hint = f"There are: {', '.join(known)}." if known else "There is none: add it to `destinations`."
     if OWNERS in known:

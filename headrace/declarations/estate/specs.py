@@ -74,7 +74,7 @@ def unit_spec(
 
 
 def dataset_spec(dataset: ConfirmedDataset, producers: Sequence[Unit]) -> dg.AssetSpec:
-    """The asset of a dataset that a person has confirmed and nobody has declared."""
+    """The asset of a confirmed but undeclared dataset."""
     return dg.AssetSpec(
         key=dg.AssetKey(dataset.key.split("/")),
         deps=[dg.AssetKey(each) for each in producers],

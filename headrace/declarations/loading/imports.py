@@ -11,7 +11,7 @@ from headrace.execution.python_code import Import, read_python
 
 # Where a project's modules may lie, from its root.
 _BASES = ("", "src")
-# A new version of Headrace itself makes nobody's data stale.
+# A new version of Headrace itself makes no data stale.
 _HEADRACE = frozenset({"headrace", "definitions"})
 
 

@@ -163,7 +163,7 @@ def _foreign_asset(dataset: ProjectDataset, division: Division) -> dg.AssetSpec:
 
 
 def _each_once(problems: Iterable[DeclarationError]) -> list[DeclarationError]:
-    """By file and line. A file that two declarations stumble over is one problem, told with its field."""
+    """By file and line. A file that two declarations fail on is one problem, reported with its field."""
     found: dict[tuple[Path, int, str], DeclarationError] = {}
     for problem in problems:
         same = (problem.file, problem.line, problem.message)

@@ -61,8 +61,8 @@ class Event:
     """What all events have.
 
     at: when it happened, in UTC. digest: SHA-256 (hex) of the content, whatever the order of its keys and the spaces
-    between them: two events of one digest are one. encoded: the content as JSON text. historical: loaded later; starts
-    nothing and alarms nobody.
+    between them: two events of one digest are one. encoded: the content as JSON text. historical: loaded later;
+    triggers no runs and no alerts.
     """
 
     at: datetime

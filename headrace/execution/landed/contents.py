@@ -21,7 +21,7 @@ CHECK = "reads_as_declared"
 class Reading:
     """What files hold together. columns: those that are declared, or, where none are, those of the first file.
 
-    The check has a warning where the files have columns that are not declared, which nobody will read.
+    The check warns about undeclared columns in the files, which are ignored.
     """
 
     row_count: int
@@ -86,7 +86,7 @@ def _read(
 
 
 def _folder_keys(name: str, options: Mapping[str, str]) -> list[str]:
-    """The columns that are told by the folders between a file and the directory: `day` in `day=2026-01-01/1.csv`.
+    """The columns encoded in the folders between a file and the directory: `day` in `day=2026-01-01/1.csv`.
 
     Raises NotAsDeclared for a folder without a column, whose files Spark would leave out without a word.
     """

@@ -1,4 +1,4 @@
-"""The rows of text files that somebody else wrote, counted, and whether they are what is declared."""
+"""Count the rows of external text files, and check them against the declaration."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def draft(landed: LandedFiles, generation: int) -> VersionDraft | None:
 def is_version(landed: LandedFiles, version: Version | None) -> bool:
     """Whether the files are this version, as far as sizes, times and declaration tell.
 
-    A version that whoever wrote the files reported is what lies there, unless the files have changed since.
+    A version reported by the producer counts as these files, unless they have changed since.
     """
     if version is None:
         return False

@@ -25,11 +25,11 @@ _MAX_LOGGED = 20  # problems of a kind, of a tick, in its log
 
 
 def completions_sensor() -> dg.SensorDefinition:
-    """The sensor that ingests completion files, and tells Dagster of whatever was ingested, by it or otherwise.
+    """The sensor that ingests completion files, and reports all new completions to Dagster, whatever ingested them.
 
-    It commits as it goes, and keeps no state of its own: files are moved when they have been ingested, and the catalog
-    knows what Dagster has been told. Its cursor only says how many completions that was. With an interval of less than
-    DAEMON_LOOP a tick looks several times, until the next one is due.
+    It commits as it goes, and keeps no state of its own: files are moved after ingestion, and pending materializations
+    are in the catalog. Its cursor only counts reported completions. With an interval of less than DAEMON_LOOP a tick
+    looks several times, until the next one is due.
     """
     folders: dict[
         str, Folder

@@ -25,8 +25,8 @@ MARK = "headrace/landed_files_told"  # in Dagster's own storage, for what tells 
 def landing_sensor(plans: Sequence[Plan]) -> dg.SensorDefinition:
     """The sensor over the external datasets among `plans`.
 
-    Its cursor is the time of the newest version that Dagster was told of. A tick that dies after publishing leaves
-    the cursor, so that the next one tells what it did not.
+    Its cursor is the time of the newest version reported to Dagster. A tick that dies after publishing leaves the
+    cursor unchanged, so that the next one reports the rest.
     """
     external = [plan for plan in plans if isinstance(plan, ExternalPlan)]
     memory: Memory = {}
@@ -94,7 +94,7 @@ def _mark(instance: dg.DagsterInstance, reported: datetime) -> None:
 
 
 def materialization(version: Version) -> dg.AssetMaterialization:
-    """What Dagster is told of a version of an external dataset."""
+    """The materialization of a version of an external dataset."""
     rows = "dagster/row_count" if version.partition is None else "dagster/partition_row_count"
     return dg.AssetMaterialization(
         asset_key=dg.AssetKey.from_user_string(version.dataset),

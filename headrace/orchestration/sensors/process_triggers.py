@@ -257,7 +257,7 @@ def _definition(plan: ProcessPlan) -> dg.PartitionsDefinition[str] | None:
 def _warn_about_unknown_processes(
     context: dg.SensorEvaluationContext, engine: Engine, triggered: Triggered, unknown: set[str]
 ) -> None:
-    """Warn once of each process that is waited for and that nobody has heard of yet."""
+    """Warn once about each unknown process that a trigger waits for."""
     waited_for: Mapping[str, str] = {
         name: plan.record.key for plan, trigger in triggered for name in trigger.names
     }

@@ -93,7 +93,7 @@ async def report_event(request: Request, caller: Reporter, historical: Historica
     openapi_extra=_body({"type": "array", "items": {"oneOf": _EVENT}, "maxItems": MAX_BATCH_EVENTS}),
 )
 async def report_batch(request: Request, caller: Reporter, historical: Historical = False) -> BatchAnswer:
-    """The good ones are stored whatever the others are; those that are not are told by index, with the reason."""
+    """Valid events are stored regardless of the others; invalid ones are reported by index with the reason."""
     events = await _read(request, decoded_batch)
     if not isinstance(events, list):
         raise Refused(HTTPStatus.UNPROCESSABLE_ENTITY, "a batch is a JSON array of events", field="body")

@@ -39,7 +39,7 @@ class Way(StrEnum):
 
 
 class Level(StrEnum):
-    """Between what lineage is told."""
+    """The nodes of the lineage."""
 
     DATASET = "dataset"
     VERSION = "version"
@@ -49,7 +49,7 @@ class Level(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ColumnEdges:
-    """Which columns come from which; truncated: there are more edges than are told."""
+    """Column edges. truncated: there are more than are returned."""
 
     key: str
     direction: Direction

@@ -64,7 +64,7 @@ def register_dataset(
     asked: DatasetRequest,
     idempotency_key: IdempotencyKey = None,
 ) -> Response:
-    """A dataset that nobody has heard of becomes a draft; it is active when a steward has approved it."""
+    """An unknown dataset becomes a draft; it is active once a steward has approved it."""
     caller.require(Permission.REGISTER, asked.key)
     return once(
         engine,

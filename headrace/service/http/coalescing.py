@@ -21,7 +21,7 @@ BATCH_SIZE = 1000  # events of a transaction
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """What is stored together: the events of one caller, or his history."""
+    """Events stored together: those of one caller, live or historical."""
 
     caller: Principal
     historical: bool
@@ -37,14 +37,14 @@ class _PendingRequest:
 
 @dataclass(slots=True)
 class _Queue:
-    """What waits to be stored for one caller, and whoever is at it."""
+    """The pending events of one caller, and the task that stores them."""
 
     pending: deque[_PendingRequest] = field(default_factory=deque)
     work: asyncio.Task[None] | None = None
 
 
 class Coalescing:
-    """Stores events for callers. While a transaction of a caller is under way, what he sends waits for the next one."""
+    """Stores events for callers. While a transaction of a caller is running, further events wait for the next one."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine

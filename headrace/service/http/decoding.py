@@ -11,7 +11,7 @@ from typing import Any
 
 from headrace.service.http.problems import Refused
 
-# What members are told apart by: a whole string, a bracket, a comma.
+# The tokens that separate members: a whole string, a bracket, a comma.
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{},]')
 
 

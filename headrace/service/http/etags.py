@@ -11,7 +11,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 class ETags:
     """ASGI middleware: a GET's JSON gets a strong ETag, and 304 where If-None-Match names it.
 
-    What is answered depends on who asks, so that only he may keep it.
+    Responses depend on the caller, so they are cacheable only privately.
     """
 
     def __init__(self, app: ASGIApp) -> None:

@@ -148,7 +148,7 @@ def _catalog(request: Request, error: Exception) -> JSONResponse:
     # A value that is too long for an index is an "operational" error to the driver, as a lost connection is.
     if isinstance(error, CatalogUnavailable) and isinstance(error.__cause__, VALUE_ERRORS):
         return _untakeable(request, error.__cause__)
-    # The message names the database or the archive: it is for the log, not for whoever asks.
+    # The message names the database or the archive: it is for the log, not for the caller.
     if isinstance(error, SchemaOutdated) or getattr(error, "failure_kind", None) == "INFRASTRUCTURE":
         _LOG.warning("%s", error)
         return unavailable(request.scope)

@@ -19,10 +19,10 @@ _REFUSAL = (
 
 
 class Bounded(HttpToolsProtocol):
-    """Answers 431 to who sends more than LARGEST_HEAD and does not come to the end of his headers.
+    """Answers 431 if the headers exceed MAX_HEAD_BYTES.
 
-    Otherwise they would be kept however many there are, and looked through again with each piece that comes: one client
-    who sends an endless one would cost all others their time, before anybody has asked for a token.
+    Otherwise endless headers would be buffered and parsed again with each chunk: one client could slow down all others
+    without a token.
     """
 
     _head: int | None = None  # bytes of it that are here; None while none is being read

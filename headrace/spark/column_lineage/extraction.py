@@ -53,7 +53,7 @@ def lineage_of(
         TypeError,
         ValueError,
     ) as error:
-        # A plan that nobody thought of must not stop a run that it has nothing to do with.
+        # An unexpected plan must not fail the run.
         reason = f"the plan could not be read ({type(error).__name__}: {error})"
     return unknown(names or frame.columns, reason)
 

@@ -28,7 +28,7 @@ def test_a_role_holds_in_its_domain_only():
     assert not owner.may(Permission.REGISTER, "martial/delays")
 
 
-def test_who_lacks_a_permission_is_told_who_has_it():
+def test_a_refusal_names_the_roles_with_the_permission():
     with pytest.raises(Forbidden, match="it takes PLATFORM_ADMIN or DATA_STEWARD"):
         caller(Role.DATA_CONSUMER).require(Permission.REVIEW)
 

@@ -227,7 +227,7 @@ def test_events_are_masked_by_their_facets(people):
         {"nodes": [{"key": "jdbc:db2://bob:hunter2@host#T"}]},
     ],
 )
-def test_a_password_is_shown_to_nobody(people, document):
+def test_passwords_are_never_shown(people, document):
     for by in (CONSUMER, caller(Role.PLATFORM_ADMIN)):
         with act_as(acting_of("default")):
             answers = shown(people, by, document), shown_whole(document)

@@ -82,7 +82,7 @@ def names(value: object) -> list[str]:
     return [each["name"] for each in value if "name" in each] if isinstance(value, list) else []
 
 
-def test_who_sees_one_domain_is_told_no_names_of_others(two: Engine) -> None:
+def test_narrow_callers_see_no_names_of_other_domains(two: Engine) -> None:
     [outcome] = ingest(two, organisation_id(), [told()])
     assert outcome.result is Result.STORED, outcome.reason
     with act_as(acting_of("default", domains=frozenset({"mart"}))):
@@ -96,7 +96,7 @@ def test_who_sees_one_domain_is_told_no_names_of_others(two: Engine) -> None:
     assert (entry["name"], names(entry["inputs"])) == ("mart/delays", ["mart/report"])
 
 
-def test_who_sees_them_all_is_told_them_as_they_came(two: Engine) -> None:
+def test_unrestricted_callers_see_facets_unchanged(two: Engine) -> None:
     event = told()
     ingest(two, organisation_id(), [event])
     output, job = event["outputs"][0]["facets"], event["job"]["facets"]

@@ -139,7 +139,7 @@ def test_users_come_in_by_each_kind_of_key(provider: Provider, ask: Ask) -> None
     assert provider.fetched == 1
 
 
-def test_an_issuer_is_not_asked_for_every_key_that_somebody_makes_up(
+def test_unknown_keys_do_not_flood_the_issuer(
     provider: Provider, ask: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(issuer_keys, "_MIN_REFRESH_SECONDS", 60.0)
@@ -161,7 +161,7 @@ def test_an_issuer_that_does_not_answer_is_left_alone_for_a_moment(
     assert provider.fetched == 0
 
 
-def test_nobody_is_led_to_an_address_that_could_not_have_been_set(provider: Provider) -> None:
+def test_redirects_to_unsafe_addresses_are_refused(provider: Provider) -> None:
     with pytest.raises(AccessRefused, match="is not https"):
         issuer_keys._SafeRedirects().redirect_request(None, None, 302, "", {}, "http://login.example.com")
 
@@ -268,7 +268,7 @@ DISCOVERY, KEYS = "/.well-known/openid-configuration", "/keys"
         (KEYS, 200, {"keys": [None]}),
     ],
 )
-def test_an_issuer_whose_keys_cannot_be_had_is_nobodys_wrong_token(
+def test_an_unavailable_issuer_is_not_an_invalid_token(
     provider: Provider, ask: Ask, path: str, status: int, body: Any
 ) -> None:
     provider.answers[path] = (status, body)

@@ -101,7 +101,7 @@ def test_no_dataset_of_another_domain_becomes_one_with_another_by_a_symlink(two)
     assert why(two, service(Permission.REPORT, domain="crm"), theirs) == [None]
 
 
-def test_nobody_renames_or_gives_away_a_dataset_of_another_domain(two):
+def test_datasets_of_other_domains_cannot_be_renamed(two):
     mart = service(Permission.REPORT, domain="mart")
     people = {"namespace": OWN, "name": "crm/people"}
     delays = {"namespace": OWN, "name": "mart/delays"}
@@ -145,7 +145,7 @@ def test_what_a_job_explains_counts_as_written(two):
 
 
 @pytest.mark.parametrize("facet", ["columnLineage", "lineage"])
-def test_nobody_says_of_what_he_reads_where_it_comes_from(two, facet):
+def test_lineage_of_inputs_cannot_be_reported(two, facet):
     """Else he takes from its columns that they are sensitive."""
     people = {"namespace": OWN, "name": "crm/people", "facets": {facet: {"fields": {}}}}
     said = event(uuid4(), (OWN, "mart/delays"), inputs=[people])
@@ -153,7 +153,7 @@ def test_nobody_says_of_what_he_reads_where_it_comes_from(two, facet):
     assert why(two, service(Permission.REPORT, domain="crm"), event(uuid4(), inputs=[people])) == [None]
 
 
-def test_nobody_says_of_a_job_of_another_domain_what_it_reads_or_writes(two):
+def test_job_events_of_other_domains_are_refused(two):
     """Else he sees the job, which is beside a dataset of his then, and is taken for one who may report it."""
     mart = service(Permission.REPORT, domain="mart")
     delays = {"namespace": OWN, "name": "mart/delays", "type": "DATASET"}
@@ -186,7 +186,7 @@ def test_nobody_says_of_a_job_of_another_domain_what_it_reads_or_writes(two):
     assert why(two, mart, *each_way(unknown), *each_way({"type": "JOB"})) == [None] * 10
 
 
-def test_nobody_reports_as_a_process_of_another_domain(two):
+def test_processes_of_other_domains_cannot_be_reported(two):
     mart = service(Permission.REPORT, domain="mart")
 
     def by(name, namespace=OWN):
@@ -199,7 +199,7 @@ def test_nobody_reports_as_a_process_of_another_domain(two):
     ]
 
 
-def test_nobody_tells_of_a_job_that_writes_nothing_of_his(two):
+def test_jobs_without_own_outputs_cannot_be_reported(two):
     mart, crm = (service(Permission.REPORT, domain=domain) for domain in ("mart", "crm"))
     job = {"namespace": "airflow", "name": "people", "facets": {"ownership": {"owners": [{"name": "eve"}]}}}
     with transaction(two) as cursor:

@@ -179,7 +179,7 @@ def test_who_has_one_domain_sees_its_datasets_only(two):
         assert [row.version.dataset for row in queries.versions(two, "mart/delays")] == ["mart/delays"]
 
 
-def test_what_a_promise_waits_for_is_named_to_who_sees_it(two):
+def test_the_bottleneck_is_shown_only_to_callers_who_may_see_it(two):
     with transaction(two) as cursor:
         cursor.execute(
             "UPDATE catalog.sla_objective objective SET waits_for = full_name, waits_for_id = dataset.dataset_id, "

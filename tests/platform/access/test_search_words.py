@@ -23,7 +23,7 @@ def words(two):
 
 
 @pytest.mark.parametrize("word", ["takeover", "takeove", "takeovre", "secretplan", "secretplna", "secret"])
-def test_a_word_of_a_hidden_dataset_is_as_one_that_nobody_has(words, word):
+def test_search_reveals_no_words_of_hidden_datasets(words, word):
     with act_as(acting_of("default", domains=frozenset({"mart"}))):
         found = search(words, word)
         assert [row.key for row in found.rows if row.key.startswith("crm")] == []

@@ -105,7 +105,7 @@ def _parts(document: Json) -> Iterator[Json]:
 
 
 @pytest.mark.parametrize("modelled", [None, False])
-def test_a_facet_that_nobody_has_modelled_is_hidden(two: Engine, modelled: bool | None):
+def test_unmodelled_facets_are_hidden(two: Engine, modelled: bool | None):
     facet = {
         "_producer": "p",
         "_schemaURL": "https://example.com/x/1-0-0/Plan.json",

@@ -80,7 +80,7 @@ def test_at_risk_then_late_escalates_until_the_file_is_there() -> None:
     ] == ["on_call"]
 
 
-def test_nothing_escalates_once_somebody_is_at_it() -> None:
+def test_an_acknowledged_alert_does_not_escalate() -> None:
     thread = Thread(rules())
     thread.happens(Kind.LATE, 0)
     thread.send(0)
@@ -90,7 +90,7 @@ def test_nothing_escalates_once_somebody_is_at_it() -> None:
     assert thread.send(610) == [("RECOVERED", "data")]
 
 
-def test_what_is_acknowledged_and_gets_worse_is_told_to_the_first_step_only() -> None:
+def test_an_acknowledged_alert_that_worsens_notifies_the_first_step() -> None:
     thread = Thread(rules())
     thread.happens(Kind.AT_RISK, 0)
     thread.send(0)
@@ -113,7 +113,7 @@ def test_the_same_again_and_its_consequences_are_no_news() -> None:
     assert thread.alert.affected == {"mart/report": ("team:bi",), "mart/summary": ("team:bi",)}
 
 
-def test_what_is_worse_at_another_subject_is_told_about_that_subject() -> None:
+def test_a_worse_issue_at_another_subject_changes_the_alerts_subject() -> None:
     """Whoever was told of the milder one hears of it as well."""
     thread = Thread(rules())
     thread.happens(
@@ -128,7 +128,7 @@ def test_what_is_worse_at_another_subject_is_told_about_that_subject() -> None:
     assert thread.send(5) == [("RAISED", "data")]
 
 
-def test_whoever_was_told_of_the_milder_one_hears_that_it_is_more_than_that() -> None:
+def test_owners_notified_before_learn_of_the_worse_issue() -> None:
     thread = Thread(replace(rules(), owners={"team:data": ("data",), "team:bi": ("on_call",)}))
     thread.happens(Kind.AT_RISK, 0, owners=("team:bi",))
     assert thread.send(0) == [("RAISED", "on_call")]
@@ -136,7 +136,7 @@ def test_whoever_was_told_of_the_milder_one_hears_that_it_is_more_than_that() ->
     assert thread.send(5) == [("WORSENED", "data"), ("WORSENED", "on_call")]
 
 
-def test_what_it_turns_out_to_come_from_is_told_once_though_it_is_no_worse() -> None:
+def test_a_root_cause_is_notified_once_at_the_same_severity() -> None:
     thread = Thread(rules())
     thread.happens(Kind.LATE, 0)
     thread.send(0)
@@ -163,7 +163,7 @@ def test_what_goes_on_as_part_of_another_neither_escalates_nor_recovers() -> Non
     assert (thread.alert.state, thread.alert.acknowledged_by) == (AlertState.CLOSED, "alice")
 
 
-def test_who_has_heard_nothing_hears_of_no_recovery() -> None:
+def test_recovery_is_not_sent_to_those_never_notified() -> None:
     thread = Thread(rules(night()))
     thread.happens(Kind.AT_RISK, 13 * 60)  # 22:00
     assert thread.send(13 * 60) == []
@@ -171,7 +171,7 @@ def test_who_has_heard_nothing_hears_of_no_recovery() -> None:
     assert thread.send(48 * 60) == []
 
 
-def test_who_may_have_heard_hears_of_the_recovery() -> None:
+def test_recovery_is_sent_to_everyone_possibly_notified() -> None:
     """The sender died, or the answer was lost, after it had begun."""
     thread = Thread(rules())
     thread.happens(Kind.LATE, 0)
@@ -190,7 +190,7 @@ def test_escalation_counts_from_when_the_first_message_may_leave() -> None:
     assert due == [at(22 * 60), at(22 * 60 + 30), at(22 * 60 + 60)]
 
 
-def test_an_incident_that_opens_again_is_told_and_recovers_anew() -> None:
+def test_a_reopened_incident_alerts_and_recovers_again() -> None:
     thread = Thread(rules())
     for start in (0, 100):
         thread.happens(Kind.LATE, start)
@@ -199,7 +199,7 @@ def test_an_incident_that_opens_again_is_told_and_recovers_anew() -> None:
         assert thread.send(start + 5) == [("RECOVERED", "data")]
 
 
-def test_what_is_no_incident_is_told_once_and_closed() -> None:
+def test_an_event_without_incident_is_sent_once_and_closed() -> None:
     event = replace(alert_event(Kind.SCHEMA_CHANGED, None), severity=Severity.ERROR)
     decision = decide(INCIDENT, None, (), event, rules(), START)
     assert decision is not None

@@ -200,6 +200,6 @@ def test_no_log_has_a_secret_however_much_is_logged(http: Receiver, caplog: pyte
     assert "hunter2" not in caplog.text
 
 
-def test_a_url_that_nobody_knows_is_refused() -> None:
+def test_an_unknown_url_scheme_is_refused() -> None:
     with pytest.raises(NotDelivered, match="apprise does not support the URL of there"):
         deliver(to("nonsense://x"), "", PARCEL)

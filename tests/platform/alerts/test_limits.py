@@ -23,7 +23,7 @@ def notification(severity: Severity = Severity.INFO, minutes: float = 0, tries: 
     return Notification(uuid4(), uuid4(), Recipient("a"), Purpose.RAISED, severity, due, due, tries=tries)
 
 
-def test_the_gravest_leave_and_the_rest_is_told_in_one() -> None:
+def test_the_most_severe_are_sent_and_the_rest_become_a_digest() -> None:
     due = [notification(minutes=number) for number in range(5)] + [notification(Severity.ERROR, 9)]
     part = plan_sending(due, [], Limit(3, HOUR), at(10))
     assert part.each == (due[5], due[0])

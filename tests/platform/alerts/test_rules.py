@@ -49,7 +49,7 @@ def test_the_first_route_that_fits_is_taken() -> None:
     assert taken("mart", "team:data", Severity.INFO, "2026-11-02T03:00") == "of the team"
 
 
-def test_an_owner_is_told_where_his_line_says_and_else_by_his_own_address() -> None:
+def test_owners_are_notified_by_their_entry_or_their_address() -> None:
     rules = AlertRules(
         destinations={
             "channel": Destination("channel", "slack://x", OFTEN),

@@ -127,7 +127,7 @@ def test_a_receiver_that_is_away_is_tried_again_with_pauses_and_gets_the_same_me
     assert len({each.key for each in http.received}) == len(http.received) == 2
 
 
-def test_what_nobody_takes_for_a_day_is_given_up_and_says_why(
+def test_an_undeliverable_notification_fails_after_a_day(
     engine: Engine, http: Receiver, opened: Opened, happen: Happen, tick: Tick
 ) -> None:
     happen(alert_event(Kind.AT_RISK, opened()))
@@ -151,7 +151,7 @@ def test_what_was_due_while_nothing_was_sent_is_not_given_up_at_the_first_refusa
     assert tick(posting(http), 48 * 60 + 1).notifications == 1
 
 
-def test_an_address_that_is_always_refused_keeps_nobody_else_waiting(
+def test_an_undeliverable_address_does_not_delay_others(
     engine: Engine, opened: Opened, happen: Happen
 ) -> None:
     base = rules()
@@ -186,7 +186,7 @@ def test_one_receiver_that_is_away_keeps_no_other_waiting(
     assert [each.split(":")[0] for each in sent.failed] == ["lead"]
 
 
-def test_a_flood_is_told_within_the_limit_and_nothing_of_it_is_lost(
+def test_a_flood_of_alerts_respects_the_rate_limit_and_loses_nothing(
     engine: Engine, http: Receiver, opened: Opened, happen: Happen, tick: Tick
 ) -> None:
     limited = posting(http, limit=Limit(3, timedelta(hours=1)))
@@ -208,7 +208,7 @@ def test_a_flood_is_told_within_the_limit_and_nothing_of_it_is_lost(
     assert http.received[-1].title == f"Recovered: AT_RISK mart/t{digest}", "the digest told of it"
 
 
-def test_what_a_digest_tells_is_told_when_the_digest_itself_had_to_wait(
+def test_a_delayed_digest_is_sent(
     engine: Engine, http: Receiver, opened: Opened, happen: Happen, tick: Tick
 ) -> None:
     """A receiver that is away, and more happenings before it is back: no digest tells only of another digest."""

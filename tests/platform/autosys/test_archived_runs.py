@@ -39,7 +39,7 @@ def test_a_row_is_the_end_of_a_run():
     assert (event.log_location, event.historical, event.origin) == ("/logs/load", True, f"archive/{NAME}:2")
 
 
-def test_what_did_not_run_is_told_apart():
+def test_bypassed_runs_are_distinguished():
     noexec = ROW.removesuffix("0") + "1"
     by_hand = ROW.replace("5,5,5,", "6,7,0,")
     failed = ROW.replace("3278,0,", "3278,3,").replace(",4,/", ",5,/")

@@ -112,7 +112,7 @@ def test_of_two_calendars_of_one_name_the_later_counts():
     assert [each.line for each in read_calendars(cycle + cycle, "c").findings] == [4]
 
 
-def test_an_export_is_told_from_jil():
+def test_calendar_exports_are_distinguished_from_jil():
     assert is_export("\n# exported by hand\ncalendar: C\n")
     assert not is_export("insert_job: calendar\n")
 

@@ -259,7 +259,7 @@ def test_a_server_that_will_not_now_is_asked_again(client: Client, server: Serve
     assert len(client.waiting) == 1
 
 
-def test_what_is_refused_keeps_nobody_back(client: Client, server: Server) -> None:
+def test_a_refused_event_does_not_affect_others(client: Client, server: Server) -> None:
     client("process", "P", "SUCESS", HEADRACE_URL=refusing_url())
     server.rejected = [{"line": 1, "field": "status", "message": 'there is no status "SUCESS", {"line": 2}'}]
     refused = client("process", "Q", "SUCCESS", HEADRACE_URL=server.url)
@@ -279,7 +279,7 @@ def test_too_much_at_once_goes_one_by_one(client: Client, server: Server) -> Non
     assert len(list((client.spool / "refused").iterdir())) == 1
 
 
-def test_a_server_that_does_not_answer_holds_nobody_up(client: Client, server: Server) -> None:
+def test_an_unresponsive_server_does_not_block(client: Client, server: Server) -> None:
     server.delay = 20
     started = time.monotonic()
     done = client("process", "P", "SUCCESS", HEADRACE_URL=server.url, HEADRACE_TIMEOUT="1")

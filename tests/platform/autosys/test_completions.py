@@ -312,7 +312,7 @@ def test_a_wrong_report_costs_itself_alone():
     assert [error.line for error in found.errors] == [4]
 
 
-def test_a_broken_element_of_an_array_costs_itself_alone_and_is_told_by_its_number():
+def test_a_broken_array_element_is_reported_by_number_and_others_are_ingested():
     broken = [
         '{"process": "X", "status": SU}',
         '{"process": "X", "status": "SU",}',
@@ -334,7 +334,7 @@ def test_a_broken_element_of_an_array_costs_itself_alone_and_is_told_by_its_numb
 
 
 @pytest.mark.parametrize("cut", ['{"process": "B", "status": "SU", ', '{"a": [1, }, ', '{"process": "B'])
-def test_what_cannot_be_told_from_a_broken_element_is_not_guessed(cut):
+def test_a_broken_element_is_not_guessed(cut):
     inner = (
         '{"process": "C", "outputs": [{"process": "D", "status": "SU"}, {"process": "E", "status": "SU"}]}'
     )

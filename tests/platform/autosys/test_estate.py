@@ -54,7 +54,7 @@ def test_a_job_inserted_after_a_delete_is_in_the_box_that_is_deleted_next():
     assert list(found.jobs) == ["B"]
 
 
-def test_a_second_insert_is_refused_and_told():
+def test_a_second_insert_is_a_finding():
     same = estate("insert_job: A\ncommand: a\n", "insert_job: A\ncommand: a\n")
     other = estate("insert_job: A\ncommand: a\n", "insert_job: A\ncommand: b\n")
     assert other.jobs["A"].command == "a"
@@ -80,7 +80,7 @@ def test_a_rename_keeps_the_definition():
 
 
 @pytest.mark.parametrize(("new", "told"), [("new_name: B\n", "B already exists"), ("", "no new name")])
-def test_a_rename_that_cannot_be_is_told(new, told):
+def test_an_impossible_rename_is_a_finding(new, told):
     found = estate(f"insert_job: A\ninsert_job: B\nrename_job: A\n{new}")
     assert list(found.jobs) == ["A", "B"]
     [finding] = found.findings
@@ -103,14 +103,14 @@ def test_edges_carry_the_atom_that_makes_them_and_its_place():
     assert found.waited_for["A"] == (found.edges[0], found.edges[2])
 
 
-def test_repeated_conditions_are_all_required_and_told():
+def test_repeated_conditions_are_combined_and_reported():
     found = estate("insert_job: A\ncondition: s(X) & s(Y)\ncondition: s(Z)\n")
     assert found.jobs["A"].condition == parse("s(X) & s(Y) & s(Z)")
     assert isinstance(found.jobs["A"].condition, AllOf)
     assert rules(found.findings) == ["job/repeated-condition"]
 
 
-def test_an_attribute_given_twice_is_told_unless_it_may_be():
+def test_a_repeated_attribute_is_a_finding_unless_allowed():
     found = estate("insert_job: A\nmachine: a\nmachine: b\npriority: 1\npriority: 1\nowner: o\nowner: p\n")
     assert [(each.rule, each.line, each.attribute) for each in found.findings] == [
         ("job/repeated", 7, "owner")
@@ -191,7 +191,7 @@ def test_cycles_are_the_sets_that_reach_each_other(pairs):
     assert sorted(estate(text).cycles) == sorted(circles)
 
 
-def test_files_are_told_apart_by_what_is_in_them(tmp_path):
+def test_files_are_recognised_by_content(tmp_path):
     (tmp_path / "a.txt").write_text("calendar: C\n01/01/2026\n")
     (tmp_path / "b.txt").write_bytes("insert_job: A\nrun_calendar: C\n".encode("utf-16"))
     found = read_estate([tmp_path / "a.txt", tmp_path / "b.txt"])

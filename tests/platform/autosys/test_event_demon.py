@@ -291,7 +291,7 @@ def test_what_was_activated_and_did_not_run_is_no_part_of_the_next_run():
         assert [e.status for e in events] == [word, "STARTING", "RUNNING", "SUCCESS"]
 
 
-def test_what_was_to_restart_is_over_when_the_box_runs_anew():
+def test_a_pending_restart_ends_when_the_box_runs_again():
     failed = [
         *RAN[:3],
         status("02:00:09", "FAILURE", "LOAD", code=1),
@@ -358,7 +358,7 @@ def test_a_line_that_is_yet_to_come_is_refused_and_moves_no_clock():
     assert short(runs.read(connected("01:00:07", "LOAD", "77.1620.1"), "log:3"))
 
 
-def test_an_hour_that_comes_twice_is_told_apart_by_the_order_of_the_lines():
+def test_the_repeated_hour_is_resolved_by_line_order():
     events = told(
         status("01:10:00", "RUNNING", "BOX", None, day="11/01/2026"),
         status("01:50:00", "RUNNING", "LOAD", day="11/01/2026"),

@@ -75,7 +75,7 @@ def test_the_clock_takes_a_predecessor_that_is_not_due_as_it_stands():
     assert "by an earlier run" in alone.start("X").why[-1]
 
 
-def test_what_cannot_be_told_may_have_a_bound():
+def test_an_unknown_time_can_have_a_bound():
     text = (
         BOX
         + clock("C", "14:00")
@@ -148,7 +148,7 @@ def test_a_lookback_is_held_against_the_last_of_what_is_waited_for():
         (clock("A", "13:00", "run_calendar: C") + "insert_job: X\ncondition: s(A)\n", "exclude each other"),
     ],
 )
-def test_what_cannot_be_told_says_why(text, reason):
+def test_an_unknown_time_has_a_reason(text, reason):
     start = forecast(text).start("X")
     assert start.at is None
     assert any(reason in line for line in start.why)

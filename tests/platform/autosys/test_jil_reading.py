@@ -291,7 +291,7 @@ def test_a_name_that_cannot_be_one_loses_its_statement_alone(name):
     assert ("jil/no-name", 1) in [(each.rule, each.line) for each in jil.findings]
 
 
-def test_a_name_that_autosys_would_not_take_is_kept_and_told():
+def test_an_invalid_autosys_name_is_kept_and_reported():
     jil = scan("insert_job: a%b\ninsert_job: " + "x" * 65 + "\n", "f.jil")
     assert [len(each.name) for each in jil.statements] == [3, 65]
     assert [each.rule for each in jil.findings] == ["jil/name", "jil/name"]

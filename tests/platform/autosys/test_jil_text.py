@@ -47,7 +47,7 @@ def test_utf16_appended_to_other_text_is_read(wide, mark):
     assert jil.findings == ()
 
 
-def test_lines_that_are_not_utf8_are_taken_one_by_one_and_told():
+def test_lines_that_are_not_utf8_are_decoded_and_reported():
     data = "insert_job: A\ndescription: é\n".encode() + "insert_job: B\ndescription: \x91é\n".encode(
         "latin-1"
     )
@@ -57,7 +57,7 @@ def test_lines_that_are_not_utf8_are_taken_one_by_one_and_told():
     assert (finding.rule, finding.line) == ("jil/encoding", 4)
 
 
-def test_what_is_no_utf16_is_replaced_and_told():
+def test_invalid_utf16_is_replaced_and_reported():
     jil = read(b"\xff\xfe" + "insert_job: A\n".encode("utf-16-le") + b"\x00\xd8", "f.jil")
     assert [each.name for each in jil.statements] == ["A"]
     assert ("jil/encoding", 2) in [(each.rule, each.line) for each in jil.findings]

@@ -56,7 +56,7 @@ def test_alarms_become_run_times():
         {"days_of_week": "all", "start_mins": "0,30", "must_complete_times": '"06:00, 07:00"'},
     ],
 )
-def test_what_no_start_belongs_to_is_not_promised(attributes):
+def test_must_times_without_a_start_have_no_objective(attributes):
     assert promised(**attributes) is None
 
 
@@ -106,7 +106,7 @@ condition: SOMETHING#9
 """
 
 
-def test_what_nobody_is_told_of_is_said_when_it_is_read():
+def test_unsupported_must_times_are_findings():
     calendars = read_calendars(_EXTENDED, "calendars.txt")
 
     def said(**attributes: str) -> list[str]:

@@ -55,7 +55,7 @@ def test_a_wrong_condition_is_reported_by_line_and_the_job_stays():
     assert estate.jobs["RISK.PUB"].condition is None
 
 
-def test_attributes_on_one_line_are_told_apart():
+def test_attributes_on_one_line_are_separated():
     job = read_estate([SAMPLES / "night_batch.jil"]).jobs["FIN_EXTRACT_GL"]
     assert job.type == "CMD"
     assert job.command == "/apps/fin/bin/unload.sh FIN.GL_DAILY /data/out/gl/gl_daily.csv"

@@ -86,7 +86,7 @@ def test_a_value_that_cannot_be_read_is_a_finding_by_line(name, value):
         ),
     ],
 )
-def test_what_is_written_to_no_effect_is_told(written, rule):
+def test_attributes_without_effect_are_findings(written, rule):
     assert [each.rule for each in reading(**written)[1]] == [rule]
 
 

@@ -157,7 +157,7 @@ def test_a_living_attempt_stays_however_old(catalog: Engine) -> None:
         assert count(catalog, "run_attempt") == 1
 
 
-def test_what_dagster_is_yet_to_be_told_of_stays(engine: Engine) -> None:
+def test_pending_materializations_are_not_archived(engine: Engine) -> None:
     ingest(engine, [said("LOAD", RunState.SUCCESS, OLD, outputs=(output(),)), *nights("LOAD", 2)])
     with engine.begin() as connection:
         connection.execute(
@@ -465,7 +465,7 @@ def test_any_filesystem_will_do(estate: Engine, monkeypatch: pytest.MonkeyPatch)
     assert [run.run_id for run in runs(estate)] == found
 
 
-def test_messages_that_nobody_fetched_go(catalog: Engine, draft: Draft) -> None:
+def test_unread_outbox_messages_are_deleted(catalog: Engine, draft: Draft) -> None:
     publish(catalog, None, [draft()])
     messages = count(catalog, "outbox")
     assert archive(catalog).outbox == 0

@@ -91,7 +91,7 @@ def shop(engine: Engine) -> Engine:
     return engine
 
 
-def test_what_was_told_of_a_run_goes_with_it(shop: Engine) -> None:
+def test_reports_are_archived_with_their_run(shop: Engine) -> None:
     before, sums, rows = everything(shop), daily(shop), per_run(shop)
 
     done = archive(shop)
@@ -121,7 +121,7 @@ def test_what_comes_late_is_in_the_archive_as_if_it_had_come_in_time(shop: Engin
     assert archive(shop).late == 0
 
 
-def test_what_is_told_again_long_after_is_there_once(shop: Engine) -> None:
+def test_a_late_repeated_event_is_stored_once(shop: Engine) -> None:
     archive(shop)
     before = everything(shop)
     store(shop, *night(200), *night(150))
@@ -143,7 +143,7 @@ def show(engine: Engine, day: float, *permissions: Permission, domain: str = "*"
         return dict(answer.json())
 
 
-def test_a_run_is_served_with_what_was_told_of_it_wherever_that_is(engine: Engine) -> None:
+def test_a_run_is_served_with_its_facets_live_or_archived(engine: Engine) -> None:
     told = {
         "nominalTime": facet("1-0-1/NominalTimeRunFacet", nominalStartTime="2026-01-01T00:00:00Z"),
         "mine": {"_producer": PRODUCER, "_schemaURL": f"{PRODUCER}/mine.json", "who": "ann@example.com"},

@@ -91,7 +91,7 @@ def test_a_retry_is_the_next_attempt_of_the_run(catalog):
     assert why(catalog, run_id)[0].state is RunState.SUCCESS
 
 
-def test_an_end_that_was_told_stands(catalog):
+def test_a_reported_end_stands(catalog):
     run_id = uuid4()
 
     def block():

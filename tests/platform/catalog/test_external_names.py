@@ -62,7 +62,7 @@ def test_a_box_may_be_called_like_a_scheduler(engine, tmp_path, box_first):
     assert told(engine) == [("", "X", "2"), ("PRD", "X", "1")]
 
 
-def test_a_job_that_was_heard_of_does_not_pass_for_one_in_a_box(engine, tmp_path):
+def test_an_unscanned_job_is_not_matched_to_a_box_member(engine, tmp_path):
     scanned(engine, tmp_path, BOX)
     scanned(engine, tmp_path, "insert_job: Y\nmachine: m\n", "PRD")
     ingested = ingest(engine, [said("X", S.SUCCESS, 5, instance="PRD")])
@@ -72,7 +72,7 @@ def test_a_job_that_was_heard_of_does_not_pass_for_one_in_a_box(engine, tmp_path
     assert processes(engine)["PRD", "X"] == "AUTOSYS/PRD//X"
 
 
-def test_a_declared_process_is_nobody_elses(engine):
+def test_a_declared_process_cannot_be_reported_by_others(engine):
     register(engine, [], [ProcessRecord("AUTOSYS/X", Technology.SPARK)])
     assert ingest(engine, [said("X", S.SUCCESS, 5)]).unscanned == ("AUTOSYS///X",)
 
@@ -99,7 +99,7 @@ def test_a_scheduler_that_was_scanned_keeps_its_own(engine, tmp_path):
     assert ingest(engine, [said("X", S.SUCCESS, 5, instance="ACE")]).unscanned == ("AUTOSYS/ACE/X",)
 
 
-def test_what_was_heard_of_before_the_scan_goes_on_under_the_job_that_it_finds(engine, tmp_path):
+def test_a_scan_takes_over_unscanned_jobs(engine, tmp_path):
     ingest(engine, [said("X", S.SUCCESS, 5, instance="ACE")])
     scanned(engine, tmp_path, BOX)
     ingest(engine, [said("X", S.SUCCESS, 9, "2", instance="ACE")])
@@ -132,7 +132,7 @@ def test_an_adoption_can_be_corrected(engine, tmp_path):
         assert connection.execute(text(query)).one() == (["b"], {"adopted_by": "dana"})
 
 
-def test_a_job_heard_of_elsewhere_is_said_to_be(engine, tmp_path):
+def test_a_job_known_from_another_instance_is_mentioned(engine, tmp_path):
     scanned(engine, tmp_path, BOX)
     heard(engine, "EXTRA", instance="ACE")
     with pytest.raises(

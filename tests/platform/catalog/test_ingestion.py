@@ -104,7 +104,7 @@ def test_retries_are_attempts_of_one_run(engine):
 
 
 @pytest.mark.parametrize("order", [1, -1])
-def test_a_start_after_an_end_is_the_next_attempt_where_nobody_counts_them(engine, order):
+def test_a_start_after_an_end_is_the_next_attempt_if_attempts_are_unnumbered(engine, order):
     first = [
         said("LOAD", S.RUNNING, 0, started_at=at(0)),
         said("LOAD", S.FAILED, 5, started_at=at(0), exit_code=1),
@@ -236,7 +236,7 @@ def test_the_business_date_is_the_partition_where_the_dataset_has_partitions(cat
     assert sorted(places, key=str) == [("ops/raw", None), ("raw/flights", "2026-11-26")]
 
 
-def test_history_is_recorded_and_told_to_nobody_until_it_is_said_live(engine):
+def test_history_triggers_nothing_until_reported_live(engine):
     event = said("LOAD", S.SUCCESS, 5, outputs=(output(),))
     ingest(engine, [replace(event, historical=True)])
     assert contents(engine)["to tell"] == []

@@ -99,7 +99,7 @@ def test_what_is_no_id_is_refused(years: Engine, run: str) -> None:
         runs(years, run=run)
 
 
-def test_every_archived_event_is_there_for_whoever_makes_the_catalog_anew(years: Engine) -> None:
+def test_a_rebuild_reads_every_archived_event(years: Engine) -> None:
     archived = [event for event in events(years) if event.location is not None]
     found = list(archived_events(years))
     assert sorted(found, key=repr) == sorted(archived, key=repr)

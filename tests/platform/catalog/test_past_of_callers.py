@@ -119,7 +119,7 @@ def test_the_runs_of_a_process_are_listed_with_those_that_are_archived(
     assert str(old["mart/delays"]) not in other.text
 
 
-def test_an_archive_that_cannot_be_read_is_no_fault_of_whoever_asks(
+def test_an_unreadable_archive_is_a_server_error(
     catalog: Engine, old: dict[str, UUID], caplog: pytest.LogCaptureFixture
 ) -> None:
     place = Path(settings().archive_location)

@@ -30,7 +30,7 @@ def request(**given):
     return InputRequest("mart/delays", "mart/report", **given)
 
 
-def test_the_published_version_unless_told_otherwise(two_versions):
+def test_the_published_version_is_the_default(two_versions):
     ((resolved,),) = resolve(two_versions, [request()])
     assert (resolved.version.tag, resolved.reason) == ("new", PinReason.PUBLISHED)
 

@@ -187,7 +187,7 @@ def test_after_a_rollback_the_graph_has_what_readers_get(catalog, draft):
     assert sources(catalog) == ["id"]
 
 
-def test_after_a_rollback_to_a_version_of_which_nobody_knows_the_graph_says_nothing(catalog, draft):
+def test_after_a_rollback_to_a_version_without_lineage_the_graph_has_none(catalog, draft):
     publish(catalog, None, [draft()])
     publish(catalog, None, [draft(generation=1, lineage=DELAYS)])
     rollback(catalog, "mart/delays", None, None, by="ann", reason="wrong")

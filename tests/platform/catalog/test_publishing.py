@@ -96,7 +96,7 @@ def test_a_warning_does_not_block(catalog, draft):
     assert publish(catalog, None, [warned])[0].outcome is Outcome.PUBLISHED
 
 
-def test_the_loser_of_a_race_is_superseded_and_told_by_whom(catalog, draft):
+def test_the_loser_of_a_race_is_superseded_with_the_winners_run(catalog, draft):
     run_id = uuid4()
     with attempt(catalog, run_id=run_id, process_key="mart/delays"):
         publish(catalog, run_id, [draft(tag="winner")])
@@ -242,7 +242,7 @@ def test_the_event_holds_enough_to_rebuild_from(catalog, draft):
     assert [field["name"] for field in written["facets"]["schema"]["fields"]] == ["id", "delay"]
 
 
-def test_each_outcome_is_told_to_the_outbox(catalog, draft):
+def test_each_outcome_is_in_the_outbox(catalog, draft):
     publish(catalog, None, [draft(tag="a")])
     publish(catalog, None, [draft(tag="b")])
     publish(catalog, None, [draft(tag="c", generation=1, checks=(CheckResult("x", CheckStatus.FAIL),))])

@@ -99,7 +99,7 @@ def test_other_types_break(old, new):
     )
 
 
-def test_nullability_is_a_promise_to_readers():
+def test_becoming_nullable_is_a_breaking_change():
     sure, unsure = Column("a", "int", nullable=False), Column("a", "int", nullable=True)
     assert classify([sure], [unsure]).breaking == ("column a may now be null",)
     assert classify([unsure], [sure]).compatible == ("column a can no longer be null",)

@@ -100,7 +100,7 @@ def test_nothing_to_test(invoke: Invoke, engine: Engine, written: Path) -> None:
     assert "declare them in alerts.yaml" in result.output
 
 
-def test_who_would_be_told(invoke: Invoke, ask: Ask, shop: Engine, written: Path) -> None:
+def test_route_shows_recipients(invoke: Invoke, ask: Ask, shop: Engine, written: Path) -> None:
     found = ask("alerts", "route", "shop/raw")
     assert found["route"] == "grave"
     assert [each["to"] for each in found["steps"]] == ["http"], "team:shop has no address"

@@ -23,7 +23,7 @@ def test_names_are_decided_and_kept_by_a_rebuild(shop, invoke):
     assert expected <= edges(shop)
 
 
-def test_what_cannot_be_decided_is_told(shop, invoke):
+def test_impossible_decisions_are_reported(shop, invoke):
     refused = invoke("catalog", "rename", "shop/clean", "shop/cleaned", "--reason", "x")
     assert refused.exit_code == 1
     assert "shop/clean is declared at assets/shop/defs.yaml:3" in refused.output

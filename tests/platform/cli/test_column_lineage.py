@@ -119,7 +119,7 @@ def test_lineage_of_a_column_for_graphviz(chain: Engine, invoke: Invoke) -> None
     assert '  "shop/raw.id" -> "shop/clean" [style=dashed, label="filter"];' in lines
 
 
-def test_lineage_as_a_page_that_asks_nobody_for_anything(chain: Engine, invoke: Invoke) -> None:
+def test_the_lineage_page_is_self_contained(chain: Engine, invoke: Invoke) -> None:
     page = invoke("lineage", "shop/raw", "--down", "--html").stdout
     assert not re.search(r"https?://|src=|@import|url\(", page)
     assert "{{" not in page
@@ -186,7 +186,9 @@ def test_diff_lineage_says_what_a_change_reads(chain: Engine, invoke: Invoke, as
     assert found["changes"] == []
 
 
-def test_after_a_rollback_readers_versions_are_told_of(chain: Engine, invoke: Invoke, ask: Ask) -> None:
+def test_after_a_rollback_column_lineage_is_of_the_restored_version(
+    chain: Engine, invoke: Invoke, ask: Ask
+) -> None:
     published(chain, "shop/bill", "two", LineageOfOutput((ColumnLineage("customer", ()),)))
     published(chain, "shop/bill", "three", BILLED)
     before = datetime.now(UTC)
@@ -203,7 +205,7 @@ def test_diff_lineage_complaints(chain: Engine, invoke: Invoke) -> None:
     assert "is known for version two" in invoke("diff-lineage", "shop/bill").stderr
 
 
-def test_coverage_is_told(chain: Engine, ask: Ask, invoke: Invoke) -> None:
+def test_coverage_is_reported(chain: Engine, ask: Ask, invoke: Invoke) -> None:
     rows = {row["key"]: row for row in ask("datasets")["datasets"]}
     assert (rows["shop/bill"]["known_columns"], rows["shop/bill"]["lineage_columns"]) == (1, 2)
     assert rows["shop/audit"]["known_columns"] is None

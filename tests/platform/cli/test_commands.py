@@ -278,7 +278,7 @@ def test_rollback_tells_readers_outside(stocked: Stocked, invoke: Invoke) -> Non
     assert (found["tag"], found["generation"]) == ("raw-1", 3)
 
 
-def test_rollback_says_that_readers_outside_are_not_told(stocked: Stocked, invoke: Invoke) -> None:
+def test_rollback_reports_an_outdated_manifest(stocked: Stocked, invoke: Invoke) -> None:
     engine, _ = stocked
     manifest().parents[1].mkdir(parents=True)
     manifest().parent.touch()

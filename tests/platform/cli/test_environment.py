@@ -89,7 +89,7 @@ def fake_java(folder: Path, answer: str, code: int = 0) -> str:
         ("?", "'?'"),
     ],
 )
-def test_an_old_java_is_told(
+def test_an_old_java_is_reported(
     answer: str, found: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("JAVA_HOME", raising=False)
@@ -109,7 +109,7 @@ def test_a_new_java_will_do(answer: str, tmp_path: Path, monkeypatch: pytest.Mon
     preflight()
 
 
-def test_a_missing_java_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_java_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(PreflightError, match="none is on the PATH"):
@@ -119,7 +119,7 @@ def test_a_missing_java_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         preflight()
 
 
-def test_macos_stub_without_a_java_behind_it_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_macos_java_stub_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", fake_java(tmp_path, "Unable to locate a Java Runtime.", code=1))
     with pytest.raises(PreflightError, match="does not run"):
@@ -127,13 +127,13 @@ def test_macos_stub_without_a_java_behind_it_is_told(tmp_path: Path, monkeypatch
 
 
 @pytest.mark.parametrize("version", [(3, 10, 13), (3, 14, 0)])
-def test_a_python_out_of_range_is_told(version: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unsupported_python_is_reported(version: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checks.sys, "version_info", version)
     with pytest.raises(PreflightError, match=r"needs Python 3\.11 to 3\.13"):
         preflight()
 
 
-def test_a_missing_venv_module_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_venv_module_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         checks.importlib.util, "find_spec", lambda name: None if name == "ensurepip" else True
     )

@@ -85,7 +85,7 @@ def test_the_sections_of_the_report(invoke: Invoke, jil: Callable[[str], str]) -
     assert "BOX, IN" in said
 
 
-def test_a_calendar_that_has_run_out_is_told(invoke: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_expired_calendar_is_a_finding(invoke: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("headrace.cli.legacy.commands.today", lambda: date(2026, 12, 30))
     said = invoke("legacy", "report", *ESTATE).stdout
     assert f"{CALENDARS}:1: warning: UK_BUSINESS_DAYS: its last date is 2026-12-29" in said
@@ -165,7 +165,7 @@ def test_a_job_without_a_zone_starts_in_that_of_the_server(ask: Ask, invoke: Inv
     assert "must start by 2026-12-29 18:35:00Z" in said
 
 
-def test_a_start_that_cannot_be_told_says_why_and_what_is_certain(ask: Ask, invoke: Invoke) -> None:
+def test_an_unknown_start_has_a_reason_and_a_lower_bound(ask: Ask, invoke: Invoke) -> None:
     words = ("legacy", "expected", "FIN_LOAD_LEDGER", NIGHT, "--after", "2026-12-04T20:00")
     said = " ".join(invoke(*words).stdout.split())
     assert "next start unknown, but not before 2026-12-04 21:55:00Z" in said

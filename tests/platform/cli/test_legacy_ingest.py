@@ -51,7 +51,7 @@ def test_ingesting_says_what_it_came_to(engine, invoke, ask, feed):
     assert (again["new"], again["repeated"], again["errors"]) == (0, 3, [])
 
 
-def test_what_cannot_be_taken_is_told_by_line_and_the_rest_is_taken(engine, invoke, feed):
+def test_invalid_reports_are_rejected_by_line_and_others_stored(engine, invoke, feed):
     feed.write_text(feed.read_text() + '\n{"process": "LOAD", "status": "SUCESS"}\n')
     result = invoke("legacy", "ingest", str(feed), "--json")
     assert result.exit_code == 1

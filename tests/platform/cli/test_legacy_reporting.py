@@ -84,7 +84,7 @@ def test_a_folder_that_cannot_be_written_to_is_said(invoke: Invoke, tmp_path: Pa
     assert "cannot be written to: Not a directory" in done.stderr
 
 
-def test_who_waits_is_told_again(invoke: Invoke, flags: Path) -> None:
+def test_notifications_are_repeated(invoke: Invoke, flags: Path) -> None:
     done = invoke("legacy", "notify", "shop/daily", "--partition", "2013-01-02")
     assert done.stdout == f"notified {flags}/2013-01-02.done\n"
     assert json.loads(invoke("legacy", "notify", "shop/daily", "--json").stdout)["not_notified"] == []
@@ -99,7 +99,9 @@ def test_who_waits_is_told_again(invoke: Invoke, flags: Path) -> None:
         (["shop/daily", "-p", "2013-01-03"], "shop/daily has no published version, partition 2013-01-03"),
     ],
 )
-def test_what_cannot_be_told_is_said(invoke: Invoke, flags: Path, words: list[str], message: str) -> None:
+def test_failed_notifications_are_reported(
+    invoke: Invoke, flags: Path, words: list[str], message: str
+) -> None:
     done = invoke("legacy", "notify", *words)
     assert done.exit_code == 1
     assert message in done.stderr

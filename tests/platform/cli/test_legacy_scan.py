@@ -85,7 +85,7 @@ def test_a_scan_in_json(engine: Engine, ask: Ask, estate: Path) -> None:
     assert found["files"][0]["path"] == str(estate)
 
 
-def test_what_is_lost_is_told_by_file_and_line(engine: Engine, invoke: Invoke, estate: Path) -> None:
+def test_lost_statements_are_reported_by_file_and_line(engine: Engine, invoke: Invoke, estate: Path) -> None:
     estate.write_text(JIL + "insert_job: BAD\ncondition: !s(LOAD)\n")
     said = invoke("legacy", "scan", str(estate)).stdout
     assert f"{estate}:12: error: BAD.condition: there is no NOT in conditions" in said
@@ -102,7 +102,9 @@ def test_an_incomplete_file_needs_a_word(engine: Engine, invoke: Invoke, estate:
     assert invoke("legacy", "scan", str(estate), "--yes").exit_code == 0
 
 
-def test_processes_with_their_standing(engine: Engine, ask: Ask, invoke: Invoke, estate: Path) -> None:
+def test_processes_are_listed_with_their_lifecycle(
+    engine: Engine, ask: Ask, invoke: Invoke, estate: Path
+) -> None:
     invoke("legacy", "scan", str(estate))
     found = ask("legacy", "processes", "--like", "LO%")["processes"]
     [load] = found
@@ -113,9 +115,7 @@ def test_processes_with_their_standing(engine: Engine, ask: Ask, invoke: Invoke,
     assert invoke("legacy", "processes", "--like", "l_ad").stdout == "No matching process.\n"
 
 
-def test_a_job_that_was_only_heard_of_is_adopted(
-    engine: Engine, invoke: Invoke, ask: Ask, estate: Path
-) -> None:
+def test_an_unscanned_job_is_adopted(engine: Engine, invoke: Invoke, ask: Ask, estate: Path) -> None:
     invoke("legacy", "scan", str(estate))
     unscanned(engine, "EXTRA")
     assert [each["name"] for each in ask("legacy", "unscanned")["processes"]] == ["EXTRA"]
@@ -271,7 +271,7 @@ def test_files_in_which_there_is_nothing_are_an_error(
     assert "no jobs or other processes in these files" in " ".join(result.stderr.split())
 
 
-def test_the_next_start_is_told_from_the_catalog_as_from_the_files(engine: Engine, invoke: Invoke) -> None:
+def test_the_next_start_is_the_same_from_catalog_and_files(engine: Engine, invoke: Invoke) -> None:
     files = [str(SAMPLES / name) for name in ("night_batch.jil", "forms.jil", "calendars.txt")]
     words = (
         "legacy",
@@ -287,7 +287,7 @@ def test_the_next_start_is_told_from_the_catalog_as_from_the_files(engine: Engin
     assert "no job REF_CCY_RATES in the catalog" in " ".join(invoke(*words).stderr.split())
 
 
-def test_what_is_kept_and_what_is_doubtful_is_told(engine: Engine, invoke: Invoke, estate: Path) -> None:
+def test_kept_and_doubtful_processes_are_listed(engine: Engine, invoke: Invoke, estate: Path) -> None:
     described = estate.with_name("p.yaml")
     described.write_text("- name: a.sh\n  technology: shell\n  after: autosys/LAOD\n")
     said = invoke("legacy", "scan", str(estate), str(described)).stdout

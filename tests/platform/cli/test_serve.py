@@ -19,7 +19,7 @@ from headrace.local.servers import SERVICE
 from tests.paths import REPOSITORY
 
 
-def test_serves_until_it_is_told_to_stop(engine: Engine) -> None:
+def test_serves_until_stopped(engine: Engine) -> None:
     token = issue_service_token(engine, "test", [Permission.READ], by="test")
     port = webserver.free_port(None, first=SERVICE.first_port)
     assert port is not None

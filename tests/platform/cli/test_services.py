@@ -240,7 +240,7 @@ def test_when_one_part_dies_the_others_stop_and_its_log_is_shown(
 
 
 @pytest.mark.slow
-def test_code_that_does_not_load_is_told_and_the_ui_serves(home: Path, start: Callable[..., Up]) -> None:
+def test_broken_code_is_reported_and_the_ui_serves(home: Path, start: Callable[..., Up]) -> None:
     up = start("raise ValueError('no such river')")
     up.wait_for("Headrace is up")
     up.wait_for("The code location tiny did not load")
@@ -286,7 +286,7 @@ def test_without_a_wish_the_first_free_port_is_taken(monkeypatch: pytest.MonkeyP
     assert port > webserver.FIRST_PORT
 
 
-def test_a_stale_note_misleads_nobody(home: Path) -> None:
+def test_a_stale_session_note_is_ignored(home: Path) -> None:
     home.mkdir()
     session.write_note(
         home, Session(os.getpid(), "http://127.0.0.1:1")
@@ -306,7 +306,7 @@ def test_only_one_holds_a_state_folder(home: Path) -> None:
         assert session.read(home) == Session(os.getpid())
 
 
-def test_a_state_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+def test_an_uncreatable_state_folder_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with (
         pytest.raises(ServiceError, match="cannot write the state folder"),

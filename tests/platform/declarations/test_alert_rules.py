@@ -84,7 +84,7 @@ heartbeat: ${HEARTBEAT_URL}
 
 
 @pytest.mark.parametrize("text", ["", "# nothing\n"])
-def test_without_rules_nobody_is_told(tmp_path: Path, text: str) -> None:
+def test_without_rules_no_one_is_notified(tmp_path: Path, text: str) -> None:
     assert alert_rules(tmp_path).routes == ()
     assert read(tmp_path, text).routes == ()
 

@@ -704,7 +704,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
-def test_a_bad_declaration_is_told_at_its_place_and_harms_no_other(project: Project, case: Case) -> None:
+def test_a_bad_declaration_is_reported_at_its_line_and_others_load(project: Project, case: Case) -> None:
     project.write("shop/defs.yaml", case.text)
     project.write("other/defs.yaml", GOOD)
     for path, text in case.files.items():
@@ -719,7 +719,7 @@ def test_a_bad_declaration_is_told_at_its_place_and_harms_no_other(project: Proj
     project.repository()
 
 
-def test_several_wrong_fields_are_all_told(project: Project) -> None:
+def test_all_wrong_fields_are_reported(project: Project) -> None:
     project.write(
         "shop/defs.yaml",
         """
@@ -756,7 +756,7 @@ def test_a_key_declared_twice_names_both_places_and_keeps_the_first(project: Pro
     assert [record.declared_at for record in records(loaded.plans)[0]] == ["assets/a/defs.yaml:1"]
 
 
-def test_a_cycle_is_told_with_its_path_and_left_out_whole(project: Project) -> None:
+def test_a_cycle_is_reported_with_its_path_and_excluded(project: Project) -> None:
     for name, reads in {"a": "b", "b": "c", "c": "a", "reader": "a", "apart": None}.items():
         source = f" FROM {reads}" if reads else ""
         project.write(

@@ -53,7 +53,7 @@ def test_a_broken_dataset_keeps_its_partitions_for_those_who_read_it(project: Pr
     assert found == {"2013-01-05": ("2013-01-04",)}
 
 
-def test_where_nobody_can_say_how_a_broken_dataset_is_divided_its_readers_are_told(project: Project) -> None:
+def test_unknown_partitions_of_an_invalid_input_are_reported(project: Project) -> None:
     project.write(
         "shop/defs.yaml",
         """

@@ -185,7 +185,7 @@ def test_columns_inherit_through_what_is_unknown_and_not_through_a_mask() -> Non
     assert inheriting(lineage, {"a/b": frozenset()}) == frozenset()
 
 
-def test_dagster_is_told_of_columns_of_inputs_and_of_how_many_are_known() -> None:
+def test_dagster_gets_input_columns_and_lineage_coverage() -> None:
     lineage = LineageOfOutput(
         (
             ColumnLineage("s", (source("a/b", "x.y"), source("a/b", "x.z"), source("/a/path", "x"))),

@@ -53,7 +53,7 @@ def failures(engine: Engine) -> list[str]:
         ),
     ],
 )
-def test_what_a_transform_raises_is_told_as_what_it_is(
+def test_exceptions_of_a_transform_are_reported_unchanged(
     tmp_path: Path, engine: Engine, raised: str, said: str
 ) -> None:
     code = f"def rated(numbers):\n    numbers.count()\n    raise {raised}\n"

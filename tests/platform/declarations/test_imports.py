@@ -101,7 +101,7 @@ def test_what_is_not_the_projects_has_no_part_in_it(shop: Project) -> None:
     assert digest(shop) == read_python(file).digest
 
 
-def test_an_imported_file_that_is_no_python_is_told_at_its_line(shop: Project) -> None:
+def test_an_invalid_imported_file_is_reported_at_its_line(shop: Project) -> None:
     shop.write("shop/text.py", "def clean(\n")
     with pytest.raises(TransformError, match=r"text\.py:1"):
         digest(shop)

@@ -127,7 +127,7 @@ def test_the_parameters_of_a_range_span_it_and_have_no_single_key() -> None:
             sql_parameters(ranges, keys)["partition_key"]
 
 
-def test_a_range_that_nobody_allowed_is_refused() -> None:
+def test_a_range_run_without_ranges_is_refused() -> None:
     with pytest.raises(RangeRefused, match=r"2 partitions.*`ranges: true`"):
         sql_parameters(partition_plan(MONTHLY), ["2013-03-01", "2013-02-01"])
 

@@ -8,7 +8,7 @@ from headrace.declarations.declaration import Sla
 from headrace.slas.objectives import objectives
 
 
-def test_an_sla_comes_to_promises_and_run_limits():
+def test_an_sla_has_objectives_and_run_limits():
     sla = Sla.model_validate(
         {
             "deadline": "0 6 * * *",
@@ -50,6 +50,6 @@ def test_deadlines_by_the_cron_alone_are_dagsters_policy_too():
         ({"max_run": "1h", "min_run": "2h"}, "shorter than `max_run`"),
     ],
 )
-def test_what_cannot_be_promised_is_refused(written, said):
+def test_invalid_slas_are_refused(written, said):
     with pytest.raises(ValidationError, match=said):
         Sla.model_validate(written)

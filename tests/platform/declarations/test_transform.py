@@ -159,7 +159,7 @@ def sql_dataset(project: Project, sql: str) -> None:
         ("SELECT\n  amount\nFROM orders\nGROUP BY id", 2, "amount"),
     ],
 )
-def test_what_spark_cannot_analyse_is_told_at_the_line_of_the_file(
+def test_analysis_errors_have_file_and_line(
     project: Project, frames: dict[str, DataFrame], spark: SparkSession, sql: str, line: int, words: str
 ) -> None:
     sql_dataset(project, sql)
@@ -169,7 +169,7 @@ def test_what_spark_cannot_analyse_is_told_at_the_line_of_the_file(
     assert "_pyspark_" not in str(caught.value)
 
 
-def test_a_query_inside_yaml_is_told_at_the_line_of_the_yaml(
+def test_errors_of_inline_sql_have_the_yaml_line(
     project: Project, frames: dict[str, DataFrame], spark: SparkSession
 ) -> None:
     project.write(
@@ -198,7 +198,7 @@ attributes:
         ("\n    return orders.select('amont')", 4, "amont"),
     ],
 )
-def test_a_wrong_function_is_told_at_its_line(
+def test_a_wrong_function_is_reported_at_its_line(
     project: Project, frames: dict[str, DataFrame], spark: SparkSession, body: str, line: int, words: str
 ) -> None:
     project.write(
@@ -227,7 +227,7 @@ def test_another_error_of_a_function_goes_through_with_its_place(
     assert "code.py:2" in caught.value.__notes__[0]
 
 
-def test_a_module_that_changed_is_imported_anew(
+def test_a_changed_module_is_imported_again(
     project: Project, frames: dict[str, DataFrame], spark: SparkSession
 ) -> None:
     project.write(

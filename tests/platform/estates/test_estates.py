@@ -269,7 +269,7 @@ def test_calendars_alone_retire_nothing(engine: Engine, tmp_path: Path) -> None:
     assert run(engine, tmp_path, "calendar: HOLIDAYS\n01/01/2027\n").removed == ()
 
 
-def test_a_job_heard_of_before_keeps_its_id(engine: Engine, tmp_path: Path) -> None:
+def test_a_job_known_from_events_keeps_its_id_after_a_scan(engine: Engine, tmp_path: Path) -> None:
     register(engine, [], [ProcessRecord("AUTOSYS/LOAD", Technology.AUTOSYS)])
     with transaction(engine) as cursor:
         cursor.execute(
@@ -299,7 +299,7 @@ def test_a_job_inserted_a_second_time_still_counts_once(engine: Engine, tmp_path
     assert [error.rule for error in plan.errors] == ["estate/duplicate"]
 
 
-def test_errors_are_told_at_each_scan_where_they_stand_then(engine: Engine, tmp_path: Path) -> None:
+def test_errors_have_their_current_line_at_each_scan(engine: Engine, tmp_path: Path) -> None:
     wrong = "insert_job: WRONG\nmachine: m\ncondition: !s(LOAD)\n"
     first = run(engine, tmp_path, ESTATE + wrong)
     again = run(engine, tmp_path, "# a line\n" + ESTATE + wrong)
@@ -512,7 +512,7 @@ def after(engine: Engine, key: str) -> list[tuple[str, str, str]]:
     return [(each["upstream_technology"], each["upstream_instance"], each["upstream_name"]) for each in found]
 
 
-def test_what_nobody_knows_is_told_where_a_description_names_it(engine: Engine, tmp_path: Path) -> None:
+def test_unknown_names_are_reported_where_they_are_used(engine: Engine, tmp_path: Path) -> None:
     text = (
         "- name: A.LOAD\n  technology: db2_sp\n  after: [autosys/LAOD, autosis/LOAD, B.LOAD, mail.sh]\n"
         "- name: mail.sh\n  technology: shell\n  after:\n    - db2_sp/A.LOAD\n    - autosys/LOAD\n"

@@ -26,7 +26,7 @@ max_run_alarm: 30
 CALENDAR = "calendar: BUSINESS\ndescription: x\n11/09/2026 00:00:00\n11/{day}/2026 00:00:00\n"
 
 
-def test_a_scan_makes_promises_of_a_job(engine: Engine, tmp_path: Path) -> None:
+def test_a_scan_creates_slas_of_a_job(engine: Engine, tmp_path: Path) -> None:
     jil, calendar = tmp_path / "estate.jil", tmp_path / "calendars.txt"
     jil.write_text(JIL)
     calendar.write_text(CALENDAR.format(day=11))

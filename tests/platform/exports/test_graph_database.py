@@ -167,14 +167,14 @@ def test_what_died_in_between_goes_on_where_neo4j_was(filled, driver, monkeypatc
     assert described[0]["all"] == ["two"]
 
 
-def test_a_catalog_that_was_restored_and_counts_anew_is_written_whole(filled, driver):
+def test_a_restored_catalog_is_synchronised_in_full(filled, driver):
     sync(filled, driver)
     driver.execute_query("MATCH (mark:HeadracePosition) SET mark.transaction_id = 4611686018427387904")
     assert sync(filled, driver).whole
     assert not sync(filled, driver).whole
 
 
-def test_whoever_has_not_read_for_a_year_may_have_missed_something_and_writes_it_whole(filled, driver):
+def test_a_reader_inactive_for_a_year_synchronises_in_full(filled, driver):
     sync(filled, driver)
     sql(filled, "UPDATE catalog.outbox_reader SET read_at = now() - interval '13 months'")
     assert sync(filled, driver).whole

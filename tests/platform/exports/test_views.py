@@ -244,7 +244,7 @@ def test_a_run_that_another_organisation_has_under_the_same_id_tells_nothing(fil
         assert cursor.fetchall() == [{"producer": "https://example.com/spark"}]
 
 
-def test_how_a_column_is_made_is_hidden_and_why_it_is_not_known_is_told(filled):
+def test_column_expressions_are_hidden_and_unknown_reasons_shown(filled):
     described = rows(filled.engine, "ol_column_lineage", "lineage_id", "transformation_description")
     assert {text for _, text in described} == {"***"}
     with transaction(filled.engine) as cursor:

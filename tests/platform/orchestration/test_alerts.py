@@ -63,7 +63,7 @@ def test_a_tick_says_what_it_did(tick: Tick, engine: Engine, http: Receiver) -> 
     assert len([each for each in http.received if each.to == "/alerts"]) == 2
 
 
-def test_alerts_that_nobody_is_told_of_are_said(tick: Tick, engine: Engine, root: Path) -> None:
+def test_alerts_without_a_recipient_are_reported(tick: Tick, engine: Engine, root: Path) -> None:
     (root / "alerts.yaml").write_text("")
     breaches(engine, 1)
     assert tick() == (

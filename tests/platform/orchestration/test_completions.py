@@ -189,7 +189,7 @@ def test_no_file_keeps_the_others_out(engine, folder, monkeypatch, name, text, k
 
 
 @pytest.mark.skipif(not hasattr(fcntl, "F_SETLEASE"), reason="only Linux tells who has a file open")
-def test_a_file_that_somebody_has_open_is_left_alone_however_long_he_pauses(engine, folder):
+def test_a_file_open_for_writing_is_not_read(engine, folder):
     path = drop(folder, "slow.csv", "process,status,run\nT1,SU,1\n")
     with path.open("a") as writer:
         os.utime(path, (time.time() - 60, time.time() - 60))
@@ -307,7 +307,7 @@ def test_a_report_from_the_future_blocks_no_later_one(engine, folder):
     assert queries.published(engine, ["ops/raw"])[0].version.tag == "right"
 
 
-def test_dagster_is_told_once_of_the_job_and_of_its_outputs(engine, instance):
+def test_dagster_gets_the_job_and_its_outputs_once(engine, instance):
     event = said(
         "LOAD", RunState.SUCCESS, 5, exit_code=0, machine="unxhost01", log_location="/logs/1", started_at=at(1),
         outputs=(output(partition="2026-11-26", tag="v1", row_count=842),),
@@ -335,7 +335,7 @@ def told_of(instance, key):
     return [record.asset_materialization for record in found]
 
 
-def test_each_run_is_told_once_the_earliest_first_and_a_late_one_is_marked(engine, instance):
+def test_runs_are_materialized_once_in_order_and_late_ones_are_marked(engine, instance):
     reports = [
         said(
             "LOAD",
@@ -360,7 +360,7 @@ def test_each_run_is_told_once_the_earliest_first_and_a_late_one_is_marked(engin
         assert facts[-1]["business date"].value == "2026-11-21"
 
 
-def test_what_is_in_dagsters_record_is_not_told_again_when_the_catalog_has_forgotten_it(engine, instance):
+def test_materializations_in_dagster_are_not_repeated(engine, instance):
     reports = [said("LOAD", RunState.SUCCESS, run, str(run), outputs=(output(),)) for run in (1, 2)]
     ingest(engine, reports)
     assert report_completions(engine, instance, WITHIN) == 4
@@ -369,7 +369,7 @@ def test_what_is_in_dagsters_record_is_not_told_again_when_the_catalog_has_forgo
     assert report_completions(engine, instance, WITHIN) == 0
 
 
-def test_a_run_that_several_report_is_told_once(engine, instance):
+def test_a_run_reported_by_several_sources_is_materialized_once(engine, instance):
     ingest(engine, [said("LOAD", RunState.SUCCESS, 5, exit_code=0)])
     assert report_completions(engine, instance, WITHIN) == 1
     ingest(engine, [said("LOAD", RunState.SUCCESS, 6, machine="unxhost01", partition="2026-11-26")])
@@ -379,7 +379,7 @@ def test_a_run_that_several_report_is_told_once(engine, instance):
     assert report_completions(engine, instance, WITHIN) == 1
 
 
-def test_dagster_is_told_no_password(engine, instance):
+def test_dagster_gets_no_passwords(engine, instance):
     """Anybody who can open its pages reads them."""
     place = output(location="https://etl:hunter2@files/raw?token=hunter2", row_count=3)
     ingest(
@@ -426,7 +426,7 @@ def test_the_sensor_takes_files_in_and_tells_dagster(engine, folder, instance):
     assert row.version.row_count == 3
 
 
-def test_no_name_keeps_dagster_from_being_told(engine, instance):
+def test_any_name_can_be_reported_to_dagster(engine, instance):
     odd = said(
         "JOB#1.é@x", RunState.SUCCESS, 5, "r" * 500, partition="a|b,c...d", instance="P:1",
         outputs=(output("a b/ü", partition="x/y,z...", tag="t" * 500, location="s3://b/c"),),

@@ -56,7 +56,7 @@ def test_what_a_file_is_shows_its_content_and_loading_it_again_changes_nothing(e
     assert contents(engine) == before
 
 
-def test_history_is_told_to_nobody(engine, files):
+def test_history_triggers_nothing(engine, files):
     load(engine, files, historical=True)
     assert contents(engine)["to tell"] == []
     assert {row[9] for row in contents(engine)["runs"]} == {True}
@@ -127,7 +127,7 @@ def test_logs_loaded_one_by_one_come_to_the_same_as_together_and_loading_them_ag
     }
 
 
-def test_a_log_goes_on_with_what_anybody_else_told_of_a_run(engine, tmp_path):
+def test_a_log_continues_runs_reported_by_other_sources(engine, tmp_path):
     wrapper = {
         "process": "LONG",
         "instance": "X",
@@ -144,7 +144,7 @@ def test_a_log_goes_on_with_what_anybody_else_told_of_a_run(engine, tmp_path):
     assert (number, state) == ("97", "SUCCESS")
 
 
-def test_that_nobody_knows_when_a_run_began_is_said(engine, tmp_path):
+def test_an_unknown_start_of_a_run_is_shown(engine, tmp_path):
     _, second = midnight(tmp_path)
     (warning,) = load(engine, [second]).errors
     assert warning.severity is Severity.WARNING

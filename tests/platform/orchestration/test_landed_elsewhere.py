@@ -77,7 +77,7 @@ def test_each_format_on_another_filesystem(
     assert [found.row_count for found in observe(engine, plans).new] == [1]
 
 
-def test_a_place_that_cannot_be_reached_is_told_and_the_others_go_on(
+def test_an_unreachable_location_is_reported_and_others_are_read(
     engine: Engine, external: Plans, lake: tuple[str, Path]
 ) -> None:
     uri, folder = lake
@@ -96,7 +96,7 @@ def test_a_place_that_cannot_be_reached_is_told_and_the_others_go_on(
     assert broken.startswith("landed/broken could not be looked at: java.")
 
 
-def test_behind_spark_connect_it_is_told_that_there_is_no_way(
+def test_spark_connect_without_plan_access_is_reported(
     engine: Engine, external: Plans, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HEADRACE_SPARK__REMOTE", "sc://localhost:1")
@@ -191,9 +191,7 @@ def test_a_dataset_is_made_from_what_landed_anywhere(
     ] * 2
 
 
-def test_dagster_is_told_of_what_landed_elsewhere(
-    engine: Engine, external: Plans, lake: tuple[str, Path]
-) -> None:
+def test_dagster_gets_landed_files(engine: Engine, external: Plans, lake: tuple[str, Path]) -> None:
     uri, folder = lake
     write(folder / "one" / "part-0", "parquet", ROWS)
     instance = dg.DagsterInstance.ephemeral()

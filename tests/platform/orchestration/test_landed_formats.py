@@ -231,7 +231,7 @@ def test_columns_that_are_not_declared_are_a_warning(
         assert read(spark, found) == [{"id": 1}, {"id": 2}, {"id": 3}]
 
 
-def test_columns_that_nobody_declared_are_those_of_the_files(
+def test_undeclared_columns_come_from_the_files(
     engine: Engine, landing: Path, external: Plans, spark: SparkSession
 ) -> None:
     for format in ("parquet", "orc", "csv"):
@@ -252,7 +252,7 @@ def test_columns_that_nobody_declared_are_those_of_the_files(
     assert "'file': 'part-2'" in problem
 
 
-def test_options_that_nobody_gave_are_those_of_spark_and_not_ours(
+def test_omitted_options_have_sparks_defaults(
     engine: Engine, landing: Path, external: Plans, spark: SparkSession
 ) -> None:
     (landing / "plain.csv").write_text("1,a\n2,b\n")
@@ -348,7 +348,7 @@ def test_names_in_another_case_and_names_that_hive_left_out(
     assert [row["amount"] for row in read(spark, hive)] == ROWS["amount"].to_pylist()
 
 
-def test_a_corrected_declaration_is_looked_at_anew(engine: Engine, landing: Path, external: Plans) -> None:
+def test_a_corrected_declaration_is_observed_again(engine: Engine, landing: Path, external: Plans) -> None:
     (landing / "a.csv").write_text("id;name\n1;a\n")
     columns = {"id": "int", "name": "string"}
     wrong = external("a", "landing/a.csv", "csv", columns, options={"header": "true"})
@@ -387,7 +387,7 @@ def test_what_came_to_nothing_is_not_read_again(
 
 
 @pytest.mark.parametrize(("format", "content"), [("json", b'{"email": 7}\n'), ("csv", b"ann@example.com\n")])
-def test_no_value_of_a_sensitive_column_is_told(
+def test_no_sensitive_value_is_shown(
     engine: Engine, landing: Path, external: Plans, format: str, content: bytes
 ) -> None:
     (landing / "many").write_bytes(content)

@@ -96,7 +96,7 @@ def test_what_time_does_not_allow_is_left_for_the_next_look(engine: Engine, land
     assert len(observe(engine, [WHOLE]).new) == 1
 
 
-def test_dagster_is_told_of_each_version_once(engine: Engine, landing: Path) -> None:
+def test_dagster_gets_each_version_once(engine: Engine, landing: Path) -> None:
     write(landing, "daily_2013-01-01.csv", "UA,3", "AA,1")
     sensor = landing_sensor([DAILY, WHOLE])
     instance = dg.DagsterInstance.ephemeral()

@@ -230,7 +230,7 @@ def test_all_processes_at_once_start_one_run(watch: Watch) -> None:
     assert watched.days(*[ended(name, "2013-03-01") for name in "CAB"]) == ["2013-03-01"]
 
 
-def test_what_is_not_partitioned_waits_for_each_process_anew(watch: Watch) -> None:
+def test_an_unpartitioned_dataset_waits_for_a_new_completion_of_each_process(watch: Watch) -> None:
     watched = watch("{process: [A, B]}", WHOLE)
     assert watched.days(ended("A"), ended("A"), ended("B")) == [None]
     assert watched.days(ended("B")) == []

@@ -124,7 +124,7 @@ def history(engine: Engine, *events: object) -> None:
     assert all(each.result is Result.STORED for each in outcomes), outcomes
 
 
-def test_what_an_adapter_reports_is_told_and_starts_what_waits(
+def test_adapter_reports_are_materialized_and_trigger_runs(
     engine: Engine, instance: dg.DagsterInstance, tmp_path: Path
 ) -> None:
     platform = Platform(engine, instance, tmp_path, "LOAD")
@@ -152,7 +152,7 @@ def test_an_adapter_may_state_the_business_date(
 
 
 @pytest.mark.parametrize("name", ["load", "airflow#load"])
-def test_what_another_producer_reports_is_told_and_starts_what_waits(
+def test_openlineage_completions_are_materialized_and_trigger_runs(
     engine: Engine, instance: dg.DagsterInstance, tmp_path: Path, name: str
 ) -> None:
     platform = Platform(engine, instance, tmp_path, f'"{name}"')
@@ -180,7 +180,7 @@ def test_a_new_version_elsewhere_starts_what_waits_for_its_inputs(
     assert asked.get_num_requested(dg.AssetKey(["shop", "copy"])) == 1
 
 
-def test_what_is_found_out_later_to_have_been_written_is_told_then(
+def test_outputs_reported_later_are_materialized_then(
     engine: Engine, instance: dg.DagsterInstance, tmp_path: Path
 ) -> None:
     platform = Platform(engine, instance, tmp_path, "load")
@@ -199,7 +199,7 @@ def test_what_did_not_complete_starts_nothing(
     assert (platform.starts(), platform.told()) == ([], [])
 
 
-def test_a_run_below_one_of_ours_is_told_of_by_that(
+def test_a_child_of_an_internal_run_is_reported_by_its_token(
     engine: Engine, instance: dg.DagsterInstance, tmp_path: Path
 ) -> None:
     platform = Platform(engine, instance, tmp_path, "load")

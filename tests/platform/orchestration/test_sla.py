@@ -72,7 +72,7 @@ def test_of_many_a_few_are_named_the_newest_first(look: Look, engine: Engine) ->
     assert look().endswith("Late: mart/late5, mart/late4, mart/late3 and 3 more.")
 
 
-def test_a_dataset_with_two_broken_promises_is_named_once(look: Look, engine: Engine) -> None:
+def test_a_dataset_with_two_missed_objectives_is_named_once(look: Look, engine: Engine) -> None:
     declare(engine, {"mart/late": {**HOUR, "deadline": "* * * * *", "timezone": "UTC"}})
     published(engine, "mart/late", ago(90))
     look()

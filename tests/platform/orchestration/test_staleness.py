@@ -145,9 +145,7 @@ def test_an_input_that_the_same_plan_publishes_first_is_not_waited_for(shop: Sho
     assert shop.stale("shop/clean", "shop/total") == [("shop/clean", "2024-01-02"), ("shop/total", None)]
 
 
-def test_a_reader_of_what_was_never_declared_right_waits_and_stops_nobody(
-    tmp_path: Path, engine: Engine
-) -> None:
+def test_a_reader_of_an_invalid_dataset_waits_without_blocking_others(tmp_path: Path, engine: Engine) -> None:
     declarations = "---\n".join(
         f"type: headrace.Dataset\nattributes: {{key: shop/{name}, sql: {sql}}}\n"
         for name, sql in {

@@ -79,7 +79,7 @@ def test_alerts_are_listed_page_by_page_and_by_what_they_are_about(ask: Any, cat
     assert client.get("/api/v1/alert", params={"state": "CLOSED"}).json()["items"] == []
 
 
-def test_an_alert_shows_what_happened_and_who_was_told(ask: Any, catalog: Engine) -> None:
+def test_an_alert_shows_its_events_and_notifications(ask: Any, catalog: Engine) -> None:
     found = ask(Permission.READ).get(f"/api/v1/alert/{raised(catalog, 'mart/delays', 'mart/report')}").json()
     assert [each["key"] for each in found["alert_events"]] == ["mart/delays", "mart/report"]
     assert [(each["destination"], each["purpose"], each["state"]) for each in found["notifications"]] == [
@@ -214,7 +214,7 @@ def test_in_production_without_a_secret_there_are_no_links(ask: Any, catalog: En
     assert anybody(ask).post(link(uuid4(), key="y" * 40)).status_code == 403
 
 
-def test_whoever_watches_from_outside_can_tell_that_alerting_is_dead(ask: Any, catalog: Engine) -> None:
+def test_external_monitoring_detects_dead_alerting(ask: Any, catalog: Engine) -> None:
     client = ask(Permission.OPERATE)
     assert client.get("/health/alerts").status_code == 503
     now = datetime.now(UTC)

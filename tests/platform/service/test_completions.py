@@ -140,7 +140,7 @@ def test_an_array_with_nothing_in_it_is_taken(served: Served) -> None:
     assert served.post("[]") == (202, NOTHING)
 
 
-def test_a_wrong_element_of_an_array_is_told_by_its_number(served: Served, engine: Engine) -> None:
+def test_a_wrong_array_element_is_reported_by_number(served: Served, engine: Engine) -> None:
     good = json.dumps(DOCUMENT)
     status, answer = served.post(f'[{good}, {{"process": "B" "x"}}, {{"process": "C", "status": "?"}}]')
     assert (status, answer["accepted"]) == (202, 1)
@@ -157,7 +157,7 @@ def test_that_nothing_is_measured_here_is_said(served: Served, engine: Engine, t
 
 
 @pytest.mark.parametrize("odd", ['"at": "9999-12-31T23:59:59-05:00"', f'"foo": {"[" * 900}{"]" * 900}'])
-def test_a_document_that_nobody_has_thought_of_is_rejected_and_keeps_no_other_out(
+def test_an_unexpected_document_is_rejected_and_others_are_stored(
     served: Served, engine: Engine, odd: str
 ) -> None:
     body = '{"process": "ODD", "status": "SUCCESS", ' + odd + "}\n" + json.dumps(DOCUMENT)

@@ -314,7 +314,7 @@ def test_takes_what_openlineages_own_client_sends(
     assert count(catalog, "run_event") == 2
 
 
-def test_openlineages_own_client_is_told_why_an_event_is_refused(address: str, catalog: Engine) -> None:
+def test_the_openlineage_client_gets_the_reason_of_a_refusal(address: str, catalog: Engine) -> None:
     token = issue_service_token(catalog, "client", [Permission.READ], by="test")
     to = {"type": "http", "url": address, "auth": {"type": "api_key", "apiKey": token}}
     client = OpenLineageClient(config={"transport": to})

@@ -350,7 +350,7 @@ def test_a_job_that_fails_after_its_failed_input_is_part_of_it_until_it_has_run(
 
 
 @pytest.mark.parametrize("warned", ["05:30", "05:59"])
-def test_what_came_late_holds_nobody_any_more(engine: Engine, warned: str) -> None:
+def test_an_input_that_arrived_late_no_longer_blocks(engine: Engine, warned: str) -> None:
     """The input of the input fails after the input came: it is not a cause of what is late then."""
     declare(
         engine,

@@ -326,7 +326,7 @@ def test_volume() -> None:
     assert found.objective_state.reason == "99 rows, at least 100"
 
 
-def test_an_sla_comes_apart_into_promises() -> None:
+def test_an_sla_is_split_into_objectives() -> None:
     sla = {
         "deadline": "0 6 * * *",
         "timezone": "UTC",
@@ -383,7 +383,7 @@ def test_however_often_the_engine_looks_the_history_is_the_same(
     assert walk([*(start + timedelta(minutes=each) for each in sorted(looks)), end]) == once
 
 
-def test_a_calendar_at_its_end_leaves_the_promise_unknown_with_its_last_day_settled() -> None:
+def test_an_objective_is_unknown_after_its_calendar_ends() -> None:
     days = Calendars({("PRD", "BUSINESS"): frozenset({date(2026, 12, 30), date(2026, 12, 31)})})
     clock = Clock(deadline="0 6 * * *", calendar="BUSINESS", instance="PRD")
 

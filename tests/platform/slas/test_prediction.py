@@ -88,7 +88,7 @@ def test_what_is_there_is_waited_for_no_longer() -> None:
     assert found.waits_for == CHAIN.number[B]
 
 
-def test_a_failure_is_expected_to_take_until_somebody_runs_it_again() -> None:
+def test_the_forecast_after_a_failure_includes_the_time_to_retry() -> None:
     now = START + timedelta(days=140, hours=2)
     found = foretold(CHAIN, chain(), C, now, failed=(A,))
     assert found is not None
@@ -161,9 +161,7 @@ VARIED = 1000 * RANDOM.lognormal(0, 0.3, 140)
 @pytest.mark.parametrize(
     ("tonight", "minutes"), [(1000, 30), (3000, 90), (500, 15)]
 )  # after the file: ten and twenty minutes for each thousand
-def test_a_night_of_many_rows_is_foreseen_late_as_soon_as_they_have_landed(
-    tonight: float, minutes: float
-) -> None:
+def test_the_forecast_is_late_once_many_rows_have_landed(tonight: float, minutes: float) -> None:
     found = foretold(FLOW, flow(VARIED, tonight), JOINS, NIGHT + timedelta(hours=2, minutes=1))
     assert found is not None
     took = (found.expected - NIGHT.timestamp()) / 60 - 120
@@ -223,7 +221,7 @@ def test_odd_nights_do_not_change_what_is_learned(power: float) -> None:
     assert follows(VARIED, took) == pytest.approx(power, abs=0.15)
 
 
-def test_nothing_is_foreseen_to_take_longer_than_by_the_square_of_its_rows() -> None:
+def test_forecast_run_times_grow_at_most_with_the_square_of_rows() -> None:
     assert follows(np.linspace(1000, 1001, 50), np.linspace(60, 600, 50)) == 2.0
 
 

@@ -57,7 +57,7 @@ def test_little_history_says_nothing() -> None:
     assert unusual_row_count(MONDAY, 0, SEASONAL[:5]) is None
 
 
-def test_an_odd_row_count_and_a_changed_schema_are_told_once(engine: Engine) -> None:
+def test_an_unusual_row_count_and_a_changed_schema_are_recorded_once(engine: Engine) -> None:
     declare(engine, {"sales/orders": None})
     for day in range(1, 30):
         published(engine, "sales/orders", at("2026-11-10T05:00") - timedelta(days=day), 1000 + day)
@@ -70,7 +70,7 @@ def test_an_odd_row_count_and_a_changed_schema_are_told_once(engine: Engine) -> 
     assert incidents(engine) == []
 
 
-def test_a_version_that_nobody_told_the_schema_of_is_no_change_of_it(engine: Engine) -> None:
+def test_a_version_without_a_schema_is_not_a_schema_change(engine: Engine) -> None:
     declare(engine, {"sales/orders": None})
     columns(engine, "sales/orders", {"h": ["a"], "g": ["a", "b"]})
     evaluate(engine, at("2026-11-10T00:00"))
@@ -94,7 +94,7 @@ def test_a_blocked_version_is_an_incident_until_one_is_published(engine: Engine)
     assert incidents(engine) == [("sales/orders", False)]
 
 
-def test_a_failed_run_without_any_promise_below_is_no_incident(engine: Engine) -> None:
+def test_a_failed_run_without_downstream_sla_opens_no_incident(engine: Engine) -> None:
     declare(engine, {"sales/orders": None})
     evaluate(engine, at("2026-11-10T00:00"))
     ran(engine, "sales/orders", at("2026-11-10T03:00"), at("2026-11-10T03:05"), "FAILED")
@@ -124,7 +124,7 @@ def test_after_a_night_in_which_nothing_ran_a_sensor_has_its_time_to_tick(engine
     assert events(engine) == [("completions", "SENSOR_SILENT")]
 
 
-def test_an_estate_that_runs_late_is_foreseen_and_the_job_that_all_wait_for_is_named(engine: Engine) -> None:
+def test_a_late_estate_is_forecast_with_its_bottleneck(engine: Engine) -> None:
     objective = {"deadline": "0 6 * * *", "timezone": "UTC"}
     declare(
         engine,
@@ -155,7 +155,7 @@ def test_an_estate_that_runs_late_is_foreseen_and_the_job_that_all_wait_for_is_n
     assert events(engine)[1:] == [("mart/c", "ON_TRACK"), ("raw/a", "INCIDENT_CLOSED")]
 
 
-def test_a_night_of_three_times_the_rows_is_foreseen_late_as_soon_as_they_have_landed(engine: Engine) -> None:
+def test_the_forecast_is_late_once_three_times_the_rows_have_landed(engine: Engine) -> None:
     objective = {"deadline": "0 6 * * *", "timezone": "UTC"}
     declare(engine, {"raw/a": None, "mart/c": objective}, [("raw/a", "mart/c")])
     for day in range(1, 40):  # two hours for a million rows, of which there are 0.7 to 1.3

@@ -112,7 +112,7 @@ def test_six_hours_without_a_daemon_come_to_the_same_history(engine: Engine) -> 
 
 
 @pytest.mark.parametrize("status", ["HELD", "SKIPPED"])
-def test_a_job_that_is_kept_from_running_is_paused_and_what_it_makes(engine: Engine, status: str) -> None:
+def test_a_job_on_hold_pauses_its_slas_and_those_of_its_outputs(engine: Engine, status: str) -> None:
     declare(engine, {"sales/orders": DAILY})
     evaluate(engine, at("2026-11-10T04:00"))
     ran(engine, "sales/orders", at("2026-11-10T04:30"), None, status)
@@ -135,7 +135,7 @@ def test_a_declaration_that_changes_is_asked_from_then_on(engine: Engine) -> Non
     assert states(engine) == {}
 
 
-def test_a_happening_has_its_facts_and_is_told_once(engine: Engine) -> None:
+def test_an_alert_event_has_its_facts_and_is_recorded_once(engine: Engine) -> None:
     declare(engine, {"sales/orders": DAILY})
     evaluate(engine, at("2026-11-10T00:00"))
     evaluate(engine, at("2026-11-10T05:10"))

@@ -46,5 +46,5 @@ LONDON = {"timezone": "Europe/London"}
         ({}, ""),
     ],
 )
-def test_a_promise_reads_as_a_sentence(sla: dict[str, Any], words: str) -> None:
+def test_an_sla_is_described_in_a_sentence(sla: dict[str, Any], words: str) -> None:
     assert describe_sla(sla) == words

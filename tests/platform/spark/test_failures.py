@@ -24,13 +24,13 @@ from headrace.spark.failures import explained
         ValueError("the feed is corrupted"),
     ],
 )
-def test_what_python_raises_is_told_as_what_it_is(error: Exception) -> None:
+def test_python_exceptions_are_reported_unchanged(error: Exception) -> None:
     with pytest.raises(type(error)) as raised, explained("shop/orders", wholly=True):
         raise error
     assert raised.value is error
 
 
-def test_a_jvm_that_is_gone_is_told_as_such() -> None:
+def test_a_dead_jvm_is_reported() -> None:
     with pytest.raises(SparkUnavailable, match="died while working on shop/orders"), explained("shop/orders"):
         raise Py4JNetworkError("Answer from Java side is empty")
     gone = ClientServer(JavaParameters(port=1, auto_close=False))

@@ -62,7 +62,7 @@ def test_what_reads_plans_is_made_ready_beside_the_run(tmp_path):
     assert _run(script, tmp_path).splitlines()[-1] == "(1, 1)"
 
 
-def test_a_killed_jvm_is_told_and_replaced(tmp_path):
+def test_a_killed_jvm_is_reported_and_replaced(tmp_path):
     """Also: settings decide where it runs, one session a process, a dataset's settings are put back."""
     script = f"""
         import os, signal, threading
@@ -200,7 +200,7 @@ def _java(folder: Path, answer: str) -> None:
         (None, r"JAVA_HOME is .* no bin/java in it\. Install Java 17"),
     ],
 )
-def test_a_wrong_java_is_told_with_the_remedy(tmp_path, monkeypatch, answer, message):
+def test_a_wrong_java_is_reported_with_the_remedy(tmp_path, monkeypatch, answer, message):
     if answer is not None:
         _java(tmp_path, answer)
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))

@@ -28,7 +28,7 @@ def _written(spark, store, values, tag):
     [FEW, [None] * 10 + FEW, [f"code {i}" for i in range(3000)], ["", None], [None, None]],
     ids=["few", "nulls first", "many", "empty text", "nulls alone"],
 )
-def test_all_values_are_told(spark, store, values):
+def test_all_values_are_reported(spark, store, values):
     files, stored = _written(spark, store, values, store.tag())
     assert known_values(files, stored, ["code"]) == {"code": set(values) - {None}}
 

@@ -88,7 +88,7 @@ def test_a_publisher_that_comes_late_writes_what_is_published_now(engine: Engine
     assert current()["tag"] == "t2"
 
 
-def test_who_writes_meanwhile_waits_and_then_reads_anew(engine: Engine, put: Put) -> None:
+def test_concurrent_writers_wait_and_reread(engine: Engine, put: Put) -> None:
     put("t1")
     other = threading.Thread(target=update_manifests, args=(engine, "shop/orders", no_session))
     with in_turn(engine, "shop/orders") as published:
@@ -101,7 +101,7 @@ def test_who_writes_meanwhile_waits_and_then_reads_anew(engine: Engine, put: Put
     assert current()["tag"] == "t2"
 
 
-def test_a_rollback_is_told_with_its_generation(engine: Engine, put: Put) -> None:
+def test_a_rollback_is_reported_with_its_generation(engine: Engine, put: Put) -> None:
     put("t1")
     put("t2")
     update_manifests(engine, "shop/orders", no_session)

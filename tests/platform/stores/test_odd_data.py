@@ -63,7 +63,7 @@ def test_what_is_checked_is_what_will_be_read(spark, store):
     assert written.statistics["code"]["null_count"] == 1
 
 
-def test_the_column_that_the_audit_adds_cannot_be_somebody_elses(spark, store):
+def test_the_audit_column_cannot_collide(spark, store):
     with pytest.raises(SchemaMismatch, match="'__partition' is taken"):
         _written(store, spark.sql("SELECT 1 AS __partition"))
 

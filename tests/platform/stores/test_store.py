@@ -237,7 +237,7 @@ def test_versions_whose_types_do_not_fit_are_not_read_together(spark, store, ver
         store.read([old, new])
 
 
-def test_somebody_elses_csv_is_read_by_its_header_and_loses_no_line(spark, store, version, tmp_path):
+def test_external_csv_is_read_by_header_without_loss(spark, store, version, tmp_path):
     (tmp_path / "feed.csv").write_text("id;name\n1;a b\n2;\n")
     size = store.sizes(f"file://{tmp_path}/feed.csv")
     [some] = store.write(spark.sql("select 1 id, '' name"), dataset="shop/orders", tag="t")
@@ -284,7 +284,7 @@ def test_a_damaged_input_names_dataset_version_and_file(spark, store, version, f
         store.write(store.read([version(written, format)]), dataset="shop/copy", tag="t")
 
 
-def test_a_file_that_vanishes_while_it_is_read_is_told_too(spark, store, version):
+def test_a_file_that_vanishes_while_being_read_is_reported(spark, store, version):
     [written] = store.write(spark.range(5).coalesce(1), dataset="shop/orders", tag="t")
     frame = store.read([version(written)])
     [file] = LocalFiles().data_files(written.location)

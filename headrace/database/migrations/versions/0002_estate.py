@@ -1,4 +1,4 @@
-"""Processes of other systems: found by scans, told apart by instance, linked by conditions, with candidates."""
+"""Processes of other systems: found by scans, distinguished by instance, linked by conditions, with candidates."""
 
 from pathlib import Path
 

@@ -57,7 +57,7 @@ def test_a_business_date_that_only_the_start_states_is_that_of_the_completion(
 
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
-def test_dagster_is_told_of_the_end_that_counts(engine: Engine, order: tuple[int, ...]) -> None:
+def test_dagster_gets_the_effective_end(engine: Engine, order: tuple[int, ...]) -> None:
     said = [run_event("COMPLETE", namespace="AUTOSYS", minutes=minutes) for minutes in (5, 6)]
     for index in order:
         tell(engine, said[index])

@@ -45,7 +45,7 @@ def located(engine, name):
     return asking.locate(engine, organisation_id(), "db", name)
 
 
-def test_the_good_part_of_a_batch_is_stored_and_the_bad_part_told_by_index(engine):
+def test_valid_batch_members_are_stored_and_others_reported_by_index(engine):
     good, other = run_event(), run_event(run=2)
     bad = {**run_event(run=3), "run": {"runId": "x"}}
     outcomes = ingest(engine, good, bad, 5, other, good)
@@ -59,7 +59,7 @@ def test_the_good_part_of_a_batch_is_stored_and_the_bad_part_told_by_index(engin
     assert len(contents(engine)["runs"]) == 2
 
 
-def test_what_nobody_has_thought_of_costs_no_more_than_itself(engine, monkeypatch):
+def test_an_unexpected_event_is_refused_alone(engine, monkeypatch):
     project = ingesting.project
 
     def refusing(cursor, owner, events):
@@ -135,7 +135,7 @@ def test_a_failed_run_writes_nothing_although_its_listener_reports_a_complete(en
     assert (found["versions"], found["published"], found["completions"]) == ([], [], [])
 
 
-def test_what_nobody_wrote_after_all_has_no_pointer(engine):
+def test_a_withdrawn_version_has_no_pointer(engine):
     tell(engine, run_event("COMPLETE", outputs=["a"]))
     tell(engine, run_event("FAIL", outputs=["a"], minutes=1))
     found = contents(engine)
@@ -266,7 +266,7 @@ def test_the_version_that_a_run_read_is_the_last_that_it_names_whenever_it_says_
         assert [each.tag for each in detail.inputs] == ["v2"]
 
 
-def test_which_version_was_read_is_known_even_when_it_is_told_later(engine):
+def test_input_versions_reported_later_are_recorded(engine):
     read = dataset("a", version=facet(datasetVersion="7"))
     tell(engine, run_event(run=2, job="next", inputs=[read], outputs=["x"], minutes=10))
     tell(engine, run_event(run=1, outputs=[dataset("a", version=facet(datasetVersion="7"))]))

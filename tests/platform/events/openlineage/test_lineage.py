@@ -137,7 +137,7 @@ def test_jobs_feed_datasets_and_jobs(engine):
     assert edges(engine) == {("airflow#extract", "airflow#load")}
 
 
-def test_what_a_dataset_says_of_itself_is_owed_to_no_job(engine):
+def test_lineage_from_dataset_events_has_no_job(engine):
     told = facet(inputs=[source("a")], fields={"id": {"inputs": [source("b", "key")]}})
     tell(engine, dataset_event(dataset("x", lineage=told)))
     assert edges(engine) == {("db#a", "db#x"), ("db#b", "db#x")}

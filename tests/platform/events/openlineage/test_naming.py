@@ -224,7 +224,7 @@ def test_the_path_of_a_version_of_ours_is_its_dataset(engine, rest):
     assert not any(TAG in name for name in (row[1] for row in contents(engine)["names"]))
 
 
-def test_a_version_made_from_one_of_ours_says_so_whichever_is_told_first(engine, monkeypatch):
+def test_a_version_with_an_internal_input_has_it_in_any_order(engine, monkeypatch):
     from headrace.catalog.records import VersionDraft
     from tests.platform.conftest import COLUMNS
 

@@ -63,7 +63,7 @@ def test_the_specs_own_examples_are_read_as_what_they_are(path):
     assert facets[name].content == example[name]
 
 
-def test_the_three_kinds_are_told_apart():
+def test_the_three_kinds_are_distinguished():
     assert isinstance(parse(dataset_event(dataset("a"))), DatasetEvent)
     assert isinstance(parse(job_event("load", ["a"], ["b"])), JobEvent)
     assert isinstance(parse({**EVENT, "dataset": dataset("c")}), RunEvent)

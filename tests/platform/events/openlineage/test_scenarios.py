@@ -77,7 +77,7 @@ def test_airflows_chain_of_tables_and_files(engine):
     }
 
 
-def test_the_assets_of_a_dagster_run_are_told_apart_though_they_share_its_id(engine):
+def test_assets_sharing_a_dagster_run_are_separate_runs(engine):
     tell(engine, *recorded("dagster"))
     assert edges(engine) == set()
     states = {row[1]: row[4] for row in contents(engine)["runs"]}
