@@ -52,8 +52,8 @@ class Cold:
 class Archived:
     """What a pass came to.
 
-    rows: archived, by kind. files: written and kept. merged: small files that are now part of others. late: runs of
-    which something was said after they were archived, and that are up to date now. made, dropped: partitions. outbox:
+    rows: archived, by kind. files: written and kept. merged: small files that are now part of others. late: runs
+    that were reported on after they were archived, and that are up to date now. made, dropped: partitions. outbox:
     messages that nobody fetched in all that time. alerts: that are over for longer than `TOLD`, deleted.
     """
 
@@ -131,7 +131,7 @@ def archive(
     Rows leave the tables in the transaction that makes their files count, when these are whole and on the disk: killed
     anywhere, every row is in one place, and the next pass goes on. Makes the partitions of the months ahead, drops
     those that are empty, and deletes messages of the outbox that are as old. Alerts that are over for longer than
-    `TOLD` go with all that was told of them.
+    `TOLD` go with all their notifications.
 
     Args:
         engine: the catalog.

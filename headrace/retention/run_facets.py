@@ -42,7 +42,7 @@ class RunDataset:
 
 @dataclass(frozen=True, slots=True)
 class RunFacets:
-    """facets: of the run, by name, of each the newest. datasets: what it read and wrote, as it told itself."""
+    """facets: of the run, by name, of each the newest. datasets: what it read and wrote, as it reported itself."""
 
     facets: dict[str, FacetRow]
     datasets: list[RunDataset]
@@ -60,7 +60,7 @@ class _Origin:
 
 
 def run_facets(engine: Engine, run: RunReport) -> RunFacets:
-    """What events told of the run. Its facets, and those of a use, stay for as long as its events are somewhere.
+    """What events reported of the run. Its facets, and those of a use, stay for as long as its events are somewhere.
 
     A caller with some domains only sees no facets of runs, which name datasets of any domain. Raises ArchiveUnavailable
     when the storage refuses.
@@ -88,7 +88,7 @@ def _origin(engine: Engine, run: RunReport) -> _Origin | None:
         row = cursor.execute(_ORIGIN, [run.run_id]).fetchone()
     if row is None:
         return _archived_origin(engine, run)
-    if row["reported_run_id"] is None:  # nobody told of it, or not to this caller
+    if row["reported_run_id"] is None:  # nobody reported it, or not to this caller
         return None
     return _Origin(row["reported_run_id"], row["process_key"], row["first_at"], row["last_at"])
 
@@ -100,12 +100,12 @@ def _archived_origin(engine: Engine, run: RunReport) -> _Origin | None:
     document = row and json.loads(row.get("openlineage") or "null")
     if not row or not document:
         return None
-    said = document["run"]
+    stated = document["run"]
     return _Origin(
-        UUID(said["reported_run_id"]),
+        UUID(stated["reported_run_id"]),
         row["process_key"],
-        datetime.fromisoformat(said["first_at"]),
-        datetime.fromisoformat(said["last_at"]),
+        datetime.fromisoformat(stated["first_at"]),
+        datetime.fromisoformat(stated["last_at"]),
         document["datasets"] or (),
     )
 

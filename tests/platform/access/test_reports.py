@@ -118,7 +118,7 @@ def test_nobody_renames_or_gives_away_a_dataset_of_another_domain(two):
     assert (
         why(two, mart, read(people, **owners), read(people, tags={"tags": []}))
         == [
-            "crm/people is not among the domains of this token, whose owners, tags, sources and names may be told"
+            "crm/people is not among the domains of this token, whose owners, tags, sources and names may be reported"
         ]
         * 2
     )
