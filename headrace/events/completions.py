@@ -34,7 +34,7 @@ class Completion:
 
     @property
     def identity(self) -> str:
-        """Equal for two completions exactly when they are of the same run, whoever tells of it."""
+        """Equal for two completions exactly when they are of the same run, whoever reports it."""
         return "/".join((self.technology, self.instance, self.name, self.run))
 
 
@@ -60,7 +60,7 @@ def completions(
 ) -> list[Completion]:
     """The completions of the processes with these names or process keys, in the order of arrival.
 
-    A run that several sources tell of counts once for each partition; one that states none of its own takes what
+    A run that several sources report counts once for each partition; one that states none of its own takes what
     another event of the same run states. Not those that an operator forced, or that were bypassed.
 
     Args:

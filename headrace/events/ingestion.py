@@ -125,7 +125,7 @@ def ingest_each(engine: Engine, events: Sequence[RunEvent]) -> tuple[Ingested, l
 
 
 def run_ids(engine: Engine, events: Sequence[RunEvent]) -> list[UUID | None]:
-    """The run that each event is of once it is ingested; None for what is said of a dataset alone."""
+    """The run that each event is of once it is ingested; None for what is reported of a dataset alone."""
     own = _own_instances(engine, {name_of(event) for event in events if event.process})
     return [
         external_run_id(name[0], own[name], name[2], event.run or event.key) if event.process else None
@@ -135,7 +135,7 @@ def run_ids(engine: Engine, events: Sequence[RunEvent]) -> list[UUID | None]:
 
 
 def process_keys(engine: Engine, events: Sequence[RunEvent]) -> list[str | None]:
-    """The process that each event is of; None for one that is not known, and for what is said of a dataset alone."""
+    """The process that each event is of; None for one that is not known, and for a dataset that is reported alone."""
     names = {name_of(event) for event in events if event.process}
     with transaction(engine) as cursor:
         found = find_processes(cursor, organisation_id(), names, make=False)

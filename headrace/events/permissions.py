@@ -124,7 +124,9 @@ def _outside(report: Report, scope: Scope, keys: Mapping[Name, _Key], what: str)
             return f"the output {keys[name].key} is not among {what}"
     for name in sorted(report.governed):
         if not scope.covers(keys[name].key):
-            return f"{keys[name].key} is not among {what}, whose owners, tags, sources and names may be told"
+            return (
+                f"{keys[name].key} is not among {what}, whose owners, tags, sources and names may be reported"
+            )
     for name in sorted(report.also):
         if keys[name].known and not scope.covers(keys[name].key):
             return f"{keys[name].key} is not among {what}, and so may not become one with another dataset"
@@ -210,11 +212,14 @@ def _explained(event: object) -> list[Any]:
 def _other_jobs(event: Mapping[str, Any], datasets: Iterable[object]) -> Iterator[Name]:
     """Those of which lineage facets say what they read, or what they feed."""
     entries = _list(_at(event, "job", "facets", "lineage", "entries"))
-    for said in (*entries, *(_at(dataset, "facets", "lineage") for dataset in datasets)):
-        fields = _at(said, "fields")
+    for stated in (*entries, *(_at(dataset, "facets", "lineage") for dataset in datasets)):
+        fields = _at(stated, "fields")
         columns = fields.values() if isinstance(fields, Mapping) else ()
-        sources = [*_list(_at(said, "inputs")), *(s for each in columns for s in _list(_at(each, "inputs")))]
-        for each in (said, *sources):
+        sources = [
+            *_list(_at(stated, "inputs")),
+            *(s for each in columns for s in _list(_at(each, "inputs"))),
+        ]
+        for each in (stated, *sources):
             if _at(each, "type") == "JOB" and (name := _name(each)):
                 yield name
 

@@ -215,8 +215,8 @@ def _found(archive: Archive, files: Sequence[KeptFile], run_ids: Sequence[str]) 
                 file.location, columns=("run_id", "parent_run_id", "openlineage"), where=wanted
             )
             for row in there.to_pylist():
-                told = json.loads(row["openlineage"] or "null")
-                reported = told["run"]["reported_run_id"] if told else row["run_id"]
+                document = json.loads(row["openlineage"] or "null")
+                reported = document["run"]["reported_run_id"] if document else row["run_id"]
                 found[row["run_id"]] = _Archived(row["parent_run_id"], reported)
     return found
 

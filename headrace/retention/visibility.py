@@ -51,7 +51,7 @@ def archived_run(engine: Engine, run_id: UUID, started_at: datetime) -> dict[str
 def archived_events_of(
     engine: Engine, run_id: UUID, process: str, since: datetime, until: datetime
 ) -> Iterator[dict[str, Any]]:
-    """The archived events that tell of this run of this process, from [since, until), as the files have them."""
+    """The archived events of this run of this process, from [since, until), as the files have them."""
     archive = Archive(settings().archive_location)
     wanted = (pc.field("run_id") == str(run_id)) & (pc.field("process_key") == process)
     columns = ("event_time", "content_hash", "payload_json")

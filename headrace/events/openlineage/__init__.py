@@ -2,7 +2,7 @@
 
 `parse` makes a value of one event or says which field is wrong; `ingest` keeps events and brings datasets, processes,
 runs, versions and lineage up to date (`read_events`, then `store`); `rebuild` makes all that again from the events.
-Datasets are found by every name that anybody has for them (`identity`), and what was said of them by `asking`.
+Datasets are found by every name that anybody has for them (`identity`), and what is known of them by `asking`.
 """
 
 from headrace.events.openlineage.ingestion import ingest, read_events, store

@@ -31,21 +31,21 @@ def store(
     something new: by far the most say what is known.
     """
     rows = _facet_rows(events, ids)
-    told: list[Row] = []
+    kept: list[Row] = []
     if rows:
-        told = (
+        kept = (
             statement("openlineage_facets")
             .execute(cursor, {"organisation": organisation, "facets": jsonb(rows)})
             .fetchall()
         )
-    dated = {str(row["subject_id"]) for row in told if row["name"] == "schema"}
+    dated = {str(row["subject_id"]) for row in kept if row["name"] == "schema"}
     dated |= {row["subject_id"] for row in rows if row["name"] == "schema" and row["several"]}
     schemas = _schema_rows(events, ids, dated) if dated else []
     if schemas:
         statement("openlineage_schemas").execute(
             cursor, {"organisation": organisation, "schemas": jsonb(schemas)}
         )
-    newer = [row for row in told if row["changed"]]
+    newer = [row for row in kept if row["changed"]]
     show(cursor, [row["subject_id"] for row in newer if row["subject_type"] == "DATASET"], list(changed))
     processes = [row["subject_id"] for row in newer if row["subject_type"] == "PROCESS"]
     if processes:
@@ -100,7 +100,7 @@ def _facet_rows(events: Iterable[AnyEvent], ids: Ids) -> list[Row]:
 
 
 def _schema_rows(events: Iterable[AnyEvent], ids: Ids, dated: Container[str]) -> list[Row]:
-    """Every schema that one of these datasets is said to have, each with the first time in these events."""
+    """Every schema that one of these datasets is stated to have, each with the first time in these events."""
     found: dict[tuple[str, str], tuple[str, tuple[Column, ...]]] = {}
     for event in events:
         for subject, name_id, facets in _subjects(event, ids):

@@ -29,6 +29,6 @@ def join_openlineage_runs(cursor: Cursor[Any], organisation: UUID, spans: Sequen
     documents = overlapping(cursor, organisation, [asdict(span) for span in spans])
     if not documents:
         return
-    told = runs.store(cursor, organisation, documents, frozenset(), {process for _, process in documents})
-    versions.store(cursor, organisation, told)
-    completions.store_completions(cursor, organisation, (), {}, told)
+    stored = runs.store(cursor, organisation, documents, frozenset(), {process for _, process in documents})
+    versions.store(cursor, organisation, stored)
+    completions.store_completions(cursor, organisation, (), {}, stored)

@@ -17,7 +17,7 @@ def merge(cursor: Cursor[Any], old: UUID, into: UUID) -> None:
     """Make the dataset `old` part of `into`: versions, pointers, schemas, lineage, checks, pins, names.
 
     The history of both pointers becomes one, in the order of its moves, and the newest one stands. A tag that both have
-    is told apart by the version's id. `old` is no more; it is found by its names and by its id (`asking.locate_id`).
+    is distinguished by the version's id. `old` is no more; it is found by its names and by its id (`asking.locate_id`).
     """
     both = {"old": old, "into": into}
     statement("merge_versions").execute(cursor, both)

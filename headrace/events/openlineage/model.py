@@ -1,4 +1,4 @@
-"""OpenLineage events as values, as the spec (2-0-2) has them: who said what, of which run, job and datasets."""
+"""OpenLineage events as values, as the spec (2-0-2) has them: who states what, of which run, job and datasets."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class RunEvent(Event):
 
 @dataclass(frozen=True, slots=True)
 class JobEvent(Event):
-    """What a job reads and writes by design, told outside any run."""
+    """What a job reads and writes by design, stated outside any run."""
 
     job: Job
     inputs: tuple[Dataset, ...]
@@ -96,7 +96,7 @@ class JobEvent(Event):
 
 @dataclass(frozen=True, slots=True)
 class DatasetEvent(Event):
-    """What a dataset is like, told outside any run."""
+    """What a dataset is like, stated outside any run."""
 
     dataset: Dataset
 

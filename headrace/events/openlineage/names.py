@@ -1,4 +1,4 @@
-"""Which names are of one dataset: told apart and united by what events say, whatever the order in which they say it."""
+"""Which names are of one dataset: separated and united by what events say, whatever their order."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from headrace.events.openlineage.sql import statement
 
 @dataclass(slots=True)
 class Mention:
-    """What is said of a name. kind: what a symlink says that it is (TABLE, LOCATION, ...)."""
+    """What is reported of a name. kind: what a symlink says that it is (TABLE, LOCATION, ...)."""
 
     reported: bool = False
     renamed: bool = False
@@ -25,7 +25,7 @@ class Mention:
     kind: str | None = None
 
     def add(self, other: Mention) -> None:
-        """Both are said; of two kinds the first in the alphabet."""
+        """Both are stated; of two kinds the first in the alphabet."""
         self.reported |= other.reported
         self.renamed |= other.renamed
         self.preferred |= other.preferred
@@ -34,7 +34,7 @@ class Mention:
 
 @dataclass(slots=True)
 class Mentions:
-    """The names in some events, and which of them are said to be of one dataset. decided: by a person, for any two."""
+    """The names in some events, and which of them are stated to be of one dataset. decided: by a person."""
 
     names: dict[Name, Mention] = field(default_factory=dict)
     same: set[tuple[Name, Name]] = field(default_factory=set)
@@ -70,7 +70,7 @@ class Naming:
 def resolve(cursor: Cursor[Any], organisation: UUID, own: str, mentions: Mentions) -> Naming:
     """The dataset of every name; unknown ones are made, and those that turn out to be one are merged.
 
-    The datasets of names that are said to be one become one, except that a dataset under a key of ours never becomes
+    The datasets of names that are stated to be one become one, except that a dataset under a key of ours never becomes
     part of another such by what an event says. The id and key of what nobody has declared are those of its best name:
     one that a person chose, then one that was read or written, then the first in the alphabet. So they do not depend on
     the order in which the names became known.
@@ -134,9 +134,9 @@ def _is_known(rows: Mapping[Name, Mapping[str, Any]], mentions: Mentions) -> boo
         row = rows.get(name)
         if row is None:
             return False
-        said = _flags(row)
-        said.add(mention)
-        if said != _flags(row):
+        flags = _flags(row)
+        flags.add(mention)
+        if flags != _flags(row):
             return False
     pairs = mentions.same | mentions.decided
     return all(rows[one]["dataset_id"] == rows[other]["dataset_id"] for one, other in pairs)

@@ -43,7 +43,7 @@ class RunRow:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Edge:
-    """Data flows from source to target; datasets are told by the ids of their names.
+    """Data flows from source to target; datasets are given by the ids of their names.
 
     by: the process that a DERIVES edge is owed to, '' where no run or job is named.
     """
@@ -58,7 +58,7 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A version that a run which has completed wrote: of a dataset, by a name's id. path: where, if it said so."""
+    """A version that a run which has completed wrote: of a dataset, by a name's id. path: where, if it stated that."""
 
     name_id: str
     tag: str
@@ -135,7 +135,7 @@ def _spans(document: Document) -> dict[Edge, tuple[str, str | None]]:
             if entry.kind == "DATASET":
                 explained.add(entry.target)
             for edge in explicit(entry, job):
-                # A facet that replaced another does not say since when that said the same.
+                # A facet that replaced another does not say since when that stated the same.
                 add(edge, document.first)
     for target, written in outputs.items():
         if target in explained:
@@ -149,7 +149,7 @@ def _spans(document: Document) -> dict[Edge, tuple[str, str | None]]:
 
 
 def _until(document: Document, use: Use) -> str | None:
-    """When the job first said what it reads and writes without this; None where it has not, and for runs."""
+    """When the job first stated what it reads and writes without this; None where it has not, and for runs."""
     last = use.last or use.at
     return next((time for time in document.times if time > last), None)
 

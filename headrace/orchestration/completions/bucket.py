@@ -139,7 +139,7 @@ def _claimed(entry: dict[str, Any]) -> Claimed:
 
 
 def _time(changed: object) -> datetime:
-    """The time of a change as filesystems tell it; now, where one does not."""
+    """The time of a change as filesystems keep it; now, where one does not."""
     if isinstance(changed, str):
         changed = datetime.fromisoformat(changed)
     if isinstance(changed, int | float):

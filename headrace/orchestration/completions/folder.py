@@ -230,7 +230,7 @@ def _shortened(name: str) -> str:
 
 
 def _is_open_for_writing(path: str) -> bool:
-    """Whether somebody still writes to the file, where the system tells: Linux refuses a lease on such a file."""
+    """Whether somebody still writes to the file, where the system knows: Linux refuses a lease on such a file."""
     if not hasattr(fcntl, "F_SETLEASE"):
         return False
     try:

@@ -1,4 +1,4 @@
--- Deletes messages that told of others in one, none of which is there any more.
+-- Deletes messages that stand for several, none of which is there any more.
 DELETE FROM catalog.notification
 WHERE notification_id IN (
     SELECT notification_id

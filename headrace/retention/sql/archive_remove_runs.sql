@@ -30,10 +30,10 @@ WITH gone AS MATERIALIZED (
     DELETE FROM catalog.run_input input USING gone WHERE input.run_id = gone.run_id
 ), attempts AS (
     DELETE FROM catalog.run_attempt attempt USING gone WHERE attempt.run_id = gone.run_id
-), told AS (
-    DELETE FROM catalog.openlineage_run told
+), reported AS (
+    DELETE FROM catalog.openlineage_run reported
     USING gone
-    WHERE told.organisation_id = gone.organisation_id AND told.run_id = gone.run_id
+    WHERE reported.organisation_id = gone.organisation_id AND reported.run_id = gone.run_id
 ), used AS (
     DELETE FROM catalog.run_dataset used
     USING gone

@@ -1,7 +1,7 @@
 -- The facets of a use are in the events of the run themselves, which keep all of them: those in the tables, and those that
 -- are archived; under names that stand for files of ours, those that are kept with the use. `used`: the uses of a run that
 -- is archived.
-WITH said AS (
+WITH stated AS (
     SELECT DISTINCT ON (use.role, named.name_id, facet.name) use.role, named.name_id, facet.name, facet.content
     FROM (
         SELECT event_time, content_hash, payload_json
@@ -32,7 +32,7 @@ WITH said AS (
 )
 SELECT used.role, dataset.dataset_id, dataset.full_name AS key, used.version, nullif(used.partition_key, '') AS partition,
        used.facets || coalesce(
-           (SELECT jsonb_object_agg(name, content) FROM said WHERE said.role = used.role AND said.name_id = used.name_id), '{}'
+           (SELECT jsonb_object_agg(name, content) FROM stated WHERE stated.role = used.role AND stated.name_id = used.name_id), '{}'
        ) AS facets
 FROM used
 JOIN catalog.dataset_name named USING (name_id)

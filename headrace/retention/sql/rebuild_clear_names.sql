@@ -2,9 +2,9 @@
 DELETE FROM catalog.dataset_name named
 WHERE organisation_id = %(organisation)s
   AND NOT EXISTS (
-      SELECT FROM catalog.column_lineage said
-      WHERE said.via = 'plan' AND named.name_id IN (said.target_name_id, said.source_name_id)
+      SELECT FROM catalog.column_lineage stated
+      WHERE stated.via = 'plan' AND named.name_id IN (stated.target_name_id, stated.source_name_id)
   )
   AND NOT EXISTS (
-      SELECT FROM catalog.column_lineage_report said WHERE said.via = 'plan' AND said.target_name_id = named.name_id
+      SELECT FROM catalog.column_lineage_report stated WHERE stated.via = 'plan' AND stated.target_name_id = named.name_id
   )

@@ -1,4 +1,4 @@
--- What runs and jobs said of datasets and columns, and the runs that are known from nothing else.
+-- What runs and jobs reported of datasets and columns, and the runs that are known from nothing else.
 WITH run AS (
     DELETE FROM catalog.openlineage_run WHERE organisation_id = %(organisation)s RETURNING run_id, native
 ), attempt AS (
@@ -13,7 +13,7 @@ WITH run AS (
     DELETE FROM catalog.facet WHERE organisation_id = %(organisation)s
 ), columns AS (
     DELETE FROM catalog.column_lineage WHERE organisation_id = %(organisation)s AND via <> 'plan'
-), said AS (
+), stated AS (
     DELETE FROM catalog.column_lineage_report WHERE organisation_id = %(organisation)s AND via <> 'plan'
 ), assertion AS (
     DELETE FROM catalog.dataset_assertion WHERE organisation_id = %(organisation)s

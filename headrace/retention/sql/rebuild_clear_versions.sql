@@ -1,4 +1,4 @@
--- The versions that runs elsewhere told of, with the history of the pointers that is a function of them.
+-- The versions that runs elsewhere reported, with the history of the pointers that is a function of them.
 WITH version AS MATERIALIZED (
     SELECT version.dataset_version_id, version.dataset_id
     FROM catalog.dataset_version version

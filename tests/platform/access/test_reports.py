@@ -118,7 +118,7 @@ def test_datasets_of_other_domains_cannot_be_renamed(two):
     assert (
         why(two, mart, read(people, **owners), read(people, tags={"tags": []}))
         == [
-            "crm/people is not among the domains of this token, whose owners, tags, sources and names may be told"
+            "crm/people is not among the domains of this token, whose owners, tags, sources and names may be reported"
         ]
         * 2
     )

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine
 
@@ -141,6 +141,7 @@ def test_all_sources_together_live_and_archived(engine: Engine, tmp_path: Path) 
 
 @settings(
     max_examples=25,
+    phases=[Phase.generate],  # shrinking would take minutes
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )

@@ -1,4 +1,4 @@
--- What was said of both, by a declaration or a person: the other's holds.
+-- What was stated of both, by a declaration or a person: the other's holds.
 WITH sla AS (
     DELETE FROM catalog.sla
     WHERE dataset_id = %(old)s AND EXISTS (SELECT FROM catalog.sla other WHERE other.dataset_id = %(into)s)

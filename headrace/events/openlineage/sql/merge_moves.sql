@@ -1,4 +1,4 @@
--- The histories of the pointers of %(old)s and of %(into)s, of the partitions that %(old)s has, told as one; of moves at one
+-- The histories of the pointers of %(old)s and of %(into)s, of the partitions that %(old)s has, as one; of moves at one
 -- time in the order of openlineage_pointers.sql.
 SELECT move.partition_key, row_number() OVER of_partition AS generation, move.organisation_id, dataset_version_id,
        lag(dataset_version_id) OVER of_partition AS previous_version_id, kind, run_id, moved_by, move.reason, moved_at

@@ -1,4 +1,4 @@
--- Takes away what merge_moves.sql has told.
+-- Takes away what merge_moves.sql has returned.
 WITH move AS (
     DELETE FROM catalog.pointer_move
     WHERE dataset_id IN (%(old)s, %(into)s)

@@ -22,7 +22,7 @@ WITH sla AS (
     ON CONFLICT DO NOTHING
 ), cleared AS (
     UPDATE catalog.cleared_column SET dataset_id = %(into)s WHERE dataset_id = %(old)s
-), told AS (
+), reported AS (
     UPDATE catalog.pending_materialization SET subject_id = %(into)s WHERE subject_id = %(old)s
 )
 UPDATE catalog.dataset_name SET dataset_id = %(into)s WHERE dataset_id = %(old)s

@@ -1,4 +1,4 @@
-WITH said AS (
+WITH stated AS (
     INSERT INTO catalog.column_lineage_report AS known (
         target_name_id, reporter_id, via, organisation_id, process_id, last_at
     )

@@ -1,4 +1,4 @@
--- What is said of the datasets of these names and ids, by whatever name: the newest facet of each kind, and of those that one
+-- What is stated of the datasets of these names and ids, by whatever name: the newest facet of each kind, and of those that one
 -- event says of two names that of the lesser name.
 SELECT dataset_id, coalesce(jsonb_object_agg(facet_name, content) FILTER (WHERE NOT deleted), '{}') AS facets
 FROM (

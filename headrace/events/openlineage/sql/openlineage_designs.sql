@@ -26,7 +26,7 @@ WITH over AS MATERIALIZED (
           SELECT FROM catalog.process
           WHERE process_id = %(process_id)s AND (declaration_hash = '' OR external_name IS NOT NULL)
       )
-), told AS (
+), reported AS (
     DELETE FROM catalog.lineage_edge edge
     WHERE edge.process_id = %(process_id)s
       AND edge.origin = 'OBSERVED'

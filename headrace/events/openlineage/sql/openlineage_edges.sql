@@ -1,5 +1,5 @@
 -- Adds edges, or lets those that hold begin earlier. What a process that is declared here reads and
--- writes, its declaration says; a scan does not tell that.
+-- writes, its declaration says; a scan does not know that.
 INSERT INTO catalog.lineage_edge AS known (
     organisation_id, source_type, source_id, target_type, target_id, edge_role, process_id, origin, valid_from
 )

@@ -1,4 +1,4 @@
--- Which of these edges, by their places, are known for no longer than since this run said so. What is known for longer is known
+-- Which of these edges, by their places, are known for no longer than since this run stated so. What is known for longer is known
 -- from another run, and stays.
 SELECT item.place, edge.valid_from
 FROM jsonb_to_recordset(%(edges)s) AS item (

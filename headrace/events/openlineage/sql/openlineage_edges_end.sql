@@ -1,4 +1,4 @@
--- Takes edges away, as if they had never been: an event has told that they were not. What other runs still show begins when
+-- Takes edges away, as if they had never been: an event has shown that they were not. What other runs still show begins when
 -- the first of these did.
 WITH gone AS MATERIALIZED (
     SELECT DISTINCT source_type, coalesce(source_name.dataset_id, item.source) AS source_id, target_type,

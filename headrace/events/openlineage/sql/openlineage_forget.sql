@@ -9,7 +9,7 @@ WITH attempt AS (
       )
 ), used AS (
     DELETE FROM catalog.run_dataset WHERE organisation_id = %(organisation)s AND run_id = ANY (%(runs)s::uuid[])
-), told AS (
+), reported AS (
     DELETE FROM catalog.openlineage_run WHERE organisation_id = %(organisation)s AND run_id = ANY (%(runs)s::uuid[])
 )
 DELETE FROM catalog.process_run

@@ -44,8 +44,8 @@ WITH known AS MATERIALIZED (
     DELETE FROM catalog.version_input input
     USING written
     JOIN catalog.dataset_version version USING (dataset_version_id)
-    JOIN catalog.openlineage_run told
-        ON told.organisation_id = version.organisation_id AND told.run_id = written.run_id AND NOT told.native
+    JOIN catalog.openlineage_run reported
+        ON reported.organisation_id = version.organisation_id AND reported.run_id = written.run_id AND NOT reported.native
     WHERE input.dataset_version_id = written.dataset_version_id
       AND starts_with(version.idempotency_key, 'openlineage/')
       AND NOT EXISTS (
