@@ -201,7 +201,7 @@ def _killed(events: int, kills: int) -> dict[str, Any]:
         ]
         found = contents(engine)
         return {
-            "events": len(expected["events"]),
+            "events": len(expected["raw"]),
             "files": files,
             "kills": killed,
             "equal": found == expected,

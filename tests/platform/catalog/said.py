@@ -76,7 +76,7 @@ _QUERIES = {
         SELECT event_key, run_id, attempt, at, started_at, moment, partition_key, run_partition_key, historical
         FROM catalog.completion""",
     "raw": """
-        SELECT event_time, content_hash, run_id, process_key, event_type, payload_json, historical
+        SELECT event_time, content_hash, run_id, process_key, event_type, historical
         FROM catalog.run_event""",
     "processes": "SELECT process_key, lifecycle, instance, external_name FROM catalog.process",
     "versions": """

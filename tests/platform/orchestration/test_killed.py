@@ -18,7 +18,7 @@ def test_killed_in_the_middle_of_doubled_and_shuffled_files_the_catalog_is_as_af
     drop(orderly, reports, 100)
     assert ingest_and_be_killed(orderly, 0, 0) == 0
     expected = contents(engine)
-    assert len(expected["events"]) == 800
+    assert len(expected["raw"]) == 800
     assert len(expected["versions"]) > 20
     wipe(engine)
 
