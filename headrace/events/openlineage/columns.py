@@ -70,7 +70,7 @@ def column_statements(event: AnyEvent, ids: Ids) -> Iterator[ColumnStatement]:
 
 
 def store(cursor: Cursor[Any], organisation: UUID, reported: list[ColumnStatement]) -> None:
-    """Keep what was said; what is said no longer keeps its row, and is not current."""
+    """Keep what was reported; what is reported no longer keeps its row, and is not current."""
     if not reported:
         return
     rows: dict[UUID, dict[str, Any]] = {}

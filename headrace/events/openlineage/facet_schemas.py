@@ -58,7 +58,7 @@ class Schema:
         )
 
     def fault(self, value: object) -> Fault | None:
-        """The first thing that is wrong with the value, as deep as it can be told; None when nothing is."""
+        """The first thing that is wrong with the value, as deep as it can be found; None when nothing is."""
         if self._validator.is_valid(value):
             return None
         error = _deepest(self._validator.iter_errors(value))

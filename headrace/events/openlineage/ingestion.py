@@ -110,7 +110,7 @@ def ingest(
     What the spec does not allow is refused by index, and the others are stored, up to 500 in one transaction. An event
     whose content is there already changes nothing. The order of events does not matter. Whether the caller may report
     them is asked before: what they come to may concern rows that he does not see. historical: they are loaded later;
-    they start nothing and alarm nobody. What is known as history only, and is said again live, counts as said now.
+    they start nothing and alarm nobody. What is known as history only, and comes again live, counts as reported now.
 
     Raises CatalogUnavailable when the database is lost: all may then be sent again, and what was stored is not doubled.
     """
@@ -166,8 +166,8 @@ def project(cursor: Cursor[Any], owner: Owner, events: Sequence[AnyEvent]) -> Pr
     processes = jobs.resolve(cursor, owner.organisation, owner.namespace, jobs_of(events))
     ids = Ids(placed, named.name_ids, processes)
     facets.store(cursor, owner.organisation, events, ids, {*named.merged.values()})
-    said: dict[Key, Document] = {}
-    told_by_jobs: set[UUID] = set()
+    stated: dict[Key, Document] = {}
+    by_design: set[UUID] = set()
     for event in events:
         if isinstance(event, DatasetEvent):
             continue
@@ -175,26 +175,26 @@ def project(cursor: Cursor[Any], owner: Owner, events: Sequence[AnyEvent]) -> Pr
         process = processes[event.job.name]
         subject = event.run_id if isinstance(event, RunEvent) else process
         if isinstance(event, JobEvent):
-            told_by_jobs.add(process)
+            by_design.add(process)
         key = (subject, process)
-        said[key] = merged(said[key], document) if key in said else document
+        stated[key] = merged(stated[key], document) if key in stated else document
     merged_into = {*named.merged.values()}
-    told = runs.NOTHING
-    if said:
+    stored = runs.NOTHING
+    if stated:
         scheduled = {
             process for name, process in processes.items() if jobs.may_be_scheduled(name, owner.namespace)
         }
-        told = runs.store(cursor, owner.organisation, said, frozenset(told_by_jobs), scheduled)
-    designs.settle(cursor, owner.organisation, {process for _, process in said}, merged_into)
+        stored = runs.store(cursor, owner.organisation, stated, frozenset(by_design), scheduled)
+    designs.settle(cursor, owner.organisation, {process for _, process in stated}, merged_into)
     runs.store_edges(cursor, owner.organisation, _edges_of_dataset_events(events, ids))
-    new = versions.store(cursor, owner.organisation, told, merged_into)
+    new = versions.store(cursor, owner.organisation, stored, merged_into)
     columns.store(
         cursor,
         owner.organisation,
         [each for event in events for each in columns.column_statements(event, ids)],
     )
     quality.store(cursor, owner.organisation, events, ids)
-    return Projected(processes, told, new)
+    return Projected(processes, stored, new)
 
 
 def _name_of(cursor: Cursor[Any], organisation_id: UUID) -> str | None:
@@ -212,8 +212,8 @@ def _store_all(
         return _store(engine, organisation_id, events)
     except VALUE_ERRORS as error:
         if len(events) == 1:
-            said = str(error).strip().splitlines()[0]
-            return [Outcome(events[0][0], Result.REFUSED, f"the catalog rejected it: {said}", "")]
+            stated = str(error).strip().splitlines()[0]
+            return [Outcome(events[0][0], Result.REFUSED, f"the catalog rejected it: {stated}", "")]
         middle = len(events) // 2
         return _store_all(engine, organisation_id, events[:middle]) + _store_all(
             engine, organisation_id, events[middle:]

@@ -1,4 +1,4 @@
-"""What the catalog takes of an event at most, and what PostgreSQL cannot hold: told by field."""
+"""What the catalog takes of an event at most, and what PostgreSQL cannot hold: reported by field."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ class InvalidEvent(CatalogError):
 
 def field(path: Path) -> str:
     """A place in an event as text: `run.facets["my.facet"].size`, `inputs[0].name`."""
-    said = ""
+    text = ""
     for step in path:
         if isinstance(step, int):
-            said += f"[{step}]"
+            text += f"[{step}]"
         elif _PLAIN.fullmatch(step):
-            said += f".{step}" if said else step
+            text += f".{step}" if text else step
         else:
-            said += f"[{json.dumps(step[:100], ensure_ascii=True)}]"
-    return said
+            text += f"[{json.dumps(step[:100], ensure_ascii=True)}]"
+    return text
 
 
 def encoded(body: Mapping[str, Any]) -> bytes:

@@ -1,4 +1,4 @@
-"""From decoded JSON to an OpenLineage event, by the spec's own schemas; what is wrong is said by field."""
+"""From decoded JSON to an OpenLineage event, by the spec's own schemas; what is wrong is reported by field."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def _refuse_breadth(job: Job, inputs: Sequence[Dataset], outputs: Sequence[Datas
         larger = "inputs" if len(inputs) > len(outputs) else "outputs"
         raise InvalidEvent(
             f"the event has {len(inputs) + len(outputs):,} datasets and the catalog takes {MAX_DATASETS:,}:"
-            " tell them in several events of the run",
+            " send them in several events of the run",
             larger,
         )
     if len(inputs) * len(outputs) <= MAX_PAIRS:
@@ -111,7 +111,7 @@ def _refuse_breadth(job: Job, inputs: Sequence[Dataset], outputs: Sequence[Datas
 
 
 def _event_kind(body: Mapping[str, Any]) -> str:
-    """Which of the three it is, as the spec tells them apart."""
+    """Which of the three it is, as the spec distinguishes them."""
     if "run" in body and "job" in body:
         return "RunEvent"
     if "dataset" in body and "job" in body:

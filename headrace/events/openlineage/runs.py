@@ -1,4 +1,4 @@
-"""The runs that events tell of: their documents, and the rows of runs, attempts, used datasets and edges."""
+"""The runs that events are of: their documents, and the rows of runs, attempts, used datasets and edges."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ ORDER BY last_at DESC LIMIT %s
 class Stored:
     """The documents of the runs that no one here made, as they are now.
 
-    known: the runs of which something was told before, by the ids that they had then. numbers: of those that are runs
+    known: the runs that were known before, by the ids that they had then. numbers: of those that are runs
     of a scheduler, what it calls them.
     """
 
@@ -57,12 +57,12 @@ def store(
     jobs: frozenset[UUID],
     scheduled: Collection[UUID] = (),
 ) -> Stored:
-    """Merge what was said into what is known, and bring the rows to what it comes to.
+    """Merge what is reported into what is known, and bring the rows to what it comes to.
 
     A run that a scheduler reports too has the scheduler's id, and the state and times that the scheduler reports; from
     here come what it read and wrote.
 
-    said: the documents by run and process; of what jobs say of themselves by process twice (these are in `jobs`).
+    stated: the documents by run and process; of what jobs say of themselves by process twice (these are in `jobs`).
     scheduled: the processes that may be a scheduler's.
     """
     known: dict[Key, dict[str, Any]] = {
@@ -209,7 +209,7 @@ def documents_of(
 ) -> list[Document] | None:
     """What is known of the runs of these processes, and of their design; None for more than can be asked each time.
 
-    since: leaves out those of which all was said before.
+    since: leaves out those of which all was reported before.
     """
     rows = cursor.execute(_OTHERS, [list(processes), since, _MAX_DOCUMENTS]).fetchall()
     return None if len(rows) == _MAX_DOCUMENTS else [stored_document(row["document"]) for row in rows]

@@ -1,4 +1,4 @@
-"""The versions that runs elsewhere wrote, as they tell of them, and what readers of these datasets get."""
+"""The versions that runs elsewhere wrote, as they report them, and what readers of these datasets get."""
 
 from __future__ import annotations
 
