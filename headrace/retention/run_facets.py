@@ -100,12 +100,12 @@ def _archived_origin(engine: Engine, run: RunReport) -> _Origin | None:
     document = row and json.loads(row.get("openlineage") or "null")
     if not row or not document:
         return None
-    said = document["run"]
+    stated = document["run"]
     return _Origin(
-        UUID(said["reported_run_id"]),
+        UUID(stated["reported_run_id"]),
         row["process_key"],
-        datetime.fromisoformat(said["first_at"]),
-        datetime.fromisoformat(said["last_at"]),
+        datetime.fromisoformat(stated["first_at"]),
+        datetime.fromisoformat(stated["last_at"]),
         document["datasets"] or (),
     )
 
