@@ -12,6 +12,7 @@ import sqlalchemy as sa
 
 from headrace.catalog import queries
 from headrace.catalog.queries import names as asking
+from headrace.catalog.queries.facets import facets
 from headrace.catalog.records import RunState
 from headrace.database import connection as database
 from headrace.database.ids import organisation_id
@@ -181,7 +182,7 @@ def test_facets_show_on_datasets_and_processes_the_newest_of_each(engine):
         ("id", "bigint", ()),
         ("name", "string", ("pii",)),
     ]
-    assert asking.facets(engine, "DATASET", found.dataset_id)["mine_own"].content == facet(a=1)
+    assert facets(engine, "DATASET", found.dataset_id)["mine_own"].content == facet(a=1)
     (process,) = contents(engine)["processes"]
     assert process[5:8] == (["team:air"], "SELECT 1", "abc")
     tell(engine, dataset_event(dataset("x", documentation=facet(_deleted=True)), minutes=6))
