@@ -67,6 +67,6 @@ def test_what_is_over_goes_after_400_days_and_what_is_open_stays(
             "SELECT alert_id, state FROM catalog.notification WHERE purpose <> 'DIGEST'"
         ).fetchall()
     assert kept["alert_id"] == still
-    assert left["messages"] == (2 if kept["state"] == "MERGED" else 1), (
+    assert left["notifications"] == (2 if kept["state"] == "MERGED" else 1), (
         "a digest stays as long as one that it tells"
     )
