@@ -91,5 +91,5 @@ def find(engine: Engine, alert: str | UUID) -> UUID:
             found = cursor.execute(_FIND, [organisation_id(), prefix]).fetchall()
     if len(found) != 1:
         many = f"more than one alert begins with {prefix}" if found else f"no alert {prefix}"
-        raise UnknownAlert(f"{many}; `headrace alerts list` lists them")
+        raise UnknownAlert(f"{many}; `headrace alerts list` lists alerts")
     return UUID(str(found[0]["alert_id"]))
