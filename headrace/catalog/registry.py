@@ -19,8 +19,11 @@ from headrace.settings import settings
 
 _MONTHS_AHEAD = 4  # run and event partitions that stand ready, the month before this one included
 _REGISTER_PROJECT = """
-INSERT INTO catalog.project (organisation_id, name, platform_version) VALUES (%s, %s, %s)
-ON CONFLICT (organisation_id, name) DO UPDATE SET platform_version = excluded.platform_version, registered_at = now()
+INSERT INTO catalog.project (organisation_id, name, platform_version) VALUES (%s, %s, %s) ON CONFLICT DO NOTHING
+"""
+# A statement of its own, not DO UPDATE, which row security refuses to a caller with some domains only.
+_UPDATE_PROJECT = """
+UPDATE catalog.project SET platform_version = %s, registered_at = now() WHERE organisation_id = %s AND name = %s
 """
 _TRANSFER_DATASET = "UPDATE catalog.dataset SET project = %s WHERE organisation_id = %s AND full_name = %s"
 _TRANSFER_PROCESS = "UPDATE catalog.process SET project = %s WHERE organisation_id = %s AND process_key = %s"
@@ -50,7 +53,9 @@ def register(
             "INSERT INTO catalog.organisation (organisation_id, name) VALUES (%s, %s) ON CONFLICT DO NOTHING",
             [organisation_id(), settings().organisation],
         )
-        cursor.execute(_REGISTER_PROJECT, [organisation_id(), settings().project_name, version("headrace")])
+        project, platform = settings().project_name, version("headrace")
+        cursor.execute(_REGISTER_PROJECT, [organisation_id(), project, platform])
+        cursor.execute(_UPDATE_PROJECT, [platform, organisation_id(), project])
         cursor.execute("SELECT catalog.make_partitions(now() - interval '1 month', %s)", [_MONTHS_AHEAD + 1])
         if new_datasets:
             _store_datasets(cursor, new_datasets, dataset_hashes)

@@ -128,7 +128,7 @@ def test_a_service_has_one_token_and_a_reason_to_have_it(engine):
     tokens.issue_service_token(engine, "airflow", [Permission.READ], by="test")
     with pytest.raises(AccessRefused, match="has a token already"):
         tokens.issue_service_token(engine, "airflow", [Permission.READ], by="test")
-    with pytest.raises(AccessRefused, match="say what other may"):
+    with pytest.raises(AccessRefused, match="give other at least one permission"):
         tokens.issue_service_token(engine, "other", [], by="test")
     with pytest.raises(AccessRefused, match="366 days at most"):
         tokens.issue_service_token(
@@ -224,7 +224,9 @@ def test_which_organisation_is_meant(engine, development):
         grants.add_organisation(engine, name, by="test")
         grants.grant(engine, "alice", Role.DATA_CONSUMER, organisation=name, by="test")
     here, token = issuer(settings()), development("alice")
-    with pytest.raises(Forbidden, match="belongs to acme, zeta: say which is meant"):
+    with pytest.raises(
+        Forbidden, match="belongs to acme, zeta: choose one with the header Headrace-Organisation"
+    ):
         caller_of(engine, here, token)
     assert caller_of(engine, here, token, "zeta").organisation == "zeta"
     with pytest.raises(Forbidden, match="has no role in organisation default"):
@@ -258,7 +260,7 @@ def test_the_development_issuer_does_not_stand_beside_another(engine, developmen
     monkeypatch.setenv("HEADRACE_ACCESS__ISSUER", "https://login.example.com")
     settings.cache_clear()
     assert isinstance(issuer(settings()), OpenIdIssuer)
-    with pytest.raises(AccessRefused, match="nor beside another issuer"):
+    with pytest.raises(AccessRefused, match="or together with another issuer"):
         DevelopmentIssuer(settings())
 
 
@@ -420,7 +422,7 @@ def test_an_issuer_that_does_not_answer_is_no_wrong_token():
     "address", ["http://login.example.com", "file:///etc/passwd", "login.example.com", ""]
 )
 def test_an_issuer_is_https(address):
-    with pytest.raises(AccessRefused, match="is not https"):
+    with pytest.raises(AccessRefused, match="does not use https"):
         OpenIdIssuer(address, "headrace", None)
-    with pytest.raises(AccessRefused, match="is not https"):
+    with pytest.raises(AccessRefused, match="does not use https"):
         OpenIdIssuer("https://login.example.com", "headrace", address or "http://x")

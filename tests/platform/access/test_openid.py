@@ -162,7 +162,7 @@ def test_an_issuer_that_does_not_answer_is_left_alone_for_a_moment(
 
 
 def test_redirects_to_unsafe_addresses_are_refused(provider: Provider) -> None:
-    with pytest.raises(AccessRefused, match="is not https"):
+    with pytest.raises(AccessRefused, match="does not use https"):
         issuer_keys._SafeRedirects().redirect_request(None, None, 302, "", {}, "http://login.example.com")
 
 

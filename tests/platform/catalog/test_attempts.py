@@ -77,7 +77,7 @@ def test_an_exception_is_the_reason(catalog, error, kind):
     (report,) = why(catalog, run_id)
     assert report.state is RunState.FAILED
     assert report.attempts[0].failure_kind == kind
-    said = str(error) or "its process was told to stop"
+    said = str(error) or "its process was asked to stop"
     assert str(report.attempts[0].reason).startswith(f"{type(error).__name__}: {said}")
 
 

@@ -95,7 +95,7 @@ def test_an_id_is_found_without_its_dashes(years: Engine) -> None:
 
 @pytest.mark.parametrize("run", ["", "xyz", "0" * 33, "12%"])
 def test_what_is_no_id_is_refused(years: Engine, run: str) -> None:
-    with pytest.raises(UnknownRun, match="no run id"):
+    with pytest.raises(UnknownRun, match="is not a run id"):
         runs(years, run=run)
 
 

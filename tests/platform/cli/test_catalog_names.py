@@ -19,7 +19,7 @@ def test_names_are_decided_and_kept_by_a_rebuild(shop, invoke):
     assert aliased.output == "db2://prod#SHOP.RAW is now an alias of shop/raw\n"
     expected = {("db#source", "shop/raw"), ("shop/raw", "lab/report")}
     assert expected <= edges(shop)
-    assert invoke("catalog", "rebuild").output == "made from 2 events\n"
+    assert invoke("catalog", "rebuild").output == "rebuilt from 2 events\n"
     assert expected <= edges(shop)
 
 

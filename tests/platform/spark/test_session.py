@@ -196,8 +196,8 @@ def _java(folder: Path, answer: str) -> None:
             r"Java 11 at .*/bin/java is too old for Spark\. Install Java 17",
         ),
         ('java version "1.8.0_291"', "Java 8 at .* is too old"),
-        ("no java here", "does not tell its version"),
-        (None, r"JAVA_HOME is .* no bin/java in it\. Install Java 17"),
+        ("no java here", "does not print its version"),
+        (None, r"JAVA_HOME is .*, which has no bin/java\. Install Java 17"),
     ],
 )
 def test_a_wrong_java_is_reported_with_the_remedy(tmp_path, monkeypatch, answer, message):

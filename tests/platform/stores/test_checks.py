@@ -239,7 +239,7 @@ def test_what_python_and_spark_may_see_differently_is_not_proven(type, bounds, p
     ("check", "message"),
     [
         (Check("c", "nearly", "n"), "unknown kind 'nearly'. Known are equal_to"),
-        (Check("c", "not_null", "m"), "there is no column 'm'; columns are n, text"),
+        (Check("c", "not_null", "m"), "no column 'm'; columns are n, text"),
         (Check("c", "str_length", "n", {"max_value": 3}), "str_length is not defined for n of type int"),
         (Check("c", "in_range", "n", {"min_value": 3}), "takes the parameters max_value, min_value"),
         (Check("c", "str_length", "text"), "takes the parameters"),
