@@ -30,3 +30,8 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401 - Python's own protocol for l
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(_MODULES[name]), name)
+
+
+def __dir__() -> list[str]:
+    """Name what is imported on demand too: Dagster's `dg` finds component types with dir()."""
+    return sorted({*globals(), *__all__})

@@ -36,7 +36,10 @@ def test_archive_says_first_what_it_does_then(old: Engine, invoke: Invoke, ask: 
     assert done.exit_code == 0, done.output
     assert "3 runs" in done.stdout
     assert "6 events" in done.stdout
-    assert "Nothing is older than 90 days" in invoke("catalog", "archive", "--dry-run").stdout
+    assert (
+        "Nothing to archive: no finished runs or events are older than 90 days"
+        in invoke("catalog", "archive", "--dry-run").stdout
+    )
     assert ask("catalog", "archive")["archive"]["rows"] == {}
 
 

@@ -326,7 +326,7 @@ directory_type = "project"
 root_module = "assets"
 defs_module = "assets"
 code_location_target_module = "definitions"
-registry_modules = ["components"]
+registry_modules = ["headrace"]
 """
 DEFINITIONS = """
 from pathlib import Path
