@@ -39,11 +39,11 @@ def die_at(place: str) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
         return outcome
 
-    def telling(*arguments: Any) -> Any:
+    def reporting(*arguments: Any) -> Any:
         yield from original(*arguments)
         os.kill(os.getpid(), signal.SIGKILL)
 
-    setattr(run, step, telling if place == "after:tell" else killing)
+    setattr(run, step, reporting if place == "after:report" else killing)
 
 
 def main(root: str, selection: str, run_id: str, place: str) -> int:

@@ -80,7 +80,7 @@ MATERIALIZE = """
 import sys
 from pathlib import Path
 from headrace.database.connection import connect
-from tests.projects import failure, load_project
+from tests.platform.projects import failure, load_project
 for result in load_project(Path(sys.argv[1]), connect()).materialize():
     if not result.success:
         sys.exit(failure(result))

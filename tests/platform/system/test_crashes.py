@@ -46,11 +46,11 @@ BOUNDARIES = [
     "before:write",
     "before:publish",
     "after:publish",
-    "before:tell",
-    "after:tell",
+    "before:report",
+    "after:report",
 ]
 JVM_NEEDED = ["jvm:write"]
-JVM_NOT_NEEDED = ["jvm:_transform", "jvm:publish", "jvm:tell"]  # a transform begins with a JVM that lives
+JVM_NOT_NEEDED = ["jvm:_transform", "jvm:publish", "jvm:report"]  # a transform begins with a JVM that lives
 RANDOM = [f"at random, {number}" for number in range(4)]
 
 
@@ -147,7 +147,7 @@ def test_a_run_killed_between_two_steps(place: str, project: Project, engine: En
 
         published = newest(engine, DATASET)
         assert published is not None
-        expected = NEW if place in ("after:publish", "before:tell", "after:tell") else OLD
+        expected = NEW if place in ("after:publish", "before:report", "after:report") else OLD
         assert published.row_count == expected
 
         assert retry(project, run_id).success
