@@ -28,6 +28,7 @@ from headrace.access.errors import AccessRefused
 from headrace.access.grants import grant
 from headrace.service.app import create_app
 from headrace.settings import settings
+from tests.paths import WAIT_SECONDS
 from tests.platform.service.serving import served
 
 RSA, OTHER_RSA = (rsa.generate_private_key(public_exponent=65537, key_size=2048) for _ in range(2))
@@ -117,7 +118,7 @@ Ask = Callable[[str], httpx.Response]
 def ask(engine: Engine, provider: Provider) -> Iterator[Ask]:
     with served(create_app(engine)) as url:
         yield lambda token: httpx.get(
-            f"{url}/api/v1/dataset", headers={"Authorization": f"Bearer {token}"}, timeout=30
+            f"{url}/api/v1/dataset", headers={"Authorization": f"Bearer {token}"}, timeout=WAIT_SECONDS
         )
 
 

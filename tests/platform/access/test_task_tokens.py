@@ -23,6 +23,7 @@ from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id
 from headrace.database.principal import act_as
 from headrace.service.app import create_app
+from tests.paths import WAIT_SECONDS
 from tests.platform.access.conftest import acting_of
 from tests.platform.service.serving import served
 
@@ -54,7 +55,9 @@ def event(run_id: UUID, *outputs: str, parent: UUID | None = None) -> dict[str, 
 
 
 def post(url: str, token: str, body: object, path: str = "/api/v1/lineage") -> httpx.Response:
-    return httpx.post(url + path, json=body, headers={"Authorization": f"Bearer {token}"}, timeout=30)
+    return httpx.post(
+        url + path, json=body, headers={"Authorization": f"Bearer {token}"}, timeout=WAIT_SECONDS
+    )
 
 
 def test_an_unmodified_client_reports_its_run_with_the_token(two: Engine, url: str) -> None:

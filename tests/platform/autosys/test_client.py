@@ -22,6 +22,7 @@ from typing import Any
 import pytest
 
 from headrace.autosys.client import write
+from tests.paths import WAIT_SECONDS
 
 SHELLS = [shell for shell in ("dash", "bash", "busybox", "ksh", "mksh") if shutil.which(shell)]
 PYTHONS = [
@@ -106,7 +107,7 @@ class Client:
 
     def __call__(self, *words: str | bytes, **changes: str) -> subprocess.CompletedProcess[bytes]:
         return subprocess.run(
-            [*self.command, *words], env=self.environment | changes, capture_output=True, timeout=60
+            [*self.command, *words], env=self.environment | changes, capture_output=True, timeout=WAIT_SECONDS
         )
 
     @property
@@ -124,7 +125,11 @@ def client(request: pytest.FixtureRequest, tmp_path: Path) -> Client:
         if program in SHELLS
         else [program, str(tmp_path / "client" / "headrace_client.py")]
     )
-    return Client(command, tmp_path / "spool", clean_environment(HEADRACE_SPOOL=str(tmp_path / "spool")))
+    return Client(
+        command,
+        tmp_path / "spool",
+        clean_environment(HEADRACE_SPOOL=str(tmp_path / "spool"), HEADRACE_TIMEOUT="60"),
+    )
 
 
 def clean_environment(**more: str) -> dict[str, str]:
@@ -284,7 +289,7 @@ def test_an_unresponsive_server_does_not_block(client: Client, server: Server) -
     started = time.monotonic()
     done = client("process", "P", "SUCCESS", HEADRACE_URL=server.url, HEADRACE_TIMEOUT="1")
     assert done.returncode == 0
-    assert time.monotonic() - started < 2.5
+    assert time.monotonic() - started < server.delay
     assert len(client.waiting) == 1
 
 
@@ -387,7 +392,7 @@ def test_a_signal_reaches_the_command(client: Client, server: Server, tmp_path: 
     )
     wait_for(ready.exists)
     os.kill(job.pid, getattr(signal, name))
-    output, _ = job.communicate(timeout=20)
+    output, _ = job.communicate(timeout=WAIT_SECONDS)
     assert (output, job.returncode) == (b"caught\n", 9)
     assert server.statuses()[-1] == ("bash", "FAILURE")
 
@@ -404,7 +409,7 @@ def test_a_signal_reaches_the_command_whatever_the_wrapper_is_at(client: Client,
         assert job.stdout.readline() == b"ready\n"
         time.sleep(attempt * 0.01)
         job.send_signal(signal.SIGTERM)
-        assert job.wait(20) == 9
+        assert job.wait(WAIT_SECONDS) == 9
         job.stdout.close()
     assert [status for _, status in server.statuses()] == ["RUNNING"] * 8 + ["FAILURE"] * 8
 
@@ -419,7 +424,7 @@ def test_a_command_that_a_signal_ends(client: Client, server: Server, tmp_path: 
     wait_for(ready.exists)
     time.sleep(0.2)  # from the file to the exec
     job.send_signal(signal.SIGTERM)
-    _, errors = job.communicate(timeout=20)
+    _, errors = job.communicate(timeout=WAIT_SECONDS)
     assert job.returncode in (-signal.SIGTERM, 128 + signal.SIGTERM)
     assert errors == b""
     assert server.statuses()[-1] == ("sh", "TERMINATED")
@@ -445,7 +450,7 @@ def test_a_command_may_read_the_terminal(client: Client, server: Server) -> None
 
 
 def wait_for(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + WAIT_SECONDS
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.02)

@@ -42,7 +42,7 @@ from headrace.retention import (
 )
 from headrace.retention.run_reports import why as explain_run
 from headrace.settings import settings
-from tests.paths import REPOSITORY
+from tests.paths import REPOSITORY, WAIT_SECONDS
 from tests.platform.catalog.archiving import archive_folder, daily, everything, later
 from tests.platform.catalog.said import contents, histories, output, said, wipe
 from tests.platform.conftest import Draft
@@ -503,7 +503,7 @@ def test_killed_anywhere_nothing_is_lost_or_doubled(estate: Engine, step: int) -
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=WAIT_SECONDS,
     )
 
     assert done.returncode in (-9, 0), done.stderr

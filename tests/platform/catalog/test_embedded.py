@@ -16,6 +16,7 @@ import pytest
 
 from headrace.database import embedded
 from headrace.errors import CatalogUnavailable
+from tests.paths import WAIT_SECONDS
 
 pytestmark = pytest.mark.slow
 
@@ -85,7 +86,7 @@ def test_a_server_that_was_killed_is_started_again(home, pid):
     stale = home / "postgres" / "postmaster.pid"
     content = stale.read_text()
     server.send_signal(signal.SIGKILL)
-    psutil.wait_procs(family, timeout=20)
+    psutil.wait_procs(family, timeout=WAIT_SECONDS)
     if pid is not None:
         stale.write_text("\n".join([str(pid), *content.split("\n")[1:]]))
     with psycopg.connect(embedded.start(home)) as connection:

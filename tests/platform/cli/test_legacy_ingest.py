@@ -16,7 +16,7 @@ from headrace.database.ids import external_run_id
 from headrace.orchestration.completions.folder import LocalFolder
 from headrace.orchestration.completions.intake import take_in
 from headrace.settings import settings
-from tests.paths import REPOSITORY
+from tests.paths import REPOSITORY, WAIT_SECONDS
 from tests.platform.autosys.test_event_demon import night, status
 from tests.platform.catalog.said import contents
 
@@ -170,4 +170,4 @@ def test_following_until_it_is_interrupted(engine, tmp_path):
             more.write(status("03:00:00", "RUNNING", "BOX", None) + "\n")
         assert follower.stdout.readline() == "1 new events, 1 runs\n"
         follower.send_signal(signal.SIGINT)
-        assert follower.wait(20) == 0, follower.stderr
+        assert follower.wait(WAIT_SECONDS) == 0, follower.stderr

@@ -16,7 +16,7 @@ from headrace.access.tokens import issue_service_token
 from headrace.cli import app
 from headrace.local import ports as webserver
 from headrace.local.servers import SERVICE
-from tests.paths import REPOSITORY
+from tests.paths import REPOSITORY, WAIT_SECONDS
 
 
 def test_serves_until_stopped(engine: Engine) -> None:
@@ -33,7 +33,7 @@ def test_serves_until_stopped(engine: Engine) -> None:
             refused = CliRunner().invoke(app, ["serve", "--port", str(port)])
             assert refused.exit_code == 1
             assert f"port {port} of 127.0.0.1 cannot be listened on" in refused.output
-            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=WAIT_SECONDS)
             connection.request("GET", "/api/v1/dataset", headers={"Authorization": f"Bearer {token}"})
             answer = connection.getresponse()
             assert (answer.status, json.loads(answer.read())["items"]) == (200, [])
@@ -41,7 +41,7 @@ def test_serves_until_stopped(engine: Engine) -> None:
             connection.close()
         finally:
             process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=60)
+        _, said = process.communicate(timeout=WAIT_SECONDS)
     assert process.returncode == 0, said
     lines = said.strip().splitlines()
     told = [json.loads(line) for line in lines if line.startswith("{")]

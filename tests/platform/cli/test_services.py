@@ -344,7 +344,7 @@ def test_sweep_ends_grandchildren_and_the_deaf(home: Path) -> None:
         home,
         f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', {deaf!r}], start_new_session=True)",
     )
-    service.process.wait(30)
+    service.process.wait(WAIT_SECONDS)
     assert len(marked(home)) == 1
     assert processes.sweep(home, seconds=0.2) == 1
     assert [one for one in marked(home) if one.status() != psutil.STATUS_ZOMBIE] == []
@@ -362,11 +362,11 @@ def test_stop_gives_up_on_the_deaf(home: Path) -> None:
 def test_the_end_of_a_log_is_readable_and_the_one_before_is_kept(home: Path) -> None:
     home.mkdir()
     first = sleeper(home, "print('before', flush=True)")
-    first.process.wait(30)
+    first.process.wait(WAIT_SECONDS)
     service = sleeper(
         home, "for i in range(40): print(f'\\x1b[31mline {i}\\x1b[0m', flush=True)\nraise SystemExit(3)"
     )
-    service.process.wait(30)
+    service.process.wait(WAIT_SECONDS)
     with pytest.raises(ServiceError, match="part ended with exit code 3") as told:
         parts.check_alive([service])
     assert "    line 39\n" in str(told.value)

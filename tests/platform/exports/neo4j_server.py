@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.paths import REPOSITORY
+from tests.paths import REPOSITORY, WAIT_SECONDS
 
 JARS = REPOSITORY / ".venv" / "neo4j"
 MISSING = "no Neo4j: `make neo4j` brings one, or TEST_NEO4J names one that may be emptied"
@@ -39,4 +39,4 @@ def running(folder: Path) -> Iterator[str | None]:
             yield ready.split()[1]
         finally:
             server.stdin.close()
-            server.wait(60)
+            server.wait(WAIT_SECONDS)

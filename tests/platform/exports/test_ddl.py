@@ -12,6 +12,7 @@ from sqlglot import exp
 
 from headrace.exports import TargetRefused, create_statements, dialect_of, drop_statements
 from headrace.exports.tables import MODEL
+from tests.paths import WAIT_SECONDS
 
 URLS = {"postgresql": "postgresql://", "db2": "db2://", "teradata": "teradatasql://h"}
 
@@ -157,7 +158,7 @@ def test_the_db2_statements_run_on_apache_derby(tmp_path: Path):
     jars = Path(pyspark.__file__).parent / "jars"
     done = subprocess.run(
         ["java", "-cp", ":".join(map(str, jars.glob("derby*.jar"))), "org.apache.derby.tools.ij", script.name],
-        cwd=tmp_path, capture_output=True, text=True, timeout=120, check=True,
+        cwd=tmp_path, capture_output=True, text=True, timeout=WAIT_SECONDS, check=True,
     )  # fmt: skip
     errors = [line for line in done.stdout.splitlines() if line.startswith("ERROR")]
     assert [line.partition(":")[0] for line in errors] == ["ERROR 23505", "ERROR 23502"]

@@ -14,6 +14,7 @@ from headrace.database.ids import external_run_id
 from headrace.orchestration.ingestion import follow, load, position_of
 from headrace.retention.run_reports import why as explain_run
 from headrace.severity import Severity
+from tests.paths import WAIT_SECONDS
 from tests.platform.autosys.test_event_demon import connected, night, status
 from tests.platform.catalog.said import contents, wipe
 
@@ -184,7 +185,7 @@ def followed(engine, log, until):
     while len(contents(engine)["raw"]) < until and time.monotonic() < deadline:
         time.sleep(0.05)
     stop.set()
-    worker.join(20)
+    worker.join(WAIT_SECONDS)
     assert not worker.is_alive()
     return len(contents(engine)["raw"])
 

@@ -19,6 +19,7 @@ from headrace.access.tokens import issue_service_token, issue_task_token
 from headrace.autosys.client import write
 from headrace.database.connection import transaction
 from headrace.database.ids import external_run_id
+from tests.paths import WAIT_SECONDS
 from tests.platform.service.test_completions import Served, development, events, serve
 
 OWN = {"process": "LOAD", "run": "7", "status": "SUCCESS", "at": "2026-11-28T04:15:00Z"}
@@ -130,7 +131,7 @@ def test_the_clients_send_the_token_and_keep_what_is_of_other_runs(
             env={**environment, **more},
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=WAIT_SECONDS,
             check=False,
         )
         assert done.returncode == 0
@@ -170,6 +171,8 @@ def test_a_wrapped_command_reports_and_inherits_its_token(
     # The start is reported beside the command, and left out of what ends before it could be: this one takes a second.
     command = ["process=env", f"run={run}", "--", "sh", "-c", "sleep 1; env"]
     words = [str(tmp_path / "headrace-run"), *command]
-    done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(
+        words, env=environment, capture_output=True, text=True, timeout=WAIT_SECONDS, check=True
+    )
     assert f"HEADRACE_TOKEN={token}" in done.stdout
     assert {each["state"] for each in events(engine)} == {"RUNNING", "SUCCESS"}

@@ -31,7 +31,7 @@ from headrace.service import create_app
 from headrace.service.api.completions import receive
 from headrace.service.http import bodies
 from headrace.settings import settings
-from tests.paths import REPOSITORY
+from tests.paths import REPOSITORY, WAIT_SECONDS
 from tests.platform.service.serving import served as serving
 
 DOCUMENT = {"process": "LOAD", "status": "SUCCESS", "run": "7", "at": "2026-11-28T04:15:00Z"}
@@ -52,7 +52,7 @@ class Served:
     def ask(
         self, method: str, path: str, body: bytes | str | None = None, headers: dict[str, str] | None = None
     ) -> tuple[int, dict[str, Any]]:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=WAIT_SECONDS)
         try:
             connection.request(method, path, body, headers or {})
             answer = connection.getresponse()
@@ -172,7 +172,7 @@ def test_a_body_that_is_too_large_is_413(
     monkeypatch.setattr(bodies, "MAX_BODY_BYTES", 1000)
     monkeypatch.setattr(bodies, "_MAX_DRAINED_BYTES", 1000)
     assert served.post(b" " * 1001)[0] == 413
-    connection = http.client.HTTPConnection("127.0.0.1", served.port, timeout=30)
+    connection = http.client.HTTPConnection("127.0.0.1", served.port, timeout=WAIT_SECONDS)
     connection.request("POST", "/api/v1/events", iter([b"x" * 600, b"x" * 600]), encode_chunked=True)
     assert connection.getresponse().status == 413
     connection.close()

@@ -25,6 +25,7 @@ from headrace.database.principal import Principal, set_principal
 from headrace.events.openlineage import Outcome, Result
 from headrace.service.http.coalescing import Coalescing
 from headrace.settings import settings
+from tests.paths import WAIT_SECONDS
 from tests.platform.service.conftest import Ask, run_event
 from tests.platform.service.serving import served
 
@@ -306,7 +307,7 @@ def test_takes_what_openlineages_own_client_sends(
     run = str(uuid4())
     for event in _events(run):
         client.emit(event)
-    assert client.close(timeout=30)
+    assert client.close(timeout=WAIT_SECONDS)
     told = reader.get(f"/api/v1/run/{run}").json()["run"]
     assert (told["state"], told["started_at"]) == ("SUCCESS", "2026-11-01T00:00:00Z")
     target = reader.get("/api/v1/dataset/named", params={"namespace": "db", "name": "target"}).json()

@@ -15,6 +15,7 @@ from headrace.spark import java
 from headrace.spark.errors import SparkUnavailable
 from headrace.spark.progress import progress
 from headrace.spark.session import SparkResource
+from tests.paths import WAIT_SECONDS
 
 ROOT = Path(__file__).parents[3]
 
@@ -27,7 +28,7 @@ def _run(script: str, tmp_path: Path) -> str:
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=WAIT_SECONDS,
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -20,6 +20,7 @@ from headrace.settings import settings
 from headrace.spark.errors import WarehouseUnavailable
 from headrace.stores.files.filesystem import local_path
 from headrace.stores.files.manifests import update_manifests
+from tests.paths import WAIT_SECONDS
 
 DAY = "2020-01-01T00:00|NL"
 Put = Callable[..., VersionDraft]
@@ -97,7 +98,7 @@ def test_concurrent_writers_wait_and_reread(engine: Engine, put: Put) -> None:
         other.join(0.5)
         assert other.is_alive()
         put("t2")
-    other.join(30)
+    other.join(WAIT_SECONDS)
     assert current()["tag"] == "t2"
 
 

@@ -109,7 +109,7 @@ def service(folder: Path, name: str, *command: str) -> Iterator[subprocess.Popen
         finally:
             process.terminate()  # a worker ends its executors
             try:
-                process.wait(timeout=30)
+                process.wait(timeout=WAIT_SECONDS)
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
@@ -189,7 +189,7 @@ def headrace(*arguments: str, code: int = 0) -> Any:
         cwd=REPOSITORY,
         capture_output=True,
         text=True,
-        timeout=600,
+        timeout=WAIT_SECONDS,
         check=False,
     )
     assert done.returncode == code, done.stdout + done.stderr
