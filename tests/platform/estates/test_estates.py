@@ -348,7 +348,8 @@ def test_what_a_declaration_says_is_produced_is_linked_once_the_job_is_known(
     register(engine, [DatasetRecord("ops/raw", "csv", metadata={"produced_by": ["LOAD"]})])
     query = (
         "SELECT process_key, full_name, edge_role, valid_to IS NULL AS holds FROM catalog.lineage_edge edge "
-        "JOIN catalog.process ON source_id = process.process_id JOIN catalog.dataset ON target_id = dataset_id"
+        "JOIN catalog.process ON source_id = process.process_id JOIN catalog.dataset ON target_id = dataset_id "
+        "ORDER BY valid_to NULLS LAST"
     )
     assert rows(engine, query) == []
     edge = {"process_key": "AUTOSYS/BOX/LOAD", "full_name": "ops/raw", "edge_role": "PRODUCES", "holds": True}

@@ -255,7 +255,9 @@ def test_tells_by_head_what_get_would_without_the_body(app: FastAPI, ask: Ask, c
             assert not headed.content
             kept = ("content-length", "content-type", "etag")
             assert [headed.headers.get(name) for name in kept] == [got.headers.get(name) for name in kept]
-            lines = [json.loads(each.message) for each in caplog.records if each.name == "headrace.access"]
+            lines = [
+                json.loads(each.getMessage()) for each in caplog.records if each.name == "headrace.access"
+            ]
             assert [line["method"] for line in lines] == ["GET", "HEAD"]
             assert lines[0]["route"] == lines[1]["route"]
         known = client.head("/api/v1/dataset", headers=token).headers["etag"]
@@ -268,7 +270,9 @@ def test_tells_by_head_what_get_would_without_the_body(app: FastAPI, ask: Ask, c
 def test_measures_by_route_and_logs_a_line(ask: Ask, reader: TestClient, caplog) -> None:
     caplog.set_level("INFO", logger="headrace.access")
     reader.get("/api/v1/dataset/mart/delays", params={"secret": "thing"})
-    [line] = [json.loads(record.message) for record in caplog.records if record.name == "headrace.access"]
+    [line] = [
+        json.loads(record.getMessage()) for record in caplog.records if record.name == "headrace.access"
+    ]
     assert line["route"] == "/api/v1/dataset/{dataset:path}"
     assert line["path"] == "/api/v1/dataset/mart/delays"
     assert line["status"] == 200

@@ -256,7 +256,7 @@ def test_dg_scaffolds_a_dataset_that_loads(
         copy,
         ignore=shutil.ignore_patterns(".*", "*.egg-info", "__pycache__", "tests", "docs", "benchmarks"),
     )
-    here = {**dagster_variables, "PYTHONPATH": str(copy)}
+    here = {**dagster_variables, "HEADRACE_PROJECT": str(copy), "PYTHONPATH": str(copy)}
 
     deployment.run("dg", "scaffold", "defs", "headrace.Dataset", "flights/tmp_x", folder=copy, **here)
 
