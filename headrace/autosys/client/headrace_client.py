@@ -115,7 +115,7 @@ def run(command: Sequence[str], **facts: Any) -> int:
     else:
         passing.on_to(child)
         _begin(_report, (dict(document, status="RUNNING", at=started),), complaints)
-        code = child.wait()
+        code = _wait(child)
         if code < 0:
             reason = "ended by %s" % _signal_name(-code)
     for complaint in complaints:
@@ -217,6 +217,15 @@ def _log_place() -> Optional[str]:
 
 
 # How a command that is run ends, and the signals on the way
+
+
+def _wait(child: "subprocess.Popen[bytes]") -> int:
+    """Its exit code, in steps: a signal just before a wait without end would be passed on only after that wait."""
+    while True:
+        try:
+            return child.wait(timeout=60)  # looks twenty times a second, which lets the handlers run
+        except subprocess.TimeoutExpired:
+            pass
 
 
 class _Passing:
