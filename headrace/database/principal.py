@@ -22,7 +22,6 @@ PARAMETERS = (
     "request_id",
 )  # of PostgreSQL: headrace.<name>
 
-_SET = ", ".join(f"set_config('headrace.{name}', %s, true)" for name in PARAMETERS)
 _SETTINGS = ", ".join(f"set_config('headrace.{name}', %s, true)" for name in PARAMETERS)
 _BEGIN = f"SELECT {_SETTINGS}, set_config('role', %s, true)"
 
