@@ -80,7 +80,7 @@ class UnknownRun(CatalogError):
 
 
 class UnknownSla(CatalogError):
-    """Nothing is promised of a dataset or process."""
+    """No SLA covers a dataset or process."""
 
 
 class UnknownAlert(CatalogError):

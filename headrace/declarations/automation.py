@@ -30,7 +30,7 @@ class SlaProblem(ValueError):
 def freshness_policy(sla: Sla) -> FreshnessPolicy | None:
     """Dagster's policy; None for what it has none for: deadlines of a calendar or a partition, run times, volumes.
 
-    A deadline has no room for `warn_before` there: like all else that is promised, that is the catalog's to tell.
+    A deadline has no room for `warn_before` there: like the rest of an SLA, the catalog evaluates it.
     Raises SlaProblem where a length of time is longer than what it is a part of.
     """
     if sla.deadline is not None:

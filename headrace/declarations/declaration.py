@@ -303,7 +303,7 @@ class RunLimits(Part):
 
 
 class Sla(RunLimits):
-    """What is promised of a dataset: by when it is there, how old and how small it may be, how long its runs take."""
+    """The SLA of a dataset: its deadline, how old and how small it may be, how long its runs may take."""
 
     deadline: Annotated[Cron | None, Field(description="Cron expression of the deadlines.")] = None
     timezone: Annotated[Timezone, Field(description="Time zone of `deadline`.")] = "UTC"

@@ -290,7 +290,7 @@ def _output(
 
 
 def _no_run_limits(keyed: Keyed, origin: Origin) -> None:
-    """Raise for run times promised where there is no run of the dataset's own."""
+    """Raise for an SLA on run times where the dataset has no runs of its own."""
     for name in RunLimits.model_fields:
         if keyed.sla is not None and getattr(keyed.sla, name) is not None:
             raise origin.error(

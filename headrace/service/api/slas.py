@@ -45,7 +45,7 @@ def list_sla_statuses(
     cursor: Cursor = None,
     limit: Limit = 100,
 ) -> Response:
-    """Each promise of an SLA as it stood when the engine looked last, in the order of keys, with what is forecast."""
+    """Each SLA objective with its status at the last evaluation and its forecast, by key."""
     after = place_of(cursor, tuple[str, str, int]) if cursor else ("", "", -1)
     rows = sla_statuses(
         engine,

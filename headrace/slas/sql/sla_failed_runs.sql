@@ -37,7 +37,7 @@ WITH RECURSIVE failed AS MATERIALIZED (
         WHERE upstream.process_id = below.node AND dependency.valid_to IS NULL AND dependency.orders
     ) edge
     WHERE below.depth < 30
-), promised AS (
+), covered AS (
     SELECT DISTINCT below.process_id
     FROM below
     JOIN catalog.sla_objective objective ON objective.dataset_id = below.node OR objective.process_id = below.node
@@ -49,7 +49,7 @@ SELECT 'PROCESS' AS subject_type, process.process_key AS subject, process.proces
            WHERE run.process_id = failed.process_id AND run.status = 'SUCCESS'
        ) AS last_arrival_at
 FROM failed
-JOIN promised USING (process_id)
+JOIN covered USING (process_id)
 JOIN catalog.process USING (process_id)
 LEFT JOIN catalog.run_attempt attempt ON attempt.run_id = failed.run_id AND attempt.attempt = failed.attempt
 ORDER BY failed.at, failed.run_id
