@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -13,20 +12,12 @@ from psycopg import Cursor
 from headrace.database.ids import organisation_id
 from headrace.database.jsonb import jsonb
 from headrace.events.openlineage.joining import RunSpan, join_openlineage_runs
-from headrace.events.reports import Processes, Stored, StoredReport
-from headrace.events.run_fold import (
-    ExternalAttempt,
-    ExternalRun,
-    RunCompletion,
-    RunUpdate,
-    completion,
-    external_run,
-    is_completion,
-)
+from headrace.events.reports import Processes, Stored, StoredReport, run_updates
+from headrace.events.run_fold import ExternalRun, RunCompletion, completion, fold, is_completion
+from headrace.events.runs import FormerTimes, former_times, write_box_parents, write_runs
 from headrace.events.sql import statement
 from headrace.events.versions import StoredVersions, store_versions
 
-_FORMER = "SELECT run_id, start_ts, end_ts FROM catalog.process_run WHERE run_id = ANY (%s)"
 _OBSERVED = "SELECT FROM catalog.openlineage_run WHERE organisation_id = %s AND process_id = ANY (%s) LIMIT 1"
 _OPENLINEAGE_RUNS = (
     "SELECT run_id FROM catalog.openlineage_run WHERE organisation_id = %s AND run_id = ANY (%s)"
@@ -101,57 +92,24 @@ def derive_runs(
 
     known: those of the runs that there may be rows of.
     """
-    grouped: defaultdict[UUID, list[RunUpdate]] = defaultdict(list)
-    for each in reports:
-        if each.run_id is not None:
-            grouped[each.run_id].append(_update(each, each.run_id, processes))
-    runs = [external_run(updates) for updates in grouped.values()]
-    before = list(known)
-    rows = cursor.execute(_FORMER, [before]).fetchall() if before else []
-    former = {row["run_id"]: row for row in rows}
-    organisation = organisation_id()
-    statement("ingest_runs").execute(
-        cursor, {"organisation": organisation, "runs": jsonb([_fields(run) for run in runs]), "known": before}
-    )
-    attempts = [
-        {**_fields(attempt), "run_id": run.run_id, "run_start_ts": run.start_ts}
-        for run in runs
-        for attempt in run.attempts
-    ]
-    statement("ingest_attempts").execute(cursor, {"organisation": organisation, "attempts": jsonb(attempts)})
-    bounds = [
-        {"run_id": run.run_id, "process_id": run.process_id, "start_ts": run.start_ts, "since": since}
-        for run in runs
-        for since in {run.start_ts, former[run.run_id]["start_ts"] if run.run_id in former else run.start_ts}
-    ]
-    statement("ingest_parents").execute(cursor, {"bounds": jsonb(bounds)})
+    runs = [fold(run_id, updates, None) for run_id, updates in run_updates(reports, processes).items()]
+    former = former_times(cursor, known)
+    write_runs(cursor, organisation_id(), runs, known)
+    write_box_parents(cursor, runs, former)
     _store_completions(cursor, [_completion_row(each, run) for run in runs for each in run.completions])
     return [_span(run, former.get(run.run_id)) for run in runs]
 
 
-def _span(run: ExternalRun, former: Mapping[str, Any] | None) -> RunSpan:
+def _span(run: ExternalRun, former: FormerTimes | None) -> RunSpan:
     if former is None:
         return RunSpan(run.process_id, run.run_id, run.start_ts, run.end_ts)
-    ends = (run.end_ts, former["end_ts"])
-    until = None if None in ends else max(end for end in ends if end is not None)
-    return RunSpan(run.process_id, run.run_id, min(run.start_ts, former["start_ts"]), until)
-
-
-def _update(report: StoredReport, run_id: UUID, processes: Processes) -> RunUpdate:
-    row = processes.row(report.event)
-    assert row is not None  # noqa: S101 - every run is of a process
-    process_id = report.process_id or row["process_id"]
-    box = processes.box(report.event)
-    return RunUpdate(report.event, run_id, process_id, box if box != process_id else None, report.sequence)
-
-
-def _fields(of: ExternalRun | ExternalAttempt | RunCompletion) -> dict[str, Any]:
-    return {name: getattr(of, name) for name in of.__slots__ if name not in {"attempts", "completions"}}
+    until = None if run.end_ts is None or former.end_ts is None else max(run.end_ts, former.end_ts)
+    return RunSpan(run.process_id, run.run_id, min(run.start_ts, former.start_ts), until)
 
 
 def _completion_row(of: RunCompletion, run: ExternalRun | None) -> dict[str, Any]:
     whose = {"run_id": run and run.run_id, "process_id": run and run.process_id, "run": run and run.run}
-    return _fields(of) | whose
+    return {name: getattr(of, name) for name in of.__slots__} | whose
 
 
 def _store_completions(cursor: Cursor[Any], rows: Sequence[dict[str, Any]]) -> None:

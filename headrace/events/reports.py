@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -14,6 +15,7 @@ from headrace.catalog.processes import ProcessName, find_processes
 from headrace.catalog.run_events import RunEvent
 from headrace.database.ids import external_run_id, organisation_id
 from headrace.database.jsonb import jsonb
+from headrace.events.run_fold import RunUpdate
 from headrace.events.scheduler_events import digest_of, openlineage_event, scheduler_report
 from headrace.events.sql import statement
 
@@ -130,6 +132,26 @@ def reports_of_runs(cursor: Cursor[Any], run_ids: Collection[UUID]) -> list[Stor
     """The stored reports of these runs."""
     parameters = {"organisation": organisation_id(), "run_ids": list(run_ids), "digests": []}
     return [stored_report(row) for row in statement("reports").execute(cursor, parameters)]
+
+
+def run_updates(reports: Iterable[StoredReport], processes: Processes) -> dict[UUID, list[RunUpdate]]:
+    """Group reports by run, as `run_fold` takes them; without those of a dataset alone.
+
+    processes: has looked up the processes of the reports.
+    """
+    grouped: defaultdict[UUID, list[RunUpdate]] = defaultdict(list)
+    for each in reports:
+        if each.run_id is None:
+            continue
+        row = processes.row(each.event)
+        assert row is not None  # noqa: S101 - every run is of a process
+        process_id = each.process_id or row["process_id"]
+        box = processes.box(each.event)
+        update = RunUpdate(
+            each.event, each.run_id, process_id, box if box != process_id else None, each.sequence
+        )
+        grouped[each.run_id].append(update)
+    return grouped
 
 
 def stored_report(row: Mapping[str, Any]) -> StoredReport:

@@ -1,16 +1,24 @@
-"""What the events of one run elsewhere come to, whatever their order: the run and its attempts."""
+"""Fold the events of one run, from schedulers and OpenLineage, into the run and its attempts; pure, in any order.
+
+Scheduler reports count attempts and give times and exit codes, so they decide state and times where there are any.
+OpenLineage events arrive merged into one document (`openlineage.documents`): they decide where no scheduler reports,
+and add their facets in any case. `runs` writes the result.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TypeVar
+from typing import Any, TypeVar
 from uuid import UUID
 
 from headrace.catalog.records import RunState
 from headrace.catalog.run_events import Ending, RunEvent
+from headrace.events.openlineage.documents import Document
+from headrace.events.openlineage.model import EventType
+from headrace.events.scheduler_events import SCHEDULER
 
 _T = TypeVar("_T")
 
@@ -18,6 +26,13 @@ _T = TypeVar("_T")
 _RANK = {RunState.QUEUED: 0, RunState.HELD: 1, RunState.RUNNING: 2}
 _ENDED = 3
 _STARTING = {"STARTING", "ST", "3"}  # Autosys' words for it, of which all else that is queued waits
+_ENDS = {
+    EventType.COMPLETE: RunState.SUCCESS,
+    EventType.FAIL: RunState.FAILED,
+    EventType.ABORT: RunState.TERMINATED,
+}
+_FAILURES = {RunState.FAILED, RunState.TERMINATED}
+_COLUMN_FACETS = {"parent", "errorMessage", SCHEDULER}  # stored in columns of their own
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +110,11 @@ class RunCompletion:
 
 @dataclass(frozen=True, slots=True)
 class ExternalRun:
-    """A run, in the state of the attempt that has the last word."""
+    """A run, in the state of its deciding attempt.
+
+    run: the scheduler's own number. parent_run_id: as OpenLineage reports it; for scheduler runs the writer finds the
+    box run that was active.
+    """
 
     run_id: UUID
     process_id: UUID
@@ -106,7 +125,9 @@ class ExternalRun:
     end_ts: datetime | None
     partitions: tuple[str, ...]
     log_location: str | None
+    parent_run_id: UUID | None
     parent_process_id: UUID | None
+    facets: Mapping[str, Any]
     historical: bool
     attempts: tuple[ExternalAttempt, ...]
     completions: tuple[RunCompletion, ...]
@@ -117,10 +138,68 @@ def is_completion(event: RunEvent) -> bool:
     return event.state is RunState.SUCCESS and event.ending is Ending.GENUINE
 
 
-def external_run(updates: Sequence[RunUpdate]) -> ExternalRun:
-    """The run that these events, all of one run and each given once, come to.
+def fold(run_id: UUID, reports: Sequence[RunUpdate], document: Document | None) -> ExternalRun:
+    """Fold all that is known of one run: its scheduler's reports, each once, and its OpenLineage document.
 
-    Of attempts the newest decides, unless an operator set the status by hand after its last event.
+    Raises ValueError if there is neither.
+    """
+    if reports:
+        run = _scheduler_run(reports)
+        return run if document is None else replace(run, facets={**_facets(document), **run.facets})
+    if document is None:
+        raise ValueError(f"run {run_id} has no events")
+    return _openlineage_run(run_id, document)
+
+
+def _openlineage_run(run_id: UUID, document: Document) -> ExternalRun:
+    """Fold a document: OpenLineage gives each retry a run of its own, so a run has one attempt."""
+    ended, parent = document.ended, document.content("parent")
+    state = _ENDS[ended.kind] if ended else RunState.RUNNING
+    start = datetime.fromisoformat(document.first)
+    end = datetime.fromisoformat(ended.at) if ended else None
+    attempt = ExternalAttempt(
+        number=1,
+        state=state,
+        ending=Ending.GENUINE if ended else None,
+        start_ts=start,
+        end_ts=end,
+        exit_code=None,
+        host=None,
+        reason=document.content("errorMessage").get("message") if state in _FAILURES else None,
+        log_location=None,
+        last_at=datetime.fromisoformat(document.last),
+    )
+    return ExternalRun(
+        run_id=run_id,
+        process_id=UUID(document.job),
+        run=None,
+        state=state,
+        attempt=1,
+        start_ts=start,
+        end_ts=end,
+        partitions=(),
+        log_location=None,
+        parent_run_id=UUID(parent["run"]) if "run" in parent else None,
+        parent_process_id=UUID(parent["process"]) if "process" in parent else None,
+        facets=_facets(document),
+        historical=document.historical,
+        attempts=(attempt,),
+        completions=(),
+    )
+
+
+def _facets(document: Document) -> dict[str, Any]:
+    return {
+        name: stated.content
+        for name, stated in sorted(document.facets.items())
+        if name not in _COLUMN_FACETS and stated.content is not None
+    }
+
+
+def _scheduler_run(updates: Sequence[RunUpdate]) -> ExternalRun:
+    """Fold a scheduler's reports.
+
+    The newest attempt decides, unless an operator set the status by hand after its last event.
     """
     grouped: defaultdict[int, list[RunUpdate]] = defaultdict(list)
     for each in sorted(updates, key=lambda each: (each.at, each.rank, each.event.key)):
@@ -144,7 +223,9 @@ def external_run(updates: Sequence[RunUpdate]) -> ExternalRun:
         end_ts=deciding.end_ts,
         partitions=tuple(sorted((named | written) - {""})),
         log_location=deciding.log_location,
+        parent_run_id=None,
         parent_process_id=first.box_process_id,
+        facets={"external_run": first.event.run},
         historical=all(each.event.historical for each in updates),
         attempts=attempts,
         completions=tuple(

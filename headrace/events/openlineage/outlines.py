@@ -1,4 +1,4 @@
-"""What a document comes to: a run with its state and parent, the datasets that it used, the edges that it shows."""
+"""Derive from a run's document the datasets it used, the versions it wrote and the edges it shows; pure."""
 
 from __future__ import annotations
 
@@ -9,36 +9,11 @@ from hashlib import sha256
 from typing import Any
 from uuid import UUID
 
-from headrace.catalog.records import RunState
 from headrace.events.openlineage.documents import Document, LineageEntry, Use
-from headrace.events.openlineage.model import EventType
-from headrace.events.scheduler_events import SCHEDULER
 
-_STATES = {
-    EventType.COMPLETE: RunState.SUCCESS,
-    EventType.FAIL: RunState.FAILED,
-    EventType.ABORT: RunState.TERMINATED,
-}
-_FAILURES = {RunState.FAILED, RunState.TERMINATED}
 _OF_USES = {"inputStatistics", "outputStatistics", "subset"}
 # A table that was dropped, renamed or altered has no new content.
 _NO_VERSION = {"DROP", "RENAME", "ALTER"}
-
-
-@dataclass(frozen=True, slots=True)
-class RunRow:
-    """A run, which is one attempt: OpenLineage gives each retry a run of its own."""
-
-    run_id: UUID
-    process_id: str
-    state: RunState
-    start_ts: str
-    end_ts: str | None
-    reason: str | None
-    parent_run_id: str | None
-    parent_process_id: str | None
-    facets: Mapping[str, Any]
-    historical: bool
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -69,28 +44,6 @@ class Written:
     file_count: int
     format: str | None
     fields: list[Mapping[str, Any]]
-
-
-def run_row(run_id: UUID, document: Document) -> RunRow:
-    """The run. It has ended when an end was stated, whenever else something was; a failure outdoes a COMPLETE."""
-    ended, parent = document.ended, document.content("parent")
-    state = _STATES[ended.kind] if ended else RunState.RUNNING
-    return RunRow(
-        run_id=run_id,
-        process_id=document.job,
-        state=state,
-        start_ts=document.first,
-        end_ts=ended.at if ended else None,
-        reason=document.content("errorMessage").get("message") if state in _FAILURES else None,
-        parent_run_id=parent.get("run"),
-        parent_process_id=parent.get("process"),
-        facets={
-            name: stated.content
-            for name, stated in sorted(document.facets.items())
-            if name not in {"parent", "errorMessage", SCHEDULER} and stated.content is not None
-        },
-        historical=document.historical,
-    )
 
 
 def edges(document: Document) -> dict[Edge, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 from uuid import UUID, uuid5
@@ -12,9 +12,12 @@ from psycopg import Cursor
 
 from headrace.database.jsonb import jsonb
 from headrace.events.openlineage.documents import Document, merged, stored_document
-from headrace.events.openlineage.outlines import Edge, edges, run_row, uses
+from headrace.events.openlineage.outlines import Edge, edges, uses
 from headrace.events.openlineage.scheduler_runs import Key, same_runs
 from headrace.events.openlineage.sql import statement
+from headrace.events.reports import Processes, reports_of_runs, run_updates
+from headrace.events.run_fold import fold
+from headrace.events.runs import write_runs
 
 _MAX_DOCUMENTS = 1000  # of a process, that are asked whether they still show an edge
 _DOCUMENTS = """
@@ -59,8 +62,8 @@ def store(
 ) -> Stored:
     """Merge what is reported into what is known, and bring the rows to what it comes to.
 
-    A run that a scheduler reports too has the scheduler's id, and the state and times that the scheduler reports; from
-    here come what it read and wrote.
+    A run that a scheduler reports too has the scheduler's id, state and times; facets, inputs and outputs come from
+    here.
 
     stated: the documents by run and process; of what jobs say of themselves by process twice (these are in `jobs`).
     scheduled: the processes that may be a scheduler's.
@@ -123,24 +126,31 @@ def store(
     used = [
         row for key, document in written.items() if key[0] not in jobs for row in uses(ids[key], document)
     ]
-    statement("openlineage_runs").execute(
+    write_runs(
         cursor,
-        {
-            "organisation": organisation,
-            "known": [ids[key] for key in foreign if key in known],
-            "runs": jsonb(
-                [
-                    asdict(run_row(run_id, document))
-                    for run_id, document in runs.items()
-                    if run_id not in same.reported
-                ]
-            ),
-            "uses": jsonb(used),
-        },
+        organisation,
+        [fold(run_id, (), document) for run_id, document in runs.items() if run_id not in same.reported],
+        [ids[key] for key in foreign if key in known],
     )
+    if shared := former | (runs.keys() & same.reported.keys()):
+        _write_shared_runs(cursor, organisation, shared, runs)
+    if used:
+        statement("openlineage_uses").execute(cursor, {"organisation": organisation, "uses": jsonb(used)})
     _store_edges(cursor, organisation, before, foreign)
     before_ids = frozenset(row["run_id"] for row in known.values())
     return Stored(runs, before_ids, former, same.reported)
+
+
+def _write_shared_runs(
+    cursor: Cursor[Any], organisation: UUID, run_ids: Collection[UUID], documents: Mapping[UUID, Document]
+) -> None:
+    """Write again the runs that a scheduler reports, with the facets of the document that is now theirs, if any."""
+    reports = reports_of_runs(cursor, run_ids)
+    processes = Processes()
+    processes.find(cursor, [each.event for each in reports])
+    updates = run_updates(reports, processes)
+    runs = [fold(run_id, updates[run_id], documents.get(run_id)) for run_id in updates]
+    write_runs(cursor, organisation, runs, updates.keys())
 
 
 def _ids(documents: Mapping[Key, Document], owners: Mapping[UUID, Key]) -> dict[Key, UUID]:

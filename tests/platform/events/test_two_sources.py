@@ -221,3 +221,42 @@ def comparable(engine: Engine) -> dict[str, list[str]]:
         for table, rows in everything(engine).items()
         if table not in apart
     }
+
+
+ENGINE = facet(version="4.3.0", name="spark")
+
+
+def facets_of(engine: Engine) -> dict[UUID, list[str]]:
+    with transaction(engine) as cursor:
+        rows = cursor.execute("SELECT run_id, facets_json FROM catalog.process_run").fetchall()
+    return {row["run_id"]: sorted(row["facets_json"]) for row in rows}
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+def test_the_run_has_the_facets_of_its_events(engine: Engine, order: Sequence[int]) -> None:
+    start = observed("START", 1)
+    start["run"]["facets"]["processing_engine"] = ENGINE
+    sources: list[Source] = [*FILE, start, observed("COMPLETE", 9)]
+    send(engine, *(sources[index] for index in order))
+    assert facets_of(engine) == {
+        external_run_id("AUTOSYS", "", "LOAD", "7"): ["external_run", "processing_engine"]
+    }
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+def test_a_run_that_may_be_either_of_two_lends_its_facets_to_neither(
+    engine: Engine, order: Sequence[int]
+) -> None:
+    start = observed("START", 1)
+    start["run"]["facets"]["processing_engine"] = ENGINE
+    sources: list[Source] = [
+        *FILE,
+        reported(RunState.SUCCESS, 11, "8", started_at=START),
+        start,
+    ]
+    send(engine, *(sources[index] for index in order))
+    assert facets_of(engine) == {
+        external_run_id("AUTOSYS", "", "LOAD", "7"): ["external_run"],
+        external_run_id("AUTOSYS", "", "LOAD", "8"): ["external_run"],
+        UUID(uuid(1)): ["processing_engine"],
+    }

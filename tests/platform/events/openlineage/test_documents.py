@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from headrace.catalog.naming import place
 from headrace.events.openlineage import parse
 from headrace.events.openlineage.documents import Ids, document_of, merged
-from headrace.events.openlineage.outlines import edges, run_row, uses, versions
+from headrace.events.openlineage.outlines import edges, uses, versions
+from headrace.events.run_fold import fold
 from tests.platform.events.openlineage.said import dataset, facet, run_event
 
 OWN = "headrace://default"
@@ -63,8 +64,8 @@ def test_order_and_repetition_change_nothing(said, order):
         assert merged(*parts) == orderly
     run = uuid4()
     other = reduce(merged, doubled)
-    assert (run_row(run, other), edges(other), versions(other), list(uses(run, other))) == (
-        run_row(run, orderly),
+    assert (fold(run, (), other), edges(other), versions(other), list(uses(run, other))) == (
+        fold(run, (), orderly),
         edges(orderly),
         versions(orderly),
         list(uses(run, orderly)),

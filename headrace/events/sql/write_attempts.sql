@@ -1,4 +1,4 @@
--- The attempts of runs, as all events of each come to; of one whose attempts were counted anew, fewer may be left.
+-- Inserts or replaces the attempts of runs, and deletes those of a known run that no longer count.
 WITH item AS MATERIALIZED (
     SELECT *
     FROM jsonb_to_recordset(%(attempts)s) AS item (
@@ -7,10 +7,11 @@ WITH item AS MATERIALIZED (
     )
 ), gone AS (
     DELETE FROM catalog.run_attempt known
-    USING (SELECT run_id, max(number) AS last FROM item GROUP BY run_id) counted
+    USING (SELECT run_id, max(number) AS last FROM item WHERE run_id = ANY (%(known)s::uuid[]) GROUP BY run_id) counted
     WHERE known.run_id = counted.run_id AND known.attempt > counted.last
+      AND known.organisation_id = %(organisation)s
 )
-INSERT INTO catalog.run_attempt (
+INSERT INTO catalog.run_attempt AS stored (
     run_id, attempt, organisation_id, run_start_ts, state, ending, start_ts, end_ts, exit_code, reason, log_location, host
 )
 SELECT run_id, number, %(organisation)s, run_start_ts, state, ending, start_ts, end_ts, exit_code, reason, log_location, host
@@ -25,3 +26,4 @@ ON CONFLICT (run_id, attempt) DO UPDATE SET
     reason = excluded.reason,
     log_location = excluded.log_location,
     host = excluded.host
+WHERE stored.organisation_id = excluded.organisation_id
