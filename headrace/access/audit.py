@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 
 from psycopg import Cursor
 from sqlalchemy import Engine
 
 from headrace.access.callers import Caller
+from headrace.access.sensitivity import Public, Shown
 from headrace.access.sql import statement
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id, organisation_named
@@ -27,12 +28,12 @@ class AuditEntry:
 
     audit_id: int
     at: datetime
-    subject: str
-    action: str
-    object_type: str
-    object: str
-    detail: dict[str, Any]
-    request_id: str | None
+    subject: Public[str]
+    action: Public[str]
+    object_type: Public[str]
+    object: Public[str]
+    detail: Annotated[dict[str, Any], Shown.FOREIGN_JSON]
+    request_id: Public[str | None]
 
 
 def note_reading(engine: Engine, caller: Caller, subjects: Sequence[str], kinds: Sequence[str]) -> None:

@@ -4,7 +4,9 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, Any
+
+from headrace.access.sensitivity import Public, Sensitive
 
 PRODUCER = "https://github.com/headrace/headrace"
 SCHEMA_URL = (
@@ -55,12 +57,12 @@ class ColumnSource:
     what comes out does not show the source's values (a hash, a mask, a count). expression: readable SQL.
     """
 
-    input: str
-    column: str
+    input: Public[str]
+    column: Public[str]
     type: How
     subtype: Subtype
     masking: bool = False
-    expression: str = ""
+    expression: Annotated[str, Sensitive.SOURCE] = ""
 
     def __post_init__(self) -> None:
         """Raises ValueError where the subtype is not one of its type."""
@@ -78,9 +80,9 @@ class ColumnLineage:
     1, of what is said here.
     """
 
-    column: str
+    column: Public[str]
     sources: tuple[ColumnSource, ...] = ()
-    unknown: str | None = None
+    unknown: Public[str | None] = None
     confidence: float = 1.0
     origin: Origin = Origin.PLAN
 
@@ -95,7 +97,7 @@ class LineageOfOutput:
 
     columns: tuple[ColumnLineage, ...] = ()
     whole: tuple[ColumnSource, ...] = ()
-    note: str | None = None
+    note: Public[str | None] = None
 
     def coverage(self) -> tuple[int, int]:
         """How many columns are known, and of how many; fields of structs do not count."""

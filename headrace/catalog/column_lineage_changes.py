@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
+from headrace.access.sensitivity import Public
 from headrace.catalog.column_lineage import ColumnLineage, ColumnSource, How, LineageOfOutput, is_field
 
 
@@ -26,9 +27,9 @@ class LineageChange:
     """One difference. column: '' for what all rows owe their being there to. source: the column that it is about."""
 
     kind: ChangeKind
-    column: str
-    source: str | None
-    text: str
+    column: Public[str]
+    source: Public[str | None]
+    text: Public[str]
 
 
 def changes(before: LineageOfOutput, after: LineageOfOutput) -> tuple[LineageChange, ...]:

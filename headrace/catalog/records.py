@@ -8,9 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID
 
+from headrace.access.sensitivity import DatasetKey, Public, Sensitive, Shown
 from headrace.catalog.column_lineage import LineageOfOutput
 from headrace.catalog.locators import FILES_STORE, FilesLocator, Locator, locator_of
 from headrace.severity import Severity
@@ -79,11 +80,11 @@ class PinReason(StrEnum):
 class Column:
     """One column of a schema; `type` is Spark's simple string (`bigint`, `decimal(10,2)`, `struct<a:int>`)."""
 
-    name: str
-    type: str
+    name: Public[str]
+    type: Public[str]
     nullable: bool = True
-    description: str | None = None
-    tags: tuple[str, ...] = ()
+    description: Public[str | None] = None
+    tags: Public[tuple[str, ...]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,13 +97,13 @@ class Check:
     quarantine: rows that fail are set aside beside the version and do not block it.
     """
 
-    name: str
-    kind: str
-    column: str | None = None
-    parameters: Mapping[str, Any] = field(default_factory=dict)
+    name: Public[str]
+    kind: Public[str]
+    column: Annotated[str | None, Shown.COLUMN] = None
+    parameters: Annotated[Mapping[str, Any], Sensitive.CHECK] = field(default_factory=dict)
     severity: Severity = Severity.ERROR
     quarantine: bool = False
-    description: str | None = None
+    description: Public[str | None] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,25 +154,25 @@ class Version:
     """
 
     version_id: UUID
-    dataset: str
-    partition: str | None
-    tag: str
-    location: str
-    format: str
+    dataset: DatasetKey
+    partition: Public[str | None]
+    tag: Public[str]
+    location: Annotated[str, Sensitive.LOCATION]
+    format: Public[str]
     columns: tuple[Column, ...]
     row_count: int | None
     byte_size: int | None
     file_count: int
-    checksum: str
-    schema_hash: str
-    code_version: str | None
-    fingerprint: (
+    checksum: Public[str]
+    schema_hash: Public[str]
+    code_version: Public[str | None]
+    fingerprint: Public[
         str | None
-    )  # code and inputs in one hash: equal means that recomputing would use the same of both
+    ]  # code and inputs in one hash: equal means that recomputing would use the same of both
     run_id: UUID | None
     outcome: Outcome
     created_at: datetime
-    metadata: Mapping[str, Any] = field(default_factory=dict)
+    metadata: Annotated[Mapping[str, Any], Sensitive.METADATA] = field(default_factory=dict)
 
     @property
     def store(self) -> str:
@@ -191,10 +192,10 @@ class Version:
 class CheckResult:
     """The result of the check `name` on a version; `failed_rows` is None where a count means nothing."""
 
-    name: str
+    name: Public[str]
     status: CheckStatus
     failed_rows: int | None = None
-    detail: Mapping[str, Any] = field(default_factory=dict)
+    detail: Annotated[Mapping[str, Any], Sensitive.CHECK] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

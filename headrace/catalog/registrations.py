@@ -11,6 +11,7 @@ from psycopg import Cursor
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from sqlalchemy import Engine
 
+from headrace.access.sensitivity import DatasetKey, Public
 from headrace.catalog.records import Column
 from headrace.catalog.sql import statement
 from headrace.database.connection import transaction
@@ -105,13 +106,13 @@ class Registration:
 
     registration_id: UUID
     dataset_id: UUID
-    dataset: str
-    submitted_by: str
+    dataset: DatasetKey
+    submitted_by: Public[str]
     submitted_at: datetime
     status: RegistrationStatus
-    requested: dict[str, Any]
-    reviewer: str | None
-    comment: str | None
+    requested: Public[dict[str, Any]]
+    reviewer: Public[str | None]
+    comment: Public[str | None]
     reviewed_at: datetime | None
 
 

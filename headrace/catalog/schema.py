@@ -5,6 +5,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from headrace.access.sensitivity import Public
 from headrace.catalog.records import Column
 
 SENSITIVE = frozenset({"pii", "sensitive"})
@@ -25,8 +26,8 @@ class SchemaChange:
     breaking: a reader written for the old schema may fail or be wrong. compatible: it goes on working.
     """
 
-    compatible: tuple[str, ...] = ()
-    breaking: tuple[str, ...] = ()
+    compatible: Public[tuple[str, ...]] = ()
+    breaking: Public[tuple[str, ...]] = ()
 
 
 def schema_hash(columns: Sequence[Column]) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 from psycopg import Cursor
 from sqlalchemy import Engine
 
+from headrace.access.sensitivity import DatasetKey, Public
 from headrace.catalog.pins import dataset_ids
 from headrace.catalog.records import Column, Version
 from headrace.catalog.schema import SENSITIVE
@@ -60,13 +61,13 @@ class SensitiveColumn:
     reason, at: of a clearing.
     """
 
-    dataset: str
-    column: str
+    dataset: DatasetKey
+    column: Public[str]
     status: SensitivityStatus
-    from_dataset: str | None
-    from_column: str | None
-    by: str | None
-    reason: str | None
+    from_dataset: Public[str | None]
+    from_column: Public[str | None]
+    by: Public[str | None]
+    reason: Public[str | None]
     at: datetime | None
 
 

@@ -6,11 +6,12 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID
 
 from sqlalchemy import Engine
 
+from headrace.access.sensitivity import Public, Shown, SubjectKey
 from headrace.catalog.queries.facets import FacetRow
 from headrace.catalog.queries.rows import RunReport
 from headrace.database.connection import transaction
@@ -32,12 +33,12 @@ WHERE run.run_id = %s
 class RunDataset:
     """A dataset that a run read (INPUT) or wrote (OUTPUT). version: as the run knew it. facets: of this use of it."""
 
-    role: str
+    role: Public[str]
     dataset_id: UUID
-    key: str
-    version: str | None
-    partition: str | None
-    facets: Mapping[str, Any]
+    key: SubjectKey
+    version: Public[str | None]
+    partition: Public[str | None]
+    facets: Annotated[Mapping[str, Any], Shown.MODELLED_FACETS]
 
 
 @dataclass(frozen=True, slots=True)

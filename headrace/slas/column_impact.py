@@ -10,6 +10,7 @@ from uuid import UUID
 
 from sqlalchemy import Engine
 
+from headrace.access.sensitivity import Public, SubjectKey
 from headrace.catalog.column_lineage import WHOLE
 from headrace.catalog.queries.columns import ColumnPlace
 from headrace.catalog.queries.names import ColumnEdge, column_lineage
@@ -45,25 +46,25 @@ class UsedBy:
     only possible. depth: number of steps. sla_in_words: its SLA in words.
     """
 
-    key: str
+    key: SubjectKey
     depth: int
-    owners: tuple[str, ...]
-    sla: Mapping[str, Any] | None
-    sla_in_words: str | None
-    description: str | None
-    direct: tuple[str, ...]
-    possible: tuple[str, ...]
-    indirect: tuple[str, ...]
+    owners: Public[tuple[str, ...]]
+    sla: Public[Mapping[str, Any] | None]
+    sla_in_words: Public[str | None]
+    description: Public[str | None]
+    direct: Public[tuple[str, ...]]
+    possible: Public[tuple[str, ...]]
+    indirect: Public[tuple[str, ...]]
     rows: bool
-    reason: str | None
+    reason: Public[str | None]
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnImpact:
     """What uses a column, the nearest first. truncated: there is more than was looked at."""
 
-    key: str
-    column: str | None
+    key: SubjectKey
+    column: Public[str | None]
     used_by: tuple[UsedBy, ...]
     truncated: bool
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID
 
 from sqlalchemy import Engine
 
+from headrace.access.sensitivity import Public, Sensitive, SensitiveIf, SubjectKey
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id
 from headrace.errors import UnknownSla
@@ -28,28 +29,28 @@ class SlaObjectiveStatus:
     in seconds.
     """
 
-    subject_type: str
-    key: str
+    subject_type: Public[str]
+    key: SubjectKey
     dataset_id: UUID | None
     process_id: UUID | None
-    owners: tuple[str, ...]
+    owners: Public[tuple[str, ...]]
     kind: ObjectiveKind
     ordinal: int
     state: SlaStatus
     since: datetime
-    reason: str
+    reason: Public[str]
     deadline: datetime | None
-    partition: str | None
+    partition: Public[str | None]
     met_at: datetime | None
     newest_at: datetime | None
     miss_probability: float | None
     expected_at: datetime | None
     expected_from: datetime | None
     expected_to: datetime | None
-    waits_for: str | None
+    waits_for: Public[str | None]
     waits_minutes: float | None
     incident_id: UUID | None
-    definition: dict[str, Any]
+    definition: Public[dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +64,8 @@ class SlaChange:
     before: SlaStatus
     state: SlaStatus
     deadline: datetime | None
-    partition: str | None
-    reason: str
+    partition: Public[str | None]
+    reason: Public[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,7 @@ class SlaOutcome:
     kind: ObjectiveKind
     ordinal: int
     deadline: datetime
-    partition: str | None
+    partition: Public[str | None]
     outcome: DeadlineOutcome
     arrived_at: datetime | None
     late_by: float | None
@@ -105,7 +106,7 @@ class SlaRecord:
 class SlaHistory:
     """The SLA history of a dataset or process: figures, and the newest outcomes and changes first."""
 
-    key: str
+    key: SubjectKey
     since: datetime
     until: datetime
     records: list[SlaRecord]
@@ -117,10 +118,14 @@ class SlaHistory:
 class IncidentMember:
     """A dataset or process affected by an incident."""
 
-    subject_type: str
-    key: str
-    owners: tuple[str, ...]
-    state: str
+    subject_type: Public[str]
+    key: SubjectKey
+    owners: Public[tuple[str, ...]]
+    state: Public[str]
+
+
+def _is_caused_by_a_run(incident: Incident) -> bool:
+    return incident.run_id is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,11 +136,11 @@ class Incident:
     """
 
     incident_id: UUID
-    cause_type: str
-    cause: str
-    owners: tuple[str, ...]
-    reason: str
-    severity: str
+    cause_type: Public[str]
+    cause: SubjectKey
+    owners: Public[tuple[str, ...]]
+    reason: Annotated[str, SensitiveIf(Sensitive.ERROR, _is_caused_by_a_run)]
+    severity: Public[str]
     run_id: UUID | None
     opened_at: datetime
     closed_at: datetime | None

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Annotated
 from uuid import UUID
 
 from sqlalchemy import Engine
 
+from headrace.access.sensitivity import Shown
 from headrace.catalog.column_lineage import ColumnSource, LineageOfOutput, from_json, parts
 from headrace.catalog.pins import dataset_ids
 from headrace.catalog.queries.rows import VersionRef
@@ -51,7 +53,7 @@ class VersionColumns:
     many columns are known, and of how many.
     """
 
-    version: VersionRef
+    version: Annotated[VersionRef, Shown.NESTED]
     lineage: LineageOfOutput | None
     inputs: tuple[VersionRef, ...]
     known: int

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from sqlalchemy import Engine
 
+from headrace.access.sensitivity import Public, Shown
 from headrace.catalog.jobs import keys_of_jobs
 from headrace.catalog.naming import Name, own_namespace
 from headrace.catalog.queries.names import keys_of
@@ -28,8 +29,8 @@ _Named = tuple[str, Name]  # DATASET or JOB
 class FacetRow:
     """A facet, and when it was said. modelled: of the spec, in a version that is known here."""
 
-    name: str
-    content: Mapping[str, Any]
+    name: Public[str]
+    content: Annotated[Mapping[str, Any], Shown.FACET_CONTENT]
     at: datetime
     modelled: bool
 

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from sqlalchemy import Engine
 
+from headrace.access.sensitivity import Public, SubjectKey
 from headrace.catalog.sql import statement
 from headrace.database.connection import transaction
 
@@ -20,12 +21,12 @@ class Reader:
     depth: how many steps away. is_end: nothing is known to read it further.
     """
 
-    kind: str
+    kind: Public[str]
     id: UUID
-    key: str
+    key: SubjectKey
     depth: int
-    owners: tuple[str, ...]
-    description: str | None
+    owners: Public[tuple[str, ...]]
+    description: Public[str | None]
     is_end: bool
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID
 
 from psycopg import Cursor
 from sqlalchemy import Engine
 
+from headrace.access.sensitivity import DatasetKey, ProcessKey, Public, Sensitive, SensitiveIf, Shown
 from headrace.catalog.naming import Name, key_of, own_namespace, place, placer
 from headrace.catalog.queries.process_detail import uuid_of
 from headrace.catalog.queries.rows import Direction
@@ -36,14 +37,18 @@ class DatasetRef:
     key: str
 
 
+def _is_alias(name: DatasetName) -> bool:
+    return not name.canonical
+
+
 @dataclass(frozen=True, slots=True)
 class DatasetName:
     """A name of a dataset. canonical: the one that it is shown by. kind: what a symlink says it is (TABLE, ...)."""
 
-    namespace: str
-    name: str
+    namespace: Annotated[str, SensitiveIf(Sensitive.LOCATION, _is_alias)]
+    name: Annotated[str, SensitiveIf(Sensitive.LOCATION, _is_alias)]
     canonical: bool
-    kind: str | None
+    kind: Public[str | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,23 +61,23 @@ class ColumnEdge:
     """
 
     source: UUID
-    source_key: str
-    source_field: str
+    source_key: Public[str]
+    source_field: Public[str]
     target: UUID
-    target_key: str
-    target_field: str
-    process: str | None
-    type: str
-    subtype: str
-    description: str
+    target_key: DatasetKey
+    target_field: Public[str]
+    process: ProcessKey | None
+    type: Public[str]
+    subtype: Public[str]
+    description: Annotated[str, Sensitive.SOURCE]
     masking: bool
     run_id: UUID | None
     first_at: datetime
     last_at: datetime
     current: bool
     confidence: float
-    origin: str
-    unknown: str | None
+    origin: Public[str]
+    unknown: Public[str | None]
     depth: int
 
 
@@ -81,11 +86,11 @@ class Assertion:
     """The result of a test of a dataset that a run reported; detail: what else the spec has of it."""
 
     run_id: UUID
-    assertion: str
-    column: str | None
+    assertion: Public[str]
+    column: Annotated[str | None, Shown.COLUMN]
     success: bool
-    severity: str | None
-    detail: Mapping[str, Any]
+    severity: Public[str | None]
+    detail: Annotated[Mapping[str, Any], Sensitive.CHECK]
     at: datetime
 
 

@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID
 
 from sqlalchemy import Engine
 
+from headrace.access.sensitivity import Public, Sensitive, SubjectKey
 from headrace.catalog.records import RunState, Technology
 from headrace.catalog.sql import statement
 from headrace.database.connection import transaction
@@ -21,13 +22,13 @@ class ProcessSummary:
     """A process in a list. external_name, instance: what another system calls it, and which one."""
 
     process_id: UUID
-    key: str
-    technology: str
-    instance: str
-    external_name: str | None
-    lifecycle: str
-    owners: tuple[str, ...]
-    description: str | None
+    key: SubjectKey
+    technology: Public[str]
+    instance: Public[str]
+    external_name: Public[str | None]
+    lifecycle: Public[str]
+    owners: Public[tuple[str, ...]]
+    description: Public[str | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,22 +36,22 @@ class ProcessDetail:
     """A process as last declared, scanned or reported, with what it reads and writes now."""
 
     process_id: UUID
-    key: str
-    technology: str
-    instance: str
-    external_name: str | None
-    lifecycle: str
-    trigger_mode: str
-    owners: tuple[str, ...]
-    description: str | None
-    code_version: str | None
-    steps: list[Any]
-    source: str | None
-    metadata: dict[str, Any]
+    key: SubjectKey
+    technology: Public[str]
+    instance: Public[str]
+    external_name: Public[str | None]
+    lifecycle: Public[str]
+    trigger_mode: Public[str]
+    owners: Public[tuple[str, ...]]
+    description: Public[str | None]
+    code_version: Public[str | None]
+    steps: Public[list[Any]]
+    source: Annotated[str | None, Sensitive.SOURCE]
+    metadata: Annotated[dict[str, Any], Sensitive.METADATA]
     created_at: datetime
     updated_at: datetime
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
+    inputs: Public[tuple[str, ...]]
+    outputs: Public[tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +63,11 @@ class RunRow:
     started_at: datetime
     ended_at: datetime | None
     attempt: int
-    partitions: tuple[str, ...]
+    partitions: Public[tuple[str, ...]]
     parent_run_id: UUID | None
-    log_location: str | None
+    log_location: Annotated[str | None, Sensitive.LOCATION]
     historical: bool
-    external_run: str | None
+    external_run: Public[str | None]
 
 
 def process_page(

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from sqlalchemy import Engine
 
+from headrace.access.sensitivity import Public, SubjectKey
 from headrace.catalog.queries.lineage import MAX_NODES
 from headrace.catalog.queries.rows import Direction
 from headrace.catalog.sql import statement
@@ -19,8 +20,8 @@ class ProcessNode:
     """A dataset or a process, `depth` edges from the first; `hidden` counts its edges to what is not shown."""
 
     id: UUID
-    kind: str
-    key: str
+    kind: Public[str]
+    key: SubjectKey
     depth: int
     hidden: int
 
@@ -35,8 +36,8 @@ class ProcessEdge:
 
     source: UUID
     target: UUID
-    role: str
-    condition: str | None
+    role: Public[str]
+    condition: Public[str | None]
 
 
 @dataclass(frozen=True, slots=True)

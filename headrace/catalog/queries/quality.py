@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID
 
 from sqlalchemy import Engine
 
+from headrace.access.sensitivity import Public, Sensitive, Shown
 from headrace.catalog.records import CheckStatus, Outcome
 from headrace.catalog.sql import statement
 from headrace.database.connection import transaction
@@ -18,16 +19,16 @@ class QualityRow:
     """What one check said of one version; kind, column and severity as the check is declared now, if it is."""
 
     version_id: UUID
-    tag: str
-    partition: str | None
+    tag: Public[str]
+    partition: Public[str | None]
     outcome: Outcome
-    name: str
+    name: Public[str]
     status: CheckStatus
     failed_rows: int | None
-    detail: dict[str, Any]
+    detail: Annotated[dict[str, Any], Sensitive.CHECK]
     executed_at: datetime
-    kind: str | None
-    column: str | None
+    kind: Public[str | None]
+    column: Annotated[str | None, Shown.COLUMN]
     severity: Severity | None
     produced_at: datetime
 

@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID
 
+from headrace.access.sensitivity import DatasetKey, ProcessKey, Public, Sensitive, Shown, SubjectKey
 from headrace.catalog.records import Check, CheckResult, Column, Outcome, PinReason, RunState, Version
 from headrace.catalog.run_events import Ending
 
@@ -25,14 +26,14 @@ class DatasetRow:
     published last; None if it was not collected.
     """
 
-    key: str
-    description: str | None
-    format: str
-    owners: tuple[str, ...]
-    tags: dict[str, str]
-    partitions: str | None
-    status: str
-    declared_at: str | None
+    key: SubjectKey
+    description: Public[str | None]
+    format: Public[str]
+    owners: Public[tuple[str, ...]]
+    tags: Public[dict[str, str]]
+    partitions: Public[str | None]
+    status: Public[str]
+    declared_at: Public[str | None]
     updated_at: datetime
     known_columns: int | None
     lineage_columns: int | None
@@ -50,11 +51,11 @@ class DatasetPage:
 class PinRow:
     """A pin in force; consumer None: for every reader."""
 
-    tag: str
-    partition: str | None
-    consumer: str | None
-    by: str
-    reason: str
+    tag: Public[str]
+    partition: Public[str | None]
+    consumer: Public[str | None]
+    by: Public[str]
+    reason: Public[str]
     at: datetime
 
 
@@ -63,21 +64,21 @@ class DatasetDetail:
     """A dataset as declared, with its neighbours and pins; known_columns, lineage_columns as in DatasetRow."""
 
     dataset_id: UUID
-    key: str
-    description: str | None
-    format: str
-    owners: tuple[str, ...]
-    tags: dict[str, str]
+    key: SubjectKey
+    description: Public[str | None]
+    format: Public[str]
+    owners: Public[tuple[str, ...]]
+    tags: Public[dict[str, str]]
     columns: tuple[Column, ...]
     checks: tuple[Check, ...]
-    partitions: str | None
-    status: str
-    sla: dict[str, Any] | None
-    metadata: dict[str, Any]
-    declared_at: str | None
-    producers: tuple[str, ...]
-    upstream: tuple[str, ...]
-    downstream: tuple[str, ...]
+    partitions: Public[str | None]
+    status: Public[str]
+    sla: Public[dict[str, Any] | None]
+    metadata: Annotated[dict[str, Any], Sensitive.METADATA]
+    declared_at: Public[str | None]
+    producers: Public[tuple[str, ...]]
+    upstream: Public[tuple[str, ...]]
+    downstream: Public[tuple[str, ...]]
     pins: tuple[PinRow, ...]
     created_at: datetime
     updated_at: datetime
@@ -89,11 +90,11 @@ class DatasetDetail:
 class VersionRow:
     """A version in a list; failing and warning name its checks."""
 
-    version: Version
+    version: Annotated[Version, Shown.NESTED]
     published: bool
-    reason: str | None
-    failing: tuple[str, ...]
-    warning: tuple[str, ...]
+    reason: Public[str | None]
+    failing: Public[tuple[str, ...]]
+    warning: Public[tuple[str, ...]]
     quarantine_rows: int
 
 
@@ -102,36 +103,36 @@ class VersionRef:
     """Which exact version."""
 
     version_id: UUID
-    dataset: str
-    partition: str | None
-    tag: str
+    dataset: DatasetKey
+    partition: Public[str | None]
+    tag: Public[str]
 
 
 @dataclass(frozen=True, slots=True)
 class VersionDetail:
     """A version with all that is known of it; used_by counts the versions computed from it."""
 
-    version: Version
+    version: Annotated[Version, Shown.NESTED]
     published: bool
-    reason: str | None
-    process_key: str | None
-    process_source: str | None
+    reason: Public[str | None]
+    process_key: ProcessKey | None
+    process_source: Annotated[str | None, Sensitive.SOURCE]
     inputs: tuple[VersionRef, ...]
     used_by: int
     checks: tuple[CheckResult, ...]
-    statistics: dict[str, dict[str, Any]]
-    quarantine_location: str | None
+    statistics: Annotated[dict[str, dict[str, Any]], Sensitive.STATISTICS]
+    quarantine_location: Annotated[str | None, Sensitive.LOCATION]
     quarantine_rows: int
-    idempotency_key: str
+    idempotency_key: Public[str]
 
 
 @dataclass(frozen=True, slots=True)
 class PublishedRow:
     """What readers of one partition get."""
 
-    dataset: str
-    partition: str | None
-    version: Version
+    dataset: DatasetKey
+    partition: Public[str | None]
+    version: Annotated[Version, Shown.NESTED]
     generation: int
     published_at: datetime
 
@@ -140,7 +141,7 @@ class PublishedRow:
 class LineageNode:
     """A dataset, `depth` steps from the first; `hidden` counts its neighbours further on that are not shown."""
 
-    key: str
+    key: SubjectKey
     depth: int
     hidden: int
 
@@ -149,16 +150,16 @@ class LineageNode:
 class LineageEdge:
     """Data flows from source to target; `process` computes it."""
 
-    source: str
-    target: str
-    process: str | None
+    source: Public[str]
+    target: Public[str]
+    process: ProcessKey | None
 
 
 @dataclass(frozen=True, slots=True)
 class Lineage:
     """What one dataset comes from, or leads to."""
 
-    key: str
+    key: SubjectKey
     direction: Direction
     nodes: tuple[LineageNode, ...]
     edges: tuple[LineageEdge, ...]
@@ -169,7 +170,7 @@ class Lineage:
 class VersionNode:
     """A version, `depth` steps from the first; `hidden` counts its neighbours further on that are not shown."""
 
-    version: VersionRef
+    version: Annotated[VersionRef, Shown.NESTED]
     outcome: Outcome
     run_id: UUID | None
     depth: int
@@ -188,7 +189,7 @@ class VersionEdge:
 class VersionLineage:
     """Which exact versions some versions come from, or led to."""
 
-    key: str
+    key: SubjectKey
     direction: Direction
     nodes: tuple[VersionNode, ...]
     edges: tuple[VersionEdge, ...]
@@ -206,11 +207,11 @@ class AttemptRow:
     state: RunState
     started_at: datetime
     ended_at: datetime | None
-    reason: str | None
-    failure_kind: str | None
-    log_location: str | None
-    dagster_run_id: str | None
-    host: str | None
+    reason: Annotated[str | None, Sensitive.ERROR]
+    failure_kind: Public[str | None]
+    log_location: Annotated[str | None, Sensitive.LOCATION]
+    dagster_run_id: Public[str | None]
+    host: Public[str | None]
     ending: Ending | None = None
     exit_code: int | None = None
 
@@ -219,7 +220,7 @@ class AttemptRow:
 class RunInput:
     """A version that a run read; reason is None where only the output names it."""
 
-    version: VersionRef
+    version: Annotated[VersionRef, Shown.NESTED]
     reason: PinReason | None
 
 
@@ -227,12 +228,12 @@ class RunInput:
 class RunOutput:
     """A version that a run wrote, and what became of it."""
 
-    version: VersionRef
+    version: Annotated[VersionRef, Shown.NESTED]
     outcome: Outcome
-    reason: str | None
+    reason: Public[str | None]
     row_count: int | None
     quarantine_rows: int
-    location: str
+    location: Annotated[str, Sensitive.LOCATION]
     checks: tuple[CheckResult, ...]
 
 
@@ -244,18 +245,18 @@ class RunReport:
     """
 
     run_id: UUID
-    process_key: str
-    technology: str
+    process_key: ProcessKey
+    technology: Public[str]
     state: RunState
     started_at: datetime
     ended_at: datetime | None
-    partitions: tuple[str, ...]
-    root_dagster_run_id: str | None
+    partitions: Public[tuple[str, ...]]
+    root_dagster_run_id: Public[str | None]
     attempts: tuple[AttemptRow, ...]
     inputs: tuple[RunInput, ...]
     outputs: tuple[RunOutput, ...]
     parent_run_id: UUID | None = None
-    external_run: str | None = None
+    external_run: Public[str | None] = None
     historical: bool = False
 
 
@@ -268,20 +269,20 @@ class DatasetStatus:
     warning: checks of published versions that did not pass; failing: checks that blocked the latest version.
     """
 
-    key: str
-    partitions: str | None
+    key: SubjectKey
+    partitions: Public[str | None]
     partition_count: int
     row_count: int | None
     byte_size: int | None
-    newest_tag: str | None
+    newest_tag: Public[str | None]
     newest_published_at: datetime | None
-    latest_tag: str | None
+    latest_tag: Public[str | None]
     latest_outcome: Outcome | None
-    latest_reason: str | None
+    latest_reason: Public[str | None]
     latest_at: datetime | None
-    warning: tuple[str, ...]
-    failing: tuple[str, ...]
+    warning: Public[tuple[str, ...]]
+    failing: Public[tuple[str, ...]]
     last_run_id: UUID | None
     last_run_state: RunState | None
     last_run_at: datetime | None
-    sla: dict[str, Any] | None
+    sla: Public[dict[str, Any] | None]

@@ -8,6 +8,7 @@ from uuid import UUID
 from psycopg import Cursor
 from sqlalchemy import Engine
 
+from headrace.access.sensitivity import Public
 from headrace.catalog.records import Column
 from headrace.catalog.schema import SchemaChange, classify, schema_hash
 from headrace.catalog.sql import statement
@@ -29,12 +30,12 @@ class SchemaRow:
     version_id, tag: None for a schema that was said of the dataset and that no version has, as of one only read.
     """
 
-    schema_hash: str
+    schema_hash: Public[str]
     columns: tuple[Column, ...]
     since: datetime
     version_id: UUID | None
-    tag: str | None
-    partition: str | None
+    tag: Public[str | None]
+    partition: Public[str | None]
     change: SchemaChange | None
 
 

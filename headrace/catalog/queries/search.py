@@ -8,6 +8,7 @@ from uuid import UUID
 from psycopg import Cursor
 from sqlalchemy import Engine
 
+from headrace.access.sensitivity import Public, SubjectKey
 from headrace.catalog.sql import statement
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id
@@ -24,12 +25,12 @@ class SearchHit:
     """A dataset that fits a query; the higher the score, the better."""
 
     dataset_id: UUID
-    key: str
-    description: str | None
-    format: str
-    owners: tuple[str, ...]
-    tags: dict[str, str]
-    status: str
+    key: SubjectKey
+    description: Public[str | None]
+    format: Public[str]
+    owners: Public[tuple[str, ...]]
+    tags: Public[dict[str, str]]
+    status: Public[str]
     score: float
 
 

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from headrace.access.callers import Caller, Permission
+from headrace.access.sensitivity import Public, Sensitive, SensitiveIf, SubjectKey
 from headrace.alerts.outbox import acknowledge
 from headrace.alerts.queries import History, alerts, history
 from headrace.alerts.records import Alert, AlertState, NotificationState, Purpose
@@ -28,6 +29,10 @@ ACKNOWLEDGE = requires(Permission.ACKNOWLEDGE)
 AlertId = Annotated[UUID, Path(description="The alert's id, which is its incident's.")]
 
 
+def _is_of_a_failed_run(alert: AlertRow) -> bool:
+    return alert.kind is Kind.RUN_FAILED
+
+
 @dataclass(frozen=True, slots=True)
 class AlertRow:
     """An alert. affected: the other datasets and processes of its incident that the caller may see."""
@@ -35,8 +40,8 @@ class AlertRow:
     alert_id: UUID
     incident_id: UUID | None
     subject_type: SubjectType
-    key: str
-    owners: tuple[str, ...]
+    key: SubjectKey
+    owners: Public[tuple[str, ...]]
     kind: Kind
     severity: Severity
     state: AlertState
@@ -44,25 +49,25 @@ class AlertRow:
     opened_at: datetime
     closed_at: datetime | None
     acknowledged_at: datetime | None
-    acknowledged_by: str | None
-    comment: str | None
-    reason: str | None
-    affected: tuple[str, ...]
-    route: str | None
+    acknowledged_by: Public[str | None]
+    comment: Public[str | None]
+    reason: Annotated[str | None, SensitiveIf(Sensitive.ERROR, _is_of_a_failed_run)]
+    affected: Public[tuple[str, ...]]
+    route: Public[str | None]
 
 
 @dataclass(frozen=True, slots=True)
 class NotificationRow:
     """A notification: destination, purpose and state."""
 
-    destination: str
+    destination: Public[str]
     purpose: Purpose
     step: int
     state: NotificationState
     due_at: datetime
     sent_at: datetime | None
     tries: int
-    reason: str | None
+    reason: Public[str | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +76,7 @@ class AlertEventRow:
 
     kind: Kind
     severity: Severity
-    key: str
+    key: SubjectKey
     at: datetime
 
 

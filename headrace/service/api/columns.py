@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from headrace.access.callers import Caller, Permission
+from headrace.access.sensitivity import SubjectKey
 from headrace.catalog.column_lineage import LineageOfOutput
 from headrace.catalog.column_lineage_changes import LineageChange, changes
 from headrace.catalog.queries.columns import ColumnPlace, VersionColumns, check_column, version_columns
@@ -57,7 +58,7 @@ class Withdrawal(BaseModel):
 class SensitiveColumns(BaseModel):
     """The columns of a dataset that are sensitive, or were and are cleared."""
 
-    key: str
+    key: SubjectKey
     columns: list[SensitiveColumn]
 
 

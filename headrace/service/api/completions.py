@@ -15,6 +15,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import JSONResponse, Response
 
 from headrace.access.callers import Caller, Permission
+from headrace.access.sensitivity import Public
 from headrace.autosys.completions.parsing import read_completions
 from headrace.catalog.records import RunState
 from headrace.catalog.run_events import RunEvent
@@ -37,8 +38,8 @@ class RejectedDocument(BaseModel):
     """A document that was not stored."""
 
     line: int = Field(description="Its line in the body, from 1.")
-    field: str | None = Field(description="The field that is wrong.")
-    message: str
+    field: Public[str | None] = Field(description="The field that is wrong.")
+    message: Public[str]
 
 
 class Receipt(BaseModel):
@@ -51,7 +52,9 @@ class Receipt(BaseModel):
         default=[],
         description="Lines of runs that this token may not report; send them again with the right one.",
     )
-    warnings: list[str] = Field(default=[], description="Documents that were stored, but not as asked for.")
+    warnings: Public[list[str]] = Field(
+        default=[], description="Documents that were stored, but not as asked for."
+    )
 
     @property
     def is_refused(self) -> bool:

@@ -14,6 +14,7 @@ from sqlalchemy import Engine
 from starlette.responses import Response
 
 from headrace.access.callers import Caller
+from headrace.access.sensitivity import Public, Sensitive, Shown
 from headrace.catalog import queries
 from headrace.catalog.queries.facets import FacetRow, facets
 from headrace.catalog.queries.names import (
@@ -59,7 +60,7 @@ class DatasetAnswer:
     status: DatasetStatus
     newest_versions: list[VersionRow]
     names: list[DatasetName]
-    facets: dict[str, FacetRow]
+    facets: Public[dict[str, FacetRow]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,7 @@ class Measured:
     byte_size: int | None
     file_count: int | None
     last_updated: datetime | None
-    statistics: Mapping[str, Any]
+    statistics: Annotated[Mapping[str, Any], Sensitive.STATISTICS]
     at: datetime
 
 
@@ -87,7 +88,7 @@ class ReportedQuality:
 class VersionAnswer:
     """A version, and the run that wrote it; null where none did, or the run is archived."""
 
-    version: VersionDetail
+    version: Annotated[VersionDetail, Shown.NESTED]
     run: RunReport | None
 
 

@@ -14,6 +14,7 @@ from pydantic import BaseModel, Field
 from starlette.concurrency import run_in_threadpool
 
 from headrace.access.callers import Caller, Permission
+from headrace.access.sensitivity import Public
 from headrace.events.openlineage import Outcome, Result, read_events
 from headrace.events.permissions import refusals, report_of, reports_everything
 from headrace.service.http.coalescing import Coalescing
@@ -58,15 +59,15 @@ class FailedEvent(BaseModel):
     """An event of a batch that is not stored. field: the place that is to blame, from the event on."""
 
     index: int = Field(description="Its place in the batch, from 0.")
-    reason: str
+    reason: Public[str]
     retriable: bool = Field(description="Sent again as it is, it may be taken.")
-    field: str | None = None
+    field: Public[str | None] = None
 
 
 class BatchAnswer(BaseModel):
     """What became of a batch, as the OpenLineage spec has it."""
 
-    status: Literal["success", "partial_success"]
+    status: Public[Literal["success", "partial_success"]]
     summary: BatchSummary
     failed_events: list[FailedEvent]
 

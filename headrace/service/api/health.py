@@ -13,6 +13,7 @@ from sqlalchemy import Engine
 from starlette.responses import PlainTextResponse, Response
 
 from headrace.access.callers import Permission
+from headrace.access.sensitivity import Public
 from headrace.alerts.heartbeat import alerting_status
 from headrace.database.connection import revision
 from headrace.database.migrations import HEAD
@@ -29,7 +30,7 @@ OPERATE = requires(Permission.OPERATE)
 class Health(BaseModel):
     """The health of the service."""
 
-    status: Literal["ok"] = "ok"
+    status: Public[Literal["ok"]] = "ok"
 
 
 @router.get("/health/live", summary="Liveness")

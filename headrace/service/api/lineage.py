@@ -10,6 +10,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
+from headrace.access.sensitivity import Public, SubjectKey
 from headrace.catalog import queries
 from headrace.catalog.queries.columns import ColumnPlace, check_column
 from headrace.catalog.queries.impact import MAX_DEPTH, impact
@@ -18,7 +19,7 @@ from headrace.catalog.queries.names import ColumnEdge, column_lineage
 from headrace.catalog.queries.process_lineage import ProcessLineage, process_lineage
 from headrace.catalog.queries.rows import Direction, Lineage, VersionLineage
 from headrace.service.api.paging import Cursor, Limit, cursor_of, place_of
-from headrace.service.api.responses import shown, shown_whole
+from headrace.service.api.responses import shown
 from headrace.service.api.subjects import AsOf, Database, Dataset, Partition, Process, Reader
 from headrace.service.http.problems import Refused
 
@@ -51,7 +52,7 @@ class Level(StrEnum):
 class ColumnEdges:
     """Column edges. truncated: there are more than are returned."""
 
-    key: str
+    key: SubjectKey
     direction: Direction
     edges: list[ColumnEdge]
     truncated: bool
@@ -64,12 +65,12 @@ class ImpactAnswer:
     truncated: there are more than were counted. next: the cursor of the page that follows.
     """
 
-    key: str
+    key: SubjectKey
     datasets: int
     processes: int
     truncated: bool
     items: tuple[Hit, ...]
-    next: str | None
+    next: Public[str | None]
 
 
 Direction_ = Annotated[Way, Query(alias="direction", description="Where to walk.")]
@@ -120,7 +121,7 @@ def show_lineage(
         found = process_lineage(engine, dataset.id, direction, depth, as_of=as_of)
     else:
         found = queries.lineage(engine, dataset.key, direction, depth, as_of=as_of)
-    return shown_whole(found)
+    return shown(engine, caller, found)
 
 
 @router.get(
@@ -130,13 +131,14 @@ def show_lineage(
 )
 def show_process_lineage(
     engine: Database,
+    caller: Reader,
     process: Process,
     way: Direction_ = Way.UPSTREAM,
     depth: Depth = 3,
     as_of: AsOf = None,
 ) -> Response:
     """Datasets and processes in turn; each edge is a step."""
-    return shown_whole(process_lineage(engine, process, way.direction, depth, as_of=as_of))
+    return shown(engine, caller, process_lineage(engine, process, way.direction, depth, as_of=as_of))
 
 
 @router.get(
@@ -146,6 +148,7 @@ def show_process_lineage(
 )
 def show_impact(
     engine: Database,
+    caller: Reader,
     dataset: Dataset,
     depth: Annotated[
         int | None,
@@ -159,7 +162,9 @@ def show_impact(
     after = place_of(cursor, tuple[int, str, str]) if cursor else (0, "", "")
     found = impact(engine, dataset.id, depth or MAX_DEPTH, after=after, limit=limit + 1, as_of=as_of)
     last = found.readers[limit - 1] if len(found.readers) > limit else None
-    return shown_whole(
+    return shown(
+        engine,
+        caller,
         ImpactAnswer(
             key=dataset.key,
             datasets=found.datasets,
@@ -167,7 +172,7 @@ def show_impact(
             truncated=found.truncated,
             items=found.readers[:limit],
             next=cursor_of(last.depth, last.kind, last.key) if last else None,
-        )
+        ),
     )
 
 

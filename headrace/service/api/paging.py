@@ -11,6 +11,7 @@ from fastapi import Query
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic_core import to_json
 
+from headrace.access.sensitivity import Public
 from headrace.service.http.problems import Refused
 
 MAX_PAGE_SIZE = 500  # rows of a page
@@ -31,7 +32,7 @@ class Page(BaseModel, Generic[T]):
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
     items: list[T]
-    next: str | None = Field(description="The cursor of the page that follows; null at the end.")
+    next: Public[str | None] = Field(description="The cursor of the page that follows; null at the end.")
 
 
 def cursor_of(*values: object) -> str:

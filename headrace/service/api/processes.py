@@ -10,6 +10,7 @@ from uuid import UUID
 from fastapi import APIRouter, Path, Query
 from starlette.responses import Response
 
+from headrace.access.sensitivity import Public
 from headrace.catalog.queries.facets import FacetRow, facets
 from headrace.catalog.queries.process_detail import (
     ProcessDetail,
@@ -40,7 +41,7 @@ class ProcessAnswer:
 
     process: ProcessDetail
     newest_runs: list[RunRow]
-    facets: dict[str, FacetRow]
+    facets: Public[dict[str, FacetRow]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ class RunAnswer:
     """A run with its attempts and versions; and what OpenLineage events said of it: facets, and datasets with use."""
 
     run: RunReport
-    facets: dict[str, FacetRow]
+    facets: Public[dict[str, FacetRow]]
     datasets: list[RunDataset]
 
 

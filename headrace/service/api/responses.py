@@ -5,30 +5,18 @@ NaN and infinity, which JSON does not have, are written as texts.
 
 from __future__ import annotations
 
-from typing import Any
-
-from pydantic_core import from_json, to_json, to_jsonable_python
+from pydantic_core import from_json, to_json
 from sqlalchemy import Engine
 from starlette.responses import Response
 
 from headrace.access.callers import Caller
 from headrace.access.redaction import has_secrets, scrubbed
-from headrace.service.masking import masked
+from headrace.catalog.masking import visible
 
 
 def shown(engine: Engine, caller: Caller, answer: object, about: str | None = None) -> Response:
-    """The answer as the caller may see it. about: the dataset or process that it is about, where it is about one."""
-    document = to_jsonable_python(answer, inf_nan_mode="strings")
-    return _written(masked(engine, caller, document, about))
-
-
-def shown_whole(answer: object) -> Response:
-    """The answer without looking for what is sensitive: of keys, ids and counts in large numbers, which have none."""
-    return _written(answer)
-
-
-def _written(answer: Any) -> Response:  # noqa: ANN401 - JSON, or what becomes it
-    body = to_json(answer, inf_nan_mode="strings")
+    """Return the rows as the caller may see them. about: the key of the dataset or process that they are about."""
+    body = to_json(visible(engine, caller, answer, about), inf_nan_mode="strings")
     if has_secrets(body.decode()):
         body = to_json(scrubbed(from_json(body)))
     return Response(body, media_type="application/json")

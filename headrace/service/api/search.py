@@ -8,9 +8,10 @@ from fastapi import APIRouter, Query
 from pydantic import Field
 from starlette.responses import Response
 
+from headrace.access.sensitivity import Public
 from headrace.catalog.queries.search import RANKED, SearchHit, search
 from headrace.service.api.paging import Cursor, Limit, Page, cursor_of, place_of
-from headrace.service.api.responses import shown_whole
+from headrace.service.api.responses import shown
 from headrace.service.api.subjects import Database, Reader
 
 router = APIRouter(prefix="/api/v1", tags=["datasets"])
@@ -19,7 +20,7 @@ router = APIRouter(prefix="/api/v1", tags=["datasets"])
 class SearchPage(Page[SearchHit]):
     """Datasets that fit, the best first. misspelt: words that no dataset has, and that were taken for others."""
 
-    misspelt: list[str] = Field(
+    misspelt: Public[list[str]] = Field(
         description="Words that no dataset has, and that were taken for others like them."
     )
 
@@ -27,7 +28,7 @@ class SearchPage(Page[SearchHit]):
 @router.get("/search", summary="Find datasets by words", response_model=SearchPage)
 def find_datasets(
     engine: Database,
-    _: Reader,
+    caller: Reader,
     q: Annotated[str, Query(min_length=1, max_length=500, description="Words, or how they begin.")],
     cursor: Cursor = None,
     limit: Limit = 20,
@@ -37,4 +38,4 @@ def find_datasets(
     found = search(engine, q, skip=skip, limit=limit + 1)
     following = cursor_of(skip + limit) if len(found.rows) > limit else None
     page = SearchPage(items=list(found.rows[:limit]), next=following, misspelt=list(found.misspelt))
-    return shown_whole(page)
+    return shown(engine, caller, page)

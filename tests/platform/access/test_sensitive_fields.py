@@ -1,207 +1,180 @@
-"""No field of any answer, and of any standard facet, is shown to a consumer unless somebody has said that it may be.
-
-A field that is new fails here until it stands in `headrace.service.sensitive_fields` or in `plain_fields.txt`.
-"""
+"""Every field of every answer says what it holds, and of standard facets only public fields are shown to consumers."""
 
 from __future__ import annotations
 
+import dataclasses
+import importlib
 import json
+import pkgutil
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, get_args, get_type_hints
 
 import pytest
+from fastapi.routing import APIRoute
+from pydantic import BaseModel
 from sqlalchemy import Engine
 
-from headrace.access.callers import Permission, Role
+from headrace.access.callers import Role
+from headrace.access.sensitivity import MASK, Public
+from headrace.catalog.masking import undeclared_fields, visible
+from headrace.catalog.masking.foreign import PUBLIC_FACET_FIELDS
+from headrace.catalog.queries.facets import FacetRow
 from headrace.database.principal import act_as
 from headrace.events.openlineage.schema_digest import SHAPES
-from headrace.service.app import routed
-from headrace.service.masking import masked
-from headrace.service.security import rules
+from headrace.service import api
 from tests.platform.access.conftest import acting_of, caller
 
 Json = dict[str, Any]
 MARKER = "of-somebody@example.com"
 ABOUT = "crm/people"  # which has sensitive columns
-# What says which dataset or process a thing is about, and so has to be the name of one.
-NAMING = {
-    "key": ABOUT,
-    "dataset": ABOUT,
-    "full_name": ABOUT,
-    "process": ABOUT,
-    "process_key": ABOUT,
-    "target_key": ABOUT,
-    "column": "email",
-    "namespace": "headrace://default",
-}
-PLAIN = frozenset(Path(__file__).with_name("plain_fields.txt").read_text(encoding="utf-8").split())
+SPEC: dict[str, list[Json]] = {}  # of one name there may be facets of datasets, jobs and runs
+for _name, _document in json.loads(SHAPES.read_bytes()).items():
+    if _name != "OpenLineage":
+        SPEC.setdefault(next(iter(_document["properties"])), []).append(_document)
 
 
-def _answers() -> Iterator[Json]:
-    """The schema of each answer that a consumer may have."""
-    app = routed()
-    document = app.openapi()
-    for rule in rules(app):
-        if rule.permission is not Permission.READ:
-            continue
-        path = rule.path.replace(":path}", "}").replace(":key}", "}")
-        operation = document["paths"][path][rule.method.lower()]
-        for status, answer in operation["responses"].items():
-            if status.startswith("2"):
-                for content in (
-                    each for kind, each in answer["content"].items() if kind == "application/json"
-                ):
-                    yield from content["schema"].get("anyOf", [content["schema"]])
+def routes() -> Iterator[APIRoute]:
+    for module in pkgutil.iter_modules(api.__path__):
+        found = importlib.import_module(f"{api.__name__}.{module.name}")
+        yield from getattr(found, "router", found).routes if hasattr(found, "router") else ()
 
 
-@pytest.fixture(scope="module")
-def schemas() -> Json:
-    found: Json = routed().openapi()["components"]["schemas"]
-    return found
+def rows(of: Any, seen: set[type]) -> None:
+    """Add the classes of rows in a type to those seen."""
+    metadata = getattr(of, "__pydantic_generic_metadata__", {})
+    for each in (*get_args(of), *metadata.get("args", ())):
+        rows(each, seen)
+    found = metadata.get("origin") or of
+    is_row = isinstance(found, type) and (dataclasses.is_dataclass(found) or issubclass(found, BaseModel))
+    if is_row and found not in seen:
+        seen.add(found)
+        for hint in get_type_hints(found, include_extras=True).values():
+            rows(hint, seen)
 
 
-def test_what_answers_show_to_a_consumer_is_known_to_be_for_everybody(two: Engine, schemas: Json):
-    shown: set[str] = set()
-    for schema in _answers():
-        document = _filled(schema, schemas)
-        shown |= set(_shown(_masked(two, document), schema, schemas))
-    _compare(shown, {name for name in PLAIN if ":" not in name})
-
-
-def test_what_standard_facets_show_to_a_consumer_is_known_to_be_for_everybody(two: Engine):
-    shown: set[str] = set()
-    for name, document in json.loads(SHAPES.read_bytes()).items():
-        if name == "OpenLineage":
-            continue
-        [facet] = document["properties"]
-        for part in _parts(document):
-            row = {"name": facet, "content": _filled(part, document), "modelled": True}
-            kept = _masked(two, {"facets": {facet: row}})["facets"][facet]["content"]
-            shown |= {f"{facet}:{path}" for path in _paths(kept)}
-    _compare(shown, {name for name in PLAIN if ":" in name})
-
-
-def _compare(shown: set[str], plain: set[str]) -> None:
-    assert not shown - plain, (
-        f"{' '.join(sorted(shown - plain))}: shown to everybody. Add it to catalog/access/sensitive.py or, if it can "
-        "hold no value, place or text of a query, to plain_fields.txt"
-    )
-    assert not plain - shown, (
-        f"{' '.join(sorted(plain - shown))}: there is no such field, or it is hidden after all"
+def test_every_field_of_every_answer_says_what_it_holds() -> None:
+    seen: set[type] = set()
+    for route in routes():
+        rows(route.response_model, seen)
+    assert len(seen) > 60
+    undeclared = [
+        f"{row.__module__}.{row.__name__}.{name}" for row in seen for name in undeclared_fields(row)
+    ]
+    assert not undeclared, (
+        f"{', '.join(sorted(undeclared))}: mark the field with a type of headrace.access.sensitivity: "
+        "Public[...] if it can hold no value, place or code, otherwise Annotated[..., Sensitive....]"
     )
 
 
-def _masked(engine: Engine, document: Any) -> Any:
+@dataclass(frozen=True)
+class Unmarked:
+    name: Public[str]
+    note: str
+    count: int = 7
+
+
+def test_a_field_that_says_nothing_is_hidden(two: Engine) -> None:
+    assert undeclared_fields(Unmarked) == ["note"]
     with act_as(acting_of("default")):
-        return masked(engine, caller(Role.DATA_CONSUMER), document, ABOUT)
+        assert visible(two, caller(Role.DATA_CONSUMER), Unmarked("a", "b"), ABOUT) == Unmarked("a", MASK)
+        assert visible(two, caller(Role.DATA_OWNER), Unmarked("a", "b"), ABOUT) == Unmarked("a", "b")
 
 
-def _parts(document: Json) -> Iterator[Json]:
-    """The objects that a facet is made of; those that are hidden in whole lists are not looked into."""
-    hidden = {"EnvironmentVariable", "ExecutionParameter"}
-    for each in (each for name, each in document["$defs"].items() if name not in hidden):
+def test_what_is_no_row_is_refused(two: Engine) -> None:
+    with pytest.raises(TypeError, match="str is not a row"):
+        visible(two, caller(Role.DATA_CONSUMER), ["text"])
+
+
+@pytest.mark.parametrize("facet", sorted(SPEC))
+def test_only_public_fields_of_a_standard_facet_are_shown_to_consumers(two: Engine, facet: str) -> None:
+    shown: set[str] = set()
+    for document in SPEC[facet]:
+        for part in parts(document):
+            row = FacetRow(facet, filled(part, document), datetime.now(UTC), modelled=True)
+            with act_as(acting_of("default")):
+                shown |= set(fields(visible(two, caller(Role.DATA_CONSUMER), row, ABOUT).content))
+    assert shown <= PUBLIC_FACET_FIELDS.get(facet, frozenset())
+
+
+def test_the_public_fields_are_those_of_standard_facets() -> None:
+    for facet, names in PUBLIC_FACET_FIELDS.items():
+        known = {name for document in SPEC[facet] for part in parts(document) for name in properties(part)}
+        assert names <= known, f"{facet} has no {', '.join(sorted(names - known))}"
+
+
+@pytest.mark.parametrize("facet", ["parent", "schema"])
+def test_an_unknown_field_of_a_standard_facet_is_hidden(two: Engine, facet: str) -> None:
+    row = FacetRow(facet, {"name": "load", "note": MARKER, "more": [MARKER], "n": 1}, datetime.now(UTC), True)
+    with act_as(acting_of("default")):
+        hidden = visible(two, caller(Role.DATA_CONSUMER), row, ABOUT)
+        assert visible(two, caller(Role.DATA_OWNER), row, ABOUT) == row
+    assert hidden.content == {"name": "load", "note": MASK, "more": MASK, "n": 1}
+
+
+def test_facets_outside_the_spec_are_hidden(two: Engine) -> None:
+    content = {"_producer": "p", "_schemaURL": "https://example.com/Plan.json", "plan": [MARKER], "n": 7}
+    row = FacetRow("spark.logicalPlan", content, datetime.now(UTC), modelled=False)
+    with act_as(acting_of("default")):
+        hidden = visible(two, caller(Role.DATA_CONSUMER), row, ABOUT)
+        assert visible(two, caller(Role.DATA_OWNER), row, ABOUT) == row
+    assert hidden.content == {**content, "plan": MASK, "n": MASK}
+
+
+def parts(document: Json) -> Iterator[Json]:
+    """The objects that a facet is made of."""
+    for each in document["$defs"].values():
         yield from (part for part in [each, *each.get("allOf", [])] if "properties" in part)
 
 
-@pytest.mark.parametrize("modelled", [None, False])
-def test_unmodelled_facets_are_hidden(two: Engine, modelled: bool | None):
-    facet = {
-        "_producer": "p",
-        "_schemaURL": "https://example.com/x/1-0-0/Plan.json",
-        "plan": [MARKER],
-        "n": 7,
-    }
-    document: Json = {"facets": {"spark.logicalPlan": facet}}
-    if modelled is not None:
-        document = {"facets": {"plan": {"name": "plan", "modelled": modelled, "content": facet}}}
-    with act_as(acting_of("default")):
-        hidden = masked(two, caller(Role.DATA_CONSUMER), document, ABOUT)
-        whole = masked(two, caller(Role.DATA_OWNER), document, ABOUT)
-    assert MARKER not in json.dumps(hidden)
-    assert "***" in json.dumps(hidden)
-    assert whole == document
+def properties(schema: Any) -> Iterator[str]:
+    if isinstance(schema, dict):
+        yield from schema.get("properties", {})
+        for each in schema.values():
+            yield from properties(each)
+    elif isinstance(schema, list):
+        for each in schema:
+            yield from properties(each)
 
 
-def _filled(schema: Json, schemas: Json, name: str = "", within: tuple[int, ...] = ()) -> Any:
-    """A document of the schema in which each text is the marker, but those that say what it is about."""
-    schema = _resolved(schema, schemas)
+def filled(schema: Json, document: Json, within: tuple[int, ...] = (), name: str = "") -> Any:
+    """A document of the schema in which each text is the marker, except the name of a column, a sensitive one."""
+    while "$ref" in schema:
+        path = schema["$ref"].rpartition("#/")[2].split("/")
+        schema = document["$defs"].get(path[-1], {})
     if within.count(id(schema)) > 1:
         return None  # it is within itself
-    within = (*within, id(schema)) if "properties" in schema else within
+    within = (*within, id(schema))
     for key in ("allOf", "anyOf", "oneOf"):
         if key in schema:
-            options = [_filled(each, schemas, name, within) for each in schema[key]]
+            options = [filled(each, document, within) for each in schema[key]]
             merged: Json = {}
             for each in options:
                 merged |= each if isinstance(each, dict) else {}
             return merged or next((each for each in options if each is not None), None)
-    if "const" in schema or "enum" in schema:
-        return schema.get("const", (schema.get("enum") or [None])[0])
     if "properties" in schema:
-        return {each: _filled(part, schemas, each, within) for each, part in schema["properties"].items()}
-    kind = schema.get("type")
-    if kind == "array":
-        return [_filled(schema.get("items", {}), schemas, name, within)]
-    if kind in ("integer", "number"):
-        return 7
-    if kind == "boolean":
-        return False
-    if kind == "null":
-        return None
-    if kind == "string":
-        dates = schema.get("format") in ("date-time", "uuid")
-        return "2026-11-28T00:00:00Z" if dates else NAMING.get(name, MARKER)
-    if name == "facets" and "FacetRow" not in str(schema):
-        return {"custom": {"_producer": "p", "_schemaURL": "https://example.com/x.json", "text": MARKER}}
-    return (
-        {"email": _filled(schema["additionalProperties"], schemas, "", within)}
-        if isinstance(schema.get("additionalProperties"), dict)
-        else {"email": MARKER}
-    )
+        return {each: filled(part, document, within, each) for each, part in schema["properties"].items()}
+    match schema.get("type"):
+        case "array":
+            return [filled(schema.get("items", {}), document, within)]
+        case "integer" | "number":
+            return 7
+        case "boolean":
+            return False
+        case "string":
+            return "email" if name == "column" else MARKER
+    of_values = schema.get("additionalProperties")
+    return {"email": filled(of_values, document, within) if isinstance(of_values, dict) else MARKER}
 
 
-def _resolved(schema: Json, schemas: Json) -> Json:
-    while "$ref" in schema:
-        path = schema["$ref"].rpartition("#/")[2].split("/")
-        if path[:2] == ["components", "schemas"]:
-            schema = schemas[path[2]]
-        else:
-            found: Any = schemas
-            for step in path:
-                found = found.get(step, {})
-            schema = found
-    return schema
-
-
-def _shown(document: Any, schema: Json, schemas: Json, title: str = "", name: str = "") -> Iterator[str]:
-    """The fields, as Model.field, in which the marker still stands."""
-    schema = _resolved(schema, schemas)
-    for key in ("allOf", "anyOf", "oneOf"):
-        if key in schema:
-            for each in schema[key]:
-                yield from _shown(document, each, schemas, title, name)
-            return
-    if "properties" in schema and isinstance(document, dict):
-        for each, part in schema["properties"].items():
-            if each in document:
-                yield from _shown(document[each], part, schemas, str(schema.get("title", "")), each)
-    elif isinstance(document, list):
-        for each in document:
-            yield from _shown(each, schema.get("items", {}), schemas, title, name)
-    elif isinstance(document, dict) and isinstance(schema.get("additionalProperties"), dict):
-        for each in document.values():
-            yield from _shown(each, schema["additionalProperties"], schemas, title, name)
-    elif document is not None and schema.get("type") != "null" and MARKER in json.dumps(document):
-        yield f"{title.split('[')[0]}.{name}"
-
-
-def _paths(value: Any, path: str = "") -> Iterator[str]:
+def fields(value: Any, name: str = "") -> Iterator[str]:
+    """The names of the fields in which the marker still stands."""
     if isinstance(value, dict):
-        for name, each in value.items():
-            yield from _paths(each, f"{path}.{name}" if path else name)
+        for key, each in value.items():
+            yield from fields(each, key)
     elif isinstance(value, list):
         for each in value:
-            yield from _paths(each, path)
-    elif isinstance(value, str) and MARKER in value:
-        yield path
+            yield from fields(each, name)
+    elif isinstance(value, str) and MARKER in value and name not in {"_producer", "_schemaURL"}:
+        yield name

@@ -1,0 +1,118 @@
+"""Decide whether a caller sees a sensitive field, and what is shown instead of it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from headrace.access.callers import Caller, Permission
+from headrace.access.sensitivity import MASK, Sensitive
+
+_COUNTS = frozenset({"null_count", "nullCount"})  # statistics that are no values of the column
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """The dataset and the process that a value is about, by key; None: unknown."""
+
+    dataset: str | None = None
+    process: str | None = None
+
+
+class Policy(Protocol):
+    """What the rules ask of a caller."""
+
+    def allows(self, kind: Sensitive, about: Subject) -> bool:
+        """Return True if the caller may see fields of this kind about the subject."""
+
+    def sensitive_columns(self, about: Subject) -> frozenset[str] | None:
+        """Return the sensitive columns of the dataset; None if it is unknown, so that any may be."""
+
+
+@dataclass(slots=True)
+class Survey:
+    """Finds out which datasets sensitive fields are about, before any is masked. found: there is such a field."""
+
+    datasets: set[str] = field(default_factory=set)
+    found: bool = False
+
+    def allows(self, kind: Sensitive, about: Subject) -> bool:
+        """Note that there is a sensitive field."""
+        self.found = True
+        return True
+
+    def sensitive_columns(self, about: Subject) -> frozenset[str] | None:
+        """Note the dataset."""
+        self.found = True
+        if about.dataset is not None:
+            self.datasets.add(about.dataset)
+        return None
+
+
+@dataclass(slots=True)
+class CallerPolicy:
+    """Decides by the caller's permissions; shown and kinds are what of the sensitive fields the caller has seen."""
+
+    caller: Caller
+    columns: Mapping[str, frozenset[str]]
+    shown: set[str] = field(default_factory=set)
+    kinds: set[Sensitive] = field(default_factory=set)
+
+    def allows(self, kind: Sensitive, about: Subject) -> bool:
+        """Return True if the caller has `read-sensitive` for what the field is about."""
+        key = about.process if kind in (Sensitive.SOURCE, Sensitive.ERROR) else about.dataset
+        key = key or about.dataset or about.process
+        scope = self.caller.scope(Permission.READ_SENSITIVE)
+        allowed = scope is not None and (scope.covers(key) if key else scope.domains is None)
+        if allowed:
+            self.shown.add(key or "*")
+            self.kinds.add(kind)
+        return allowed
+
+    def sensitive_columns(self, about: Subject) -> frozenset[str] | None:
+        """Return the sensitive columns of the dataset; None if it is unknown."""
+        return None if about.dataset is None else self.columns.get(about.dataset)
+
+
+def masked(kind: Sensitive, value: Any, columns: Collection[str], about: Subject, policy: Policy) -> Any:  # noqa: ANN401 - JSON
+    """Return a sensitive value as the caller may see it. columns: those that the field is about, if it names any."""
+    if not value:
+        return value
+    if kind is Sensitive.STATISTICS and isinstance(value, Mapping):
+        return _statistics(value, about, policy)
+    if kind in (
+        Sensitive.LOCATION,
+        Sensitive.METADATA,
+        Sensitive.SAMPLE,
+        Sensitive.STATISTICS,
+        Sensitive.CHECK,
+    ):
+        sensitive = policy.sensitive_columns(about)
+        concerned = kind is Sensitive.CHECK and bool(columns)
+        if sensitive is not None and (sensitive.isdisjoint(columns) if concerned else not sensitive):
+            return value
+    return value if policy.allows(kind, about) else _mask(value)
+
+
+def _mask(value: object) -> object:
+    return dict.fromkeys(value, MASK) if isinstance(value, Mapping) else MASK
+
+
+def _statistics(value: Mapping[str, Any], about: Subject, policy: Policy) -> dict[str, Any]:
+    sensitive = policy.sensitive_columns(about)
+    return {
+        column: measures
+        if sensitive is not None and column not in sensitive
+        else _measures(measures, about, policy)
+        for column, measures in value.items()
+    }
+
+
+def _measures(measures: Any, about: Subject, policy: Policy) -> Any:  # noqa: ANN401 - JSON
+    """The measures of a sensitive column: counts of nulls, and the rest for those who may see it."""
+    if not isinstance(measures, Mapping):
+        return measures if policy.allows(Sensitive.STATISTICS, about) else MASK
+    if measures.keys() <= _COUNTS or policy.allows(Sensitive.STATISTICS, about):
+        return measures
+    return {name: each if name in _COUNTS else MASK for name, each in measures.items()}
