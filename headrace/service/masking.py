@@ -1,8 +1,8 @@
 """Mask fields the caller may not read; audit the sensitive ones that are shown.
 
 Sensitive are: locations and free metadata of datasets with columns tagged `pii` or `sensitive`, values of those columns
-(statistics, samples, what a check met), SQL text and code, what went wrong in the words of the program, and unmodelled
-facets. Callers with `read-sensitive` for the domain see them. `sensitive_fields` classifies the fields.
+(statistics, samples, values in checks), SQL text and code, failure messages of programs, and unmodelled facets. Callers
+with `read-sensitive` for the domain see them. `sensitive_fields` classifies the fields.
 """
 
 from collections.abc import Callable, Mapping
@@ -20,12 +20,12 @@ from headrace.database.ids import organisation, organisation_id
 from headrace.service.sensitive_fields import COLUMN, FACET, OF_EVERY_FACET, Kind, may_hold_any, sort
 
 MASK = "***"
-_COUNTS = frozenset({"null_count", "nullCount"})  # of a column, which are not values of it
+_COUNTS = frozenset({"null_count", "nullCount"})  # attributes of a column that are not values of it
 
 
 @dataclass(frozen=True, slots=True)
 class _About:
-    """Which dataset and process a part of an answer is about, by key; None: not known."""
+    """The dataset and process, by key, that a part of a response describes; None if unknown."""
 
     dataset: str | None = None
     process: str | None = None
@@ -33,7 +33,7 @@ class _About:
 
 @dataclass(slots=True)
 class _MaskPolicy:
-    """Whether the caller may see a field, and what has been shown so far."""
+    """The caller's permissions, and the sensitive fields shown so far."""
 
     caller: Caller
     columns: Mapping[str, frozenset[str]]
@@ -41,7 +41,7 @@ class _MaskPolicy:
     kinds: set[Kind] = field(default_factory=set)
 
     def shows(self, kind: Kind, about: _About) -> bool:
-        """Whether the caller has the permission for what the field is about."""
+        """Return True if the caller may read sensitive fields of this dataset or process."""
         key = about.process if kind in (Kind.SOURCE, Kind.ERROR) else about.dataset
         key = key or about.dataset or about.process
         scope = self.caller.scope(Permission.READ_SENSITIVE)
@@ -52,14 +52,15 @@ class _MaskPolicy:
         return allowed
 
     def hidden(self, about: _About) -> frozenset[str] | None:
-        """The sensitive columns of the dataset; None where nothing is known of it, so that each of them may be."""
+        """Return the sensitive columns of the dataset; None for an unknown dataset, any column of which may be
+        sensitive."""
         return None if about.dataset is None else self.columns.get(about.dataset)
 
 
 def masked(engine: Engine, caller: Caller, document: Any, about: str | None = None) -> Any:  # noqa: ANN401 - JSON
-    """The document (plain JSON values) as the caller may see it; the one that was given is left as it is.
+    """Return a copy of the document (plain JSON values) as the caller may see it.
 
-    about: the key of the dataset or process that it is about, where it does not say so itself.
+    about: the key of the dataset or process that it describes, unless the document names it.
     """
     if not _has_any(document):
         return document
@@ -73,7 +74,7 @@ def masked(engine: Engine, caller: Caller, document: Any, about: str | None = No
 
 
 def _has_any(document: object) -> bool:
-    """Whether there is a sensitive field; asked first, since most answers are long lists without one."""
+    """Return True if there is a sensitive field; checked first, since most responses are long lists without one."""
     ahead = [document]
     while ahead:
         value = ahead.pop()
@@ -89,7 +90,7 @@ def _has_any(document: object) -> bool:
 
 
 def _look(value: object, about: _About, datasets: set[str]) -> None:
-    """Finds the datasets of which sensitive fields tell."""
+    """Find the datasets that sensitive fields belong to."""
     if isinstance(value, list):
         for each in value:
             _look(each, about, datasets)
@@ -103,7 +104,7 @@ def _look(value: object, about: _About, datasets: set[str]) -> None:
 
 
 def _kept(value: Any, about: _About, policy: _MaskPolicy) -> Any:  # noqa: ANN401 - JSON
-    """The value without what the caller may not see."""
+    """Return the value without the parts that the caller may not see."""
     if isinstance(value, list):
         return [_kept(each, about, policy) for each in value]
     if not isinstance(value, dict):
@@ -150,7 +151,7 @@ def _statistics(value: Any, _: Any, about: _About, policy: _MaskPolicy) -> Any: 
 
 
 def _bounds(value: Any, about: _About, policy: _MaskPolicy) -> Any:  # noqa: ANN401 - JSON
-    """What is known of one sensitive column: its counts, and the rest to who may see it."""
+    """Return the statistics of one sensitive column: counts, and the rest only with the permission."""
     if not isinstance(value, dict):
         return value if policy.shows(Kind.STATISTICS, about) else MASK
     if value.keys() <= _COUNTS or policy.shows(Kind.STATISTICS, about):
@@ -193,12 +194,12 @@ _RULES: Mapping[Kind, _Rule] = {
 
 
 def _about(value: Mapping[str, Any], about: _About) -> _About:
-    """What the object says that it is about; what it does not say, is that of the object around it."""
+    """Return what the object describes; what it does not name is inherited from the enclosing object."""
     version, job, run = value.get("version"), value.get("job"), value.get("run")
     if isinstance(key := value.get("key"), str):
         about = _About(key, key)
     if "canonical" in value:
-        return about  # another name of what this is about
+        return about  # another name of the same dataset
     if isinstance(value.get("namespace"), str) and isinstance(value.get("name"), str):
         key = _key(value["namespace"], value["name"])
         about = _About(key, key)
@@ -220,13 +221,13 @@ def _about(value: Mapping[str, Any], about: _About) -> _About:
 
 
 def _key(namespace: str, name: str) -> str:
-    """The key under which the catalog has what OpenLineage names so."""
+    """Return the catalog's key for an OpenLineage name."""
     own = own_namespace(organisation())
     return key_of(place(Name(namespace, name), own).name, own)
 
 
 def _sensitive_columns(engine: Engine, datasets: set[str]) -> dict[str, frozenset[str]]:
-    """By the datasets that are known: the columns that are, or were in one of their schemas, tagged as sensitive."""
+    """Return the columns tagged as sensitive in any schema, by known dataset."""
     if not datasets:
         return {}
     with transaction(engine) as cursor:

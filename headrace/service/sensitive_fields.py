@@ -1,6 +1,6 @@
 """The sensitive fields of API responses, by field name and context.
 
-A test walks every answer of the API and every standard facet for a field that is neither here nor known to be public.
+A test checks that every field of every response and every standard facet is either listed here or known to be public.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from headrace.events.openlineage.facet_schemas import facet_schemas
 
 
 class Kind(StrEnum):
-    """What kind of sensitive thing a field of an answer holds."""
+    """Kind of sensitive data in a field."""
 
     LOCATION = "LOCATION"
-    METADATA = "METADATA"  # whatever was thought worth keeping: addresses and options of readers among it
-    STATISTICS = "STATISTICS"  # an object with a field for each column
+    METADATA = "METADATA"  # free metadata, which may include addresses and reader options
+    STATISTICS = "STATISTICS"  # an object with a field per column
     SAMPLE = "SAMPLE"
-    CHECK = "CHECK"  # what a check compares with, and what it met
+    CHECK = "CHECK"  # expected and actual values of checks
     SOURCE = "SOURCE"
     ERROR = "ERROR"
-    FACET = "FACET"  # an unmodelled one: Spark's plan, with the values that a query compares with
+    FACET = "FACET"  # an unmodelled one: Spark's plan, with the literals of a query
 
 
-# By the names that fields have in the rows of `headrace.catalog.queries` and in OpenLineage's facets.
+# By field name in the rows of `headrace.catalog.queries` and in OpenLineage's facets.
 FIELDS: Mapping[str, Kind] = {
     "location": Kind.LOCATION,
     "path": Kind.LOCATION,
@@ -45,7 +45,7 @@ FIELDS: Mapping[str, Kind] = {
     "statistics": Kind.STATISTICS,
     "columnMetrics": Kind.STATISTICS,
     "dimensions": Kind.STATISTICS,  # partition values
-    "identifier": Kind.SAMPLE,  # the same as one text
+    "identifier": Kind.SAMPLE,  # the same as text
     "sample": Kind.SAMPLE,
     "samples": Kind.SAMPLE,
     "preview": Kind.SAMPLE,
@@ -67,9 +67,9 @@ FIELDS: Mapping[str, Kind] = {
     "stackTrace": Kind.ERROR,
     "errorMessage": Kind.ERROR,
 }
-FACET = "_schemaURL"  # by which one knows a facet
+FACET = "_schemaURL"  # identifies a facet
 OF_EVERY_FACET = frozenset({"_producer", FACET, "_deleted"})
-# Those whose names mean many things; `_kind` tells by what stands beside them.
+# Field names with several meanings; `_kind` decides by the neighbouring fields.
 _NAMES = frozenset(
     {*FIELDS, FACET, "modelled", "message", "reason", "description", "name", "namespace", "value", "task"}
 )
@@ -78,23 +78,23 @@ COLUMN = ("column", "column_name", "field")
 
 
 def sort(name: str, around: Mapping[str, Any]) -> Kind | None:
-    """What the field of this name holds, of an object `around`; None if it is public."""
+    """Return the kind of data in the field of an object `around`; None if it is public."""
     value = around[name]
     if isinstance(value, dict):
         if not _is_modelled(name, value, around):
             return Kind.FACET
         if FACET in value or "modelled" in value:
-            return None  # one of the spec, in which each field is found by its own name
+            return None  # a standard one, in which each field is classified by its own name
     return _kind(name, around)
 
 
 def may_hold_any(name: str) -> bool:
-    """Whether a field of this name may be sensitive, whatever stands beside it; asked first, as it takes no time."""
+    """Return True if a field of this name may be sensitive, whatever its neighbours; a fast check, made first."""
     return name in _NAMES
 
 
 def _is_modelled(name: str, value: Mapping[str, Any], around: Mapping[str, Any]) -> bool:
-    """False for a facet that is not of the spec: where the catalog tells of it (`FacetRow`), or as it came."""
+    """Return False for a facet that is not in the spec, as a `FacetRow` or as received."""
     if name == "content" and "modelled" in around:
         return bool(around["modelled"])
     if FACET not in value:
@@ -104,26 +104,26 @@ def _is_modelled(name: str, value: Mapping[str, Any], around: Mapping[str, Any])
 
 
 def _kind(name: str, around: Mapping[str, Any]) -> Kind | None:
-    """What the field holds, by its name and by what stands beside it."""
+    """Return the kind of data in the field, by its name and its neighbours."""
     value = around[name]
     kind = FIELDS.get(name)
     if kind is None:
         return _beside(name, around)
     if kind is Kind.CHECK and isinstance(value, list):
-        return Kind.SOURCE if name == "parameters" else None  # what a job was started with
+        return Kind.SOURCE if name == "parameters" else None  # the command line of a job
     if kind is Kind.CHECK and not any(
         each in around for each in ("status", "assertion", "severity", *COLUMN)
     ):
-        return None  # `detail`, `content` and the like mean other things elsewhere
+        return None  # `detail`, `content` and similar names have other meanings elsewhere
     if name == "source" and ("target" in around or "value" in around or "externalQueryId" in around):
-        return None  # where an edge begins, who has set a tag, or who has answered a query
+        return None  # the start of an edge, who set a tag, or who answered a query
     if name in _TEXTS and not isinstance(value, str):
-        return None  # an object or a list, in which the text is found by its own name
+        return None  # an object or list, in which the text is classified by its own name
     return kind
 
 
 def _is_of_a_run(around: Mapping[str, Any]) -> bool:
-    """Whether it is an attempt, an alert that one has failed, or an incident that one has caused."""
+    """Return True for an attempt, an alert about a failed attempt, or an incident caused by one."""
     return (
         "failure_kind" in around
         or around.get("kind") == "RUN_FAILED"
@@ -132,19 +132,19 @@ def _is_of_a_run(around: Mapping[str, Any]) -> bool:
 
 
 def _beside(name: str, around: Mapping[str, Any]) -> Kind | None:
-    """What a field with a name of many meanings holds."""
+    """Return the kind of data in a field whose name has several meanings."""
     if name == "message" and "programmingLanguage" in around:
         return Kind.ERROR  # OpenLineage's errorMessage
     if name == "reason" and _is_of_a_run(around):
         return Kind.ERROR
     if name == "description" and "masking" in around:
-        return Kind.SOURCE  # how a column is made
+        return Kind.SOURCE  # the derivation of a column
     if name in ("namespace", "name") and around.get("canonical") is False:
-        return Kind.LOCATION  # what a dataset is called elsewhere: its path, or its table
+        return Kind.LOCATION  # another name of a dataset: its path or table
     if name == "name" and "uri" in around:
-        return Kind.LOCATION  # where it comes from
+        return Kind.LOCATION  # the location
     if name == "task" and "errorMessage" in around:
-        return Kind.SOURCE  # the query that could not be read
+        return Kind.SOURCE  # the query that could not be parsed
     if name == "value" and around.get("type") == "literal":
-        return Kind.SAMPLE  # what the rows of a subset are compared with
+        return Kind.SAMPLE  # the values that the rows of a subset are compared with
     return None

@@ -1,6 +1,6 @@
 """JSON responses: catalog rows, masked for the caller, with secrets redacted for everyone.
 
-NaN and infinity, which JSON does not have, are written as texts.
+NaN and infinity, which JSON lacks, are written as text.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from headrace.service.masking import masked
 
 
 def shown(engine: Engine, caller: Caller, answer: object, about: str | None = None) -> Response:
-    """The answer as the caller may see it. about: the dataset or process that it is about, where it is about one."""
+    """Return the response as the caller may see it. about: the dataset or process that it describes, if any."""
     document = to_jsonable_python(answer, inf_nan_mode="strings")
     return _written(masked(engine, caller, document, about))
 
 
 def shown_whole(answer: object) -> Response:
-    """The answer without looking for what is sensitive: of keys, ids and counts in large numbers, which have none."""
+    """Return the response without masking: for large lists of keys, ids and counts, which are never sensitive."""
     return _written(answer)
 
 
