@@ -1,6 +1,6 @@
 """Headrace: an Autosys estate and new Spark datasets on one graph of software-defined assets.
 
-The names here are what a project uses: `type: headrace.Dataset` in YAML, and `@headrace.dataset` in Python.
+Exports the names that a project uses: `type: headrace.Dataset` in YAML, and `@headrace.dataset` in Python.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _MODULES = {
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - Python's own protocol for lazy module attributes
-    """Import what is asked for, so that `import headrace` alone does not import Dagster."""
+    """Import names on demand, so that `import headrace` alone does not import Dagster."""
     if name == "__version__":
         return version("headrace")
     if name not in _MODULES:
@@ -33,5 +33,5 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401 - Python's own protocol for l
 
 
 def __dir__() -> list[str]:
-    """Name what is imported on demand too: Dagster's `dg` finds component types with dir()."""
+    """List names imported on demand too: Dagster's `dg` finds component types with dir()."""
     return sorted({*globals(), *__all__})

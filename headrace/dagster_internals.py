@@ -1,6 +1,6 @@
 """The private names of Dagster that Headrace uses, in one place to check on upgrades.
 
-Dagster's version is pinned exactly for their sake. Nothing else imports from `dagster._core`.
+Dagster's version is pinned exactly because of them. Nothing else imports from `dagster._core`.
 """
 
 from dagster._core.definitions.assets.graph.base_asset_graph import BaseAssetGraph

@@ -1,13 +1,14 @@
-"""The catalog's errors; each message says what is wrong, where, and what to do."""
+"""Errors of the catalog; each message states the problem, the place and the solution."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
 
 
 class CatalogError(Exception):
-    """Any refusal of the catalog.
+    """Base class of the catalog's errors.
 
-    failure_kind: how a failed attempt is filed (`run_attempt.failure_kind`); other rooms' exceptions may carry one too.
+    failure_kind: the failure kind of a failed attempt (`run_attempt.failure_kind`); exceptions of other packages may
+    have one too.
     """
 
     failure_kind = "CATALOG"
@@ -20,11 +21,11 @@ class CatalogUnavailable(CatalogError):
 
 
 class SchemaOutdated(CatalogError):
-    """The database's schema is not the one that this code was written for."""
+    """The database's schema does not match this version of the code."""
 
 
 class Forbidden(CatalogError):
-    """The caller is known, and may not. Over HTTP: 403."""
+    """The caller is known but lacks the permission. Over HTTP: 403."""
 
     failure_kind = "ACCESS"
 
@@ -34,14 +35,14 @@ class UnknownDataset(CatalogError):
 
     @classmethod
     def among(cls, keys: Iterable[str], known: Iterable[str]) -> "UnknownDataset":
-        """The error for `keys`, with the nearest of the `known` ones as a hint."""
+        """Create the error for `keys`, with the closest of the `known` ones as a hint."""
         names, there = sorted(set(keys)), list(known)
         near = [match for name in names for match in get_close_matches(name, there, n=1)]
         hint = f" Did you mean {', '.join(sorted(set(near)))}?" if near else ""
-        listed = "`headrace datasets` lists those that are" if there else "None is"
+        listed = "`headrace datasets` lists registered ones" if there else "No dataset is registered"
         return cls(
             f"not registered in the catalog: {', '.join(names)}.{hint} {listed};"
-            " `headrace materialize 'key:\"*\"' --dry-run` registers what is declared."
+            " `headrace materialize 'key:\"*\"' --dry-run` registers the declared datasets."
         )
 
 
@@ -50,8 +51,8 @@ class DeclaredElsewhere(CatalogError):
 
     def __init__(self, key: str, project: str, here: str) -> None:
         super().__init__(
-            f"{key} is declared by the project {project} already, so the project {here} cannot declare it. Rename it "
-            f"here; or, when it has moved here, remove it there and run `headrace catalog transfer {key}`."
+            f"{key} is already declared by the project {project}, so the project {here} cannot declare it. Rename it "
+            f"here; or, if it has moved here, remove it there and run `headrace catalog transfer {key}`."
         )
 
 
@@ -60,11 +61,11 @@ class UnknownColumn(CatalogError):
 
     @classmethod
     def among(cls, key: str, column: str, known: Iterable[str]) -> "UnknownColumn":
-        """The error for a column of a dataset, with the nearest of those that it has."""
+        """Create the error for a column of a dataset, with the closest existing ones."""
         there = sorted(known)
         near = get_close_matches(column, there, n=3) or there[:10]
         more = ", ..." if len(near) == 10 < len(there) else ""
-        return cls(f"{key} has no column {column}. There are: {', '.join(near)}{more}.")
+        return cls(f"{key} has no column {column}. Its columns: {', '.join(near)}{more}.")
 
 
 class UnknownProcess(CatalogError):
@@ -76,7 +77,7 @@ class UnknownVersion(CatalogError):
 
 
 class UnknownRun(CatalogError):
-    """A run id (or a prefix of one) that fits no run, or more than one."""
+    """A run id (or a prefix of one) that matches no run, or more than one."""
 
 
 class UnknownSla(CatalogError):
@@ -84,7 +85,7 @@ class UnknownSla(CatalogError):
 
 
 class UnknownAlert(CatalogError):
-    """An alert's id (or a prefix of one) that fits no alert, or more than one."""
+    """An alert's id (or a prefix of one) that matches no alert, or more than one."""
 
 
 class MissingVersion(CatalogError):
@@ -100,7 +101,7 @@ class UnpublishedInput(CatalogError):
 
 
 class IdempotencyConflict(CatalogError):
-    """An idempotency key, or a version tag, was used before for something else."""
+    """An idempotency key, or a version tag, that was used before for something else."""
 
 
 class RollbackRefused(CatalogError):
@@ -112,12 +113,12 @@ class PinRefused(CatalogError):
 
 
 class ScanRefused(CatalogError):
-    """A scan of another system's files cannot be stored as it is."""
+    """A scan of another system's files that cannot be stored."""
 
 
 class UnknownCandidate(CatalogError):
-    """A pattern of files that no scan has found."""
+    """A file pattern that no scan has found."""
 
 
 class DecisionRefused(CatalogError):
-    """A candidate, or a process, about which this cannot be decided."""
+    """A candidate or process for which this decision is not possible."""

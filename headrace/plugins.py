@@ -1,6 +1,6 @@
-"""Extension points: a registry for each protocol, filled by this platform and by the entry points of other packages.
+"""Extension points: a registry per protocol, filled by this platform and by the entry points of other packages.
 
-A package offers an implementation in its own pyproject.toml, and nothing here changes:
+A package offers an implementation in its own pyproject.toml, without changes here:
 
     [project.entry-points."headrace.checks"]
     iban = "acme_checks:Iban"
@@ -17,11 +17,11 @@ T = TypeVar("T")
 
 
 class UnknownPlugin(Exception):
-    """A name that neither the platform nor an installed package offers; the message lists those that are offered."""
+    """A name that neither the platform nor an installed package offers; the message lists the available ones."""
 
 
 class Registry(Generic[T]):
-    """The implementations of one protocol by name, each imported when it is first asked for.
+    """The implementations of one protocol by name, each imported on first use.
 
     group: the entry-point group, as `headrace.checks`. builtin: `module:attribute` by name. An installed package cannot
     replace a built-in name.
@@ -35,7 +35,7 @@ class Registry(Generic[T]):
         self._offered: dict[str, EntryPoint] | None = None
 
     def names(self) -> list[str]:
-        """Every name, in order."""
+        """Return all names, sorted."""
         return sorted(self._found())
 
     def __contains__(self, name: object) -> bool:
@@ -53,7 +53,7 @@ class Registry(Generic[T]):
             )
 
     def get(self, name: str) -> T:
-        """The implementation: what the entry point names, called without arguments. Raises UnknownPlugin."""
+        """Return the implementation: the entry point's object, called without arguments. Raises UnknownPlugin."""
         if name not in self._loaded:
             self.require(name)
             self._loaded[name] = self._found()[name].load()()
@@ -65,6 +65,6 @@ class Registry(Generic[T]):
         self._loaded.clear()
 
     def _found(self) -> dict[str, EntryPoint]:
-        if self._offered is None:  # to look through all installed packages takes some milliseconds
+        if self._offered is None:  # scanning all installed packages takes some milliseconds
             self._offered = {**{each.name: each for each in entry_points(group=self.group)}, **self._builtin}
         return self._offered

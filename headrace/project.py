@@ -1,4 +1,4 @@
-"""Which Headrace project a process works for: the folder with a headrace.toml."""
+"""The Headrace project of a process: the folder with a headrace.toml."""
 
 import os
 import sys
@@ -9,11 +9,11 @@ VARIABLE = "HEADRACE_PROJECT"
 
 
 class NoProject(Exception):
-    """There is no Headrace project where one was looked for; the message says what to do."""
+    """No Headrace project was found; the message says what to do."""
 
 
 def project_root() -> Path:
-    """The folder that HEADRACE_PROJECT names, else the nearest one with a headrace.toml, from here upwards.
+    """Return the folder named by HEADRACE_PROJECT, otherwise the nearest one with a headrace.toml, from here upwards.
 
     Raises NoProject.
     """

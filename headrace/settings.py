@@ -1,8 +1,8 @@
-"""What an operator may set: where state lives, which database, which warehouse, which Spark.
+"""Settings: state folder, database, warehouse, Spark.
 
-Read from the `headrace.toml` of the project and from HEADRACE_* environment variables (which win), for example
-HEADRACE_DATABASE_URL or HEADRACE_SPARK__MASTER; an empty one counts as not set. Every room reads its settings here and
-nowhere else.
+Read from the project's `headrace.toml` and from HEADRACE_* environment variables (which take precedence), for example
+HEADRACE_DATABASE_URL or HEADRACE_SPARK__MASTER; an empty variable counts as not set. All packages read their settings
+here.
 """
 
 import json
@@ -32,7 +32,8 @@ _JSON_VARIABLES = {
 }
 
 
-# Not settings: the project, what a run hands to what it starts, the client of old hosts, and a mark of `headrace up`.
+# Variables that are not settings: the project, what a run passes to its child processes, the client of old hosts, and a
+# marker of `headrace up`.
 _OTHER_VARIABLES = frozenset(
     {
         "HEADRACE_PROJECT",
@@ -48,11 +49,11 @@ _OTHER_VARIABLES = frozenset(
 
 
 class WrongVariable(Exception):
-    """An environment variable that is misspelt or has a wrong value; the message names it."""
+    """An environment variable that is misspelt or invalid; the message names it."""
 
 
 class SparkSettings(BaseModel):
-    """Where Spark runs."""
+    """The Spark cluster."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -68,7 +69,7 @@ class SparkSettings(BaseModel):
 class AccessSettings(BaseModel):
     """The OpenID Connect issuer of users' tokens.
 
-    Without an issuer no user's token is accepted, except in development, where Headrace issues them itself.
+    Without an issuer no user token is accepted, except in development, where Headrace issues them itself.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -76,12 +77,12 @@ class AccessSettings(BaseModel):
     issuer: str | None = Field(default=None, description="The https address of the OpenID Connect issuer.")
     audience: str = Field(default="headrace", description="The audience that a user's token must have.")
     jwks: str | None = Field(
-        default=None, description="The address of the issuer's keys, if its discovery document has none."
+        default=None, description="The URL of the issuer's keys, if its discovery document has none."
     )
 
 
 class Neo4jSettings(BaseModel):
-    """The Neo4j that keeps a copy of the lineage graph; without `uri` there is none."""
+    """The Neo4j database for a copy of the lineage graph; unused without `uri`."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -185,17 +186,17 @@ class Settings(BaseSettings):
 
     @property
     def completions_location(self) -> str:
-        """Where completion files are dropped: a path of this machine, or a URI."""
+        """The folder of completion files: a local path or a URI."""
         return (self.completions or str(self.home.resolve() / "completions")).rstrip("/")
 
     @property
     def archive_location(self) -> str:
-        """Where old runs and events are kept: a path of this machine, or a URI."""
+        """The folder of archived runs and events: a local path or a URI."""
         return (self.archive or str(self.home.resolve() / "archive")).rstrip("/")
 
     @property
     def is_production(self) -> bool:
-        """Whether this deployment takes no tokens but those of its issuer."""
+        """True if this deployment only accepts tokens of its issuer."""
         return self.database_url is not None if self.production is None else self.production
 
     @classmethod
@@ -207,7 +208,7 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Arguments win over the environment, and the environment over headrace.toml."""
+        """Define the precedence: arguments, then the environment, then headrace.toml."""
         return (
             init_settings,
             env_settings,
@@ -217,10 +218,10 @@ class Settings(BaseSettings):
 
 @cache
 def settings() -> Settings:
-    """The settings of this process, read once.
+    """Return the settings of this process, read once.
 
-    Raises pydantic.ValidationError naming the field when headrace.toml or the environment has a wrong value,
-    WrongVariable when an environment variable that has to be JSON is not.
+    Raises pydantic.ValidationError naming the field for an invalid value in headrace.toml or the environment,
+    WrongVariable for an environment variable that should be JSON and is not.
     """
     _refuse_unknown_variables()
     try:
@@ -232,7 +233,7 @@ def settings() -> Settings:
 
 
 def _refuse_unknown_variables() -> None:
-    """Raise WrongVariable for a HEADRACE_ variable that is no setting: it is misspelt, and would change nothing."""
+    """Raise WrongVariable for a HEADRACE_ variable that is not a setting, since a misspelt one would have no effect."""
     known = {f"HEADRACE_{name.upper()}" for name in Settings.model_fields}
     for name in sorted(os.environ):
         upper = name.upper()
@@ -245,7 +246,7 @@ def _refuse_unknown_variables() -> None:
 
 
 def _is_broken_json(name: str) -> bool:
-    """Whether the variable has to be JSON and is not."""
+    """Return True if the variable should be JSON and is not."""
     if name.upper() not in _JSON_VARIABLES:
         return False
     try:

@@ -1,4 +1,4 @@
-"""How serious an event, a check or a finding is: one scale for the whole platform."""
+"""Severity of events, checks and findings: one scale for the whole platform."""
 
 from __future__ import annotations
 

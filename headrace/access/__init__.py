@@ -1,6 +1,5 @@
-"""Authentication and authorization: roles by organisation and domain, tokens, masking, the audit trail.
+"""Authentication and authorization: roles by organisation and domain, tokens, redaction, the audit trail.
 
-`callers` are the values, `authentication` makes one of what was sent along with a request, `acting` (one room up) keeps
-PostgreSQL to the caller's rows, `reports` says whether an event may be reported, `masking` hides what the caller may
-not see, `audit` keeps who changed and who read what. Knows nothing of HTTP: that is `headrace.service.security`.
+`callers` has the values, `authentication` turns the token of a request into a caller, `audit` records changes and reads
+of sensitive data. Independent of HTTP, which is the responsibility of `headrace.service.security`.
 """

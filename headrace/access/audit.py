@@ -24,7 +24,7 @@ VALUES (%s, 'READ', %s, %s, %s, nullif(%s, ''))
 
 @dataclass(frozen=True, slots=True)
 class AuditEntry:
-    """A change (detail: each column, as `[before, after]`), or a reading of what is sensitive (detail: of what)."""
+    """A change (detail: each column, as `[before, after]`), or a read of sensitive data (detail: its kinds)."""
 
     audit_id: int
     at: datetime
@@ -37,7 +37,7 @@ class AuditEntry:
 
 
 def note_reading(engine: Engine, caller: Caller, subjects: Sequence[str], kinds: Sequence[str]) -> None:
-    """Note that the caller was shown sensitive things of these kinds, about these datasets and processes."""
+    """Record that the caller was shown sensitive data of these kinds, about these datasets and processes."""
     if not subjects:
         return
     current = current_principal()
@@ -50,7 +50,7 @@ def note_reading(engine: Engine, caller: Caller, subjects: Sequence[str], kinds:
 
 
 def sign(cursor: Cursor[Any], by: str) -> None:
-    """Have what this transaction changes noted as done by `by`, where no caller is set."""
+    """Attribute the changes of this transaction to `by`, unless a caller is set."""
     if current_principal() is None:
         cursor.execute("SELECT set_config('headrace.subject', %s, true)", [by])
 
@@ -64,7 +64,7 @@ def entries(
     before: int | None = None,
     limit: int = 100,
 ) -> list[AuditEntry]:
-    """The newest entries first; those of one subject, of one object, and older than the entry `before` where given."""
+    """Return the newest entries first, optionally of one subject, of one object, or older than the entry `before`."""
     parameters = {
         "organisation": organisation_named(organisation) if organisation else organisation_id(),
         "subject": subject,

@@ -28,7 +28,7 @@ from headrace.errors import Forbidden
 from headrace.settings import settings
 
 _USE_NOTED = timedelta(hours=1)
-# Permissions of a run beyond reading its own inputs and outputs; `reports` binds them to the run.
+# Permissions of a run beyond its own inputs and outputs; `headrace.events.permissions` restricts them to the run.
 _OF_A_TASK = Grant(EVERY_DOMAIN, frozenset({Permission.REPORT}))
 
 _SERVICE = """
@@ -52,9 +52,9 @@ WHERE subject = %s AND revoked_at IS NULL
 
 
 def caller_of(engine: Engine, issuer: Issuer | None, token: str, organisation: str | None = None) -> Caller:
-    """The caller that the token belongs to. organisation: the one to act in, if the user belongs to several.
+    """Return the caller that the token belongs to. organisation: the requested one, if the user belongs to several.
 
-    Raises Unauthenticated for a token that is wrong, expired or revoked, Forbidden for a user without a role, and for a
+    Raises Unauthenticated for an invalid, expired or revoked token, Forbidden for a user without a role, and for a
     service or run of another organisation.
     """
     with act_as(None):
@@ -67,7 +67,7 @@ def caller_of(engine: Engine, issuer: Issuer | None, token: str, organisation: s
 
 
 def local_caller(permission: Permission) -> Caller | None:
-    """The caller of a request from this machine without a token; None in production, where each needs one."""
+    """Return the caller of a local request without a token; None in production, where a token is required."""
     here = settings()
     if here.is_production:
         return None
@@ -76,9 +76,9 @@ def local_caller(permission: Permission) -> Caller | None:
 
 
 def known_caller(token: str, organisation: str | None = None) -> Caller | None:
-    """The service that sent the token, if it was let in a moment ago; nothing is asked of PostgreSQL.
+    """Return the service that sent the token, if it was admitted recently, without a database query.
 
-    Raises Forbidden for a service of another organisation than the one that is meant.
+    Raises Forbidden for a service of another organisation than the requested one.
     """
     ours = parse_token(token)
     caller = None if ours is None else admitted(ours.digest)
@@ -95,7 +95,7 @@ def _require_same(caller: Caller, organisation: str | None) -> None:
 def _user(engine: Engine, issuer: Issuer | None, token: str, organisation: str | None) -> Caller:
     if issuer is None:
         raise Unauthenticated(
-            "no user's token is taken here, as no issuer of them is set (HEADRACE_ACCESS__ISSUER), and tokens of "
+            "user tokens are not accepted, because no issuer is configured (HEADRACE_ACCESS__ISSUER); tokens of "
             "services and runs begin with hrs_ and hrt_"
         )
     subject = USER + issuer.subject(token)
@@ -108,7 +108,7 @@ def _user(engine: Engine, issuer: Issuer | None, token: str, organisation: str |
 
 
 def _organisation(subject: str, has: Iterable[str], wanted: str | None) -> str:
-    """The user's organisation: the one requested, else the one in the settings, else the only one."""
+    """Return the user's organisation: the requested one, otherwise the configured one, otherwise the only one."""
     names = sorted(has)
     if wanted is not None:
         if wanted not in names:

@@ -18,13 +18,13 @@ class Permission(StrEnum):
     """What a caller may do. `ROLES` maps roles to permissions."""
 
     READ = "read"  # see datasets, versions, lineage, processes, runs, SLAs, checks
-    READ_SENSITIVE = "read-sensitive"  # see what `masking` hides
+    READ_SENSITIVE = "read-sensitive"  # see what the service masks
     REPORT = "report"  # send run events and OpenLineage events
-    REGISTER = "register"  # propose datasets, and other owners, tags and columns of them
-    REVIEW = "review"  # approve or reject what is proposed
-    ACKNOWLEDGE = "acknowledge"  # say that one is at an alert, which then escalates no further
+    REGISTER = "register"  # propose datasets, and changes of owners, tags and columns
+    REVIEW = "review"  # approve or reject proposals
+    ACKNOWLEDGE = "acknowledge"  # acknowledge alerts, which stops their escalation
     AUDIT = "audit"  # read the audit trail
-    OPERATE = "operate"  # read the service's own measures
+    OPERATE = "operate"  # read the service's metrics
 
 
 class Role(StrEnum):
@@ -59,17 +59,17 @@ ROLES: dict[Role, frozenset[Permission]] = {
 
 
 class CallerKind(StrEnum):
-    """What a caller is."""
+    """Kind of caller."""
 
     USER = "user"  # a person, by a JWT
     SERVICE = "service"  # a program, by a service token
-    TASK = "task"  # one run, by its capability token
-    LOCAL = "local"  # a process of this machine, on a deployment that is not in production
+    TASK = "task"  # one run, by its task token
+    LOCAL = "local"  # a local process, on a deployment that is not in production
 
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """Permissions in one domain, or in every one (`*`)."""
+    """Permissions in one domain, or in all of them (`*`)."""
 
     domain: str
     permissions: frozenset[Permission]
@@ -78,7 +78,7 @@ class Grant:
 
 @dataclass(frozen=True, slots=True)
 class Capability:
-    """What a task token is bound to: one run, and the keys of the datasets that it may write, and of those it reads."""
+    """Restriction of a task token: one run, and the keys of its output and input datasets."""
 
     token_id: UUID
     run_id: UUID
@@ -89,13 +89,13 @@ class Capability:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What part of an organisation's datasets something is allowed for; `domains` None: for all of them."""
+    """The part of an organisation's datasets that a permission applies to; `domains` None: all of them."""
 
     domains: frozenset[str] | None
     datasets: frozenset[str] = frozenset()
 
     def covers(self, dataset: str) -> bool:
-        """Whether the dataset of this key belongs to it."""
+        """Return True if the dataset with this key is in scope."""
         return self.domains is None or domain_of(dataset) in self.domains or dataset in self.datasets
 
 
@@ -111,7 +111,7 @@ class Caller:
     capability: Capability | None = None
 
     def scope(self, permission: Permission) -> Scope | None:
-        """Where the caller has the permission; None: nowhere."""
+        """Return the scope of the permission; None if the caller does not have it anywhere."""
         domains = {grant.domain for grant in self.grants if permission in grant.permissions}
         if self.capability is not None and permission in (Permission.READ, Permission.READ_SENSITIVE):
             return Scope(frozenset(), self.capability.outputs | self.capability.inputs)
@@ -120,12 +120,12 @@ class Caller:
         return Scope(None if EVERY_DOMAIN in domains else frozenset(domains))
 
     def may(self, permission: Permission, dataset: str | None = None) -> bool:
-        """Whether the caller has the permission for the dataset of this key; without one: for any."""
+        """Return True if the caller has the permission for the dataset with this key; without one, for any."""
         scope = self.scope(permission)
         return scope is not None and (dataset is None or scope.covers(dataset))
 
     def require(self, permission: Permission, *datasets: str) -> None:
-        """Raises Forbidden, naming the permission and the first of the datasets for which the caller lacks it."""
+        """Raise Forbidden, naming the permission and the first dataset for which the caller lacks it."""
         if self.scope(permission) is None:
             raise Forbidden(
                 f"{self.subject} may not {permission} in organisation {self.organisation}: {_who_may(permission)}"
@@ -139,13 +139,13 @@ class Caller:
 
     @property
     def roles(self) -> tuple[Role, ...]:
-        """The roles that the caller has in any domain, the highest first."""
+        """The roles that the caller has in any domain, highest first."""
         mine = {grant.role for grant in self.grants}
         return tuple(role for role in Role if role in mine)
 
 
 def domain_of(dataset: str) -> str:
-    """The domain of a dataset key: `mart` of `mart/delays`, `s3://lake` of `s3://lake#raw/flights`."""
+    """Return the domain of a dataset key: `mart` of `mart/delays`, `s3://lake` of `s3://lake#raw/flights`."""
     namespace, separator, _ = dataset.partition("#")
     if separator:
         return namespace
@@ -154,11 +154,9 @@ def domain_of(dataset: str) -> str:
 
 
 def roles_with(permission: Permission) -> tuple[Role, ...]:
-    """The roles that have the permission, the highest first."""
+    """Return the roles that have the permission, highest first."""
     return tuple(role for role in Role if permission in ROLES[role])
 
 
 def _who_may(permission: Permission) -> str:
-    return (
-        f"it takes {' or '.join(roles_with(permission))}, or a service token made with `--may {permission}`,"
-    )
+    return f"it requires {' or '.join(roles_with(permission))}, or a service token made with `--may {permission}`,"

@@ -4,18 +4,18 @@ from headrace.errors import CatalogError
 
 
 class Unauthenticated(CatalogError):
-    """No token, or one that is wrong, expired or withdrawn. Over HTTP: 401 with `WWW-Authenticate: Bearer`."""
+    """No token, or an invalid, expired or revoked one. Over HTTP: 401 with `WWW-Authenticate: Bearer`."""
 
     failure_kind = "ACCESS"
 
 
 class IssuerUnavailable(CatalogError):
-    """The issuer of users' tokens does not answer, so that none can be checked. Over HTTP: 503."""
+    """The issuer of users' tokens is unavailable, so no user token can be verified. Over HTTP: 503."""
 
     failure_kind = "INFRASTRUCTURE"
 
 
 class AccessRefused(CatalogError):
-    """A grant or token that cannot be given, or taken away, as it was asked for."""
+    """A grant or token cannot be issued or revoked as requested."""
 
     failure_kind = "ACCESS"

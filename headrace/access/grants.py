@@ -1,4 +1,4 @@
-"""Organisations, and the roles that people have in them."""
+"""Organisations, and the roles of people in them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -56,13 +56,13 @@ def grant(
     organisation: str | None = None,
     by: str,
 ) -> None:
-    """Give a user (the `sub` of the issuer's tokens) a role; having it already changes nothing.
+    """Give a user (the `sub` of the issuer's tokens) a role; no change if they already have it.
 
-    organisation: by name, the settings' own unless given. Raises AccessRefused for an organisation that is not there,
-    or an administrator of a single domain.
+    organisation: by name, by default the configured one. Raises AccessRefused for an unknown organisation, or an
+    administrator of a single domain.
     """
     if role is Role.PLATFORM_ADMIN and domain != EVERY_DOMAIN:
-        raise AccessRefused(f"{role} is for the whole organisation: leave the domain {domain} out")
+        raise AccessRefused(f"{role} applies to the whole organisation: omit the domain {domain}")
     if not user.strip() or "\x00" in user:
         raise AccessRefused("a user is named as the issuer's tokens do (`sub`), which is not empty")
     with transaction(engine) as cursor:
@@ -93,14 +93,14 @@ def revoke(
 
 
 def grants(engine: Engine, user: str | None = None) -> list[GrantRow]:
-    """The grants in force in every organisation, of one user or of all."""
+    """Return the grants in force in every organisation, of one user or of all."""
     with transaction(engine) as cursor:
         rows = cursor.execute(_GRANTS, {"subject": None if user is None else USER + user}).fetchall()
     return [GrantRow(**{**row, "role": Role(row["role"])}) for row in rows]
 
 
 def add_organisation(engine: Engine, name: str, *, by: str) -> bool:
-    """Make an organisation; False where it is there. Raises AccessRefused for a name that is none."""
+    """Create an organisation; returns False if it exists. Raises AccessRefused for an invalid name."""
     if not name.strip() or "\x00" in name:
         raise AccessRefused("the name of an organisation is not empty")
     with transaction(engine) as cursor:
@@ -109,13 +109,13 @@ def add_organisation(engine: Engine, name: str, *, by: str) -> bool:
 
 
 def organisations(engine: Engine) -> list[str]:
-    """The names of all organisations."""
+    """Return the names of all organisations."""
     with transaction(engine) as cursor:
         return _names(cursor)
 
 
 def require_organisation(cursor: Cursor[Any], name: str | None) -> str:
-    """The name, without one that of the settings' own organisation, which is made if need be. Raises AccessRefused."""
+    """Return the name; by default that of the configured organisation, created if needed. Raises AccessRefused."""
     if name is None or name == settings().organisation:
         _add(cursor, settings().organisation)
         return settings().organisation

@@ -17,15 +17,15 @@ from jwt import PyJWK
 from headrace.access.errors import AccessRefused, IssuerUnavailable
 
 _CACHE_SECONDS = 300.0  # seconds
-_MIN_REFRESH_SECONDS = 5.0  # between two refreshes for an unknown key
-_RETRY_SECONDS = 1.0  # after the issuer did not answer
-_TIMEOUT_SECONDS = 5  # to wait for it
-_MAX_DOCUMENT_BYTES = 1024 * 1024  # bytes of its documents
-_KINDS = ("RSA", "EC", "OKP")  # of public keys; a shared secret is none of them
+_MIN_REFRESH_SECONDS = 5.0  # seconds between two refreshes for an unknown key
+_RETRY_SECONDS = 1.0  # seconds after a failed request to the issuer
+_TIMEOUT_SECONDS = 5  # seconds
+_MAX_DOCUMENT_BYTES = 1024 * 1024  # maximum bytes of its documents
+_KINDS = ("RSA", "EC", "OKP")  # of public keys; shared secrets are excluded
 
 
 class IssuerKeys:
-    """The keys of the issuer `name`. jwks: where they are, without which its discovery document says so."""
+    """The keys of the issuer `name`. jwks: their URL; by default from its discovery document."""
 
     def __init__(self, name: str, jwks: str | None) -> None:
         require_safe(name)
@@ -40,17 +40,17 @@ class IssuerKeys:
         self._failure = ""
 
     def key(self, kid: str) -> PyJWK | None:
-        """The key of this id; None where the issuer has none such. Raises IssuerUnavailable."""
+        """Return the key with this id, or None. Raises IssuerUnavailable."""
         found = self._cached(_CACHE_SECONDS).get(kid)
         return self._cached(_MIN_REFRESH_SECONDS).get(kid) if found is None else found
 
     def other(self, kid: str, than: PyJWK) -> PyJWK | None:
-        """The key that the issuer has of this id by now, where that is not `than`; None else."""
+        """Refresh, and return the issuer's current key with this id if it differs from `than`; None otherwise."""
         found = self._cached(_MIN_REFRESH_SECONDS).get(kid)
         return None if found is than else found
 
     def _cached(self, seconds: float) -> dict[str, PyJWK]:
-        """The keys, fetched so many seconds ago at most."""
+        """Return the keys, fetched at most this many seconds ago."""
         with self._lock:
             now = time.monotonic()
             if now - self._fetched_at > seconds:
@@ -65,7 +65,7 @@ class IssuerKeys:
             return self._keys
 
     def _discovered(self) -> str:
-        """Where the issuer's discovery document says that its keys are."""
+        """Return the URL of the keys according to the issuer's discovery document."""
         address = f"{self._name.rstrip('/')}/.well-known/openid-configuration"
         document = _document(address)
         found = document.get("jwks_uri") if document.get("issuer") == self._name else None
@@ -79,7 +79,7 @@ class IssuerKeys:
 
 
 def require_safe(address: str) -> None:
-    """Raises AccessRefused unless the address is https, or http on this very machine."""
+    """Raise AccessRefused unless the URL is https, or http on this machine."""
     parts = urlsplit(address)
     if parts.scheme == "https" or (
         parts.scheme == "http" and parts.hostname in ("localhost", "127.0.0.1", "::1")
@@ -92,7 +92,7 @@ def require_safe(address: str) -> None:
 
 
 class _SafeRedirects(urllib.request.HTTPRedirectHandler):
-    """Is led to no address that could not have been set."""
+    """Follows redirects only to URLs that could have been configured."""
 
     def redirect_request(self, *given: Any) -> urllib.request.Request | None:  # noqa: ANN401 - urllib's
         require_safe(given[-1])
@@ -114,7 +114,7 @@ def _document(address: str) -> dict[str, Any]:
 
 
 def _usable(name: str, document: dict[str, Any]) -> dict[str, PyJWK]:
-    """The public keys for signatures, by their ids; those of kinds that are not known here are left out."""
+    """Return the public signature keys by id, without unknown key types."""
     listed = document.get("keys")
     found: dict[str, PyJWK] = {}
     for each in listed if isinstance(listed, list) else ():
@@ -127,5 +127,5 @@ def _usable(name: str, document: dict[str, Any]) -> dict[str, PyJWK]:
         if isinstance(key.key_id, str):
             found[key.key_id] = key
     if not found:
-        raise IssuerUnavailable(f"the issuer {name} gives out no key that is of use here")
+        raise IssuerUnavailable(f"the issuer {name} has no supported key")
     return found

@@ -14,7 +14,7 @@ from headrace.access.errors import AccessRefused, Unauthenticated
 from headrace.access.issuer_keys import IssuerKeys
 from headrace.settings import Settings
 
-# None that takes a shared secret: a public key must never serve as one.
+# No algorithm with a shared secret: a public key must never serve as one.
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
 DEVELOPMENT = "headrace-development"
 _LEEWAY = timedelta(seconds=30)
@@ -24,11 +24,12 @@ class Issuer(Protocol):
     """The issuer that verifies user tokens."""
 
     def subject(self, token: str) -> str:
-        """The user's `sub`. Raises Unauthenticated, or IssuerUnavailable when the issuer's keys cannot be had."""
+        """Return the user's `sub`. Raises Unauthenticated, or IssuerUnavailable if the issuer's keys are
+        unavailable."""
 
 
 def issuer(configured: Settings) -> Issuer | None:
-    """The issuer that the settings name; the machine's own where none is and it is not in production; None else."""
+    """Return the configured issuer; without one, the local development issuer outside production; otherwise None."""
     access = configured.access
     if access.issuer is not None:
         return OpenIdIssuer(access.issuer, access.audience, access.jwks)
@@ -44,15 +45,15 @@ class OpenIdIssuer:
         self._keys = IssuerKeys(name, jwks)
 
     def subject(self, token: str) -> str:
-        """As `Issuer` says."""
+        """Return the user's `sub`; see `Issuer`."""
         kid = self._key_id(token)
         key = self._keys.key(kid)
         if key is None:
-            raise Unauthenticated(f"the token is not one of {self.name}: it has no key {kid}")
+            raise Unauthenticated(f"the token was not issued by {self.name}: it has no key {kid}")
         try:
             return self._subject(token, key)
         except _WrongSignature:
-            # An issuer may have changed what a key is, and kept its name.
+            # An issuer may have changed a key and kept its id.
             fresh = self._keys.other(kid, key)
             if fresh is None:
                 raise
@@ -87,7 +88,7 @@ class DevelopmentIssuer:
         self._key: Ed25519PrivateKey | None = None
 
     def issue(self, subject: str, lifetime: timedelta = timedelta(hours=8)) -> str:
-        """A token for the user `subject`."""
+        """Issue a token for the user `subject`."""
         now = datetime.now(UTC)
         claims = {
             "iss": DEVELOPMENT,
@@ -99,17 +100,17 @@ class DevelopmentIssuer:
         return jwt.encode(claims, self._private(), algorithm="EdDSA")
 
     def subject(self, token: str) -> str:
-        """As `Issuer` says."""
+        """Return the user's `sub`; see `Issuer`."""
         return _subject(token, self._private().public_key(), DEVELOPMENT, self._audience)
 
     def _private(self) -> Ed25519PrivateKey:
-        """The key, made when it is first needed; processes that make it at once end up with the same."""
+        """Return the key, created on first use; concurrent processes end up with the same key."""
         if self._key is None:
             if not self._path.exists():
                 self._make()
             key = serialization.load_pem_private_key(self._path.read_bytes(), password=None)
             if not isinstance(key, Ed25519PrivateKey):
-                raise AccessRefused(f"{self._path} holds no Ed25519 key: remove it, and a new one is made")
+                raise AccessRefused(f"{self._path} contains no Ed25519 key: remove it to create a new one")
             self._key = key
         return self._key
 
@@ -130,7 +131,7 @@ class DevelopmentIssuer:
 
 
 class _WrongSignature(Unauthenticated):
-    """Signed by another key."""
+    """The token is signed by another key."""
 
 
 def _subject(

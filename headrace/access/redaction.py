@@ -12,7 +12,7 @@ _OPTION = (
     rf"|(?:access|auth|refresh|session|sas|id)?token|(?:{'|'.join(_KEYS)})[._-]?key(?:\.[\w.-]+)?|sig|x-amz-signature)"
 )
 _NAMED = re.compile(rf"(?:.*\W)?{_OPTION}", re.IGNORECASE | re.ASCII)
-# What has to be there, in small letters, for a pattern to find anything: a word is found in a hundredth of the time.
+# Lower-case text that must occur for a pattern to match: a substring search takes a hundredth of the time.
 _WORDS = (
     "password",
     "passwd",
@@ -23,9 +23,12 @@ _WORDS = (
     "sig",
     *(f"{kind}{mark}key" for kind in _KEYS for mark in ("", ".", "_", "-")),
 )
-# `catalog.without_secrets` has the same for SQL: letters of ASCII, as there.
+# `catalog.without_secrets` does the same in SQL, also with ASCII letters only.
 _PATTERNS = (
-    (("hrs_", "hrt_"), (re.compile(r"\b(?P<keep>hr[st]_)[0-9a-f]{32}_[\w-]+", re.ASCII),)),  # tokens of ours
+    (
+        ("hrs_", "hrt_"),
+        (re.compile(r"\b(?P<keep>hr[st]_)[0-9a-f]{32}_[\w-]+", re.ASCII),),
+    ),  # Headrace's own tokens
     (
         ("eyj", "eya"),
         (re.compile(r"\b(?P<keep>ey)[JA][\w-]{7,}\.[\w-]+\.[\w-]*", re.ASCII),),
@@ -44,12 +47,12 @@ _PATTERNS = (
             re.compile(
                 rf"(?P<keep>{_OPTION}[\"']?\s*[=:]\s*)(?:\"[^\"]*\"|'[^']*')", re.IGNORECASE | re.ASCII
             ),
-            # Without quotes only where nothing stands between: in SQL, `a.token = b.token` compares columns.
+            # Without quotes only if nothing is in between: in SQL, `a.token = b.token` compares columns.
             re.compile(rf"(?P<keep>{_OPTION}[\"']?[=:])[^\s\"'=&;,]+", re.IGNORECASE | re.ASCII),
         ),
     ),
 )
-# What PostgreSQL's driver and SQLAlchemy quote of a statement that failed, and of the values in it.
+# Statements and values that PostgreSQL's driver and SQLAlchemy quote in errors.
 _QUOTED = (
     re.compile(r"(?P<keep>\b(?:DETAIL|CONTEXT|LINE \d+): ).*"),
     re.compile(r"(?P<keep>\[(?:SQL|parameters): ).*?(?=\]\s*(?:\n|$))", re.DOTALL),
@@ -58,14 +61,14 @@ _VALUE = re.compile(r"(?<!\w)'.*?'(?!\w)|\"[^\"]*\"")
 
 
 class Redacted(logging.Formatter):
-    """Formats as another does, tracebacks too, without secrets, statements and the values in them."""
+    """Wraps a log formatter: removes secrets, statements and their values, also from tracebacks."""
 
     def __init__(self, wrapped: logging.Formatter) -> None:
         super().__init__()
         self._wrapped = wrapped
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line, or lines, of a record."""
+        """Format a record, redacted."""
         return redacted(_unquoted(self._wrapped.format(record)))
 
 
@@ -78,20 +81,20 @@ def redact_logs(*loggers: str) -> None:
 
 
 def redacted(text: str) -> str:
-    """The text with `***` in place of what opens doors."""
+    """Return the text with `***` in place of secrets."""
     for pattern in _possible(text):
         text = pattern.sub(lambda found: found["keep"] + _HIDDEN, text)
     return text
 
 
 def without_values(text: str) -> str:
-    """The first line of an error message, redacted, with quoted values replaced by `***`."""
+    """Return the first line of an error message, redacted, with quoted values replaced by `***`."""
     first = next(iter(text.strip().splitlines()), "")
     return _VALUE.sub(f"'{_HIDDEN}'", redacted(_unquoted(first)))
 
 
 def has_secrets(text: str) -> bool:
-    """Whether there is anything to hide; of JSON text, whether there may be."""
+    """Return True if there is something to redact; for JSON text, if there may be."""
     return any(pattern.search(text) for pattern in _possible(text))
 
 
@@ -102,7 +105,7 @@ def _unquoted(text: str) -> str:
 
 
 def _possible(text: str) -> Iterator[re.Pattern[str]]:
-    """The patterns that may find anything."""
+    """Yield the patterns that can match."""
     small = text.lower()
     for words, patterns in _PATTERNS:
         if any(word in small for word in words):
@@ -110,7 +113,7 @@ def _possible(text: str) -> Iterator[re.Pattern[str]]:
 
 
 def scrubbed(value: Any) -> Any:  # noqa: ANN401 - JSON
-    """The JSON value with texts redacted and secret-named fields removed."""
+    """Return the JSON value with texts redacted and secret-named fields removed."""
     if isinstance(value, str):
         return redacted(value)
     if isinstance(value, list):

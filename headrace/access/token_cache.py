@@ -1,7 +1,7 @@
 """A short-lived cache of service tokens, so that frequent reporters do not cost a query per request.
 
-A token that another process revokes ends within two seconds, however often it is sent; one that this process revokes,
-or finds revoked, at once.
+A token revoked by another process stops working within two seconds, however often it is sent; one that this process
+revokes, or finds revoked, immediately.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 
 from headrace.access.callers import Caller
 
-_CACHE_SECONDS = 1.0  # after which the service is asked for again
+_CACHE_SECONDS = 1.0  # age after which an entry is refreshed
 _MAX_STALE_SECONDS = 2.0  # how long a stale entry is accepted during a refresh
 _REFRESH_SECONDS = 0.1
 _MAX_SERVICES = 1000  # services
@@ -31,7 +31,7 @@ _CACHE: dict[bytes, _CachedService] = {}  # by the digest of the token's secret
 
 
 def admit(digest: bytes, caller: Caller, expires_at: datetime) -> None:
-    """Let the service in for a moment, and not beyond the end of its token."""
+    """Admit the service for a short time, not beyond the expiry of its token."""
     if len(_CACHE) >= _MAX_SERVICES:
         _CACHE.clear()
     now, left = time.monotonic(), (expires_at - datetime.now(UTC)).total_seconds()
@@ -41,21 +41,21 @@ def admit(digest: bytes, caller: Caller, expires_at: datetime) -> None:
 
 
 def admitted(digest: bytes) -> Caller | None:
-    """The service, if it was let in a moment ago; None for one to ask for."""
+    """Return the service if it was admitted recently; None if it must be looked up."""
     known, now = _CACHE.get(digest), time.monotonic()
     if known is None or now >= known.until:
         return None
     if now < known.again:
         return known.caller
-    known.again = now + _REFRESH_SECONDS  # who asks while this one asks for it need not do so too
+    known.again = now + _REFRESH_SECONDS  # concurrent requests use the stale entry during this refresh
     return None
 
 
 def refuse(digest: bytes) -> None:
-    """Let the service in no longer."""
+    """Stop admitting the service."""
     _CACHE.pop(digest, None)
 
 
 def forget() -> None:
-    """Ask for every service again."""
+    """Clear the cache."""
     _CACHE.clear()

@@ -1,6 +1,6 @@
 """Tokens that the catalog issues: for services and for single runs. Only digests are stored.
 
-A token is `<prefix>_<id>_<secret>`, the prefix `hrs` or `hrt`, so that a scanner for leaked secrets knows one.
+A token is `<prefix>_<id>_<secret>`, with the prefix `hrs` or `hrt`, so that secret scanners can recognise it.
 """
 
 import hashlib
@@ -25,8 +25,8 @@ from headrace.database.ids import organisation_id, organisation_named
 SERVICE, TASK = "hrs", "hrt"
 MAX_SERVICE_TOKEN_LIFETIME = timedelta(days=366)
 MAX_TASK_TOKEN_LIFETIME = timedelta(hours=24)
-TASK_LEASE = timedelta(minutes=10)  # of a run of Headrace, which renews it while it lives
-TASK_GRACE = timedelta(seconds=30)  # after the end of the run; catalog.end_task_tokens says the same
+TASK_LEASE = timedelta(minutes=10)  # of a run of Headrace, which renews it while it is alive
+TASK_GRACE = timedelta(seconds=30)  # after the end of the run; the same as in catalog.end_task_tokens
 
 _ISSUE_SERVICE = """
 INSERT INTO catalog.service_token (
@@ -46,7 +46,7 @@ DELETE FROM catalog.task_token WHERE token_id IN (
     SELECT token_id FROM catalog.task_token WHERE expires_at < now() - interval '1 day' LIMIT 100 FOR UPDATE SKIP LOCKED
 )
 """
-# Not of a run that has ended, nor beyond LONGEST_TASK.
+# Not for a run that has ended, nor beyond MAX_TASK_TOKEN_LIFETIME.
 _RENEW_TASK = """
 UPDATE catalog.task_token SET expires_at = least(greatest(expires_at, now() + %s), issued_at + %s)
 WHERE token_id = %s AND secret_digest = %s AND expires_at > now()
@@ -88,7 +88,7 @@ class ParsedToken:
     digest: bytes
 
     def is_that_of(self, digest: bytes) -> bool:
-        """Whether its secret matches this digest, compared in constant time."""
+        """Return True if its secret matches this digest; compared in constant time."""
         return hmac.compare_digest(self.digest, digest)
 
 
@@ -102,10 +102,10 @@ def issue_service_token(
     lifetime: timedelta = timedelta(days=90),
     by: str,
 ) -> str:
-    """A new token for the service `name`, which is shown this once.
+    """Issue a token for the service `name`. The token is returned only here.
 
-    Raises AccessRefused where the service has one that is not revoked, nothing is permitted, or the lifetime is longer
-    than LONGEST_SERVICE.
+    Raises AccessRefused if the service has a token, no permission is given, or the lifetime exceeds
+    MAX_SERVICE_TOKEN_LIFETIME.
     """
     allowed = sorted(set(permissions))
     if not allowed:
@@ -141,7 +141,7 @@ def issue_service_token(
 
 
 def revoke_service_token(engine: Engine, name: str, *, organisation: str | None = None, by: str) -> None:
-    """End the token of the service `name`. Raises AccessRefused where it has none."""
+    """Revoke the token of the service `name`. Raises AccessRefused if it has none."""
     with transaction(engine) as cursor:
         sign(cursor, by)
         known = require_organisation(cursor, organisation)
@@ -154,7 +154,7 @@ def revoke_service_token(engine: Engine, name: str, *, organisation: str | None 
 
 
 def service_tokens(engine: Engine) -> list[ServiceTokenRow]:
-    """The tokens that are not revoked, of every organisation."""
+    """Return the tokens that are not revoked, of every organisation."""
     with transaction(engine) as cursor:
         rows = cursor.execute(_SERVICES).fetchall()
     return [
@@ -171,10 +171,10 @@ def issue_task_token(
     lifetime: timedelta = timedelta(hours=1),
     by: str,
 ) -> str:
-    """A token with which the run may report itself and its child runs, as writing these datasets, and see these alone.
+    """Issue a token for reporting the run and its child runs with these outputs, and for reading only its datasets.
 
     It ends with its lifetime, or TASK_GRACE after the end of the run, whichever comes first. Raises AccessRefused for a
-    lifetime longer than LONGEST_TASK, and for a run that has succeeded; one that failed may be tried again.
+    lifetime longer than MAX_TASK_TOKEN_LIFETIME, and for a run that has succeeded; a failed one may be retried.
     """
     if not timedelta() < lifetime <= MAX_TASK_TOKEN_LIFETIME:
         raise AccessRefused(
@@ -203,7 +203,7 @@ def issue_task_token(
 
 
 def renew_task_token(engine: Engine, token: str) -> bool:
-    """Have the token of a run last for TASK_LEASE from now on, LONGEST_TASK in all; False where it has ended."""
+    """Extend a token to TASK_LEASE from now, MAX_TASK_TOKEN_LIFETIME in total; returns False if it has ended."""
     ours = parse_token(token)
     if ours is None or ours.prefix != TASK:
         raise AccessRefused("this is not a run token")
@@ -213,7 +213,7 @@ def renew_task_token(engine: Engine, token: str) -> bool:
 
 
 def parse_token(token: str) -> ParsedToken | None:
-    """The parts of a Headrace token; None for any other token."""
+    """Parse a Headrace token; returns None for any other token."""
     prefix, _, rest = token.partition("_")
     identifier, _, secret = rest.partition("_")
     if prefix not in (SERVICE, TASK) or len(identifier) != 32 or not secret:
@@ -230,5 +230,5 @@ def _new(prefix: str) -> tuple[str, ParsedToken]:
 
 
 def _digest(secret: str) -> bytes:
-    """A secret of 256 random bits needs no slow hash: it cannot be guessed."""
+    """Digest a secret. With 256 random bits it cannot be guessed, so a slow hash is unnecessary."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest()

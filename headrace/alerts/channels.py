@@ -1,4 +1,4 @@
-"""Channels that other packages add to those of apprise: one for each URL scheme."""
+"""Alert channels of other packages, one per URL scheme, in addition to those of apprise."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from headrace.plugins import Registry
 
 
 class AlertChannel(Protocol):
-    """Delivers notifications to the destinations whose URLs have one scheme."""
+    """Delivers notifications to destinations whose URLs have its scheme."""
 
     def send(self, url: str, rendered: RenderedNotification) -> None:
         """Deliver a notification. url: the destination's, with secrets filled in. Raises NotDelivered.
 
-        The same `notification_id` may come twice, when the sender dies before it notes the delivery.
+        The same `notification_id` may be sent twice, if the sender dies before it records the delivery.
         """
         ...
 

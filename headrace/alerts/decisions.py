@@ -1,17 +1,18 @@
-"""What an alert event or an acknowledgement changes about an alert: pure, with the state table in one place.
+"""Decide how an alert event or an acknowledgement changes an alert: pure, with the state table in one place.
 
 | alert        | event                       | becomes      | notifications                                        |
 |--------------|-----------------------------|--------------|------------------------------------------------------|
-| none         | something bad, an incident  | OPEN         | all steps of its route                               |
-| none         | something bad, no incident  | CLOSED       | the first step: there is nothing to wait for         |
-| OPEN         | something worse, or what    | OPEN         | all steps again, replacing pending ones              |
-|              | it turns out to come from   |              |                                                      |
-| ACKNOWLEDGED | something worse, or that    | ACKNOWLEDGED | the first step: someone is working on it             |
-| OPEN, ACK.   | nothing worse               | as it was    | none: it is not news                                 |
+| none         | issue with an incident      | OPEN         | all steps of its route                               |
+| none         | issue without an incident   | CLOSED       | the first step: there is nothing to wait for         |
+| OPEN         | higher severity, or its     | OPEN         | all steps again, replacing pending ones              |
+|              | root cause                  |              |                                                      |
+| ACKNOWLEDGED | higher severity, or its     | ACKNOWLEDGED | the first step: someone is working on it             |
+|              | root cause                  |              |                                                      |
+| OPEN, ACK.   | no higher severity          | unchanged    | none: it is not news                                 |
 | OPEN         | someone acknowledges        | ACKNOWLEDGED | later steps are dropped                              |
 | OPEN, ACK.   | the incident closes         | CLOSED       | pending ones dropped; past recipients are informed   |
 | OPEN, ACK.   | merged into another         | CLOSED       | the same, naming the other                           |
-| CLOSED       | something bad, an incident  | OPEN         | all steps of its route                               |
+| CLOSED       | issue with an incident      | OPEN         | all steps of its route                               |
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ RECOVERIES = frozenset({Kind.ON_TRACK, Kind.MET_LATE, Kind.PAUSED, Kind.SENSOR_B
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The alert as it is from now on, the messages to send, and those that are not to be sent any more, with why."""
+    """The updated alert, the notifications to send, and those to drop, with the reason."""
 
     alert: Alert
     send: tuple[Notification, ...] = ()
@@ -53,7 +54,7 @@ def decide(
     rules: AlertRules,
     now: datetime,
 ) -> Decision | None:
-    """The effect of an alert event. None: no one needs to know.
+    """Return the effect of an alert event. None: no notification is needed.
 
     Args: alert_id: the alert that the event belongs to. known: the alert so far, None if it is new. notifications: all
         of its notifications. alert_event: the event. rules: the routing rules. now: the current time.
@@ -71,22 +72,22 @@ def decide(
     if not worse and not _is_found_to_be_the_cause(known, alert_event):
         came_true = known.kind is Kind.AT_RISK and _is_about(known, alert_event)
         return Decision(_about(counted, alert_event) if came_true else counted)
-    graver = replace(_about(counted, alert_event), round=known.round + 1)
+    worsened = replace(_about(counted, alert_event), round=known.round + 1)
     if worse:
-        graver = replace(graver, severity=alert_event.severity)
+        worsened = replace(worsened, severity=alert_event.severity)
     sent = any(notification.was_attempted for notification in notifications)
     acknowledged = known.state is AlertState.ACKNOWLEDGED
     purpose = Purpose.WORSENED if sent else Purpose.RAISED
     # The owners notified so far must learn that the problem is larger.
     owners = (*alert_event.subject.owners, *known.subject.owners)
-    alert, send = _steps(graver, purpose, rules, now, owners, first_only=acknowledged)
+    alert, send = _steps(worsened, purpose, rules, now, owners, first_only=acknowledged)
     return Decision(alert, send, _pending(notifications), f"it became {alert_event.kind}")
 
 
 def acknowledge(
     alert: Alert, notifications: Sequence[Notification], by: str, comment: str | None, now: datetime
 ) -> Decision:
-    """Acknowledge an alert, which stops its escalation. An acknowledged or closed alert stays unchanged."""
+    """Acknowledge an alert, which stops its escalation. An acknowledged or closed alert is unchanged."""
     if alert.state is not AlertState.OPEN:
         return Decision(alert)
     taken = replace(
@@ -151,7 +152,7 @@ def _steps(
     *,
     first_only: bool,
 ) -> tuple[Alert, tuple[Notification, ...]]:
-    """The messages of the route that fits now. Later steps count from when the first may leave."""
+    """Return the notifications of the matching route. Later steps count from when the first may be sent."""
     subject = alert.subject
     route = rules.route(subject.domain, subject.owners, alert.severity, now)
     if route is None:
@@ -190,7 +191,7 @@ def _notification(
 
 
 def _pending(notifications: Sequence[Notification], purpose: Purpose | None = None) -> tuple[UUID, ...]:
-    """Pending notifications of one purpose, or of all except closing ones."""
+    """Return pending notifications of one purpose, or of all except closing ones."""
     return tuple(
         notification.notification_id
         for notification in notifications
@@ -200,14 +201,14 @@ def _pending(notifications: Sequence[Notification], purpose: Purpose | None = No
 
 
 def _affected(known: Alert, alert_event: AlertEvent) -> dict[str, tuple[str, ...]]:
-    """The other subjects of the incident."""
+    """Return the other subjects of the incident."""
     if alert_event.subject.key == known.subject.key or alert_event.kind in RECOVERIES:
         return dict(known.affected)
     return {**known.affected, alert_event.subject.key: alert_event.subject.owners}
 
 
 def _about(alert: Alert, alert_event: AlertEvent) -> Alert:
-    """The alert with this event as its subject; the previous subject becomes affected."""
+    """Return the alert with this event as its subject; the previous subject becomes affected."""
     subject = alert_event.subject
     affected = {**alert.affected, alert.subject.key: alert.subject.owners}
     affected.pop(subject.key, None)
@@ -226,7 +227,7 @@ def _is_about(alert: Alert, alert_event: AlertEvent) -> bool:
 
 
 def _is_found_to_be_the_cause(known: Alert, alert_event: AlertEvent) -> bool:
-    """Whether the event is the root cause and new to this alert."""
+    """Return True if the event is the root cause and new to this alert."""
     return (
         bool(alert_event.facts.get("is_cause"))
         and not _is_about(known, alert_event)

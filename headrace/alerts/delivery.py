@@ -1,11 +1,11 @@
 """Deliver notifications through apprise, with the deduplication key that each service supports.
 
-| service              | a copy is known by                                             |
+| service              | deduplicated by                                                |
 |----------------------|----------------------------------------------------------------|
 | json, xml, form      | the header Idempotency-Key                                     |
 | e-mail               | its Message-ID                                                 |
 | PagerDuty, Opsgenie  | the alert's key; its last message resolves the incident there  |
-| any other            | nothing: it may come twice if the sender dies while it sends   |
+| any other            | nothing: duplicates are possible if the sender dies            |
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ from headrace.alerts.records import NotDelivered, RenderedNotification
 from headrace.alerts.rules import Destination
 from headrace.severity import Severity
 
-MAX_SECONDS = 15.0  # that a service may take in all, and
-_ANSWER_SECONDS = 12.0  # one that is slow to say that it took a message would get it twice
+MAX_SECONDS = 15.0  # seconds for a delivery; a shorter limit
+_ANSWER_SECONDS = 12.0  # would send duplicates to services that are slow to confirm
 _REFERENCE = re.compile(r"\$\{(\w+)\}")
 _TYPES = {
     Severity.INFO: apprise.NotifyType.INFO,
@@ -49,10 +49,10 @@ _TYPES = {
 _WITH_HEADERS = frozenset({"json", "jsons", "xml", "xmls", "form", "forms"})
 _BY_ALERT: Mapping[str, Mapping[str, str]] = {
     "pagerduty": {"dedup": "{}", "action": "map"},
-    # One call for all responders: of a second one with the same alias, Opsgenie counts no more than that it came.
+    # One call for all responders: Opsgenie only counts a second one with the same alias.
     "opsgenie": {"alias": "{}", "action": "new", "batch": "yes"},
 }
-# At DEBUG they write addresses whole, with the tokens in them.
+# At DEBUG they log complete URLs, including tokens.
 for _each in ("apprise", "urllib3.connectionpool"):
     logging.getLogger(_each).setLevel(logging.INFO)
 _NO_SOURCE = NotifyPagerDuty.template_tokens["source"]["default"]
@@ -81,7 +81,7 @@ def deliver(destination: Destination, address: str, rendered: RenderedNotificati
 
 
 def resolved(destination: Destination, address: str) -> str:
-    """The destination's URL, secrets and the owner filled in. Raises NotDelivered for a variable that is not set."""
+    """Return the destination's URL with secrets and the owner filled in. Raises NotDelivered for an unset variable."""
     whole = _REFERENCE.fullmatch(destination.url)
 
     def value(found: re.Match[str]) -> str:
@@ -96,7 +96,7 @@ def resolved(destination: Destination, address: str) -> str:
 
 
 def _known_by(destination: Destination, rendered: RenderedNotification) -> dict[str, str]:
-    """What is added to the URL, so that the service knows the message again."""
+    """Return the URL parameters by which the service deduplicates."""
     scheme = resolved(destination, "").partition("://")[0].lower()
     if scheme in _WITH_HEADERS:
         return {
@@ -143,12 +143,12 @@ def _notify(
         timeout=MAX_SECONDS,
     )
     if not result:
-        said = [str(entry.message) for entry in result.logs()]
-        raise NotDelivered(said[-1] if said else f"the service answered {result.status.name.lower()}")
+        response = [str(entry.message) for entry in result.logs()]
+        raise NotDelivered(response[-1] if response else f"the service answered {result.status.name.lower()}")
 
 
 def _close(service: NotifyOpsgenie, rendered: RenderedNotification) -> None:
-    """The alert there is over. apprise would close only what its own process remembers to have opened."""
+    """Close the service's alert. apprise would close only alerts opened by the same process."""
     address = f"{OPSGENIE_API_LOOKUP[str(service.region_name)]}/{rendered.thread}/close"
     try:
         answer = httpx.post(
@@ -165,10 +165,10 @@ def _close(service: NotifyOpsgenie, rendered: RenderedNotification) -> None:
 
 
 class _MailServer(AppriseSMTPController):
-    """A mail server that says why it does not take a mail; apprise's own keeps that to itself."""
+    """A mail server that reports why it rejects a mail; apprise's own hides the reason."""
 
     def sendmail(self, from_addr: str, to_addrs: list[str], message: str) -> bool:
-        """Raises SMTPException."""
+        """Send a mail. Raises SMTPException."""
         server = cast(smtplib.SMTP, self._socket)
         if refused := server.sendmail(from_addr, to_addrs, message):
             raise smtplib.SMTPRecipientsRefused(refused)
@@ -176,9 +176,9 @@ class _MailServer(AppriseSMTPController):
 
 
 def _mail(service: NotifyEmail, rendered: RenderedNotification) -> None:
-    """A mail under the message's own Message-ID, in one thread with the others of its alert.
+    """Send a mail with the notification's Message-ID, in one thread with the others of its alert.
 
-    apprise would draw a new Message-ID for each try.
+    apprise would generate a new Message-ID for each try.
     """
     sender = str(service.from_addr[1])
     domain = sender.rpartition("@")[2] or "headrace"
@@ -208,32 +208,32 @@ def _mail(service: NotifyEmail, rendered: RenderedNotification) -> None:
             user=service.user,
             password=service.password,
             verify_certificate=service.verify_certificate,
-            socket_connect_timeout=int(service.socket_read_timeout),  # which is for each of its answers
+            socket_connect_timeout=int(service.socket_read_timeout),  # seconds per response
         ) as server:
             for mail in prepared:
                 letter = _letter(message_from_string(mail.body), rendered)
                 letter["Message-ID"] = f"<{rendered.notification_id}@{domain}>"
                 server.sendmail(sender, mail.to_addrs, letter.as_string())
     except smtplib.SMTPRecipientsRefused as error:
-        said = "; ".join(
+        response = "; ".join(
             f"{who}: {code} {text.decode(errors='replace')}" for who, (code, text) in error.recipients.items()
         )
-        raise NotDelivered(f"the mail server {service.smtp_host} rejected it: {said}") from error
+        raise NotDelivered(f"the mail server {service.smtp_host} rejected it: {response}") from error
     except smtplib.SMTPResponseException as error:
-        said = (
+        response = (
             error.smtp_error.decode(errors="replace")
             if isinstance(error.smtp_error, bytes)
             else error.smtp_error
         )
         raise NotDelivered(
-            f"the mail server {service.smtp_host} rejected it: {error.smtp_code} {said}"
+            f"the mail server {service.smtp_host} rejected it: {error.smtp_code} {response}"
         ) from error
     except (smtplib.SMTPException, OSError, AppriseException) as error:
         raise NotDelivered(f"the mail server {service.smtp_host} cannot be had: {error}") from error
 
 
 def _letter(prepared: Message[str, str], rendered: RenderedNotification) -> MIMEMultipart:
-    """The mail as apprise has prepared it, but for its Message-ID, in text and in HTML."""
+    """Return the mail prepared by apprise, with our Message-ID, as text and HTML."""
     letter = MIMEMultipart("alternative")
     for name, value in prepared.items():
         if name.lower() not in ("message-id", "mime-version", "content-type", "content-transfer-encoding"):

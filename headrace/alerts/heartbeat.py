@@ -15,16 +15,16 @@ from headrace.database.connection import transaction
 from headrace.database.ids import organisation, organisation_id
 
 ALERTS = "alerts"  # the sensor that decides on alerts and sends them
-JUDGING = "slas"  # the sensor that judges SLAs
+JUDGING = "slas"  # the sensor that evaluates SLAs
 SILENT_AFTER = timedelta(minutes=5)
-_STUCK_AFTER = timedelta(minutes=5)  # refused for this long before it is reported as a problem
+_STUCK_AFTER = timedelta(minutes=5)  # time for which it is refused before that is a problem
 _SECONDS = 5.0
 _REFERENCE = re.compile(r"\$\{(\w+)\}")
 
 
 @dataclass(frozen=True, slots=True)
 class SensorHeartbeat:
-    """A sensor, when it ticked last, and whether that is too long ago. None: it never has."""
+    """A sensor's last tick, and whether it is overdue. None: it has never ticked."""
 
     sensor: str
     ticked_at: datetime | None
@@ -50,11 +50,11 @@ class AlertingStatus:
 
     @property
     def is_alive(self) -> bool:
-        """Whether both sensors, SLAs and alerts, are running."""
+        """True if both sensors, SLAs and alerts, are running."""
         return not any(life.is_silent for life in self.sensors)
 
     def problems(self, now: datetime) -> list[str]:
-        """Problems with alerting itself, one sentence each. A sensor that was never needed is not reported."""
+        """Return problems with alerting itself, one sentence each. A sensor that was never needed is not reported."""
         said = [
             f"Alerts: the sensor {life.sensor!r} "
             + (
@@ -93,7 +93,7 @@ def record_heartbeat(
 
 
 def alerting_status(engine: Engine, now: datetime) -> AlertingStatus:
-    """The current status of alerting."""
+    """Return the current status of alerting."""
     mine = organisation_id()
     with transaction(engine) as cursor:
         parameters = {"organisation": mine, "now": now}
@@ -110,7 +110,7 @@ def alerting_status(engine: Engine, now: datetime) -> AlertingStatus:
 
 
 def ping(address: str) -> str | None:
-    """Ping the external monitoring URL; the problem, or None if it answered.
+    """Ping the external monitoring URL; returns the problem, or None on success.
 
     ${NAME} in it is an environment variable. A failure does not stop alerts from being sent.
     """
@@ -119,9 +119,7 @@ def ping(address: str) -> str | None:
         return f"the environment variable {names[0]}, which the heartbeat needs, is not set"
     import httpx  # imported here, since status queries do not need it
 
-    logging.getLogger("httpx").setLevel(
-        logging.WARNING
-    )  # it would write the address whole, with the token in it
+    logging.getLogger("httpx").setLevel(logging.WARNING)  # it would log the complete URL, including the token
     whole = _REFERENCE.sub(lambda found: os.environ[found[1]], address)
     try:
         answer = httpx.get(whole, timeout=_SECONDS, follow_redirects=True)

@@ -1,4 +1,4 @@
-"""Rate limits of a destination and the pauses between tries: decides what may be sent now. Pure."""
+"""Rate limits of a destination and pauses between tries: decide what may be sent now. Pure."""
 
 from __future__ import annotations
 
@@ -12,13 +12,15 @@ from headrace.alerts.rules import Limit, Recipient
 
 FIRST_PAUSE = timedelta(seconds=5)
 MAX_PAUSE = timedelta(minutes=15)
-GIVE_UP_AFTER = timedelta(hours=24)  # after it was due, and
-MIN_TRIES = 10  # so that an outage of the sender does not make notifications expire untried
+GIVE_UP_AFTER = timedelta(hours=24)  # age after the due time, and
+MIN_TRIES = (
+    10  # minimum number of tries, so that notifications do not expire untried during an outage of the sender
+)
 
 
 @dataclass(frozen=True, slots=True)
 class SendPlan:
-    """Notifications to send as they are, those to merge into a digest, and until when the others wait."""
+    """Notifications to send unchanged, those to merge into a digest, and until when the others wait."""
 
     each: tuple[Notification, ...] = ()
     digest: tuple[Notification, ...] = ()
@@ -28,7 +30,7 @@ class SendPlan:
 def plan_sending(
     due: Sequence[Notification], sent: Sequence[datetime], limit: Limit, now: datetime
 ) -> SendPlan:
-    """Which of a recipient's due notifications to send now. sent: when earlier ones were sent to them.
+    """Plan which of a recipient's due notifications to send now. sent: when earlier ones were sent to them.
 
     Retries come first and unchanged, since the recipient may have received them; so do digests, since the merged
     notifications would otherwise be lost; then the most severe.
@@ -50,25 +52,25 @@ def plan_sending(
     again = [notification for notification in ordered if _is_as_it_was(notification)]
     alone = ordered[: max(free - 1, min(len(again), free))]
     rest = ordered[len(alone) :]
-    if len(alone) == free:  # all that may leave has to leave as it was
+    if len(alone) == free:  # retries use the limit up
         first = min([*counted, now])
         return SendPlan(tuple(alone), wait_until=first + limit.within)
     return SendPlan(tuple(alone), tuple(rest))
 
 
 def is_given_up(notification: Notification, now: datetime) -> bool:
-    """Whether the try that failed just now was its last one."""
+    """Return True if the failed try was the last one."""
     return now >= notification.due_at + GIVE_UP_AFTER and notification.tries + 1 >= MIN_TRIES
 
 
 def next_try(tries: int, now: datetime) -> datetime:
-    """When to try again after so many tries."""
+    """Return the time of the next try after this many tries."""
     doubled: int = 2 ** min(tries - 1, 20)
     return now + min(FIRST_PAUSE * doubled, MAX_PAUSE)
 
 
 def new_digest(recipient: Recipient, notifications: Sequence[Notification], now: datetime) -> Notification:
-    """The digest of these notifications."""
+    """Return the digest of these notifications."""
     return Notification(
         notification_id=uuid4(),
         alert_id=None,

@@ -22,7 +22,7 @@ _AUDIENCE = "headrace-alert"
 
 
 class WrongLink(CatalogError):
-    """A link that was not made here, or that has ended."""
+    """A link that was not issued here, or that has expired."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class AcknowledgeLink:
 
 
 def secret(configured: Settings) -> str | None:
-    """The signing key: from the settings or, outside production, a local key."""
+    """Return the signing key: from the settings or, outside production, a local key."""
     if configured.alert_secret is not None:
         return configured.alert_secret.get_secret_value()
     if configured.is_production:
@@ -56,7 +56,7 @@ def secret(configured: Settings) -> str | None:
 
 
 def link(base: str, key: str, alert_id: UUID, organisation: str, recipient: Recipient, now: datetime) -> str:
-    """The address at which this recipient acknowledges the alert."""
+    """Return the URL at which this recipient acknowledges the alert."""
     who = "/".join(filter(None, ("link", recipient.destination, recipient.address)))
     claims = {
         "aud": _AUDIENCE,

@@ -1,4 +1,4 @@
-"""The text of a notification as HTML and as Markdown; addresses become links. Pure."""
+"""Format the text of a notification as HTML and as Markdown; URLs become links. Pure."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from html import escape
 Words = Callable[[str], str]
 _NAMED = re.compile(r"([A-Z][A-Za-z ]*): (.+)")
 _ADDRESS = re.compile(r"https?://\S+")
-_IN_ADDRESS = {ord(each): f"%{ord(each):02X}" for each in "()<>\"'`"}  # what would end it
-# Code stays code, all else of Markdown is a mere character.
+_IN_ADDRESS = {ord(each): f"%{ord(each):02X}" for each in "()<>\"'`"}  # characters that would end it
+# Code stays code; all other Markdown syntax is escaped.
 _SPECIAL = re.compile(r"(`[^`]*`)|([\\`*_\[\]<>#|~])")
 
 
 def html(body: str) -> str:
-    """The text in paragraphs, the name of each line in bold."""
+    """Format the text as paragraphs, with the label of each line in bold."""
     parts = [
         "<br>\n".join(
             _line(each, escape, escape, '<a href="{1}">{0}</a>', "<b>{0}:</b> {1}") for each in part
@@ -26,7 +26,7 @@ def html(body: str) -> str:
 
 
 def markdown(body: str) -> str:
-    """The text with a paragraph for each line, since many services show a single line break as none."""
+    """Format the text with a paragraph per line, since many services ignore a single line break."""
     return "\n\n".join(
         _line(each, _plain, str, "[{0}]({1})", "**{0}:** {1}") for part in _paragraphs(body) for each in part
     )

@@ -23,7 +23,7 @@ from headrace.database.ids import organisation, organisation_id
 from headrace.settings import settings
 from headrace.slas.events import Kind, SubjectType
 
-MAX_DEPTH = 1000  # steps: as far as it goes
+MAX_DEPTH = 1000  # maximum steps
 _MERGED = """
 SELECT * FROM catalog.notification WHERE organisation_id = %s AND digest_id = ANY (%s) ORDER BY due_at, notification_id
 """
@@ -32,7 +32,7 @@ SELECT * FROM catalog.notification WHERE organisation_id = %s AND digest_id = AN
 def render_notifications(
     engine: Engine, cursor: Cursor[Any], links: Links, notifications: Sequence[Notification], now: datetime
 ) -> dict[UUID, Notification]:
-    """The notifications with title and body; a retry keeps its text."""
+    """Return the notifications with title and body; a retry keeps its text."""
     fresh = [notification for notification in notifications if notification.title is None]
     sent = {notification.notification_id: notification for notification in notifications}
     if not fresh:
@@ -68,7 +68,7 @@ def render_notifications(
 
 
 def affected(engine: Engine, alert: Alert) -> Affected:
-    """The affected datasets: those in the incident, and those downstream of its dataset."""
+    """Return the affected datasets: those in the incident, and those downstream of its dataset."""
     named = dict(alert.affected)
     count = 0
     if alert.subject.type is SubjectType.DATASET and alert.subject.id is not None:
@@ -81,7 +81,7 @@ def affected(engine: Engine, alert: Alert) -> Affected:
 
 
 def _for_outside(alert: Alert) -> Alert:
-    """A failure message may contain a password in a URL, or row values, and is sent to external services."""
+    """Redact a failure message: it may contain a password in a URL, or row values, and is sent to external services."""
     facts = scrubbed(dict(alert.facts))
     if alert.kind is Kind.RUN_FAILED and facts.get("reason"):
         facts["reason"] = without_values(str(facts["reason"]))

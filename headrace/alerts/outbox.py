@@ -28,7 +28,7 @@ _ALONE = "SELECT pg_advisory_xact_lock(hashtextextended('deciding on alerts/' ||
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """The result of processing alert events. without_recipient: alerts that reach no one."""
+    """The result of processing alert events. without_recipient: alerts that no one is notified of."""
 
     alert_events: int = 0
     opened: int = 0
@@ -83,7 +83,7 @@ def decide_next(engine: Engine, rules: AlertRules, now: datetime, limit: int = B
 
 
 def acknowledge(engine: Engine, alert_id: UUID, by: str, now: datetime, comment: str | None = None) -> Alert:
-    """Acknowledge an alert, which stops its escalation, and return it. The first acknowledgement stands.
+    """Acknowledge an alert, which stops its escalation, and return it. The first acknowledgement counts.
 
     Raises UnknownAlert.
     """

@@ -1,4 +1,4 @@
-"""Queries for alerts and their notifications, as the API and the command line show them."""
+"""Queries for alerts and their notifications, for the API and the command line."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def alerts(
     before: tuple[datetime, UUID] | None = None,
     limit: int = 100,
 ) -> list[AlertSummary]:
-    """The newest first, those opened before a moment (and of one moment, with a lower id).
+    """Return alerts, newest first, opened before a moment (or at that moment, with a lower id).
 
     states: only these; empty: all. subject: only alerts about it or, with include_affected, affecting it.
     """
@@ -71,7 +71,7 @@ def alerts(
 
 
 def history(engine: Engine, alert: str | UUID) -> History:
-    """The alert of this id, or of the one that a prefix of an id fits. Raises UnknownAlert."""
+    """Return the alert with this id or prefix of an id. Raises UnknownAlert."""
     alert_id = find(engine, alert)
     parameters = {"organisation": organisation_id(), "alert": alert_id, "alerts": [alert_id]}
     with transaction(engine) as cursor:
@@ -83,7 +83,7 @@ def history(engine: Engine, alert: str | UUID) -> History:
 
 
 def find(engine: Engine, alert: str | UUID) -> UUID:
-    """The id that begins so. Raises UnknownAlert when nothing begins so, or more than one."""
+    """Return the id with this prefix. Raises UnknownAlert if none or several match."""
     prefix = str(alert).strip().lower()
     found = []
     if len(prefix) >= _MIN_PREFIX_LENGTH and set(prefix) <= set("0123456789abcdef-"):

@@ -36,7 +36,7 @@ class Purpose(StrEnum):
 
     @property
     def is_end(self) -> bool:
-        """Whether it is the last notification of the alert."""
+        """True for the last notification of the alert."""
         return self in (Purpose.RECOVERED, Purpose.JOINED)
 
 
@@ -104,7 +104,7 @@ class Notification:
 
     @property
     def was_attempted(self) -> bool:
-        """Whether it reached, or may have reached, its recipient."""
+        """True if it reached, or may have reached, its recipient."""
         return self.tries > 0 or self.state in (NotificationState.SENT, NotificationState.MERGED)
 
 
@@ -125,13 +125,13 @@ class RenderedNotification:
 
 
 def alert_id_of(alert_event_id: int, organisation: UUID) -> UUID:
-    """The id of an alert about an event without an incident."""
+    """Return the id of an alert about an event without an incident."""
     return uuid5(_NAMESPACE, f"{organisation}/{alert_event_id}")
 
 
 def notification_id_of(
     alert_id: UUID, round_: int, step: int, purpose: Purpose, recipient: Recipient
 ) -> UUID:
-    """The id of a step's notification; deterministic."""
+    """Return the id of a step's notification; deterministic."""
     words = (str(round_), str(step), purpose, recipient.destination, recipient.address)
     return uuid5(alert_id, "/".join(words))

@@ -15,7 +15,7 @@ Row = Mapping[str, Any]
 
 
 def alert_event_of(row: Row) -> AlertEvent:
-    """The alert event in a row."""
+    """Return the alert event in a row."""
     return AlertEvent(
         Kind(row["kind"]),
         Severity(row["severity"]),
@@ -27,7 +27,7 @@ def alert_event_of(row: Row) -> AlertEvent:
 
 
 def alert_of(row: Row) -> Alert:
-    """The alert in a row."""
+    """Return the alert in a row."""
     return Alert(
         alert_id=row["alert_id"],
         incident_id=row["incident_id"],
@@ -50,7 +50,7 @@ def alert_of(row: Row) -> Alert:
 
 
 def notification_of(row: Row) -> Notification:
-    """The notification in a row."""
+    """Return the notification in a row."""
     return Notification(
         notification_id=row["notification_id"],
         alert_id=row["alert_id"],
@@ -73,7 +73,7 @@ def notification_of(row: Row) -> Notification:
 
 
 def alerts_parameter(alerts: Iterable[Alert]) -> object:
-    """Alerts as the statement that stores them takes them."""
+    """Return alerts as the parameter of the statement that stores them."""
     return jsonb(
         [
             {
@@ -104,7 +104,7 @@ def alerts_parameter(alerts: Iterable[Alert]) -> object:
 
 
 def notifications_parameter(notifications: Iterable[Notification]) -> object:
-    """New messages as the statement that stores them takes them."""
+    """Return new notifications as the parameter of the statement that stores them."""
     return jsonb(
         [
             {

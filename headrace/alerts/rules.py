@@ -12,12 +12,12 @@ from headrace.severity import Severity
 OWNERS = "owners"  # in a step: the owners of the alert's subject
 ANY_OWNER = "*"  # in owners: the default for owners without an entry
 _DAY = timedelta(days=1)
-_CHAINED = 20  # quiet hours that may follow upon one another
+_CHAINED = 20  # maximum number of consecutive quiet hours
 
 
 @dataclass(frozen=True, slots=True)
 class Hours:
-    """Hours of the week: from `start` to `end` by the clock of a zone, over midnight where `end` is not after `start`.
+    """Hours of the week: from `start` to `end` in local time, across midnight if `end` is not after `start`.
 
     days: those on which they begin, Monday is 0.
     """
@@ -28,12 +28,12 @@ class Hours:
     days: frozenset[int] = frozenset(range(7))
 
     def until(self, at: datetime) -> datetime | None:
-        """When the hours end in which the moment is; None when it is in none."""
+        """Return the end of the hours that contain the moment; None if it is outside."""
         today = at.astimezone(self.zone).date()
         for day in (today - _DAY, today):
             begin = datetime.combine(day, self.start, self.zone)
             end = datetime.combine(day if self.end > self.start else day + _DAY, self.end, self.zone)
-            # Compared as moments: within one zone, Python compares what the clocks show.
+            # Compared as instants: within one zone, Python compares local times.
             if day.weekday() in self.days and begin.timestamp() <= at.timestamp() < end.timestamp():
                 return end
         return None
@@ -41,7 +41,7 @@ class Hours:
 
 @dataclass(frozen=True, slots=True)
 class Quiet:
-    """Hours in which only alerts of `least` severity leave; the others wait for their end."""
+    """Hours in which only alerts of severity `least` or higher are sent; the others wait for their end."""
 
     hours: Hours
     least: Severity
@@ -57,7 +57,7 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """Where messages go: an apprise URL, in which ${NAME} is an environment variable and {owner} an owner's address."""
+    """An apprise URL, in which ${NAME} is an environment variable and {owner} an owner's address."""
 
     name: str
     url: str = field(repr=False)
@@ -65,7 +65,7 @@ class Destination:
 
     @property
     def is_personal(self) -> bool:
-        """Whether its address is the owner's."""
+        """True if its address is the owner's."""
         return "{owner}" in self.url
 
 
@@ -89,7 +89,7 @@ class Route:
     hours: Hours | None = None
 
     def fits(self, domain: str, owners: Sequence[str], severity: Severity, at: datetime) -> bool:
-        """Whether an alert of this domain, these owners and this severity is for it at this moment."""
+        """Return True if it matches an alert of this domain, these owners and this severity at this moment."""
         return (
             (not self.domains or domain in self.domains)
             and (not self.owners or not self.owners.isdisjoint(owners))
@@ -108,7 +108,7 @@ class Recipient:
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """Where people find more: the addresses of Dagster's pages and of the catalog."""
+    """Links in notifications: the URLs of Dagster's UI and of the catalog."""
 
     dagster: str | None = None
     catalog: str | None = None
@@ -116,7 +116,7 @@ class Links:
 
 @dataclass(frozen=True, slots=True)
 class AlertRules:
-    """All routing rules. owners: the destinations of each owner. heartbeat: a URL to ping while all is well."""
+    """All routing rules. owners: the destinations of each owner. heartbeat: a URL to ping while alerting works."""
 
     destinations: dict[str, Destination] = field(default_factory=dict)
     owners: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -126,11 +126,11 @@ class AlertRules:
     heartbeat: str | None = field(default=None, repr=False)
 
     def route(self, domain: str, owners: Sequence[str], severity: Severity, at: datetime) -> Route | None:
-        """The first matching route; None if no one is to be notified."""
+        """Return the first matching route; None if no one is to be notified."""
         return next((route for route in self.routes if route.fits(domain, owners, severity, at)), None)
 
     def recipients(self, step: Step, owners: Sequence[str]) -> tuple[Recipient, ...]:
-        """The recipients of a step, without duplicates."""
+        """Return the recipients of a step, without duplicates."""
         found: dict[Recipient, None] = {}
         for name in step.to:
             if name != OWNERS:
@@ -145,7 +145,7 @@ class AlertRules:
         return tuple(found)
 
     def not_before(self, severity: Severity, at: datetime) -> datetime:
-        """The earliest time to send an alert of this severity: now, or the end of quiet hours."""
+        """Return the earliest time to send an alert of this severity: now, or the end of quiet hours."""
         for _ in range(_CHAINED):
             ends = [
                 end
@@ -159,5 +159,5 @@ class AlertRules:
 
 
 def is_worse(severity: Severity, other: Severity, *, or_same: bool = False) -> bool:
-    """Whether the first is the higher of the two."""
+    """Return True if the first severity is the higher one."""
     return severity > other or (or_same and severity == other)

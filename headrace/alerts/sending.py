@@ -24,8 +24,8 @@ from headrace.database.ids import organisation_id
 from headrace.database.jsonb import jsonb
 from headrace.database.locks import alone
 
-BATCH_SIZE = 1000  # messages of a look
-THREADS = 8  # destinations at once: one that hangs keeps no other waiting
+BATCH_SIZE = 1000  # notifications per query
+THREADS = 8  # concurrent destinations: a hanging one does not block the others
 
 Send = Callable[[Destination, str, RenderedNotification], None]
 Clock = Callable[[], datetime]
@@ -42,8 +42,8 @@ class Sent:
 
 
 def by_apprise(destination: Destination, address: str, rendered: RenderedNotification) -> None:
-    """Hand a message over. Raises NotDelivered."""
-    from headrace.alerts.delivery import deliver  # which takes seconds to load, and most looks send nothing
+    """Deliver a notification. Raises NotDelivered."""
+    from headrace.alerts.delivery import deliver  # takes seconds to import, and most calls send nothing
 
     deliver(destination, address, rendered)
 
@@ -76,7 +76,7 @@ def send_due(
 def _begin(
     engine: Engine, rules: AlertRules, now: datetime, away: set[str]
 ) -> tuple[int, list[Notification]]:
-    """The number of due notifications, and those to send now, rendered and marked as started."""
+    """Return the number of due notifications, and those to send now, rendered and marked as started."""
     with transaction(engine) as cursor:
         organisation = organisation_id()
         parameters = {"organisation": organisation, "now": now, "away": sorted(away), "limit": BATCH_SIZE}
@@ -113,7 +113,7 @@ def _begin(
 def _plan(
     cursor: Cursor[Any], rules: AlertRules, due: Sequence[Notification], now: datetime
 ) -> Iterable[tuple[Recipient, SendPlan]]:
-    """What leaves now for each recipient, by the limit of its destination."""
+    """Yield what to send now to each recipient, by the rate limit of its destination."""
     limits = {name: each.limit for name, each in rules.destinations.items()}
     longest = max((limit.within for limit in limits.values()), default=timedelta())
     parameters = {
@@ -129,7 +129,7 @@ def _plan(
         mine.setdefault(notification.recipient, []).append(notification)
     for recipient, notifications in mine.items():
         limit = limits.get(recipient.destination)
-        # A destination that the rules no longer name: the try itself says so.
+        # A destination that the rules no longer define: the delivery fails with that reason.
         yield (
             recipient,
             plan_sending(notifications, sent.get(recipient, ()), limit, now)
@@ -167,7 +167,8 @@ def _wait(cursor: Cursor[Any], notifications: Sequence[Notification], until: dat
 
 
 def _by_destination(notifications: Sequence[Notification]) -> list[list[Notification]]:
-    """Those refused least often first, so that an undeliverable one does not delay others."""
+    """Group by destination, those with the fewest refusals first, so that an undeliverable one does not delay
+    others."""
     found: dict[str, list[Notification]] = {}
     for notification in sorted(notifications, key=lambda notification: notification.tries):
         found.setdefault(notification.recipient.destination, []).append(notification)
@@ -189,7 +190,7 @@ def _send_all(
     send: Send,
     notifications: Sequence[Notification],
 ) -> _Result:
-    """Send messages to one destination, one after the other, up to the first that is not taken."""
+    """Send the notifications of one destination, in order, up to the first that is refused."""
     result = _Result()
     for place, notification in enumerate(notifications):
         name = notification.recipient.destination

@@ -1,4 +1,4 @@
-"""The text of a notification: what, since when, why, what else is affected, what to do next, where to look. Pure."""
+"""Text of a notification: event, time, cause, affected datasets, next step, links. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from headrace.alerts.records import Alert, Notification, Purpose
 from headrace.alerts.rules import Links
 from headrace.slas.events import Kind, SubjectType
 
-MAX_LISTED = 10  # of those who are hit, and of the alerts in a digest
+MAX_LISTED = 10  # affected datasets, and alerts in a digest
 MAX_LINE_LENGTH = 1000  # characters of a line, and
 MAX_TITLE_LENGTH = 200
 _IS = {
@@ -41,7 +41,7 @@ _TITLES = {
 
 @dataclass(frozen=True, slots=True)
 class Affected:
-    """Datasets that suffer from it, the nearest first, as (key, owners), and how many there are in all."""
+    """Affected datasets, nearest first, as (key, owners), and their total number."""
 
     named: tuple[tuple[str, tuple[str, ...]], ...] = ()
     count: int = 0
@@ -49,7 +49,7 @@ class Affected:
 
 @dataclass(frozen=True, slots=True)
 class NotificationText:
-    """A message in words."""
+    """The text of a notification."""
 
     title: str
     body: str
@@ -92,12 +92,12 @@ def render(
 
 
 def sentence(alert: Alert, now: datetime) -> str:
-    """What happened and since when, in one line."""
+    """Describe the event and its time in one line."""
     return _one_line(f"{_subject(alert)} {_is(alert)}, since {_since(alert, now)}.")
 
 
 def digest(reported: Sequence[tuple[Alert, Notification]]) -> NotificationText:
-    """Several notifications in one."""
+    """Combine several notifications into one."""
     lines = [
         _one_line(f"{_title(alert, notification)}, {_since(alert, notification.decided_at)}")
         for alert, notification in reported[:MAX_LISTED]
@@ -206,7 +206,7 @@ def _advice(alert: Alert) -> Iterator[str]:
 
 
 def _goes_on(facts: Mapping[str, Any]) -> Iterator[str]:
-    """The other alert must be acknowledged too: the person may not be working on its cause."""
+    """Describe a merge: the other alert must be acknowledged too, since the person may not be working on its cause."""
     there = facts.get("part_of_id")
     yield f"`headrace alerts ack {there}` acknowledges it; `headrace alerts show {there}` shows it."
 
@@ -224,7 +224,7 @@ def _links(alert: Alert, links: Links) -> Iterator[str]:
 
 
 def _time(value: object) -> datetime | None:
-    """A time among the facts, which are JSON. An invalid one must not stop the notification."""
+    """Parse a time in the facts, which are JSON. An invalid one must not stop the notification."""
     try:
         found = datetime.fromisoformat(value) if isinstance(value, str) else None
     except ValueError:
@@ -244,6 +244,6 @@ def _span(length: timedelta) -> str:
 
 
 def _one_line(text: str, longest: int = MAX_TITLE_LENGTH) -> str:
-    """What a name or a reason may contain must begin no other header of a mail, and no other line of a message."""
+    """Remove line breaks: a name or reason must not begin another mail header, or another line of the message."""
     line = " ".join("".join(each if each.isprintable() else " " for each in text).split())
     return line if len(line) <= longest else f"{line[: longest - 1]}…"

@@ -13,7 +13,7 @@ SCHEMA_URL = (
     "https://openlineage.io/spec/facets/1-2-0/ColumnLineageDatasetFacet.json#/$defs/ColumnLineageDatasetFacet"
 )
 _PART = re.compile(r"`((?:[^`]|``)+)`|([^.`]+)")
-WHOLE = ""  # in the place of a column: the dataset as a whole
+WHOLE = ""  # in place of a column: the whole dataset
 
 
 class How(StrEnum):
@@ -24,7 +24,7 @@ class How(StrEnum):
 
 
 class Subtype(StrEnum):
-    """What is done with the source: the first three are DIRECT, the others INDIRECT."""
+    """Kind of dependency: the first three are DIRECT, the others INDIRECT."""
 
     IDENTITY = "IDENTITY"
     TRANSFORMATION = "TRANSFORMATION"
@@ -41,7 +41,7 @@ DIRECT = frozenset({Subtype.IDENTITY, Subtype.TRANSFORMATION, Subtype.AGGREGATIO
 
 
 class Origin(StrEnum):
-    """Who knows it: Spark's analysed plan, the tree of the SQL's text, the transform's author, or another producer."""
+    """Source of the lineage: Spark's analysed plan, the SQL text, the transform's author, or another producer."""
 
     PLAN = "PLAN"
     SQL = "SQL"
@@ -51,10 +51,10 @@ class Origin(StrEnum):
 
 @dataclass(frozen=True, slots=True, order=True)
 class ColumnSource:
-    """One way in which an output owes something to a column of an input.
+    """A dependency of an output on a column of an input.
 
-    input: the dataset's key. column: `a`, or `a.b.c` for a field in a struct; '' for the dataset as a whole. masking:
-    what comes out does not show the source's values (a hash, a mask, a count). expression: readable SQL.
+    input: the dataset's key. column: `a`, or `a.b.c` for a struct field; '' for the whole dataset. masking: the
+    source's values cannot be recovered (a hash, a mask, a count). expression: readable SQL.
     """
 
     input: Public[str]
@@ -65,19 +65,18 @@ class ColumnSource:
     expression: Annotated[str, Sensitive.SOURCE] = ""
 
     def __post_init__(self) -> None:
-        """Raises ValueError where the subtype is not one of its type."""
+        """Raise ValueError if the subtype does not belong to the type."""
         if (self.subtype in DIRECT) is not (self.type is How.DIRECT):
             raise ValueError(f"{self.input}.{self.column}: {self.subtype} is not a way of {self.type}")
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnLineage:
-    """What is known of one output column.
+    """The lineage of one output column.
 
-    column: `a`, one for each column; and `a.b` beside for each field of a struct whose fields are known apart. A part
-    of a name that has a dot is in backquotes. No sources and not unknown: a literal, a number of rows, anything that no
-    input column has a part in. unknown: why it cannot be known; `sources` then has what may be in it. confidence: 0 to
-    1, of what is said here.
+    column: `a`, one per column; additionally `a.b` for each field of a struct whose fields are traced separately. A
+    part with a dot is in backquotes. No sources and not unknown: a literal, a row count, anything independent of input
+    columns. unknown: the reason; `sources` then has the possible sources. confidence: 0 to 1.
     """
 
     column: Public[str]
@@ -89,10 +88,10 @@ class ColumnLineage:
 
 @dataclass(frozen=True, slots=True)
 class LineageOfOutput:
-    """What is known of all columns of one output.
+    """The lineage of all columns of one output.
 
-    whole: what all rows owe their being there to (joins, filters, groups, order), INDIRECT each. note: what a reader
-    should know of how this was found, e.g. that time ran out.
+    whole: what row selection depends on (joins, filters, groups, order), all INDIRECT. note: a remark on how this was
+    determined, e.g. that time ran out.
     """
 
     columns: tuple[ColumnLineage, ...] = ()
@@ -100,12 +99,12 @@ class LineageOfOutput:
     note: Public[str | None] = None
 
     def coverage(self) -> tuple[int, int]:
-        """How many columns are known, and of how many; fields of structs do not count."""
+        """The number of known columns and of all columns; struct fields do not count."""
         whole = [each for each in self.columns if not is_field(each.column)]
         return sum(each.unknown is None for each in whole), len(whole)
 
     def possible(self, inputs: Collection[str]) -> "LineageOfOutput":
-        """The same, where anything of these inputs may be in a column of which nothing is known."""
+        """Return the same, with all columns of these inputs as possible sources of unknown columns."""
         anything = tuple(
             ColumnSource(each, WHOLE, How.DIRECT, Subtype.TRANSFORMATION) for each in sorted(inputs)
         )
@@ -116,23 +115,23 @@ class LineageOfOutput:
         return replace(self, columns=columns)
 
     def inputs(self) -> frozenset[str]:
-        """All inputs that are named anywhere."""
+        """Return all inputs that occur."""
         named = {source.input for column in self.columns for source in column.sources}
         return frozenset(named | {source.input for source in self.whole})
 
 
 def parts(column: str) -> list[str]:
-    """The names in a path: `a.b` is a and b, "`odd.name`.b" is odd.name and b."""
+    """Split a path into names: `a.b` is a and b, "`odd.name`.b" is odd.name and b."""
     return [quoted.replace("``", "`") or plain for quoted, plain in _PART.findall(column)]
 
 
 def is_field(column: str) -> bool:
-    """Whether it is a field in a column, and no column itself."""
+    """Return True for a struct field, which is not a column itself."""
     return len(_PART.findall(column)) > 1
 
 
 def unknown(columns: Sequence[str], reason: str, origin: Origin = Origin.PLAN) -> LineageOfOutput:
-    """Nothing is known of these columns, and why."""
+    """Return unknown lineage for these columns, with the reason."""
     return LineageOfOutput(
         tuple(ColumnLineage(column, unknown=reason, confidence=0.0, origin=origin) for column in columns),
         note=reason,
@@ -140,7 +139,7 @@ def unknown(columns: Sequence[str], reason: str, origin: Origin = Origin.PLAN) -
 
 
 def as_json(lineage: LineageOfOutput) -> dict[str, Any]:
-    """The same as JSON: short, since it is kept with every version. `from_json` reads it."""
+    """Encode as JSON: compact, since it is stored with every version. `from_json` reads it."""
     content: dict[str, Any] = {"columns": [_column(column) for column in lineage.columns]}
     if lineage.whole:
         content["whole"] = [_source(source) for source in lineage.whole]
@@ -150,7 +149,7 @@ def as_json(lineage: LineageOfOutput) -> dict[str, Any]:
 
 
 def from_json(content: Mapping[str, Any]) -> LineageOfOutput:
-    """What `as_json` made. Raises KeyError or ValueError for anything else."""
+    """Decode the result of `as_json`. Raises KeyError or ValueError for anything else."""
     return LineageOfOutput(
         tuple(
             ColumnLineage(
@@ -168,9 +167,9 @@ def from_json(content: Mapping[str, Any]) -> LineageOfOutput:
 
 
 def facet(lineage: LineageOfOutput, named: Callable[[str], tuple[str, str]]) -> dict[str, Any]:
-    """The columnLineage facet (spec 1-2-0). named: namespace and name of an input.
+    """Return the columnLineage facet (spec 1-2-0). named: namespace and name of an input.
 
-    What the spec has no word for is in `headrace`: why a column is not known, the confidence, the origin; and the note.
+    Fields that the spec lacks are in `headrace`: why a column is unknown, the confidence, the origin; and the note.
     """
     content: dict[str, Any] = {
         "_producer": PRODUCER,
@@ -230,7 +229,7 @@ def _field(column: ColumnLineage, named: Callable[[str], tuple[str, str]]) -> di
 def _input_fields(
     sources: Sequence[ColumnSource], named: Callable[[str], tuple[str, str]]
 ) -> list[dict[str, Any]]:
-    """One entry a column of an input, with all that is done with it."""
+    """Return one entry per column of an input, with all of its transformations."""
     entries: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for source in sources:
         entries.setdefault((source.input, source.column), []).append(

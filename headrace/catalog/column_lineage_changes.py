@@ -11,20 +11,20 @@ from headrace.catalog.column_lineage import ColumnLineage, ColumnSource, How, Li
 
 
 class ChangeKind(StrEnum):
-    """What has changed of a column."""
+    """Kind of change of a column."""
 
     ADDED = "ADDED"  # the column is new
-    REMOVED = "REMOVED"  # the column is gone
-    READS = "READS"  # it owes something to a column that it owed nothing to
+    REMOVED = "REMOVED"  # the column was removed
+    READS = "READS"  # a new dependency on another column
     NO_LONGER_READS = "NO_LONGER_READS"
-    OTHERWISE = "OTHERWISE"  # it is made from the same column in another way
-    UNKNOWN = "UNKNOWN"  # it was known, and is no longer
+    OTHERWISE = "OTHERWISE"  # the same source column, transformed differently
+    UNKNOWN = "UNKNOWN"  # known before, unknown now
     KNOWN = "KNOWN"
 
 
 @dataclass(frozen=True, slots=True)
 class LineageChange:
-    """One difference. column: '' for what all rows owe their being there to. source: the column that it is about."""
+    """A difference. column: '' for row selection. source: the source column."""
 
     kind: ChangeKind
     column: Public[str]
@@ -33,7 +33,7 @@ class LineageChange:
 
 
 def changes(before: LineageOfOutput, after: LineageOfOutput) -> tuple[LineageChange, ...]:
-    """Every difference from `before` to `after`, by columns; none where both say the same."""
+    """Return all differences from `before` to `after`, by column; none if both are equal."""
     return tuple(_changes(before, after))
 
 
@@ -80,7 +80,7 @@ _Way = tuple[How, str, bool]
 
 
 def _ways(sources: Iterable[ColumnSource]) -> dict[str, frozenset[_Way]]:
-    """What is done with each column of an input; how the expression is written does not count."""
+    """Return the transformations by input column; how an expression is written is ignored."""
     found: dict[str, set[_Way]] = {}
     for source in sources:
         found.setdefault(_name(source), set()).add((source.type, source.subtype.value, source.masking))
@@ -99,4 +99,4 @@ def _words(ways: frozenset[_Way]) -> str:
 
 
 def _name(source: ColumnSource) -> str:
-    return f"{source.input}.{source.column}" if source.column else f"{source.input} as a whole"
+    return f"{source.input}.{source.column}" if source.column else f"the whole dataset {source.input}"

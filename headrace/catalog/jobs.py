@@ -21,10 +21,10 @@ _SCHEDULED = {str(each) for each in Technology} - {Technology.SPARK, Technology.
 
 
 def resolve(cursor: Cursor[Any], organisation: UUID, own: str, jobs: Iterable[Name]) -> dict[Name, UUID]:
-    """The process of each job; unknown ones are created.
+    """Return the process of each job; unknown ones are created.
 
-    In the namespace `AUTOSYS`, or `AUTOSYS/PRD` where there are several schedulers, a job is that of the scanned
-    estate, whatever box its name begins with: `BOX/LOAD` is LOAD.
+    In the namespace `AUTOSYS`, or `AUTOSYS/PRD` with several schedulers, it is the job of the scanned estate, whatever
+    box its name begins with: `BOX/LOAD` is LOAD.
     """
     plain = {name: job(name) for name in jobs}
     wanted = sorted(set(plain.values()))
@@ -51,7 +51,7 @@ def resolve(cursor: Cursor[Any], organisation: UUID, own: str, jobs: Iterable[Na
 
 
 def keys_of_jobs(engine: Engine, organisation: UUID, own: str, jobs: Iterable[Name]) -> dict[Name, str]:
-    """The process key of each job, by any of its names; for an unknown job, the key derived from its name."""
+    """Return the process key of each job, by any of its names; for an unknown job, the key derived from its name."""
     plain = {name: job(name) for name in jobs}
     scheduled = {name: place for name in plain.values() if (place := _scheduled(name)) is not None}
     found = {}
@@ -63,12 +63,12 @@ def keys_of_jobs(engine: Engine, organisation: UUID, own: str, jobs: Iterable[Na
 
 
 def may_be_scheduled(name: Name, own: str) -> bool:
-    """Whether the job may be one of a scheduler's: by its name there, or by its key here."""
+    """Return True if the job may belong to a scheduler: by its name there, or by its key here."""
     return name.namespace == own or _scheduled(job(name)) is not None
 
 
 def _scheduled(name: Name) -> Place | None:
-    """Technology, instance and name of a process of a scheduler; None for another job."""
+    """Return technology, instance and name of a scheduler's process; None for another job."""
     technology, _, instance = name.namespace.partition("/")
     if technology not in _SCHEDULED or "/" in instance:
         return None

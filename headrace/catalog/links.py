@@ -9,8 +9,8 @@ from headrace.database.ids import organisation_id
 
 
 def link(cursor: Cursor[Any]) -> None:
-    """Bring the edges to what is declared (`produced_by`) and confirmed, for the processes that are known by now.
+    """Update the edges to the declared (`produced_by`) and confirmed ones, for the processes known by now.
 
-    To be called by who holds the lock of registrations.
+    The caller must hold the lock of registrations.
     """
     statement("link_datasets").execute(cursor, {"organisation": organisation_id()})

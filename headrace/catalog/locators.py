@@ -1,4 +1,4 @@
-"""Where a version is: files, a snapshot of a table, or a relation of a database."""
+"""Where a version is stored: files, a snapshot of a table, or a relation of a database."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class FilesLocator:
-    """Files below a URI. byte_size: None where the writer did not say. checksum: '' there."""
+    """Files below a URI. byte_size: None if the writer did not report it; checksum: '' then."""
 
     uri: str
     file_count: int
@@ -63,7 +63,7 @@ _KINDS: Mapping[str, type[SnapshotLocator] | type[RelationLocator]] = {
 
 
 def locator_metadata(store: str, locator: Locator | None) -> dict[str, Any]:
-    """What a version's metadata keeps of its store and locator; files are described by the version's own columns."""
+    """Return the store and locator for a version's metadata; files are described by the version's own columns."""
     if locator is None or isinstance(locator, FilesLocator):
         return {"store": store} if store != FILES_STORE else {}
     kind = next(name for name, each in _KINDS.items() if isinstance(locator, each))
@@ -71,7 +71,7 @@ def locator_metadata(store: str, locator: Locator | None) -> dict[str, Any]:
 
 
 def locator_of(metadata: Mapping[str, Any]) -> SnapshotLocator | RelationLocator | None:
-    """The locator that a version's metadata keeps; None where its own columns describe files."""
+    """Return the locator in a version's metadata; None if its own columns describe files."""
     kept = metadata.get("locator")
     if kept is None:
         return None

@@ -19,7 +19,7 @@ _SAME_STORE = {"s3a": "s3", "s3n": "s3", "wasbs": "wasb", "abfss": "abfs"}
 
 @dataclass(frozen=True, slots=True, order=True)
 class Name:
-    """What the spec identifies datasets and jobs by: a name that is unique in its namespace."""
+    """Identifier of a dataset or job in the spec: a name that is unique in its namespace."""
 
     namespace: str
     name: str
@@ -30,7 +30,7 @@ class Name:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """What a reported name stands for: a dataset's name, and the version and partition that the name states."""
+    """The dataset of a reported name, and the version and partition in that name."""
 
     name: Name
     version: str | None = None
@@ -38,30 +38,30 @@ class Place:
 
 
 def job(name: Name) -> Name:
-    """The name of a job without the version that it wrote, which Spark's listener takes from the directory."""
+    """Return the name of the job without the version tag, which Spark's listener takes from the directory."""
     plain = _WRITTEN.sub("", name.name)
     return Name(name.namespace, plain) if plain else name
 
 
 def own_namespace(organisation: str) -> str:
-    """The namespace of the jobs and datasets that Headrace itself knows by their keys."""
+    """Return the namespace of the jobs and datasets that have Headrace keys."""
     return f"headrace://{organisation}"
 
 
 def name_id(organisation_id: UUID, name: Name) -> UUID:
-    """The id of a dataset's name, and of the dataset that is made for it."""
+    """Return the id of a dataset's name, and of the dataset created for it."""
     return uuid5(organisation_id, f"dataset/{name.namespace}\n{name.name}")
 
 
 def job_id(organisation_id: UUID, name: Name) -> UUID:
-    """The id of the process that is made for a job."""
+    """Return the id of the process created for a job."""
     return uuid5(organisation_id, f"job/{name.namespace}\n{name.name}")
 
 
 def key_of(name: Name, own: str) -> str:
-    """The key under which a dataset or process of this name is shown: ours as it is, others' with their namespace.
+    """Return the key of a dataset or process of this name: Headrace's own unchanged, others with their namespace.
 
-    No declared key has a `#`, and none of a namespace is left in front of it, so that no two names have one key.
+    No declared key has a `#`, and a namespace's are escaped, so that no two names have the same key.
     """
     if name.namespace == own:
         return name.name
@@ -69,12 +69,12 @@ def key_of(name: Name, own: str) -> str:
 
 
 def place(name: Name, own: str) -> Place:
-    """The dataset that a name stands for: for a path below the warehouse ours, for any other name itself."""
+    """Return the dataset of a name: for a path below the warehouse Headrace's own, for any other name itself."""
     return placer(own)(name)
 
 
 def placer(own: str) -> Callable[[Name], Place]:
-    """As `place`, for many names: where the warehouse lies is asked once."""
+    """Return `place` for many names: the warehouse's location is determined once."""
     return partial(_place, own=own, warehouse=settings().warehouse_uri)
 
 
@@ -96,7 +96,7 @@ def _place(name: Name, own: str, warehouse: str) -> Place:
 
 
 def _located(name: Name) -> str | None:
-    """The path that a name is, where it is one, in one spelling."""
+    """Return the path in the name, if it is one, normalised."""
     if name.namespace in {"file", "file:", "file://"}:
         return _normal(f"file:///{name.name.removeprefix('file:').lstrip('/')}")
     if "://" in name.namespace:
@@ -105,10 +105,10 @@ def _located(name: Name) -> str | None:
 
 
 def _normal(uri: str) -> str | None:
-    """scheme://authority/path, for `s3a:` and `s3:` and for `file:/x` and `file:///x` alike."""
+    """Normalise to scheme://authority/path, with `s3a:` as `s3:` and `file:/x` as `file:///x`."""
     try:
         parts = urlsplit(uri)
-    except ValueError:  # as of a bracket in a host
+    except ValueError:  # such as a bracket in a host
         return None
     if not parts.scheme:
         return None

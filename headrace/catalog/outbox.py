@@ -1,4 +1,4 @@
-"""Read the outbox as a stream of changes in commit order."""
+"""The outbox as a stream of changes in commit order."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from sqlalchemy import Engine
 from headrace.database.connection import transaction
 
 Rows = Cursor[dict[str, Any]]
-_BATCH_SIZE = 200  # rows, of up to a thousand ids each
+_BATCH_SIZE = 200  # rows with up to a thousand ids each
 
 
 class Part(StrEnum):
-    """What the graph consists of. The value names the view that has it, and the outbox topic that tells of changes."""
+    """Part of the graph. The value names its view, and the outbox topic of its changes."""
 
     DATASET = "graph_dataset"
     PROCESS = "graph_process"
@@ -28,7 +28,7 @@ class Part(StrEnum):
 
 @dataclass(frozen=True, slots=True, order=True)
 class Position:
-    """A place in the outbox: everything up to it has been read."""
+    """A position in the outbox: everything before it has been read."""
 
     transaction_id: int
     outbox_id: int
@@ -36,16 +36,16 @@ class Position:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Something of the graph that was made, changed or removed: the ids as the topic has them."""
+    """Objects of the graph that were created, changed or removed, by the ids in the topic."""
 
     part: Part
     ids: tuple[UUID, ...]
 
 
 def position(cursor: Rows) -> Position:
-    """Where to go on after having read everything that this transaction sees.
+    """Return where to continue after having read everything that this transaction sees.
 
-    Transactions that are under way now come behind it, and with them perhaps some that were seen already.
+    Running transactions come after it, possibly with some changes that were seen already.
     """
     row = cursor.execute("SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint AS oldest").fetchone()
     assert row is not None  # noqa: S101 - a SELECT without FROM
@@ -53,7 +53,7 @@ def position(cursor: Rows) -> Position:
 
 
 def is_known(cursor: Rows, organisation: UUID, reader: str, since: Position) -> bool:
-    """Whether everything behind this place is still there to read.
+    """Return True if everything after this position can still be read.
 
     A server restored from a backup restarts its counter, and nothing is kept for a reader inactive for a year.
     """
@@ -69,7 +69,7 @@ def is_known(cursor: Rows, organisation: UUID, reader: str, since: Position) -> 
 
 
 def changes_since(cursor: Rows, organisation: UUID, since: Position) -> tuple[Sequence[Change], Position]:
-    """The next changes, and the place behind them; the same place again where there is nothing more."""
+    """Return the next changes and the position after them; the same position if there are no more."""
     cursor.execute(
         """
         SELECT transaction_id, outbox_id, topic, payload_json -> 'ids' AS ids

@@ -14,14 +14,14 @@ from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id
 from headrace.errors import MissingVersion, PinRefused, UnknownDataset, UnknownVersion
 
-_MAX_PARTITIONS_SHOWN = 5  # missing partitions that a message names
+_MAX_PARTITIONS_SHOWN = 5  # missing partitions in a message
 
 
 def resolve(engine: Engine, requests: Sequence[InputRequest]) -> list[list[ResolvedInput]]:
-    """The exact versions that each request reads, in the order of its partitions (of their keys, for all of them).
+    """Return the exact versions that each request reads, in the order of its partitions (or partition keys).
 
-    One query for all. With `partitions=()` every published partition is read; those that have no version of the tag, or
-    none at the time asked for, are left out. Raises MissingVersion naming what is not there, UnknownDataset.
+    One query for all requests. With `partitions=()` every published partition is read, except those without a version
+    of the tag, or without one at the requested time. Raises MissingVersion naming what is missing, UnknownDataset.
     """
     chosen = choose(engine, requests)
     for request, found in zip(requests, chosen, strict=True):
@@ -33,7 +33,7 @@ def resolve(engine: Engine, requests: Sequence[InputRequest]) -> list[list[Resol
 
 
 def choose(engine: Engine, requests: Sequence[InputRequest]) -> list[list[ResolvedInput]]:
-    """As `resolve`, but a partition that has no such version is left out. Raises UnknownDataset."""
+    """Resolve like `resolve`, but omit partitions without such a version. Raises UnknownDataset."""
     if not requests:
         return []
     with transaction(engine) as cursor:
@@ -61,7 +61,8 @@ def pin(
     by: str,
     reason: str,
 ) -> Version:
-    """Make readers (all, or the dataset `consumer`) get the version `tag`, whatever is published; replaces such a pin.
+    """Pin readers (all, or the dataset `consumer`) to the version `tag`, whatever is published; replaces an existing
+    pin.
 
     Raises UnknownVersion, and PinRefused for a version that was never published.
     """
@@ -85,16 +86,16 @@ def pin(
 def unpin(
     engine: Engine, dataset: str, partition: str | None = None, consumer: str | None = None, *, by: str
 ) -> None:
-    """End the pin; readers get the published version again. Raises PinRefused when there is no such pin."""
+    """Remove the pin; readers get the published version again. Raises PinRefused if there is no such pin."""
     with transaction(engine) as cursor:
         ids = dataset_ids(cursor, {dataset, *([consumer] if consumer else [])})
         if not _end_pin(cursor, (ids[dataset], partition or "", ids[consumer] if consumer else None), by):
-            whom = f"for {consumer}" if consumer else "for everyone"
-            raise PinRefused(f"{named(dataset, partition)} is not pinned {whom}")
+            readers = f"for {consumer}" if consumer else "for everyone"
+            raise PinRefused(f"{named(dataset, partition)} is not pinned {readers}")
 
 
 def dataset_ids(cursor: Cursor[dict[str, Any]], keys: Iterable[str]) -> dict[str, UUID]:
-    """The ids of these datasets, by key. Raises UnknownDataset naming those that are not registered."""
+    """Return the ids of these datasets, by key. Raises UnknownDataset naming those that are not registered."""
     wanted = set(keys)
     cursor.execute(
         "SELECT full_name, dataset_id FROM catalog.dataset WHERE organisation_id = %s AND full_name = ANY (%s)",
@@ -112,7 +113,7 @@ def dataset_ids(cursor: Cursor[dict[str, Any]], keys: Iterable[str]) -> dict[str
 def find(
     cursor: Cursor[dict[str, Any]], dataset_id: UUID, dataset: str, tag: str, partition: str | None
 ) -> Version:
-    """The version `tag` of one partition. Raises UnknownVersion naming the newest tags that there are."""
+    """Return the version `tag` of one partition. Raises UnknownVersion naming the newest existing tags."""
     cursor.execute(
         "SELECT dataset_version_id FROM catalog.dataset_version "
         "WHERE dataset_id = %s AND partition_key = %s AND version_tag = %s",
@@ -134,7 +135,7 @@ def find(
 
 
 def _parameters(requests: Sequence[InputRequest]) -> dict[str, Any]:
-    """One element a (request, partition); partition null stands for every published one."""
+    """Return one element per (request, partition); partition null means every published one."""
     flat = [
         (ordinal, position, request, partition)
         for ordinal, request in enumerate(requests)
@@ -155,7 +156,7 @@ def _parameters(requests: Sequence[InputRequest]) -> dict[str, Any]:
 
 
 def _missing(request: InputRequest, partitions: Sequence[str | None]) -> str:
-    """What is missing, for whom, and what to do."""
+    """Create the error: what is missing, for which reader, and what to do."""
     keys = [key for key in partitions if key is not None]
     shown = ", ".join(keys[:_MAX_PARTITIONS_SHOWN]) + (
         f" and {len(keys) - _MAX_PARTITIONS_SHOWN} more" if len(keys) > _MAX_PARTITIONS_SHOWN else ""
@@ -186,7 +187,7 @@ def _end_pin(cursor: Cursor[Any], place: tuple[UUID, str, UUID | None], by: str)
 
 
 def which_partition(cursor: Cursor[dict[str, Any]], dataset_id: UUID, partition: str | None) -> str | None:
-    """The error for a missing partition of a partitioned dataset; None for other datasets."""
+    """Create the error for a missing partition of a partitioned dataset; None for other datasets."""
     if partition is not None:
         return None
     cursor.execute(
@@ -203,5 +204,5 @@ def which_partition(cursor: Cursor[dict[str, Any]], dataset_id: UUID, partition:
 
 
 def named(dataset: str, partition: str | None) -> str:
-    """A dataset, or one of its partitions, for a message."""
+    """Format a dataset, or one of its partitions, for a message."""
     return dataset if partition is None else f"{dataset} partition {partition}"

@@ -13,7 +13,7 @@ from headrace.catalog.scans import ExternalKey
 from headrace.catalog.sql import statement
 from headrace.database.jsonb import jsonb
 
-ProcessName = tuple[str, str, str]  # technology, instance, what the other system calls the process
+ProcessName = tuple[str, str, str]  # technology, instance, external name of the process
 _INGESTION_LOCK = 0x696E67657374  # "ingest"
 
 
@@ -24,8 +24,8 @@ def lock(cursor: Cursor[Any]) -> None:
 
 def lock_events(cursor: Cursor[Any], organisation: UUID) -> None:
     """Block other projections of the organisation's events until the transaction ends. Taken before `lock`."""
-    # Plans are kept: to plan these statements costs more than to execute them. They all go by keys; a plan made while a
-    # table was short would read or merge all of it still when it is long.
+    # Prepared plans are kept, because planning costs more than execution. All of these statements use index lookups; a
+    # plan made while a table was small would still scan it when it is large.
     cursor.execute(
         "SELECT set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true), "
         "set_config('enable_mergejoin', 'off', true), pg_advisory_xact_lock(hashtextextended(%s, 0))",
@@ -36,7 +36,7 @@ def lock_events(cursor: Cursor[Any], organisation: UUID) -> None:
 def find_processes(
     cursor: Cursor[Any], organisation: UUID, names: Iterable[ProcessName], *, make: bool
 ) -> dict[ProcessName, dict[str, Any]]:
-    """The processes that schedulers and others know by these names; unknown ones are made, or left out."""
+    """Return the processes with these external names; unknown ones are created, or omitted."""
     wanted = [
         {
             "technology": name[0],
@@ -53,7 +53,7 @@ def find_processes(
     parameters = {"organisation": organisation, "processes": jsonb(wanted), "make": False}
     found = statement("find_processes").execute(cursor, parameters).fetchall()
     if make and len(found) < len(wanted):
-        # A report, a scan or a declaration may be about to make the very same; all lock these in this order.
+        # A concurrent report, scan or declaration may create the same process; all lock in this order.
         lock(cursor)
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [REGISTRATION_LOCK])
         found = statement("find_processes").execute(cursor, {**parameters, "make": True}).fetchall()

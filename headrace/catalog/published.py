@@ -1,4 +1,4 @@
-"""The current published state, as runs and run plans need it."""
+"""The current published state, for runs and run plans."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -48,14 +48,14 @@ _METADATA = "SELECT metadata_json FROM catalog.dataset WHERE dataset_id = %s"
 
 @dataclass(frozen=True, slots=True)
 class PublishedDataset:
-    """What is published of a dataset, with the metadata of its declaration."""
+    """A dataset with published versions, and the metadata of its declaration."""
 
     metadata: Mapping[str, Any]
     rows: Sequence[PublishedRow]
 
 
 def datasets(engine: Engine) -> list[str]:
-    """The datasets of which something is published, in order."""
+    """Return the datasets with published versions, ordered by key."""
     with transaction(engine) as cursor:
         return [row["full_name"] for row in cursor.execute(_DATASETS, [organisation_id()])]
 
@@ -64,10 +64,10 @@ def datasets(engine: Engine) -> list[str]:
 def in_turn(
     engine: Engine, dataset: str, partitions: Collection[str | None] | None = None
 ) -> Iterator[PublishedDataset]:
-    """The published versions of a dataset (of these partitions, or all), for copying them elsewhere.
+    """Yield the published versions of a dataset (of these partitions, or all), for copying them elsewhere.
 
-    One block of a dataset runs at a time, whichever processes ask, and reads when its turn has come: so the copy that
-    is made last is of what is published then. Raises UnknownDataset.
+    One block per dataset runs at a time, across processes, and reads after it has acquired the lock: the last copy
+    therefore reflects what is published. Raises UnknownDataset.
     """
     with transaction(engine) as cursor:
         dataset_id = dataset_ids(cursor, {dataset})[dataset]
@@ -78,7 +78,7 @@ def in_turn(
 
 
 def newest(engine: Engine, dataset: str) -> Version | None:
-    """The version that was published last, whatever its partition; None where nothing is published."""
+    """Return the version that was published last, whatever its partition; None if nothing is published."""
     with transaction(engine) as cursor:
         row = cursor.execute(_NEWEST, [organisation_id(), dataset]).fetchone()
         if row is None:
@@ -87,7 +87,7 @@ def newest(engine: Engine, dataset: str) -> Version | None:
 
 
 def fingerprints(engine: Engine, datasets: Sequence[str]) -> dict[tuple[str, str | None], str | None]:
-    """The fingerprint of each published version of these datasets, by dataset and partition."""
+    """Return the fingerprint of each published version of these datasets, by dataset and partition."""
     with transaction(engine) as cursor:
         rows = cursor.execute(_FINGERPRINTS, [organisation_id(), list(datasets)]).fetchall()
     return {(row["full_name"], row["partition_key"] or None): row["fingerprint"] for row in rows}

@@ -1,4 +1,4 @@
-"""Raw events in OpenLineage's format (core spec 2-0-2), built from what a run reports and stored unchanged."""
+"""Raw events in OpenLineage's format (core spec 2-0-2), built from the reports of a run and stored unchanged."""
 
 import hashlib
 import re
@@ -43,7 +43,7 @@ ON CONFLICT (event_time, content_hash, organisation_id) DO NOTHING
 
 
 def namespace() -> str:
-    """The OpenLineage namespace of this organisation's jobs and datasets."""
+    """Return the OpenLineage namespace of this organisation's jobs and datasets."""
     return f"headrace://{organisation()}"
 
 
@@ -56,7 +56,7 @@ def run_event(
     outputs: Sequence[Mapping[str, Any]] = (),
     at: datetime | None = None,
 ) -> dict[str, Any]:
-    """A RunEvent, of now unless `at` says when.
+    """Create a RunEvent, with the current time unless `at` is given.
 
     `facets` are run facets, complete with _producer and _schemaURL (see `facet`).
     """
@@ -73,7 +73,7 @@ def run_event(
 
 
 def dataset_event(dataset: Mapping[str, Any], at: datetime | None = None) -> dict[str, Any]:
-    """A DatasetEvent, of now unless `at` says when: what happened to a dataset outside any run."""
+    """Create a DatasetEvent for a change outside any run, with the current time unless `at` is given."""
     return {
         "eventTime": (at or datetime.now(UTC)).isoformat(),
         "dataset": dict(dataset),
@@ -83,20 +83,22 @@ def dataset_event(dataset: Mapping[str, Any], at: datetime | None = None) -> dic
 
 
 def dataset(key: str, facets: Mapping[str, Any]) -> dict[str, Any]:
-    """An OpenLineage dataset."""
+    """Create an OpenLineage dataset."""
     return {"namespace": namespace(), "name": key, "facets": dict(facets)}
 
 
 def facet(**content: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON
-    """A facet of ours around its content."""
+    """Create a Headrace facet with this content."""
     return {"_producer": PRODUCER, "_schemaURL": _FACET, **content}
 
 
 def reports(run_id: UUID | None, drafts: Sequence[VersionDraft], sent: bytes) -> list[dict[str, Any]]:
-    """What publishing these drafts reports, as rows for `run_event`: one RunEvent, or DatasetEvents without a run.
+    """Create the events of publishing these drafts, as rows for `run_event`: one RunEvent, or DatasetEvents without a
+    run.
 
-    The catalog fills in job and inputs, which the publisher knows by id only. told: the drafts as they are sent, whose
-    hash stands for that of the events, which say the same; to encode those only to hash them would cost as much again.
+    The catalog fills in job and inputs, which the publisher knows by id only. encoded_drafts: the drafts as sent; their
+    hash serves as the events' hash, since both have the same content and encoding the events only to hash them would
+    double the cost.
     """
     outputs = outputs_of(drafts)
     reported = (
@@ -116,10 +118,10 @@ def reports(run_id: UUID | None, drafts: Sequence[VersionDraft], sent: bytes) ->
 
 
 def outputs_of(drafts: Sequence[VersionDraft]) -> list[dict[str, Any]]:
-    """One OpenLineage dataset for each output dataset, with all its written versions in a facet.
+    """Return one OpenLineage dataset per output dataset, with all its written versions in a facet.
 
-    Enough to rebuild versions, inputs, schema and check results from; what came of each version is the catalog's answer
-    to the event and no part of it.
+    Sufficient to rebuild versions, inputs, schema and check results; the outcome of each version is the catalog's
+    answer to the event and not part of it.
     """
     grouped: dict[str, list[VersionDraft]] = {}
     for draft in drafts:
@@ -143,7 +145,7 @@ def outputs_of(drafts: Sequence[VersionDraft]) -> list[dict[str, Any]]:
 def store(
     cursor: Cursor[Any], event: Mapping[str, Any], run_id: UUID | None = None, process_key: str | None = None
 ) -> None:
-    """Keep the event; the same content at the same time is kept once."""
+    """Store the event; the same content at the same time is stored once."""
     kind = event.get("eventType", "DATASET")
     cursor.execute(
         _STORE,
@@ -160,7 +162,8 @@ def _column_lineage(draft: VersionDraft) -> dict[str, Any]:
 
 
 def named(key: str) -> tuple[str, str]:
-    """What OpenLineage calls a dataset of ours; and what a transform reads past its inputs: a path, or a table."""
+    """Return the OpenLineage name of a Headrace dataset, or of an undeclared input of a transform: a path or a
+    table."""
     if "#" in key:
         of, _, name = key.partition("#")
         return of.replace("%23", "#"), name
@@ -187,7 +190,7 @@ def _fields(columns: Sequence[Column]) -> list[dict[str, Any]]:
 
 
 def _version(draft: VersionDraft, *, schema: bool) -> dict[str, Any]:
-    """The draft as JSON; its schema only where it is not the dataset's."""
+    """Encode the draft as JSON; its schema only if it differs from the dataset's."""
     content = {
         "partition": draft.partition,
         "tag": draft.tag,

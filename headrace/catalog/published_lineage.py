@@ -27,8 +27,8 @@ from headrace.catalog.sql import statement
 from headrace.database.ids import organisation_id
 from headrace.database.jsonb import encoded, jsonb
 
-UNKNOWN = "UNKNOWN"  # the subtype of an edge from what may be in a column
-_MAX_TEXT_LENGTH = 2000  # characters of an expression or a reason in the graph; the version keeps the whole
+UNKNOWN = "UNKNOWN"  # subtype of an edge from a possible source
+_MAX_TEXT_LENGTH = 2000  # characters of an expression or reason in the graph; the version has the full text
 
 _LOCK = """
 SELECT FROM catalog.column_lineage_report WHERE target_name_id = %(name_id)s AND via = 'plan'
@@ -38,10 +38,10 @@ ORDER BY reporter_id FOR UPDATE
 
 @dataclass(frozen=True, slots=True)
 class _ReportedLineage:
-    """What versions of one dataset say together.
+    """The lineage of versions of one dataset.
 
-    hash: None if nothing is reported. published: when one of them was published; None if readers get none of them.
-    reporter_id: the process that reports it, in a run.
+    hash: None if nothing is reported. published: when one of them was published; None if none is. reporter_id: the
+    process that reports it, in a run.
     """
 
     dataset: str
@@ -53,7 +53,7 @@ class _ReportedLineage:
 
 
 def lineage_hashes(drafts: Sequence[VersionDraft]) -> list[str | None]:
-    """The hash of each draft's lineage; drafts of one run share it, and it is hashed once."""
+    """Return the hash of each draft's lineage; drafts of one run share it, and it is hashed once."""
     lineages = {id(draft.lineage): draft.lineage for draft in drafts if draft.lineage is not None}
     hashes = {
         identity: hashlib.sha256(encoded(as_json(each))).hexdigest() for identity, each in lineages.items()
@@ -68,9 +68,9 @@ def store_lineage(
     hashes: Sequence[str | None],
     rows: Sequence[Mapping[str, Any]],
 ) -> None:
-    """Keep the lineage of what publish.sql answered with `rows`, in its transaction.
+    """Store the lineage of the `rows` returned by publish.sql, in its transaction.
 
-    One small query where it is what was said before, as it mostly is; nothing at all where no draft has any.
+    One small query if it is unchanged, as usual; none if no draft has lineage.
     """
     reported = _reported_lineages(drafts, hashes, rows)
     if not reported:
@@ -80,29 +80,29 @@ def store_lineage(
     known = statement("lineage_known").execute(
         cursor, {"organisation": organisation, "run_id": run_id, "lineages": jsonb(items)}
     )
-    new, saying, replaced = [], [], []
+    new, reported, replaced = [], [], []
     for row in known.fetchall():
         each = reported[row["ordinal"]]
         if not row["stored"]:
             new.append(_stored(each))
         if not row["said"] and each.published is not None:
-            saying.append(replace(each, reporter_id=row["process_id"], run_id=run_id))
+            reported.append(replace(each, reporter_id=row["process_id"], run_id=run_id))
         if row["others"] and each.published is not None:
             replaced.append((row["dataset_id"], each))
     if new:
         statement("lineage_store").execute(cursor, {"organisation": organisation, "lineages": jsonb(new)})
-    _record(cursor, saying)
+    _record(cursor, reported)
     for dataset_id, each in replaced:
         follow_pointers(cursor, dataset_id, each.dataset, each.published)
 
 
 def follow_pointers(cursor: Cursor[Any], dataset_id: UUID, dataset: str, at: datetime) -> None:
-    """Have the graph say from `at` on what the versions say that readers get, where a pointer has moved from another's.
+    """Update the graph from `at` on to the lineage of published versions, for pointers that moved from another version.
 
-    Of several partitions that a process makes the newest version speaks.
+    If a process writes several partitions, the newest version counts.
     """
     place = {"dataset_id": dataset_id, "name_id": _name_id(dataset)}
-    cursor.execute(_LOCK, place)  # so that what is published meanwhile is either found or said after this
+    cursor.execute(_LOCK, place)  # so that a concurrent publish is either seen here or recorded after this
     for row in statement("lineage_heads").execute(cursor, place).fetchall():
         lineage = from_json(row["content"]) if row["content"] is not None else LineageOfOutput()
         _record(
@@ -111,7 +111,7 @@ def follow_pointers(cursor: Cursor[Any], dataset_id: UUID, dataset: str, at: dat
 
 
 def _record(cursor: Cursor[Any], reported: Sequence[_ReportedLineage]) -> None:
-    """Of one process and run."""
+    """Record the lineage of one process and run."""
     if not reported:
         return
     parameters = {
@@ -132,7 +132,7 @@ def _record(cursor: Cursor[Any], reported: Sequence[_ReportedLineage]) -> None:
 def _reported_lineages(
     drafts: Sequence[VersionDraft], hashes: Sequence[str | None], rows: Sequence[Mapping[str, Any]]
 ) -> list[_ReportedLineage]:
-    """One for each dataset and lineage; of two lineages of one dataset that are published, the later stands."""
+    """Return one entry per dataset and lineage; of two published lineages of one dataset, the later counts."""
     found: dict[tuple[str, str], _ReportedLineage] = {}
     for draft, digest, row in zip(drafts, hashes, rows, strict=True):
         if draft.lineage is None or digest is None or row["replayed"]:
@@ -178,7 +178,7 @@ def _names(reported: Sequence[_ReportedLineage]) -> list[dict[str, Any]]:
 
 
 def _past(reported: Sequence[_ReportedLineage]) -> list[dict[str, Any]]:
-    """The names of what was read past the inputs, unless it is a dataset of ours after all."""
+    """Return the names of undeclared inputs, unless they are Headrace datasets after all."""
     keys = {key for each in reported for key in each.lineage.inputs() if "#" not in key}
     names = {name for name in map(_name, keys) if name.namespace != events.namespace()}
     return [
@@ -193,8 +193,8 @@ def _past(reported: Sequence[_ReportedLineage]) -> list[dict[str, Any]]:
 
 
 def _edges(reported: _ReportedLineage) -> Iterator[dict[str, Any]]:
-    """Rows of the graph. A struct whose fields are known apart is said by its fields alone: what is true of one of them
-    is not true of the others."""
+    """Yield rows of the graph. A struct whose fields are traced separately is represented by its fields only: they
+    may differ."""
     target = _name_id(reported.dataset)
     apart = {each.column.partition(".")[0] for each in reported.lineage.columns if is_field(each.column)}
     rows: dict[tuple[Any, ...], dict[str, Any]] = {}
@@ -230,6 +230,7 @@ def _name_id(key: str) -> UUID:
 
 
 def _name(key: str) -> Name:
-    """The name that the graph has of a dataset of ours, or of a path or table; files of a dataset of ours are that."""
+    """Return the graph's name of a Headrace dataset, or of a path or table; files of a Headrace dataset are that
+    dataset."""
     own = events.namespace()
     return Name(own, key) if "#" in key else place(Name(*events.named(key)), own).name

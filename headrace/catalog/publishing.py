@@ -1,4 +1,4 @@
-"""Publish: written versions enter the catalog and become current, all versions of a run in one transaction."""
+"""Publish written versions: store them and move the pointers, for all versions of a run in one transaction."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -25,9 +25,9 @@ from headrace.errors import IdempotencyConflict, UnknownRun, UnpublishedInput
 def generations(
     engine: Engine, outputs: Sequence[tuple[str, str | None]]
 ) -> dict[tuple[str, str | None], int]:
-    """The pointer's generation of each (dataset, partition); 0 where nothing is published.
+    """Return the pointer's generation of each (dataset, partition); 0 if nothing is published.
 
-    Take it when the inputs are pinned and hand it to the draft. Raises UnknownDataset.
+    Call it when the inputs are pinned, and pass the result to the draft. Raises UnknownDataset.
     """
     found = dict.fromkeys(outputs, 0)
     with transaction(engine) as cursor:
@@ -38,11 +38,11 @@ def generations(
 
 
 def publish(engine: Engine, run_id: UUID | None, drafts: Sequence[VersionDraft]) -> list[Publication]:
-    """Store the drafts and move their pointers, in one transaction; one Publication a draft, in order.
+    """Store the drafts and move their pointers, in one transaction; returns one Publication per draft, in order.
 
-    A draft with a failed check is stored BLOCKED, one whose pointer has moved since SUPERSEDED, with a reason; neither
-    moves the pointer. A draft whose idempotency key has been published, or that was stored before, changes nothing
-    and gets the first's version. `run_id` is the run of an `attempt`; None for a version that no run made.
+    A draft with a failed check is stored as BLOCKED, one whose pointer has moved since as SUPERSEDED, with a reason;
+    neither moves the pointer. A draft whose idempotency key has been published, or that was stored before, changes
+    nothing and returns the first version. `run_id` is the run of an `attempt`; None for a version without a run.
 
     Raises, with nothing stored: UnknownDataset, UnpublishedInput, UnknownRun, IdempotencyConflict (a key or tag used
     for something else), ValueError for two drafts of one partition.
@@ -95,7 +95,7 @@ def _verify(
     drafts: Sequence[VersionDraft],
     rows: list[dict[str, Any]],
 ) -> None:
-    """Raises where the statement could not store a draft as it is; the transaction then leaves nothing."""
+    """Raise the error of a draft that the statement could not store; the transaction then leaves nothing."""
     if len(rows) != len(drafts):
         dataset_ids(cursor, {draft.dataset for draft in drafts})
     for draft, row in zip(drafts, rows, strict=True):
@@ -125,7 +125,7 @@ def _places(outputs: Sequence[tuple[str, str | None]]) -> dict[str, Any]:
 def _parameters(
     run_id: UUID | None, drafts: Sequence[VersionDraft], hashes: Sequence[str], lineages: Sequence[str | None]
 ) -> dict[str, Any]:
-    told = encoded(
+    encoded_drafts = encoded(
         [
             _row(ordinal, draft, schema, lineage)
             for ordinal, (draft, schema, lineage) in enumerate(zip(drafts, hashes, lineages, strict=True))
@@ -135,14 +135,14 @@ def _parameters(
         "organisation": organisation_id(),
         "namespace": events.namespace(),
         "run_id": run_id,
-        "drafts": Jsonb(told, dumps=bytes),
+        "drafts": Jsonb(encoded_drafts, dumps=bytes),
         "schemas": jsonb({digest: draft.columns for draft, digest in zip(drafts, hashes, strict=True)}),
-        "events": jsonb(events.reports(run_id, drafts, told)),
+        "events": jsonb(events.reports(run_id, drafts, encoded_drafts)),
     }
 
 
 def _schema_hashes(drafts: Sequence[VersionDraft]) -> list[str]:
-    """The schema hash of each draft; drafts of one run share their columns, which are hashed once."""
+    """Return the schema hash of each draft; drafts of one run share their columns, which are hashed once."""
     columns = {id(draft.columns): draft.columns for draft in drafts}
     hashes = {identity: schema_hash(each) for identity, each in columns.items()}
     return [hashes[id(draft.columns)] for draft in drafts]

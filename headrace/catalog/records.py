@@ -18,7 +18,7 @@ from headrace.severity import Severity
 
 
 class Technology(StrEnum):
-    """What runs a process."""
+    """Technology of a process."""
 
     SPARK = "SPARK"
     AUTOSYS = "AUTOSYS"
@@ -29,7 +29,7 @@ class Technology(StrEnum):
 
 
 class TriggerMode(StrEnum):
-    """What starts a process: the end of another process, new versions of its inputs, or both."""
+    """Trigger of a process: the end of another process, new versions of its inputs, or both."""
 
     PROCESS = "PROCESS"
     DATASET = "DATASET"
@@ -37,18 +37,18 @@ class TriggerMode(StrEnum):
 
 
 class RunState(StrEnum):
-    """The states of a run and of each of its attempts."""
+    """States of a run and of each of its attempts."""
 
     RUNNING = "RUNNING"
     SUCCESS = "SUCCESS"
     FAILED = "FAILED"
     BLOCKED = "BLOCKED"  # a blocking check failed: written, not published
     SUPERSEDED = "SUPERSEDED"  # another run published the same partition first
-    LOST = "LOST"  # the process died without a word
-    # Of runs elsewhere, beside the first three:
+    LOST = "LOST"  # the process died without reporting an end
+    # Of external runs, in addition to the first three:
     QUEUED = "QUEUED"  # about to run: activated, starting, waiting for a machine or resource
-    HELD = "HELD"  # kept from running by an operator: on hold, suspended
-    SKIPPED = "SKIPPED"  # passed over: on ice, on noexec, bypassed
+    HELD = "HELD"  # held by an operator: on hold, suspended
+    SKIPPED = "SKIPPED"  # skipped: on ice, on noexec, bypassed
     TERMINATED = "TERMINATED"  # ended by an operator or a limit
 
 
@@ -61,7 +61,7 @@ class CheckStatus(StrEnum):
 
 
 class Outcome(StrEnum):
-    """What became of a written version when its run asked to publish it."""
+    """Outcome of a written version when its run published it."""
 
     PUBLISHED = "PUBLISHED"
     BLOCKED = "BLOCKED"
@@ -126,10 +126,10 @@ class DatasetRecord:
 
 @dataclass(frozen=True, slots=True)
 class ProcessRecord:
-    """A process as declared: what it reads and writes, with which code.
+    """A process as declared: inputs, outputs and code.
 
-    key: for Spark the asset key of its first output; for Autosys `AUTOSYS/box/job`.
-    steps: nested sub-steps, each a name and the names of the steps and datasets it reads.
+    key: for Spark the asset key of its first output; for Autosys `AUTOSYS/box/job`. steps: nested sub-steps, each a
+    name and the names of the steps and datasets it reads.
     """
 
     key: str
@@ -150,7 +150,7 @@ class ProcessRecord:
 class Version:
     """A dataset version as stored.
 
-    row_count, byte_size: None where another system wrote it and did not say. checksum: '' there.
+    row_count, byte_size: None if another system wrote it and did not report them; checksum: '' then.
     """
 
     version_id: UUID
@@ -168,7 +168,7 @@ class Version:
     code_version: Public[str | None]
     fingerprint: Public[
         str | None
-    ]  # code and inputs in one hash: equal means that recomputing would use the same of both
+    ]  # digest of code and inputs: equal if recomputing would use the same of both
     run_id: UUID | None
     outcome: Outcome
     created_at: datetime
@@ -181,7 +181,7 @@ class Version:
 
     @property
     def locator(self) -> Locator | None:
-        """Where it is; None for one registered without a location, which cannot be read."""
+        """Its location; None if it was registered without one and cannot be read."""
         kept = locator_of(self.metadata)
         if kept is not None or not self.location:
             return kept
@@ -190,7 +190,7 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """The result of the check `name` on a version; `failed_rows` is None where a count means nothing."""
+    """The result of the check `name` on a version; `failed_rows` is None if a count is not meaningful."""
 
     name: Public[str]
     status: CheckStatus
@@ -200,10 +200,10 @@ class CheckResult:
 
 @dataclass(frozen=True, slots=True)
 class InputRequest:
-    """One input of a run: which partitions of which dataset, and how to choose the version.
+    """One input of a run: the partitions of a dataset, and how to choose the version.
 
     partitions: the keys to read, (None,) for an unpartitioned input, () for every published partition.
-    consumer: the dataset that reads; a pin made for it wins over the published version.
+    consumer: the reading dataset; a pin for it takes precedence over the published version.
     """
 
     dataset: str
@@ -223,10 +223,10 @@ class ResolvedInput:
 
 @dataclass(frozen=True, slots=True)
 class VersionDraft:
-    """A version that has been written and audited, asking to be published.
+    """A version that has been written and audited, to be published.
 
     expected_generation: the pointer's generation when the run pinned its inputs (0: no pointer yet); the publish moves
-    the pointer only if it still has it.
+    the pointer only if it is unchanged.
     """
 
     dataset: str
@@ -256,10 +256,10 @@ class VersionDraft:
 
 @dataclass(frozen=True, slots=True)
 class Publication:
-    """What publishing a draft came to.
+    """Outcome of publishing a draft.
 
-    replayed: the idempotency key was known, and `version` is the first's.
-    existing: of a superseded draft, the version in its place, if the same code made it from the same inputs.
+    replayed: the idempotency key was known, and `version` is the first one.
+    existing: for a superseded draft, the published version, if the same code produced it from the same inputs.
     """
 
     version: Version

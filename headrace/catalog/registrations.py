@@ -1,4 +1,4 @@
-"""Registrations: someone proposes a dataset, and a steward approves or rejects it."""
+"""Registrations: a user proposes a dataset, and a steward approves or rejects it."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -29,7 +29,7 @@ WHERE reg_id = %s
 
 
 class RegistrationStatus(StrEnum):
-    """What has become of a registration."""
+    """Status of a registration."""
 
     PENDING = "PENDING"
     APPROVED = "APPROVED"
@@ -38,7 +38,7 @@ class RegistrationStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Requested:
-    """A dataset as it is asked for. key: `domain/name`, or an OpenLineage namespace and name with a `/` between."""
+    """A requested dataset. key: `domain/name`, or an OpenLineage namespace and name separated by `/`."""
 
     key: str
     format: str
@@ -92,7 +92,7 @@ class DatasetRequest(BaseModel):
     columns: Annotated[list[ColumnRequest], Field(max_length=5000)] = []
 
     def requested(self) -> Requested:
-        """The same as the catalog takes it."""
+        """Return the request in the catalog's form."""
         columns = tuple(
             Column(each.name, each.type, each.nullable, each.description, tuple(each.tags))
             for each in self.columns
@@ -117,14 +117,14 @@ class Registration:
 
 
 def request(cursor: Cursor[Any], asked: Requested, *, by: str) -> Registration:
-    """Ask for a dataset, in a transaction that is under way. An unknown dataset becomes a draft.
+    """Request a dataset, in a running transaction. An unknown dataset becomes a draft.
 
-    Raises DecisionRefused where a declaration says what the dataset is, or an earlier request waits for its answer.
+    Raises DecisionRefused if the dataset is declared, or an earlier request is pending.
     """
     declared = cursor.execute(_DECLARED, [organisation_id(), asked.key]).fetchone()
     if declared is not None:
         place = f" at {declared['declared_at']}" if declared["declared_at"] else ""
-        raise DecisionRefused(f"{asked.key} is declared{place}: what it is, is changed there")
+        raise DecisionRefused(f"{asked.key} is declared{place}: change it there")
     namespace, _, name = asked.key.rpartition("/")
     parameters = {
         "organisation": organisation_id(),
@@ -136,17 +136,17 @@ def request(cursor: Cursor[Any], asked: Requested, *, by: str) -> Registration:
     statement("registration_draft").execute(cursor, parameters)
     made = statement("registration_request").execute(cursor, parameters).fetchone()
     if made is None:
-        raise DecisionRefused(f"{asked.key} was asked for already, and waits for a steward's answer")
+        raise DecisionRefused(f"{asked.key} is already requested, and waits for a steward's review")
     return _one(cursor, made["reg_id"])
 
 
 def review(
     cursor: Cursor[Any], registration_id: UUID, status: RegistrationStatus, comment: str | None, *, by: str
 ) -> Registration:
-    """Approve or reject what was asked for, in a transaction that is under way.
+    """Approve or reject a request, in a running transaction.
 
-    Approved, the dataset is as asked for, and active; rejected, it stays as it was. Raises UnknownDataset for no such
-    registration, DecisionRefused for one that has its answer.
+    An approved dataset becomes active as requested; a rejected one is unchanged. Raises UnknownDataset for an unknown
+    registration, DecisionRefused for one that has been reviewed.
     """
     cursor.execute("SELECT FROM catalog.dataset_registration WHERE reg_id = %s FOR UPDATE", [registration_id])
     waiting = _one(cursor, registration_id)
@@ -162,7 +162,7 @@ def review(
 
 
 def registration(engine: Engine, registration_id: UUID) -> Registration:
-    """One registration. Raises UnknownDataset."""
+    """Return one registration. Raises UnknownDataset."""
     with transaction(engine) as cursor:
         return _one(cursor, registration_id)
 
@@ -174,7 +174,7 @@ def registrations(
     before: tuple[datetime, UUID] | None = None,
     limit: int = 50,
 ) -> list[Registration]:
-    """Registrations, the newest first, those before (time, id)."""
+    """Return registrations, newest first, before (time, id)."""
     with transaction(engine) as cursor:
         return _all(cursor, status=status, before=before, limit=limit)
 

@@ -17,11 +17,11 @@ from headrace.database.jsonb import encoded, jsonb
 from headrace.errors import DeclaredElsewhere, UnknownDataset
 from headrace.settings import settings
 
-_MONTHS_AHEAD = 4  # run and event partitions that stand ready, the month before this one included
+_MONTHS_AHEAD = 4  # run and event partitions created in advance, including last month's
 _REGISTER_PROJECT = """
 INSERT INTO catalog.project (organisation_id, name, platform_version) VALUES (%s, %s, %s) ON CONFLICT DO NOTHING
 """
-# A statement of its own, not DO UPDATE, which row security refuses to a caller with some domains only.
+# A separate statement, not DO UPDATE, which row-level security denies to callers with some domains only.
 _UPDATE_PROJECT = """
 UPDATE catalog.project SET platform_version = %s, registered_at = now() WHERE organisation_id = %s AND name = %s
 """
@@ -33,11 +33,11 @@ REGISTRATION_LOCK = 0x7265676973746572  # "register"
 def register(
     engine: Engine, datasets: Sequence[DatasetRecord], processes: Sequence[ProcessRecord] = ()
 ) -> None:
-    """Store the declarations in one transaction; what is stored as declared already costs one query.
+    """Store the declarations in one transaction; unchanged declarations cost one query.
 
-    A dataset or process of a known key is updated and keeps its id. The edges of each given process become exactly its
-    inputs and outputs: edges that it no longer has end, and stay in history. Raises UnknownDataset for an input or
-    output that is neither given nor registered, DeclaredElsewhere for a key that another project declares.
+    A dataset or process with a known key is updated and keeps its id. The edges of each given process become exactly
+    its inputs and outputs: former edges end, and stay in history. Raises UnknownDataset for an input or output that is
+    neither given nor registered, DeclaredElsewhere for a key that another project declares.
     """
     dataset_hashes = {record.key: _hash(record) for record in datasets}
     process_hashes = {record.key: _hash(record) for record in processes}
@@ -70,7 +70,7 @@ def _hash(record: DatasetRecord | ProcessRecord) -> str:
 
 
 def transfer(engine: Engine, dataset: str) -> None:
-    """Let this project declare a dataset, and the process of the same key, that another project declared so far.
+    """Let this project declare a dataset of another project, and the process with the same key.
 
     Raises UnknownDataset.
     """
@@ -82,7 +82,7 @@ def transfer(engine: Engine, dataset: str) -> None:
 
 
 def _changed(cursor: Cursor[Any], table: str, key: str, hashes: Mapping[str, str]) -> set[str]:
-    """The keys whose stored declaration differs, or is not there. Raises DeclaredElsewhere."""
+    """Return the keys whose stored declaration differs or is missing. Raises DeclaredElsewhere."""
     cursor.execute(
         f"SELECT {key} AS key, declaration_hash, project FROM catalog.{table} "  # noqa: S608 - two constants of this module
         f"WHERE organisation_id = %s AND {key} = ANY (%s)",

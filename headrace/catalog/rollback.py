@@ -40,10 +40,10 @@ _RECORD_CHANGE = (
 def rollback(
     engine: Engine, dataset: str, partition: str | None, to_tag: str | None, *, by: str, reason: str
 ) -> Publication:
-    """Publish the version `to_tag` again, or the one that was published before the present one.
+    """Publish the version `to_tag` again, or the one published before the current one.
 
-    Runs under way that would replace the present version end as superseded. Raises RollbackRefused when there is
-    nothing to go back to, or `to_tag` is published already or never was; UnknownVersion, UnknownDataset.
+    Running runs that would replace the current version end as superseded. Raises RollbackRefused if there is no earlier
+    version, or `to_tag` is already published or never was; UnknownVersion, UnknownDataset.
     """
     place = named(dataset, partition)
     with transaction(engine) as cursor:
@@ -79,7 +79,7 @@ def _locked_pointer(cursor: Cursor[dict[str, Any]], dataset_id: UUID, partition:
 def _before(cursor: Cursor[dict[str, Any]], current: UUID, place: str) -> Version:
     row = statement("rollback").execute(cursor, {"current": current}).fetchone()
     if row is None:
-        raise RollbackRefused(f"{place} had no version published before the present one")
+        raise RollbackRefused(f"{place} had no version published before the current one")
     return versions.by_ids(cursor, [row["dataset_version_id"]])[row["dataset_version_id"]]
 
 
@@ -99,7 +99,7 @@ def _move(
     assert moved is not None  # noqa: S101 - the row is locked
     cursor.execute(_RECORD, {**move, **moved})
     follow_pointers(cursor, dataset_id, version.dataset, moved["moved_at"])
-    told = {
+    change = {
         "dataset": version.dataset,
         "partition": version.partition,
         "tag": version.tag,
@@ -108,7 +108,7 @@ def _move(
         "by": by,
         "reason": reason,
     }
-    cursor.execute(_RECORD_CHANGE, [organisation_id(), jsonb(told)])
-    facets = {"headrace_rollback": events.facet(**{k: v for k, v in told.items() if k != "dataset"})}
+    cursor.execute(_RECORD_CHANGE, [organisation_id(), jsonb(change)])
+    facets = {"headrace_rollback": events.facet(**{k: v for k, v in change.items() if k != "dataset"})}
     events.store(cursor, events.dataset_event(events.dataset(version.dataset, facets)))
     return int(moved["generation"])

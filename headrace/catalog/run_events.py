@@ -1,4 +1,4 @@
-"""The run event: one report about a run of an external process, whatever file, log or call it came from."""
+"""The run event: one report about a run of an external process, from any file, log or call."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,18 +10,18 @@ from headrace.catalog.records import Column, RunState, Technology
 
 
 class Ending(StrEnum):
-    """What stands behind the end of a run. Only a genuine one says that the work was done."""
+    """How a run ended. Only a genuine end means that the work was done."""
 
     GENUINE = "GENUINE"
-    FORCED = "FORCED"  # an operator set the status by hand
-    BYPASSED = "BYPASSED"  # on ice, on noexec: reported as success, and nothing ran
+    FORCED = "FORCED"  # an operator set the status
+    BYPASSED = "BYPASSED"  # on ice, on noexec: reported as success without running
 
 
 @dataclass(frozen=True, slots=True)
 class ReportedOutput:
-    """A dataset that a run says it has written; what it does not say is None.
+    """A dataset that a run reports as output; unreported fields are None.
 
-    tag: the version's name, when the reporter gives it one. checksum: as given, with its algorithm (`sha256:...`).
+    tag: the version's name, if reported. checksum: as reported, with its algorithm (`sha256:...`).
     """
 
     dataset: str
@@ -40,11 +40,11 @@ class ReportedOutput:
 class RunEvent:
     """One report about one attempt of one run.
 
-    process: what the other system calls it. instance: its scheduler, '' where there is one only. run: the run's number
-    or id there, None where it has none, and the event's key then stands for the run. attempt: from 1; 0 is a status
-    that was set by hand. status: the word that was used (`SU`, `ON_NOEXEC`); state is what it means. at: when it
-    happened. key: equal exactly for events that report the same thing, whoever delivers them.
-    origin: where it was read, as file:line, for messages. historical: loaded later; triggers no runs and no alerts.
+    process: its external name. instance: its scheduler, '' if there is only one. run: the external run number or id, or
+    None; then the event's key identifies the run. attempt: from 1; 0 is a status set by an operator. status: as
+    reported (`SU`, `ON_NOEXEC`); state is its meaning. at: when it happened. key: equal if and only if two events
+    report the same, from any source. origin: file:line of the source, for messages. historical: loaded as history;
+    triggers no runs and no alerts.
     """
 
     technology: Technology

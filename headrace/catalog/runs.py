@@ -27,9 +27,9 @@ _FINAL = {RunState.SUCCESS, RunState.FAILED, RunState.BLOCKED, RunState.SUPERSED
 
 @dataclass(slots=True)
 class Attempt:
-    """One attempt of a run, under way until `end` is called or the `attempt` block is left.
+    """One attempt of a run, until `end` is called or the `attempt` block is left.
 
-    completed: how many attempts of the run succeeded before. What this one does is then new work, not a repetition.
+    completed: how many attempts of the run succeeded before; if any did, this one is new work, not a repetition.
     """
 
     engine: Engine = field(repr=False)
@@ -41,7 +41,8 @@ class Attempt:
     state: RunState = RunState.RUNNING
 
     def end(self, state: RunState, reason: str | None = None, kind: str | None = None) -> None:
-        """Record how the attempt ended; leaving the block then adds nothing. `kind` files the reason (INPUT, CODE).
+        """Record the end of the attempt; leaving the block then adds nothing. `kind` categorises the reason (INPUT,
+        CODE).
 
         Raises ValueError for a state that is not an end, or a second end.
         """
@@ -56,7 +57,7 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class LostAttempt:
-    """An attempt whose process died without a word."""
+    """An attempt whose process died without reporting an end."""
 
     run_id: UUID
     number: int
@@ -77,8 +78,8 @@ def attempt(
     """Run the block as the next attempt of the run `run_id`, which the first attempt creates.
 
     The attempt ends as SUCCESS, or FAILED with the exception's class and message, unless the block calls `end`. A
-    session of its own holds the attempt's advisory lock: when this process dies, `reap` finds the lock free. Attempts
-    of the run that died before are marked LOST first. Raises UnknownProcess for a process that was never registered.
+    dedicated session holds the attempt's advisory lock: if this process dies, `reap` finds the lock free. Earlier dead
+    attempts of the run are marked LOST first. Raises UnknownProcess for a process that was never registered.
     """
     with _session(engine) as session:
         current = _begin(
@@ -102,13 +103,13 @@ def attempt(
 
 
 def reap(engine: Engine, run_id: UUID | None = None) -> list[LostAttempt]:
-    """Mark the RUNNING attempts (of one run, or all) whose lock is free as LOST, and return them."""
+    """Mark RUNNING attempts (of one run, or all) whose lock is free as LOST, and return them."""
     with transaction(engine) as cursor:
         return _reap(cursor, run_id)
 
 
 def record_inputs(engine: Engine, run_id: UUID, attempt: int, inputs: Sequence[ResolvedInput]) -> None:
-    """Record what the attempt reads: while it runs, retention keeps these versions. Recording one again is harmless."""
+    """Record the inputs of the attempt: while it runs, retention keeps these versions. Idempotent."""
     if not inputs:
         return
     with transaction(engine) as cursor:
@@ -125,7 +126,7 @@ def record_inputs(engine: Engine, run_id: UUID, attempt: int, inputs: Sequence[R
 
 
 def failure_kind(error: BaseException) -> str:
-    """How a failure is filed (CODE, INPUT, ...); an exception of any room may say so itself by `failure_kind`."""
+    """Return the failure kind (CODE, INPUT, ...); an exception may define its own `failure_kind`."""
     declared = getattr(error, "failure_kind", None)
     if isinstance(declared, str):
         return declared
@@ -136,9 +137,9 @@ def failure_kind(error: BaseException) -> str:
 
 @contextmanager
 def _session(engine: Engine) -> Iterator[psycopg.Connection]:
-    """A connection that belongs to no pool: it may stay open for hours, and its end frees its locks.
+    """Yield a connection outside the pool: it may stay open for hours, and closing it frees its locks.
 
-    A new one: taken from the pool it would be the one that has planned the catalog's statements, lost with the attempt.
+    A new one: one from the pool would be the one with the catalog's prepared statements, lost with the attempt.
     """
     session = _open_session(engine)
     try:
@@ -151,7 +152,7 @@ def _open_session(engine: Engine) -> psycopg.Connection:
     arguments, options = engine.dialect.create_connect_args(engine.url)
     with translated(engine):
         session = psycopg.connect(*arguments, **options, autocommit=True)
-        # An idle limit would free the lock of a live attempt; a host that vanished must not keep it.
+        # An idle limit would free the lock of a live attempt; a vanished host must not keep it.
         session.execute(
             "SET idle_session_timeout = 0; SET tcp_keepalives_idle = 30; SET tcp_keepalives_count = 4"
         )
@@ -169,7 +170,7 @@ def _begin(
     with transaction(engine) as cursor:
         cursor.execute(
             "SELECT pg_advisory_xact_lock(%s)", [lock_key(run_id, 0)]
-        )  # one beginning of a run at a time
+        )  # serialises the start of a run
         _reap(cursor, run_id)
         row = (
             statement("attempt_number")
@@ -186,7 +187,7 @@ def _begin(
             )
         number = row["attempt"]
         key = lock_key(run_id, number)
-        session.execute("SELECT pg_advisory_lock(%s)", [key])  # before anyone can see the row
+        session.execute("SELECT pg_advisory_lock(%s)", [key])  # before the row is visible
         started_at = datetime.now(UTC)
         statement("attempt_begin").execute(
             cursor,
@@ -218,7 +219,7 @@ def _end(
     reason: str | None,
     kind: str | None,
 ) -> None:
-    """An attempt that was given up for LOST and lives after all has the last word."""
+    """Record the end; an attempt that was marked LOST but is alive overrides that."""
     statement("attempt_end").execute(
         cursor,
         {"run_id": run_id, "attempt": number, "state": state, "reason": reason, "failure_kind": kind},
@@ -231,17 +232,17 @@ def _end(
 
 
 def _fail(current: Attempt, error: BaseException) -> None:
-    kind, said = failure_kind(error), str(error)
-    if kind == "INTERRUPTED" and not said:
-        said = "its process was asked to stop (Ctrl-C, `headrace down`, or Terminate in Dagster's UI)"
-    reason = redacted("\n".join([f"{type(error).__name__}: {said}", *getattr(error, "__notes__", ())]))
+    kind, message = failure_kind(error), str(error)
+    if kind == "INTERRUPTED" and not message:
+        message = "its process was asked to stop (Ctrl-C, `headrace down`, or Terminate in Dagster's UI)"
+    reason = redacted("\n".join([f"{type(error).__name__}: {message}", *getattr(error, "__notes__", ())]))
     try:
         current.end(RunState.FAILED, reason, kind)
     except (
         CatalogError,
         psycopg.Error,
         SQLAlchemyError,
-    ) as unrecorded:  # the failure itself matters more: it is raised, with this beside it
+    ) as unrecorded:  # the failure itself is more important: it is raised, with this as a note
         error.add_note(f"The catalog does not know of this failure: {unrecorded}")
 
 
@@ -249,6 +250,8 @@ def _reap(cursor: Cursor[Any], run_id: UUID | None) -> list[LostAttempt]:
     rows = statement("reap").execute(cursor, {"organisation": organisation_id(), "run_id": run_id})
     lost = [LostAttempt(row["run_id"], row["attempt"], row["process_key"]) for row in rows]
     for each in lost:
-        reason = "its process ended without a word (killed, or its host or database connection was lost)"
+        reason = (
+            "its process died without reporting an end (killed, or its host or database connection was lost)"
+        )
         _end(cursor, each.run_id, each.number, each.process_key, RunState.LOST, reason, "INFRASTRUCTURE")
     return lost

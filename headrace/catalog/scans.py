@@ -10,10 +10,10 @@ from headrace.database.jsonb import encoded
 
 
 class ExternalKey(NamedTuple):
-    """The keys that a process of another system can have.
+    """The possible keys of an external process.
 
-    short: `AUTOSYS/<instance>/<box>/<job>` without what there is not. whole: the same with empty places, which no other
-    process can have: `AUTOSYS/PRD//JOB`, where `AUTOSYS/PRD/JOB` is the job of a box PRD already.
+    short: `AUTOSYS/<instance>/<box>/<job>` without empty parts. whole: the same with empty parts, which is unique:
+    `AUTOSYS/PRD//JOB`, if `AUTOSYS/PRD/JOB` is already the job of a box PRD.
     """
 
     short: str
@@ -21,7 +21,7 @@ class ExternalKey(NamedTuple):
 
     @classmethod
     def of(cls, technology: str, name: str, instance: str = "", box: str | None = None) -> "ExternalKey":
-        """The keys of what another system runs; a slash within a name is written %2F."""
+        """Return the keys of an external process; a slash within a name is written %2F."""
         parts = (technology, _part(instance), _part(box or ""), _part(name))
         return cls("/".join(part for part in parts if part), "/".join(parts))
 
@@ -31,10 +31,10 @@ def _part(name: str) -> str:
 
 
 class Dependency(NamedTuple):
-    """One thing that a process waits for.
+    """One dependency of a process.
 
-    condition: the test as that system writes it, `s(JOB, 12.00)`. attribute: the field that holds it. orders: the
-    process runs after the other; false where the two are only kept apart, or the condition ends a box.
+    condition: in its system's notation, `s(JOB, 12.00)`. attribute: the field that contains it. orders: the process
+    runs after the other; false if the two are only kept apart, or the condition ends a box.
     """
 
     technology: Technology
@@ -46,9 +46,9 @@ class Dependency(NamedTuple):
 
 
 class Use(NamedTuple):
-    """A reason to think that a process reads or writes files or a table.
+    """Evidence that a process reads or writes files or a table.
 
-    direction: reads, writes or unknown. confidence: from 0 to 1. line: counted from the process's own line.
+    direction: reads, writes or unknown. confidence: from 0 to 1. line: relative to the process's first line.
     """
 
     pattern: str
@@ -60,11 +60,11 @@ class Use(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where a process is defined.
+    """The place where a process is defined.
 
-    text_line: the first line of the text that alone defines it; digest: that text's; None where there is no such text.
-    lost: what could not be read of it, each a mapping with a line counted from `text_line`. block: of a text that was
-    elsewhere, the block that it leaves; those that leave one together stay together.
+    text_line: the first line of the text that alone defines it; digest: that text's; None without such a text. lost:
+    parts that could not be parsed, each a mapping with a line relative to `text_line`. block: for a text that was
+    elsewhere, its previous block; texts that leave a block together stay together.
     """
 
     file: str
@@ -77,9 +77,9 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ScannedProcess:
-    """A process as the files define it.
+    """A process as defined in the files.
 
-    attributes: names and values in one spelling, by which two scans are compared. source: the text as written.
+    attributes: normalised names and values, by which scans are compared. source: the original text.
     """
 
     technology: Technology
@@ -97,22 +97,23 @@ class ScannedProcess:
 
     @property
     def key(self) -> ExternalKey:
-        """Its key in the catalog: the short one, unless that is another's."""
+        """Its key in the catalog: the short one, unless another process has it."""
         return ExternalKey.of(self.technology, self.name, self.instance, self.box)
 
     @property
     def title(self) -> str:
-        """What people call it: a job by its name, other processes by their key."""
+        """Its display name: a job's name, or the key of another process."""
         return self.name if self.technology is Technology.AUTOSYS else self.key.short
 
     def digest(self) -> str:
-        """Equal for two processes exactly when the catalog would store the same of them, their places apart."""
-        said = sorted(self.attributes, key=lambda pair: pair[0])
+        """Return a digest that is equal if and only if the catalog would store the same for two processes, except
+        their places."""
+        attributes = sorted(self.attributes, key=lambda pair: pair[0])
         kept = [
             self.key.short,
             self.description,
             self.owners,
-            said,
+            attributes,
             self.metadata,
             self.source,
             self.waits_for,
@@ -121,7 +122,7 @@ class ScannedProcess:
 
 
 class EstateText(NamedTuple):
-    """What alone defines a job, a machine, a calendar, ..., as written, and where it stands; kind: job, machine, ..."""
+    """The text that defines a job, a machine, a calendar, ..., and its place; kind: job, machine, ..."""
 
     kind: str
     name: str
@@ -131,9 +132,9 @@ class EstateText(NamedTuple):
 
 
 class KnownProcess(NamedTuple):
-    """A process as the catalog knows it; file is None for one that no scan has found.
+    """A process in the catalog; file is None if no scan contains it.
 
-    block: the texts of one block move as one; None where the file is.
+    block: the texts of one block move together; None if the file is None.
     """
 
     technology: str
@@ -148,5 +149,5 @@ class KnownProcess(NamedTuple):
 
     @property
     def title(self) -> str:
-        """What people call it, as of a scanned process."""
+        """Its display name, as for a scanned process."""
         return self.name if self.technology == Technology.AUTOSYS else f"{self.technology}/{self.name}"

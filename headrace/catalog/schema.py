@@ -1,4 +1,4 @@
-"""Compare schemas: what a change of columns means for readers. Pure."""
+"""Compare schemas: the compatibility of a change. Pure."""
 
 import hashlib
 import json
@@ -21,9 +21,9 @@ _NESTED = ("struct<", "array<", "map<")
 
 @dataclass(frozen=True, slots=True)
 class SchemaChange:
-    """What differs, one readable line each.
+    """Differences, one readable line each.
 
-    breaking: a reader written for the old schema may fail or be wrong. compatible: it goes on working.
+    breaking: a reader of the old schema may fail or be wrong. compatible: it keeps working.
     """
 
     compatible: Public[tuple[str, ...]] = ()
@@ -31,18 +31,18 @@ class SchemaChange:
 
 
 def schema_hash(columns: Sequence[Column]) -> str:
-    """SHA-256 (hex) of names, types and nullability in order; descriptions and tags do not change it."""
+    """Return the SHA-256 (hex) of names, types and nullability in order; descriptions and tags do not affect it."""
     physical = [(column.name, column.type, column.nullable) for column in columns]
     return hashlib.sha256(json.dumps(physical, ensure_ascii=False).encode()).hexdigest()
 
 
 def sensitive(columns: Iterable[Column]) -> frozenset[str]:
-    """The names of the columns whose values are hidden by default: those tagged `pii` or `sensitive`, in any case."""
+    """Return the columns whose values are hidden by default: those tagged `pii` or `sensitive`, in any case."""
     return frozenset(column.name for column in columns if SENSITIVE & {tag.lower() for tag in column.tags})
 
 
 def classify(old: Sequence[Column], new: Sequence[Column]) -> SchemaChange:
-    """Every difference from `old` to `new`; none exactly when their hashes are equal."""
+    """Return every difference from `old` to `new`; none if and only if their hashes are equal."""
     before = {column.name: column for column in old}
     after = {column.name: column for column in new}
     compatible: list[str] = []
@@ -72,7 +72,7 @@ def classify(old: Sequence[Column], new: Sequence[Column]) -> SchemaChange:
 
 
 def decimal_widens(old: str, new: str) -> bool:
-    """Whether both are decimals, and `new` has at least the digits of `old` before and after the point."""
+    """Return True if both are decimals, and `new` has at least the digits of `old` before and after the point."""
     if not (old.startswith("decimal(") and new.startswith("decimal(")):
         return False
     (precision, scale), (old_precision, old_scale) = _numbers(new), _numbers(old)
@@ -80,7 +80,7 @@ def decimal_widens(old: str, new: str) -> bool:
 
 
 def _widened(old: str, new: str) -> bool:
-    """Whether every value of the type `old` is one of `new`, written in a way that a reader of `old` still takes."""
+    """Return True if every value of type `old` is a value of `new`, in a form that a reader of `old` accepts."""
     if new in _WIDENS.get(old, ()):
         return True
     if old.startswith(("char(", "varchar(")):
@@ -100,7 +100,8 @@ def _numbers(type_: str) -> list[int]:
 
 
 def _nested_widened(old: str, new: str) -> bool:
-    """Structs may gain fields; fields, elements, keys and values may widen."""
+    """Return True if the nested type is widened: structs may gain fields; fields, elements, keys and values may
+    widen."""
     kind, _, _ = old.partition("<")
     if not new.startswith(f"{kind}<"):
         return False
@@ -119,7 +120,7 @@ def _same_or_widened(old: str, new: str) -> bool:
 
 
 def _parts(nested: str) -> list[str]:
-    """What stands between the outermost < and >, split at its own commas; Spark quotes nothing there."""
+    """Split the text between the outermost < and > at its own commas; Spark does not quote names there."""
     parts, depth = [""], 0
     for character in nested[nested.index("<") + 1 : -1]:
         depth += (character in "<(") - (character in ">)")

@@ -20,7 +20,7 @@ from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id
 from headrace.errors import DecisionRefused
 
-INHERITED = "sensitive"  # the tag of a column that is so because of what it is made from
+INHERITED = "sensitive"  # the tag of a column that inherits sensitivity
 
 _CLEAR = """
 INSERT INTO catalog.cleared_column (organisation_id, dataset_id, column_name, cleared_by, reason)
@@ -45,20 +45,20 @@ WHERE dataset_id = %s AND item ->> 'name' = %s AND lower(tag) IN ('pii', 'sensit
 
 
 class SensitivityStatus(StrEnum):
-    """Why a column is sensitive, or that it no longer is."""
+    """Why a column is sensitive, or that it was cleared."""
 
     TAGGED = "TAGGED"  # by its declaration, or by a version's schema
-    INHERITED = "INHERITED"  # values of a tagged column come out in it
-    POSSIBLE = "POSSIBLE"  # it is not known what is in it, and a tagged column may be
-    CLEARED = "CLEARED"  # an owner has looked, and it shows nothing
+    INHERITED = "INHERITED"  # values of a tagged column flow into it
+    POSSIBLE = "POSSIBLE"  # its sources are unknown, and a tagged column may be among them
+    CLEARED = "CLEARED"  # an owner has confirmed that it is safe to display
 
 
 @dataclass(frozen=True, slots=True)
 class SensitiveColumn:
-    """A column, and how it stands.
+    """A column and its sensitivity.
 
-    from_dataset, from_column: the tagged column that it inherits from; None where the caller may not see that. by,
-    reason, at: of a clearing.
+    from_dataset, from_column: the tagged column that it inherits from; None if the caller may not see that. by, reason,
+    at: of a clearing.
     """
 
     dataset: DatasetKey
@@ -72,7 +72,7 @@ class SensitiveColumn:
 
 
 def sensitivity(engine: Engine, datasets: Collection[str]) -> list[SensitiveColumn]:
-    """The columns of these datasets that are sensitive or cleared; of datasets that are not known, none."""
+    """Return the sensitive and cleared columns of these datasets; none for unknown datasets."""
     if not datasets:
         return []
     with transaction(engine) as cursor:
@@ -83,7 +83,7 @@ def sensitivity(engine: Engine, datasets: Collection[str]) -> list[SensitiveColu
 
 
 def hidden_columns(engine: Engine, datasets: Collection[str]) -> dict[str, frozenset[str]]:
-    """The columns hidden by default, by dataset; unknown datasets are omitted."""
+    """Return the columns hidden by default, by dataset; unknown datasets are omitted."""
     if not datasets:
         return {}
     with transaction(engine) as cursor:
@@ -94,7 +94,7 @@ def hidden_columns(engine: Engine, datasets: Collection[str]) -> dict[str, froze
 
 
 def marked(engine: Engine, versions: Sequence[Version]) -> list[Version]:
-    """The same versions, whose columns are tagged `sensitive` exactly where their values are hidden by default."""
+    """Return the versions with a column tagged `sensitive` if and only if its values are hidden by default."""
     hidden = hidden_columns(engine, {version.dataset for version in versions})
     known: dict[tuple[str, tuple[Column, ...]], tuple[Column, ...]] = {}
     for version in versions:
@@ -105,7 +105,7 @@ def marked(engine: Engine, versions: Sequence[Version]) -> list[Version]:
 
 
 def cleared(engine: Engine, dataset: str) -> frozenset[str]:
-    """The columns of a dataset that an owner has cleared."""
+    """Return the columns of a dataset that an owner has cleared."""
     with transaction(engine) as cursor:
         rows = cursor.execute(_CLEARED, [organisation_id(), dataset])
         return frozenset(row["column_name"] for row in rows)
@@ -114,8 +114,8 @@ def cleared(engine: Engine, dataset: str) -> frozenset[str]:
 def clear(cursor: Cursor[Any], dataset: str, column: str, *, by: str, reason: str) -> None:
     """Clear a column, in the current transaction; user, time and reason are recorded.
 
-    Raises UnknownDataset; DecisionRefused for a column that inherits nothing, that is cleared already, or whose own
-    declaration tags it.
+    Raises UnknownDataset; DecisionRefused for a column that inherits nothing, is already cleared, or is tagged in its
+    own declaration.
     """
     dataset_id = dataset_ids(cursor, {dataset})[dataset]
     status = _statuses(cursor, dataset, column)
@@ -124,12 +124,12 @@ def clear(cursor: Cursor[Any], dataset: str, column: str, *, by: str, reason: st
     if not status:
         raise DecisionRefused(f"{dataset}.{column} is not sensitive: there is nothing to clear")
     if cursor.execute(_DECLARED, [dataset_id, column]).fetchone() is not None:
-        raise DecisionRefused(f"{dataset}.{column} is tagged where it is declared: take the tag away there")
+        raise DecisionRefused(f"{dataset}.{column} is tagged in its declaration: remove the tag there")
     cursor.execute(_CLEAR, [organisation_id(), dataset_id, column, by, reason])
 
 
 def withdraw(cursor: Cursor[Any], dataset: str, column: str, *, by: str) -> None:
-    """End a clearing, in a transaction that is under way. Raises UnknownDataset; DecisionRefused without one."""
+    """Withdraw a clearing, in a running transaction. Raises UnknownDataset; DecisionRefused without one."""
     dataset_id = dataset_ids(cursor, {dataset})[dataset]
     if cursor.execute(_WITHDRAW, [by, dataset_id, column]).rowcount == 0:
         raise DecisionRefused(f"{dataset}.{column} is not cleared")

@@ -25,7 +25,7 @@ ORDER BY dataset_id, schema_hash, column_order
 
 
 def by_ids(cursor: Cursor[dict[str, Any]], ids: Iterable[UUID]) -> dict[UUID, Version]:
-    """The versions of these ids, by id; ids that are not stored are left out. Two queries, however many ids."""
+    """Return the versions by id; unknown ids are omitted. Two queries, however many ids."""
     rows = cursor.execute(_FETCH, [list(set(ids))]).fetchall()
     schemas = _schemas(cursor, {(row["dataset_id"], row["schema_hash"]) for row in rows})
     return {
@@ -54,7 +54,7 @@ def by_ids(cursor: Cursor[dict[str, Any]], ids: Iterable[UUID]) -> dict[UUID, Ve
 
 
 def columns_of(rows: Sequence[dict[str, Any]]) -> tuple[Column, ...]:
-    """The columns that rows of `dataset_schema`, in order, mean."""
+    """Convert ordered rows of `dataset_schema` to columns."""
     return tuple(
         Column(
             name=row["column_name"],
@@ -70,7 +70,7 @@ def columns_of(rows: Sequence[dict[str, Any]]) -> tuple[Column, ...]:
 def _schemas(
     cursor: Cursor[dict[str, Any]], wanted: set[tuple[UUID, str]]
 ) -> dict[tuple[UUID, str], tuple[Column, ...]]:
-    """A schema without columns has no rows, and is ()."""
+    """Return the schemas; one without columns has no rows, and is ()."""
     grouped: dict[tuple[UUID, str], list[dict[str, Any]]] = {key: [] for key in wanted}
     datasets, hashes = [key[0] for key in wanted], [key[1] for key in wanted]
     for row in cursor.execute(_FETCH_SCHEMAS, [datasets, hashes]):

@@ -13,6 +13,6 @@ _PROCESSES = "SELECT process_key FROM catalog.process WHERE organisation_id = %s
 
 
 def visible_processes(engine: Engine, keys: Collection[str]) -> set[str]:
-    """Those of the processes with these keys."""
+    """Return those of these process keys that the caller may see."""
     with transaction(engine) as cursor:
         return {row["process_key"] for row in cursor.execute(_PROCESSES, [organisation_id(), list(keys)])}

@@ -1,4 +1,4 @@
-"""Every command of `headrace`: its section of the help, its module, and what it does in one line."""
+"""Table of all commands: help section, module and summary."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Entry(NamedTuple):
-    """A command. module: has a Typer `app` with it, or for a group one that is the group. Imported when it is used."""
+    """A command. module: has a Typer `app` with the command, or is the module of a group. Imported when used."""
 
     name: str
     module: str
@@ -19,7 +19,7 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
     "Start here": (Entry("init", f"{_CLI}.machine.init", "Create a Headrace project."),),
     "Datasets": (
         Entry("datasets", f"{_CLI}.datasets.listing", "List the datasets."),
-        Entry("search", f"{_CLI}.datasets.search", "Find datasets by words; typing errors are forgiven."),
+        Entry("search", f"{_CLI}.datasets.search", "Find datasets by words; typing errors are tolerated."),
         Entry(
             "show", f"{_CLI}.datasets.listing", "Show a dataset: columns, checks, SLA, published versions."
         ),
@@ -69,9 +69,7 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
         Entry(
             "approve", f"{_CLI}.catalog.registrations", "Approve a registration: the dataset becomes active."
         ),
-        Entry(
-            "reject", f"{_CLI}.catalog.registrations", "Reject a registration: the dataset stays as it was."
-        ),
+        Entry("reject", f"{_CLI}.catalog.registrations", "Reject a registration: the dataset is unchanged."),
         Entry("access", f"{_CLI}.access.commands", "Manage roles, tokens and organisations.", is_group=True),
         Entry(
             "catalog",

@@ -1,1 +1,1 @@
-"""Run events from outside: stored raw, folded into runs, projected into versions and lineage."""
+"""Run events of external systems: stored raw, folded into runs, projected into versions and lineage."""

@@ -1,4 +1,4 @@
-"""Processes elsewhere that have ended with success, in the order in which the catalog heard of it."""
+"""Successful completions of external processes, in order of arrival."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from headrace.events.sql import statement
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """A genuine success of a run of a process elsewhere.
+    """A genuine success of a run of an external process.
 
-    sequence: its place in the order of arrival. name: what the other system calls the process. run: the run's number
-    there, or the event's key where it has none. partition: the business date or other key that the run states.
-    moment: when the run started, or ended where that is all that is known.
+    sequence: its position in the order of arrival. name: the process's name in its system. run: the external run
+    number, or the event's key if it has none. partition: the business date or other key that the run reports. moment:
+    when the run started, or ended if the start is unknown.
     """
 
     sequence: int
@@ -34,12 +34,12 @@ class Completion:
 
     @property
     def identity(self) -> str:
-        """Equal for two completions exactly when they are of the same run, whoever reports it."""
+        """Equal for two completions if and only if they belong to the same run, whichever source reports it."""
         return "/".join((self.technology, self.instance, self.name, self.run))
 
 
 def newest_sequence(engine: Engine) -> int:
-    """The sequence of the event that arrived last; 0 where there is none."""
+    """Return the sequence of the event that arrived last; 0 if there is none."""
     with transaction(engine) as cursor:
         row = cursor.execute(
             "SELECT max(sequence) AS newest FROM catalog.completion WHERE organisation_id = %s",
@@ -58,7 +58,19 @@ def completions(
     historical: bool = False,
     newest_first: bool = False,
 ) -> list[Completion]:
-    """The completions of the processes with these names or process keys, in the order of arrival.
+    """Return the completions of the processes with these names or process keys, in order of arrival.
+
+    A run reported by several sources counts once per partition; a report without a partition uses that of another event
+    of the same run. Forced and bypassed successes are excluded.
+
+    Args:
+        engine: the catalog.
+        names: external names of the processes, or their keys in the catalog.
+        after: the sequence after which they arrived.
+        to: the sequence up to which they arrived.
+        limit: maximum number.
+        historical: include those loaded as history.
+        newest_first: in reverse order.
 
     A run that several sources report counts once for each partition; one that states none of its own takes what
     another event of the same run states. Not those that an operator forced, or that were bypassed.
@@ -89,7 +101,7 @@ def completions(
 
 
 def known_names(engine: Engine, names: Collection[str]) -> set[str]:
-    """Those of the names that a process elsewhere has, as its name or its key."""
+    """Return those of the names that an external process has as its name or key."""
     with transaction(engine) as cursor:
         rows = cursor.execute(
             "SELECT process_key, coalesce(external_name, job_name) AS name FROM catalog.process"

@@ -1,4 +1,4 @@
-"""Ingesting what other systems report of their runs: idempotent, in any order, a whole batch in one transaction."""
+"""Ingest run reports of other systems: idempotent, in any order, a batch per transaction."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from headrace.events.value_errors import VALUE_ERRORS
 from headrace.events.versions import NOT_MEASURED, VersionPlace
 from headrace.settings import settings
 
-BATCH_SIZE = 2000  # events of a transaction
+BATCH_SIZE = 2000  # events per transaction
 
 
 @dataclass(frozen=True, slots=True)
 class Ingested:
-    """What a batch came to.
+    """Result of ingesting a batch.
 
-    new: events that were not there before, or there as history only; repeated: the others. runs: how many runs have
-    changed. versions: the dataset versions that are new. unscanned: the keys of processes that were never heard of.
-    assumed: schedulers of which nothing was scanned, and whose jobs are taken for those that were scanned without one.
-    drafts: the undeclared datasets. computed_here: datasets that were reported, and that Spark computes
-    here; such reports make no versions. not_measured: outputs that were to be measured and could not be, a line each.
+    new: events that were unknown, or known as history only; repeated: the others. runs: number of changed runs.
+    versions: new dataset versions. unscanned: keys of processes that were unknown. assumed: schedulers that were never
+    scanned, whose jobs are matched with those scanned without an instance. drafts: undeclared datasets. computed_here:
+    reported datasets that Spark computes here; such reports create no versions. not_measured: outputs that could not be
+    measured as requested, one line each.
     """
 
     new: int = 0
@@ -64,14 +64,13 @@ class Ingested:
 
 
 def ingest(engine: Engine, events: Sequence[RunEvent]) -> Ingested:
-    """Store the events, and bring the runs, attempts and dataset versions that they bear on up to date.
+    """Store the events, and update the runs, attempts and dataset versions that they affect.
 
-    All in one transaction: a thousand events at a time are a good measure. An event whose key is known changes nothing.
-    A run is what all of its events together come to, so that their order does not matter. A genuine success publishes
-    its outputs, unless what is published was produced later. Events of one call that have the same key count once.
+    All in one transaction; use about a thousand events per call. An event with a known key changes nothing. A run is
+    derived from all of its events, so their order does not matter. A genuine success publishes its outputs, unless the
+    published version was produced later. Events of one call with the same key count once.
 
-    Runs of one organisation are ingested one batch after the other: `sequence` is in the order in which events become
-    visible.
+    Batches of one organisation are ingested one after another: `sequence` is the order in which events become visible.
     """
     unique: dict[str, RunEvent] = {}
     for event in events:
@@ -106,16 +105,17 @@ def ingest(engine: Engine, events: Sequence[RunEvent]) -> Ingested:
 
 
 def ingest_each(engine: Engine, events: Sequence[RunEvent]) -> tuple[Ingested, list[tuple[RunEvent, str]]]:
-    """As `ingest`, batch by batch; beside it the events that have a value which the database refuses, and why.
+    """Ingest events like `ingest`, batch by batch; also returns the events with a value that the database rejects, and
+    why.
 
-    Where a transaction fails because of a value, its halves are ingested, until the one that is to blame is alone.
+    If a transaction fails because of a value, its halves are ingested, until the invalid event is isolated.
     """
     if len(events) > BATCH_SIZE:
         return _ingest_parts(engine, events, BATCH_SIZE)
     try:
         return ingest(engine, events), []
     except (CatalogUnavailable, *VALUE_ERRORS) as error:
-        # What was too long for an index is an "operational" error to the driver, as a lost connection is.
+        # The driver reports a value that is too long for an index as an "operational" error, like a lost connection.
         cause = error.__cause__ if isinstance(error, CatalogUnavailable) else error
         if not isinstance(cause, VALUE_ERRORS):
             raise
@@ -125,7 +125,7 @@ def ingest_each(engine: Engine, events: Sequence[RunEvent]) -> tuple[Ingested, l
 
 
 def run_ids(engine: Engine, events: Sequence[RunEvent]) -> list[UUID | None]:
-    """The run that each event is of once it is ingested; None for what is reported of a dataset alone."""
+    """Return the run of each event after ingestion; None for events about a dataset only."""
     own = _own_instances(engine, {name_of(event) for event in events if event.process})
     return [
         external_run_id(name[0], own[name], name[2], event.run or event.key) if event.process else None
@@ -135,7 +135,7 @@ def run_ids(engine: Engine, events: Sequence[RunEvent]) -> list[UUID | None]:
 
 
 def process_keys(engine: Engine, events: Sequence[RunEvent]) -> list[str | None]:
-    """The process that each event is of; None for one that is not known, and for a dataset that is reported alone."""
+    """Return the process of each event; None if it is unknown, and for events about a dataset only."""
     names = {name_of(event) for event in events if event.process}
     with transaction(engine) as cursor:
         found = find_processes(cursor, organisation_id(), names, make=False)
@@ -143,13 +143,13 @@ def process_keys(engine: Engine, events: Sequence[RunEvent]) -> list[str | None]
 
 
 def run_id_of(engine: Engine, technology: Technology, instance: str, process: str, run: str) -> UUID:
-    """The run that another system knows as `run` of its process, whether it has been heard of or not."""
+    """Return the id of the run that another system identifies as `run` of its process, whether it is known or not."""
     name = (str(technology), instance, process)
     return external_run_id(name[0], _own_instances(engine, {name})[name], process, run)
 
 
 def _own_instances(engine: Engine, names: set[ProcessName]) -> dict[ProcessName, str]:
-    """The scheduler that the catalog knows each process under."""
+    """Return the scheduler under which the catalog stores each process."""
     with transaction(engine) as cursor:
         found = find_processes(cursor, organisation_id(), names, make=False)
     return {name: found[name]["own_instance"] if name in found else name[1] for name in names}
@@ -177,7 +177,7 @@ def _not_measured(news: Iterable[StoredReport]) -> Iterator[str]:
 def _queue_materializations(
     cursor: Cursor[Any], news: Sequence[StoredReport], places: Mapping[str, Sequence[VersionPlace]]
 ) -> None:
-    """Queue the genuine successes that are no history, and the versions that they published, for Dagster."""
+    """Queue genuine, non-historical successes and the versions that they published for Dagster."""
     completions: list[dict[str, Any]] = []
     for report in news:
         event = report.event

@@ -19,9 +19,9 @@ from headrace.events.versions import NOT_MEASURED
 
 @dataclass(frozen=True, slots=True)
 class CompletedVersion:
-    """The version that a completion published. What the report did not say is None.
+    """The version that a completion published; None for unreported fields.
 
-    not_measured: why what it asked to be measured was not.
+    not_measured: why a requested measurement failed.
     """
 
     dataset: str
@@ -36,10 +36,10 @@ class CompletedVersion:
 
 @dataclass(frozen=True, slots=True)
 class PendingMaterialization:
-    """A completion to report to Dagster: of a process, or, where `version` is given, of a dataset.
+    """A completion to report to Dagster: of a process or, if `version` is given, of a dataset.
 
-    late: something newer has been reported already. process: its name in the other system. scanned: a scan has seen the
-    process. business_date: the partition or business date that the run names.
+    late: a newer one has been reported already. process: its external name. scanned: a scan contains the process.
+    business_date: the partition or business date that the run names.
     """
 
     completion_id: UUID
@@ -65,7 +65,8 @@ class PendingMaterialization:
 
 
 def pending_materializations(engine: Engine, limit: int) -> list[PendingMaterialization]:
-    """At most `limit` of them, the earliest first; they stay until `delete_delivered`. For one reader at a time."""
+    """Return at most `limit` completions, earliest first; they stay until `delete_delivered`. For one reader at a
+    time."""
     with transaction(engine) as cursor:
         rows = statement("pending_materializations").execute(
             cursor, {"organisation": organisation_id(), "limit": limit}
@@ -74,7 +75,7 @@ def pending_materializations(engine: Engine, limit: int) -> list[PendingMaterial
 
 
 def delete_delivered(engine: Engine, delivered: Sequence[PendingMaterialization]) -> None:
-    """Take what Dagster knows by now out of the outbox."""
+    """Delete delivered completions from the outbox."""
     with transaction(engine) as cursor:
         statement("delivered_materializations").execute(
             cursor,

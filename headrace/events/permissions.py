@@ -1,7 +1,7 @@
-"""Which events a caller may report: of which runs, as writing which datasets.
+"""Check which events a caller may report: of which runs, with which outputs.
 
-Who reports for a whole organisation is asked nothing. A caller with some domains only reports outputs of these; the
-token of a run only that run and its child runs, and only the outputs that it was issued for.
+A reporter for a whole organisation is not restricted. A caller with some domains only reports outputs in these; a run's
+token only that run and its child runs, with the outputs that it was issued for.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -28,18 +28,17 @@ JOIN catalog.dataset ON dataset_id = edge.target_id
 WHERE process.organisation_id = %s AND process_key = ANY (%s) AND edge.target_type = 'DATASET' AND edge.valid_to IS NULL
 GROUP BY process_key
 """
-# Facets of OpenLineage. Of where columns come from depends which are sensitive.
+# Facets of OpenLineage. Column lineage determines which columns are sensitive.
 _GOVERNING = frozenset({"ownership", "tags", "lifecycleStateChange", "columnLineage", "lineage"})
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What matters of an event.
+    """The parts of an event that permissions depend on.
 
-    parent, root: the runs that it names above its own. written: what it says was written, or is like this. governed:
-    what it only reads, and says owners, tags or sources of, or that it was renamed or dropped. also: other names that
-    it gives to datasets, which would become one with those. job: what ran. jobs: others, of which it says what they
-    read or write.
+    parent, root: the parent and root runs. written: outputs and described datasets. governed: inputs whose owners, tags
+    or sources the event reports, or that it reports as renamed or dropped. also: other names that it gives to datasets,
+    which would be merged. job: the job that ran. jobs: other jobs whose inputs or outputs it reports.
     """
 
     run_id: UUID | None = None
@@ -53,9 +52,9 @@ class Report:
 
 
 def refusals(engine: Engine, caller: Caller, reports: Sequence[Report]) -> list[str | None]:
-    """Why each of the reports is not the caller's to make; None for one that is.
+    """Return, for each report, why the caller may not make it; None if it may.
 
-    Raises Forbidden when the caller may not report at all.
+    Raises Forbidden if the caller may not report at all.
     """
     caller.require(Permission.REPORT)
     if reports_everything(caller):
@@ -86,13 +85,13 @@ def refusals(engine: Engine, caller: Caller, reports: Sequence[Report]) -> list[
 
 
 def reports_everything(caller: Caller) -> bool:
-    """Whether the caller may report every event of the organisation."""
+    """Return True if the caller may report every event of the organisation."""
     scope = caller.scope(Permission.REPORT)
     return caller.capability is None and scope is not None and scope.domains is None
 
 
 def report_of(event: object) -> Report:
-    """What matters of an OpenLineage event as it came, well-formed or not; what is no event reports nothing."""
+    """Extract a report from an OpenLineage event as received, valid or not; what is not an event reports nothing."""
     if not isinstance(event, Mapping):
         return Report()
     parent = _at(event, "run", "facets", "parent")
@@ -112,7 +111,7 @@ def report_of(event: object) -> Report:
 
 @dataclass(frozen=True, slots=True)
 class _Key:
-    """The key of the dataset that a name means; known: whether there is such a dataset."""
+    """The key of the dataset of a name; known: True if the dataset exists."""
 
     key: str
     known: bool
@@ -134,8 +133,8 @@ def _outside(report: Report, scope: Scope, keys: Mapping[Name, _Key], what: str)
 
 
 def _keys(engine: Engine, caller: Caller, names: Iterable[Name]) -> dict[Name, _Key]:
-    """The dataset that each name means: a path below the warehouse the dataset whose version is there, another name the
-    dataset that is known by it, and one that nobody knows yet the dataset that would be made for it."""
+    """Return the dataset of each name: for a path below the warehouse the dataset of the version stored there, for
+    an alias its dataset, for an unknown name the dataset that would be created."""
     own = own_namespace(caller.organisation)
     return {
         name: _Key(key_of(place(name, own).name, own) if key is None else key, key is not None)
@@ -146,10 +145,10 @@ def _keys(engine: Engine, caller: Caller, names: Iterable[Name]) -> dict[Name, _
 def _of_another_job(
     caller: Caller, report: Report, scope: Scope, written: Mapping[Name, Sequence[str]]
 ) -> str | None:
-    """The catalog's own processes are called as the first dataset that they write; others are known by what they write.
+    """Check the job: Headrace's processes are identified by their first output, others by what they write.
 
-    Whoever may report none of that has nothing to say of the job, its owners, its code, and what it reads and writes:
-    who sees a dataset sees the jobs beside it.
+    A caller who may report none of its outputs may not report the job, its owners, its code, inputs and outputs: they
+    are visible to everyone who sees a dataset next to the job.
     """
     own = own_namespace(caller.organisation)
     for job in sorted(_jobs(report)):
@@ -165,22 +164,23 @@ def _jobs(report: Report) -> Names:
 
 
 def foreign_output(scope: Scope, written: Sequence[str]) -> str | None:
-    """The first of what a job writes where none of it may be reported; None for a job that writes nothing either."""
+    """Return the first output of a job if none may be reported; None also for a job that writes nothing."""
     return written[0] if written and not any(map(scope.covers, written)) else None
 
 
 def written_by(engine: Engine, caller: Caller, processes: Collection[str]) -> dict[str, list[str]]:
-    """What the processes with these keys write now; without those that are not known, or write nothing."""
+    """Return the current outputs of the processes with these keys, without unknown processes and those without
+    outputs."""
     with transaction(engine) as cursor:
         rows = cursor.execute(_WRITTEN_BY, [caller.organisation_id, sorted(processes)]).fetchall()
     return {row["process_key"]: row["written"] for row in rows}
 
 
 def _of_another_run(report: Report, capability: Capability, below: Mapping[UUID, bool]) -> str | None:
-    """Unless it is the run of the token, or one below it: a new one, or one that is known to be.
+    """Refuse a run that is neither the token's run nor its child, new or known.
 
-    Nor does such a run become a child of a run that is known and not below: naming the token's run as the root of it
-    all is no leave to.
+    Such a run must not become a child of a known run that is not below the token's run either: naming the token's run
+    as root does not permit that.
     """
     own = capability.run_id
     if report.run_id is None:
@@ -190,11 +190,11 @@ def _of_another_run(report: Report, capability: Capability, below: Mapping[UUID,
     stays = report.parent in (None, own) or below.get(report.parent, True)
     if stays and below.get(report.run_id, own in (report.parent, report.root)):
         return None
-    return f"this token reports the run {own} and its child runs; {report.run_id} is none of them"
+    return f"this token reports the run {own} and its child runs; {report.run_id} is not one of them"
 
 
 def _below(engine: Engine, capability: Capability, reports: Iterable[Report]) -> dict[UUID, bool]:
-    """Of the runs that are known already: whether they are below the run of the token."""
+    """Return, for the known runs, whether they are below the token's run."""
     runs = {run for report in reports for run in (report.run_id, report.parent)} - {None, capability.run_id}
     if not runs:
         return {}
@@ -204,13 +204,13 @@ def _below(engine: Engine, capability: Capability, reports: Iterable[Report]) ->
 
 
 def _explained(event: object) -> list[Any]:
-    """The datasets of which the job says where they come from."""
+    """Return the datasets whose sources the job reports."""
     entries = _list(_at(event, "job", "facets", "lineage", "entries"))
     return [entry for entry in entries if _at(entry, "type") == "DATASET"]
 
 
 def _other_jobs(event: Mapping[str, Any], datasets: Iterable[object]) -> Iterator[Name]:
-    """Those of which lineage facets say what they read, or what they feed."""
+    """Yield other jobs whose inputs or outputs lineage facets report."""
     entries = _list(_at(event, "job", "facets", "lineage", "entries"))
     for stated in (*entries, *(_at(dataset, "facets", "lineage") for dataset in datasets)):
         fields = _at(stated, "fields")
@@ -230,7 +230,7 @@ def _is_governed(dataset: object) -> bool:
 
 
 def _other_names(datasets: Iterable[object]) -> Iterator[Name]:
-    """Those by symlink, and that which a renamed one had before."""
+    """Yield the other names: symlinks, and the previous name of a renamed dataset."""
     for dataset in datasets:
         for each in (
             *_list(_at(dataset, "facets", "symlinks", "identifiers")),

@@ -1,4 +1,4 @@
-"""What stored reports come to in the catalog: runs with their attempts, completions, and versions of datasets."""
+"""Project stored reports into the catalog: runs with attempts, completions, and dataset versions."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _OPENLINEAGE_RUNS = (
 
 @dataclass(frozen=True, slots=True)
 class Projected:
-    """What reports came to. runs: how many have changed."""
+    """Result of the projection. runs: the number of changed runs."""
 
     runs: int
     versions: StoredVersions
 
 
 def project(cursor: Cursor[Any], stored: Stored, processes: Processes) -> Projected:
-    """Bring the catalog to what it comes to with these reports, which are stored already."""
+    """Update the catalog with these stored reports."""
     if not stored.news:
         return Projected(0, StoredVersions())
     runs = project_runs(cursor, stored.news, stored.earlier, processes)
@@ -43,9 +43,9 @@ def project(cursor: Cursor[Any], stored: Stored, processes: Processes) -> Projec
 def project_runs(
     cursor: Cursor[Any], news: Sequence[StoredReport], earlier: Sequence[StoredReport], processes: Processes
 ) -> int:
-    """Derive the runs that these reports are of, which are all that there are of them; how many they are.
+    """Derive the runs of these reports, which are all reports of these runs; returns their number.
 
-    earlier: the reports that the runs in the catalog were derived from.
+    earlier: the reports that the stored runs were derived from.
     """
     processes.find(cursor, [each.event for each in earlier])
     reports = [*news, *earlier]
@@ -53,7 +53,7 @@ def project_runs(
     if not run_ids:
         return 0
     known = {each.run_id for each in earlier if each.run_id}
-    # Most jobs are known from their scheduler alone, and of these nothing is to be joined.
+    # Most jobs are known from their scheduler only, and have nothing to join.
     observed = cursor.execute(
         _OBSERVED, [organisation_id(), list({each.process_id for each in reports})]
     ).fetchone()
@@ -69,9 +69,9 @@ def project_runs(
 def project_outputs(
     cursor: Cursor[Any], reports: Sequence[StoredReport], *, silent: bool = False
 ) -> StoredVersions:
-    """Store the versions that these reports came with, and the completions that are of no run.
+    """Store the versions of these reports, and the completions without a run.
 
-    silent: nothing is published to others, who know of it.
+    silent: no outbox messages, since consumers already know.
     """
     alone = [
         completion(each.event, each.sequence, each.event.at, "")
@@ -88,9 +88,9 @@ def derive_runs(
     processes: Processes,
     known: Collection[UUID] = (),
 ) -> list[RunSpan]:
-    """Store the runs that these reports, which are all that there are of them, come to; when they ran.
+    """Store the runs derived from these reports, which are all reports of these runs; returns when they ran.
 
-    known: those of the runs that there may be rows of.
+    known: those of the runs that may have rows already.
     """
     runs = [fold(run_id, updates, None) for run_id, updates in run_updates(reports, processes).items()]
     former = former_times(cursor, known)

@@ -1,4 +1,4 @@
-"""Reports of schedulers as they are stored: each once, as a raw event, with the run and process that it is of."""
+"""Reports of schedulers as stored: each once, as a raw event, with its run and process."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from headrace.events.sql import statement
 
 @dataclass(frozen=True, slots=True)
 class StoredReport:
-    """A report with its place in the catalog.
+    """A stored report.
 
-    sequence: its place in the order of arrival. run_id, process_id: None for a dataset that was registered alone.
+    sequence: its position in the order of arrival. run_id, process_id: None for a report about a dataset only.
     """
 
     event: RunEvent
@@ -37,27 +37,27 @@ class StoredReport:
 
 @dataclass(slots=True)
 class Processes:
-    """The processes by the names that schedulers use for them, as far as they were looked up.
+    """Processes by their scheduler names, as far as they were looked up.
 
-    unscanned: the keys of those that were made, since nobody had heard of them.
+    unscanned: the keys of those that were created because they were unknown.
     """
 
     _found: dict[ProcessName, Mapping[str, Any]] = field(default_factory=dict)
     unscanned: list[str] = field(default_factory=list)
 
     def find(self, cursor: Cursor[Any], events: Iterable[RunEvent]) -> None:
-        """Look up the processes that the events name, and their boxes; those that nobody knows are made."""
+        """Look up the processes in the events, and their boxes; unknown ones are created."""
         wanted = {name_of(event) for event in events if event.process}
         wanted |= {_box_name(event) for event in events if event.process and event.box}
         self._find(cursor, wanted)
         self._find(cursor, {box for name in wanted if (box := self._scanned_box(name))})
 
     def row(self, event: RunEvent) -> Mapping[str, Any] | None:
-        """process_id, process_key and own_instance of the process that the event is of."""
+        """Return process_id, process_key and own_instance of the event's process."""
         return self._found[name_of(event)] if event.process else None
 
     def run_id(self, event: RunEvent) -> UUID | None:
-        """The run that the event is of, under the scheduler that the catalog knows its process under."""
+        """Return the run of the event, under the scheduler under which the catalog stores its process."""
         row = self.row(event)
         if row is None:
             return None
@@ -65,12 +65,12 @@ class Processes:
         return external_run_id(technology, row["own_instance"], process, event.run or event.key)
 
     def box(self, event: RunEvent) -> UUID | None:
-        """The box of the process: that which the event names, or which a scan knows."""
+        """Return the box of the process: the one in the event, or the one from a scan."""
         name = _box_name(event) if event.box else self._scanned_box(name_of(event))
         return self._found[name]["process_id"] if name else None
 
     def assumed(self) -> tuple[str, ...]:
-        """Schedulers of which nothing was scanned, and whose jobs are taken for those scanned without one."""
+        """Return schedulers that were never scanned, whose jobs are matched with those scanned without an instance."""
         return tuple(sorted({name[1] for name, row in self._found.items() if row["own_instance"] != name[1]}))
 
     def _scanned_box(self, name: ProcessName) -> ProcessName | None:
@@ -84,7 +84,7 @@ class Processes:
 
 
 def name_of(event: RunEvent) -> ProcessName:
-    """The name of the event's process."""
+    """Return the name of the event's process."""
     return str(event.technology), event.instance, event.process
 
 
@@ -94,10 +94,9 @@ def _box_name(event: RunEvent) -> ProcessName:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """What storing reports came to.
+    """Result of storing reports.
 
-    news: those that are new, and those that were known as history only and are live now. earlier: the other reports of
-    the same runs.
+    news: new reports, and those known as history only that are live now. earlier: the other reports of the same runs.
     """
 
     news: Sequence[StoredReport]
@@ -105,7 +104,7 @@ class Stored:
 
 
 def store_reports(cursor: Cursor[Any], events: Iterable[RunEvent], processes: Processes) -> Stored:
-    """Store the events that are new."""
+    """Store the new events."""
     by_digest = {digest_of(event): event for event in events}
     runs = {processes.run_id(event) for event in by_digest.values()} - {None}
     parameters = {"organisation": organisation_id(), "digests": list(by_digest), "run_ids": list(runs)}
@@ -129,7 +128,7 @@ def store_reports(cursor: Cursor[Any], events: Iterable[RunEvent], processes: Pr
 
 
 def reports_of_runs(cursor: Cursor[Any], run_ids: Collection[UUID]) -> list[StoredReport]:
-    """The stored reports of these runs."""
+    """Return the stored reports of these runs."""
     parameters = {"organisation": organisation_id(), "run_ids": list(run_ids), "digests": []}
     return [stored_report(row) for row in statement("reports").execute(cursor, parameters)]
 
@@ -155,7 +154,7 @@ def run_updates(reports: Iterable[StoredReport], processes: Processes) -> dict[U
 
 
 def stored_report(row: Mapping[str, Any]) -> StoredReport:
-    """The report in a row of `reports.sql`."""
+    """Parse a row of `reports.sql`."""
     event = scheduler_report(row["payload_json"], historical=row["historical"])
     return StoredReport(
         event, row["content_hash"], row["run_id"], row["process_id"], row["sequence"], row["received_at"]
@@ -200,7 +199,8 @@ def _inserted(
 
 
 def _revived(cursor: Cursor[Any], digests: Collection[str]) -> Iterable[StoredReport]:
-    """What is stored stands: it may say more than what came again, under a key that its reporter gave to both."""
+    """Update a repeated report to live. The stored content is kept: it may differ, under a key that the reporter
+    reused."""
     if not digests:
         return []
     parameters = {"organisation": organisation_id(), "digests": list(digests), "run_ids": []}

@@ -22,10 +22,10 @@ from headrace.events.scheduler_events import SCHEDULER
 
 _T = TypeVar("_T")
 
-# An end outdoes what is under way, whatever the clocks of two machines say.
+# An end outranks a running state, whatever the clocks of two machines show.
 _RANK = {RunState.QUEUED: 0, RunState.HELD: 1, RunState.RUNNING: 2}
 _ENDED = 3
-_STARTING = {"STARTING", "ST", "3"}  # Autosys' words for it, of which all else that is queued waits
+_STARTING = {"STARTING", "ST", "3"}  # Autosys' terms; the other queued states wait for this one
 _ENDS = {
     EventType.COMPLETE: RunState.SUCCESS,
     EventType.FAIL: RunState.FAILED,
@@ -37,9 +37,9 @@ _COLUMN_FACETS = {"parent", "errorMessage", SCHEDULER}  # stored in columns of t
 
 @dataclass(frozen=True, slots=True)
 class RunUpdate:
-    """One event of a run, with the ids that its names have in the catalog.
+    """One event of a run, with the catalog ids of its names.
 
-    sequence: its place in the order of arrival. box_process_id: of the box that it names, or that a scan knows.
+    sequence: its position in the order of arrival. box_process_id: the box that it names, or that a scan has.
     """
 
     event: RunEvent
@@ -55,12 +55,12 @@ class RunUpdate:
 
     @property
     def rank(self) -> int:
-        """How far along a run is that has this state."""
+        """Progress of a run in this state."""
         return _RANK.get(self.event.state, _ENDED)
 
     @property
     def has_begun(self) -> bool:
-        """Whether the attempt had begun by then, and neither waited nor ended."""
+        """True if the attempt had started by then, and was neither waiting nor ended."""
         event = self.event
         return (
             event.started_at is not None
@@ -71,7 +71,7 @@ class RunUpdate:
 
 @dataclass(frozen=True, slots=True)
 class ExternalAttempt:
-    """An attempt; number 0 is a status that was set by hand."""
+    """An attempt; number 0 is a status set by an operator."""
 
     number: int
     state: RunState
@@ -87,10 +87,10 @@ class ExternalAttempt:
 
 @dataclass(frozen=True, slots=True)
 class RunCompletion:
-    """A genuine success that a run reports.
+    """A genuine success of a run.
 
-    moment: when the attempt began, or ended where that is all that is known. run_partition_key: a partition that
-    another event of the run names, for a completion that names none.
+    moment: when the attempt started, or ended if the start is unknown. run_partition_key: a partition in another event
+    of the run, for a completion without one.
     """
 
     event_key: str
@@ -134,7 +134,7 @@ class ExternalRun:
 
 
 def is_completion(event: RunEvent) -> bool:
-    """Whether the event says that the work was done."""
+    """Return True if the event reports that the work was done."""
     return event.state is RunState.SUCCESS and event.ending is Ending.GENUINE
 
 
@@ -237,7 +237,7 @@ def _scheduler_run(updates: Sequence[RunUpdate]) -> ExternalRun:
 
 
 def completion(event: RunEvent, sequence: int, moment: datetime, run_partition_key: str) -> RunCompletion:
-    """The completion that this event is, of a run or of a dataset alone."""
+    """Return the completion in this event, of a run or of a dataset only."""
     return RunCompletion(
         event_key=event.key,
         sequence=sequence,
@@ -264,9 +264,9 @@ def _moment(event: RunEvent, updates: Sequence[RunUpdate]) -> datetime:
 
 
 def _tries(updates: Sequence[RunUpdate]) -> list[list[RunUpdate]]:
-    """The attempts of a run of which nobody counts them: a start after an end is the next one's.
+    """Number the attempts of a run without attempt numbers: a start after an end begins the next attempt.
 
-    updates: in the order of their times.
+    updates: ordered by time.
     """
     tries: list[list[RunUpdate]] = [[]]
     for each in updates:
@@ -279,11 +279,11 @@ def _tries(updates: Sequence[RunUpdate]) -> list[list[RunUpdate]]:
 
 
 def _attempt(number: int, updates: Sequence[RunUpdate]) -> ExternalAttempt:
-    """updates: in the order of their times."""
+    """Derive an attempt. updates: ordered by time."""
     ends = [each for each in updates if each.rank == _ENDED]
     deciding = (ends or updates)[-1].event
     ended = bool(ends) or deciding.run is None
-    # Of a success whose start nobody reported, the wait does not show how long it ran.
+    # For a success without a reported start, the waiting time does not show how long it ran.
     begun = [each.event for each in updates if each.has_begun] or (
         [deciding] if deciding.state is RunState.SUCCESS else [each.event for each in updates]
     )

@@ -1,4 +1,4 @@
-"""Which reports of runs elsewhere a caller may make, as `reports` says it of OpenLineage events."""
+"""Check which reports of external runs a caller may make; `permissions` does so for OpenLineage events."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from headrace.events.permissions import foreign_output, reports_everything, writ
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why an event is not the caller's to report. of_another_run: somebody else, who has that run's token, may."""
+    """Why the caller may not report an event. of_another_run: a caller with that run's token may."""
 
     reason: str
     of_another_run: bool = False
 
 
 def run_refusals(engine: Engine, caller: Caller, events: Sequence[RunEvent]) -> list[Refusal | None]:
-    """Why each of the events is not the caller's to report; None for one that is.
+    """Return, for each event, why the caller may not report it; None if it may.
 
-    The token of a run reports that run, and its outputs also apart from it. A caller with some domains only reports
-    outputs of these, and runs of processes that write any of them, or nothing. Raises Forbidden when the caller may not
-    report at all.
+    A run's token reports that run, and its outputs also outside it. A caller with some domains only reports outputs in
+    these, and runs of processes that write to any of them, or nothing. Raises Forbidden if the caller may not report at
+    all.
     """
     caller.require(Permission.REPORT)
     if reports_everything(caller):
@@ -54,7 +54,7 @@ def run_refusals(engine: Engine, caller: Caller, events: Sequence[RunEvent]) -> 
 
 
 def _of_another_process(event: RunEvent, scope: Scope, written: Sequence[str]) -> Refusal | None:
-    """Who says that a run has failed, or is done, wakes people, and starts what comes after it."""
+    """Check the process: reporting a failure or success of a run alerts people and triggers downstream runs."""
     foreign = foreign_output(scope, written)
     if foreign is None:
         return None

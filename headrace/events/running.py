@@ -1,4 +1,4 @@
-"""Runs elsewhere that were under way at an instant, for whoever reads on from there."""
+"""External runs that were running at an instant, for readers that continue from there."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from headrace.events.sql import statement
 
 @dataclass(frozen=True, slots=True)
 class UnderWay:
-    """An attempt of a run that had begun and not ended. state: of the attempt, as far as it is known by now."""
+    """An attempt that had started and not ended. state: the attempt's state as known now."""
 
     process: str
     run: str
@@ -26,9 +26,9 @@ class UnderWay:
 
 
 def under_way(engine: Engine, technology: Technology, instance: str, at: datetime) -> list[UnderWay]:
-    """The attempts that were under way, of runs with a number or name, that began in the two days before.
+    """Return the running attempts, of runs with a number or name, that started in the two days before.
 
-    instance: the scheduler's name; those of its jobs that were scanned or reported without one come first.
+    instance: the scheduler's name; jobs that were scanned or reported without one come first.
     """
     parameters = {"organisation": organisation_id(), "technology": technology, "instance": instance, "at": at}
     with transaction(engine) as cursor:

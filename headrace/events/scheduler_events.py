@@ -1,4 +1,4 @@
-"""Reports of schedulers as OpenLineage events, and those as reports again: pure, and without loss."""
+"""Convert scheduler reports to OpenLineage events and back: pure and lossless."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from headrace.catalog.run_events import Ending, ReportedOutput, RunEvent
 from headrace.database.ids import external_run_id
 
 SCHEDULER: Final = (
-    "headrace_scheduler"  # a facet: what schedulers know of a run, and OpenLineage has no word for
+    "headrace_scheduler"  # facet: what schedulers know of a run that OpenLineage has no field for
 )
-RECEIVED: Final = "headrace_report"  # a facet: the report as it came, and from where
+RECEIVED: Final = "headrace_report"  # facet: the report as received, and its source
 _OUTPUT: Final = "headrace_output"
 _ELSEWHERE = {
     "at",
@@ -24,7 +24,7 @@ _ELSEWHERE = {
     "payload",
     "origin",
     "historical",
-}  # in other places of the event, or beside it
+}  # stored elsewhere in the event
 _STATED = tuple(field.name for field in fields(RunEvent) if field.name not in _ELSEWHERE)
 _MEASURES = {"row_count": "rowCount", "byte_size": "size"}
 _DESCRIBED = tuple(
@@ -33,12 +33,13 @@ _DESCRIBED = tuple(
 
 
 def digest_of(event: RunEvent) -> str:
-    """Equal for two reports exactly when they have the same key, which is when they say the same."""
+    """Return a digest that is equal for two reports if and only if they have the same key, that is, the same
+    content."""
     return hashlib.sha256(event.key.encode()).hexdigest()
 
 
 def openlineage_event(event: RunEvent) -> dict[str, Any]:
-    """The report as an OpenLineage event: of its run, or of the dataset that was registered without one."""
+    """Convert a report to an OpenLineage event: of its run, or of the dataset that was reported without one."""
     outputs = [_output(output) for output in event.outputs]
     facets = {
         SCHEDULER: events.facet(**{name: getattr(event, name) for name in _STATED}),
@@ -47,7 +48,7 @@ def openlineage_event(event: RunEvent) -> dict[str, Any]:
     if not event.process:
         written = outputs[0] if outputs else events.dataset("", {})
         written["facets"] |= facets
-        # OpenLineage's DatasetEvent is of one dataset; a report may register several at once.
+        # OpenLineage's DatasetEvent has one dataset; a report may register several.
         return {**events.dataset_event(written, at=event.at), "outputs": outputs[1:]}
     if event.reason:
         facets["errorMessage"] = events.facet(message=event.reason, programmingLanguage=str(event.technology))
@@ -60,7 +61,7 @@ def openlineage_event(event: RunEvent) -> dict[str, Any]:
 
 
 def scheduler_report(payload: Mapping[str, Any], *, historical: bool) -> RunEvent:
-    """The report that an event of `openlineage_event` was made from."""
+    """Return the report from which an event of `openlineage_event` was created."""
     if "run" in payload:
         facets, outputs = payload["run"]["facets"], payload["outputs"]
     else:

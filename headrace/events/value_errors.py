@@ -1,4 +1,4 @@
-"""What a value may cause that nobody has thought of: its event is refused, and the others go on."""
+"""Unforeseen errors caused by a value: its event is rejected, and the others continue."""
 
 import psycopg
 

@@ -1,4 +1,4 @@
-"""Versions of datasets that other systems report: kept as reported, and published unless something newer is."""
+"""Dataset versions reported by other systems: stored as reported, and published unless a newer one is."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from headrace.settings import settings
 
 REPORTED = "reported_as"  # in a version's metadata: the key of the event that reported it
 NOT_MEASURED = (
-    "not_measured"  # in an output's and its version's metadata: why what it asked for was not measured
+    "not_measured"  # in an output's and its version's metadata: why the requested measurement failed
 )
 
 
 @dataclass(frozen=True, slots=True)
 class VersionPlace:
-    """A version, and of which dataset and partition it is."""
+    """A version with its dataset and partition."""
 
     dataset_id: UUID
     partition_key: str
@@ -40,10 +40,10 @@ class VersionPlace:
 
 @dataclass(frozen=True, slots=True)
 class StoredVersions:
-    """What storing versions came to.
+    """Result of storing versions.
 
-    drafts: datasets that are new. computed_here: datasets that Spark computes here, of which nobody else has versions.
-    places: by event key, the places of the versions that it reported.
+    drafts: new datasets. computed_here: datasets that Spark computes here, which accept no external versions. places:
+    by event key, the places of the versions that it reported.
     """
 
     new: int = 0
@@ -57,10 +57,10 @@ def store_versions(
 ) -> StoredVersions:
     """Store the outputs of the genuine successes among these reports.
 
-    A version was produced when its run ended. It becomes what readers get unless what they get was produced later;
-    being late it is kept, and the pointer stays. What the report leaves out is as the dataset declares: location,
-    format, columns. A dataset that nobody has declared is registered as a draft. One that Spark computes here keeps its
-    own versions, and none of these. silent: nothing is published to others.
+    A version was produced when its run ended. It is published unless the published version was produced later; a late
+    version is stored, and the pointer stays. Unreported attributes are as declared: location, format, columns. An
+    undeclared dataset is registered as a draft. One that Spark computes here keeps its own versions. silent: no outbox
+    messages.
     """
     written = [
         (report, output)
@@ -108,7 +108,7 @@ def store_versions(
 def _datasets(
     cursor: Cursor[Any], outputs: Sequence[ReportedOutput]
 ) -> tuple[dict[str, dict[str, Any]], tuple[str, ...]]:
-    """The datasets by name, and the names of those that are new."""
+    """Return the datasets by name, and the names of the new ones."""
     formats = {output.dataset: output.format or "unknown" for output in outputs}
     wanted = [
         {
@@ -122,7 +122,9 @@ def _datasets(
     parameters = {"organisation": organisation_id(), "datasets": jsonb(wanted), "make": False}
     found = statement("ingest_datasets").execute(cursor, parameters).fetchall()
     if len(found) < len(wanted):
-        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [REGISTRATION_LOCK])  # as who registers it holds
+        cursor.execute(
+            "SELECT pg_advisory_xact_lock(%s)", [REGISTRATION_LOCK]
+        )  # in the form used by registration
         found = statement("ingest_datasets").execute(cursor, {**parameters, "make": True}).fetchall()
     return {row["full_name"]: row for row in found}, tuple(row["full_name"] for row in found if row["made"])
 
@@ -130,7 +132,7 @@ def _datasets(
 def _version(
     report: StoredReport, output: ReportedOutput, dataset: Mapping[str, Any]
 ) -> tuple[dict[str, Any], Sequence[Any]]:
-    """The row of a version, and its columns."""
+    """Return the row of a version, and its columns."""
     event = report.event
     partition = output.partition or ((event.partition or "") if dataset["partitions"] else "")
     tag = output.tag or _tag(report, partition, output.dataset)
@@ -175,7 +177,7 @@ def _column(stored: Mapping[str, Any]) -> Column:
 
 
 def _declared_location(declared: str | None, partition: str) -> str:
-    """Where files of the partition land as declared; a path on this machine as a file: URI, '' for no location."""
+    """Return the declared location of the partition's files; a local path as a file: URI, '' for no location."""
     if not declared:
         return ""
     place = declared.replace("{partition}", partition)

@@ -1,6 +1,6 @@
-"""The catalog over HTTP: the API under /api/v1, and the pages.
+"""The HTTP service: the API under /api/v1, and the pages.
 
-`create_app` makes the application; `security` says who may what; there is a module of routes for each subject.
+`create_app` creates the application, `security` authorizes requests, and there is a module of routes per subject.
 """
 
 from headrace.service.app import create_app

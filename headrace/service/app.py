@@ -48,13 +48,13 @@ from headrace.service.http.metrics import Metrics, Observing
 from headrace.service.pages import alerts as linked
 from headrace.settings import settings
 
-_THREADS = 14  # that ask the database at once: a little fewer than the engine has connections
+_THREADS = 14  # concurrent database requests: slightly fewer than the engine has connections
 
 
 def create_app(engine: Engine) -> FastAPI:
-    """The ASGI application over the catalog of the engine.
+    """Create the ASGI application over the catalog of the engine.
 
-    Raises CatalogUnavailable when the database cannot be reached, or cannot keep callers to their rows.
+    Raises CatalogUnavailable if the database cannot be reached, or cannot enforce row-level security.
     """
     app = routed()
     metrics = Metrics()
@@ -72,7 +72,7 @@ def create_app(engine: Engine) -> FastAPI:
 
 
 def routed() -> FastAPI:
-    """The routes and their document, without a catalog behind them."""
+    """Create the routes and the OpenAPI document, without a catalog."""
     app = FastAPI(
         title="Headrace catalog",
         version=version("headrace"),
@@ -84,8 +84,8 @@ def routed() -> FastAPI:
         lifespan=_lifespan,
         generate_unique_id_function=lambda route: route.name,
     )
-    # Where two addresses fit, the first is taken: a dataset's key may go on as long as it likes. Routes are tried in
-    # order, so those that are asked hundreds of times a second come before all.
+    # Routes are matched in order, and a dataset's key may have any number of segments, so more specific routes come
+    # first. The routes that are called hundreds of times per second come before all others.
     for module in (
         reporting,
         completions,

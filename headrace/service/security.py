@@ -22,7 +22,7 @@ from headrace.errors import CatalogUnavailable, Forbidden
 from headrace.service.http import problems
 from headrace.settings import settings
 
-# Without a caller: whether the service is up, and what it could be asked.
+# Public: health, and the description of the API.
 OPEN = frozenset(
     {
         "/health/live",
@@ -33,7 +33,7 @@ OPEN = frozenset(
         "/api/v1/docs/oauth2-redirect",
     }
 )
-# Without a caller, but with a signed link: `headrace.alerts.links`.
+# No caller, but a signed link: `headrace.alerts.links`.
 SIGNED = frozenset({"/alerts/acknowledge"})
 ORGANISATION = "Headrace-Organisation"
 _BEARER = HTTPBearer(
@@ -59,13 +59,14 @@ class _Guard:
 
 
 class UnguardedRoute(Exception):
-    """A route without `requires`, and not among those that are open."""
+    """A route that has no `requires` and is not in the list of public routes."""
 
 
 class requires:
-    """The dependency of a route: its caller, who has the permission.
+    """Dependency of a route: returns its caller, who has the permission.
 
-    PostgreSQL shows the rest of the request that caller's rows only. Who is not known gets 401, who may not 403.
+    For the rest of the request, PostgreSQL shows only that caller's rows. An unknown caller gets 401, one without the
+    permission 403.
     """
 
     def __init__(self, permission: Permission) -> None:
@@ -77,10 +78,10 @@ class requires:
         credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_BEARER)],
         organisation: Annotated[
             str | None,
-            Header(alias=ORGANISATION, description="Which one is meant, for users who belong to several."),
+            Header(alias=ORGANISATION, description="The organisation, for users who belong to several."),
         ] = None,
     ) -> Caller:
-        """The caller. Raises Unauthenticated, Forbidden, CatalogUnavailable."""
+        """Return the caller. Raises Unauthenticated, Forbidden, CatalogUnavailable."""
         if credentials is None:
             raise Unauthenticated("send a token, as `Authorization: Bearer TOKEN`")
         guard: _Guard = request.app.state.guard
@@ -96,7 +97,7 @@ class requires:
 
 
 class requires_or_local(requires):
-    """As `requires`; a request from this machine needs no token, unless the deployment is in production."""
+    """Dependency like `requires`, but a local request needs no token unless the deployment is in production."""
 
     async def __call__(
         self,
@@ -104,10 +105,10 @@ class requires_or_local(requires):
         credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_BEARER)],
         organisation: Annotated[
             str | None,
-            Header(alias=ORGANISATION, description="Which one is meant, for users who belong to several."),
+            Header(alias=ORGANISATION, description="The organisation, for users who belong to several."),
         ] = None,
     ) -> Caller:
-        """The caller. Raises Unauthenticated, Forbidden, CatalogUnavailable."""
+        """Return the caller. Raises Unauthenticated, Forbidden, CatalogUnavailable."""
         if credentials is None and _is_local(request):
             caller = local_caller(self.permission)
             if caller is not None:
@@ -120,7 +121,7 @@ class requires_or_local(requires):
 
 
 def _is_local(request: Request) -> bool:
-    """Whether a program of this machine sent it itself: no proxy for another host, and no browser for a web page."""
+    """Return True for a local program: no proxy for another host, and no browser on behalf of a web page."""
     host = request.client.host if request.client else ""
     passed_on = {"origin", "sec-fetch-site", "forwarded", "x-forwarded-for", "authorization"}
     return host in {"127.0.0.1", "::1"} and passed_on.isdisjoint(request.headers.keys())
@@ -129,8 +130,8 @@ def _is_local(request: Request) -> bool:
 def install(app: FastAPI, engine: Engine) -> None:
     """Install authentication. Call it after all routes are added.
 
-    Raises UnguardedRoute for routes without a permission, CatalogUnavailable where PostgreSQL cannot keep callers
-    to their rows.
+    Raises UnguardedRoute for routes without a permission, CatalogUnavailable if PostgreSQL cannot enforce row-level
+    security.
     """
     unguarded = [
         f"{rule.method} {rule.path}"
@@ -147,7 +148,7 @@ def install(app: FastAPI, engine: Engine) -> None:
 
 
 def rules(app: FastAPI) -> list[RouteRule]:
-    """What each route of the application takes, by path and method."""
+    """Return the permission of each route of the application, by path and method."""
     found = [
         RouteRule(method, str(route.path), next(_permissions(getattr(route, "dependant", None)), None))
         for route in iter_route_contexts(app.routes)
@@ -166,10 +167,10 @@ def _permissions(dependant: Dependant | None) -> Iterator[Permission]:
 
 
 def _principal(caller: Caller, permission: Permission, request_id: str) -> Principal:
-    """What PostgreSQL shows: what the caller has the permission for.
+    """Return the principal: PostgreSQL shows it what the caller has the permission for.
 
-    For reports the whole organisation, since a run touches datasets that its reporter does not see;
-    `headrace.events.permissions` says which it may report.
+    Reports see the whole organisation, since a run may touch datasets that its reporter does not see;
+    `headrace.events.permissions` checks what it may report.
     """
     scope = caller.scope(permission)
     assert scope is not None  # noqa: S101 - `require` was asked before
@@ -185,7 +186,8 @@ def _principal(caller: Caller, permission: Permission, request_id: str) -> Princ
 
 
 def _require_roles(engine: Engine) -> None:
-    """Make what keeps callers to their rows, also for tables that came since. Raises CatalogUnavailable."""
+    """Create the roles and policies of row-level security, including those for new tables. Raises
+    CatalogUnavailable."""
     database.migrate(engine)
     with database.transaction(engine) as cursor:
         row = cursor.execute(
@@ -197,7 +199,7 @@ def _require_roles(engine: Engine) -> None:
     usable = (row or {}).get("usable") or []
     if len(usable) < 2:
         raise CatalogUnavailable(
-            f"PostgreSQL has no roles that would keep callers to their rows, and {user} may not make them. Have an "
+            f"PostgreSQL lacks the roles for row-level security, and {user} may not create them. Have an "
             f"administrator run: CREATE ROLE {ROLE} NOLOGIN; CREATE ROLE {NARROW_ROLE} NOLOGIN; "
             f"GRANT {ROLE}, {NARROW_ROLE} TO {user};"
         )

@@ -1,4 +1,4 @@
-"""The application on this machine's catalog, as servers start it, logging to standard error."""
+"""The application over the configured catalog, as started by servers, with logs on standard error."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from headrace.access.redaction import redact_logs
 from headrace.database.connection import connect
 from headrace.service.app import create_app
 
-# A thread that has its answer from the database waits this long at most for one that reads a request: a transaction of
-# many statements would wait as many times.
+# Seconds that a thread with a response from the database waits at most for one that parses a request: a transaction of
+# many statements would wait that many times.
 _SWITCH_SECONDS = 0.0005
 
 
 def application() -> FastAPI:
-    """The application over the catalog that the settings name; its access log is a line of JSON for each request.
+    """Create the application over the configured catalog; its access log has one line of JSON per request.
 
-    Raises CatalogUnavailable when the database cannot be reached or started.
+    Raises CatalogUnavailable if the database cannot be reached or started.
     """
     sys.setswitchinterval(_SWITCH_SECONDS)
     _log_to_standard_error()
     app = create_app(connect())
-    # What is there now stays: to look through all of it for garbage again and again would hold up answers.
+    # Long-lived objects are excluded from garbage collection: scanning all of them repeatedly would delay responses.
     gc.collect()
     gc.freeze()
     return app

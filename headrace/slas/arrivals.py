@@ -12,20 +12,24 @@ from headrace.slas.objectives import Clock
 from headrace.slas.status import Arrival, DeadlineOutcome, Evaluation, ObjectiveState, Pause, SlaStatus
 from headrace.slas.transitions import Transitions, format_moment
 
-# The first deadline of a clock after a moment, and the key of the partition that it is about ('' for whatever comes).
+# Returns the first deadline of a clock after a moment, and its partition key ('' if it has none).
 Following = Callable[[Clock, datetime], tuple[datetime, str]]
-LIKELY = 0.5  # a miss that is at least so likely is a risk
-UNLIKELY = 0.25  # and one that becomes less likely than this is none any more
+LIKELY = 0.5  # probability of a miss from which an objective is at risk
+UNLIKELY = 0.25  # probability below which it recovers
 _MAX_EVALUATION_INTERVAL = timedelta(days=1)
-_SHIFT = timedelta(hours=3)  # by which new rules of a zone move a deadline at most
-_CALENDAR_RETRY = timedelta(hours=1)  # what a calendar does not know today a scan may bring
+_SHIFT = timedelta(hours=3)  # maximum shift of a deadline by new time-zone rules
+_CALENDAR_RETRY = timedelta(
+    hours=1
+)  # how long to wait for a scan before an unknown calendar is looked up again
 
 
 @dataclass(frozen=True, slots=True)
 class _Expected:
-    """settled: the deadline before. closes_at: from when on what comes is for the next deadline.
+    """An expected deadline. settled: the previous deadline. closes_at: arrivals from then on count for the next
+    deadline.
 
-    Without `within`, what comes nearer to the next deadline is for that one; of a partition one knows which it is.
+    Without `within`, an arrival closer to the next deadline counts for that one; with a partition there is no
+    ambiguity.
     """
 
     settled: datetime
@@ -43,7 +47,7 @@ def evaluate_clock(
     now: datetime,
     following: Following,
 ) -> Evaluation:
-    """See `evaluation.evaluate_objective`.
+    """Evaluate a clock objective; see `evaluation.evaluate_objective`.
 
     One arrival counts for one deadline: an arrival that ends a delay does not count for the next deadline. While no
     deadline can be computed, because its calendar is unknown or ends, the objective is UNKNOWN. When time-zone rules
@@ -109,7 +113,7 @@ def evaluate_clock(
         )  # fmt: skip
     if met_at is None and now < expected.deadline:
         _forecast(transitions, clock, expected, objective_state, pauses, now)
-    if met_at is None and clock.partition is None:  # what came too early to count for what is expected now
+    if met_at is None and clock.partition is None:  # too early to count for the current deadline
         early = [each.at for each in arrivals if each.at < expected.opens_at]
         newest = max((*early, newest) if newest else early, default=None)
     return transitions.end(
@@ -128,7 +132,7 @@ def _expected(clock: Clock, settled: datetime, following: Following) -> _Expecte
     deadline, partition = following(clock, settled)
     try:
         after, _ = following(clock, deadline)
-    except (NoDeadline, UnknownCalendar):  # the last day that a calendar knows
+    except (NoDeadline, UnknownCalendar):  # the last day in the calendar
         after = deadline + _MAX_EVALUATION_INTERVAL
     opens = max(settled, deadline - clock.within) if clock.within else settled
     if clock.within:
@@ -139,7 +143,7 @@ def _expected(clock: Clock, settled: datetime, following: Following) -> _Expecte
 
 
 def _moved(clock: Clock, settled: datetime, following: Following) -> datetime:
-    """The deadline before, by the rules of now; itself where they have it too, or none that it can have been."""
+    """Return the previous deadline by the current rules; unchanged if they still have it, or if none matches."""
     if following(clock, settled - timedelta(seconds=1))[0] == settled:
         return settled
     moved, _ = following(clock, settled)
@@ -147,7 +151,7 @@ def _moved(clock: Clock, settled: datetime, following: Following) -> datetime:
 
 
 def _arrival(expected: _Expected, arrivals: Sequence[Arrival], newest: datetime | None) -> Arrival | None:
-    """The first that counts; what was taken into account before does not."""
+    """Return the first arrival that counts and has not been counted before."""
     if expected.partition:
         return next((each for each in arrivals if each.partition == expected.partition), None)
     return next(
@@ -171,13 +175,13 @@ def _pass(
     *,
     ever: bool,
 ) -> bool:
-    """What time alone brings between two moments; whether the deadline passed in a pause."""
+    """Apply the passing of time between two moments; returns True if the deadline passed during a pause."""
     edges = {edge for pause in pauses for edge in (pause.since, pause.until) if edge}
     warned = expected.deadline - clock.warn_before if clock.warn_before else None
     moments = {edge for edge in (*edges, warned, expected.deadline) if edge and looked < edge <= until}
     for moment in sorted({looked} | moments if looked <= until else set()):
         if arrival is not None and moment >= arrival.at and moment >= expected.deadline:
-            break  # it came in the very moment
+            break  # it arrived in that very moment
         pause = _pause_at(pauses, moment)
         if moment >= expected.deadline:
             if _pause_at(pauses, expected.deadline) is not None:
@@ -229,7 +233,7 @@ def _forecast(
     pauses: Sequence[Pause],
     now: datetime,
 ) -> None:
-    """What is expected now, from the chance of a miss as predicted; a warning time that has come stays."""
+    """Update the expected deadline with its predicted miss probability; a warning time that has passed stays."""
     warned = clock.warn_before is not None and now >= expected.deadline - clock.warn_before
     if warned or _pause_at(pauses, now) is not None:
         return

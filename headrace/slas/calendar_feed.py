@@ -16,14 +16,14 @@ from headrace.slas.deadlines import NoDeadline, following, partition_of
 from headrace.slas.objectives import Clock, ObjectiveKind, terms
 from headrace.slas.queries import SlaObjectiveStatus, sla_statuses
 
-_MAX_EVENTS = 2000  # events of a feed
-_LENGTH = timedelta(minutes=15)  # of an event, which calendars do not show without one
+_MAX_EVENTS = 2000  # maximum events in a feed
+_LENGTH = timedelta(minutes=15)  # duration of an event; calendars do not show events without one
 
 
 def deadline_feed(
     engine: Engine, now: datetime, ahead: timedelta, *, domain: str | None = None, owner: str | None = None
 ) -> bytes:
-    """The deadlines from now on for so long, as an .ics file; those of deliveries, of 2,000 at most."""
+    """Return the deadlines of deliveries in the coming period as an .ics file, 2,000 at most."""
     with transaction(engine) as cursor:
         known = calendars.load(cursor)
     kinds = (ObjectiveKind.DELIVERY,)
@@ -58,7 +58,7 @@ def _moments(
                 return
             yield moment, partition_of(clock, known, moment)
         except (NoDeadline, UnknownCalendar):
-            return  # its status has the reason
+            return  # the reason is in its status
 
 
 def _event(moment: datetime, objective: SlaObjectiveStatus, partition: str, now: datetime) -> Event:
@@ -68,10 +68,10 @@ def _event(moment: datetime, objective: SlaObjectiveStatus, partition: str, now:
     event.add("dtstart", moment)
     event.add("dtend", moment + _LENGTH)
     event.add("summary", f"{objective.key}{f' {partition}' if partition else ''} due")
-    said = [f"Owners: {', '.join(objective.owners)}" if objective.owners else "No owner."]
+    lines = [f"Owners: {', '.join(objective.owners)}" if objective.owners else "No owner."]
     if objective.deadline == moment:
-        said.append(f"{objective.state.value.replace('_', ' ').capitalize()}: {objective.reason}.")
+        lines.append(f"{objective.state.value.replace('_', ' ').capitalize()}: {objective.reason}.")
         if objective.expected_at is not None:
-            said.append(f"Expected at {objective.expected_at:%H:%M} UTC.")
-    event.add("description", redacted("\n".join(said)))
+            lines.append(f"Expected at {objective.expected_at:%H:%M} UTC.")
+    event.add("description", redacted("\n".join(lines)))
     return event

@@ -20,22 +20,22 @@ class UnknownCalendar(ValueError):
 
 
 class Calendar(Protocol):
-    """Days on which business is done."""
+    """A calendar of business days."""
 
     def is_open(self, day: date) -> bool:
-        """Whether business is done on this day."""
+        """Return True on a business day."""
 
 
 @dataclass(frozen=True, slots=True)
 class Calendars:
-    """The calendars that there are: those of scanned estates by (instance, name), before those of the libraries."""
+    """All calendars: those of scanned estates by (instance, name), which precede those of the libraries."""
 
     imported: Mapping[tuple[str, str], frozenset[date]] = field(default_factory=dict)
 
     def named(self, name: str, instance: str = "") -> Calendar:
-        """The calendar of this name: the instance's own, one of any instance, an exchange's, a country's.
+        """Return the calendar of this name: the instance's own, one of any instance, an exchange's, a country's.
 
-        Raises UnknownCalendar saying what there is.
+        Raises UnknownCalendar listing the available ones.
         """
         own = self.imported.get((instance, name))
         if own is None:
@@ -44,7 +44,7 @@ class Calendars:
 
 
 def load(cursor: Cursor[Any]) -> Calendars:
-    """The calendars of all scanned estates."""
+    """Load the calendars of all scanned estates."""
     cursor.execute(
         "SELECT instance, name, days FROM catalog.business_calendar WHERE organisation_id = %s",
         [organisation_id()],
@@ -62,7 +62,7 @@ class _Days:
 
 @dataclass(frozen=True, slots=True)
 class _Country:
-    holidays: Any  # holidays.HolidayBase, a dict that fills itself
+    holidays: Any  # holidays.HolidayBase, a dict that fills itself on access
 
     def is_open(self, day: date) -> bool:
         return day.weekday() < _SATURDAY and day not in self.holidays
@@ -70,7 +70,7 @@ class _Country:
 
 @dataclass(slots=True)
 class _Exchange:
-    """Sessions of an exchange; beyond those that the library knows, every weekday that its rules do not close."""
+    """Sessions of an exchange; beyond the library's range, every weekday that its rules do not close."""
 
     sessions: frozenset[date]
     first: date

@@ -15,7 +15,7 @@ from headrace.severity import Severity
 from headrace.slas.events import Subject, SubjectType
 from headrace.slas.graph import Graph
 
-_Place = tuple[UUID, bool]  # a subject, and whether it keeps others waiting
+_Place = tuple[UUID, bool]  # a subject, and whether others wait for it
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Issue:
     incident_id: UUID | None = None
 
     def explains(self, other: Issue) -> bool:
-        """Whether this issue, upstream of the other's subject, explains the other issue.
+        """Return True if this issue, upstream of the other's subject, explains the other issue.
 
         An input that arrived since the other's last arrival does not delay it, whatever is expected of it next. A late
         input does not explain a failed run, which did not wait for it.
@@ -75,7 +75,7 @@ class Causes:
     roots: Mapping[_Place, Issue] = field(default_factory=dict)
 
     def of(self, issue: Issue) -> Issue:
-        """The root cause of an issue: itself if none is known."""
+        """Return the root cause of an issue: itself if none is known."""
         place = _place(issue)
         return self.roots.get(place, issue) if place else issue
 
@@ -85,7 +85,7 @@ class Causes:
         return frozenset(root.subject.id for root in self.roots.values() if root.waits and root.subject.id)
 
     def traced(self, awaited: Mapping[UUID, Subject]) -> Causes:
-        """With late inputs that have no SLA of their own as causes."""
+        """Return the causes, extended by late inputs that have no SLA."""
         return Causes(self.own, {place: self._traced(root, awaited) for place, root in self.roots.items()})
 
     def _traced(self, root: Issue, awaited: Mapping[UUID, Subject]) -> Issue:
@@ -100,7 +100,7 @@ class Causes:
         return self.of(missed)
 
     def beyond(self, issue: Issue) -> Issue | None:
-        """The root cause of a known issue; None if it is at its own subject."""
+        """Return the root cause of a known issue; None if it is at its own subject."""
         place = _place(issue)
         own = self.own.get(place) if place else None
         root = self.roots.get(place) if place else None
@@ -127,8 +127,8 @@ def causes(graph: Graph, issues: Iterable[Issue], settled: frozenset[UUID]) -> C
 
 
 def _roots(graph: Graph, issues: Mapping[UUID, Issue], settled: frozenset[UUID]) -> dict[UUID, Issue]:
-    """For each subject with an issue, the farthest upstream issue that explains it; of several, a failure first, then
-    the earliest."""
+    """Return, for each subject with an issue, the farthest upstream issue that explains it; of several, a failure
+    first, then the earliest."""
     if not issues:
         return {}
     found: list[Issue | None] = [None] * len(graph.ids)

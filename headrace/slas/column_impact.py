@@ -19,8 +19,8 @@ from headrace.catalog.sql import statement
 from headrace.database.connection import transaction
 from headrace.slas.wording import describe_sla
 
-MAX_EDGES = 20_000  # edges; a walk stops there and says so
-MAX_DEPTH = 1000  # steps: as far as it goes
+MAX_EDGES = 20_000  # edges; the traversal stops there and sets `truncated`
+MAX_DEPTH = 1000  # maximum steps
 NO_LINEAGE = "no column lineage is known"
 
 _ABOUT = """
@@ -31,11 +31,11 @@ WHERE dataset.dataset_id = ANY (%s)
 
 
 class Use(StrEnum):
-    """How a column uses another, through however many datasets."""
+    """Kind of dependency of one column on another, across any number of datasets."""
 
-    DIRECT = "DIRECT"  # values of it come out
-    POSSIBLE = "POSSIBLE"  # they may: what is in between is not known
-    INDIRECT = "INDIRECT"  # they decide about it: by a filter, a join, a condition
+    DIRECT = "DIRECT"  # its values flow into the column
+    POSSIBLE = "POSSIBLE"  # its values may flow into the column: lineage in between is unknown
+    INDIRECT = "INDIRECT"  # its values decide the column: a filter, a join, a condition
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class UsedBy:
 
 @dataclass(frozen=True, slots=True)
 class ColumnImpact:
-    """What uses a column, the nearest first. truncated: there is more than was looked at."""
+    """The uses of a column, nearest first. truncated: the traversal stopped early."""
 
     key: SubjectKey
     column: Public[str | None]
@@ -73,7 +73,7 @@ _Field = tuple[UUID, str]
 
 
 def column_impact(engine: Engine, place: ColumnPlace, depth: int = MAX_DEPTH) -> ColumnImpact:
-    """Everything that uses the column (or any column of the dataset) within `depth` steps, by current lineage."""
+    """Return all uses of the column (or any column of the dataset) within `depth` steps, by current lineage."""
     edges = column_lineage(
         engine, place.dataset_id, Direction.DOWN, depth, field=place.column, limit=MAX_EDGES + 1
     )
@@ -101,7 +101,7 @@ def column_impact(engine: Engine, place: ColumnPlace, depth: int = MAX_DEPTH) ->
 
 
 def _uses(start: _Field, edges: Sequence[ColumnEdge]) -> dict[_Field, Use]:
-    """Every column that is reached, by the best of the ways to it: a way is as good as its worst step."""
+    """Return every reachable column with its strongest path; a path is as strong as its weakest step."""
     ahead: dict[UUID, list[ColumnEdge]] = {}
     for edge in edges:
         ahead.setdefault(edge.source, []).append(edge)
@@ -127,14 +127,15 @@ _RANKS = (Use.DIRECT, Use.POSSIBLE, Use.INDIRECT)
 
 
 def _use(edge: ColumnEdge) -> Use:
-    """A producer that does not say how a column is made from another says that it is."""
+    """Return the kind of use; an edge without details counts as direct."""
     if edge.unknown is not None:
         return Use.POSSIBLE
     return Use.INDIRECT if edge.type == "INDIRECT" or edge.target_field == WHOLE else Use.DIRECT
 
 
 def touches(one: str, other: str) -> bool:
-    """Whether two columns are one, or one is a field in the other; the dataset as a whole touches each of them."""
+    """Return True if the columns are equal, or one is a field in the other; a whole dataset touches all of its
+    columns."""
     return WHOLE in (one, other) or one == other or one.startswith(f"{other}.") or other.startswith(f"{one}.")
 
 

@@ -37,7 +37,7 @@ def compile_slas(cursor: Cursor[Any], calendars: Calendars, now: datetime) -> in
 
     @cache
     def meant(definition: str) -> Sequence[Sequence[object]]:
-        """Many SLAs say the same."""
+        """Parse the terms, cached since many SLAs have the same ones."""
         return [
             _objective(kind, ordinal, found, calendars, now)
             for kind, ordinal, found in objectives(from_json(definition))
@@ -67,7 +67,7 @@ def _objective(
 def _settled(
     kind: ObjectiveKind, definition: dict[str, Any], calendars: Calendars, now: datetime
 ) -> datetime | str | None:
-    """The deadline before `now`; a sentence where there is something wrong with the terms."""
+    """Return the last deadline before `now`, or an error message for invalid terms."""
     try:
         found = terms(kind, definition)
         return preceding(found, calendars, now) if isinstance(found, Clock) else None

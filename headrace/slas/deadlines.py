@@ -22,16 +22,19 @@ MACROS = {
     "@annually": "0 0 1 1 *",
 }
 _CLOCK_CHANGE = timedelta(hours=3)
-_FURTHEST = timedelta(days=366 * 9)  # 29 February may be eight years away
+_FURTHEST = timedelta(days=366 * 9)  # days: 29 February may be eight years away
 _DAY = timedelta(days=1)
 
 
 class NoDeadline(ValueError):
-    """A cron and a calendar have no day in common."""
+    """A cron and a calendar have no common day."""
 
 
 def following(clock: Clock, calendars: Calendars, moment: datetime) -> datetime:
-    """The first deadline after the moment, in UTC.
+    """Return the first deadline after the moment, in UTC.
+
+    A time skipped by a clock change is due right after the gap; a repeated time is due once. Raises NoDeadline,
+    UnknownCalendar.
 
     A time that the night of a clock change leaves out counts right after the gap; one that it has twice counts once.
     Raises NoDeadline, UnknownCalendar.
@@ -47,9 +50,9 @@ def following(clock: Clock, calendars: Calendars, moment: datetime) -> datetime:
 
 
 def preceding(clock: Clock, calendars: Calendars, moment: datetime) -> datetime:
-    """The last deadline at or before the moment, in UTC. Raises NoDeadline, UnknownCalendar."""
+    """Return the last deadline at or before the moment, in UTC. Raises NoDeadline, UnknownCalendar."""
     zone = ZoneInfo(clock.timezone)
-    # Longer than any clock change: within the hour that a night has twice, cronsim may answer from its other half.
+    # Longer than any clock change: within a repeated hour, cronsim may return a time of the other pass.
     for found in CronSim(expression(clock), (moment + _CLOCK_CHANGE).astimezone(zone), reverse=True):
         deadline = found.astimezone(UTC)
         if deadline < moment - _FURTHEST:
@@ -60,7 +63,7 @@ def preceding(clock: Clock, calendars: Calendars, moment: datetime) -> datetime:
 
 
 def remembered(calendars: Calendars) -> Callable[[Clock, datetime], datetime]:
-    """`following`, cached for one tick: many objectives share cron, zone, calendar and moment."""
+    """Return `following`, cached for one tick: many objectives share cron, zone, calendar and moment."""
 
     @lru_cache(maxsize=100_000)
     def after(
@@ -94,7 +97,7 @@ def remembered(calendars: Calendars) -> Callable[[Clock, datetime], datetime]:
 
 
 def partition_of(clock: Clock, calendars: Calendars, deadline: datetime) -> str:
-    """The key of the partition that a deadline is about; '' where it is about whatever comes."""
+    """Return the key of a deadline's partition; '' for an objective without partition."""
     if clock.partition is None:
         return ""
     day = deadline.astimezone(ZoneInfo(clock.timezone)).date()
@@ -102,7 +105,7 @@ def partition_of(clock: Clock, calendars: Calendars, deadline: datetime) -> str:
 
 
 def is_open(clock: Clock, calendars: Calendars, day: date) -> bool:
-    """Whether the calendars have a deadline on this day of the clock's zone."""
+    """Return True if the calendars allow a deadline on this day of the clock's zone."""
     day -= clock.days_after * _DAY
     if clock.exclude_calendar is not None and _named(calendars, clock, clock.exclude_calendar).is_open(day):
         return False
@@ -131,5 +134,5 @@ def _day_before(clock: Clock, calendars: Calendars, partition: ExpectedPartition
 
 
 def expression(clock: Clock) -> str:
-    """The cron of its deadlines, five fields for a word such as @daily."""
+    """Return the cron expression of its deadlines: five fields, also for a macro such as @daily."""
     return MACROS.get(clock.deadline.strip().lower(), clock.deadline)

@@ -13,11 +13,13 @@ from headrace.slas.objectives import Age, Clock, RunTime, Terms, Volume
 from headrace.slas.status import Arrival, DeadlineOutcome, Evaluation, ObjectiveState, Pause, SlaStatus
 from headrace.slas.transitions import Transitions, format_moment
 
-MAX_EVALUATION_INTERVAL = timedelta(days=1)  # without another look: by then a zone may have other rules
+MAX_EVALUATION_INTERVAL = timedelta(
+    days=1
+)  # maximum time between evaluations: a zone's rules may change by then
 
 
 def begin(now: datetime, settled: datetime | None = None) -> ObjectiveState:
-    """The state of a new objective. settled: the previous deadline, which does not count."""
+    """Return the state of a new objective. settled: the previous deadline, which does not count."""
     return ObjectiveState(SlaStatus.UNKNOWN, now, "no data yet", now, now, settled)
 
 
@@ -29,16 +31,16 @@ def evaluate_objective(
     now: datetime,
     following: Following,
 ) -> Evaluation:
-    """Evaluate the objective at `now`, with the changes and outcomes since `objective_state`.
+    """Evaluate the objective at `now`; returns the changes and outcomes since `objective_state`.
 
     Args:
         terms: the terms of the objective.
         objective_state: its state at the last evaluation; see `begin`.
-        arrivals: what may count, in the order of time: of deliveries since `opens_at` (of an expected partition all),
-            of others since `newest_at`.
+        arrivals: candidate arrivals, ordered by time: for deliveries since `opens_at` (for an expected partition, all),
+            for other kinds since `newest_at`.
         pauses: those that end after `objective_state.evaluated_at`.
         now: timezone-aware. Before `objective_state.evaluated_at` (the clock was set back) nothing changes.
-        following: the first deadline of a clock after a moment, and the partition it is about.
+        following: returns the first deadline of a clock after a moment, and its partition.
     """
     if now < objective_state.evaluated_at:
         return Evaluation(objective_state)
@@ -65,7 +67,7 @@ def _evaluate_age(
     newest, looked = objective_state.newest_at, objective_state.evaluated_at
 
     def turn(until: datetime) -> None:
-        """What time alone has brought since one looked, up to a moment."""
+        """Apply the passing of time since the last evaluation, up to a moment."""
         if newest is None:
             return
         expires = newest + age.max_age

@@ -63,7 +63,7 @@ class Subject:
 
     @property
     def domain(self) -> str:
-        """The first part of its key, by which alerts are routed."""
+        """The first part of its key, used for alert routing."""
         return self.key.split("/", 1)[0]
 
 
@@ -115,7 +115,7 @@ def record(cursor: Cursor[Any], alert_events: Sequence[AlertEvent], now: datetim
 
 
 def alert_events_of(engine: Engine, incident_id: UUID) -> list[StoredAlertEvent]:
-    """All events of an incident, in order."""
+    """Return all events of an incident, in order."""
     with transaction(engine) as cursor:
         rows = statement("alert_events_of_incident").execute(
             cursor, {"organisation": organisation_id(), "incident_id": incident_id}

@@ -16,10 +16,10 @@ from headrace.slas.sql import statement
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One dataset or process of the path. usually: when it usually comes; None where too little is known.
+    """A dataset or process on the critical path. usually: its usual arrival; None if too little is known.
 
-    expected, earliest, latest: the median and the interval that four of five days are in. times_usual_rows: how many
-    times the rows of such days it has to read, where its run time follows them.
+    expected, earliest, latest: the median and the 80% interval. times_usual_rows: its input rows relative to the usual
+    count, if its run time depends on them.
     """
 
     subject_type: str
@@ -32,12 +32,12 @@ class Step:
 
     @property
     def late_by(self) -> float | None:
-        """Minutes after its usual time; negative before it."""
+        """Minutes after its usual time; negative if before."""
         return None if self.usually is None else (self.expected - self.usually).total_seconds() / 60
 
 
 def critical_path(engine: Engine, key: str, zone: str, now: datetime) -> list[Step]:
-    """The path from the bottleneck to the dataset or process itself; empty if it has arrived, or too little is known.
+    """Return the path from the bottleneck to the dataset or process; empty if it has arrived, or too little is known.
 
     zone: the time zone of typical times.
     """

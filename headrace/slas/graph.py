@@ -18,9 +18,9 @@ from headrace.slas.sql import statement
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """Nodes by number. ids: the dataset or process; before, after: neighbours against and along the flow of data.
+    """Nodes by number. ids: the dataset or process; before, after: upstream and downstream neighbours.
 
-    order: every node after those that it waits for; of a circle, the edges that close it do not count.
+    order: topological; edges that close a cycle are ignored.
     """
 
     ids: Sequence[UUID]
@@ -30,7 +30,7 @@ class Graph:
     order: Sequence[int]
 
     def reached(self, start: Iterable[int], *, up: bool, limit: int | None = None) -> list[int]:
-        """The nodes that are reached from some, nearest first, these left out."""
+        """Return the nodes reachable from some nodes, nearest first, excluding these."""
         seen = dict.fromkeys(start)
         first = len(seen)
         frontier = list(seen)
@@ -47,14 +47,15 @@ class Graph:
 
 
 def load(cursor: Cursor[Any]) -> Graph:
-    """The edges that hold now: datasets and the processes that read and write them, and jobs that wait for jobs."""
+    """Load the current edges: between datasets and the processes that read and write them, and between dependent
+    jobs."""
     rows = statement("sla_graph").execute(cursor, {"organisation": organisation_id()})
     rows.row_factory = tuple_row  # type: ignore[assignment]
     return graph_of(rows.fetchall())  # type: ignore[arg-type]
 
 
 def graph_of(edges: Sequence[tuple[UUID, UUID]]) -> Graph:
-    """The graph of some edges, each from what is waited for to what waits."""
+    """Build the graph of edges from upstream to downstream nodes."""
     number: dict[UUID, int] = {}
     for edge in edges:
         for each in edge:
@@ -70,7 +71,7 @@ def graph_of(edges: Sequence[tuple[UUID, UUID]]) -> Graph:
 
 
 def _order(before: Sequence[Sequence[int]], after: Sequence[Sequence[int]]) -> list[int]:
-    """Kahn's order; where only circles are left, the node with the fewest predecessors left goes first."""
+    """Return Kahn's order; if only cycles are left, the node with the fewest remaining predecessors is next."""
     missing: NDArray[np.int64] = np.array([len(each) for each in before], dtype=np.int64)
     ready = [node for node, count in enumerate(missing) if not count]
     done = np.zeros(len(missing), dtype=bool)

@@ -15,7 +15,7 @@ from headrace.slas.incidents import Incidents
 
 
 def detect_silent_sensors(cursor: Cursor[Any], incidents: Incidents, now: datetime) -> list[AlertEvent]:
-    """Sensors that have stopped ticking, and those that tick again; each is an incident in between.
+    """Return events for sensors that stopped ticking, and those that tick again; each silence is an incident.
 
     If the SLA sensor itself was down, silence counts from when it resumed.
     """

@@ -33,11 +33,11 @@ class OpenIncident:
 
     @property
     def cause(self) -> Subject:
-        """The subject at its cause."""
+        """The subject of its cause."""
         return self.issue.subject
 
     def worsen(self, severity: Severity) -> None:
-        """It is at least so bad."""
+        """Raise the severity to at least this one."""
         if severity > self.severity:
             self.severity, self.changed = severity, True
 
@@ -80,7 +80,7 @@ class Incidents:
                 del self._by_cause[_place(each.cause)], self._by_id[each.incident_id]
 
     def at(self, issue: Issue, severity: Severity | None = None, joined: UUID | None = None) -> UUID:
-        """The incident of an issue: the one its subject is already in, the one of its cause, or a new one.
+        """Return the incident of an issue: the one its subject is already in, the one of its cause, or a new one.
 
         severity: raises the incident's severity if higher.
         """
@@ -95,16 +95,16 @@ class Incidents:
             and not issue.waits
             and _place(issue.subject) == _place(found.cause)
         ):
-            found.issue, found.changed = issue, True  # what did not come has failed
+            found.issue, found.changed = issue, True  # a missing dataset whose run failed
         return found.incident_id
 
     def goes_on_as(self, incident_id: UUID | None) -> UUID | None:
-        """The incident itself, or the one it was merged into."""
+        """Return the incident itself, or the one it was merged into."""
         moved = self._moved.get(incident_id) if incident_id else None
         return self._end(moved).incident_id if moved and moved.closed else incident_id
 
     def cause_of(self, incident_id: UUID | None) -> Subject | None:
-        """Where an open incident went wrong."""
+        """Return the cause of an open incident."""
         found = self._by_id.get(incident_id) if incident_id else None
         return found.cause if found else None
 
@@ -142,7 +142,7 @@ class Incidents:
         ]
 
     def _of(self, issue: Issue) -> OpenIncident | None:
-        """The incident of an issue: the one at its subject, or the one its subject belongs to."""
+        """Return the incident of an issue: the one at its subject, or the one its subject belongs to."""
         found = self._by_cause.get(_place(issue.subject))
         return found or self._known(issue.incident_id, holds=issue.holds)
 
@@ -153,7 +153,7 @@ class Incidents:
         return self._end(moved) if moved else self._by_id.get(incident_id)
 
     def _end(self, moved: _Moved) -> OpenIncident:
-        """Where it went, or where that went after it."""
+        """Follow merges to the incident that continues."""
         new = moved.new
         while further := self._moved.get(new.incident_id):
             new = further.new
@@ -166,7 +166,7 @@ class Incidents:
 
 
 def load(cursor: Cursor[Any]) -> Incidents:
-    """The incidents that are open."""
+    """Load the open incidents."""
     rows = statement("sla_open_incidents").execute(cursor, {"organisation": organisation_id()})
     return Incidents(
         [

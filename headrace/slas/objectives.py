@@ -1,4 +1,4 @@
-"""Split an SLA into objectives, each of which can be met or missed by itself."""
+"""Split an SLA into objectives, each of which is met or missed independently."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ class ObjectiveKind(StrEnum):
     """The kind of an objective."""
 
     DELIVERY = "DELIVERY"  # a version is published, or a run has succeeded, by a deadline
-    AGE = "AGE"  # what is published is never older than this
-    START = "START"  # a run begins by a deadline
-    RUN_TIME = "RUN_TIME"  # a run takes no longer, and no shorter, than this
-    VOLUME = "VOLUME"  # a version has at least so many rows or bytes
+    AGE = "AGE"  # the published version is never older
+    START = "START"  # a run starts by a deadline
+    RUN_TIME = "RUN_TIME"  # a run takes no longer, and no less
+    VOLUME = "VOLUME"  # a version has at least this many rows or bytes
 
 
 class _Value(BaseModel):
@@ -47,9 +47,9 @@ class ExpectedPartition(_Value):
 class Clock(_Value):
     """Deadlines by cron in a zone, on days on which the calendar is open.
 
-    exclude_calendar: days on which it is open have no deadline. days_after: the day that the calendars are asked about
-    is so many days before that of the deadline (a job that starts in the evening has to end in the morning). within:
-    how long before a deadline something counts as made for it; None: since the deadline before.
+    exclude_calendar: no deadline on days on which it is open. days_after: the calendars are evaluated this many days
+    before the day of the deadline (a job that starts in the evening has to end in the morning). within: how long before
+    a deadline an arrival counts for it; None: since the previous deadline.
     """
 
     deadline: str
@@ -64,21 +64,21 @@ class Clock(_Value):
 
 
 class Age(_Value):
-    """The oldest that the newest version may be."""
+    """Maximum age of the newest version."""
 
     max_age: timedelta = Field(alias="max_age_seconds")
     warn_after: Seconds = Field(default=None, alias="warn_after_seconds")
 
 
 class RunTime(_Value):
-    """How long a run may take, and how long it takes at least."""
+    """Maximum and minimum run time."""
 
     max_run: Seconds = Field(default=None, alias="max_run_seconds")
     min_run: Seconds = Field(default=None, alias="min_run_seconds")
 
 
 class Volume(_Value):
-    """How much a version has at least."""
+    """Minimum size of a version."""
 
     min_rows: int | None = None
     min_bytes: int | None = None
@@ -101,12 +101,12 @@ _CLOCK = ("deadline", "timezone", "calendar", "within_seconds", "warn_before_sec
 
 
 def terms(kind: ObjectiveKind, definition: Mapping[str, Any]) -> Terms:
-    """The terms of a stored objective. Raises pydantic.ValidationError."""
+    """Parse the terms of a stored objective. Raises pydantic.ValidationError."""
     return _TERMS[kind].model_validate(definition)
 
 
 def objectives(sla: Mapping[str, Any]) -> Iterator[tuple[ObjectiveKind, int, dict[str, Any]]]:
-    """The objectives of a stored SLA: kind, ordinal within its kind, definition.
+    """Yield the objectives of a stored SLA: kind, ordinal within its kind, definition.
 
     `complete_by` and `start_by` are lists of deadlines (a job that starts several times a day has several).
     """

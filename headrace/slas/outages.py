@@ -1,4 +1,4 @@
-"""Planned outages: periods in which nothing is expected of some datasets and processes."""
+"""Planned outages: periods in which SLAs of some datasets and processes are paused."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from headrace.slas.sql import statement
 def plan_outage(
     engine: Engine, subjects: str, begins_at: datetime, ends_at: datetime, reason: str, by: str
 ) -> UUID:
-    """Pause the SLAs of keys matching a pattern (`*` matches any text) for this period; the outage's id.
+    """Pause the SLAs of keys that match a pattern (`*` matches any text) for a period; returns the outage's id.
 
-    Raises ValueError for one that ends before it begins.
+    Raises ValueError if it ends before it starts.
     """
     if ends_at <= begins_at:
         raise ValueError(f"the outage ends at {ends_at:%Y-%m-%d %H:%M}, before it begins")

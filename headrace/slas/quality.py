@@ -21,7 +21,7 @@ from headrace.slas.forecasting.row_counts import unusual_row_count
 from headrace.slas.sql import statement
 
 _READER = "slas"
-_BATCH_SIZE = 2000  # versions of one tick
+_BATCH_SIZE = 2000  # versions per tick
 _REACHED = """
 INSERT INTO catalog.outbox_reader (organisation_id, reader, transaction_id, outbox_id)
 SELECT organisation_id, %s, %s, %s FROM catalog.organisation WHERE organisation_id = %s
@@ -43,7 +43,7 @@ class Detected:
 
 
 def detect(cursor: Cursor[Any], since: datetime, now: datetime) -> Detected:
-    """Detect what has gone wrong since the last tick, each event once."""
+    """Detect problems since the last tick, each event once."""
     found = Detected()
     parameters = {"organisation": organisation_id(), "since": since, "now": now}
     for row in statement("sla_failed_runs").execute(cursor, parameters).fetchall():
@@ -57,7 +57,7 @@ def detect(cursor: Cursor[Any], since: datetime, now: datetime) -> Detected:
 
 
 def open_issues(cursor: Cursor[Any], now: datetime) -> list[Issue]:
-    """The issues of open incidents and objectives before this tick."""
+    """Return the issues of open incidents and objectives before this tick."""
     rows = statement("sla_issues").execute(cursor, {"organisation": organisation_id(), "now": now})
     return [
         Issue(
@@ -77,7 +77,7 @@ def open_issues(cursor: Cursor[Any], now: datetime) -> list[Issue]:
 
 
 def settled(cursor: Cursor[Any]) -> frozenset[UUID]:
-    """The subjects whose objectives are all met, or met late."""
+    """Return the subjects whose objectives are all met, or met late."""
     rows = statement("sla_met_subjects").execute(cursor, {"organisation": organisation_id()})
     return frozenset(row["subject_id"] for row in rows)
 
@@ -91,7 +91,7 @@ def subjects(cursor: Cursor[Any], ids: Collection[UUID]) -> dict[UUID, Subject]:
 
 
 def subject_of(row: Mapping[str, Any]) -> Subject:
-    """The subject that a row is about: subject_type, subject, subject_id, owners."""
+    """Return the subject of a row: subject_type, subject, subject_id, owners."""
     return Subject(
         SubjectType(row["subject_type"]), row["subject"], row["subject_id"], tuple(row["owners"] or ())
     )

@@ -151,7 +151,7 @@ class Incident:
 
 @dataclass(frozen=True, slots=True)
 class OutOfOrder:
-    """The number of datasets and processes with a status, and the keys of the latest few."""
+    """Number of datasets and processes with a status, and the keys of the latest few."""
 
     state: SlaStatus
     count: int
@@ -159,7 +159,7 @@ class OutOfOrder:
 
 
 def out_of_order(engine: Engine, few: int) -> list[OutOfOrder]:
-    """What was late, missed or at risk at the last tick, worst first."""
+    """Return late, missed and at-risk objectives as of the last tick, worst first."""
     parameters = {"organisation": organisation_id(), "states": list(OUT_OF_ORDER), "few": few}
     with transaction(engine) as cursor:
         rows = statement("sla_out_of_order").execute(cursor, parameters).fetchall()
@@ -182,9 +182,10 @@ def sla_statuses(
     after: tuple[str, str, int] = ("", "", -1),
     limit: int = 100,
 ) -> list[SlaObjectiveStatus]:
-    """SLA objectives with their status at the last tick, by key, kind and ordinal; `limit` of those after a position.
+    """Return SLA objectives with their status at the last tick, by key, kind and ordinal; `limit` of those after a
+    position.
 
-    states, kinds, keys: only these; empty: all.
+    states, kinds, keys: filters; empty for all.
     """
     parameters = {
         "organisation": organisation_id(),
@@ -215,7 +216,7 @@ def sla_statuses(
 
 
 def sla_history(engine: Engine, key: str, since: datetime, until: datetime, limit: int = 50) -> SlaHistory:
-    """The SLA history of a dataset or process. Raises UnknownSla if it never had an SLA."""
+    """Return the SLA history of a dataset or process. Raises UnknownSla if it never had an SLA."""
     parameters = {
         "organisation": organisation_id(),
         "key": key,
@@ -226,7 +227,7 @@ def sla_history(engine: Engine, key: str, since: datetime, until: datetime, limi
     with transaction(engine) as cursor:
         known = statement("sla_subject").execute(cursor, parameters).fetchone()
         if known is None:
-            raise UnknownSla(f"{key} has no SLA: `headrace sla status` lists what has one")
+            raise UnknownSla(f"{key} has no SLA: `headrace sla status` lists those with one")
         records = statement("sla_records").execute(cursor, parameters).fetchall()
         outcomes = statement("sla_outcomes").execute(cursor, parameters).fetchall()
         changes = statement("sla_changes").execute(cursor, parameters).fetchall()
@@ -243,7 +244,7 @@ def sla_history(engine: Engine, key: str, since: datetime, until: datetime, limi
 def incidents(
     engine: Engine, *, open_only: bool = True, key: str | None = None, limit: int = 50
 ) -> list[Incident]:
-    """Incidents, the newest first; key: only those that a dataset or process is the cause or a member of."""
+    """Return incidents, newest first; key: only those whose cause or member is this dataset or process."""
     parameters = {"organisation": organisation_id(), "open_only": open_only, "key": key, "limit": limit}
     with transaction(engine) as cursor:
         rows = statement("sla_incidents").execute(cursor, parameters).fetchall()

@@ -11,7 +11,7 @@ from psycopg import Cursor
 def stage(
     cursor: Cursor[Any], table: str, columns: Mapping[str, str], rows: Iterable[Sequence[object]]
 ) -> None:
-    """Make the table `pg_temp.<table>` of these columns and their types; it is gone when the transaction ends."""
+    """Create the table `pg_temp.<table>` with these columns and types; it is dropped at the end of the transaction."""
     made = ", ".join(f"{name} {kind}" for name, kind in columns.items())
     cursor.execute(f"CREATE TEMPORARY TABLE {table} ({made}) ON COMMIT DROP")
     with cursor.copy(f"COPY pg_temp.{table} FROM STDIN (FORMAT BINARY)") as copy:

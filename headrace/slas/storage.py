@@ -80,7 +80,7 @@ class EvaluatedObjective:
 
 
 def due(cursor: Cursor[Any], now: datetime, *, all_deadlines: bool = False) -> list[Pending]:
-    """The objectives that are due at `now`, or have new arrivals.
+    """Return the objectives that are due at `now` or have new arrivals.
 
     all_deadlines: include all with a deadline, because time-zone rules have changed.
     """
@@ -90,7 +90,7 @@ def due(cursor: Cursor[Any], now: datetime, *, all_deadlines: bool = False) -> l
 
 
 def outages(cursor: Cursor[Any], since: datetime) -> list[tuple[str, Pause]]:
-    """The planned outages that are not over before a moment: the pattern of keys, and when."""
+    """Return the planned outages that end after a moment: key pattern and period."""
     cursor.execute(
         "SELECT subjects, begins_at, ends_at, reason FROM catalog.planned_outage "
         "WHERE organisation_id = %s AND ends_at >= %s ORDER BY begins_at, outage_id",
@@ -189,7 +189,7 @@ def _pending(row: Mapping[str, Any]) -> Pending:
 
 @lru_cache(maxsize=10_000)
 def _terms(kind: ObjectiveKind, definition: str) -> Terms:
-    """Cached, since many objectives have the same terms."""
+    """Parse the terms, cached since many objectives have the same ones."""
     return terms(kind, from_json(definition))
 
 

@@ -1,4 +1,4 @@
-"""One evaluation of all objectives, in one transaction: what is new, what is due, what went wrong and why."""
+"""Evaluate all objectives in one transaction: status changes, incidents and their causes."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ from headrace.slas.sql import statement
 from headrace.slas.status import OUT_OF_ORDER, Change, Evaluation, Pause, SlaStatus
 
 _LOCK = 0x736C61  # "sla", combined with the organisation
-_PAUSE = timedelta(minutes=5)  # without a tick: nothing was evaluated, and other sensors were down as well
-_LATE_NEWS = timedelta(minutes=15)  # how much later a transaction may commit
+_PAUSE = timedelta(minutes=5)  # silence after which other sensors are assumed to have been down as well
+_LATE_NEWS = timedelta(minutes=15)  # delay with which a transaction may still commit
 _SEVERITY = {
     SlaStatus.AT_RISK: Severity.WARNING,
     SlaStatus.LATE: Severity.ERROR,
@@ -61,8 +61,7 @@ _REPORTED = frozenset((*OUT_OF_ORDER, SlaStatus.MET_LATE, SlaStatus.PAUSED))
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """The result of one evaluation. states: how many objectives changed to each status. events: recorded events by
-    kind."""
+    """Result of one evaluation. states: objectives that changed, by new status. events: recorded events by kind."""
 
     now: datetime
     compiled: int = 0
@@ -75,10 +74,10 @@ class Tick:
     def __str__(self) -> str:
         if self.skipped:
             return "another evaluation is under way"
-        said = [f"{self.compiled} new or changed SLAs"] if self.compiled else []
-        said.append(f"{self.evaluated} objectives evaluated, {self.predicted} forecast")
-        said += [f"{count} {state.value.lower().replace('_', ' ')}" for state, count in self.states.items()]
-        return ", ".join(said)
+        parts = [f"{self.compiled} new or changed SLAs"] if self.compiled else []
+        parts.append(f"{self.evaluated} objectives evaluated, {self.predicted} forecast")
+        parts += [f"{count} {state.value.lower().replace('_', ' ')}" for state, count in self.states.items()]
+        return ", ".join(parts)
 
 
 def evaluate(engine: Engine, now: datetime | None = None) -> Tick:
@@ -135,7 +134,7 @@ def _assign(
     detected: quality.Detected,
     now: datetime,
 ) -> tuple[list[AlertEvent], list[store.EvaluatedObjective]]:
-    """The events to record, and the incident of each objective."""
+    """Return the events to record, and the incident of each objective."""
     open_incidents = incidents.load(cursor)
     found = _causes(cursor, evaluated, detected.issues, now)
     open_incidents.gather(found)
@@ -164,9 +163,9 @@ def _assign(
 
 
 def _begin(cursor: Cursor[Any], now: datetime) -> tuple[datetime, bool]:
-    """Note the tick. From when on what has gone wrong is news, and whether time zones have other rules than before.
+    """Record the tick. Returns since when failures are new, and whether time-zone rules have changed.
 
-    News is what came since the last tick, and a little before; of the first tick, since now.
+    Failures are new since shortly before the last tick; in the first tick, since now.
     """
     parameters = {
         "organisation": organisation_id(), "now": now, "pause": _PAUSE, "zone_rules": zones.rules(),
@@ -183,7 +182,7 @@ def _causes(
     failed: Sequence[Issue],
     now: datetime,
 ) -> Causes:
-    """Where all that is out of order comes from, when something has gone wrong just now."""
+    """Trace the causes of all open issues, if there are new ones."""
     wrong = [
         (pending, evaluation)
         for pending, evaluation in evaluated
@@ -244,7 +243,7 @@ def _detected_event(
 
 
 def _is_reported(change: Change) -> bool:
-    """The first ON_TRACK is not an event; a return to ON_TRACK is."""
+    """Return True except for the first ON_TRACK; a return to ON_TRACK is an event."""
     return change.state in _REPORTED or (
         change.state is SlaStatus.ON_TRACK and change.before in (OUT_OF_ORDER | {SlaStatus.PAUSED})
     )

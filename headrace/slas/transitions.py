@@ -49,11 +49,13 @@ class Transitions:
     ) -> None:
         """End a risk or a pause; the outcome of the last deadline stays visible."""
         if self.state not in _QUIET:
-            calm, reason = (SlaStatus.ON_TRACK, "not due yet") if ever else (SlaStatus.UNKNOWN, "no data yet")
-            self.turn(at, calm, reason, deadline, partition)
+            status, reason = (
+                (SlaStatus.ON_TRACK, "not due yet") if ever else (SlaStatus.UNKNOWN, "no data yet")
+            )
+            self.turn(at, status, reason, deadline, partition)
 
     def lose(self, at: datetime, reason: str) -> None:
-        """Its status has become unknown."""
+        """Set the status to UNKNOWN."""
         self.turn(at, SlaStatus.UNKNOWN, reason, None)
         self._reason = reason
 
@@ -64,7 +66,7 @@ class Transitions:
         self._outcomes.append(Outcome(deadline, partition, result, arrived_at))
 
     def end(self, now: datetime, next_at: datetime, **values: Any) -> Evaluation:  # noqa: ANN401 - fields of any type
-        """The result; `values` are fields of the state."""
+        """Return the result; `values` are fields of the state."""
         objective_state = replace(
             self._before,
             state=self.state,
@@ -78,5 +80,5 @@ class Transitions:
 
 
 def format_moment(moment: datetime) -> str:
-    """A moment in a sentence."""
+    """Format a moment for a sentence."""
     return moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")

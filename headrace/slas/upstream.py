@@ -27,13 +27,13 @@ class ArrivalTimes:
     began: Sequence[datetime] | None = None
 
     def waits_for(self, source: ArrivalTimes) -> bool:
-        """Whether the latest arrival here used the latest arrival of the source, as it usually does.
+        """Return True if the latest arrival here used the latest arrival of the source, as it usually does.
 
         A producing run ends after its dataset is published, so it counts from its start.
         """
         arrived = source.began if source.began is not None and self.began is None else source.at
         if not arrived:
-            return not self.at  # of neither anything is known
+            return not self.at  # nothing is known of either
         if not self.at or arrived[0] > self.at[0]:
             return False
         turns = [(before, at) for at, before in pairwise(self.at) if at >= arrived[-1]]
@@ -42,17 +42,17 @@ class ArrivalTimes:
 
 
 def load(cursor: Cursor[Any], graph: Graph, nodes: Collection[int], now: datetime) -> dict[int, ArrivalTimes]:
-    """The last arrivals of datasets and processes."""
+    """Load the last arrivals of datasets and processes."""
     ids = [graph.ids[node] for node in nodes]
     rows = statement("sla_last_arrivals").execute(cursor, {"ids": ids, "now": now}) if ids else ()
     return {graph.number[row["subject_id"]]: ArrivalTimes(row["at"], row["began"]) for row in rows}
 
 
 def awaited(graph: Graph, arrived: Mapping[int, ArrivalTimes], waiting: Collection[int]) -> dict[int, int]:
-    """For each waiting node, the farthest upstream node that has not arrived.
+    """Return, for each waiting node, the farthest upstream node that has not arrived.
 
     The node itself if all its inputs have arrived. Of several, the one that has been missing the longest. For a process
-    with a single output, the output is named.
+    with a single output, the output is returned.
     """
     within = {*waiting, *graph.reached(waiting, up=True)} & arrived.keys()
     arrived = {node: _as_known(graph, arrived, node) for node in within}
@@ -73,7 +73,7 @@ def awaited(graph: Graph, arrived: Mapping[int, ArrivalTimes], waiting: Collecti
 
 
 def _as_known(graph: Graph, arrived: Mapping[int, ArrivalTimes], node: int) -> ArrivalTimes:
-    """A process without reported runs has the arrivals of its outputs."""
+    """Use the arrivals of a process's outputs if its runs are not reported."""
     mine = arrived[node]
     if mine.at or mine.began is None:
         return mine

@@ -18,18 +18,18 @@ _UNITS = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
 
 
 def describe_sla(sla: Mapping[str, Any]) -> str:
-    """A stored SLA in words."""
+    """Describe a stored SLA in words."""
     return "; ".join(", ".join(_objective(kind, definition)) for kind, _, definition in objectives(sla))
 
 
 def length(time: timedelta) -> str:
-    """A length of time, such as 1 h 30 min."""
-    left, said = round(time.total_seconds()), []
+    """Format a duration, such as 1 h 30 min."""
+    left, parts = round(time.total_seconds()), []
     for unit, size in _UNITS:
         if left >= size:
-            said.append(f"{left // size} {unit}")
+            parts.append(f"{left // size} {unit}")
             left %= size
-    return " ".join(said) or "0 s"
+    return " ".join(parts) or "0 s"
 
 
 def _objective(kind: ObjectiveKind, definition: Mapping[str, Any]) -> Iterator[str]:
@@ -79,7 +79,7 @@ def _deadline(clock: Clock) -> str:
 
 
 def _times(cron: list[str]) -> tuple[str, str] | None:
-    """The times of day and the days of a cron of the ordinary kind; None for any other."""
+    """Return the times of day and days of a simple cron; None for any other."""
     if len(cron) != 5 or cron[2:4] != ["*", "*"] or not _NUMBERS.fullmatch(cron[1]) or not cron[0].isdigit():
         return None
     times = [f"{int(hour):02d}:{int(cron[0]):02d}" for hour in cron[1].split(",")]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 @cache
 def rules() -> str:
-    """A digest (SHA-256, hex) of all zones' rules; as long as a process lives, those with which it began."""
+    """Return a digest (SHA-256, hex) of all zones' rules, computed once per process."""
     digest = sha256()
     for name in sorted(zoneinfo.available_timezones()):
         digest.update(name.encode() + b"\0" + _data(name))
@@ -19,7 +19,7 @@ def rules() -> str:
 
 
 def _data(name: str) -> bytes:
-    """Where `zoneinfo` takes a zone from: the machine's, before those of the package tzdata."""
+    """Return the source of a zone for `zoneinfo`: the machine's data, then the package tzdata."""
     for folder in zoneinfo.TZPATH:
         found = Path(folder, name)
         if found.is_file():

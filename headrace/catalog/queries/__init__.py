@@ -1,4 +1,4 @@
-"""Read-only queries for the CLI, the API and the pages: frozen rows, which `to_json` turns into plain JSON values."""
+"""Read-only queries for the CLI, the API and the pages: frozen rows, which `to_json` converts to plain JSON values."""
 
 from typing import Any
 
@@ -26,5 +26,5 @@ __all__ = [
 
 
 def to_json(answer: object) -> Any:  # noqa: ANN401 - JSON
-    """A row, or a list of rows, as dicts, lists, strings and numbers; times are ISO 8601 in UTC."""
+    """Convert a row, or a list of rows, to dicts, lists, strings and numbers; times are ISO 8601 in UTC."""
     return to_jsonable_python(answer)

@@ -1,4 +1,4 @@
-"""Resolve a column from text, and show where the columns of an exact version come from."""
+"""Resolve a column from text, and show the column lineage of an exact version."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ WHERE dataset_id = %(dataset_id)s
 
 @dataclass(frozen=True, slots=True)
 class ColumnPlace:
-    """A column of a dataset, or with None the dataset as a whole."""
+    """A column of a dataset or, with None, the whole dataset."""
 
     dataset_id: UUID
     key: str
@@ -47,10 +47,10 @@ class ColumnPlace:
 
 @dataclass(frozen=True, slots=True)
 class VersionColumns:
-    """Where the columns of an exact version come from.
+    """The column lineage of an exact version.
 
-    lineage: None if it was not collected. inputs: the exact versions that it was computed from. known, columns: how
-    many columns are known, and of how many.
+    lineage: None if it was not collected. inputs: its exact input versions. known, columns: the numbers of known
+    columns and of all columns.
     """
 
     version: Annotated[VersionRef, Shown.NESTED]
@@ -61,10 +61,10 @@ class VersionColumns:
 
 
 def column_place(engine: Engine, text: str) -> ColumnPlace:
-    """The column that `domain/name.column` names, or the dataset that `domain/name` does.
+    """Parse `domain/name.column`, or `domain/name` for a dataset.
 
-    Raises UnknownDataset; UnknownColumn for one that the dataset never had, where its schema is known.
-    Keys may have dots themselves: the longest beginning that is a dataset is the dataset.
+    Raises UnknownDataset; UnknownColumn for a column that the dataset never had, if its schema is known. Keys may
+    contain dots: the longest prefix that is a dataset counts.
     """
     dots = [index for index, character in enumerate(text) if character == "."]
     beginnings = [text, *(text[:index] for index in reversed(dots))]
@@ -81,7 +81,7 @@ def column_place(engine: Engine, text: str) -> ColumnPlace:
 
 
 def check_column(engine: Engine, place: ColumnPlace) -> None:
-    """Raises UnknownColumn where the dataset never had that column, as far as its schemas are known."""
+    """Raise UnknownColumn if the dataset never had the column, as far as its schemas are known."""
     if place.column is None:
         return
     with transaction(engine) as cursor:
@@ -95,9 +95,9 @@ def check_column(engine: Engine, place: ColumnPlace) -> None:
 def version_columns(
     engine: Engine, key: str, tag: str | None = None, partition: str | None = None
 ) -> VersionColumns:
-    """Where the columns of a version come from: of this tag, or the published one.
+    """Return the column lineage of a version: of this tag, or the published one.
 
-    Sources in datasets that the caller may not see are left out. Raises UnknownDataset, UnknownVersion.
+    Sources in datasets that the caller may not see are omitted. Raises UnknownDataset, UnknownVersion.
     """
     of = version(engine, key, tag, partition).version.version_id
     with transaction(engine) as cursor:

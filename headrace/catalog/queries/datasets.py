@@ -16,9 +16,9 @@ from headrace.severity import Severity
 
 
 def datasets(engine: Engine, search: str | None = None, *, after: str = "", limit: int = 500) -> DatasetPage:
-    """A page of datasets in the order of their keys, those after the key `after`.
+    """Return a page of datasets ordered by key, after the key `after`.
 
-    search: part of a key, description or owner (in any letter case), or a tag.
+    search: part of a key, description or owner (case-insensitive), or a tag.
     """
     with transaction(engine) as cursor:
         rows = (
@@ -34,7 +34,7 @@ def datasets(engine: Engine, search: str | None = None, *, after: str = "", limi
 
 
 def dataset(engine: Engine, key: str) -> DatasetDetail:
-    """The dataset. Raises UnknownDataset."""
+    """Return the dataset. Raises UnknownDataset."""
     with transaction(engine) as cursor:
         parameters = {"dataset_id": dataset_ids(cursor, {key})[key]}
         row = statement("dataset").execute(cursor, parameters).fetchone()
@@ -54,7 +54,7 @@ def dataset(engine: Engine, key: str) -> DatasetDetail:
 
 
 def status(engine: Engine, keys: Sequence[str] | None = None) -> list[DatasetStatus]:
-    """How each dataset (of `keys`, or all) stands, in the order of their keys. Raises UnknownDataset."""
+    """Return the status of each dataset (of `keys`, or all), ordered by key. Raises UnknownDataset."""
     with transaction(engine) as cursor:
         if keys is not None:
             dataset_ids(cursor, keys)

@@ -20,14 +20,14 @@ from headrace.database.connection import transaction
 from headrace.database.ids import organisation, organisation_id
 from headrace.database.principal import is_narrow
 
-_FACETS_WITH_NAMES = ("columnLineage", "lineage")  # those of datasets and jobs that name others
+_FACETS_WITH_NAMES = ("columnLineage", "lineage")  # facets of datasets and jobs that name others
 
 _Named = tuple[str, Name]  # DATASET or JOB
 
 
 @dataclass(frozen=True, slots=True)
 class FacetRow:
-    """A facet, and when it was said. modelled: of the spec, in a version that is known here."""
+    """A facet with the time of its report. modelled: in the spec, in a known version."""
 
     name: Public[str]
     content: Annotated[Mapping[str, Any], Shown.FACET_CONTENT]
@@ -36,9 +36,9 @@ class FacetRow:
 
 
 def facets(engine: Engine, subject: Literal["DATASET", "PROCESS"], id: UUID) -> dict[str, FacetRow]:
-    """The facets of a dataset (by all its names) or a process, by name: of each the newest. Of a run: `run_facets`.
+    """Return the newest facets by name of a dataset (under all its names) or a process. For runs, see `run_facets`.
 
-    A caller with some domains only is shown no names of others in them.
+    Names that the caller may not see are removed from them.
     """
     parameters = {"subject": subject, "subject_id": id}
     with transaction(engine) as cursor:
@@ -47,12 +47,14 @@ def facets(engine: Engine, subject: Literal["DATASET", "PROCESS"], id: UUID) -> 
 
 
 def visible_facets(engine: Engine, facets: Mapping[str, FacetRow]) -> dict[str, FacetRow]:
-    """The facets without the datasets and jobs that the caller does not see, and what is said of these."""
+    """Return the facets without the datasets and jobs that the caller does not see, and their attributes."""
     found = dict(facets)
     if is_narrow():
-        telling = {name: facets[name] for name in _FACETS_WITH_NAMES if name in facets}
-        hidden = _hidden(engine, {each for row in telling.values() for each in _named(row.content)})
-        found |= {name: replace(row, content=_without(row.content, hidden)) for name, row in telling.items()}
+        with_names = {name: facets[name] for name in _FACETS_WITH_NAMES if name in facets}
+        hidden = _hidden(engine, {each for row in with_names.values() for each in _named(row.content)})
+        found |= {
+            name: replace(row, content=_without(row.content, hidden)) for name, row in with_names.items()
+        }
     return found
 
 
@@ -82,7 +84,7 @@ def _without(value: Any, hidden: set[_Named]) -> Any:  # noqa: ANN401 - JSON
 
 
 def _name(value: object) -> _Named | None:
-    """The dataset or job that an object names; None for one that names none."""
+    """Return the dataset or job that an object names, or None."""
     if not isinstance(value, Mapping):
         return None
     namespace, name = value.get("namespace"), value.get("name")

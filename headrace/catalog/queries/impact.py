@@ -11,14 +11,14 @@ from headrace.catalog.sql import statement
 from headrace.database.connection import transaction
 
 MAX_DEPTH = 1000  # steps
-MAX_DATASETS = 20_000  # a walk stops there and says so
+MAX_DATASETS = 20_000  # the traversal stops there and sets `truncated`
 
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """A dataset that is computed from another, or a process that reads it or one computed from it.
+    """A derived dataset, or a process that reads the dataset or a derived one.
 
-    depth: how many steps away. is_end: nothing is known to read it further.
+    depth: number of steps. is_end: it has no known readers.
     """
 
     kind: Public[str]
@@ -32,7 +32,7 @@ class Reader:
 
 @dataclass(frozen=True, slots=True)
 class Impact:
-    """A page of readers, the nearest first, and how many there are. truncated: there are more than were counted."""
+    """A page of readers, nearest first, and their total number. truncated: there are more than were counted."""
 
     readers: tuple[Reader, ...]
     datasets: int
@@ -49,7 +49,7 @@ def impact(
     limit: int = 100,
     as_of: datetime | None = None,
 ) -> Impact:
-    """The readers within `depth` steps that come after (depth, kind, key), by edges that hold now, or at `as_of`."""
+    """Return the readers within `depth` steps after (depth, kind, key), by current edges, or those at `as_of`."""
     parameters = {
         "dataset_id": dataset_id,
         "depth": depth,

@@ -27,7 +27,7 @@ from headrace.errors import UnknownVersion
 
 _T = TypeVar("_T")
 
-MAX_NODES = 2000  # a walk stops there and says so
+MAX_NODES = 2000  # the traversal stops there and sets `truncated`
 
 _STARTS = """
 SELECT dataset_version_id FROM catalog.dataset_version
@@ -51,7 +51,7 @@ def lineage(
     as_of: datetime | None = None,
     max_nodes: int = MAX_NODES,
 ) -> Lineage:
-    """The datasets within `depth` steps, by the edges that hold now, or held at `as_of`. Raises UnknownDataset."""
+    """Return the datasets within `depth` steps, by current edges or those at `as_of`. Raises UnknownDataset."""
     with transaction(engine) as cursor:
         walk: dict[str, Any] = {
             "dataset_id": dataset_ids(cursor, {key})[key],
@@ -97,9 +97,10 @@ def version_lineage(
     as_of: datetime | None = None,
     max_nodes: int = MAX_NODES,
 ) -> VersionLineage:
-    """The exact versions within `depth` steps of the version `tag`, or of what was published at `as_of` (or is now).
+    """Return the exact versions within `depth` steps of the version `tag`, or of what was published at `as_of` (or is
+    now).
 
-    All partitions, or one. Raises UnknownDataset, UnknownVersion when there is nothing to start from.
+    All partitions, or one. Raises UnknownDataset, UnknownVersion if there is no version to start from.
     """
     with transaction(engine) as cursor:
         start = {
@@ -158,7 +159,7 @@ def _walk_versions(
 
 
 def _hidden(edges: Iterable[tuple[Hashable, object]]) -> Counter[Hashable]:
-    """For each node, how many of its edges lead out of what is shown."""
+    """Return, for each node, the number of its edges to hidden nodes."""
     return Counter(near for near, far in edges if far is None)
 
 

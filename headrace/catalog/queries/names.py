@@ -1,4 +1,4 @@
-"""Facts from OpenLineage events about datasets, processes and runs."""
+"""Information from OpenLineage events about datasets, processes and runs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from headrace.catalog.sql import statement
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id
 
-MAX_COLUMN_EDGES = 5000  # column edges of one answer
+MAX_COLUMN_EDGES = 5000  # column edges per response
 
 
 _BY_NAME = """
@@ -43,7 +43,7 @@ def _is_alias(name: DatasetName) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class DatasetName:
-    """A name of a dataset. canonical: the one that it is shown by. kind: what a symlink says it is (TABLE, ...)."""
+    """A name of a dataset. canonical: its display name. kind: its type according to a symlink (TABLE, ...)."""
 
     namespace: Annotated[str, SensitiveIf(Sensitive.LOCATION, _is_alias)]
     name: Annotated[str, SensitiveIf(Sensitive.LOCATION, _is_alias)]
@@ -55,9 +55,9 @@ class DatasetName:
 class ColumnEdge:
     """A column derived from another; an empty field means the whole dataset.
 
-    process: the key of the process that says so. current: it was still said when that last spoke of the target.
-    confidence: 0 to 1. origin: who knows it (PLAN, SQL, DECLARED, REPORTED). unknown: why it cannot be known whether
-    the source is in the target, which it then may be. depth: steps from the dataset that was asked for.
+    process: the key of the reporting process. current: still included in that process's last report about the target.
+    confidence: 0 to 1. origin: the source of the lineage (PLAN, SQL, DECLARED, REPORTED). unknown: why it is unknown
+    whether the target depends on the source, which it may. depth: steps from the requested dataset.
     """
 
     source: UUID
@@ -83,7 +83,7 @@ class ColumnEdge:
 
 @dataclass(frozen=True, slots=True)
 class Assertion:
-    """The result of a test of a dataset that a run reported; detail: what else the spec has of it."""
+    """A reported test result of a dataset; detail: its other fields in the spec."""
 
     run_id: UUID
     assertion: Public[str]
@@ -96,7 +96,7 @@ class Assertion:
 
 @dataclass(frozen=True, slots=True)
 class Metrics:
-    """What a run measured of a dataset; columns: the measures of each, as reported."""
+    """Reported metrics of a dataset; columns: the metrics of each, as reported."""
 
     run_id: UUID
     row_count: int | None
@@ -109,14 +109,14 @@ class Metrics:
 
 @dataclass(frozen=True, slots=True)
 class Quality:
-    """What runs said of the quality of a dataset, the newest first."""
+    """Reported data quality of a dataset, newest first."""
 
     assertions: tuple[Assertion, ...]
     metrics: tuple[Metrics, ...]
 
 
 def find_dataset(engine: Engine, named: str) -> DatasetRef | None:
-    """The dataset of a key or id that the caller may see; also by an id that it had before a merge."""
+    """Return the dataset with this key or id, if the caller may see it; ids from before a merge are found too."""
     known = uuid_of(named)
     found = _by_name(engine, named, known)
     if found is None and known is not None:
@@ -133,7 +133,7 @@ def _by_name(engine: Engine, named: str, known: UUID | None) -> DatasetRef | Non
 
 
 def locate(engine: Engine, organisation: UUID, namespace: str, name: str) -> UUID | None:
-    """The dataset that has this name: as a key, by a symlink or alias, or as the path of one of its versions."""
+    """Return the dataset with this name: a key, a symlink, an alias, or the path of one of its versions."""
     with transaction(engine) as cursor:
         own = _own(cursor, organisation)
         wanted = place(Name(namespace, name), own).name
@@ -154,7 +154,7 @@ def locate(engine: Engine, organisation: UUID, namespace: str, name: str) -> UUI
 
 
 def locate_id(engine: Engine, organisation: UUID, dataset_id: UUID) -> UUID | None:
-    """The dataset of this id, or that which the dataset of this id has become part of."""
+    """Return the dataset with this id, or the one it was merged into."""
     with transaction(engine) as cursor:
         row = (
             statement("openlineage_locate_id")
@@ -165,7 +165,7 @@ def locate_id(engine: Engine, organisation: UUID, dataset_id: UUID) -> UUID | No
 
 
 def keys_of(engine: Engine, organisation: UUID, names: Collection[Name]) -> dict[Name, str | None]:
-    """The dataset key of each name; None for an unknown name."""
+    """Return the dataset key of each name; None for an unknown name."""
     wanted = list(names)
     with transaction(engine) as cursor:
         own = _own(cursor, organisation)
@@ -184,7 +184,7 @@ def keys_of(engine: Engine, organisation: UUID, names: Collection[Name]) -> dict
 
 
 def names(engine: Engine, dataset_id: UUID) -> list[DatasetName]:
-    """Every name of the dataset, the one that it is shown by first."""
+    """Return every name of the dataset, the display name first."""
     with transaction(engine) as cursor:
         rows = statement("openlineage_names_of").execute(cursor, {"dataset_id": dataset_id}).fetchall()
     return [DatasetName(**row) for row in rows]
@@ -200,10 +200,12 @@ def column_lineage(
     as_of: datetime | None = None,
     limit: int = MAX_COLUMN_EDGES,
 ) -> list[ColumnEdge]:
-    """The column edges within `depth` steps of a dataset, or of one of its columns, nearest first, at most `limit`.
+    """Return the column edges within `depth` steps of a dataset, or of one of its columns, nearest first, at most
+    `limit`.
 
-    Those that are said now; with `as_of` those that had been said then, and were said again then or later. A dependency
-    of a whole dataset (a filter, a join) is followed like one of each of its columns. Cycles end where they meet.
+    The currently reported edges; with `as_of` those that had been reported then, and were reported again then or later.
+    A dependency of a whole dataset (a filter, a join) is followed like a dependency of each of its columns. Cycles are
+    followed once.
     """
     with transaction(engine) as cursor:
         rows = statement("column_lineage").execute(
@@ -221,7 +223,7 @@ def column_lineage(
 
 
 def quality(engine: Engine, dataset_id: UUID, limit: int = 100) -> Quality:
-    """The results of tests and the measures that runs reported of the dataset, the newest first, `limit` of each."""
+    """Return reported test results and metrics of the dataset, newest first, `limit` of each."""
     parameters = {"dataset_id": dataset_id, "limit": limit}
     with transaction(engine) as cursor:
         tests = statement("openlineage_assertions_of").execute(cursor, parameters).fetchall()

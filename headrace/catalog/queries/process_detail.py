@@ -14,12 +14,12 @@ from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id
 from headrace.errors import UnknownProcess
 
-MAX_NEIGHBOURS = 500  # inputs, and outputs, that a process is shown with
+MAX_NEIGHBOURS = 500  # inputs, and outputs, shown with a process
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessSummary:
-    """A process in a list. external_name, instance: what another system calls it, and which one."""
+    """A process in a list. external_name, instance: its external name, and the scheduler instance."""
 
     process_id: UUID
     key: SubjectKey
@@ -33,7 +33,7 @@ class ProcessSummary:
 
 @dataclass(frozen=True, slots=True)
 class ProcessDetail:
-    """A process as last declared, scanned or reported, with what it reads and writes now."""
+    """A process as last declared, scanned or reported, with its current inputs and outputs."""
 
     process_id: UUID
     key: SubjectKey
@@ -78,7 +78,7 @@ def process_page(
     after: str = "",
     limit: int = 100,
 ) -> list[ProcessSummary]:
-    """Processes in the order of their keys, those after the key `after`."""
+    """Return processes ordered by key, after the key `after`."""
     parameters = {
         "organisation": organisation_id(),
         "technology": technology,
@@ -92,7 +92,7 @@ def process_page(
 
 
 def process_id(engine: Engine, named: str) -> UUID:
-    """The id of the process with this key, or this id. Raises UnknownProcess."""
+    """Return the id of the process with this key or id. Raises UnknownProcess."""
     with transaction(engine) as cursor:
         cursor.execute(
             "SELECT process_id FROM catalog.process WHERE organisation_id = %s AND process_key = %s "
@@ -107,7 +107,7 @@ def process_id(engine: Engine, named: str) -> UUID:
 
 
 def process(engine: Engine, process_id: UUID) -> ProcessDetail:
-    """The process. Raises UnknownProcess."""
+    """Return the process. Raises UnknownProcess."""
     with transaction(engine) as cursor:
         parameters = {"process_id": process_id, "most": MAX_NEIGHBOURS}
         row = statement("process").execute(cursor, parameters).fetchone()
@@ -125,7 +125,7 @@ def process_runs(
     before: tuple[datetime, UUID] | None = None,
     limit: int = 50,
 ) -> list[RunRow]:
-    """The runs of a process, the newest first, those that come after (start, run id)."""
+    """Return the runs of a process, newest first, after (start, run id)."""
     parameters = {
         "process_id": process_id,
         "state": state,
@@ -142,14 +142,14 @@ def process_runs(
 
 
 def last_success(engine: Engine, dataset_id: UUID) -> UUID | None:
-    """The newest successful run that made the dataset; None where there was none."""
+    """Return the newest successful run that produced the dataset, or None."""
     with transaction(engine) as cursor:
         row = statement("last_success").execute(cursor, {"dataset_id": dataset_id}).fetchone()
     return row["run_id"] if row else None
 
 
 def uuid_of(named: str) -> UUID | None:
-    """The UUID that a name is, if it is one as the catalog writes them: 36 characters."""
+    """Parse a UUID in the catalog's form of 36 characters; returns None for anything else."""
     try:
         return UUID(named) if len(named) == 36 else None
     except ValueError:

@@ -17,7 +17,7 @@ from headrace.database.connection import transaction
 
 @dataclass(frozen=True, slots=True)
 class ProcessNode:
-    """A dataset or a process, `depth` edges from the first; `hidden` counts its edges to what is not shown."""
+    """A dataset or a process, `depth` edges from the first; `hidden` counts its edges to nodes that are not shown."""
 
     id: UUID
     kind: Public[str]
@@ -28,10 +28,10 @@ class ProcessNode:
 
 @dataclass(frozen=True, slots=True)
 class ProcessEdge:
-    """Data, or the word to begin, goes from source to target, one of which is a process.
+    """Data or a dependency from source to target, one of which is a process.
 
     role: CONSUMES, PRODUCES, DERIVES (from process to process), or AWAITS: the target runs after the source has met the
-    condition, as its system writes it (`s(JOB)`).
+    condition, in its system's notation (`s(JOB)`).
     """
 
     source: UUID
@@ -42,7 +42,7 @@ class ProcessEdge:
 
 @dataclass(frozen=True, slots=True)
 class ProcessLineage:
-    """What a dataset or process comes from, or leads to, step by step."""
+    """Upstream or downstream lineage of a dataset or process, including processes."""
 
     direction: Direction
     nodes: tuple[ProcessNode, ...]
@@ -53,7 +53,7 @@ class ProcessLineage:
 def process_lineage(
     engine: Engine, start: UUID, direction: Direction, depth: int, *, as_of: datetime | None = None
 ) -> ProcessLineage:
-    """The datasets and processes within `depth` edges of one of them, by the edges that hold now, or at `as_of`."""
+    """Return the datasets and processes within `depth` edges, by current edges or those at `as_of`."""
     walk: dict[str, Any] = {
         "start": start,
         "up": direction is Direction.UP,

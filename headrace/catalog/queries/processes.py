@@ -12,9 +12,9 @@ from headrace.database.ids import organisation_id
 
 @dataclass(frozen=True, slots=True)
 class ProcessRow:
-    """A process of another system, with the state and times of its last run, if any.
+    """A process of another system, with the status and times of its last run, if any.
 
-    schedule, condition: what starts it, in words, and what it waits for. place: file:line; None where no scan found it.
+    schedule, condition: its schedule in words, and its condition. place: file:line; None if no scan contains it.
     """
 
     key: str
@@ -38,9 +38,9 @@ class ProcessRow:
 def processes(
     engine: Engine, like: str | None = None, lifecycle: str | None = None, limit: int | None = None
 ) -> list[ProcessRow]:
-    """The processes in the order of their keys.
+    """Return the processes ordered by key.
 
-    like: only those of this name, in which % and * stand for any letters.
+    like: only those with a matching name, in which % and * match any characters.
     """
     pattern = like and like.replace("\\", "\\\\").replace("_", "\\_").replace("*", "%")
     with transaction(engine) as cursor:

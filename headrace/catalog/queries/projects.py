@@ -21,7 +21,7 @@ ORDER BY full_name
 
 @dataclass(frozen=True, slots=True)
 class ProjectDataset:
-    """A dataset of another project. partition_definition: type, start, time zone, keys, as its declaration has them."""
+    """A dataset of another project. partition_definition: type, start, time zone, keys, as declared."""
 
     key: str
     project: str
@@ -32,7 +32,7 @@ class ProjectDataset:
 
 
 def datasets_of_other_projects(engine: Engine, project: str) -> tuple[ProjectDataset, ...]:
-    """The datasets that other projects than this one declare, by key."""
+    """Return the datasets that other projects declare, by key."""
     with transaction(engine) as cursor:
         rows = cursor.execute(_DATASETS, [organisation_id(), project]).fetchall()
     return tuple(ProjectDataset(**{**row, "owners": tuple(row["owners"])}) for row in rows)

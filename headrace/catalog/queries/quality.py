@@ -16,7 +16,7 @@ from headrace.severity import Severity
 
 @dataclass(frozen=True, slots=True)
 class QualityRow:
-    """What one check said of one version; kind, column and severity as the check is declared now, if it is."""
+    """The result of one check on one version; kind, column and severity as currently declared, if declared."""
 
     version_id: UUID
     tag: Public[str]
@@ -42,7 +42,8 @@ def quality(
     after: tuple[datetime, UUID, str] | None = None,
     limit: int = 100,
 ) -> list[QualityRow]:
-    """The results, of the newest versions first, that come after (time of the version, its id, name of the check)."""
+    """Return the results, those of the newest versions first, after (time of the version, its id, name of the
+    check)."""
     parameters = {
         "dataset_id": dataset_id,
         "partition": partition,

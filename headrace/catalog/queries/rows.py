@@ -12,7 +12,7 @@ from headrace.catalog.run_events import Ending
 
 
 class Direction(StrEnum):
-    """UP: what it was computed from. DOWN: what is computed from it."""
+    """UP: upstream. DOWN: downstream."""
 
     UP = "up"
     DOWN = "down"
@@ -22,8 +22,8 @@ class Direction(StrEnum):
 class DatasetRow:
     """A dataset in a list.
 
-    known_columns, lineage_columns: of how many of its columns it is known where they come from, by the version
-    published last; None if it was not collected.
+    known_columns, lineage_columns: columns with known lineage and all columns, of the version published last; None if
+    it was not collected.
     """
 
     key: SubjectKey
@@ -41,7 +41,7 @@ class DatasetRow:
 
 @dataclass(frozen=True, slots=True)
 class DatasetPage:
-    """Some datasets in the order of their keys; `next` is the `after` of the page that follows, None at the end."""
+    """A page of datasets ordered by key; `next` is the `after` of the next page, None at the end."""
 
     rows: tuple[DatasetRow, ...]
     next: str | None
@@ -49,7 +49,7 @@ class DatasetPage:
 
 @dataclass(frozen=True, slots=True)
 class PinRow:
-    """A pin in force; consumer None: for every reader."""
+    """An active pin; consumer None: for every reader."""
 
     tag: Public[str]
     partition: Public[str | None]
@@ -100,7 +100,7 @@ class VersionRow:
 
 @dataclass(frozen=True, slots=True)
 class VersionRef:
-    """Which exact version."""
+    """Identifies an exact version."""
 
     version_id: UUID
     dataset: DatasetKey
@@ -110,7 +110,7 @@ class VersionRef:
 
 @dataclass(frozen=True, slots=True)
 class VersionDetail:
-    """A version with all that is known of it; used_by counts the versions computed from it."""
+    """A version with all details; used_by counts the versions derived from it."""
 
     version: Annotated[Version, Shown.NESTED]
     published: bool
@@ -128,7 +128,7 @@ class VersionDetail:
 
 @dataclass(frozen=True, slots=True)
 class PublishedRow:
-    """What readers of one partition get."""
+    """The published version of one partition."""
 
     dataset: DatasetKey
     partition: Public[str | None]
@@ -139,7 +139,7 @@ class PublishedRow:
 
 @dataclass(frozen=True, slots=True)
 class LineageNode:
-    """A dataset, `depth` steps from the first; `hidden` counts its neighbours further on that are not shown."""
+    """A dataset, `depth` steps from the first; `hidden` counts its further neighbours that are not shown."""
 
     key: SubjectKey
     depth: int
@@ -148,7 +148,7 @@ class LineageNode:
 
 @dataclass(frozen=True, slots=True)
 class LineageEdge:
-    """Data flows from source to target; `process` computes it."""
+    """Data flows from source to target, through `process`."""
 
     source: Public[str]
     target: Public[str]
@@ -157,7 +157,7 @@ class LineageEdge:
 
 @dataclass(frozen=True, slots=True)
 class Lineage:
-    """What one dataset comes from, or leads to."""
+    """Upstream or downstream lineage of one dataset."""
 
     key: SubjectKey
     direction: Direction
@@ -168,7 +168,7 @@ class Lineage:
 
 @dataclass(frozen=True, slots=True)
 class VersionNode:
-    """A version, `depth` steps from the first; `hidden` counts its neighbours further on that are not shown."""
+    """A version, `depth` steps from the first; `hidden` counts its further neighbours that are not shown."""
 
     version: Annotated[VersionRef, Shown.NESTED]
     outcome: Outcome
@@ -179,7 +179,7 @@ class VersionNode:
 
 @dataclass(frozen=True, slots=True)
 class VersionEdge:
-    """The version `target` was computed from the version `source`."""
+    """The version `target` was derived from the version `source`."""
 
     source: UUID
     target: UUID
@@ -187,7 +187,7 @@ class VersionEdge:
 
 @dataclass(frozen=True, slots=True)
 class VersionLineage:
-    """Which exact versions some versions come from, or led to."""
+    """Upstream or downstream lineage of exact versions."""
 
     key: SubjectKey
     direction: Direction
@@ -198,9 +198,9 @@ class VersionLineage:
 
 @dataclass(frozen=True, slots=True)
 class AttemptRow:
-    """One attempt, and why it ended as it did.
+    """An attempt and its failure reason.
 
-    ending, exit_code: of an attempt elsewhere, of which number 0 is a status that was set by hand.
+    ending, exit_code: of an external attempt; number 0 is a status set by an operator.
     """
 
     number: int
@@ -218,7 +218,7 @@ class AttemptRow:
 
 @dataclass(frozen=True, slots=True)
 class RunInput:
-    """A version that a run read; reason is None where only the output names it."""
+    """A version that a run read; reason is None if only the output names it."""
 
     version: Annotated[VersionRef, Shown.NESTED]
     reason: PinReason | None
@@ -226,7 +226,7 @@ class RunInput:
 
 @dataclass(frozen=True, slots=True)
 class RunOutput:
-    """A version that a run wrote, and what became of it."""
+    """A version that a run wrote, and its outcome."""
 
     version: Annotated[VersionRef, Shown.NESTED]
     outcome: Outcome
@@ -239,9 +239,9 @@ class RunOutput:
 
 @dataclass(frozen=True, slots=True)
 class RunReport:
-    """All that explains a run.
+    """Everything that explains a run.
 
-    parent_run_id: of a run in a box, the box's. external_run: what the other system calls the run.
+    parent_run_id: for a run in a box, the box's run. external_run: the external run number.
     """
 
     run_id: UUID
@@ -262,11 +262,11 @@ class RunReport:
 
 @dataclass(frozen=True, slots=True)
 class DatasetStatus:
-    """How a dataset stands.
+    """The status of a dataset.
 
-    newest_tag, row_count, byte_size: of what is published; a count is None where that of a version is not known.
+    newest_tag, row_count, byte_size: of published versions; a count is None if that of a version is unknown.
     latest_*: of the version written last, published or not.
-    warning: checks of published versions that did not pass; failing: checks that blocked the latest version.
+    warning: checks with warnings on published versions; failing: checks that blocked the latest version.
     """
 
     key: SubjectKey

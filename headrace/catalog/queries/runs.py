@@ -1,4 +1,4 @@
-"""Runs: what one did, and why it ended as it did."""
+"""Runs: what each did, and why it failed."""
 
 from collections.abc import Mapping, Sequence, Set
 from typing import Any
@@ -27,10 +27,10 @@ ORDER BY run_id, attempt
 
 
 def find_runs(engine: Engine, run: str | UUID) -> tuple[RunReport, ...]:
-    """The run with this id, or all runs of this Dagster run, or of the one that a prefix of an id fits.
+    """Return the run with this id, or all runs of this Dagster run, or the one with this prefix of an id.
 
-    Empty where none is in the tables; archived runs are not looked at. Raises UnknownRun for a prefix that is too
-    short or that fits several runs.
+    Empty if none is in the tables; archived runs are not searched. Raises UnknownRun for a prefix that is too short or
+    matches several runs.
     """
     prefix = str(run).strip().lower()
     with transaction(engine) as cursor:
@@ -44,7 +44,8 @@ def assembled(
     inputs: Sequence[dict[str, Any]],
     outputs: Sequence[dict[str, Any]],
 ) -> tuple[RunReport, ...]:
-    """Reports of these runs, in their order: of rows as the statements `run_reports`, `run_inputs` and so on give."""
+    """Assemble reports of these runs, in their order, from rows of the statements `run_reports`, `run_inputs` and so
+    on."""
     return tuple(
         RunReport(
             run_id=run["run_id"],
@@ -91,7 +92,7 @@ def _find(cursor: Cursor[Any], prefix: str) -> list[UUID]:
 
 
 def refuse_several(prefix: str, ids: Set[str]) -> None:
-    """Raise UnknownRun where a prefix fits more than one of these ids."""
+    """Raise UnknownRun if a prefix matches more than one of these ids."""
     if len(ids) > 1:
         listed = ", ".join(sorted(ids)[:5])
         raise UnknownRun(f"{prefix} fits {len(ids)} runs: {listed}{' ...' if len(ids) > 5 else ''}")

@@ -14,9 +14,9 @@ DAYS = 90
 
 
 def mean_runtimes(engine: Engine, technology: Technology, instance: str = "") -> Mapping[str, timedelta]:
-    """The mean run time of each process of an instance, by its name there, over genuine successes of 90 days.
+    """Return the mean run time of each process of an instance, by external name, over genuine successes of 90 days.
 
-    A process of which no start was ever reported is left out.
+    Processes without reported starts are omitted.
     """
     with transaction(engine) as cursor:
         rows = statement("runtimes").execute(

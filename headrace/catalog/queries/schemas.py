@@ -1,4 +1,4 @@
-"""The schema history of a dataset, and what each change means for readers."""
+"""The schema history of a dataset, and the compatibility of each change."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -25,9 +25,9 @@ ORDER BY schema_hash, column_order
 
 @dataclass(frozen=True, slots=True)
 class SchemaRow:
-    """A schema from the version on that brought it; change: against the one before, None for the first.
+    """A schema, with the version that introduced it; change: compared with the previous one, None for the first.
 
-    version_id, tag: None for a schema that was said of the dataset and that no version has, as of one only read.
+    version_id, tag: None for a schema that was reported without a version, as for inputs.
     """
 
     schema_hash: Public[str]
@@ -42,7 +42,7 @@ class SchemaRow:
 def schema_history(
     engine: Engine, dataset_id: UUID, *, before: tuple[datetime, str] | None = None, limit: int = 50
 ) -> list[SchemaRow]:
-    """Changes of a dataset's schema, the newest first, those before `place_in` of a row."""
+    """Return schema changes of a dataset, newest first, before `place_in` of a row."""
     parameters = {
         "dataset_id": dataset_id,
         "before_at": before and before[0],
@@ -71,12 +71,12 @@ def schema_history(
 
 
 def place_in(row: SchemaRow) -> tuple[datetime, str]:
-    """The row's place in the history."""
+    """Return the row's position in the history."""
     return row.since, str(row.version_id or row.schema_hash)
 
 
 def schema_columns(cursor: Cursor[Any], dataset_id: UUID, hashes: set[str]) -> dict[str, tuple[Column, ...]]:
-    """The columns of some schemas of a dataset, by their hashes."""
+    """Return the columns of some schemas of a dataset, by their hashes."""
     grouped: dict[str, list[dict[str, Any]]] = {each: [] for each in hashes}
     for row in cursor.execute(_COLUMNS, [dataset_id, list(hashes)]):
         grouped[row["schema_hash"]].append(row)

@@ -13,16 +13,16 @@ from headrace.catalog.sql import statement
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id
 
-MAX_WORDS = 12  # of a query
-RANKED = 1000  # datasets of each kind of match
-_SIMILAR = 50  # words that are compared with one that is typed wrongly
-_MEANT = 8  # of those, the words that it may stand for
-_LIKENESS = 0.65  # of 1.0, that a word needs to be one of these
+MAX_WORDS = 12  # words per query
+RANKED = 1000  # datasets per kind of match
+_SIMILAR = 50  # words compared with a misspelt one
+_MEANT = 8  # maximum replacements of a misspelt word
+_LIKENESS = 0.65  # minimum similarity of a replacement, of 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class SearchHit:
-    """A dataset that fits a query; the higher the score, the better."""
+    """A dataset that matches a query; a higher score is a better match."""
 
     dataset_id: UUID
     key: SubjectKey
@@ -36,18 +36,18 @@ class SearchHit:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """The datasets that fit, the best first. misspelt: words of the query that were taken for others."""
+    """Matching datasets, best first. misspelt: words of the query that were replaced by similar ones."""
 
     rows: tuple[SearchHit, ...]
     misspelt: tuple[str, ...]
 
 
 def search(engine: Engine, query: str, *, skip: int = 0, limit: int = 20) -> SearchResult:
-    """Datasets that have all words of the query, the best first, without the first `skip`.
+    """Return datasets that match all words of the query, best first, without the first `skip`.
 
-    A word of three letters or more may be the beginning of one. One that no dataset has is taken for those that are
-    most like it; if there is none such, nothing is found. At most RANKED of those that have the words in their names
-    are compared, and as many that have them elsewhere.
+    A word of three letters or more matches as a prefix. A word that no dataset has is replaced by the most similar
+    ones; if there are none, nothing is found. At most RANKED datasets with matching names are ranked, and as many with
+    matches elsewhere.
     """
     with transaction(engine) as cursor:
         tokens = _tokens(cursor, query)
@@ -70,14 +70,14 @@ def search(engine: Engine, query: str, *, skip: int = 0, limit: int = 20) -> Sea
 
 
 def _tokens(cursor: Cursor[Any], query: str) -> dict[str, tuple[str, ...] | None]:
-    """The words of the query: None for one that some dataset has, else those that it may stand for."""
+    """Return the words of the query: None for a known one, otherwise its possible replacements."""
     cursor.execute("SELECT * FROM catalog.known_words(%s, %s)", [organisation_id(), query])
     known = {row["token"]: row["is_known"] for row in cursor.fetchmany(MAX_WORDS)}
     return {token: None if is_known else _meant(cursor, token) for token, is_known in known.items()}
 
 
 def _meant(cursor: Cursor[Any], token: str) -> tuple[str, ...]:
-    """The words that a word that is typed wrongly may stand for, the likeliest first."""
+    """Return possible replacements of a misspelt word, most likely first."""
     cursor.execute(
         "SELECT word FROM catalog.similar_words(%s, %s, %s) AS word", [organisation_id(), token, _SIMILAR]
     )
@@ -86,13 +86,13 @@ def _meant(cursor: Cursor[Any], token: str) -> tuple[str, ...]:
 
 
 def _likeness(token: str, word: str) -> float:
-    """How much of both is the same; a longer word may be one whose beginning was typed."""
+    """Return the similarity of two words; a longer word may match by its prefix."""
     beginning = word[: len(token)]
     return max(SequenceMatcher(None, token, each).ratio() for each in (word, beginning))
 
 
 def _query(tokens: dict[str, tuple[str, ...] | None], place: str) -> str:
-    """As PostgreSQL writes a tsquery; words have neither quotes nor backslashes."""
+    """Format the query as a tsquery; words have neither quotes nor backslashes."""
     return " & ".join(
         f"({_beginning(token, place) if words is None else ' | '.join(_word(each, place) for each in words)})"
         for token, words in tokens.items()

@@ -1,4 +1,4 @@
-"""Page through the versions of a dataset: all of them from the newest, or the published ones by partition."""
+"""Page through the versions of a dataset: all, newest first, or the published ones by partition."""
 
 from datetime import datetime
 from uuid import UUID
@@ -20,7 +20,7 @@ def version_page(
     before: tuple[datetime, UUID] | None = None,
     limit: int = 50,
 ) -> list[VersionRow]:
-    """The newest versions (of all partitions, or one) that come after (time, version id), blocked ones too."""
+    """Return the newest versions (of all partitions, or one) after (time, version id), including blocked ones."""
     parameters = {
         "dataset_id": dataset_id,
         "partition": partition,
@@ -37,7 +37,7 @@ def version_page(
 def published_page(
     engine: Engine, dataset_id: UUID, *, after: str | None = None, limit: int = 100
 ) -> list[PublishedRow]:
-    """What readers of each partition get, in the order of partition keys, those after the key `after`."""
+    """Return the published version of each partition, ordered by partition key, after the key `after`."""
     parameters = {"dataset_id": dataset_id, "after": after, "limit": limit}
     with transaction(engine) as cursor:
         rows = statement("published_page").execute(cursor, parameters).fetchall()

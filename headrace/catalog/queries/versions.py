@@ -25,9 +25,9 @@ def versions(
     limit: int = 20,
     before: datetime | None = None,
 ) -> list[VersionRow]:
-    """The newest versions of a dataset (of all partitions, or one), those written before `before`.
+    """Return the newest versions of a dataset (of all partitions, or one) written before `before`.
 
-    Blocked and superseded ones are among them. Raises UnknownDataset.
+    Includes blocked and superseded ones. Raises UnknownDataset.
     """
     with transaction(engine) as cursor:
         rows = (
@@ -48,7 +48,7 @@ def versions(
 
 
 def version(engine: Engine, key: str, tag: str | None = None, partition: str | None = None) -> VersionDetail:
-    """One version: of this tag, or the published one. Raises UnknownDataset, UnknownVersion."""
+    """Return one version: of this tag, or the published one. Raises UnknownDataset, UnknownVersion."""
     with transaction(engine) as cursor:
         dataset_id = dataset_ids(cursor, {key})[key]
         if tag is None:
@@ -77,9 +77,9 @@ def version(engine: Engine, key: str, tag: str | None = None, partition: str | N
 
 
 def published(engine: Engine, keys: Sequence[str]) -> list[PublishedRow]:
-    """What readers of these datasets get: every partition that has a published version, in order.
+    """Return every published partition of these datasets, in order.
 
-    A dataset without any is left out. Raises UnknownDataset.
+    Datasets without one are omitted. Raises UnknownDataset.
     """
     with transaction(engine) as cursor:
         dataset_ids(cursor, keys)
@@ -89,7 +89,7 @@ def published(engine: Engine, keys: Sequence[str]) -> list[PublishedRow]:
 def published_rows(
     cursor: Cursor[dict[str, Any]], keys: Sequence[str], partitions: Collection[str | None] | None = None
 ) -> list[PublishedRow]:
-    """As `published`, of these partitions or all, in a transaction that is under way."""
+    """Return `published` for these partitions or all, in a running transaction."""
     wanted = None if partitions is None else [partition or "" for partition in partitions]
     rows = (
         statement("published")
@@ -101,7 +101,7 @@ def published_rows(
 
 
 def version_row(row: Mapping[str, Any], found: Mapping[UUID, Version]) -> VersionRow:
-    """What a row of versions.sql or version_page.sql says, of one of the versions found."""
+    """Convert a row of versions.sql or version_page.sql, for one of the versions found."""
     return VersionRow(
         version=found[row["dataset_version_id"]],
         published=row["published"],
@@ -113,7 +113,7 @@ def version_row(row: Mapping[str, Any], found: Mapping[UUID, Version]) -> Versio
 
 
 def published_row(row: Mapping[str, Any], found: Mapping[UUID, Version]) -> PublishedRow:
-    """What a row of published.sql or published_page.sql says, of one of the versions found."""
+    """Convert a row of published.sql or published_page.sql, for one of the versions found."""
     return PublishedRow(
         dataset=row["dataset"],
         partition=row["partition_key"] or None,
@@ -124,7 +124,7 @@ def published_row(row: Mapping[str, Any], found: Mapping[UUID, Version]) -> Publ
 
 
 def check_result(stored: Mapping[str, Any]) -> CheckResult:
-    """The result that a row's JSON holds."""
+    """Convert the JSON of a row to a check result."""
     return CheckResult(**{**stored, "status": CheckStatus(stored["status"])})
 
 

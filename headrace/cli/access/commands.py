@@ -318,6 +318,6 @@ def _domain_text(domain: str) -> str:
 
 
 def _detail_text(entry: AuditEntry) -> str:
-    """The kinds that were read, or the columns that were changed."""
+    """Return the kinds that were read, or the columns that were changed."""
     kinds = entry.detail.get("kinds")
     return ", ".join(kinds if isinstance(kinds, list) else entry.detail)

@@ -209,12 +209,12 @@ def route(
 
     if severity.upper() not in Severity.__members__:
         raise typer.BadParameter(f"{severity!r} is not a severity; use one of {', '.join(Severity)}")
-    grave, now, rules = Severity(severity.upper()), datetime.now(UTC), _rules()
+    level, now, rules = Severity(severity.upper()), datetime.now(UTC), _rules()
     owners = queries.dataset(connect(), dataset).owners
-    found = rules.route(domain_of(dataset), owners, grave, now)
-    begins = rules.not_before(grave, now)
+    found = rules.route(domain_of(dataset), owners, level, now)
+    begins = rules.not_before(level, now)
     steps = [
-        (rules.not_before(grave, begins + step.after), _recipient(recipient))
+        (rules.not_before(level, begins + step.after), _recipient(recipient))
         for step in (found.steps if found else ())
         for recipient in rules.recipients(step, owners)
     ]

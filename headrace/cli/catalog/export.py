@@ -17,16 +17,18 @@ _DEFAULT = "show"
 
 
 class LineageCommands(TyperGroup):
-    """`headrace lineage DATASET` is `headrace lineage show DATASET`: a key has a slash, and no command has one."""
+    """Commands of `headrace lineage`, with `show` as default: `headrace lineage DATASET` is `headrace lineage show
+    DATASET`.
+    """
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401 - typer keeps its contexts' type
-        """Put `show` before arguments that name no command."""
+        """Insert `show` before arguments that name no command. A key has a slash, and no command has one."""
         if args and args[0] not in self.commands and args[0] not in ctx.help_option_names:
             args = [_DEFAULT, *args]
         return super().parse_args(ctx, args)
 
     def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:  # noqa: ANN401
-        """Commands, and the keys of datasets."""
+        """Complete commands and dataset keys."""
         shown: Any = self.commands[_DEFAULT]
         keys = next(each for each in shown.params if each.param_type_name == "argument")
         return [*super().shell_complete(ctx, incomplete), *keys.shell_complete(ctx, incomplete)]
@@ -89,7 +91,7 @@ def export(
 
 @elsewhere.command(epilog=examples("HEADRACE_NEO4J__URI=bolt://localhost:7687 headrace lineage sync"))
 def sync(
-    whole: Annotated[bool, typer.Option("--whole", help="Write the whole graph again.")] = False,
+    whole: Annotated[bool, typer.Option("--whole", help="Write the full graph again.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Synchronise the lineage graph to Neo4j: first in full, then changes.
@@ -111,7 +113,7 @@ def sync(
     if as_json:
         emit(done)
         return
-    all_of_it = "Wrote the whole graph: " if done.whole else ""
+    all_of_it = "Wrote the full graph: " if done.whole else ""
     typer.echo(f"{all_of_it}{done.written:,} nodes and edges written, {done.removed:,} removed.")
 
 

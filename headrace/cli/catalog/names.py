@@ -80,7 +80,7 @@ def rebuild() -> None:
     from headrace.retention.rebuild import rebuild
 
     made = rebuild(connect())
-    archived = f", {made.archived:,} of them from the archive" if made.archived else ""
+    archived = f", {made.archived:,} from the archive" if made.archived else ""
     typer.echo(f"rebuilt from {made.events + made.archived:,} events{archived}")
 
 

@@ -1,4 +1,4 @@
-"""`headrace register`, `registrations`, `approve`, `reject`: take datasets into the catalog."""
+"""`headrace register`, `registrations`, `approve`, `reject`: register datasets and review registrations."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def reject(
     comment: Annotated[str, typer.Option(metavar="TEXT", help="The reason.")],
     as_json: AsJson = False,
 ) -> None:
-    """Reject a registration: the dataset stays as it was."""
+    """Reject a registration: the dataset is unchanged."""
     from headrace.catalog.registrations import RegistrationStatus
 
     _review(registration, RegistrationStatus.REJECTED, comment, as_json)
@@ -132,7 +132,7 @@ def _read(file: Path) -> Requested:
 
 
 def _requested(content: Any, place: str = "") -> Requested:  # noqa: ANN401 - JSON
-    """Raises CommandError naming the fields that are wrong."""
+    """Read the request. Raises CommandError naming the invalid fields."""
     from pydantic import ValidationError
 
     from headrace.catalog.registrations import DatasetRequest

@@ -114,7 +114,7 @@ def setup_lineage(
 
 
 def lineage_database(url: str | None) -> str:
-    """The URL given, or that of the settings. Raises CommandError when there is neither."""
+    """Return the given URL or the configured one. Raises CommandError if there is neither."""
     from headrace.settings import settings
 
     configured = settings().lineage_database_url

@@ -1,1 +1,1 @@
-"""What commands share: arguments, output, errors, launching."""
+"""Code shared by commands: arguments, output, errors, launching."""

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 def examples(*lines: str) -> str:
-    """The examples at the end of a command's help."""
+    """Format the examples at the end of a command's help."""
     return "\n".join(["\b", "Examples:", *[f"  $ {line}" for line in lines]])
 
 
 def current_user() -> str:
-    """The user at the terminal, as the audit trail names them."""
+    """Return the user at the terminal, as recorded in the audit trail."""
     return f"operator:{getpass.getuser()}"
 
 
@@ -35,7 +35,7 @@ def time_of(text: str) -> datetime:
 
 
 def zone_of(text: str) -> ZoneInfo:
-    """A time zone by its name."""
+    """Return a time zone by name."""
     from headrace.autosys.schedules import zone_named
 
     try:
@@ -45,7 +45,7 @@ def zone_of(text: str) -> ZoneInfo:
 
 
 def dataset_keys(incomplete: str) -> list[str]:
-    """Registered datasets that start with the text."""
+    """Return registered datasets that start with the text."""
     engine = _running_catalog()
     if engine is None:
         return []
@@ -55,9 +55,9 @@ def dataset_keys(incomplete: str) -> list[str]:
 
 
 def version_tags(ctx: typer.Context, incomplete: str) -> list[str]:
-    """The newest versions of the dataset named before."""
+    """Return the newest versions of the dataset named before."""
     engine = _running_catalog()
-    # Where an option is being completed, click has not yet told arguments apart.
+    # During completion of an option, click has not yet separated the arguments.
     dataset = ctx.params.get("dataset") or next(iter(ctx.args), None)
     if engine is None or not isinstance(dataset, str):
         return []
@@ -72,7 +72,7 @@ def version_tags(ctx: typer.Context, incomplete: str) -> list[str]:
 
 
 def _running_catalog() -> Engine | None:
-    """The catalog when it answers at once: pressing Tab starts no server, and prints no error."""
+    """Connect to the catalog if it is running: pressing Tab starts no server and prints no error."""
     from headrace.database.connection import connect
     from headrace.database.embedded import running
     from headrace.errors import CatalogError

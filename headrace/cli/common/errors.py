@@ -11,7 +11,7 @@ from headrace.project import NoProject, project_root
 
 
 class CommandError(Exception):
-    """A command cannot do what it was asked for; the message says why and what to do."""
+    """Error of a command; the message states the problem and its solution."""
 
 
 def complain(message: str) -> None:
@@ -21,7 +21,7 @@ def complain(message: str) -> None:
 
 
 def explanation(error: Exception) -> str:
-    """What `error` means to a person."""
+    """Explain `error` for the terminal."""
     if _is_for_people(error):
         return str(error)
     if (wrong_settings := _wrong_settings(error)) is not None:
@@ -33,12 +33,12 @@ def explanation(error: Exception) -> str:
 
 
 def _is_for_people(error: Exception) -> bool:
-    """Whether the platform or the project raised it, with a message of its own; anything else is a defect."""
+    """Return True if the platform or the project raised the error with its own message; any other error is a defect."""
     module = type(error).__module__
     if module.partition(".")[0] == "headrace":
         return True
     file = getattr(sys.modules.get(module), "__file__", None)
-    if file is None or Path(file).is_relative_to(sys.prefix):  # the environment is often within the project
+    if file is None or Path(file).is_relative_to(sys.prefix):  # the environment is often inside the project
         return False
     try:
         return Path(file).is_relative_to(project_root())
@@ -47,7 +47,7 @@ def _is_for_people(error: Exception) -> bool:
 
 
 def _wrong_settings(error: Exception) -> str | None:
-    """The fields that are wrong, when `error` comes from reading the settings."""
+    """Return the invalid fields, if `error` comes from reading the settings."""
     from pydantic import ValidationError
 
     if not isinstance(error, ValidationError) or error.title != "Settings":

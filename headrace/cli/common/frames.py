@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from headrace.stores.store import OpenStores
 
 
-# Options of Spark's to_json: times to the microsecond, where it would cut them to milliseconds; and nulls as well.
+# Options of Spark's to_json: times to the microsecond (the default cuts them to milliseconds), and nulls included.
 TO_THE_MICROSECOND = {
     "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
     "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
@@ -27,14 +27,14 @@ AS_JSON = {"ignoreNullFields": "false", **TO_THE_MICROSECOND}
 
 
 def session() -> SparkSession:
-    """This process's Spark session, which it starts."""
+    """Start Spark and return this process's session."""
     from headrace.spark.session import SparkResource
 
     return SparkResource().session
 
 
 def files_store() -> FilesStore:
-    """The files store of the settings' warehouse, on this process's Spark session."""
+    """Return the files store of the configured warehouse, on this process's Spark session."""
     from headrace.settings import settings
     from headrace.stores.files.store import FilesStore
 
@@ -42,7 +42,7 @@ def files_store() -> FilesStore:
 
 
 def store() -> OpenStores:
-    """The stores of the project, on this process's Spark session."""
+    """Return the stores of the project, on this process's Spark session."""
     from headrace.settings import settings
     from headrace.stores.store import OpenStores
 
@@ -50,7 +50,9 @@ def store() -> OpenStores:
 
 
 def tagged(engine: Engine, dataset: str, tag: str, partition: str | None) -> list[Version]:
-    """The versions that have this tag, one a partition, blocked and superseded ones too. Raises UnknownVersion."""
+    """Return the versions with this tag, one per partition, including blocked and superseded ones. Raises
+    UnknownVersion.
+    """
     from headrace.catalog.queries import version_lineage
     from headrace.catalog.sensitivity import marked
     from headrace.catalog.versions import by_ids
@@ -63,7 +65,7 @@ def tagged(engine: Engine, dataset: str, tag: str, partition: str | None) -> lis
 
 
 def masked(frame: DataFrame, hidden: frozenset[str]) -> DataFrame:
-    """The frame with MASK for every value of the hidden columns; what is null stays so."""
+    """Replace values of the hidden columns with MASK; nulls stay null."""
     from pyspark.sql import functions as F
 
     from headrace.execution.metadata import MASK
@@ -71,11 +73,11 @@ def masked(frame: DataFrame, hidden: frozenset[str]) -> DataFrame:
     masks = {
         name: F.when(F.col(quoted(name)).isNotNull(), F.lit(MASK)) for name in frame.columns if name in hidden
     }
-    return frame.withColumns(masks) if masks else frame  # Spark Connect takes no empty set
+    return frame.withColumns(masks) if masks else frame  # Spark Connect does not accept an empty set
 
 
 def chosen(frame: DataFrame, columns: Sequence[str]) -> DataFrame:
-    """Only the named columns, in that order; all of them when none is named. Raises CommandError."""
+    """Select the named columns in that order; all columns if none is named. Raises CommandError."""
     if unknown := [name for name in columns if name not in frame.columns]:
         raise CommandError(
             f"no such column: {', '.join(unknown)}; the columns are {', '.join(frame.columns)}"
@@ -84,7 +86,7 @@ def chosen(frame: DataFrame, columns: Sequence[str]) -> DataFrame:
 
 
 def rows(frame: DataFrame) -> list[dict[str, Any]]:
-    """The rows as JSON would have them: times in ISO 8601 and UTC, lists and objects as such."""
+    """Convert the rows to JSON values: times in ISO 8601 and UTC, lists and objects as such."""
     from pyspark.sql import functions as F
 
     everything = F.struct(*[F.col(quoted(name)) for name in frame.columns])

@@ -1,4 +1,4 @@
-"""The root command group: commands loaded when they are used, help in sections, errors shown as messages."""
+"""The root command group: commands imported on use, help in sections, errors shown as messages."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from headrace.cli.commands import SECTIONS, Entry
 from headrace.cli.common.errors import complain, explanation
 from headrace.project import NoProject
 
-# Without markup, the help takes half the time.
+# Rich markup would double the time that the help takes.
 SETTINGS: Mapping[str, Any] = {
     "rich_markup_mode": None,
     "context_settings": {"help_option_names": ["-h", "--help"]},
@@ -23,14 +23,14 @@ SETTINGS: Mapping[str, Any] = {
 
 
 class LazyCommands(dict[str, Any]):
-    """Commands by name; the module of each is imported when the command is looked up."""
+    """Commands by name; a command's module is imported when the command is looked up."""
 
     def __init__(self, entries: Mapping[str, Entry]) -> None:
         super().__init__(dict.fromkeys(entries))
         self._entries = entries
 
     def __getitem__(self, name: str) -> Any:  # noqa: ANN401 - typer keeps the type of its commands to itself
-        """The command. Raises KeyError."""
+        """Return the command. Raises KeyError."""
         known = super().__getitem__(name)
         if known is None:
             known = _loaded(self._entries[name])
@@ -38,11 +38,11 @@ class LazyCommands(dict[str, Any]):
         return known
 
     def get(self, name: str, default: Any = None) -> Any:  # noqa: ANN401
-        """The command, or the default where there is none of this name."""
+        """Return the command, or the default if there is none of this name."""
         return self[name] if name in self else default  # noqa: SIM401 - `get` would call itself
 
     def items(self) -> Any:  # noqa: ANN401
-        """Every command, all loaded."""
+        """Import and return all commands."""
         return {name: self[name] for name in self}.items()
 
 
@@ -54,7 +54,7 @@ class Commands(TyperGroup):
         self.commands = LazyCommands({each.name: each for entries in SECTIONS.values() for each in entries})
 
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401
-        """Run the command that was named; an exception becomes a message on stderr and exit code 1."""
+        """Run the given command; an exception becomes a message on stderr and exit code 1."""
         try:
             return super().invoke(ctx)
         except (typer.Exit, typer.Abort, typer.TyperException, BrokenPipeError):
@@ -66,14 +66,14 @@ class Commands(TyperGroup):
             raise typer.Exit(2 if isinstance(error, NoProject) else 1) from error
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401
-        """Write the list of commands into the help, one section after another; none of them is loaded."""
+        """Write the commands into the help, section by section, without importing them."""
         width = max(len(name) for name in self.commands)
         for title, entries in SECTIONS.items():
             with formatter.section(title):
                 formatter.write_dl([(each.name.ljust(width), each.summary) for each in entries])
 
     def sections(self) -> Iterator[tuple[str, list[tuple[str, Any]]]]:
-        """The titles of the sections, each with its commands by name, all loaded."""
+        """Yield the section titles with their commands by name, all imported."""
         for title, entries in SECTIONS.items():
             yield title, [(each.name, self.commands[each.name]) for each in entries]
 
@@ -81,7 +81,7 @@ class Commands(TyperGroup):
 def _loaded(entry: Entry) -> Any:  # noqa: ANN401
     app = import_module(entry.module).app
     root = typer.Typer(**SETTINGS)
-    root.callback()(lambda: None)  # a group also where there is one command only
+    root.callback()(lambda: None)  # a group even with only one command
     if entry.is_group:
         root.add_typer(app, name=entry.name, help=entry.summary)
     else:

@@ -26,20 +26,21 @@ STDOUT, STDERR = 1, 2
 
 
 class Ending(StrEnum):
-    """How a planned run ended."""
+    """Outcome of a planned run."""
 
     SUCCESS = "SUCCESS"
     FAILED = "FAILED"
-    SUPERSEDED = "SUPERSEDED"  # another run had done the same work by then, and its versions stand
-    SKIPPED = "SKIPPED"  # a run that makes one of its inputs failed before
+    SUPERSEDED = "SUPERSEDED"  # another run did the same work first; its versions are published
+    SKIPPED = "SKIPPED"  # a run that produces one of its inputs failed
 
 
 @dataclass(frozen=True, slots=True)
 class FinishedRun:
     """A planned run after its end.
 
-    published: what it made, also where another process of it failed; missing: what it should have made and did not.
-    reasons: a line for each process that failed.
+    published: the versions it published, even if another of its processes failed; missing: the versions it failed to
+    produce.
+    reasons: one line per failed process.
     """
 
     datasets: tuple[str, ...]
@@ -54,7 +55,7 @@ class FinishedRun:
 
 @contextmanager
 def dagster_instance() -> Iterator[dg.DagsterInstance]:
-    """Dagster's instance of this deployment, its storage started."""
+    """Yield the deployment's Dagster instance, with its storage started."""
     from headrace.local.environment import environment
 
     os.environ.update(environment())
@@ -67,7 +68,7 @@ def dagster_instance() -> Iterator[dg.DagsterInstance]:
 def plan(
     instance: dg.DagsterInstance, selection: Sequence[str], partitions: tuple[str, str] | None, *, stale: bool
 ) -> list[PlannedRun]:
-    """The runs that a selection needs, in order. Registers what is declared. Raises InvalidSelection."""
+    """Plan the runs for a selection, in order, and register the declared datasets. Raises InvalidSelection."""
     from headrace.catalog.registry import register
     from headrace.database.connection import connect
     from headrace.declarations.loading.code import project_code
@@ -87,9 +88,9 @@ def plan(
 def execute_all(
     runs: Sequence[PlannedRun], instance: dg.DagsterInstance, on_finished: Callable[[FinishedRun], None]
 ) -> list[FinishedRun]:
-    """Execute the runs in order; `on_finished` is called with each.
+    """Execute the runs in order, and call `on_finished` after each.
 
-    A run that reads what a failed one should have made is left out; the others go on.
+    A run that reads the output of a failed run is skipped; the others continue.
     """
     missing: set[str] = set()
     finished = []
@@ -111,17 +112,17 @@ def _print_run(on_progress: Callable[[str], None], what: str, line: str) -> None
 
 
 def datasets(run: PlannedRun) -> tuple[str, ...]:
-    """The datasets that a run makes."""
+    """Return the datasets that a run produces."""
     return tuple(key.to_user_string() for key in run.assets)
 
 
 def keys(run: PlannedRun) -> tuple[str, ...]:
-    """The partitions that a run makes; none where its datasets are not partitioned."""
+    """Return the partitions that a run produces; none if its datasets are not partitioned."""
     return tuple(key for key in run.partitions if key is not None)
 
 
 def described(run: PlannedRun | FinishedRun) -> str:
-    """The datasets and partitions of a run, in a line."""
+    """Describe the datasets and partitions of a run in one line."""
     return _named(run.datasets if isinstance(run, FinishedRun) else datasets(run), run.partitions)
 
 
@@ -135,10 +136,10 @@ def _named(names: Sequence[str], keys: Sequence[str | None]) -> str:
 
 @contextmanager
 def own_output() -> Iterator[TextIO]:
-    """The terminal for our words alone: the stdout and stderr that Spark and transforms write to lead nowhere.
+    """Reserve the terminal for Headrace's own output: discard stdout and stderr of Spark and transforms.
 
-    Dagster captures both within a run all the same, and would repeat them here, amid the JSON of --json too. Yields
-    what was stderr.
+    Dagster captures both within a run in any case, and would repeat them here, mixed with the JSON of --json. Yields
+    the original stderr.
     """
     _flush()
     ours = {descriptor: os.dup(descriptor) for descriptor in (STDOUT, STDERR)}
@@ -163,9 +164,9 @@ def _flush() -> None:
 
 @contextmanager
 def progress(what: str, stream: TextIO | None = None) -> Iterator[Callable[[str], None]]:
-    """Show on a terminal (stderr, or `stream`) what is being done while it is, and for how long.
+    """Show the current activity and its duration on a terminal (stderr, or `stream`).
 
-    Yields a way to say it anew.
+    Yields a function that updates the text.
     """
     console = Console(file=stream or sys.stderr, highlight=False, emoji=False)
     if not console.is_terminal:
@@ -180,19 +181,19 @@ def progress(what: str, stream: TextIO | None = None) -> Iterator[Callable[[str]
 
 
 def line(run: FinishedRun) -> str:
-    """What a person reads when a run has ended."""
+    """Return the line printed after a run."""
     if run.ending is Ending.SUCCESS:
         return f"done     {described(run)} in {span_of(run.seconds)}"
     if run.ending is Ending.SUPERSEDED:
         return (
-            f"overtaken {described(run)} after {span_of(run.seconds)}: another run published the same work first, "
-            f"and its versions stand\n         headrace why {run.dagster_run_id}"
+            f"superseded {described(run)} after {span_of(run.seconds)}: another run did the same work first, "
+            f"and its versions are published\n         headrace why {run.dagster_run_id}"
         )
     if run.ending is Ending.SKIPPED:
-        return f"skipped  {described(run)}: an input was not made"
+        return f"skipped  {described(run)}: an input was not produced"
     lines = [
         f"failed   {_named(run.missing or run.datasets, run.partitions)} after {span_of(run.seconds)}",
-        *([f"published all the same: {', '.join(run.published)}"] if run.published else []),
+        *([f"published nevertheless: {', '.join(run.published)}"] if run.published else []),
         *run.reasons,
         f"headrace why {run.dagster_run_id}",
     ]
@@ -200,7 +201,7 @@ def line(run: FinishedRun) -> str:
 
 
 def span_of(seconds: float) -> str:
-    """A number of seconds in its largest unit."""
+    """Format seconds in their largest unit."""
     from datetime import timedelta
 
     return span(timedelta(seconds=seconds))
@@ -212,7 +213,7 @@ def _executed(
     from headrace.orchestration.materialization import execute
 
     started = time.monotonic()
-    # Without this configuration Dagster logs to the terminal, whatever loggers there are.
+    # Without this configuration, Dagster logs to the terminal whatever loggers are defined.
     result = execute(_logging_to(on_progress), run, instance, {"loggers": {"console": {}}})
     if any(_was_interrupted(event) for event in result.all_events):
         raise KeyboardInterrupt
@@ -235,7 +236,7 @@ def _executed(
 
 
 def _ending(result: dg.ExecuteInProcessResult) -> Ending:
-    """Dagster's word, but for a run that was overtaken, which is the catalog's to know."""
+    """Return the outcome according to Dagster, except for a superseded run, which only the catalog knows."""
     from headrace.catalog.records import RunState
     from headrace.database.connection import connect
     from headrace.errors import UnknownRun
@@ -245,33 +246,33 @@ def _ending(result: dg.ExecuteInProcessResult) -> Ending:
         return Ending.FAILED
     try:
         reports = why(connect(), result.run_id)
-    except UnknownRun:  # of assets that are not Headrace's
+    except UnknownRun:  # of assets that do not belong to Headrace
         return Ending.SUCCESS
-    overtaken = any(report.state is RunState.SUPERSEDED for report in reports)
-    return Ending.SUPERSEDED if overtaken else Ending.SUCCESS
+    superseded = any(report.state is RunState.SUPERSEDED for report in reports)
+    return Ending.SUPERSEDED if superseded else Ending.SUCCESS
 
 
 def _logging_to(on_progress: Callable[[str], None]) -> dg.Definitions:
-    """The definitions, with a run's log going to `tell` line by line and not to the terminal; Dagster keeps it all."""
+    """Return the definitions with the run's log sent to `on_progress` and not the terminal; Dagster stores it."""
     import dagster as dg
 
     from headrace.declarations.loading.code import project_code
 
-    class Teller(logging.Handler):
+    class Reporter(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
             line = getattr(record, "dagster_meta", {}).get("orig_message") or record.getMessage()
             on_progress(line.splitlines()[0] if line else "")
 
     def console(_: dg.InitLoggerContext) -> logging.Logger:
         logger = logging.Logger("headrace.run", level=logging.INFO)
-        logger.addHandler(Teller())
+        logger.addHandler(Reporter())
         return logger
 
     return dg.Definitions.merge(project_code().defs, dg.Definitions(loggers={"console": dg.logger(console)}))
 
 
 def _was_interrupted(event: dg.DagsterEvent) -> bool:
-    """Ctrl-C, which Dagster turns into a failed step."""
+    """Return True for Ctrl-C, which Dagster turns into a failed step."""
     error = event.step_failure_data.error if event.is_step_failure else None
     return error is not None and error.cls_name == "DagsterExecutionInterruptedError"
 

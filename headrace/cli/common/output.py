@@ -40,11 +40,11 @@ STYLES = {
     "PAUSED": "cyan",
     "MISSED": "red",
 }
-PIPE_WIDTH = 200  # columns, where no terminal sets them
+PIPE_WIDTH = 200  # columns, if no terminal sets them
 
 
 def console() -> Console:
-    """The standard output; made anew on each call, so that it follows a redirection."""
+    """Return a console on the current standard output. Created on each call, so that it follows a redirection."""
     from rich.console import Console
 
     return Console(width=None if sys.stdout.isatty() else PIPE_WIDTH, highlight=False, emoji=False)
@@ -65,7 +65,7 @@ def emit(value: object) -> None:
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str | None = None) -> Table:
-    """A table without lines between rows. A column whose name begins with `#` is right-aligned."""
+    """Create a table without lines between rows. A column whose name begins with `#` is right-aligned."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -81,7 +81,7 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str |
 
 
 def facts(pairs: Iterable[tuple[str, object]]) -> Table:
-    """Names and values in two columns; pairs without a value are left out."""
+    """Lay out names and values in two columns, without pairs that have no value."""
     from rich.table import Table
     from rich.text import Text
 
@@ -95,7 +95,7 @@ def facts(pairs: Iterable[tuple[str, object]]) -> Table:
 
 
 def text(value: object) -> Text:
-    """A value as a cell shows it; states are coloured, markup in data is left alone."""
+    """Format a value for a cell; statuses are coloured, markup in data is escaped."""
     from rich.text import Text
 
     if value is None:
@@ -114,12 +114,12 @@ def text(value: object) -> Text:
 
 
 def moment(value: datetime | None) -> str:
-    """A time in UTC to the second."""
+    """Format a time in UTC to the second."""
     return "-" if value is None else value.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%SZ")
 
 
 def ago(value: datetime | None, now: datetime | None = None) -> str:
-    """How long ago, or how far ahead, a time is: `5 min ago`, `in 3 h`."""
+    """Format a time relative to now: `5 min ago`, `in 3 h`."""
     if value is None:
         return "-"
     seconds = ((now or datetime.now(UTC)) - value).total_seconds()
@@ -128,7 +128,7 @@ def ago(value: datetime | None, now: datetime | None = None) -> str:
 
 
 def span(length: timedelta) -> str:
-    """A length of time in its largest unit."""
+    """Format a duration in its largest unit."""
     seconds = length.total_seconds()
     for unit, size in (("d", 86_400), ("h", 3_600), ("min", 60)):
         if seconds >= 2 * size:
@@ -137,18 +137,18 @@ def span(length: timedelta) -> str:
 
 
 def total(counts: Iterable[int | None]) -> int | None:
-    """The sum; None where one of the counts is not known."""
+    """Return the sum, or None if one of the counts is unknown."""
     known = list(counts)
     return None if None in known else sum(filter(None, known))
 
 
 def row_count_text(count: int | None) -> str:
-    """A number of rows in words."""
+    """Format a number of rows."""
     return "an unknown number of rows" if count is None else f"{count:,} rows"
 
 
 def size(count: int | None) -> str:
-    """A number of bytes."""
+    """Format a number of bytes."""
     if count is None:
         return "-"
     value = float(count)

@@ -34,7 +34,7 @@ def show_columns(
     as_of: datetime | None,
     form: str,
 ) -> None:
-    """Print what a column is made from, or what is made from it. form: tree, json, dot or html."""
+    """Print the upstream or downstream lineage of a column. form: tree, json, dot or html."""
     from headrace.catalog.queries.names import column_lineage
 
     edges = column_lineage(engine, place.dataset_id, direction, depth, field=place.column, as_of=as_of)
@@ -46,7 +46,7 @@ def show_columns(
     elif form == "html":
         from headrace.cli.datasets.lineage_page import page
 
-        what = "What is made from" if direction == "down" else "What is in"
+        what = "Downstream of" if direction == "down" else "Upstream of"
         typer.echo(page(f"{what} {named}", (place.key, place.column or ""), edges))
     elif edges:
         show(_tree(place, direction, edges))
@@ -106,7 +106,7 @@ def diff_lineage(
 
 
 def _published(engine: Engine, dataset: str, partition: str | None) -> list[VersionRow]:
-    """The versions that are or were published, the newest first; of all partitions, unless one is named."""
+    """Return the current and former published versions, newest first; of all partitions, unless one is given."""
     from headrace.catalog import queries
 
     rows = queries.versions(engine, dataset, partition, limit=1000)
@@ -114,7 +114,7 @@ def _published(engine: Engine, dataset: str, partition: str | None) -> list[Vers
 
 
 def _earlier(published: Sequence[Version], tag: str) -> Sequence[Version]:
-    """Those before the versions of this tag."""
+    """Return the versions before those with this tag."""
     places = [index for index, version in enumerate(published) if version.tag == tag]
     return published[places[-1] + 1 :] if places else ()
 
@@ -122,14 +122,16 @@ def _earlier(published: Sequence[Version], tag: str) -> Sequence[Version]:
 def _columns(
     engine: Engine, dataset: str, tag: str | None, partition: str | None, published: Sequence[Version]
 ) -> VersionColumns:
-    """Those of the version with this tag, or else of the first of these. Raises CommandError where there is none."""
+    """Return the columns of the version with this tag, otherwise of the first version. Raises CommandError if there is
+    none.
+    """
     from headrace.catalog.queries.columns import version_columns
 
     if tag is None:
         if not published:
             raise CommandError(
                 f"{dataset} has no two published versions to compare; `headrace "
-                f"versions {dataset}` lists what there is"
+                f"versions {dataset}` lists the versions"
             )
         tag, partition = published[0].tag, published[0].partition
     elif partition is None:
@@ -140,7 +142,7 @@ def _columns(
 
 
 def _tree(place: ColumnPlace, direction: Direction, edges: Sequence[ColumnEdge]) -> Tree:
-    """A column that is reached twice is spelt out where it comes first."""
+    """Build the tree; a column that occurs twice is expanded at its first occurrence."""
     from rich.text import Text
     from rich.tree import Tree
 
@@ -177,8 +179,8 @@ def _named(column: _Column) -> str:
 
 def _how(edge: ColumnEdge) -> str:
     if edge.unknown is not None:
-        return f"may be in it, not known: {edge.unknown}"
-    words = (edge.subtype or edge.type or "said to be").lower().replace("_", " ")
+        return f"possible source, unknown: {edge.unknown}"
+    words = (edge.subtype or edge.type or "reported").lower().replace("_", " ")
     if edge.type == "INDIRECT":
         words += ", indirect"
     if edge.masking:

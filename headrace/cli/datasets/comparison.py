@@ -15,23 +15,23 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 SAMPLES = 5
-_INCOMPARABLE = re.compile(r"\bmap<|\bvariant\b(?!:)")  # as a type, not as the name of a struct's field
+_INCOMPARABLE = re.compile(r"\bmap<|\bvariant\b(?!:)")  # as a type, not as the name of a struct field
 
 
 class KeyProblem(Exception):
-    """Rows cannot be matched: a version lacks the columns named as key, or has other types of values in them."""
+    """Rows cannot be matched: a version lacks key columns, or their types differ."""
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What differs between two frames.
+    """Difference between two frames.
 
-    Without a key, rows are compared whole: `changed` and `columns` mean nothing then and are None and empty.
+    Without a key, whole rows are compared, and `changed` and `columns` are None and empty.
 
     rows: rows before and after.
     repeated: keys that occur more than once on a side; they are not compared further.
-    columns: for each column of both, how many common keys have another value.
-    apart: columns of both whose values cannot be compared, and why.
+    columns: for each common column, how many common keys have a different value.
+    apart: common columns whose values cannot be compared, with the reason.
     samples: for `added`, `removed` and `changed`, some of the keys (or whole rows), each column to value.
     """
 
@@ -51,9 +51,9 @@ def compare(
 ) -> Comparison:
     """Compare two frames by key, or whole rows when `key` is empty.
 
-    Values that are null on both sides are equal; a column whose type was widened is compared as the wider. Columns
-    that only one side has are left out: they are the schema's difference. Samples do not show the values of `hidden`
-    columns. Raises KeyProblem when a side lacks a key column, or its type changed, or there is nothing to compare.
+    Nulls are equal to nulls; a widened column is compared as the wider type. Columns that exist on one side only are
+    ignored: the schema comparison covers them. Samples do not show the values of `hidden` columns. Raises KeyProblem if
+    a side lacks a key column, its type changed, or no column can be compared.
     """
     for side, frame in (("first", before), ("second", after)):
         if missing := [name for name in key if name not in frame.columns]:
@@ -73,13 +73,13 @@ def compare(
 
 
 def _common(before: DataFrame, after: DataFrame) -> tuple[dict[str, str], dict[str, str]]:
-    """The columns of both with the type to compare them as, and those that cannot be compared with the reason."""
+    """Return the common columns with the type to compare them as, and those that cannot be compared with the reason."""
     old, new = _types(before), _types(after)
     types: dict[str, str] = {}
     apart: dict[str, str] = {}
     for name in (name for name in old if name in new):
         if _INCOMPARABLE.search(new[name]) and old[name] == new[name]:
-            apart[name] = f"Spark compares no {new[name]}"
+            apart[name] = f"Spark cannot compare {new[name]}"
         elif old[name] == new[name] or widens(old[name], new[name]):
             types[name] = new[name]
         elif widens(new[name], old[name]):
@@ -90,7 +90,7 @@ def _common(before: DataFrame, after: DataFrame) -> tuple[dict[str, str], dict[s
 
 
 def _selected(frame: DataFrame, types: Mapping[str, str]) -> DataFrame:
-    """The columns, each as a value of its type."""
+    """Select the columns, cast to their types."""
     from pyspark.sql import functions as F
 
     own = _types(frame)
@@ -156,7 +156,7 @@ def _by_key(before: DataFrame, after: DataFrame, key: tuple[str, ...], hidden: f
 
 
 def _grouped(frame: DataFrame, key: Sequence[str], shared: Sequence[str], alias: str) -> DataFrame:
-    """One row per key: `key`, how many rows have it (`n`), and the other columns of one of them (`row`)."""
+    """Return one row per key: `key`, its number of rows (`n`), and the other columns of one of them (`row`)."""
     from pyspark.sql import functions as F
 
     others = F.struct(*[F.col(quoted(name)).alias(name) for name in shared]) if shared else F.lit(None)
@@ -191,5 +191,5 @@ def _by_row(before: DataFrame, after: DataFrame, hidden: frozenset[str]) -> Comp
 
 
 def _sample(frame: DataFrame, hidden: frozenset[str]) -> list[dict[str, Any]]:
-    """Some rows, the smallest first, so that the same question gets the same answer."""
+    """Sample rows, the smallest first, so that repeated calls return the same rows."""
     return rows(masked(frame.orderBy(*[quoted(name) for name in frame.columns]).limit(SAMPLES), hidden))

@@ -91,7 +91,7 @@ def diff(
 
 
 def default_key(engine: Engine, dataset: str) -> Sequence[str]:
-    """The columns of the dataset's first check of the kind `unique`; none without one."""
+    """Return the columns of the dataset's first `unique` check, or none."""
     from headrace.catalog import queries
 
     for check in queries.dataset(engine, dataset).checks:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class FileFormat(StrEnum):
-    """The formats that a version can be exported in; `json` is one object a line."""
+    """Export formats; `json` is one object per line."""
 
     csv = "csv"
     parquet = "parquet"
@@ -27,15 +27,15 @@ class FileFormat(StrEnum):
 
 
 class ExportRefused(Exception):
-    """The file cannot be written: it is there already, or its folder is not."""
+    """The file cannot be written: it already exists, or its folder does not."""
 
 
 def export(frame: DataFrame, path: Path, file_format: FileFormat, *, overwrite: bool = False) -> int:
     """Write `frame` to `path` and return the number of rows. Times are written in UTC.
 
-    Rows come to this process one batch at a time, so that a large version fits and a remote Spark needs no access to
-    this machine's disk. The file gets its name only when it is whole. Raises ExportRefused when `path` exists and
-    `overwrite` is not given, or when it cannot be written.
+    Rows are streamed to this process in batches, so large versions fit in memory and a remote Spark needs no access to
+    this machine's disk. The file gets its name only when it is complete. Raises ExportRefused if `path` exists and
+    `overwrite` is not set, or if it cannot be written.
     """
     refuse_existing(path, overwrite=overwrite)
     write: Mapping[FileFormat, Callable[[DataFrame, Path], int]] = {
@@ -54,7 +54,7 @@ def export(frame: DataFrame, path: Path, file_format: FileFormat, *, overwrite: 
 
 
 def refuse_existing(path: Path, *, overwrite: bool) -> None:
-    """Raise ExportRefused when a file is there already, or a folder in its place."""
+    """Raise ExportRefused if a file or folder already exists there."""
     if path.is_dir():
         raise ExportRefused(f"{path} is a directory; give a file name")
     if path.exists() and not overwrite:
@@ -63,14 +63,14 @@ def refuse_existing(path: Path, *, overwrite: bool) -> None:
 
 @contextmanager
 def _named_when_whole(path: Path, *, overwrite: bool) -> Iterator[Path]:
-    """A new file beside `path`, which takes its name when the block ends well and vanishes when not."""
+    """Yield a temporary file next to `path`, renamed to it when the block succeeds and deleted otherwise."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".unfinished")
     os.close(handle)
     unfinished = Path(name)
     try:
         yield unfinished
         refuse_existing(path, overwrite=overwrite)
-        unfinished.chmod(0o666 & ~_umask())  # mkstemp lets nobody else read
+        unfinished.chmod(0o666 & ~_umask())  # mkstemp makes the file readable by its owner only
         unfinished.replace(path)
     finally:
         unfinished.unlink(missing_ok=True)
@@ -127,11 +127,11 @@ def _schema(frame: DataFrame) -> pa.Schema:
 
 
 def _batches(frame: DataFrame, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """The rows in order, one batch at a time; nothing for an empty frame."""
+    """Yield the rows in order, one batch at a time; nothing for an empty frame."""
     import pyarrow as pa
 
-    # Each batch travels as one binary value. DataFrame.__arrow_c_stream__ does the same, and fails on timestamps
-    # (PySpark 4.3). A function within the function, so that executors get its code and need not have this module.
+    # Each batch is transferred as one binary value. DataFrame.__arrow_c_stream__ does the same, but fails on timestamps
+    # (PySpark 4.3). A nested function, so that executors receive its code and do not need this module.
     def packed(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
@@ -148,7 +148,7 @@ def _batches(frame: DataFrame, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
 
 
 def _flat(frame: DataFrame) -> DataFrame:
-    """CSV has text alone: lists and objects become JSON, bytes hexadecimal digits."""
+    """Convert values to text for CSV: lists and objects become JSON, bytes hexadecimal."""
     from pyspark.sql import functions as F
     from pyspark.sql.types import ArrayType, BinaryType, MapType, StructField, StructType
 

@@ -1,4 +1,4 @@
-"""`headrace impact`: what a change of a column or dataset would break, and who owns it."""
+"""`headrace impact`: datasets and owners affected by a change of a column or dataset."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def impact(
 
 
 def _column(text: str) -> ColumnPlace | None:
-    """The column that is meant; None for a dataset. Only the last part of a text may tell a column, after a dot."""
+    """Parse the column, or return None for a dataset. Only the last part of a text can name a column, after a dot."""
     if "." not in text.rpartition("/")[2]:
         return None
     from headrace.catalog.queries.columns import column_place

@@ -23,7 +23,7 @@ app = typer.Typer()
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """Datasets by key with a label each, and to which others each leads, away from the first."""
+    """Datasets by key, each with a label and its neighbours, in the direction away from the first."""
 
     root: str
     labels: Mapping[str, str]
@@ -113,7 +113,7 @@ def _of_datasets(found: Lineage) -> Graph:
 
 
 def _of_versions(found: VersionLineage) -> Graph:
-    """Versions of one dataset together: a day's and a year's lineage fit a screen alike."""
+    """Combine the versions of each dataset, so that the lineage of a day and of a year both fit a screen."""
     grouped: dict[str, list[VersionNode]] = {}
     for node in found.nodes:
         grouped.setdefault(node.version.dataset, []).append(node)
@@ -143,7 +143,7 @@ def _further(edges: Sequence[tuple[str, str]], direction: str) -> dict[str, list
 
 
 def _tree(graph: Graph) -> Tree:
-    """A dataset that is reached twice is spelt out where it comes first."""
+    """Build the tree; a dataset that occurs twice is expanded at its first occurrence."""
     from rich.text import Text
     from rich.tree import Tree
 

@@ -15,14 +15,14 @@ _ROW, _WIDTH, _GAP, _SPACE = (
     250,
     120,
     26,
-)  # pixels: a row, a box, between boxes side by side, one below the other
-_LETTERS = 30  # of a column's name that a box has room for
+)  # pixels: height of a row, width of a box, horizontal and vertical gaps
+_LETTERS = 30  # characters of a column's name that fit in a box
 _TEMPLATE = Path(__file__).with_name("lineage_page.html")
 _Column = tuple[str, str]
 
 
 def page(title: str, asked: _Column, edges: Sequence[ColumnEdge]) -> str:
-    """The page as HTML. asked: the dataset and column ('' for all) that it is about, which is marked."""
+    """Render the page as HTML. asked: the highlighted dataset and column ('' for all)."""
     places, boxes, height, width = _layout(edges, asked)
     ids = {column: number for number, column in enumerate(places)}
     drawn = "".join(_line(edge, places, ids) for edge in edges)
@@ -51,7 +51,7 @@ def _target(edge: ColumnEdge) -> _Column:
 def _layout(
     edges: Sequence[ColumnEdge], asked: _Column
 ) -> tuple[dict[_Column, tuple[int, int]], dict[str, tuple[int, int, int]], int, int]:
-    """Where each column's row and each dataset's box lies: what is made from another stands further right."""
+    """Compute the position of each column's row and each dataset's box; derived datasets are further right."""
     columns: dict[str, dict[str, None]] = {asked[0]: {asked[1]: None}}
     for edge in edges:
         for key, name in (_source(edge), _target(edge)):
@@ -71,7 +71,7 @@ def _layout(
 
 
 def _levels(columns: Mapping[str, object], edges: Sequence[ColumnEdge]) -> dict[str, int]:
-    """How far right each dataset stands: one further than all that it is made from, but for circles."""
+    """Return the level of each dataset: one more than the highest of its sources, ignoring cycles."""
     levels = dict.fromkeys(columns, 0)
     steps = {(edge.source_key, edge.target_key) for edge in edges if edge.source_key != edge.target_key}
     for _ in columns:

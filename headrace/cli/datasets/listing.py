@@ -60,8 +60,8 @@ def datasets(
         typer.echo(
             "No matching dataset."
             if filtered
-            else "No dataset is registered. `headrace materialize 'key:\"*\"' --dry-run` registers what is declared and"
-            " computes nothing; `headrace demo` makes some to look at."
+            else "No dataset is registered. `headrace materialize 'key:\"*\"' --dry-run` registers the declared"
+            " datasets without computing them; `headrace demo` loads example datasets."
         )
 
 
@@ -218,7 +218,7 @@ def _checks(detail: DatasetDetail, dataset_status: DatasetStatus) -> Iterator[tu
 
 
 def _result(check: str, dataset_status: DatasetStatus) -> str | None:
-    """FAIL is of the blocked newest version, WARN of any published one."""
+    """Return the check status: FAIL for a blocked newest version, WARN for any published one."""
     if check in dataset_status.failing:
         return "FAIL"
     if check in dataset_status.warning:

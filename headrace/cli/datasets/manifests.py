@@ -33,7 +33,7 @@ def manifests(
 ) -> None:
     """Refresh the manifests that external readers use.
 
-    A manifest is a file in `_published/` beside a dataset's versions; it points external readers to the published
+    A manifest is a file in `_published/` next to a dataset's versions; it points external readers to the published
     version. A killed run or a full disk can leave one out of date.
     """
     from headrace.catalog import published

@@ -119,7 +119,7 @@ def rollback(
     """Roll the published version back to an earlier one.
 
     Shows the change and asks for confirmation, except with --yes or --json. Lists the datasets that were built from the
-    version being withdrawn.
+    withdrawn version.
     """
     from headrace.catalog import queries
     from headrace.catalog.pins import named
@@ -163,7 +163,7 @@ def rollback(
 
 
 def made_from(engine: Engine, version: Version) -> dict[str, list[str | None]]:
-    """The partitions, by dataset, whose published version was made from `version`, directly or by others."""
+    """Return the partitions, by dataset, whose published version was derived from `version`, directly or indirectly."""
     from headrace.catalog import queries
 
     nodes = queries.version_lineage(
@@ -184,7 +184,7 @@ def made_from(engine: Engine, version: Version) -> dict[str, list[str | None]]:
 
 
 def _target(engine: Engine, before: Version, tag: str | None) -> Version:
-    """The version to publish: of the tag, or what was published until `before` was."""
+    """Return the version to publish: the one with the tag, or the one published before `before`."""
     from headrace.catalog import queries
     from headrace.catalog.pins import choose, named
     from headrace.catalog.records import InputRequest
@@ -201,8 +201,8 @@ def _target(engine: Engine, before: Version, tag: str | None) -> Version:
     [choices] = choose(engine, [earlier])
     if not choices:
         raise RollbackRefused(
-            f"{named(before.dataset, before.partition)} had no version published before {before.tag}, "
-            f"so there is nothing to go back to; `headrace versions {before.dataset}` lists what there is"
+            f"{named(before.dataset, before.partition)} had no version published before {before.tag}; "
+            f"`headrace versions {before.dataset}` lists the versions"
         )
     return choices[0].version
 

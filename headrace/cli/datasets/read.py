@@ -1,4 +1,4 @@
-"""`headrace read`: the rows of a version, on screen or as a file."""
+"""`headrace read`: show or export the rows of a version."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def read(
 def _versions(
     engine: Engine, dataset: str, tag: str | None, partition: str | None, as_of: datetime | None
 ) -> Sequence[Version]:
-    """The versions to read, one a partition."""
+    """Return the versions to read, one per partition."""
     if tag is not None:
         return tagged(engine, dataset, tag, partition)
     from headrace.catalog.pins import choose, resolve
@@ -117,7 +117,7 @@ def _versions(
         there = described([choice.version for choice in everything]) if everything else "none"
         raise CommandError(
             f"{dataset} has no published version in partition {partition}; published: {there}."
-            f" `headrace materialize {dataset} --stale` makes the partitions that are missing (or, when another system"
+            f" `headrace materialize {dataset} --stale` computes missing partitions (or, if another system"
             f" writes it: headrace observe {dataset})."
         ) from error
 
@@ -164,7 +164,7 @@ def _cell(value: object) -> str | None:
 
 
 def described(versions: Sequence[Version]) -> str:
-    """Which versions these are, in a few words."""
+    """Describe the versions in a few words."""
     if len(versions) == 1:
         place = f"partition {versions[0].partition}, " if versions[0].partition is not None else ""
         return f"{place}version {versions[0].tag}"

@@ -22,7 +22,7 @@ Column = Annotated[str, typer.Argument(metavar="COLUMN", help="The column, domai
 
 @app.command("show", epilog=examples("headrace sensitive show flights/passengers"))
 def show_sensitive(dataset: Dataset, as_json: AsJson = False) -> None:
-    """Show the sensitive columns of a dataset, and why they are."""
+    """Show the sensitive columns of a dataset, with the reason."""
     from headrace.catalog.sensitivity import sensitivity
     from headrace.database.connection import connect
 

@@ -1,4 +1,4 @@
-"""`headrace legacy report`, `jobs`, `candidates` and `diff`: analyse an Autosys estate from its files alone."""
+"""`headrace legacy report`, `jobs`, `candidates` and `diff`: analyse an Autosys estate from its files."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 MAX_ROWS = 500  # rows of a table
-DOUBTFUL = 0.2  # below are logs
+DOUBTFUL = 0.2  # confidence; lower values are logs
 
 
 def today() -> date:
-    """The day, in UTC, on which calendars may have run out."""
+    """Return the day, in UTC, against which calendars are checked for expiry."""
     return datetime.now(UTC).date()
 
 
@@ -174,6 +174,6 @@ def _is_like(name: str, pattern: str) -> bool:
 
 
 def _without(values: Sequence[str], others: Sequence[str]) -> str | None:
-    """The values that the other side does not have; all of them when the order alone differs."""
+    """Return the values that the other side lacks, or all values if only the order differs."""
     own = [value for value in values if value not in others] or values
     return "\n".join(own) or None

@@ -35,7 +35,7 @@ OptionalFiles = Annotated[
 
 
 def read(paths: Sequence[Path]) -> Estate:
-    """The estate in the files, those of a directory by name. Raises CommandError for what cannot be read."""
+    """Read the estate from the files, those of a directory by name. Raises CommandError if a file cannot be read."""
     from headrace.autosys import read_estate
     from headrace.cli.common.launching import progress
 
@@ -48,7 +48,7 @@ def read(paths: Sequence[Path]) -> Estate:
 
 
 def read_and_warn(paths: Sequence[Path]) -> Estate:
-    """As `read`; that something was lost is said on stderr, for commands that do not list the findings."""
+    """Read an estate, and warn on stderr if statements were lost; for commands that do not list findings."""
     from headrace.severity import Severity
 
     estate = read(paths)
@@ -60,7 +60,7 @@ def read_and_warn(paths: Sequence[Path]) -> Estate:
 
 
 def files_of(path: Path) -> list[Path]:
-    """A file, or those below a directory in order of their paths, hidden ones left out."""
+    """Return the file, or the files below a directory in order of their paths, without hidden ones."""
     if not path.is_dir():
         return [path]
     files = sorted(
@@ -69,7 +69,7 @@ def files_of(path: Path) -> list[Path]:
         if each.is_file() and not any(part.startswith(".") for part in each.relative_to(path).parts)
     )
     if not files:
-        raise CommandError(f"{path} holds no files; give JIL files, or a directory of them")
+        raise CommandError(f"{path} contains no files; give JIL files, or a directory of them")
     return files
 
 

@@ -98,7 +98,7 @@ def expected(
     zone_words = (
         f"{clock.zone}, the server's"
         if zone
-        else "UTC; the job has no time zone, and --zone sets the server's"
+        else "UTC; the job has no time zone; set the server's with --zone"
     )
     show(_expected(job, start, finish, (named or zone_words) if schedule.starts_itself else None))
 

@@ -1,4 +1,4 @@
-"""`headrace legacy`: the commands about an Autosys estate."""
+"""`headrace legacy`: the command group for Autosys estates."""
 
 from headrace.cli.legacy import client, commands, expected, ingest, notify, processes, review, scan, triggers
 

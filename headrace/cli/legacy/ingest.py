@@ -1,4 +1,4 @@
-"""`headrace legacy ingest`, `follow` and `quarantine`: load run events of the legacy side."""
+"""`headrace legacy ingest`, `follow` and `quarantine`: load run events of Autosys."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from headrace.orchestration.ingestion import Loaded
 
 app = typer.Typer()
-MAX_ERRORS_SHOWN = 50  # errors that are shown
+MAX_ERRORS_SHOWN = 50  # maximum errors shown
 
 
 Zone = Annotated[
@@ -125,7 +125,7 @@ def ingest(
                     ("runs", f"{came_to.runs:,} new or changed"),
                     ("versions", came_to.versions or None),
                     ("processes not in any scan", _some(came_to.unscanned)),
-                    ("taken for the estate scanned without an instance", _some(came_to.assumed)),
+                    ("matched with jobs scanned without an instance", _some(came_to.assumed)),
                     ("undeclared datasets", _some(came_to.drafts)),
                     ("ignored, because Headrace computes it", _some(came_to.computed_here)),
                 ]
@@ -192,7 +192,7 @@ def quarantine(
             folder.retry(retry)
         except FileNotFoundError as error:
             raise CommandError(
-                f"{retry} is not in quarantine; `headrace legacy quarantine` lists what is"
+                f"{retry} is not in quarantine; `headrace legacy quarantine` lists the files"
             ) from error
         except FileExistsError as error:
             raise CommandError(str(error)) from error

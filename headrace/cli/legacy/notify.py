@@ -28,14 +28,14 @@ def notify(dataset: Dataset, partition: Partition = None, as_json: AsJson = Fals
     from headrace.database.connection import connect
     from headrace.execution import notices
 
-    told = _notices(dataset)
+    declared = _notices(dataset)
     versions = [
         row.version for row in published(connect(), [dataset]) if partition in (None, row.version.partition)
     ]
     if not versions:
         where = f", partition {partition}" if partition else ""
         raise CommandError(f"{dataset} has no published version{where}")
-    given, failed = notices.notify(told, versions)
+    given, failed = notices.notify(declared, versions)
     if as_json:
         emit({"notified": given, "not_notified": failed})
     else:

@@ -1,4 +1,4 @@
-"""The report on an Autosys estate: counts, effects of statements, and findings in sections."""
+"""Report on an Autosys estate: counts, effects of statements, and findings in sections."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from headrace.autosys import Estate, Finding
     from headrace.autosys.statement_application import Step
 
-MAX_LINES_SHOWN = 20  # lines of a section
+MAX_LINES_SHOWN = 20  # lines per section
 SECTIONS = {
     "Undefined names": ("estate/dangling", "estate/no-box"),
     "Orphans": ("estate/orphan",),
@@ -26,7 +26,7 @@ SEVERITIES = ("ERROR", "WARNING", "INFO")
 
 
 def report_of(estate: Estate, found: Sequence[Finding]) -> dict[str, object]:
-    """The report as JSON has it."""
+    """Return the report as JSON."""
     from headrace.autosys import census
 
     return {
@@ -42,7 +42,7 @@ def report_of(estate: Estate, found: Sequence[Finding]) -> dict[str, object]:
 
 
 def print_report(estate: Estate, found: Sequence[Finding]) -> None:
-    """Print the report; of a long section its first lines."""
+    """Print the report; long sections are cut."""
     from rich.text import Text
 
     show(facts(_counts(estate)))
@@ -86,7 +86,7 @@ def _counted(by_type: Mapping[str, int]) -> str:
 
 
 def _sections(found: Sequence[Finding]) -> dict[str, list[Finding]]:
-    """The findings by section, the gravest first in each, in order of files and lines."""
+    """Group the findings by section, the most severe first, then by file and line."""
     title_of = {rule: title for title, rules in SECTIONS.items() for rule in rules}
     sections: dict[str, list[Finding]] = {title: [] for title in (*SECTIONS, OTHER)}
     for finding in sorted(found, key=lambda each: (SEVERITIES.index(each.severity), each.file, each.line)):

@@ -149,14 +149,14 @@ def _apply(file: Path, as_json: bool) -> None:
 
 
 def _cells(row: CandidateRow) -> tuple[object, ...]:
-    told = [
+    evidence = [
         f"{each.name}, {each.attribute}: {each.excerpt}" + (f" ({each.place})" if each.place else "")
         for each in row.evidence[:MAX_EVIDENCE]
     ]
     if len(row.evidence) > MAX_EVIDENCE:
-        told.append(f"and {len(row.evidence) - MAX_EVIDENCE:,} more")
+        evidence.append(f"and {len(row.evidence) - MAX_EVIDENCE:,} more")
     status = f"{row.status.lower()} as {row.dataset}" if row.dataset else row.status.lower()
-    return status, row.processes("writes"), row.processes("reads"), "\n".join(told)
+    return status, row.processes("writes"), row.processes("reads"), "\n".join(evidence)
 
 
 def _as_json(row: CandidateRow) -> dict[str, object]:

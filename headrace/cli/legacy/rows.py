@@ -12,7 +12,7 @@ MAX_EVIDENCE = 3  # pieces of evidence for a candidate
 
 
 def job_as_json(job: Job, estate: Estate) -> dict[str, object]:
-    """A job with the edges that lead to it."""
+    """Return a job with its incoming edges."""
     return {
         "name": job.name,
         "type": job.type,
@@ -40,7 +40,7 @@ def _edge(edge: Edge) -> dict[str, object]:
 
 
 def waits_for(job: Job) -> str:
-    """Its conditions as written, a line each, and the file that it watches."""
+    """Return its conditions as written, one per line, and the file that it watches."""
     lines = [
         text if name == "condition" else f"{name}: {text}"
         for name in CONDITIONS
@@ -52,7 +52,7 @@ def waits_for(job: Job) -> str:
 
 
 def candidate_as_json(candidate: Candidate) -> dict[str, object]:
-    """A candidate with all of its evidence."""
+    """Return a candidate with all of its evidence."""
     return {
         "pattern": candidate.pattern,
         "confidence": candidate.confidence,
@@ -63,7 +63,7 @@ def candidate_as_json(candidate: Candidate) -> dict[str, object]:
 
 
 def evidence_in_words(evidence: Sequence[Evidence]) -> str:
-    """The best pieces of evidence, a line each."""
+    """Return the best pieces of evidence, one per line."""
     lines = [
         f"{each.job}, {each.attribute}: {each.text} ({each.file}:{each.line})"
         for each in evidence[:MAX_EVIDENCE]

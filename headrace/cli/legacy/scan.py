@@ -54,14 +54,14 @@ def scan(
     from headrace.estates.estates import scan as scan_files
 
     paths = [file for path in files for file in files_of(path)]
-    told: list[Plan] = []
+    plans: list[Plan] = []
 
     def accept(plan: Plan) -> bool:
-        told.append(plan)
+        plans.append(plan)
         if not plan.processes:
             raise CommandError(
                 "no jobs or other processes in these files; nothing was stored. JIL begins jobs with"
-                " insert_job (`headrace legacy report` says what is wrong with it); YAML is a list of processes"
+                " insert_job (`headrace legacy report` lists the problems); YAML is a list of processes"
             )
         if not as_json:
             print_plan(plan)
@@ -73,7 +73,7 @@ def scan(
         scan_files(engine, paths, instance, allow_mass_retirement=yes, accept=accept)
     except OSError as error:
         raise CommandError(f"{error.filename} cannot be read: {error.strerror}") from error
-    [plan] = told
+    [plan] = plans
     if as_json:
         emit({**_as_json(plan), "stored": not dry_run})
     else:
@@ -81,7 +81,7 @@ def scan(
 
 
 def print_plan(plan: Plan) -> None:
-    """Print what a scan finds and would change; of long lists the beginning."""
+    """Print the content of a scan and its changes; long lists are cut."""
     show(
         facts(
             [

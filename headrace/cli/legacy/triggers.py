@@ -24,14 +24,14 @@ app = typer.Typer()
 class TriggerRow:
     """A dataset that waits for a process.
 
-    heard_of: whether a scan or a completion has named the process. run, ended: its last genuine success that is not a
-    history, and when that run started. partition: the partition that this is about; problem: why it is about none.
+    known: True if a scan or a completion has reported the process. run, ended: its last genuine success that is not
+    history, and when that run started. partition: the partition of that run; problem: why there is none.
     """
 
     dataset: str
     process: str
     and_inputs: bool
-    heard_of: bool
+    known: bool
     run: str | None = None
     started: datetime | None = None
     partition: str | None = None
@@ -66,7 +66,7 @@ def _trigger_rows(engine: Engine, plan: ProcessPlan, trigger: ProcessTrigger) ->
     from headrace.orchestration.business_dates import NoPartition, partition_of
     from headrace.orchestration.sensors.process_triggers import is_of
 
-    heard_of = known_names(engine, trigger.names)
+    known = known_names(engine, trigger.names)
     newest = newest_sequence(engine)
     for name in trigger.names:
         ended = completions(engine, [name], after=0, to=newest, limit=100, newest_first=True)
@@ -82,7 +82,7 @@ def _trigger_rows(engine: Engine, plan: ProcessPlan, trigger: ProcessTrigger) ->
             dataset=plan.record.key,
             process=name if trigger.instance is None else f"{name}, {trigger.instance}",
             and_inputs=trigger.with_inputs,
-            heard_of=name in heard_of,
+            known=name in known,
             run=last.run if last else None,
             started=last.moment if last else None,
             partition=partition,
@@ -92,7 +92,7 @@ def _trigger_rows(engine: Engine, plan: ProcessPlan, trigger: ProcessTrigger) ->
 
 def _row(waiting: TriggerRow) -> tuple[object, ...]:
     waits_for = f"{waiting.process}, and its inputs" if waiting.and_inputs else waiting.process
-    never = "has not completed yet" if waiting.heard_of else "unknown process"
+    never = "has not completed yet" if waiting.known else "unknown process"
     return (
         waiting.dataset,
         waits_for,

@@ -34,8 +34,8 @@ def materialize(
         list[str],
         typer.Argument(
             metavar="SELECTION...",
-            help="Dataset keys, or Dagster's selection syntax: a plus before a key takes in what it is made from, one "
-            "after it what is made from it.",
+            help="Dataset keys, or Dagster's selection syntax: `+KEY` includes upstream datasets, "
+            "`KEY+` downstream ones.",
             autocompletion=dataset_keys,
         ),
     ],
@@ -171,7 +171,7 @@ def check(as_json: AsJson = False) -> None:
 
 
 def problem_facts(problem: DeclarationError) -> dict[str, Any]:
-    """A problem as JSON; the file's path relative to the project."""
+    """Return a problem as JSON, with the file's path relative to the project."""
     from headrace.project import project_root
 
     file, root = problem.file, project_root()
@@ -185,7 +185,7 @@ def problem_facts(problem: DeclarationError) -> dict[str, Any]:
 
 
 def _partitions(one: str | None, several: str | None) -> tuple[str, str] | None:
-    """First and last key."""
+    """Return the first and last key."""
     if one is not None and several is not None:
         raise typer.BadParameter("give --partition or --partitions, not both")
     if one is not None:
@@ -232,4 +232,4 @@ def _print(run: FinishedRun) -> None:
 
 
 def _ignore(_: FinishedRun) -> None:
-    """With --json, everything is printed at the end."""
+    """Print nothing; with --json, all output is printed at the end."""

@@ -1,4 +1,4 @@
-"""`headrace status` and `why`: the status of everything, and the explanation of a run."""
+"""`headrace status` and `why`: overall status, and the explanation of a run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from headrace.slas.queries import SlaObjectiveStatus
 
 app = typer.Typer()
-MAX_VERSIONS_SHOWN = 5  # exact versions that a line names
+MAX_VERSIONS_SHOWN = 5  # exact versions per line
 
 
 @app.command(epilog=examples("headrace status", "headrace status --json"))
@@ -81,7 +81,7 @@ def why(
     from headrace.retention.run_reports import why as explain
 
     engine = connect()
-    reap(engine)  # a run whose process died would say that it goes on
+    reap(engine)  # a run whose process died would still be shown as running
     reports = explain(engine, run)
     if as_json:
         emit({"runs": reports})
@@ -93,7 +93,7 @@ def why(
 def _status_table(
     statuses: Sequence[DatasetStatus], objectives: Mapping[str, Sequence[SlaObjectiveStatus]]
 ) -> Table:
-    """How datasets stand, one a row."""
+    """Build the table of datasets with their status, one per row."""
     from rich.text import Text
 
     def row(dataset: DatasetStatus) -> tuple[object, ...]:
@@ -195,7 +195,7 @@ def _explain(report: RunReport) -> None:
 
 
 def _attempts(report: RunReport) -> Table:
-    """Of runs elsewhere with what they say of them: how they ended, the exit code, the machine."""
+    """List the attempts of external runs, with status, exit code and machine."""
     header = ["#attempt", "state", "started", "ended", "kind", "reason"]
     if report.technology == "SPARK":
         return table(

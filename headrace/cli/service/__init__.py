@@ -1,1 +1,1 @@
-"""Commands that serve HTTP, and those that ask the service."""
+"""Commands that serve HTTP."""

@@ -1,4 +1,4 @@
-"""`headrace serve`: the catalog's API, without the rest of Headrace."""
+"""`headrace serve`: the HTTP service alone."""
 
 from __future__ import annotations
 
@@ -23,9 +23,8 @@ def serve(
 ) -> None:
     """Serve the HTTP service alone until Ctrl-C.
 
-    Programs ask and report at http://HOST:PORT/api/v1, as its document at /api/v1/docs says, with a token: `headrace
-    access` gives them out. OpenLineage clients report to http://HOST:PORT. A line of JSON for each request goes to
-    standard error.
+    Query and report at http://HOST:PORT/api/v1 (documented at /api/v1/docs) with a token from `headrace access`.
+    OpenLineage clients report to http://HOST:PORT. Each request is logged to standard error as a line of JSON.
     """
     from headrace.database.connection import connect
     from headrace.local import ports as webserver

@@ -1,4 +1,4 @@
-"""The SLA status of datasets in a few words, as the last evaluation left it."""
+"""SLA status of datasets in a few words, as of the last evaluation."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _WORST_FIRST = (
 
 
 def objectives_by_dataset(engine: Engine, keys: Collection[str] = ()) -> dict[str, list[SlaObjectiveStatus]]:
-    """The objectives of these datasets (all by default) by key, worst status first."""
+    """Return the objectives of these datasets (all by default) by key, worst status first."""
     from headrace.slas.queries import sla_statuses
 
     found: dict[str, list[SlaObjectiveStatus]] = {}
@@ -41,7 +41,7 @@ def objectives_by_dataset(engine: Engine, keys: Collection[str] = ()) -> dict[st
 
 
 def sla_status_text(objective: DatasetStatus, objectives: Sequence[SlaObjectiveStatus]) -> Text:
-    """The worst SLA status of a dataset, in words."""
+    """Return the worst SLA status of a dataset in words."""
     from rich.text import Text
 
     if objective.sla is None:

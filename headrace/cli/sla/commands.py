@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 _QUARTER = timedelta(days=91)
-_FEW, _MANY = 0.8, 1.25  # times the usual rows: between these a forecast hardly moves
+_FEW, _MANY = 0.8, 1.25  # ratios to the usual rows between which forecasts hardly change
 
 Subject = Annotated[
     str,
@@ -164,7 +164,7 @@ def explain(subject: Subject, as_json: AsJson = False) -> None:
     engine = connect()
     objectives = sla_statuses(engine, keys=[subject])
     if not objectives:
-        raise UnknownSla(f"{subject} has no SLA: `headrace sla status` lists what has one")
+        raise UnknownSla(f"{subject} has no SLA: `headrace sla status` lists those with one")
     zone = next((each.definition["timezone"] for each in objectives if "timezone" in each.definition), "UTC")
     path = critical_path(engine, subject, zone, datetime.now(UTC))
     wrong = incidents(engine, key=subject)
@@ -273,7 +273,7 @@ def _step(step: Step) -> tuple[object, ...]:
 
 
 def _rows(times_usual: float | None) -> str | None:
-    """How many rows there are to read, where that is worth a word: about as many as usual are none."""
+    """Describe the number of rows to read if it is unusual."""
     if times_usual is None or _FEW < times_usual < _MANY:
         return None
     return f"{times_usual:.1f} times the usual rows"
@@ -301,5 +301,5 @@ def _length(seconds: float | None) -> str | None:
     if seconds is None:
         return None
     minutes = round(abs(seconds) / 60)
-    said = f"{minutes} min" if minutes < 120 else f"{minutes // 60} h {minutes % 60} min"
-    return f"-{said}" if seconds < 0 else said
+    span = f"{minutes} min" if minutes < 120 else f"{minutes // 60} h {minutes % 60} min"
+    return f"-{span}" if seconds < 0 else span

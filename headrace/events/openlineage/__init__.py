@@ -1,8 +1,8 @@
-"""OpenLineage in: events of any producer kept as received, and what they come to in the catalog.
+"""OpenLineage events of any producer: stored as received, and projected into the catalog.
 
-`parse` makes a value of one event or says which field is wrong; `ingest` keeps events and brings datasets, processes,
-runs, versions and lineage up to date (`read_events`, then `store`); `rebuild` makes all that again from the events.
-Datasets are found by every name that anybody has for them (`identity`), and what is known of them by `asking`.
+`parse` validates an event and reports the invalid field; `ingest` stores events and updates datasets, processes, runs,
+versions and lineage (`read_events`, then `store`); `rebuild` derives all of that again from the events. Datasets are
+found by every name they have.
 """
 
 from headrace.events.openlineage.ingestion import ingest, read_events, store

@@ -1,4 +1,4 @@
-"""Where columns come from, as events say it: in the columnLineage facet, and in the fields of the lineage facet."""
+"""Column lineage as reported by events: in the columnLineage facet, and in the fields of the lineage facet."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from headrace.events.openlineage.model import (
 )
 from headrace.events.openlineage.sql import statement
 
-_WHOLE = ""  # in the place of a column: the dataset as a whole
+_WHOLE = ""  # in place of a column: the whole dataset
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One way in which a column of a dataset is made from one of another."""
+    """A dependency of a column on a column of another dataset."""
 
     target_field: str
     source: str
@@ -39,7 +39,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class ColumnStatement:
-    """What one event says, in one facet, of the columns of one dataset. process: None where no run or job is named."""
+    """The column lineage of one dataset in one facet of an event. process: None if no run or job is named."""
 
     target: str
     process: str | None
@@ -50,7 +50,7 @@ class ColumnStatement:
 
 
 def column_statements(event: AnyEvent, ids: Ids) -> Iterator[ColumnStatement]:
-    """What the event says of columns. What an input is made from, its reader does not owe to itself."""
+    """Yield the column lineage in the event. Lineage of an input is not attributed to the job that reads it."""
     at = stamped(event.at)
     if isinstance(event, DatasetEvent):
         yield from _of_dataset(event.dataset, ids, None, at, None)
@@ -70,7 +70,7 @@ def column_statements(event: AnyEvent, ids: Ids) -> Iterator[ColumnStatement]:
 
 
 def store(cursor: Cursor[Any], organisation: UUID, reported: list[ColumnStatement]) -> None:
-    """Keep what was reported; what is reported no longer keeps its row, and is not current."""
+    """Store reported column lineage; rows that are no longer reported are kept and marked as not current."""
     if not reported:
         return
     rows: dict[UUID, dict[str, Any]] = {}
@@ -83,7 +83,7 @@ def store(cursor: Cursor[Any], organisation: UUID, reported: list[ColumnStatemen
         for source in each.sources:
             identity = uuid5(organisation, "\n".join(("column", each.target, by, each.via, *_text(source))))
             row = rows.setdefault(identity, _row(identity, of, source, each))
-            # Of two runs that say it at the same time it is owed to the lesser id.
+            # If two runs report it at the same time, it is attributed to the smaller id.
             if (each.at, str(each.run_id or "")) < (row["first_at"], str(row["run_id"] or "")):
                 row |= {"first_at": each.at, "run_id": each.run_id}
             row["last_at"] = max(row["last_at"], each.at)
@@ -108,7 +108,7 @@ def _of_dataset(
 
 
 def _content(facets: Facets, name: str) -> Mapping[str, Any] | None:
-    """The facet; one without anything in it where it was taken away."""
+    """Return the content of the facet, empty if it was deleted."""
     facet = facets.get(name)
     if facet is None or not (facet.modelled or facet.deleted):
         return None
@@ -150,7 +150,7 @@ def _sources(
 
 
 def _before_1_1(entry: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """How the first version of the facet says it, once for all of a column's sources."""
+    """Parse the first version of the facet, which gives one transformation for all sources of a column."""
     kind = entry.get("transformationType")
     if not kind:
         return []

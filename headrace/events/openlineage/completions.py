@@ -1,4 +1,4 @@
-"""Runs elsewhere that have completed: what triggers wait for, and the versions that Dagster gets to know."""
+"""Completions of external runs: for triggers, and for reporting their versions to Dagster."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ def complete(
 ) -> None:
     """Store the completions that the events report, and queue what they published for Dagster.
 
-    A run completes once, by the first event that says so and is no history; what it is found out later to have written
-    is reported then. Dagster gets to know processes and datasets that it has a key for, and none of other names. Runs
-    below one of ours are reported by that.
+    A run completes once, by the first event that reports it and is not history; outputs discovered later are reported
+    then. Dagster gets processes and datasets for which it has a key, and no other names. Child runs of Headrace's own
+    runs are reported by those.
 
-    runs: those that the events are of. new_versions: those that were not there before.
+    runs: the runs of the events. new_versions: versions that did not exist before.
     """
     stored = store_completions(cursor, organisation, events, processes, runs)
     if stored is not None:
@@ -51,7 +51,7 @@ def complete(
 
 @dataclass(frozen=True, slots=True)
 class StoredCompletions:
-    """The keys of completions, and of those that are new."""
+    """The keys of completions, and of the new ones."""
 
     keys: list[str]
     fresh: list[str]
@@ -66,9 +66,9 @@ def store_completions(
     *,
     sequences: Mapping[str, int] | None = None,
 ) -> StoredCompletions | None:
-    """Store the completions that the events report, and take back those of runs that turned out otherwise.
+    """Store the completions that the events report, and retract those of runs that turned out otherwise.
 
-    sequences: the events' places in the order of arrival by their digests; they are looked up where they are not given.
+    sequences: the events' positions in the order of arrival by digest; looked up if not given.
     """
     done = dict(_completed(runs))
     reported = _reported(events, processes)
@@ -89,7 +89,7 @@ def store_completions(
 
 
 def completes(event: AnyEvent) -> bool:
-    """Whether the event says that a run has completed."""
+    """Return True if the event reports that a run has completed."""
     return isinstance(event, RunEvent) and event.event_type is EventType.COMPLETE
 
 
@@ -121,7 +121,7 @@ def _event_key(key: Key) -> str:
 
 
 def _reported(events: Iterable[AnyEvent], processes: Mapping[Name, UUID]) -> dict[Key, RunEvent]:
-    """The first event by which each run completes: a live one, if there is one."""
+    """Return the first event by which each run completes: a live one, if there is one."""
     found: dict[Key, RunEvent] = {}
     for event in events:
         if isinstance(event, RunEvent) and completes(event):
@@ -132,7 +132,7 @@ def _reported(events: Iterable[AnyEvent], processes: Mapping[Name, UUID]) -> dic
 
 
 def _place(event: RunEvent | None, sequences: Mapping[str, int]) -> dict[str, Any]:
-    """Its place in the order of arrival, or where the event is stored together with that."""
+    """Return its position in the order of arrival, or the expression for an event stored in the same statement."""
     if event is None:
         return dict.fromkeys(("historical", "event_time", "digest", "known_sequence"))
     return {

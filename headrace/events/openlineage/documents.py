@@ -1,8 +1,8 @@
-"""All that the events of one run of one job, or of a job outside runs, say together: merged in any order, any times.
+"""All events of one run of one job, or of a job outside runs, merged into a document, independent of their order.
 
-What is stated under one name has the event's time and digest, and the greatest of both stands; beginnings are the
-least time, ends the greatest. So merging is commutative, associative and idempotent, and what a run comes to
-(`outlines`) is a function of its document alone.
+Each named value has the event's time and digest, and the greatest wins; starts are the minimum time, ends the maximum.
+Merging is therefore commutative, associative and idempotent, and the derived rows (`outlines`) are a function of the
+document alone.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _ENDS = (EventType.COMPLETE, EventType.ABORT, EventType.FAIL)
 _OF_RUNS = ("parent", "nominalTime", "errorMessage", "externalQuery", "processing_engine", "jobDependencies")
 _OF_DATASETS = ("version", "lifecycleStateChange", "storage")
 _OF_OUTPUTS = ("schema",)
-MAX_TIMES = 1000  # of the newest events of a job outside runs: what they say no longer ended then
+MAX_TIMES = 1000  # newest events of a job outside runs: an edge that they omit ended then
 
 
 class _Dated(Protocol):
@@ -38,7 +38,7 @@ _Statement = TypeVar("_Statement", bound=_Dated)
 
 @dataclass(frozen=True, slots=True)
 class FacetStatement:
-    """A facet as an event states it; None where the event takes it away."""
+    """A facet as an event states it; None if the event deletes it."""
 
     at: str
     digest: str
@@ -55,7 +55,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class LineageEntry:
-    """A DATASET or PROCESS, by its id, and all that feeds it."""
+    """A DATASET or PROCESS, by its id, and all of its sources."""
 
     kind: str
     target: str
@@ -64,7 +64,7 @@ class LineageEntry:
 
 @dataclass(frozen=True, slots=True)
 class LineageStatement:
-    """What an event explains of where something comes from; None where it takes that away."""
+    """Sources of one output according to an event; None if the event deletes them."""
 
     at: str
     digest: str
@@ -73,7 +73,7 @@ class LineageStatement:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """An end that an event states."""
+    """An end reported by an event."""
 
     at: str
     digest: str
@@ -85,7 +85,7 @@ class End:
 
     @property
     def weight(self) -> tuple[bool, str, int, str]:
-        """Of two ends the greater stands: a failure is final, and else the later one.
+        """Sort key of ends: a failure is final, otherwise the latest wins.
 
         Spark's listener sends a COMPLETE within a tenth of a second after the FAIL of a write.
         """
@@ -94,28 +94,29 @@ class End:
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """A dataset that is read or written. at, last: when that was stated first and, of a job outside runs, last."""
+    """A dataset that is read or written. at, last: the first and, for a job outside runs, the last time it was
+    reported."""
 
     at: str
     facets: Mapping[str, FacetStatement]
     last: str | None = None
 
     def merged(self, other: Use) -> Use:
-        """What both say together."""
+        """Merge two uses."""
         lasts = [each for each in (self.last, other.last) if each is not None]
         return Use(min(self.at, other.at), _newest(self.facets, other.facets), max(lasts) if lasts else None)
 
     def content(self, name: str) -> Mapping[str, Any]:
-        """What the facet of this name says; nothing where there is none."""
+        """Return the content of the facet with this name, empty without one."""
         return _content(self.facets, name)
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """What is known of a run, or of what a job is like by design.
+    """The known state of a run, or of a job's design.
 
-    Entities are given by the ids of their names and processes. run: its id as reported, None of a job by design.
-    first, last: the times of its events. lineage: by what explains it, `job` or the id of an output. times: of a job by
+    Entities are given by the ids of their names and processes. run: its id as reported, None for a job's design. first,
+    last: the times of its events. lineage: by the explained output, `job` or the id of an output. times: for a job's
     design, those of its newest events.
     """
 
@@ -136,22 +137,22 @@ class Document:
             raise ValueError(f"the first event, of {self.first}, is later than the last, of {self.last}")
 
     def content(self, name: str) -> Mapping[str, Any]:
-        """What the run facet of this name says; nothing where there is none."""
+        """Return the content of the run facet with this name, empty without one."""
         return _content(self.facets, name)
 
     @property
     def is_of_own_run(self) -> bool:
-        """Whether the parent is a run that was made here, which reports itself what is read and written."""
+        """True if the parent is one of Headrace's own runs, which reports its inputs and outputs itself."""
         return bool(self.content("parent").get("own"))
 
     @property
     def is_complete(self) -> bool:
-        """Whether the run has ended, and as it should."""
+        """True if the run has ended successfully."""
         return self.ended is not None and self.ended.kind is EventType.COMPLETE
 
 
 class Ids:
-    """The ids that an event's names have in the catalog."""
+    """The catalog's ids of the names in an event."""
 
     def __init__(
         self, place: Callable[[Name], Place], name_ids: Mapping[Name, UUID], process_ids: Mapping[Name, UUID]
@@ -159,17 +160,17 @@ class Ids:
         self.place = place
         self._name_ids = name_ids
         self._process_ids = process_ids
-        self._datasets: dict[Name, str] = {}  # asked for many times an event
+        self._datasets: dict[Name, str] = {}  # called many times per event
 
     def dataset(self, name: Name) -> str:
-        """The id of the name that this name stands for."""
+        """Return the id of the canonical name of this name."""
         found = self._datasets.get(name)
         if found is None:
             found = self._datasets[name] = str(self._name_ids[self.place(name).name])
         return found
 
     def process(self, name: Name) -> str:
-        """The id of the job."""
+        """Return the id of the job."""
         return str(self._process_ids[name])
 
 
@@ -177,12 +178,12 @@ _STORED = TypeAdapter(Document)
 
 
 def stored_document(content: object) -> Document:
-    """The document in the JSON of a row."""
+    """Parse the document in the JSON of a row."""
     return _STORED.validate_python(content)
 
 
 def document_of(event: RunEvent | JobEvent, ids: Ids, own: str) -> Document:
-    """What one event says. own: the namespace of the jobs that run here."""
+    """Create the document of one event. own: the namespace of Headrace's own jobs."""
     at, job = stamped(event.at), ids.process(event.job.name)
     by_design = isinstance(event, JobEvent)
     lineage = _explained(event, at, ids, job)
@@ -202,7 +203,7 @@ def document_of(event: RunEvent | JobEvent, ids: Ids, own: str) -> Document:
 
 
 def merged(one: Document, other: Document) -> Document:
-    """What both say together, of one run of one job."""
+    """Merge two documents of one run of one job."""
     ends = [document.ended for document in (one, other) if document.ended is not None]
     return Document(
         job=one.job,
@@ -220,12 +221,12 @@ def merged(one: Document, other: Document) -> Document:
 
 
 def stamped(at: datetime) -> str:
-    """A time as text that sorts as times do."""
+    """Format a time as text that sorts by time."""
     return at.astimezone(UTC).isoformat(timespec="microseconds")
 
 
 def sources(stated: Mapping[str, Any], ids: Ids, job: str | None) -> tuple[Source, ...]:
-    """The datasets and jobs that feed an entry of a lineage facet: as a whole, and column by column."""
+    """Return the datasets and jobs that are sources of a lineage facet's entry: as a whole, and by column."""
     inputs = [*stated.get("inputs", ())]
     for column in stated.get("fields", {}).values():
         inputs += column["inputs"]
@@ -248,7 +249,7 @@ def _end(event: RunEvent | JobEvent, at: str) -> End | None:
 
 def _run_facets(event: RunEvent, at: str, ids: Ids, own: str) -> dict[str, FacetStatement]:
     facets = _kept(event.run_facets, _OF_RUNS, at, event.digest)
-    if SCHEDULER in event.run_facets:  # ours, and so none of the spec's
+    if SCHEDULER in event.run_facets:  # Headrace's own facet, not one of the spec
         number = {"run": event.run_facets[SCHEDULER].content.get("run")}
         facets[SCHEDULER] = FacetStatement(at, event.digest, number)
     parent = _content(facets, "parent")
@@ -261,7 +262,8 @@ def _run_facets(event: RunEvent, at: str, ids: Ids, own: str) -> dict[str, Facet
 
 
 def _explained(event: RunEvent | JobEvent, at: str, ids: Ids, job: str) -> dict[str, LineageStatement]:
-    """What a dataset says of its own sources stands for it; what the job says, for all that it names."""
+    """Return the sources of an output: those that the dataset reports of itself, otherwise those that the job
+    reports."""
     found: dict[str, LineageStatement] = {}
     for dataset in event.outputs:
         facet = dataset.facets.get("lineage")
@@ -303,7 +305,7 @@ def _use_facets(
     facets = _kept(dataset.facets, (*_OF_DATASETS, *more), at, digest)
     facets |= _kept(dataset.use, ("inputStatistics", "outputStatistics", "subset"), at, digest)
     path = dataset.facets["path"].content.get("value") if more and "path" in dataset.facets else None
-    if isinstance(path, str):  # as adapters say where it was written
+    if isinstance(path, str):  # where it was written, in the adapters' form
         facets["path"] = FacetStatement(at, digest, {"value": path})
     place = ids.place(dataset.name)
     if place.version is not None:
@@ -313,7 +315,7 @@ def _use_facets(
 
 
 def _kept(facets: Facets, names: tuple[str, ...], at: str, digest: str) -> dict[str, FacetStatement]:
-    """The facets of these names, as far as they are in a version that is known."""
+    """Return the facets with these names in known versions."""
     return {
         name: FacetStatement(at, digest, None if facet.deleted else facet.content)
         for name in names

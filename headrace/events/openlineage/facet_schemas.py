@@ -1,6 +1,6 @@
-"""What the spec says of events, compiled: a schema for each kind of event, one for each standard facet at each place.
+"""The spec's event schemas, compiled: one per kind of event, and one per standard facet and place.
 
-shapes.json has core 2-0-2 and its facets, of https://github.com/OpenLineage/OpenLineage at 8f02abf, `spec`.
+shapes.json contains core 2-0-2 and its facets, from https://github.com/OpenLineage/OpenLineage at 8f02abf, `spec`.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from jsonschema_rs import ValidationError, ValidationErrorKind
 
 from headrace.events.openlineage.schema_digest import SHAPES
 
-MODEL = 2  # the first number of the spec's version that we read (2-0-2); those before it say the same
+MODEL = 2  # major version of the supported spec (2-0-2); earlier ones are compatible
 _CORE = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/"
 _FACET_FILE = re.compile(r"(Run|Job|InputDataset|OutputDataset|Dataset)Facet$")
 _FACET_VERSION = re.compile(r"/(\d+)-\d+-\d+/\w+\.json")
-# Where facets hang; the places of the facets whose file names do not say it.
+# Where facets occur; the places of facets whose file names do not give it.
 RUN, JOB, DATASET, INPUT, OUTPUT = "run", "job", "dataset", "input", "output"
 _PLACES = {
     "Run": [RUN],
@@ -43,7 +43,7 @@ _PARTICULAR = {
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What is wrong, and where, from the root of what was looked at."""
+    """A violation of the schema, and its path from the root."""
 
     reason: str
     path: tuple[str | int, ...]
@@ -58,7 +58,7 @@ class Schema:
         )
 
     def fault(self, value: object) -> Fault | None:
-        """The first thing that is wrong with the value, as deep as it can be found; None when nothing is."""
+        """Return the first violation, as deep as it can be located; None if the value is valid."""
         if self._validator.is_valid(value):
             return None
         error = _deepest(self._validator.iter_errors(value))
@@ -67,26 +67,26 @@ class Schema:
 
 @dataclass(frozen=True, slots=True)
 class FacetSchema:
-    """The schema of a standard facet. model: the first number of its version; one of another model is another facet."""
+    """The schema of a standard facet. model: its major version; a facet of another model is a different facet."""
 
     schema: Schema
     model: int
 
     def describes(self, schema_url: str) -> bool:
-        """Whether the facet with this _schemaURL is of the model that the schema is of; one without a version is."""
+        """Return True if a facet with this _schemaURL has the schema's model; one without a version does."""
         found = _FACET_VERSION.search(schema_url)
         return found is None or int(found[1]) == self.model
 
 
 @cache
 def event_schema(kind: str) -> Schema:
-    """The schema of `RunEvent`, `JobEvent` or `DatasetEvent`."""
+    """Return the schema of `RunEvent`, `JobEvent` or `DatasetEvent`."""
     return Schema(_CORE + kind)
 
 
 @cache
 def facet_schemas() -> Mapping[str, Mapping[str, FacetSchema]]:
-    """The schemas of the standard facets, by place and name."""
+    """Return the schemas of the standard facets, by place and name."""
     found: dict[str, dict[str, FacetSchema]] = {place: {} for place in (RUN, JOB, DATASET, INPUT, OUTPUT)}
     for name, document in _documents().items():
         if name == "OpenLineage":
@@ -119,7 +119,7 @@ def _documents() -> Mapping[str, dict[str, Any]]:
 
 
 def core() -> Mapping[str, Any]:
-    """The schema of the three kinds of events, in `$defs`."""
+    """Return the schema of the three kinds of events, in `$defs`."""
     return _documents()["OpenLineage"]
 
 
@@ -129,12 +129,13 @@ def _registry() -> jsonschema_rs.Registry:
 
 
 def _formats() -> dict[str, Any]:
-    # Spark reports `file` as the URI of a data source: a format is an annotation, and nothing here depends on this one.
+    # Spark reports `file` as the URI of a data source: formats are not enforced, and nothing here depends on this one.
     return {"uri": lambda _: True}
 
 
 def _deepest(errors: Iterable[ValidationError]) -> ValidationError:
-    """Of alternatives that all fail, that of the stated `type` is what was meant, else the one that comes furthest."""
+    """Yield the most specific error: of several failed alternatives, the one of the stated `type`, otherwise the
+    deepest."""
 
     def alternatives(error: ValidationError) -> Iterator[ValidationError]:
         branches = getattr(error.kind, "context", None)
@@ -156,7 +157,7 @@ def _is_other_type(error: ValidationError) -> bool:
 
 
 def _path(error: ValidationError) -> tuple[str | int, ...]:
-    """Where it is; of a property that is missing, where it would be."""
+    """Return the path of the error; for a missing property, the path it would have."""
     missing = _missing(error)
     return (*error.instance_path, *([missing] if missing is not None else []))
 

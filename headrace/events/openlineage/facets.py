@@ -1,4 +1,4 @@
-"""The facets of datasets and jobs: the newest of each name is kept, and shows on the dataset or process."""
+"""Facets of datasets and jobs: the newest of each name is stored and shown with the dataset or process."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def store(
     ids: Ids,
     changed: Iterable[UUID] = (),
 ) -> None:
-    """Keep the facets and schemas in these events, and show them on what nobody has declared.
+    """Store the facets and schemas of these events, and show them with undeclared datasets and jobs.
 
-    changed: datasets that have other names now. Their schemas are looked at only of datasets of which the events say
-    something new: by far the most say what is known.
+    changed: datasets that have other names now. Schemas are only compared for datasets with new information: most
+    events repeat what is known.
     """
     rows = _facet_rows(events, ids)
     kept: list[Row] = []
@@ -53,7 +53,7 @@ def store(
 
 
 def show(cursor: Cursor[Any], names: Sequence[UUID], datasets: Sequence[UUID]) -> None:
-    """Show what facets say on these datasets, and on those of these names, where nobody has declared them."""
+    """Show facets with these datasets, and with datasets of these names, unless they are declared."""
     if not names and not datasets:
         return
     known = (
@@ -67,9 +67,9 @@ def show(cursor: Cursor[Any], names: Sequence[UUID], datasets: Sequence[UUID]) -
 
 
 def _facet_rows(events: Iterable[AnyEvent], ids: Ids) -> list[Row]:
-    """The newest facet of each subject and name, as rows of `facet`, with the time of the first.
+    """Return the newest facet of each subject and name, as rows of `facet`, with the time of the first.
 
-    several: the events say different things of it.
+    several: the events disagree about it.
     """
     newest: dict[tuple[str, str, str], Row] = {}
     for event in events:
@@ -100,7 +100,7 @@ def _facet_rows(events: Iterable[AnyEvent], ids: Ids) -> list[Row]:
 
 
 def _schema_rows(events: Iterable[AnyEvent], ids: Ids, dated: Container[str]) -> list[Row]:
-    """Every schema that one of these datasets is stated to have, each with the first time in these events."""
+    """Return every schema reported for one of these datasets, with its first time in these events."""
     found: dict[tuple[str, str], tuple[str, tuple[Column, ...]]] = {}
     for event in events:
         for subject, name_id, facets in _subjects(event, ids):
@@ -118,7 +118,7 @@ def _schema_rows(events: Iterable[AnyEvent], ids: Ids, dated: Container[str]) ->
 
 
 def columns_of(fields: Sequence[Mapping[str, Any]]) -> tuple[Column, ...]:
-    """The columns that a schema facet lists. One that names a column twice keeps the first."""
+    """Return the columns of a schema facet. Of duplicate names the first is kept."""
     found = {
         str(each["name"]): Column(str(each["name"]), _type(each), description=each.get("description"))
         for each in reversed(fields)
@@ -127,7 +127,7 @@ def columns_of(fields: Sequence[Mapping[str, Any]]) -> tuple[Column, ...]:
 
 
 def _type(each: Mapping[str, Any]) -> str:
-    """The type; of a nested column with what is in it, unless the type says that itself."""
+    """Return the type; for a nested column including its fields, unless the type already contains them."""
     stated = str(each.get("type", "unknown"))
     inner = each.get("fields")
     if not inner or "<" in stated:
@@ -146,7 +146,7 @@ def _subjects(event: AnyEvent, ids: Ids) -> Iterator[tuple[str, str, Facets]]:
 
 
 def _dataset(facets: Mapping[str, Any]) -> Row:
-    """What facets say of a dataset, in the catalog's words; what they do not say is None."""
+    """Return the catalog attributes of a dataset according to its facets; missing ones are None."""
     tags = facets.get("tags", {}).get("tags", [])
     of_columns: dict[str, list[str]] = {}
     for tag in tags:
@@ -191,7 +191,7 @@ def _show_processes(cursor: Cursor[Any], processes: Sequence[UUID]) -> None:
 
 
 def _process(facets: Mapping[str, Any]) -> Row:
-    """What facets say of a job, in the catalog's words."""
+    """Return the catalog attributes of a job according to its facets."""
     place = facets.get("sourceCodeLocation", {})
     metadata = {
         name: {key: value for key, value in facets[name].items() if not key.startswith("_")}

@@ -1,4 +1,4 @@
-"""Ingesting OpenLineage events: what is good of a batch is kept and projected, in one transaction."""
+"""Ingest OpenLineage events: the valid ones of a batch are stored and projected in one transaction."""
 
 from __future__ import annotations
 
@@ -63,12 +63,12 @@ from headrace.events.openlineage.sql import statement
 from headrace.events.value_errors import VALUE_ERRORS
 from headrace.settings import settings
 
-BATCH_SIZE = 500  # events of a transaction
+BATCH_SIZE = 500  # events per transaction
 
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """The organisation that events are for, and the namespace of what it knows by keys of its own."""
+    """The organisation of the events, and the namespace of its own keys."""
 
     organisation: UUID
     namespace: str
@@ -76,21 +76,21 @@ class Owner:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """Events that were read: the good ones, where each of them stood, and the others, refused."""
+    """Parsed events: the valid ones with their positions, and the rejected ones."""
 
     good: Sequence[AnyEvent]
     places: Sequence[int]
     refused: Sequence[Outcome]
 
     def outcomes(self, stored: Sequence[Outcome]) -> list[Outcome]:
-        """One an event, in the order in which they were given; stored: those of the good ones."""
+        """Return one outcome per event, in the given order; stored: those of the valid ones."""
         placed = [replace(each, index=place) for place, each in zip(self.places, stored, strict=True)]
         return sorted([*self.refused, *placed], key=lambda outcome: outcome.index)
 
 
 @dataclass(frozen=True, slots=True)
 class Projected:
-    """What events came to: the processes of their jobs, the runs that they are of, the versions that are new."""
+    """Result of the projection: the processes of jobs, the runs, the new versions."""
 
     processes: Mapping[Name, UUID]
     runs: runs.Stored
@@ -105,14 +105,15 @@ def ingest(
     received_at: datetime | None = None,
     historical: bool = False,
 ) -> list[Outcome]:
-    """Keep the events (decoded JSON) and bring the catalog up to date; one Outcome an event, in order.
+    """Store the events (decoded JSON) and update the catalog; returns one Outcome per event, in order.
 
-    What the spec does not allow is refused by index, and the others are stored, up to 500 in one transaction. An event
-    whose content is there already changes nothing. The order of events does not matter. Whether the caller may report
-    them is asked before: what they come to may concern rows that he does not see. historical: they are loaded later;
-    they start nothing and alarm nobody. What is known as history only, and comes again live, counts as reported now.
+    Invalid events are rejected by index, and the others are stored, up to 500 per transaction. An event whose content
+    is stored already changes nothing. The order of events does not matter. Check the caller's permission before: the
+    projection may touch rows that the caller cannot see. historical: loaded as history; triggers no runs and no alerts.
+    An event known as history that arrives again live counts as reported now.
 
-    Raises CatalogUnavailable when the database is lost: all may then be sent again, and what was stored is not doubled.
+    Raises CatalogUnavailable when the database is lost: all events may then be sent again, and stored ones are not
+    duplicated.
     """
     read = read_events(events, received_at=received_at, historical=historical)
     return read.outcomes(store(engine, organisation_id, read.good))
@@ -121,7 +122,7 @@ def ingest(
 def read_events(
     events: Sequence[object], *, received_at: datetime | None = None, historical: bool = False
 ) -> Read:
-    """What the events (decoded JSON) say, and what is wrong with the others. No database is asked."""
+    """Parse the events (decoded JSON) and collect the errors. Does not use the database."""
     good: dict[int, AnyEvent] = {}
     refused: list[Outcome] = []
     for index, body in enumerate(events):
@@ -134,7 +135,8 @@ def read_events(
 
 
 def store(engine: Engine, organisation_id: UUID, events: Sequence[AnyEvent]) -> list[Outcome]:
-    """The second half of `ingest`: keep what was read; one Outcome an event, in order. Raises CatalogUnavailable."""
+    """Store parsed events: the second half of `ingest`. Returns one Outcome per event, in order. Raises
+    CatalogUnavailable."""
     numbered = list(enumerate(events))
     outcomes: list[Outcome] = []
     with without_row_security():
@@ -144,7 +146,7 @@ def store(engine: Engine, organisation_id: UUID, events: Sequence[AnyEvent]) -> 
 
 
 def owner_of(cursor: Cursor[Any], organisation_id: UUID) -> Owner:
-    """The organisation; that of the settings is made when it is not there. Raises CatalogError for an unknown one."""
+    """Return the organisation; the configured one is created if missing. Raises CatalogError for an unknown one."""
     name = _name_of(cursor, organisation_id)
     if name is None and organisation_id == configured_organisation():
         name = settings().organisation
@@ -160,7 +162,7 @@ def owner_of(cursor: Cursor[Any], organisation_id: UUID) -> Owner:
 
 
 def project(cursor: Cursor[Any], owner: Owner, events: Sequence[AnyEvent]) -> Projected:
-    """Bring the catalog to what it comes to with these events."""
+    """Update the catalog with these stored events."""
     placed = placer(owner.namespace)
     named = naming.resolve(cursor, owner.organisation, owner.namespace, mention(events, placed))
     processes = jobs.resolve(cursor, owner.organisation, owner.namespace, jobs_of(events))
@@ -207,7 +209,7 @@ def _name_of(cursor: Cursor[Any], organisation_id: UUID) -> str | None:
 def _store_all(
     engine: Engine, organisation_id: UUID, events: Sequence[tuple[int, AnyEvent]]
 ) -> list[Outcome]:
-    """Store all, or where PostgreSQL refuses one that nobody has thought of, all but that one."""
+    """Store all events; if PostgreSQL rejects one for an unforeseen reason, all except that one."""
     try:
         return _store(engine, organisation_id, events)
     except VALUE_ERRORS as error:
@@ -221,7 +223,7 @@ def _store_all(
 
 
 def _store(engine: Engine, organisation_id: UUID, events: Sequence[tuple[int, AnyEvent]]) -> list[Outcome]:
-    # In a pipeline what is only written is not waited for: PostgreSQL does it while the next rows are made here.
+    # In a pipeline, writes are not waited for: PostgreSQL executes them while the next rows are built here.
     with transaction(engine) as cursor, cursor.connection.pipeline():
         owner = owner_of(cursor, organisation_id)
         lock_events(cursor, organisation_id)
@@ -230,7 +232,7 @@ def _store(engine: Engine, organisation_id: UUID, events: Sequence[tuple[int, An
             news = list(fresh.values())
             came_to = project(cursor, owner, news)
             if any(map(completing.completes, news)):
-                lock_reports(cursor)  # before they are numbered: readers go by the order of the completions
+                lock_reports(cursor)  # before they are numbered: readers follow the order of the completions
             _keep(cursor, owner, news, came_to.processes)
             completing.complete(
                 cursor, organisation_id, news, came_to.processes, came_to.runs, came_to.versions
@@ -244,7 +246,7 @@ def _store(engine: Engine, organisation_id: UUID, events: Sequence[tuple[int, An
 
 
 def _fresh(cursor: Cursor[Any], organisation_id: UUID, events: Sequence[AnyEvent]) -> dict[str, AnyEvent]:
-    """The events of which nothing like it is kept, or as history only, by digest."""
+    """Return the events that are new, or known as history only, by digest."""
     known = {
         row["content_hash"]
         for row in cursor.execute(
@@ -265,7 +267,7 @@ def _fresh(cursor: Cursor[Any], organisation_id: UUID, events: Sequence[AnyEvent
 def _keep(
     cursor: Cursor[Any], owner: Owner, events: Sequence[AnyEvent], processes: Mapping[Name, UUID]
 ) -> None:
-    """Keep the events as received."""
+    """Store the events as received."""
     rows = [
         encoded(
             {
@@ -279,7 +281,7 @@ def _keep(
         )
         for event in events
     ]
-    # The event itself is JSON already: to decode it only to encode it again would cost as much as all the rest.
+    # The event is JSON already: decoding and encoding it again would cost as much as everything else.
     whole = [
         row[:-1] + b',"payload":' + event.encoded + b"}" for row, event in zip(rows, events, strict=True)
     ]
@@ -299,7 +301,7 @@ def _type(event: AnyEvent) -> str:
 
 
 def _edges_of_dataset_events(events: Sequence[AnyEvent], ids: Ids) -> dict[Edge, str]:
-    """The edges that dataset events explain, which are owed to no job."""
+    """Return the edges in dataset events, which are not attributed to a job."""
     found: dict[Edge, str] = {}
     for event in events:
         if not isinstance(event, DatasetEvent):

@@ -1,4 +1,4 @@
-"""What jobs say of themselves outside runs: an input or output that the newest word leaves out has ended."""
+"""Designs of jobs, reported outside runs: an input or output that the newest event omits has ended."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def settle(
 ) -> None:
     """End the edges that these jobs no longer have by design, unless their runs show them.
 
-    merged: datasets that others have become part of, so that edges of theirs may have become the same.
+    merged: datasets that others have been merged into, whose edges may now be duplicates.
     """
     concerned = {*processes}
     if merged:

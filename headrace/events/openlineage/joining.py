@@ -1,4 +1,4 @@
-"""What OpenLineage events are of becomes part of the runs that a scheduler reports, when it reports them."""
+"""Join runs of OpenLineage events with the runs that a scheduler reports, when it reports them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from headrace.events.openlineage.scheduler_runs import overlapping
 
 @dataclass(frozen=True, slots=True)
 class RunSpan:
-    """When a run of a scheduler ran, as it is known now and as it was before; until: None while it goes on."""
+    """When a scheduler's run ran, as known now and as known before; until: None while it is running."""
 
     process_id: UUID
     run_id: UUID
@@ -25,7 +25,7 @@ class RunSpan:
 
 
 def join_openlineage_runs(cursor: Cursor[Any], organisation: UUID, spans: Sequence[RunSpan]) -> None:
-    """Decide anew of the runs that OpenLineage events are of, and that overlap with these, which of these they are."""
+    """Decide again which of these runs the overlapping runs of OpenLineage events belong to."""
     documents = overlapping(cursor, organisation, [asdict(span) for span in spans])
     if not documents:
         return

@@ -1,4 +1,4 @@
-"""What the catalog takes of an event at most, and what PostgreSQL cannot hold: reported by field."""
+"""Limits of an event, and values that PostgreSQL cannot store: reported by field."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Any
 
 from headrace.errors import CatalogError
 
-MAX_EVENT_BYTES = 8 << 20  # of one event
+MAX_EVENT_BYTES = 8 << 20  # bytes per event
 MAX_DEPTH = 100
-_MAX_INTEGER_BITS = 13_288  # of a whole number: Python writes none that is longer
+_MAX_INTEGER_BITS = 13_288  # digits of an integer: Python does not format longer ones
 _PLAIN = re.compile(r"[\w-]+")
 Path = Sequence[str | int]
 
 
 class InvalidEvent(CatalogError):
-    """An event that the spec does not allow, or that says more than the catalog takes. field: as in `Outcome`."""
+    """An event that violates the spec or exceeds a limit. field: as in `Outcome`."""
 
     def __init__(self, reason: str, field: str = "") -> None:
         super().__init__(f"{field}: {reason}" if field else reason)
@@ -26,7 +26,7 @@ class InvalidEvent(CatalogError):
 
 
 def field(path: Path) -> str:
-    """A place in an event as text: `run.facets["my.facet"].size`, `inputs[0].name`."""
+    """Format a place in an event: `run.facets["my.facet"].size`, `inputs[0].name`."""
     text = ""
     for step in path:
         if isinstance(step, int):
@@ -39,28 +39,28 @@ def field(path: Path) -> str:
 
 
 def encoded(body: Mapping[str, Any]) -> bytes:
-    """The content as one text, whatever order its keys came in.
+    """Encode the content as canonical text, independent of the order of keys.
 
-    Raises InvalidEvent for what is no JSON, cannot be stored, or is more than 8 MiB.
+    Raises InvalidEvent for what is not JSON, cannot be stored, or exceeds 8 MiB.
     """
     try:
         text = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
         data = text.encode()
-    except (ValueError, TypeError) as error:  # ValueError: NaN, and half a surrogate pair
+    except (ValueError, TypeError) as error:  # ValueError: NaN, and an unpaired surrogate
         raise _unsayable(body) or InvalidEvent(f"is not valid JSON: {error}") from error
     if "\\u0000" in text and (fault := _unsayable(body)) is not None:
         raise fault
     if len(data) > MAX_EVENT_BYTES:
         largest, size = _largest(body)
         raise InvalidEvent(
-            f"the event is {len(data):,} bytes long and the catalog takes {MAX_EVENT_BYTES:,}; {size:,} are these",
+            f"the event is {len(data):,} bytes long; the maximum is {MAX_EVENT_BYTES:,}; this field has {size:,}",
             largest,
         )
     return data
 
 
 def _unsayable(body: object) -> InvalidEvent | None:
-    """The first value or key that PostgreSQL's JSON cannot hold."""
+    """Return the first value or key that PostgreSQL's JSON cannot store."""
     for path, value in _scalars(body):
         if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
             return InvalidEvent(f"{value} is not a JSON number", field(path))
@@ -75,7 +75,7 @@ def _unsayable(body: object) -> InvalidEvent | None:
 
 
 def _scalars(value: object, path: tuple[str | int, ...] = ()) -> Iterator[tuple[Path, object]]:
-    """Keys, and values that hold no others; never deeper than MOST_LEVELS."""
+    """Yield keys and scalar values; never deeper than the limit."""
     if isinstance(value, dict):
         for key, inner in value.items():
             yield (*path, key), key
@@ -88,7 +88,7 @@ def _scalars(value: object, path: tuple[str | int, ...] = ()) -> Iterator[tuple[
 
 
 def _largest(body: Mapping[str, Any]) -> tuple[str, int]:
-    """The member that most of the event's bytes are in, as deep as it holds more than half of them."""
+    """Return the member that contains most of the event's bytes, as deep as it contains more than half of them."""
     path: tuple[str | int, ...] = ()
     value: object = body
     size = 0
@@ -99,13 +99,13 @@ def _largest(body: Mapping[str, Any]) -> tuple[str, int]:
         if path and largest * 2 < size:
             break
         path, value, size = (*path, key), inner, largest
-        if len(path) == 3:  # run.facets.<name>: nobody wants to know more
+        if len(path) == 3:  # run.facets.<name>: deep enough for a message
             break
     return field(path), size
 
 
 def refuse_depth(body: object) -> None:
-    """Raises InvalidEvent for what is nested more than 100 levels deep. Nothing else may look at the event before."""
+    """Raise InvalidEvent for more than 100 levels of nesting. Must be called before anything else walks the event."""
     level: list[object] = [body]
     for _ in range(MAX_DEPTH):
         level = [
@@ -121,7 +121,7 @@ def refuse_depth(body: object) -> None:
 
 
 def _deep_path(body: object) -> str:
-    """The first steps to what is too deep."""
+    """Return the first steps of the path to the excessive nesting."""
     path: list[str | int] = []
     levels: list[tuple[tuple[str | int, ...], object]] = [((), body)]
     for _ in range(MAX_DEPTH):

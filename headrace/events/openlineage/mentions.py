@@ -1,4 +1,4 @@
-"""Which datasets and jobs an event names, and which names it says are of one dataset."""
+"""The datasets and jobs that an event names, and the names that it declares to be one dataset."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from headrace.events.openlineage.names import Mentions
 
 
 def mention(events: Iterable[AnyEvent], place: Callable[[Name], Place]) -> Mentions:
-    """The datasets. Names of files of our own versions count as those of their datasets."""
+    """Return the datasets. Names of files of Headrace's own versions count as those of their datasets."""
     mentions = Mentions()
     for event in events:
         for dataset in datasets_of(event):
@@ -33,7 +33,7 @@ def mention(events: Iterable[AnyEvent], place: Callable[[Name], Place]) -> Menti
 
 
 def jobs_of(events: Iterable[AnyEvent]) -> set[Name]:
-    """The jobs: of the events, of parent runs, and those that lineage facets name."""
+    """Return the jobs of the events, of parent runs, and in lineage facets."""
     found: set[Name] = set()
     for event in events:
         for dataset in datasets_of(event):
@@ -51,7 +51,7 @@ def jobs_of(events: Iterable[AnyEvent]) -> set[Name]:
 
 
 def datasets_of(event: AnyEvent) -> tuple[Dataset, ...]:
-    """The datasets that it is about: read, written or described."""
+    """Return the datasets of the event: read, written or described."""
     return (event.dataset,) if isinstance(event, DatasetEvent) else (*event.inputs, *event.outputs)
 
 

@@ -1,4 +1,4 @@
-"""One dataset becoming part of another: all that was known of it is known of the other, and nothing is lost."""
+"""Merge one dataset into another without losing information."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _STEPS = ("merge_same_edges", "merge_edges", "merge_double", "merge_rest")
 
 
 def merge(cursor: Cursor[Any], old: UUID, into: UUID) -> None:
-    """Make the dataset `old` part of `into`: versions, pointers, schemas, lineage, checks, pins, names.
+    """Merge the dataset `old` into `into`: versions, pointers, schemas, lineage, checks, pins, names.
 
-    The history of both pointers becomes one, in the order of its moves, and the newest one stands. A tag that both have
-    is distinguished by the version's id. `old` is no more; it is found by its names and by its id (`asking.locate_id`).
+    The histories of both pointers are combined, in the order of their moves, and the newest move counts. A tag that
+    both have is distinguished by the version's id. `old` is deleted; its names and its id resolve to `into`.
     """
     both = {"old": old, "into": into}
     statement("merge_versions").execute(cursor, both)

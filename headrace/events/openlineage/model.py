@@ -1,4 +1,4 @@
-"""OpenLineage events as values, as the spec (2-0-2) has them: who states what, of which run, job and datasets."""
+"""OpenLineage events as values, as defined by the spec (2-0-2)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from headrace.catalog.naming import Name
 
 
 class EventType(StrEnum):
-    """The transitions of a run; OTHER carries more about a run in whatever state."""
+    """Transition of a run; OTHER adds information in any state."""
 
     START = "START"
     RUNNING = "RUNNING"
@@ -25,10 +25,10 @@ class EventType(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Facet:
-    """A facet as it came.
+    """A facet as received.
 
-    modelled: a standard facet in a version that we know, so that its content is as the spec's schema says. deleted: the
-    facet takes the one of its name away.
+    modelled: a standard facet in a known version, so its content is valid by the spec's schema. deleted: it deletes the
+    facet of its name.
     """
 
     content: Mapping[str, Any]
@@ -49,7 +49,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """A dataset with its facets; use: the facets of this one reading (inputFacets) or writing (outputFacets) of it."""
+    """A dataset with its facets; use: the inputFacets or outputFacets of this use."""
 
     name: Name
     facets: Facets = field(default_factory=dict)
@@ -58,11 +58,11 @@ class Dataset:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """What all events have.
+    """Common fields of all events.
 
-    at: when it happened, in UTC. digest: SHA-256 (hex) of the content, whatever the order of its keys and the spaces
-    between them: two events of one digest are one. encoded: the content as JSON text. historical: loaded later;
-    triggers no runs and no alerts.
+    at: when it happened, in UTC. digest: SHA-256 (hex) of the content, independent of key order and whitespace: events
+    with equal digests are one event. encoded: the content as JSON text. historical: loaded as history; triggers no runs
+    and no alerts.
     """
 
     at: datetime
@@ -75,7 +75,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class RunEvent(Event):
-    """Something that happened to a run of a job. event_type: None where it does not say, which counts as OTHER."""
+    """A transition of a run of a job. event_type: None if it is missing, which counts as OTHER."""
 
     event_type: EventType | None
     run_id: UUID
@@ -87,7 +87,7 @@ class RunEvent(Event):
 
 @dataclass(frozen=True, slots=True)
 class JobEvent(Event):
-    """What a job reads and writes by design, stated outside any run."""
+    """The inputs and outputs of a job by design, reported outside any run."""
 
     job: Job
     inputs: tuple[Dataset, ...]
@@ -96,7 +96,7 @@ class JobEvent(Event):
 
 @dataclass(frozen=True, slots=True)
 class DatasetEvent(Event):
-    """What a dataset is like, stated outside any run."""
+    """The attributes of a dataset, reported outside any run."""
 
     dataset: Dataset
 
@@ -105,19 +105,19 @@ AnyEvent = RunEvent | JobEvent | DatasetEvent
 
 
 class Result(StrEnum):
-    """What became of an event that was handed in."""
+    """Outcome kind of an event."""
 
     STORED = "STORED"
-    REPEATED = "REPEATED"  # its content was there already; nothing changed
+    REPEATED = "REPEATED"  # its content was stored already; nothing changed
     REFUSED = "REFUSED"
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of the event at `index` of what was handed in.
+    """Outcome of the event at `index` of the input.
 
-    reason, field: why it was refused, and the place that is to blame, as `run.runId` or `inputs[0].name` ('' for the
-    event as a whole). retriable: sent again as it is, it may be taken. run_id: of a run event that was taken.
+    reason, field: why it was rejected, and the invalid field, as `run.runId` or `inputs[0].name` ('' for the whole
+    event). retriable: it may be accepted if sent again unchanged. run_id: of a stored run event.
     """
 
     index: int

@@ -1,4 +1,4 @@
-"""Which names are of one dataset: separated and united by what events say, whatever their order."""
+"""Group names into datasets, by what events report, independent of their order."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from headrace.events.openlineage.sql import statement
 
 @dataclass(slots=True)
 class Mention:
-    """What is reported of a name. kind: what a symlink says that it is (TABLE, LOCATION, ...)."""
+    """Attributes of a name. kind: its type according to a symlink (TABLE, LOCATION, ...)."""
 
     reported: bool = False
     renamed: bool = False
@@ -25,7 +25,7 @@ class Mention:
     kind: str | None = None
 
     def add(self, other: Mention) -> None:
-        """Both are stated; of two kinds the first in the alphabet."""
+        """Merge two mentions; of two kinds the alphabetically first counts."""
         self.reported |= other.reported
         self.renamed |= other.renamed
         self.preferred |= other.preferred
@@ -34,7 +34,7 @@ class Mention:
 
 @dataclass(slots=True)
 class Mentions:
-    """The names in some events, and which of them are stated to be of one dataset. decided: by a person."""
+    """The names in some events, and which of them belong to one dataset. decided: by a person."""
 
     names: dict[Name, Mention] = field(default_factory=dict)
     same: set[tuple[Name, Name]] = field(default_factory=set)
@@ -49,18 +49,18 @@ class Mentions:
         preferred: bool = False,
         kind: str | None = None,
     ) -> None:
-        """Note a name."""
+        """Add a name."""
         self.names.setdefault(name, Mention()).add(Mention(reported, renamed, preferred, kind))
 
     def unite(self, one: Name, other: Name) -> None:
-        """Note that both are names of one dataset."""
+        """Record that both names belong to one dataset."""
         if one != other:
             self.same.add((min(one, other), max(one, other)))
 
 
 @dataclass(frozen=True, slots=True)
 class Naming:
-    """The datasets of names. merged: what has become part of which other."""
+    """The datasets of names. merged: each merged dataset with the one it is now part of."""
 
     name_ids: Mapping[Name, UUID]
     dataset_ids: Mapping[Name, UUID]
@@ -68,12 +68,12 @@ class Naming:
 
 
 def resolve(cursor: Cursor[Any], organisation: UUID, own: str, mentions: Mentions) -> Naming:
-    """The dataset of every name; unknown ones are made, and those that turn out to be one are merged.
+    """Resolve every name to its dataset; unknown names create datasets, and datasets found to be the same are merged.
 
-    The datasets of names that are stated to be one become one, except that a dataset under a key of ours never becomes
-    part of another such by what an event says. The id and key of what nobody has declared are those of its best name:
-    one that a person chose, then one that was read or written, then the first in the alphabet. So they do not depend on
-    the order in which the names became known.
+    Datasets whose names are reported to be the same become one, except that an event never merges two datasets with
+    Headrace keys. The id and key of an undeclared dataset are those of its best name: one chosen by a person, then one
+    that was read or written, then the alphabetically first. They therefore do not depend on the order in which names
+    became known.
     """
     rows = _stored(cursor, organisation, mentions.names)
     if _is_known(rows, mentions):
@@ -129,7 +129,7 @@ def _answer(
 
 
 def _is_known(rows: Mapping[Name, Mapping[str, Any]], mentions: Mentions) -> bool:
-    """Whether all of it is so already: by far the most frequent case."""
+    """Return True if all of it is stored already: by far the most frequent case."""
     for name, mention in mentions.names.items():
         row = rows.get(name)
         if row is None:
@@ -145,9 +145,9 @@ def _is_known(rows: Mapping[Name, Mapping[str, Any]], mentions: Mentions) -> boo
 def _groups(
     flags: Mapping[Name, Mention], before: Mapping[Name, UUID], mentions: Mentions, own: str
 ) -> list[list[Name]]:
-    """The names of each dataset."""
+    """Return the names of each dataset."""
     leader: dict[Name, Name] = {name: name for name in flags}
-    ours = {name for name in flags if name.namespace == own}  # leaders of groups that have a key of ours
+    ours = {name for name in flags if name.namespace == own}  # leaders of groups that have a Headrace key
 
     def of(name: Name) -> Name:
         while leader[name] != name:
@@ -177,7 +177,8 @@ def _groups(
 
 
 def _rank(name: Name, mention: Mention, own: str) -> tuple[bool, bool, bool, bool, Name]:
-    """The least is the name that a dataset is shown by. A person's word also decides between two keys of ours."""
+    """Return the rank of a name; the minimum is the display name. A person's choice also decides between two
+    Headrace keys."""
     return name.namespace != own, not mention.preferred, mention.renamed, not mention.reported, name
 
 
@@ -224,7 +225,7 @@ def _row(organisation: UUID, name: Name, mention: Mention, dataset: UUID) -> dic
 
 
 def _make(cursor: Cursor[Any], organisation: UUID, named: Mapping[UUID, Name], own: str) -> None:
-    """A dataset for each name; drafts, which nobody has declared."""
+    """Create a draft dataset for each name."""
     rows = []
     for dataset_id, name in sorted(named.items()):
         namespace, _, rest = (

@@ -20,7 +20,7 @@ _NO_VERSION = {"DROP", "RENAME", "ALTER"}
 class Edge:
     """Data flows from source to target; datasets are given by the ids of their names.
 
-    by: the process that a DERIVES edge is owed to, '' where no run or job is named.
+    by: the process that a DERIVES edge is attributed to, '' if no run or job is named.
     """
 
     source_type: str
@@ -33,7 +33,7 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A version that a run which has completed wrote: of a dataset, by a name's id. path: where, if it stated that."""
+    """A version written by a completed run: of a dataset, by a name's id. path: its location, if reported."""
 
     name_id: str
     tag: str
@@ -47,18 +47,18 @@ class Written:
 
 
 def edges(document: Document) -> dict[Edge, str]:
-    """The edges that hold, each with the time since which it is known to.
+    """Return the current edges, each with the time since which it is known.
 
-    Every input leads to every output, except to those of which a lineage facet says what leads to them. A run below one
-    of ours shows none: that run reports what it reads and writes itself.
+    Every input leads to every output, except outputs whose sources a lineage facet gives. A child run of a Headrace run
+    has no edges: that run reports its inputs and outputs itself.
     """
     return {edge: since for edge, (since, until) in _spans(document).items() if until is None}
 
 
 def ended(document: Document) -> dict[Edge, tuple[str, str]]:
-    """The edges that a job had by design and has no longer, each from when to when.
+    """Return the former edges of a job's design, each with start and end.
 
-    An edge ends with the first event after the last one that names both of its ends. A gap before that is not reported.
+    An edge ends with the first event after the last one that names both of its ends. Earlier gaps are ignored.
     """
     return {edge: (since, until) for edge, (since, until) in _spans(document).items() if until is not None}
 
@@ -88,7 +88,7 @@ def _spans(document: Document) -> dict[Edge, tuple[str, str | None]]:
             if entry.kind == "DATASET":
                 explained.add(entry.target)
             for edge in explicit(entry, job):
-                # A facet that replaced another does not say since when that stated the same.
+                # A facet that replaced another does not show since when that one stated the same.
                 add(edge, document.first)
     for target, written in outputs.items():
         if target in explained:
@@ -102,13 +102,13 @@ def _spans(document: Document) -> dict[Edge, tuple[str, str | None]]:
 
 
 def _until(document: Document, use: Use) -> str | None:
-    """When the job first stated what it reads and writes without this; None where it has not, and for runs."""
+    """Return when the job first reported its design without this edge; None if it did not, and for runs."""
     last = use.last or use.at
     return next((time for time in document.times if time > last), None)
 
 
 def explicit(entry: LineageEntry, job: str) -> Iterator[Edge]:
-    """The edges of one entry of a lineage facet. job: who moves the data, '' where nobody says."""
+    """Yield the edges of one entry of a lineage facet. job: the job that moves the data, '' if unknown."""
     target = entry.target
     for source in entry.sources:
         if entry.kind == "PROCESS":
@@ -124,7 +124,7 @@ def explicit(entry: LineageEntry, job: str) -> Iterator[Edge]:
 
 
 def versions(document: Document) -> list[Written]:
-    """The versions that the run wrote, if it completed; not those of ours, which their own run reports."""
+    """Return the versions that the run wrote, if it completed; not Headrace's own, which their own run reports."""
     ended = document.ended
     if ended is None or not document.is_complete:
         return []
@@ -151,7 +151,7 @@ def versions(document: Document) -> list[Written]:
 
 
 def uses(run_id: UUID, document: Document) -> Iterator[dict[str, Any]]:
-    """The rows of `run_dataset`."""
+    """Yield the rows of `run_dataset`."""
     for role, used in (("INPUT", document.inputs), ("OUTPUT", document.outputs)):
         for name_id, use in sorted(used.items()):
             place = use.content("place")
@@ -171,7 +171,7 @@ def uses(run_id: UUID, document: Document) -> Iterator[dict[str, Any]]:
 
 
 def _whole(count: float | None) -> int | None:
-    """A count that a bigint holds; JSON allows 5.0 for 5."""
+    """Return a count that fits a bigint; JSON allows 5.0 for 5."""
     return int(count) if count is not None and 0 <= count < 2**63 else None
 
 

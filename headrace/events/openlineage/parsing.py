@@ -1,4 +1,4 @@
-"""From decoded JSON to an OpenLineage event, by the spec's own schemas; what is wrong is reported by field."""
+"""Parse decoded JSON to an OpenLineage event by the spec's schemas; errors are reported by field."""
 
 from __future__ import annotations
 
@@ -33,17 +33,22 @@ from headrace.events.openlineage.model import (
     RunEvent,
 )
 
-MAX_DATASETS = 5000  # of one event
-MAX_PAIRS = 50_000  # of an input and an output that it leads to, as far as no lineage facet says otherwise
-MAX_NAMESPACE, MAX_NAME = 1000, 1500  # bytes: an index of PostgreSQL holds 2,700
+MAX_DATASETS = 5000  # datasets per event
+MAX_PAIRS = 50_000  # pairs of an input and an output, without a lineage facet that narrows them down
+MAX_NAMESPACE, MAX_NAME = 1000, 1500  # bytes: an index entry of PostgreSQL has at most 2,700
 EARLIEST = datetime(2000, 1, 1, tzinfo=UTC)
-_AHEAD = timedelta(days=1)  # clocks differ, and zones are mistaken
+_AHEAD = timedelta(days=1)  # allows for clock skew and wrong time zones
 _TIMES = {"nominalTime": ("nominalStartTime", "nominalEndTime"), "dataQualityMetrics": ("lastUpdated",)}
 _VERSION = re.compile(r"/spec/(\d+)-\d+-\d+/OpenLineage\.json")
 
 
 def parse(body: object, *, received_at: datetime | None = None) -> AnyEvent:
-    """The event that this decoded JSON is.
+    """Parse an event from decoded JSON.
+
+    Raises InvalidEvent with the field: for violations of the spec; for a newer model of the spec; for times before
+    2000, or more than a day after `received_at` (now); for text that PostgreSQL cannot store (NUL, an unpaired
+    surrogate); for more than 8 MiB, 100 levels, 5,000 datasets or 50,000 pairs of inputs and outputs in one event,
+    names longer than 1,500 bytes and namespaces longer than 1,000.
 
     Raises InvalidEvent naming the field: for what the spec does not allow; for a spec of a later model; for times
     before 2000, or more than a day after `received_at` (now); for text that PostgreSQL cannot hold (NUL, half a
@@ -88,11 +93,11 @@ def parse(body: object, *, received_at: datetime | None = None) -> AnyEvent:
 
 
 def _refuse_breadth(job: Job, inputs: Sequence[Dataset], outputs: Sequence[Dataset]) -> None:
-    """Raises InvalidEvent for what would keep everybody else waiting until all of its edges are stored."""
+    """Raise InvalidEvent for an event with so many edges that storing it would delay all others."""
     if len(inputs) + len(outputs) > MAX_DATASETS:
         larger = "inputs" if len(inputs) > len(outputs) else "outputs"
         raise InvalidEvent(
-            f"the event has {len(inputs) + len(outputs):,} datasets and the catalog takes {MAX_DATASETS:,}:"
+            f"the event has {len(inputs) + len(outputs):,} datasets; the maximum is {MAX_DATASETS:,}:"
             " send them in several events of the run",
             larger,
         )
@@ -104,14 +109,14 @@ def _refuse_breadth(job: Job, inputs: Sequence[Dataset], outputs: Sequence[Datas
     open_ = [each for each in outputs if each.name not in explained and "lineage" not in each.facets]
     if len(inputs) * len(open_) > MAX_PAIRS:
         raise InvalidEvent(
-            f"{len(inputs):,} inputs would lead to {len(open_):,} outputs each, and the catalog takes {MAX_PAIRS:,}"
-            " such pairs: say in `lineage` facets what leads to what",
+            f"{len(inputs):,} inputs would lead to {len(open_):,} outputs each; the maximum is {MAX_PAIRS:,}"
+            " such pairs: narrow them down with `lineage` facets",
             "outputs",
         )
 
 
 def _event_kind(body: Mapping[str, Any]) -> str:
-    """Which of the three it is, as the spec distinguishes them."""
+    """Return the kind of the event, as the spec distinguishes them."""
     if "run" in body and "job" in body:
         return "RunEvent"
     if "dataset" in body and "job" in body:
@@ -157,13 +162,13 @@ def _name(stated: Mapping[str, Any], path: Path) -> Name:
 
 
 def refuse_name(name: Name, path: Path) -> None:
-    """Raises InvalidEvent for a name that is none, or too long for an index."""
+    """Raise InvalidEvent for an invalid name, or one too long for an index."""
     if not name.name:
         raise InvalidEvent("is empty, and identifies nothing", field((*path, "name")))
     for part, text, most in (("namespace", name.namespace, MAX_NAMESPACE), ("name", name.name, MAX_NAME)):
         size = len(text.encode())
         if size > most:
-            raise InvalidEvent(f"is {size:,} bytes long; the catalog takes {most:,}", field((*path, part)))
+            raise InvalidEvent(f"is {size:,} bytes long; the maximum is {most:,}", field((*path, part)))
 
 
 def _facets(entity: Mapping[str, Any], key: str, place: str, path: Path) -> Facets:
@@ -187,10 +192,10 @@ def _facets(entity: Mapping[str, Any], key: str, place: str, path: Path) -> Face
 
 
 def _named(facet: str, content: Mapping[str, Any]) -> Iterator[tuple[Path, Name]]:
-    """The datasets and jobs that a facet names, each with its place in it."""
+    """Yield the datasets and jobs that a facet names, each with its place in it."""
     if facet == "symlinks":
         for index, each in enumerate(content.get("identifiers", ())):
-            if each["name"]:  # one without is no name of anything
+            if each["name"]:  # without one, it names nothing
                 yield ("identifiers", index), Name(each["namespace"], each["name"])
     elif facet == "lifecycleStateChange" and "previousIdentifier" in content:
         before = content["previousIdentifier"]
@@ -222,7 +227,7 @@ def _sources(entry: Mapping[str, Any], path: Path) -> Iterator[tuple[Path, Name]
 
 
 def _refuse_values(facet: str, content: Mapping[str, Any], path: Path) -> None:
-    """Raises InvalidEvent for times that are none, and for a version that is too long for an index."""
+    """Raise InvalidEvent for invalid times, and for a version that is too long for an index."""
     for key in _TIMES.get(facet, ()):
         if key in content:
             _time(content[key], field((*path, key)), datetime.max.replace(tzinfo=UTC) - _AHEAD)
@@ -238,15 +243,15 @@ def _time(text: str, place: str, received_at: datetime) -> datetime:
         raise InvalidEvent(f"{text} is not a valid time: {error}", place) from error
     if at < EARLIEST:
         raise InvalidEvent(
-            f"{text} lies before {EARLIEST:%Y}: set the clock of the machine that sent it", place
+            f"{text} is before {EARLIEST:%Y}: set the clock of the machine that sent it", place
         )
     if at > received_at + _AHEAD:
-        raise InvalidEvent(f"{text} lies in the future: set the clock of the machine that sent it", place)
+        raise InvalidEvent(f"{text} is in the future: set the clock of the machine that sent it", place)
     return at
 
 
 def _moment(text: str) -> datetime:
-    """The time, as RFC 3339 has it: `t` and `z` may be small, and a minute may have a leap second."""
+    """Parse an RFC 3339 time: `t` and `z` may be lower-case, and a minute may have a leap second."""
     try:
         return datetime.fromisoformat(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""What runs report of the quality of datasets: the results of tests, and what was measured."""
+"""Data quality reported by runs: test results and metrics."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _OWN_COLUMNS = {"assertion", "success", "column", "severity"}
 
 
 def store(cursor: Cursor[Any], organisation: UUID, events: Iterable[AnyEvent], ids: Ids) -> None:
-    """Keep the results and measures; of what a run says twice of one dataset the later counts."""
+    """Store results and metrics; if a run reports them twice for a dataset, the later report counts."""
     assertions: dict[tuple[str, ...], dict[str, Any]] = {}
     metrics: dict[tuple[str, ...], dict[str, Any]] = {}
     for event in events:

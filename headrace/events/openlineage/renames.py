@@ -1,4 +1,4 @@
-"""What people decide about names: another name for a dataset, two datasets that are one, a better name."""
+"""Decisions about names: aliases, merges and renames of datasets."""
 
 from __future__ import annotations
 
@@ -38,30 +38,30 @@ LIMIT 1
 
 
 class RenameRefused(CatalogError):
-    """A name that cannot be given to that dataset."""
+    """A name that cannot be given to this dataset."""
 
 
 def alias(engine: Engine, organisation: UUID, dataset: str, name: str, *, by: str, reason: str) -> None:
-    """Let `name` (`namespace#name`, or a key) be another name of the dataset.
+    """Make `name` (`namespace#name`, or a key) an alias of the dataset.
 
-    What is reported under it from now on is of this dataset. Raises UnknownDataset; RenameRefused for a name that a
-    dataset of its own has, which `merge` makes part of this one.
+    Reports under that name belong to this dataset from now on. Raises UnknownDataset; RenameRefused for a name of
+    another existing dataset, which `merge` would merge into this one.
     """
     with transaction(engine) as cursor:
         owner = _begin(cursor, organisation)
         into, other = _known(cursor, owner, dataset), _name(owner, name)
         if _id_of(cursor, owner, other) is not None:
             raise RenameRefused(
-                f"{name} is a dataset already; `headrace catalog merge` makes it part of {dataset}"
+                f"{name} is already a dataset; `headrace catalog merge` merges it into {dataset}"
             )
         _note(cursor, owner, "ALIAS", other, into, None, by, reason)
         _decide(cursor, owner, [(other, into)])
 
 
 def merge(engine: Engine, organisation: UUID, dataset: str, into: str, *, by: str, reason: str) -> None:
-    """Make a dataset part of another: its versions, lineage, checks and names are the other's from now on.
+    """Merge a dataset into another, with its versions, lineage, checks and names.
 
-    It is still found by its names and its id. Raises UnknownDataset, RenameRefused for a dataset and itself.
+    Its names and id resolve to the other. Raises UnknownDataset, RenameRefused for merging a dataset into itself.
     """
     with transaction(engine) as cursor:
         owner = _begin(cursor, organisation)
@@ -74,10 +74,10 @@ def merge(engine: Engine, organisation: UUID, dataset: str, into: str, *, by: st
 
 
 def rename(engine: Engine, organisation: UUID, dataset: str, name: str, *, by: str, reason: str) -> None:
-    """Show a dataset by another name (`namespace#name`, or a key); the one that it had stays one of its names.
+    """Change the display name of a dataset (`namespace#name`, or a key); the previous name stays an alias.
 
-    Raises UnknownDataset; RenameRefused for a name that another dataset has, for a dataset that is declared (its
-    declaration says its key), and for a dataset with a key of ours, unless the other name is one too.
+    Raises UnknownDataset; RenameRefused for a name of another dataset, for a declared dataset (its declaration defines
+    its key), and for a dataset with a Headrace key, unless the new name is one too.
     """
     with transaction(engine) as cursor:
         owner = _begin(cursor, organisation)
@@ -85,7 +85,7 @@ def rename(engine: Engine, organisation: UUID, dataset: str, name: str, *, by: s
         former = _id_of(cursor, owner, old)
         if (taken := _id_of(cursor, owner, new)) is not None and taken != former:
             raise RenameRefused(
-                f"{name} is another dataset; `headrace catalog merge` makes {dataset} part of it"
+                f"{name} is another dataset; `headrace catalog merge` merges {dataset} into it"
             )
         declared = cursor.execute(
             "SELECT declared_at FROM catalog.dataset WHERE dataset_id = %s AND declaration_hash <> ''",
@@ -98,14 +98,14 @@ def rename(engine: Engine, organisation: UUID, dataset: str, name: str, *, by: s
             )
         if old.namespace == owner.namespace != new.namespace:
             raise RenameRefused(
-                f"{dataset} is a key of ours, which goes before {name}; give it that as an alias"
+                f"{dataset} is a Headrace key, which takes precedence over {name}; add that as an alias"
             )
         _note(cursor, owner, "RENAME", old, new, former, by, reason)
         _decide(cursor, owner, [(old, new)])
 
 
 def decide_again(cursor: Cursor[Any], owner: Owner) -> None:
-    """Make all that was decided again, in the order in which it was."""
+    """Apply all recorded decisions again, in their order."""
     rows = cursor.execute(
         "SELECT namespace, name, into_namespace, into_name FROM catalog.dataset_name_change "
         "WHERE organisation_id = %s ORDER BY change_id",
@@ -156,7 +156,7 @@ def _note(
 
 
 def _known(cursor: Cursor[Any], owner: Owner, key: str) -> Name:
-    """The name by which the dataset of this key is shown, or one of its other names. Raises UnknownDataset."""
+    """Return the display name of the dataset with this key or name. Raises UnknownDataset."""
     name = _name(owner, key)
     if _id_of(cursor, owner, name) is None:
         raise UnknownDataset(f"there is no dataset {key}; `headrace datasets` lists them")
@@ -177,7 +177,7 @@ def _id_of(cursor: Cursor[Any], owner: Owner, name: Name) -> UUID | None:
 
 
 def _name(owner: Owner, text: str) -> Name:
-    """What a person writes: `namespace#name`, or a key of ours."""
+    """Parse a name as typed: `namespace#name`, or a Headrace key."""
     namespace, separator, name = text.partition("#")
     found = Name(namespace.replace("%23", "#"), name) if separator else Name(owner.namespace, text)
     try:

@@ -1,4 +1,4 @@
-"""The runs that events are of: their documents, and the rows of runs, attempts, used datasets and edges."""
+"""The runs of events: their documents, and the rows of runs, attempts, used datasets and edges."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from headrace.events.reports import Processes, reports_of_runs, run_updates
 from headrace.events.run_fold import fold
 from headrace.events.runs import write_runs
 
-_MAX_DOCUMENTS = 1000  # of a process, that are asked whether they still show an edge
+_MAX_DOCUMENTS = 1000  # runs per process that are checked for whether they still show an edge
 _DOCUMENTS = """
 SELECT run_id, reported_run_id, process_id, document, native
 FROM catalog.openlineage_run
 WHERE organisation_id = %s AND reported_run_id = ANY (%s)
 """
-# A run that was made here reports itself; its id is that of no other job's run.
+# Headrace's own runs report themselves; another job's run never gets their ids.
 _NATIVES = """
 SELECT run_id, process_id FROM catalog.process_run WHERE run_id = ANY (%s) AND NOT facets_json ? 'external_run'
 """
@@ -38,10 +38,9 @@ ORDER BY last_at DESC LIMIT %s
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """The documents of the runs that no one here made, as they are now.
+    """The current documents of external runs.
 
-    known: the runs that were known before, by the ids that they had then. numbers: of those that are runs
-    of a scheduler, what it calls them.
+    known: the runs that were known before, by their ids at that time. numbers: the run numbers of scheduler runs.
     """
 
     runs: Mapping[UUID, Document]
@@ -154,8 +153,9 @@ def _write_shared_runs(
 
 
 def _ids(documents: Mapping[Key, Document], owners: Mapping[UUID, Key]) -> dict[Key, UUID]:
-    """The ids of runs. Of jobs that share a run's id its owner has it: the process that ran it here, or the first to
-    be heard of."""
+    """Return the ids of runs. If jobs share a run id, its owner keeps it: the process that ran it here, or the first
+    reported.
+    """
     first = dict(owners)
     for key in sorted(documents, key=lambda key: (documents[key].first, key)):
         first.setdefault(key[0], key)
@@ -163,7 +163,7 @@ def _ids(documents: Mapping[Key, Document], owners: Mapping[UUID, Key]) -> dict[
 
 
 def store_edges(cursor: Cursor[Any], organisation: UUID, found: Mapping[Edge, str]) -> None:
-    """Add the edges, or let them begin earlier."""
+    """Add the edges, or extend them to an earlier start."""
     if found:
         statement("openlineage_edges").execute(
             cursor, {"organisation": organisation, "edges": jsonb(edge_rows(found))}
@@ -190,7 +190,7 @@ def _store_edges(
 
 
 def _end(cursor: Cursor[Any], no_longer: Mapping[Edge, str], processes: Iterable[str]) -> None:
-    """Take away edges that a run turned out not to show, or only later, unless other runs of the process do."""
+    """Retract edges that a run turned out not to show, or only later, unless other runs of the process show them."""
     rows = edge_rows(no_longer)
     doubted = (
         statement("openlineage_edges_doubted")
@@ -199,7 +199,8 @@ def _end(cursor: Cursor[Any], no_longer: Mapping[Edge, str], processes: Iterable
     )
     if not doubted:
         return
-    # A run that was over before knows nothing of them. So a job is asked of its newest runs, however many it has had.
+    # A run that ended before has no information about them. So only the newest runs of a job are checked, however many
+    # it has had.
     since = min(row["valid_from"] for row in doubted)
     documents = documents_of(cursor, [UUID(each) for each in processes], since)
     if documents is None:
@@ -217,16 +218,16 @@ def _end(cursor: Cursor[Any], no_longer: Mapping[Edge, str], processes: Iterable
 def documents_of(
     cursor: Cursor[Any], processes: Sequence[UUID], since: datetime | None = None
 ) -> list[Document] | None:
-    """What is known of the runs of these processes, and of their design; None for more than can be asked each time.
+    """Return the documents of runs and designs of these processes; None if there are too many to check each time.
 
-    since: leaves out those of which all was reported before.
+    since: skips those with all reports before that time.
     """
     rows = cursor.execute(_OTHERS, [list(processes), since, _MAX_DOCUMENTS]).fetchall()
     return None if len(rows) == _MAX_DOCUMENTS else [stored_document(row["document"]) for row in rows]
 
 
 def edge_rows(found: Mapping[Edge, str | None]) -> list[dict[str, Any]]:
-    """Rows as the statements about edges take them, in order."""
+    """Return the rows for statements about edges, in order."""
     return [
         {
             "source_type": edge.source_type,

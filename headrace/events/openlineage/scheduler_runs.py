@@ -1,9 +1,8 @@
-"""Which runs that OpenLineage events are of are runs that a scheduler reports too, so that both are one.
+"""Match runs of OpenLineage events with runs that a scheduler also reports, so that both are one.
 
-A run of a scheduler's job is the scheduler's run whose number an event gives in the facet `headrace_scheduler`, or
-whose id it has, or with which alone it overlaps in time. Of several such runs (a retry has an id of its own) the first
-is it.
-All of this is a function of the runs that are known, so that it does not matter which source is heard first.
+A run of a scheduler's job is the scheduler's run whose number is in an event's facet `headrace_scheduler`, whose id it
+has, or which is the only one that overlaps in time. Of several matching runs (a retry has its own id), the first is
+chosen. All of this is a function of the known runs, so the order in which sources report does not matter.
 """
 
 from __future__ import annotations
@@ -24,9 +23,7 @@ from headrace.events.openlineage.sql import statement
 from headrace.events.scheduler_events import SCHEDULER
 
 Key = tuple[UUID, UUID]  # a run's id as reported, and its process
-MAX_RUN_TIME = timedelta(
-    days=7
-)  # how long before an event a scheduler's run may have begun that overlaps with it
+MAX_RUN_TIME = timedelta(days=7)  # how long before an event an overlapping scheduler run may have started
 _PROCESSES = """
 SELECT process_id, technology, instance, external_name FROM catalog.process
 WHERE organisation_id = %s AND process_id = ANY (%s) AND external_name IS NOT NULL
@@ -35,9 +32,9 @@ WHERE organisation_id = %s AND process_id = ANY (%s) AND external_name IS NOT NU
 
 @dataclass(frozen=True, slots=True)
 class SameRuns:
-    """The scheduler's run that each of these is. reported: those that the scheduler has reported, with their numbers.
+    """The scheduler's run of each run. reported: those that the scheduler has reported, with their numbers.
 
-    others: documents of other runs that are another one than their rows say.
+    others: documents of other runs whose rows are assigned to a different run than they should be.
     """
 
     ids: Mapping[Key, UUID] = field(default_factory=dict)
@@ -52,10 +49,10 @@ def same_runs(
     stored: Mapping[Key, UUID],
     scheduled: Collection[UUID],
 ) -> SameRuns:
-    """Find the scheduler's run that each of these runs is.
+    """Find the scheduler's run of each of these runs.
 
-    stored: the ids that they have in the catalog, as far as they are there. scheduled: processes that may be a
-    scheduler's; the others are not looked at.
+    stored: their ids in the catalog, if present. scheduled: processes that may belong to a scheduler; others are
+    skipped.
     """
     concerned = {key: document for key, document in documents.items() if key[1] in scheduled}
     if not concerned:
@@ -71,11 +68,13 @@ def same_runs(
     possible = {run_id for each in found.values() for run_id in each.runs}
     possible |= {stored[key] for key in concerned if key in stored and stored[key] not in own_ids(key)}
     rows = _rivals(cursor, organisation, possible, concerned)
-    rivals = {(row["reported_run_id"], row["process_id"]): stored_document(row["document"]) for row in rows}
-    found |= _candidates(cursor, organisation, rivals, processes)
-    ids = _decided(concerned | rivals, found)
+    candidates = {
+        (row["reported_run_id"], row["process_id"]): stored_document(row["document"]) for row in rows
+    }
+    found |= _candidates(cursor, organisation, candidates, processes)
+    ids = _decided(concerned | candidates, found)
     others = {
-        key: rivals[key]
+        key: candidates[key]
         for row in rows
         for key in ((row["reported_run_id"], row["process_id"]),)
         if {row["run_id"], ids.get(key)} & possible and row["run_id"] not in _ids(key, ids)
@@ -87,9 +86,9 @@ def same_runs(
 def overlapping(
     cursor: Cursor[Any], organisation: UUID, spans: Sequence[Mapping[str, Any]]
 ) -> dict[Key, Document]:
-    """The documents of the runs of these processes that are, or overlap with, one of a scheduler's runs.
+    """Return the documents of runs of these processes that are, or overlap with, one of a scheduler's runs.
 
-    spans: `process_id`, `run_id`, `since` and `until` (None: it is under way) of each.
+    spans: `process_id`, `run_id`, `since` and `until` (None: running) of each.
     """
     rows = statement("overlapping_runs").execute(
         cursor, {"organisation": organisation, "spans": jsonb(spans)}
@@ -98,13 +97,13 @@ def overlapping(
 
 
 def own_ids(key: Key) -> tuple[UUID, UUID]:
-    """The ids that a run has which is none of a scheduler's: as reported, or where other jobs share that, computed."""
+    """Return the ids of runs that are not a scheduler's: as reported, or computed if other jobs share them."""
     return key[0], uuid5(key[0], str(key[1]))
 
 
 @dataclass(frozen=True, slots=True)
 class _Candidates:
-    """named: the run that the events name, by its number or its id. overlapping: those at the same time."""
+    """named: the run named by the events, by number or id. overlapping: runs at the same time."""
 
     named: UUID | None
     overlapping: frozenset[UUID]
@@ -168,7 +167,7 @@ def _numbered(document: Document, process: Mapping[str, Any]) -> UUID | None:
 def _rivals(
     cursor: Cursor[Any], organisation: UUID, run_ids: Iterable[UUID], without: Collection[Key]
 ) -> list[Mapping[str, Any]]:
-    """The rows of the other runs that are one of these, or may be."""
+    """Return the rows of the other runs that are, or may be, one of these."""
     wanted = list(run_ids)
     if not wanted:
         return []
@@ -177,7 +176,7 @@ def _rivals(
 
 
 def _decided(documents: Mapping[Key, Document], found: Mapping[Key, _Candidates]) -> dict[Key, UUID]:
-    """Of the runs that may be the same, the one that names it, or else the first."""
+    """Choose among runs that may be the same: the one that names it, otherwise the first."""
     chosen: dict[UUID, Key] = {}
     for key in sorted(documents, key=lambda key: (found[key].named is None, documents[key].first, key)):
         run_id = found[key].one

@@ -1,6 +1,6 @@
-"""What the spec's JSON schemas say of names, types and what is required, without their words: one file, `shapes.json`.
+"""Condense the spec's JSON schemas to names, types and required properties, in one file, `shapes.json`.
 
-Made anew from a checkout of the spec by `python -m headrace.events.openlineage.schema_digest OpenLineage/spec`.
+Regenerate it from a checkout of the spec with `python -m headrace.events.openlineage.schema_digest OpenLineage/spec`.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ _WORDS = frozenset(["description", "title", "example", "examples", "$comment"])
 
 
 def condensed(folder: Path) -> dict[str, Any]:
-    """The schemas of a folder `spec` (OpenLineage.json and facets/*.json) by name, without annotations."""
+    """Return the schemas of a folder `spec` (OpenLineage.json and facets/*.json) by name, without annotations."""
     files = sorted([folder / "OpenLineage.json", *folder.glob("facets/*.json")], key=lambda file: file.stem)
     return {file.stem: _without_words(json.loads(file.read_text(encoding="utf-8"))) for file in files}
 
 
 def _without_words(schema: Any, *, names: bool = False) -> Any:  # noqa: ANN401 - any JSON
-    """names: the keys are names of properties or definitions, and none of them is an annotation."""
+    """Remove annotations. names: the keys are names of properties or definitions, none of them an annotation."""
     if isinstance(schema, list):
         return [_without_words(item) for item in schema]
     if not isinstance(schema, dict):

@@ -1,4 +1,4 @@
-"""The versions that runs elsewhere wrote, as they report them, and what readers of these datasets get."""
+"""Versions written by external runs, and the published versions of their datasets."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ SELECT name_id, named.dataset_id, named.namespace, named.name, EXISTS (
 FROM catalog.dataset_name named
 WHERE name_id = ANY (%s)
 """
-# Versions of datasets that were two, with one tag: which of their runs wrote it first is asked again.
+# Versions of merged datasets with the same tag: the run that wrote each first is determined again.
 _SEPARATED = """
 SELECT apart.produced_by_run_id AS one, other.produced_by_run_id AS other
 FROM catalog.dataset_version apart
@@ -75,7 +75,7 @@ FROM unnest(%s::uuid[], %s::text[]) AS claimed (dataset_id, version_tag)
 JOIN catalog.dataset_version USING (dataset_id, version_tag)
 WHERE partition_key = '' AND idempotency_key LIKE 'openlineage/%%'
 """
-_MAX_RIVALS = 1000  # for one version, or those of one batch, that lost the run which wrote it
+_MAX_RIVALS = 1000  # rounds for one version, or those of one batch, that lost the run which wrote it
 _COMPARED = (
     "version_tag",
     "path",
@@ -92,14 +92,15 @@ _COMPARED = (
 def store(
     cursor: Cursor[Any], organisation: UUID, reported: Stored, merged: Collection[UUID] = ()
 ) -> frozenset[UUID]:
-    """Bring the versions of these runs to what their documents come to; returns those that were not there before.
+    """Update the versions of these runs from their documents; returns the new versions.
 
-    Of a dataset that others write readers get what was produced last. Datasets that Spark computes here keep their own
-    versions, and none of these. The history of the pointer is a function of the versions, unless others than such runs
-    write the dataset too, or a person has moved it: then a version moves it if it is newer than what stands.
+    For datasets written by external runs, the version produced last is published. Datasets that Spark computes here
+    keep their own versions and get none of these. The pointer's history is a function of the versions, unless other
+    runs also write the dataset, or a person has moved the pointer: then a version moves it if it is newer than the
+    published one.
 
-    merged: datasets that others have become part of. A version that two of its names have is one, as it would be had
-    they been names of one dataset from the beginning.
+    merged: datasets that others have been merged into. A version that two of its names have becomes one, as if they had
+    always been names of one dataset.
     """
     again = _separated(cursor, organisation, merged) if merged else {}
     runs = {**again, **reported.runs}
@@ -112,12 +113,12 @@ def store(
         claimed = _claimed(_rows(cursor, organisation, written))
         freed = _freed(stored.values(), claimed)
         if freed:
-            rivals = _rivals(cursor, organisation, freed, runs.keys())
-            runs |= rivals
-            others = _rows(cursor, organisation, {run: versions(rivals[run]) for run in rivals})
+            candidates = _candidates(cursor, organisation, freed, runs.keys())
+            runs |= candidates
+            others = _rows(cursor, organisation, {run: versions(candidates[run]) for run in candidates})
             claimed = _claimed([*claimed.values(), *(row for row in others if _key(row) in freed)])
         changed, added = _bring(cursor, organisation, stored, claimed, [*reported.former, *runs])
-    # A tag that was made up here is known to nobody before: only one that was reported may have been read already.
+    # A generated tag was unknown to readers: only a reported one may have been read already.
     naming = {run for run, document in runs.items() if written.get(run) and _names_a_version(document)}
     if merged or naming or not all(map(_is_made_up, changed)):
         statement("openlineage_inputs").execute(
@@ -139,9 +140,9 @@ def _bring(
     claimed: Mapping[Key, Row],
     weighed: Sequence[UUID],
 ) -> tuple[list[Row], frozenset[UUID]]:
-    """Let what is stored become what is claimed, by the runs that were weighed against each other.
+    """Update the stored versions to the claimed ones, by the runs that were compared.
 
-    Returns what has changed, and what was not there before.
+    Returns the changed and the new versions.
     """
     wanted = {row["dataset_version_id"]: row for row in claimed.values()}
     gone = [row for key, row in stored.items() if key not in wanted]
@@ -166,7 +167,7 @@ def _bring(
 
 
 def _rows(cursor: Cursor[Any], organisation: UUID, written: Mapping[UUID, Sequence[Written]]) -> list[Row]:
-    """What runs say that they wrote, as rows of versions; not those of datasets that Spark computes here."""
+    """Return the reported outputs of runs as rows of versions, without datasets that Spark computes here."""
     names = [UUID(each.name_id) for all_ in written.values() for each in all_]
     places = {str(row["name_id"]): row for row in cursor.execute(_PLACES, [names])}
     return [
@@ -178,7 +179,7 @@ def _rows(cursor: Cursor[Any], organisation: UUID, written: Mapping[UUID, Sequen
 
 
 def _claimed(rows: Iterable[Row]) -> dict[Key, Row]:
-    """Of each version the row of the run that wrote it first."""
+    """Return, for each version, the row of the run that wrote it first."""
     found: dict[Key, Row] = {}
     for row in rows:
         key = _key(row)
@@ -188,7 +189,7 @@ def _claimed(rows: Iterable[Row]) -> dict[Key, Row]:
 
 
 def _freed(stored: Iterable[Row], claimed: Mapping[Key, Row]) -> set[Key]:
-    """The versions whose run wrote them later than was known, or not at all: another may have been there first."""
+    """Return the versions whose run wrote them later than was known, or not at all: another may have been first."""
     found = set()
     for row in stored:
         now = claimed.get(_key(row))
@@ -197,17 +198,17 @@ def _freed(stored: Iterable[Row], claimed: Mapping[Key, Row]) -> set[Key]:
     return found
 
 
-def _rivals(
+def _candidates(
     cursor: Cursor[Any], organisation: UUID, freed: Collection[Key], known: Collection[UUID]
 ) -> dict[UUID, Document]:
-    """The documents of other runs that say they wrote one of these versions."""
+    """Return the documents of other runs that report having written one of these versions."""
     datasets, tags = [dataset for dataset, _ in freed], [tag for _, tag in freed]
     rows = cursor.execute(_RIVALS, [datasets, tags, organisation, _MAX_RIVALS])
     return {row["run_id"]: stored_document(row["document"]) for row in rows if row["run_id"] not in known}
 
 
 def _separated(cursor: Cursor[Any], organisation: UUID, merged: Collection[UUID]) -> dict[UUID, Document]:
-    """The documents of the runs whose versions had one tag in datasets that are one now."""
+    """Return the documents of the runs whose versions had the same tag in datasets that are merged now."""
     found = {run for row in cursor.execute(_SEPARATED, [list(merged)]) for run in row.values()}
     if not found:
         return {}
@@ -216,7 +217,7 @@ def _separated(cursor: Cursor[Any], organisation: UUID, merged: Collection[UUID]
 
 
 def _there(cursor: Cursor[Any], changed: Sequence[Row]) -> dict[Key, Row]:
-    """What is there under the tags of these, where that may be of another run or name."""
+    """Return the stored versions with these tags, if they may belong to another run or name."""
     stated = [row for row in changed if not _is_made_up(row)]
     if not stated:
         return {}
@@ -227,7 +228,7 @@ def _there(cursor: Cursor[Any], changed: Sequence[Row]) -> dict[Key, Row]:
 def _decided(
     there: Mapping[Key, Row], changed: Sequence[Row], known: Collection[UUID]
 ) -> tuple[set[UUID], list[Row]]:
-    """Which of the changed are others' already, who were first, and which of those others were not."""
+    """Decide which of the changed versions belong to others, which were first, and which of the others were not."""
     lost: set[UUID] = set()
     superseded: list[Row] = []
     for row in changed:
@@ -246,7 +247,7 @@ def _is_made_up(row: Row) -> bool:
 
 
 def _names_a_version(document: Document) -> bool:
-    """Whether the run says of anything it read which version that was."""
+    """Return True if the run reports the version of any of its inputs."""
     return any(use.facets.keys() & {"version", "place"} for use in document.inputs.values())
 
 
@@ -274,7 +275,7 @@ def _key(row: Row) -> Key:
 
 
 def _claim(row: Row) -> tuple[datetime, UUID, UUID]:
-    """The least of those that say they wrote the same version was there first."""
+    """Choose the writer of a version: the minimum of those that report having written it."""
     return row["produced_at"], row["produced_by_run_id"], row["dataset_version_id"]
 
 
@@ -283,7 +284,7 @@ def _differs(stored: Row, wanted: Row) -> bool:
 
 
 def _since(rows: Sequence[Row], changed: Sequence[Row], gone: Sequence[Row]) -> dict[UUID, datetime]:
-    """Of each dataset whose versions change, the time from which its history is made anew."""
+    """Return, for each dataset with changed versions, the time from which its history is computed again."""
     touched = {row["dataset_id"] for row in (*changed, *gone)}
     since: dict[UUID, datetime] = {}
     for row in rows:
@@ -294,7 +295,7 @@ def _since(rows: Sequence[Row], changed: Sequence[Row], gone: Sequence[Row]) -> 
 
 
 def _location(namespace: str, name: str) -> str:
-    """Where files of the dataset are, '' for what is no files."""
+    """Return the location of the dataset's files, '' if it has none."""
     if _FILES.match(name):
         return name
     if namespace == "file":

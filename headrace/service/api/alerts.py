@@ -109,7 +109,7 @@ def list_alerts(
     cursor: Cursor = None,
     limit: Limit = 50,
 ) -> Response:
-    """The newest first."""
+    """List alerts, newest first."""
     before = place_of(cursor, tuple[datetime, UUID]) if cursor else None
     # Affected datasets are visible only to callers who may read them, in lists and filters as well.
     include_affected = subject is not None and caller.may(Permission.READ, subject)
@@ -130,7 +130,7 @@ def list_alerts(
 
 @router.get("/alert/{alert_id}", summary="Show an alert", response_model=AlertAnswer)
 def show_alert(engine: Database, caller: Reader, alert_id: AlertId) -> Response:
-    """Events, notifications, and the acknowledgement."""
+    """Show an alert with its events, notifications and acknowledgement."""
     return shown(engine, caller, _answer(history(engine, alert_id), caller))
 
 
@@ -141,7 +141,8 @@ def acknowledge_alert(
     alert_id: AlertId,
     taken: Acknowledgement,
 ) -> Response:
-    """Stops escalation. The first acknowledgement stands; a closed alert stays unchanged."""
+    """Acknowledge an alert, which stops its escalation. The first acknowledgement counts; a closed alert is
+    unchanged."""
     known = history(engine, alert_id).alert
     if known.subject.type is SubjectType.DATASET:
         caller.require(Permission.ACKNOWLEDGE, known.subject.key)

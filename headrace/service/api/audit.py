@@ -30,11 +30,11 @@ def list_audit(
     cursor: Cursor = None,
     limit: Limit = 100,
 ) -> Response:
-    """The newest first. For those who may audit all domains, since an entry may be about any."""
+    """List the audit trail, newest first. Requires the permission for all domains, since an entry may concern any."""
     scope = caller.scope(Permission.AUDIT)
     if scope is None or scope.domains is not None:
         raise Forbidden(
-            f"{caller.subject} may audit some domains only, and the trail is of the whole organisation"
+            f"{caller.subject} may audit some domains only, but the audit trail covers the whole organisation"
         )
     before = place_of(cursor, tuple[int])[0] if cursor else None
     rows = entries(engine, subject=subject, object_name=of, before=before, limit=limit + 1)

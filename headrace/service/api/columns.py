@@ -31,7 +31,7 @@ ColumnName = Annotated[Text, Field(min_length=1, max_length=1000)]
 
 
 class LineageChanges(BaseModel):
-    """What the lineage of one version says, and that of another does not."""
+    """Differences between the column lineage of two versions."""
 
     before: VersionRef
     after: VersionRef
@@ -39,7 +39,7 @@ class LineageChanges(BaseModel):
 
 
 class Clearing(BaseModel):
-    """Which column is cleared, and why."""
+    """The column to clear, and the reason."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -48,7 +48,7 @@ class Clearing(BaseModel):
 
 
 class Withdrawal(BaseModel):
-    """Of which column the clearing is withdrawn."""
+    """The column whose clearing is withdrawn."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -56,7 +56,7 @@ class Withdrawal(BaseModel):
 
 
 class SensitiveColumns(BaseModel):
-    """The columns of a dataset that are sensitive, or were and are cleared."""
+    """The sensitive and cleared columns of a dataset."""
 
     key: SubjectKey
     columns: list[SensitiveColumn]
@@ -70,7 +70,7 @@ class SensitiveColumns(BaseModel):
 def show_column_lineage(
     engine: Database, caller: Reader, dataset: Dataset, version: Tag = None, partition: Partition = None
 ) -> Response:
-    """Of the published version, or another: column by column, with the exact versions that it was computed from."""
+    """Show the column lineage of the published or another version, with the exact input versions."""
     return shown(engine, caller, version_columns(engine, dataset.key, version, partition), dataset.key)
 
 
@@ -86,11 +86,11 @@ def show_column_lineage_changes(
     before: Annotated[str, Query(max_length=1000, description="The tag of the version before.")],
     after: Annotated[
         str | None,
-        Query(max_length=1000, description="The tag of the other one. Default: what is published."),
+        Query(max_length=1000, description="The tag of the other version; by default the published one."),
     ] = None,
     partition: Partition = None,
 ) -> Response:
-    """What a change of the code has done to it: a column that reads more than it did, or is no longer known."""
+    """Show what a code change did to the column lineage: columns that read more than before, or are no longer known."""
     old = version_columns(engine, dataset.key, before, partition)
     new = version_columns(engine, dataset.key, after, partition)
     found = LineageChanges(before=old.version, after=new.version, changes=changes(_known(old), _known(new)))
@@ -113,7 +113,7 @@ def show_column_impact(
         int, Query(ge=1, le=MAX_DEPTH, description="How many steps; 1 for what uses it itself.")
     ] = MAX_DEPTH,
 ) -> Response:
-    """The datasets that use it, with their owners and SLAs: where its values come out apart from where they decide."""
+    """Show the datasets that use the column, with owners and SLAs; direct and indirect uses are listed separately."""
     place = ColumnPlace(dataset.id, dataset.key, column)
     check_column(engine, place)
     return shown(engine, caller, column_impact(engine, place, depth), dataset.key)
@@ -125,7 +125,7 @@ def show_column_impact(
     response_model=SensitiveColumns,
 )
 def show_sensitive(engine: Database, caller: Reader, dataset: Dataset) -> Response:
-    """Those that are tagged, those that are made from one, and those that an owner has cleared."""
+    """Show the tagged, inherited and cleared columns."""
     return _sensitive(engine, caller, dataset)
 
 
@@ -137,7 +137,8 @@ def show_sensitive(engine: Database, caller: Reader, dataset: Dataset) -> Respon
 def clear_column(
     engine: Database, caller: Annotated[Caller, Depends(REGISTER)], dataset: Dataset, asked: Clearing
 ) -> Response:
-    """Its values are shown from then on, and what is made from it inherits nothing. Who, when and why are kept."""
+    """Clear a column: its values are shown, and derived columns inherit nothing. The decision is recorded with user,
+    time and reason."""
     _require_owner(caller, dataset.key)
     with transaction(engine) as cursor:
         clear(cursor, dataset.key, asked.column, by=caller.subject, reason=asked.reason)
@@ -152,7 +153,7 @@ def clear_column(
 def withdraw_clearing(
     engine: Database, caller: Annotated[Caller, Depends(REGISTER)], dataset: Dataset, asked: Withdrawal
 ) -> Response:
-    """It inherits again."""
+    """Withdraw the clearing: the column inherits its tag again."""
     _require_owner(caller, dataset.key)
     with transaction(engine) as cursor:
         withdraw(cursor, dataset.key, asked.column, by=caller.subject)
@@ -160,7 +161,7 @@ def withdraw_clearing(
 
 
 def _require_owner(caller: Caller, key: str) -> None:
-    """Who decides about a column may see what is in it. Raises Forbidden."""
+    """Require that whoever decides about a column may see its values. Raises Forbidden."""
     caller.require(Permission.REGISTER, key)
     caller.require(Permission.READ_SENSITIVE, key)
 

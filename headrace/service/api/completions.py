@@ -1,4 +1,4 @@
-"""Routes that take reports of legacy jobs: what completion files say, over HTTP."""
+"""Routes that receive completion reports over HTTP."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from headrace.service.http.problems import MEDIA_TYPE, Problem
 from headrace.service.security import requires_or_local
 
 router = APIRouter(prefix="/api/v1", tags=["events"])
-BATCH_SIZE = 1000  # events of a transaction
-MAX_CONCURRENT_BODIES = 4  # stored at the same time; the catalog takes one batch after the other anyway
+BATCH_SIZE = 1000  # events per transaction
+MAX_CONCURRENT_BODIES = 4  # concurrent writers; the catalog ingests one batch after another anyway
 Reporter = Annotated[Caller, Depends(requires_or_local(Permission.REPORT))]
 _turns = asyncio.Semaphore(MAX_CONCURRENT_BODIES)
 
@@ -43,7 +43,7 @@ class RejectedDocument(BaseModel):
 
 
 class Receipt(BaseModel):
-    """What became of the documents of a body."""
+    """Outcome of the documents of a body."""
 
     accepted: int = 0
     repeated: int = Field(default=0, description="Documents that were stored before.")
@@ -52,18 +52,16 @@ class Receipt(BaseModel):
         default=[],
         description="Lines of runs that this token may not report; send them again with the right one.",
     )
-    warnings: Public[list[str]] = Field(
-        default=[], description="Documents that were stored, but not as asked for."
-    )
+    warnings: Public[list[str]] = Field(default=[], description="Problems of documents that were stored.")
 
     @property
     def is_refused(self) -> bool:
-        """Whether nothing of the body was stored."""
+        """True if no document of the body was stored."""
         return bool(self.rejected or self.forbidden) and not (self.accepted or self.repeated)
 
 
 class RefusedReceipt(Problem, Receipt):
-    """A problem document with the receipt of a body of which nothing was stored."""
+    """A problem document with the receipt of a body that was refused as a whole."""
 
 
 @router.post(
@@ -84,9 +82,9 @@ class RefusedReceipt(Problem, Receipt):
     },
 )
 async def report_completions(request: Request, caller: Reporter, engine: Database) -> Response:
-    """One JSON document, an array of them, or one on each line, with the fields of a completion file.
+    """Store completion reports: one JSON document, an array, or one per line, with the fields of a completion file.
 
-    Answers 202 when at least one document was stored now or before, 400 when none was.
+    Answers 202 if at least one document was stored now or before, 400 if none was.
     """
     body = await request.body()
     source = f"HTTP, {request.client.host if request.client else 'unknown host'}"
@@ -98,7 +96,7 @@ async def report_completions(request: Request, caller: Reporter, engine: Databas
     refusal = RefusedReceipt(
         title=HTTPStatus.BAD_REQUEST.phrase,
         status=HTTPStatus.BAD_REQUEST,
-        detail=f"none of the {count} documents was stored; `rejected` and `forbidden` say why",
+        detail=f"none of the {count} documents was stored; see `rejected` and `forbidden`",
         instance=request.url.path,
         request_id=str(getattr(request.state, "request_id", "")),
         **receipt.model_dump(),
@@ -109,8 +107,8 @@ async def report_completions(request: Request, caller: Reporter, engine: Databas
 def receive(engine: Engine, body: bytes, source: str, caller: Caller) -> Receipt:
     """Store the documents of a body that the caller may report.
 
-    source: where they came from, for messages. Raises CatalogUnavailable when the database is lost: the sender keeps
-    the body and sends it again, which stores nothing twice.
+    source: the origin, for messages. Raises CatalogUnavailable if the database is lost: the sender keeps the body and
+    sends it again, which stores nothing twice.
     """
     if not body.strip():
         return Receipt(rejected=[_rejected(1, None, "the body is empty")])
@@ -151,7 +149,7 @@ def _line(event: RunEvent) -> int:
 
 
 def _allowed(engine: Engine, caller: Caller, events: Sequence[RunEvent], receipt: Receipt) -> list[RunEvent]:
-    """The events that the caller may report; the receipt names the others."""
+    """Return the events that the caller may report; the receipt names the others."""
     allowed: list[RunEvent] = []
     for event, refusal in zip(events, run_refusals(engine, caller, events), strict=True):
         if refusal is None:

@@ -49,12 +49,12 @@ from headrace.service.api.subjects import Database, Dataset, Partition, Reader
 from headrace.service.http.problems import Refused
 
 router = APIRouter(prefix="/api/v1/dataset", tags=["datasets"])
-_MAX_VERSIONS = 5  # versions that a dataset is shown with
+_MAX_VERSIONS = 5  # versions shown with a dataset
 
 
 @dataclass(frozen=True, slots=True)
 class DatasetAnswer:
-    """A dataset: as declared or reported, how it stands, its newest versions, its names elsewhere, its facets."""
+    """A dataset: declared or reported attributes, status, newest versions, aliases and facets."""
 
     dataset: DatasetDetail
     status: DatasetStatus
@@ -65,7 +65,7 @@ class DatasetAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What a run measured of a dataset; statistics: the measures of each column, as reported."""
+    """Metrics of a dataset from one run; statistics: metrics per column, as reported."""
 
     run_id: UUID
     row_count: int | None
@@ -78,7 +78,7 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class ReportedQuality:
-    """What runs elsewhere said of a dataset's quality, the newest first."""
+    """Data quality reported by external runs, newest first."""
 
     assertions: list[Assertion]
     metrics: list[Measured]
@@ -86,7 +86,7 @@ class ReportedQuality:
 
 @dataclass(frozen=True, slots=True)
 class VersionAnswer:
-    """A version, and the run that wrote it; null where none did, or the run is archived."""
+    """A version and the run that wrote it; null if there is none or the run is archived."""
 
     version: Annotated[VersionDetail, Shown.NESTED]
     run: RunReport | None
@@ -103,7 +103,7 @@ def list_datasets(
     cursor: Cursor = None,
     limit: Limit = 100,
 ) -> Response:
-    """Datasets in the order of their keys."""
+    """List datasets ordered by key."""
     (after,) = place_of(cursor, tuple[str]) if cursor else ("",)
     page = queries.datasets(engine, search, after=after, limit=limit)
     following = cursor_of(page.next) if page.next is not None else None
@@ -117,7 +117,7 @@ def dataset_by_name(
     namespace: Annotated[str, Query(max_length=1000, description="As OpenLineage has it.")],
     name: Annotated[str, Query(max_length=2000, description="As OpenLineage has it.")],
 ) -> Response:
-    """The dataset that has this name, or had it: also by a symlink, an alias, or the path of one of its versions."""
+    """Find the dataset that has, or had, this name: also a symlink, an alias, or the path of a version."""
     found = locate(engine, organisation_id(), namespace, name)
     subject = None if found is None else find_dataset(engine, str(found))
     if subject is None:
@@ -134,7 +134,7 @@ def list_versions(
     cursor: Cursor = None,
     limit: Limit = 50,
 ) -> Response:
-    """The newest first, blocked and superseded ones too."""
+    """List versions, newest first, including blocked and superseded ones."""
     before = place_of(cursor, tuple[datetime, UUID]) if cursor else None
     rows = version_page(engine, dataset.id, partition, before=before, limit=limit + 1)
     last = rows[limit - 1].version if len(rows) > limit else None
@@ -151,22 +151,20 @@ def show_version(
     engine: Database,
     caller: Reader,
     dataset: Dataset,
-    tag: Annotated[
-        str, Path(max_length=1000, description="The version's tag, or `published` for what readers get.")
-    ],
+    tag: Annotated[str, Path(max_length=1000, description="The version's tag, or `published`.")],
     partition: Partition = None,
 ) -> Response:
-    """What it is, from which exact versions it was computed, by which run with which attempts and code."""
+    """Show a version with its exact input versions and its run with attempts and code."""
     detail = queries.version(engine, dataset.key, None if tag == "published" else tag, partition)
     run = _run(engine, detail.version.run_id)
     return shown(engine, caller, VersionAnswer(detail, run), dataset.key)
 
 
-@router.get("/{dataset:key}/published", summary="List what readers get", response_model=Page[PublishedRow])
+@router.get("/{dataset:key}/published", summary="List published versions", response_model=Page[PublishedRow])
 def list_published(
     engine: Database, caller: Reader, dataset: Dataset, cursor: Cursor = None, limit: Limit = 100
 ) -> Response:
-    """The published version of each partition, in the order of partition keys."""
+    """List the published version of each partition, ordered by partition key."""
     after = place_of(cursor, tuple[str])[0] if cursor else None
     rows = published_page(engine, dataset.id, after=after, limit=limit + 1)
     following = cursor_of(rows[limit - 1].partition or "") if len(rows) > limit else None
@@ -179,7 +177,7 @@ def list_published(
 def list_schemas(
     engine: Database, caller: Reader, dataset: Dataset, cursor: Cursor = None, limit: Limit = 50
 ) -> Response:
-    """Each change by a published version, or as it was said, the newest first, and what it meant for readers."""
+    """List schema changes by published versions and reports, newest first, with their compatibility."""
     before = place_of(cursor, tuple[datetime, str]) if cursor else None
     rows = schema_history(engine, dataset.id, before=before, limit=limit + 1)
     following = cursor_of(*place_in(rows[limit - 1])) if len(rows) > limit else None
@@ -200,7 +198,7 @@ def list_quality(
     cursor: Cursor = None,
     limit: Limit = 100,
 ) -> Response:
-    """Those of the newest versions first."""
+    """List check results, those of the newest versions first."""
     after = place_of(cursor, tuple[datetime, UUID, str]) if cursor else None
     rows = quality(engine, dataset.id, partition=partition, status=status, after=after, limit=limit + 1)
     last = rows[limit - 1] if len(rows) > limit else None
@@ -214,7 +212,7 @@ def list_quality(
     response_model=ReportedQuality,
 )
 def show_reported_quality(engine: Database, caller: Reader, dataset: Dataset, limit: Limit = 100) -> Response:
-    """The results of tests and the measures that runs reported, the newest first, of each at most the limit."""
+    """Show reported test results and metrics, newest first; the limit applies to each."""
     found = reported_quality(engine, dataset.id, limit)
     answer = ReportedQuality(
         assertions=list(found.assertions),
@@ -236,21 +234,21 @@ def show_reported_quality(engine: Database, caller: Reader, dataset: Dataset, li
 
 @router.get(
     "/{dataset:key}/last-success",
-    summary="Show the last successful run that made a dataset",
+    summary="Show the last successful run of a dataset",
     response_model=RunReport,
 )
 def show_last_success(engine: Database, caller: Reader, dataset: Dataset) -> Response:
-    """The newest run that succeeded, of those that wrote a version of it, and of the processes that produce it."""
+    """Show the newest successful run among those that wrote a version and those of the producing processes."""
     run_id = last_success(engine, dataset.id)
     run = _run(engine, run_id)
     if run is None:
-        raise Refused(HTTPStatus.NOT_FOUND, f"no run that made {dataset.key} has succeeded yet")
+        raise Refused(HTTPStatus.NOT_FOUND, f"no run of {dataset.key} has succeeded yet")
     return shown(engine, caller, run, dataset.key)
 
 
 @router.get("/{dataset:path}", summary="Show a dataset", response_model=DatasetAnswer)
 def show_dataset(engine: Database, caller: Reader, dataset: Dataset) -> Response:
-    """As declared or reported, how it stands, its newest versions, its names elsewhere, and its OpenLineage facets."""
+    """Show a dataset: declared or reported attributes, status, newest versions, aliases and OpenLineage facets."""
     return _answer(engine, caller, dataset)
 
 
@@ -268,7 +266,7 @@ def _answer(engine: Engine, caller: Caller, dataset: DatasetRef) -> Response:
 
 
 def _run(engine: Engine, run_id: UUID | None) -> RunReport | None:
-    """The run; None where there is none, or it is archived."""
+    """Return the run, or None if there is none or it is archived."""
     if run_id is None:
         return None
     try:

@@ -26,7 +26,7 @@ _REFUSALS = {
 
 
 def install(app: FastAPI) -> None:
-    """Have the application give this document."""
+    """Make the application serve this document."""
     document: dict[str, Any] | None = None
 
     def made() -> dict[str, Any]:
@@ -61,7 +61,7 @@ def _refusal(reported: str) -> dict[str, Any]:
 
 
 def _event_schemas() -> dict[str, Any]:
-    """The definitions of the spec, with their references between each other made the document's."""
+    """Return the definitions of the spec, with references rewritten to this document."""
     text = json.dumps(core()).replace('"#/$defs/', '"#/components/schemas/')
     definitions: dict[str, Any] = json.loads(text)["$defs"]
     return definitions

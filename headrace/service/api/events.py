@@ -29,8 +29,8 @@ router = APIRouter(prefix="/api/v1", tags=["events"])
 REPORT = requires(Permission.REPORT)
 Reporter = Annotated[Caller, Depends(REPORT)]
 Historical = Annotated[bool, Query(description="Historical: triggers no runs and no alerts.")]
-MAX_BATCH_EVENTS = 10_000  # events of a batch
-_SHORT = 64 * 1024  # bytes of a body
+MAX_BATCH_EVENTS = 10_000  # events per batch
+_SHORT = 64 * 1024  # bytes per body
 _EVENT = [{"$ref": f"#/components/schemas/{name}"} for name in ("RunEvent", "DatasetEvent", "JobEvent")]
 
 
@@ -39,14 +39,14 @@ def _body(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 class EventResult(BaseModel):
-    """What became of an event. run_id: the run that it is of, if it is of one."""
+    """Outcome of an event. run_id: the run that it belongs to, if any."""
 
     result: Result
     run_id: UUID | None
 
 
 class BatchSummary(BaseModel):
-    """How many events there were, and what became of them."""
+    """The number of events by outcome."""
 
     received: int
     successful: int
@@ -56,16 +56,16 @@ class BatchSummary(BaseModel):
 
 
 class FailedEvent(BaseModel):
-    """An event of a batch that is not stored. field: the place that is to blame, from the event on."""
+    """A rejected event of a batch. field: the path within the event."""
 
     index: int = Field(description="Its place in the batch, from 0.")
     reason: Public[str]
-    retriable: bool = Field(description="Sent again as it is, it may be taken.")
+    retriable: bool = Field(description="The event may be accepted if it is sent again unchanged.")
     field: Public[str | None] = None
 
 
 class BatchAnswer(BaseModel):
-    """What became of a batch, as the OpenLineage spec has it."""
+    """Outcome of a batch, as defined by the OpenLineage spec."""
 
     status: Public[Literal["success", "partial_success"]]
     summary: BatchSummary
@@ -80,7 +80,8 @@ class BatchAnswer(BaseModel):
     openapi_extra=_body({"oneOf": _EVENT}),
 )
 async def report_event(request: Request, caller: Reporter, historical: Historical = False) -> EventResult:
-    """A RunEvent, DatasetEvent or JobEvent; gzip too. One that is known changes nothing, and is answered the same."""
+    """Store a RunEvent, DatasetEvent or JobEvent, optionally gzipped. A repeated event changes nothing and gets the
+    same response."""
     event = await _read(request, decoded)
     [outcome] = await _stored(request, caller, [event], historical, as_one=True)
     return _result(outcome)
@@ -94,7 +95,8 @@ async def report_event(request: Request, caller: Reporter, historical: Historica
     openapi_extra=_body({"type": "array", "items": {"oneOf": _EVENT}, "maxItems": MAX_BATCH_EVENTS}),
 )
 async def report_batch(request: Request, caller: Reporter, historical: Historical = False) -> BatchAnswer:
-    """Valid events are stored regardless of the others; invalid ones are reported by index with the reason."""
+    """Store a batch. Valid events are stored regardless of the others; invalid ones are reported by index with the
+    reason."""
     events = await _read(request, decoded_batch)
     if not isinstance(events, list):
         raise Refused(HTTPStatus.UNPROCESSABLE_ENTITY, "a batch is a JSON array of events", field="body")
@@ -132,7 +134,8 @@ async def report_batch(request: Request, caller: Reporter, historical: Historica
 async def report_run(
     request: Request, caller: Reporter, event: AdapterEvent, historical: Historical = False
 ) -> EventResult:
-    """The adapters' form of a run event: times within `run`, plain values for facets, no producer and no schemaURL."""
+    """Store a run event in the adapters' form: times within `run`, plain values for facets, no producer and no
+    schemaURL."""
     outcomes = await _stored(request, caller, openlineage_events(event), historical, as_one=True)
     refused = [each for each in outcomes if each.result is Result.REFUSED]
     return _result(refused[0] if refused else outcomes[-1])
@@ -141,9 +144,9 @@ async def report_run(
 async def _stored(
     request: Request, caller: Caller, events: Sequence[object], historical: bool, *, as_one: bool = False
 ) -> list[Outcome]:
-    """What became of each event, in order; what the caller may not report is refused and not stored.
+    """Store the events and return their outcomes in order; events that the caller may not report are rejected.
 
-    as_one: they were sent as one event. Raises Refused where the caller may not report any of them.
+    as_one: they were sent as one event. Raises Refused if the caller may not report any of them.
     """
     coalescing: Coalescing = request.app.state.coalescing
     metrics: Metrics = request.app.state.metrics
@@ -154,7 +157,7 @@ async def _stored(
             raise Refused(HTTPStatus.FORBIDDEN, reason)
         wrong = [one or other for one, other in zip(wrong, forbidden, strict=True)]
     allowed = [index for index, reason in enumerate(wrong) if reason is None]
-    # Before it is their turn to be stored, while PostgreSQL is at others.
+    # Authorized before they wait for their transaction, while PostgreSQL handles others.
     permitted = [events[index] for index in allowed]
     read = await _read(request, lambda _: read_events(permitted, historical=historical))
     stored = read.outcomes(await coalescing.store(read.good, historical=historical))
@@ -172,7 +175,7 @@ def _forbidden(coalescing: Coalescing, caller: Caller, events: Sequence[object])
 
 
 def _result(outcome: Outcome) -> EventResult:
-    """Raises Refused for an event that was not taken."""
+    """Return the outcome. Raises Refused for an event that was rejected."""
     if outcome.result is Result.REFUSED:
         status = HTTPStatus.SERVICE_UNAVAILABLE if outcome.retriable else HTTPStatus.UNPROCESSABLE_ENTITY
         raise Refused(status, _reason(outcome), field=f"body.{outcome.field}" if outcome.field else "body")
@@ -184,6 +187,6 @@ def _reason(outcome: Outcome) -> str:
 
 
 async def _read(request: Request, read: Callable[[bytes], T]) -> T:
-    """What `read` makes of the body. With a short one it is done sooner than a thread is found for it."""
+    """Parse the body with `read`; a short body in this thread, which is faster than handing it to another one."""
     body = await request.body()
     return read(body) if len(body) < _SHORT else await run_in_threadpool(read, body)

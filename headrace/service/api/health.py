@@ -35,7 +35,7 @@ class Health(BaseModel):
 
 @router.get("/health/live", summary="Liveness")
 async def live() -> Health:
-    """Answers as long as the process does."""
+    """Answer as long as the process is alive."""
     return Health()
 
 
@@ -46,7 +46,7 @@ async def live() -> Health:
     responses={HTTPStatus.SERVICE_UNAVAILABLE.value: {"model": Problem}},
 )
 def ready(request: Request, engine: Database) -> Response | Health:
-    """Answers 503 while the database is unavailable, or its schema version differs from the service's."""
+    """Answer 503 while the database is unavailable, or its schema version differs from the service's."""
     try:
         found = revision(engine)
     except CatalogUnavailable:
@@ -61,7 +61,7 @@ def ready(request: Request, engine: Database) -> Response | Health:
     responses={HTTPStatus.SERVICE_UNAVAILABLE.value: {"model": Problem}},
 )
 def alerting(request: Request, engine: Database) -> Response | Health:
-    """Answers 503 while the SLA sensor or the alerts sensor has no recent heartbeat."""
+    """Answer 503 while the SLA sensor or the alerts sensor has no recent heartbeat."""
     try:
         found = alerting_status(engine, datetime.now(UTC))
     except CatalogUnavailable:
@@ -80,7 +80,7 @@ def alerting(request: Request, engine: Database) -> Response | Health:
     dependencies=[Depends(OPERATE)],
 )
 def metrics(request: Request, engine: Database) -> Response:
-    """Requests and events by result, response times, and the status of alerting."""
+    """Return requests and events by result, response times, and the status of alerting."""
     measures: Metrics = request.app.state.metrics
     _measure_alerts(engine, measures)
     return Response(generate_latest(measures.registry), media_type=CONTENT_TYPE_LATEST)

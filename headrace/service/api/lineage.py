@@ -28,19 +28,19 @@ _MAX_COLUMN_EDGES = 10_000
 
 
 class Way(StrEnum):
-    """UPSTREAM: what it comes from. DOWNSTREAM: what comes from it."""
+    """Direction: UPSTREAM for sources, DOWNSTREAM for derived nodes."""
 
     UPSTREAM = "upstream"
     DOWNSTREAM = "downstream"
 
     @property
     def direction(self) -> Direction:
-        """The same in the catalog's own words."""
+        """The direction in the catalog's terms."""
         return Direction.UP if self is Way.UPSTREAM else Direction.DOWN
 
 
 class Level(StrEnum):
-    """The nodes of the lineage."""
+    """Node level of the lineage."""
 
     DATASET = "dataset"
     VERSION = "version"
@@ -60,9 +60,9 @@ class ColumnEdges:
 
 @dataclass(frozen=True, slots=True)
 class ImpactAnswer:
-    """A page of readers, the nearest first, with how many datasets and processes there are in all.
+    """A page of readers, nearest first, with the total numbers of datasets and processes.
 
-    truncated: there are more than were counted. next: the cursor of the page that follows.
+    truncated: there are more than were counted. next: the cursor of the next page.
     """
 
     key: SubjectKey
@@ -98,9 +98,9 @@ def show_lineage(
         str | None, Query(max_length=1000, description="Of this column only; at level column.")
     ] = None,
 ) -> Response:
-    """The neighbours within some steps, and the edges between them.
+    """Show the neighbours within some steps, and the edges between them.
 
-    A walk stops at 2,000 nodes and says so; of each node it counts what is hidden further on.
+    A traversal stops at 2,000 nodes and says so; each node has the number of its hidden neighbours.
     """
     _refuse_misplaced(level, version=version, partition=partition, column=column, as_of=as_of)
     direction = way.direction
@@ -137,7 +137,7 @@ def show_process_lineage(
     depth: Depth = 3,
     as_of: AsOf = None,
 ) -> Response:
-    """Datasets and processes in turn; each edge is a step."""
+    """Show alternating datasets and processes; each edge is a step."""
     return shown(engine, caller, process_lineage(engine, process, way.direction, depth, as_of=as_of))
 
 
@@ -158,7 +158,7 @@ def show_impact(
     cursor: Cursor = None,
     limit: Limit = 100,
 ) -> Response:
-    """Datasets that are computed from it and processes that read any of them, with their owners, the nearest first."""
+    """Show derived datasets and the processes that read any of them, with owners, nearest first."""
     after = place_of(cursor, tuple[int, str, str]) if cursor else (0, "", "")
     found = impact(engine, dataset.id, depth or MAX_DEPTH, after=after, limit=limit + 1, as_of=as_of)
     last = found.readers[limit - 1] if len(found.readers) > limit else None
@@ -177,7 +177,7 @@ def show_impact(
 
 
 def _refuse_misplaced(level: Level, **given: object) -> None:
-    """Raises Refused for what means nothing at this level: it would be ignored, and the answer taken for another."""
+    """Raise Refused for parameters without a meaning at this level: ignoring them would give a misleading answer."""
     means = {
         Level.DATASET: {"as_of"},
         Level.VERSION: {"version", "partition", "as_of"},

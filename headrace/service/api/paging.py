@@ -14,7 +14,7 @@ from pydantic_core import to_json
 from headrace.access.sensitivity import Public
 from headrace.service.http.problems import Refused
 
-MAX_PAGE_SIZE = 500  # rows of a page
+MAX_PAGE_SIZE = 500  # rows per page
 
 T = TypeVar("T")
 K = TypeVar("K")
@@ -27,7 +27,7 @@ Cursor = Annotated[
 
 
 class Page(BaseModel, Generic[T]):
-    """Some of a list; `next` is the cursor of the page that follows, null at the end."""
+    """A page of a list; `next` is the cursor of the next page, null at the end."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
@@ -36,12 +36,12 @@ class Page(BaseModel, Generic[T]):
 
 
 def cursor_of(*values: object) -> str:
-    """The cursor that stands for a row's place in the order."""
+    """Encode a row's position in the order as a cursor."""
     return base64.urlsafe_b64encode(to_json(values)).decode().rstrip("=")
 
 
 def place_of(cursor: str, kind: type[K]) -> K:
-    """The values of a cursor, as a tuple of this kind. Raises Refused for one that was not given out here."""
+    """Decode a cursor to a tuple of this kind. Raises Refused for a cursor that was not issued here."""
     try:
         padded = cursor + "=" * (-len(cursor) % 4)
         return TypeAdapter(kind).validate_json(base64.b64decode(padded, altchars=b"-_", validate=True))

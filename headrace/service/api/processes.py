@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from headrace.retention.history import PastRun
 
 router = APIRouter(prefix="/api/v1")
-_MAX_RUNS = 5  # runs that a process is shown with
+_MAX_RUNS = 5  # runs shown with a process
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class ProcessAnswer:
 
 @dataclass(frozen=True, slots=True)
 class RunAnswer:
-    """A run with its attempts and versions; and what OpenLineage events said of it: facets, and datasets with use."""
+    """A run with its attempts and versions; from OpenLineage events, its facets and its datasets with their use."""
 
     run: RunReport
     facets: Public[dict[str, FacetRow]]
@@ -64,7 +64,7 @@ def list_processes(
     cursor: Cursor = None,
     limit: Limit = 100,
 ) -> Response:
-    """Processes of every kind in the order of their keys."""
+    """List processes of every kind, ordered by key."""
     (after,) = place_of(cursor, tuple[str]) if cursor else ("",)
     rows = process_page(engine, technology=technology, lifecycle=lifecycle, after=after, limit=limit + 1)
     following = cursor_of(rows[limit - 1].key) if len(rows) > limit else None
@@ -86,11 +86,13 @@ def list_runs(
     cursor: Cursor = None,
     limit: Limit = 50,
 ) -> Response:
-    """The newest first."""
+    """List runs, newest first."""
     before = place_of(cursor, tuple[datetime, UUID]) if cursor else None
     about = process(engine, process_id).key
     if archived:
-        from headrace.retention.history import runs  # here, since Parquet's reader takes its time
+        from headrace.retention.history import (
+            runs,  # imported here, because Parquet's reader is slow to import
+        )
 
         past = runs(engine, process=about, state=state, before=before, limit=limit + 1)
         rows = [_run_row(each) for each in past]
@@ -105,7 +107,7 @@ def list_runs(
     "/process/{process:path}", summary="Show a process", tags=["processes"], response_model=ProcessAnswer
 )
 def show_process(engine: Database, caller: Reader, process_id: Process) -> Response:
-    """What it reads and writes, its code, its newest runs, and its OpenLineage facets."""
+    """Show a process: inputs, outputs, code, newest runs, and OpenLineage facets."""
     answer = ProcessAnswer(
         process=process(engine, process_id),
         newest_runs=process_runs(engine, process_id, limit=_MAX_RUNS),
@@ -118,10 +120,10 @@ def show_process(engine: Database, caller: Reader, process_id: Process) -> Respo
 def show_run(
     engine: Database, caller: Reader, run_id: Annotated[UUID, Path(description="The run's id.")]
 ) -> Response:
-    """What it read and wrote, its attempts, why each ended as it did, and where its log is."""
+    """Show a run: inputs, outputs, attempts with failure reasons, and log location."""
     run = explain_run(engine, run_id)[0]
-    said = run_facets(engine, run)
-    answer = RunAnswer(run=run, facets=said.facets, datasets=said.datasets)
+    openlineage = run_facets(engine, run)
+    answer = RunAnswer(run=run, facets=openlineage.facets, datasets=openlineage.datasets)
     return shown(engine, caller, answer, run.process_key)
 
 

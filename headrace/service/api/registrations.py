@@ -37,7 +37,7 @@ RegistrationId = Annotated[UUID, Path(description="The registration's id.")]
 
 
 class Answer(BaseModel):
-    """What the steward says to it."""
+    """The steward's comment."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -45,7 +45,7 @@ class Answer(BaseModel):
 
 
 class Rejection(BaseModel):
-    """Why it is rejected."""
+    """The reason for the rejection."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -54,7 +54,7 @@ class Rejection(BaseModel):
 
 @router.post(
     "/dataset/register",
-    summary="Ask for a dataset to be taken in",
+    summary="Request a new dataset",
     status_code=HTTPStatus.CREATED,
     response_model=Registration,
 )
@@ -64,7 +64,7 @@ def register_dataset(
     asked: DatasetRequest,
     idempotency_key: IdempotencyKey = None,
 ) -> Response:
-    """An unknown dataset becomes a draft; it is active once a steward has approved it."""
+    """Register a dataset: an unknown one becomes a draft, and active once a steward approves it."""
     caller.require(Permission.REGISTER, asked.key)
     return once(
         engine,
@@ -85,7 +85,7 @@ def list_registrations(
     cursor: Cursor = None,
     limit: Limit = 50,
 ) -> Response:
-    """The newest first."""
+    """List registrations, newest first."""
     before = place_of(cursor, tuple[datetime, UUID]) if cursor else None
     rows = registrations(engine, status, before=before, limit=limit + 1)
     last = rows[limit - 1] if len(rows) > limit else None
@@ -95,7 +95,7 @@ def list_registrations(
 
 @router.get("/registration/{registration_id}", summary="Show a registration", response_model=Registration)
 def show_registration(engine: Database, caller: Reader, registration_id: RegistrationId) -> Response:
-    """What was asked for, by whom, and what the steward said."""
+    """Show a registration: the request, its author, and the steward's decision."""
     found = registration(engine, registration_id)
     return shown(engine, caller, found, found.dataset)
 
@@ -110,7 +110,7 @@ def approve_registration(
     answer: Answer,
     idempotency_key: IdempotencyKey = None,
 ) -> Response:
-    """The dataset is then as asked for, and active."""
+    """Approve a registration: the dataset becomes active as requested."""
     return _reviewed(
         engine, caller, registration_id, RegistrationStatus.APPROVED, answer.comment, idempotency_key
     )
@@ -126,7 +126,7 @@ def reject_registration(
     answer: Rejection,
     idempotency_key: IdempotencyKey = None,
 ) -> Response:
-    """The dataset stays as it was."""
+    """Reject a registration: the dataset is unchanged."""
     return _reviewed(
         engine, caller, registration_id, RegistrationStatus.REJECTED, answer.comment, idempotency_key
     )

@@ -1,6 +1,6 @@
 """JSON responses: catalog rows, masked for the caller, with secrets redacted for everyone.
 
-NaN and infinity, which JSON does not have, are written as texts.
+NaN and infinity, which JSON lacks, are written as text.
 """
 
 from __future__ import annotations

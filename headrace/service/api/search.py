@@ -18,10 +18,10 @@ router = APIRouter(prefix="/api/v1", tags=["datasets"])
 
 
 class SearchPage(Page[SearchHit]):
-    """Datasets that fit, the best first. misspelt: words that no dataset has, and that were taken for others."""
+    """Matching datasets, best first. misspelt: words that matched no dataset and were replaced by similar ones."""
 
     misspelt: Public[list[str]] = Field(
-        description="Words that no dataset has, and that were taken for others like them."
+        description="Words that matched no dataset and were replaced by similar ones."
     )
 
 
@@ -33,7 +33,7 @@ def find_datasets(
     cursor: Cursor = None,
     limit: Limit = 20,
 ) -> Response:
-    """Those that have all words in name, owners, tags, columns or description; typing errors are forgiven."""
+    """Find datasets that match all words in name, owners, tags, columns or description; typing errors are tolerated."""
     (skip,) = place_of(cursor, tuple[Annotated[int, Field(ge=0, le=2 * RANKED)]]) if cursor else (0,)
     found = search(engine, q, skip=skip, limit=limit + 1)
     following = cursor_of(skip + limit) if len(found.rows) > limit else None

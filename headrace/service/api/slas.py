@@ -45,7 +45,7 @@ def list_sla_statuses(
     cursor: Cursor = None,
     limit: Limit = 100,
 ) -> Response:
-    """Each SLA objective with its status at the last evaluation and its forecast, by key."""
+    """List SLA objectives with their status at the last evaluation and their forecast, by key."""
     after = place_of(cursor, tuple[str, str, int]) if cursor else ("", "", -1)
     rows = sla_statuses(
         engine,
@@ -71,7 +71,8 @@ def show_sla_history(
     until: Annotated[AwareDatetime | None, Query(description="To this time. Default: now.")] = None,
     limit: Limit = 50,
 ) -> Response:
-    """How often the objectives of a dataset or process were met and by what margin; newest outcomes and changes."""
+    """Show how often the objectives of a dataset or process were met and by what margin; newest outcomes and
+    changes."""
     end = until or datetime.now(UTC)
     return shown(engine, caller, sla_history(engine, key, since or end - _QUARTER, end, limit), key)
 
@@ -87,7 +88,7 @@ def list_incidents(
     ] = None,
     limit: Limit = 50,
 ) -> Response:
-    """Incidents, newest first: the cause, the affected members, and datasets downstream."""
+    """List incidents, newest first: the cause, the affected members, and datasets downstream."""
     return shown(engine, caller, incidents(engine, open_only=not closed, key=key, limit=limit))
 
 
@@ -105,7 +106,7 @@ def subscribe_to_deadlines(
     owner: Owner = None,
     days: Annotated[int, Query(ge=1, le=92, description="How many days ahead.")] = 14,
 ) -> Response:
-    """The deadlines of the next days as an iCalendar file, 2,000 at most."""
+    """Return the deadlines of the next days as an iCalendar file, 2,000 at most."""
     from headrace.slas.calendar_feed import deadline_feed
 
     feed = deadline_feed(engine, datetime.now(UTC), timedelta(days=days), domain=domain, owner=owner)

@@ -21,7 +21,7 @@ Reader = Annotated[Caller, Depends(READ)]
 
 
 class _Key(Convertor[str]):
-    """What a key or an id can be: `crm` is none, so that crm/schema is a dataset, and no dataset's schema."""
+    """Valid keys and ids: `crm` is not one, so crm/schema is a dataset, and not the schema of a dataset."""
 
     regex = r"[^/#]*[/#].*|[0-9a-fA-F-]{36}"
 
@@ -36,7 +36,7 @@ register_url_convertor("key", _Key())
 
 
 def engine_of(request: Request) -> Engine:
-    """The engine of the application."""
+    """Return the engine of the application."""
     engine: Engine = request.app.state.engine
     return engine
 
@@ -52,7 +52,7 @@ def dataset_named(
         Path(max_length=4000, description="The dataset's key (`domain/name`, with its slashes), or its id."),
     ],
 ) -> DatasetRef:
-    """The dataset of this key or id, which may be one that it had before it was merged. Raises UnknownDataset."""
+    """Return the dataset of this key or id, including ids from before a merge. Raises UnknownDataset."""
     found = find_dataset(engine, dataset)
     if found is None:
         raise UnknownDataset(f"no dataset {dataset}; GET /api/v1/search finds datasets")
@@ -67,7 +67,7 @@ def process_named(
         str, Path(max_length=4000, description="The process's key, with its slashes, or its id.")
     ],
 ) -> UUID:
-    """The process of this key or id. Raises UnknownProcess."""
+    """Return the process of this key or id. Raises UnknownProcess."""
     return process_id(engine, process)
 
 

@@ -1,4 +1,4 @@
-"""Request bodies: read whole, decompressed, limited in size, JSON only; no NUL characters in URLs."""
+"""Request bodies: complete, decompressed, limited in size, JSON only; no NUL characters in URLs."""
 
 from __future__ import annotations
 
@@ -12,28 +12,26 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from headrace.service.http.problems import Refused, answer
 
-MAX_BODY_BYTES = 16 * 1024 * 1024  # bytes of a body, unpacked
+MAX_BODY_BYTES = 16 * 1024 * 1024  # bytes of an uncompressed body
 _MAX_DRAINED_BYTES = (
     4 * MAX_BODY_BYTES
-)  # of what is too large: who is cut short hears of a broken connection, and not why
-_TIMEOUT_SECONDS = 60  # in which a body has to be here
+)  # bytes read from a body that is too large: a client that is cut off only sees a broken connection, not the reason
+_TIMEOUT_SECONDS = 60  # seconds within which a body must arrive
 _GZIP = 16 + zlib.MAX_WBITS
-_MEMBERS = (
-    1000  # that gzip may have packed a body in: of a million empty ones each costs time, and tells nothing
-)
-_CHUNK_BYTES = 64 * 1024  # bytes: what follows the end of a member is copied
+_MEMBERS = 1000  # maximum gzip members: a million empty ones would each cost time
+_CHUNK_BYTES = 64 * 1024  # bytes: the data after a member's end is copied
 _JSON = "application/json"
-_ANY_TYPE = frozenset({"/api/v1/events"})  # what curl and shell scripts send has whatever type
+_ANY_TYPE = frozenset({"/api/v1/events"})  # content types sent by curl and shell scripts
 
 
 class Bodies:
-    """ASGI middleware: answers 400, 408, 413 or 415 itself, and hands on what is whole and plain."""
+    """ASGI middleware: answers 400, 408, 413 or 415 itself, and passes on complete, uncompressed bodies."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Hand the request on as whole and plain, or refuse it."""
+        """Pass on the request with a complete, uncompressed body, or refuse it."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -52,7 +50,7 @@ class Bodies:
 
 
 async def _body(scope: Scope, receive: Receive) -> bytes:
-    """The body, unpacked. Raises Refused without keeping more of it than may be."""
+    """Return the uncompressed body. Raises Refused without buffering more than the limit."""
     headers = Headers(scope=scope)
     announced = headers.get("content-length", "")
     waits = headers.get("expect", "").lower() == "100-continue"  # sends nothing before it is asked to
@@ -62,7 +60,7 @@ async def _body(scope: Scope, receive: Receive) -> bytes:
     if encoding not in ("identity", "gzip", "x-gzip"):
         raise Refused(
             HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
-            f"Content-Encoding {encoding} is not read here; send gzip, or the body as it is",
+            f"Content-Encoding {encoding} is not supported; send gzip, or the body uncompressed",
             field="header.content-encoding",
             headers={"Accept-Encoding": "gzip"},
         )
@@ -90,7 +88,7 @@ async def _received(receive: Receive) -> bytes:
     while True:
         message = await receive()
         if message["type"] == "http.disconnect":
-            raise Refused(HTTPStatus.BAD_REQUEST, "the body ended before it was whole")
+            raise Refused(HTTPStatus.BAD_REQUEST, "the body ended before it was complete")
         part = message.get("body", b"")
         size += len(part)
         if size <= MAX_BODY_BYTES:
@@ -102,7 +100,8 @@ async def _received(receive: Receive) -> bytes:
 
 
 def unpacked(packed: bytes) -> bytes:
-    """What gzip has packed, in one or several members. Raises Refused (413) as soon as it is too large, zlib.error."""
+    """Decompress gzip data of one or several members. Raises Refused (413) as soon as it is too large, and
+    zlib.error."""
     body, member, members = bytearray(), zlib.decompressobj(_GZIP), 1
     for start in range(0, len(packed), _CHUNK_BYTES):
         part = packed[start : start + _CHUNK_BYTES]
@@ -129,7 +128,7 @@ def _too_large() -> Refused:
 
 
 def _refuse_nul(scope: Scope) -> None:
-    """PostgreSQL's text has no NUL, so that nothing that is stored can be meant by one."""
+    """Refuse NUL characters: PostgreSQL's text has none, so no stored value can match."""
     if "\x00" in scope["path"]:
         raise Refused(HTTPStatus.BAD_REQUEST, "the address contains a NUL character", field="path")
     if b"%00" in scope["query_string"] or b"\x00" in scope["query_string"]:
@@ -153,18 +152,18 @@ def _refuse_kind(content_type: str) -> None:
 
 
 def _update_headers(scope: Scope, length: int) -> None:
-    """Have the request's headers say what the body is now, as if it had come without packing."""
+    """Adjust the request's headers to the uncompressed body."""
     headers = MutableHeaders(raw=list(scope["headers"]))
     for name in ("content-encoding", "transfer-encoding"):
         del headers[name]
     headers["content-length"] = str(length)
     headers.setdefault("content-type", _JSON)
-    # The very scope is changed, since routing writes into it what the access log reads.
+    # The scope itself is changed, since routing writes to it and the access log reads it.
     scope["headers"] = headers.raw
 
 
 def _handing(body: bytes, receive: Receive) -> Receive:
-    """Gives the body once, and after it what the client does next."""
+    """Return a `receive` that yields the body once, and then the client's further messages."""
     given = False
 
     async def hand() -> Message:

@@ -16,12 +16,12 @@ from headrace.errors import CatalogUnavailable
 from headrace.events.openlineage import Outcome, store
 from headrace.events.openlineage.model import AnyEvent
 
-BATCH_SIZE = 1000  # events of a transaction
+BATCH_SIZE = 1000  # events per transaction
 
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """Events stored together: those of one caller, live or historical."""
+    """Key of events stored together: those of one caller, live or historical."""
 
     caller: Principal
     historical: bool
@@ -29,7 +29,7 @@ class _Kind:
 
 @dataclass(slots=True)
 class _PendingRequest:
-    """The events of one request, and what tells it of their outcomes."""
+    """The events of one request, and the future for their outcomes."""
 
     events: Sequence[AnyEvent]
     done: asyncio.Future[list[Outcome]]
@@ -51,9 +51,9 @@ class Coalescing:
         self._queues: dict[_Kind, _Queue] = {}
 
     async def store(self, events: Sequence[AnyEvent], *, historical: bool = False) -> list[Outcome]:
-        """Store the events, or the history, for the caller of this request; an outcome each, in order.
+        """Store the events or history of this request's caller; returns one outcome each, in order.
 
-        Raises CatalogUnavailable: what is stored already is known when it is sent again.
+        Raises CatalogUnavailable: the request can be sent again, and stored events are then repeats.
         """
         caller = current_principal()
         assert caller is not None  # noqa: S101 - the route requires one
@@ -68,7 +68,7 @@ class Coalescing:
         queue = self._queues.setdefault(kind, _Queue())
         queue.pending.append(pending)
         if queue.work is None:
-            # A context of its own: the work outlives the request that happens to begin it.
+            # A separate context: the task outlives the request that starts it.
             queue.work = asyncio.create_task(self._work(kind, queue), context=Context())
         return await pending.done
 
@@ -87,7 +87,7 @@ class Coalescing:
         except CatalogUnavailable as error:
             for each in together:
                 _resolve(each, error)
-        except Exception as error:  # whatever one of them caused must not befall the others
+        except Exception as error:  # an error of one request must not affect the others
             if len(together) == 1:
                 _resolve(together[0], error)
                 return
@@ -106,7 +106,7 @@ def _stored(engine: Engine, kind: _Kind, events: Sequence[AnyEvent]) -> list[Out
 
 
 def _next_batch(pending: deque[_PendingRequest]) -> list[_PendingRequest]:
-    """The first of those that wait, as many as a transaction takes."""
+    """Return the first pending events, up to one transaction's worth."""
     taken = [pending.popleft()]
     count = len(taken[0].events)
     while pending and count + len(pending[0].events) <= BATCH_SIZE:

@@ -11,33 +11,33 @@ from typing import Any
 
 from headrace.service.http.problems import Refused
 
-# The tokens that separate members: a whole string, a bracket, a comma.
+# The tokens that separate members: a complete string, a bracket, a comma.
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{},]')
 
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """A member of a batch that is deeper, or has a longer number, than can be read."""
+    """A member of a batch that is nested too deeply, or has too long a number, to be parsed."""
 
     reason: str
 
 
 def decoded(body: bytes) -> Any:  # noqa: ANN401 - JSON
-    """The body. Of a name that an object has twice the last value counts. Raises Refused saying where it is not valid
+    """Decode the body. The last of duplicate names in an object counts. Raises Refused with the position of invalid
     JSON."""
     try:
         return json.loads(body)
     except json.JSONDecodeError as error:
-        said = f"request body is not valid JSON: {error.msg} at line {error.lineno} column {error.colno}"
+        detail = f"request body is not valid JSON: {error.msg} at line {error.lineno} column {error.colno}"
     except UnicodeDecodeError as error:
-        said = f"request body is not valid UTF-8: {error.reason}"
+        detail = f"request body is not valid UTF-8: {error.reason}"
     except (ValueError, RecursionError) as error:
-        said = f"the body cannot be read: {_why(error)}"
-    raise Refused(HTTPStatus.BAD_REQUEST, said, field="body")
+        detail = f"the body cannot be read: {_why(error)}"
+    raise Refused(HTTPStatus.BAD_REQUEST, detail, field="body")
 
 
 def decoded_batch(body: bytes) -> Any:  # noqa: ANN401 - JSON
-    """As `decoded`, with Unreadable in the place of each member of an array that is beyond reading."""
+    """Decode a batch like `decoded`, with Unreadable in place of each member that cannot be parsed."""
     try:
         return json.loads(body)
     except (json.JSONDecodeError, UnicodeDecodeError):
@@ -57,7 +57,7 @@ def _member(text: str) -> object:
 
 
 def _members(text: str) -> Iterator[str]:
-    """The texts between the commas of an array that is the whole text. Raises Refused for what is none."""
+    """Yield the members of the array that is the text. Raises Refused if it is not an array."""
     depth, begin = 0, 1
     for token in _TOKEN.finditer(text):
         sign = token[0]

@@ -9,7 +9,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 
 class ETags:
-    """ASGI middleware: a GET's JSON gets a strong ETag, and 304 where If-None-Match names it.
+    """ASGI middleware: a GET's JSON gets a strong ETag, and 304 if If-None-Match names it.
 
     Responses depend on the caller, so they are cacheable only privately.
     """
@@ -18,7 +18,7 @@ class ETags:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Hand the request on, and tag its answer."""
+        """Pass on the request and tag its response."""
         if scope["type"] != "http" or scope["method"] != "GET":
             await self.app(scope, receive, send)
             return
@@ -27,7 +27,7 @@ class ETags:
 
 
 class _Tagging:
-    """Holds a 200's JSON back until all of it is there: pages are small."""
+    """Buffers a JSON response with status 200 until it is complete: pages are small."""
 
     def __init__(self, known: str | None, send: Send) -> None:
         self.known = known

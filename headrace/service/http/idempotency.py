@@ -24,8 +24,8 @@ IdempotencyKey = Annotated[
     Header(
         min_length=1,
         max_length=255,
-        description="Any text that is new for each thing to do. Sent again within a day, the request is answered as "
-        "it was and does nothing.",
+        description="A text that is unique to the request. A request repeated within a day gets the first response and "
+        "changes nothing.",
     ),
 ]
 
@@ -37,9 +37,9 @@ def once(
     act: Callable[[Cursor[Any]], object],
     status: HTTPStatus = HTTPStatus.OK,
 ) -> JSONResponse:
-    """Act in one transaction with remembering the answer, unless the key has its answer already.
+    """Act and store the response in one transaction, unless the key already has a response.
 
-    request: all that says what is asked for, so that a key that was used for something else is found out (Refused).
+    request: everything that identifies the request, so that reuse of a key for another request is detected (Refused).
     """
     digest = hashlib.sha256(encoded(request)).hexdigest()
     with transaction(engine) as cursor:
@@ -49,7 +49,7 @@ def once(
                 if known["request_hash"] != digest:
                     raise Refused(
                         HTTPStatus.UNPROCESSABLE_ENTITY,
-                        "this key was used for another request: take a new one for each thing to do",
+                        "this key was used for another request: use a new one for each request",
                         field="header.idempotency-key",
                     )
                 return JSONResponse(known["answer"], known["status"], {REPLAYED: "true"})

@@ -1,4 +1,4 @@
-"""Rate limits per caller, and for wrong tokens."""
+"""Rate limits per caller, and for invalid tokens."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from headrace.service.http.problems import answer
 
-_MAX_CALLERS = 10_000  # callers that are remembered; who has not asked for longest is forgotten first
+_MAX_CALLERS = 10_000  # callers remembered; the least recent one is forgotten first
 _BURST_SECONDS = 2
-_WRONG_PER_SECOND = 5  # tokens that are refused, of one address
+_WRONG_PER_SECOND = 5  # refused tokens per address
 _OPEN = ("/health/live", "/health/ready", "/metrics")
 
 
 class Buckets:
-    """A bucket of tokens for each key: `rate` come in a second, `burst` at most are in it."""
+    """Token buckets by key: refilled at `rate` per second, up to `burst`."""
 
     def __init__(self, rate: float, burst: float) -> None:
         self.rate = rate
@@ -28,7 +28,8 @@ class Buckets:
         self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def wait(self, key: str, *, take: bool = True) -> float:
-        """Seconds until the key may go on: 0.0 where it may now, and one token is then gone unless `take` says not."""
+        """Return the seconds until the key may proceed: 0.0 if it may now, and then one token is consumed if `take`
+        is set."""
         now = time.monotonic()
         left, since = self._left.pop(key, (self.burst, now))
         left = min(self.burst, left + (now - since) * self.rate)
@@ -40,11 +41,11 @@ class Buckets:
 
 
 class Limits:
-    """ASGI middleware: 429 with Retry-After to who asks more often than `rate` times a second.
+    """ASGI middleware: 429 with Retry-After for more than `rate` requests per second.
 
-    A caller is who sends the same Authorization, and without one an address. Tokens that turn out to be wrong are
-    counted by address, so that trying others does not help; who was let in before is not held up by them, since many
-    callers have one address behind a proxy.
+    A caller is identified by its Authorization header, otherwise by its address. Invalid tokens are counted per
+    address, so that trying different ones does not help. Tokens accepted before are not affected, since many callers
+    share an address behind a proxy.
     """
 
     def __init__(self, app: ASGIApp, rate: int) -> None:
@@ -55,7 +56,7 @@ class Limits:
         self.let_in: OrderedDict[str, None] = OrderedDict()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Hand the request on, or refuse it for now."""
+        """Pass on the request, or refuse it for now."""
         if scope["type"] != "http" or scope["path"] in _OPEN:
             await self.app(scope, receive, send)
             return

@@ -24,7 +24,7 @@ _BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.5, 1, 2.5, 10)  # seconds
 
 
 class Metrics:
-    """What Prometheus reads at /metrics; each application has its own."""
+    """The metrics that Prometheus reads at /metrics; each application has its own."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
@@ -40,11 +40,11 @@ class Metrics:
             registry=self.registry,
         )
         self.under_way = Gauge(
-            "headrace_http_requests_under_way", "Requests not answered yet.", registry=self.registry
+            "headrace_http_requests_under_way", "Requests in progress.", registry=self.registry
         )
         self.alerts = Gauge(
             "headrace_alerts",
-            "Alerts that are open or acknowledged, what they are to be made of, and messages not taken.",
+            "Open and acknowledged alerts, undecided events, and overdue and given-up notifications.",
             ("state",),
             registry=self.registry,
         )
@@ -60,14 +60,14 @@ class Metrics:
 
 
 class Observing:
-    """ASGI middleware, the outermost: whatever is raised within becomes a 500 that names the request and no more."""
+    """ASGI middleware, the outermost: turns any exception into a 500 with only the request id."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
         self.app = app
         self.metrics = metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Hand the request on, and take note of its answer."""
+        """Pass on the request and observe its response."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -87,7 +87,7 @@ class Observing:
 
     def _note(self, scope: Scope, seen: _ObservedRequest) -> None:
         route = getattr(scope.get("route"), "path", "none")
-        status = str(seen.status or 499)  # 499: the client left before there was an answer
+        status = str(seen.status or 499)  # 499: the client left before the response
         seconds = time.perf_counter() - seen.began
         self.metrics.requests.labels(scope["method"], route, status).inc()
         self.metrics.seconds.labels(scope["method"], route).observe(seconds)
@@ -96,7 +96,7 @@ class Observing:
 
 
 class _ObservedRequest:
-    """One request, as its answer goes by."""
+    """One request and its response."""
 
     def __init__(self, scope: Scope, send: Send) -> None:
         given = Headers(scope=scope).get("x-request-id", "")
@@ -118,7 +118,7 @@ class _ObservedRequest:
 
 
 def _line(scope: Scope, seen: _ObservedRequest, route: str, status: str, seconds: float) -> dict[str, Any]:
-    """Neither queries nor bodies are logged: they may hold what only some may see."""
+    """Format the log line, without query strings and bodies: they may contain sensitive values."""
     caller = scope["state"].get("caller")
     return {
         "time": datetime.now(UTC).isoformat(timespec="milliseconds"),

@@ -17,11 +17,11 @@ from headrace.service.http.problems import Refused
 _SPEC = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent"
 _FACETS = "https://openlineage.io/spec/facets"
 _BASE = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/BaseFacet"
-_AS_KNOWN = "https://openlineage.io/spec/facets"  # names no version: that which is known
+_AS_KNOWN = "https://openlineage.io/spec/facets"  # stands for the current version
 
 
 class AdapterEventType(StrEnum):
-    """What happened to the run."""
+    """Type of an adapter's run event."""
 
     START = "START"
     RUNNING = "RUNNING"
@@ -35,7 +35,7 @@ _ENDS = {AdapterEventType.COMPLETE, AdapterEventType.FAIL, AdapterEventType.ABOR
 
 
 class AdapterRun(BaseModel):
-    """A run: its id, and when it began and ended, as far as that is known."""
+    """A run: its id, start and end, as far as known."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -46,7 +46,7 @@ class AdapterRun(BaseModel):
 
 
 class AdapterJob(BaseModel):
-    """A job: its system (`AUTOSYS`) and what it is called there (`BOX/JobA`)."""
+    """A job: its system (`AUTOSYS`) and its name there (`BOX/JobA`)."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -56,7 +56,7 @@ class AdapterJob(BaseModel):
 
 
 class AdapterDataset(BaseModel):
-    """A dataset. Of its facets, `version` may be a plain text, `rows` and `bytes` numbers, `path` a text."""
+    """A dataset. Among its facets, `version` may be plain text, `rows` and `bytes` numbers, `path` text."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -66,7 +66,7 @@ class AdapterDataset(BaseModel):
 
 
 class AdapterEvent(BaseModel):
-    """What an adapter reports of a run. eventTime: by default the run's endTime when it ends, else its startTime."""
+    """A run event of an adapter. eventTime: by default the run's endTime if it ends, otherwise its startTime."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -80,9 +80,9 @@ class AdapterEvent(BaseModel):
 
 
 def openlineage_events(event: AdapterEvent) -> list[dict[str, Any]]:
-    """The OpenLineage events: the one that it is, after a START where it ends a run and says when that began.
+    """Convert to OpenLineage events: the event itself, preceded by a START if it ends a run with a known start.
 
-    Raises Refused for an event that says no time.
+    Raises Refused for an event without a time.
     """
     ends = event.eventType in _ENDS
     at = event.eventTime or (event.run.endTime if ends else event.run.startTime)
@@ -90,23 +90,23 @@ def openlineage_events(event: AdapterEvent) -> list[dict[str, Any]]:
         missing = "endTime" if ends else "startTime"
         raise Refused(
             HTTPStatus.UNPROCESSABLE_ENTITY,
-            f"the time is missing: give {missing} of the run, or eventTime",
+            f"the time is missing: set {missing} of the run, or eventTime",
             field=f"body.run.{missing}",
         )
     producer = event.producer or PRODUCER
     events = []
     if ends and event.run.startTime is not None:
         began = _event("START", event.run.startTime, event, producer)
-        # It is below the same run: who may report no others may report both or none.
+        # The START belongs to the same run: a caller who may report only that run may report both or neither.
         parent = {name: facet for name, facet in event.run.facets.items() if name == "parent"}
         began["run"]["facets"] = _facets(parent, producer)
         events.append(began)
-    told = _event(event.eventType, at, event, producer)
-    told["run"]["facets"] = _facets(event.run.facets, producer)
-    told["job"]["facets"] = _facets(event.job.facets, producer)
-    told["inputs"] = [_dataset(each, producer, is_output=False) for each in event.inputs]
-    told["outputs"] = [_dataset(each, producer, is_output=True) for each in event.outputs]
-    return [*events, told]
+    converted = _event(event.eventType, at, event, producer)
+    converted["run"]["facets"] = _facets(event.run.facets, producer)
+    converted["job"]["facets"] = _facets(event.job.facets, producer)
+    converted["inputs"] = [_dataset(each, producer, is_output=False) for each in event.inputs]
+    converted["outputs"] = [_dataset(each, producer, is_output=True) for each in event.outputs]
+    return [*events, converted]
 
 
 def _event(kind: str, at: datetime, event: AdapterEvent, producer: str) -> dict[str, Any]:
@@ -134,18 +134,18 @@ def _dataset(dataset: AdapterDataset, producer: str, *, is_output: bool) -> dict
         facets["version"] = {"_producer": producer, "_schemaURL": schema, "datasetVersion": version}
     elif version is not None:
         facets |= _facets({"version": version}, producer)
-    said: dict[str, Any] = {"namespace": dataset.namespace, "name": dataset.name, "facets": facets}
+    fields: dict[str, Any] = {"namespace": dataset.namespace, "name": dataset.name, "facets": facets}
     if counts:
         kind = "Output" if is_output else "Input"
         schema = f"{_FACETS}/1-0-2/{kind}Statistics{kind}DatasetFacet.json#/$defs/{kind}Statistics{kind}DatasetFacet"
-        said[f"{kind.lower()}Facets"] = {
+        fields[f"{kind.lower()}Facets"] = {
             f"{kind.lower()}Statistics": {"_producer": producer, "_schemaURL": schema, **counts}
         }
-    return said
+    return fields
 
 
 def _facets(given: Mapping[str, Any], producer: str) -> dict[str, Any]:
-    """Facets as they came, with what the spec asks of each; a plain value becomes a facet of its own."""
+    """Complete the facets with the fields that the spec requires; a plain value becomes a facet."""
     return {
         name: {"_producer": producer, "_schemaURL": _AS_KNOWN, **value}
         if isinstance(value, dict)

@@ -1,4 +1,4 @@
-"""Error responses as problem documents (RFC 9457): what is wrong, in which field, what to do."""
+"""Error responses as problem documents (RFC 9457): the problem, the field, and the solution."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from headrace.errors import (
 from headrace.events.value_errors import VALUE_ERRORS
 
 MEDIA_TYPE = "application/problem+json"
-RETRY_SECONDS = 5  # a restart of PostgreSQL takes about as long
+RETRY_SECONDS = 5  # seconds: about as long as a restart of PostgreSQL
 
 _LOG = logging.getLogger("headrace.api")
 _NOT_THERE = (
@@ -52,26 +52,26 @@ _IN_THE_WAY = (DecisionRefused, IdempotencyConflict, PinRefused, RollbackRefused
 
 
 class FieldProblem(BaseModel):
-    """A field that is wrong (`body.owners.0`, `query.depth`), and what is wrong with it."""
+    """An invalid field (`body.owners.0`, `query.depth`) and its problem."""
 
     field: str
     message: str
 
 
 class Problem(BaseModel):
-    """The body of every answer that is not a success."""
+    """Body of every error response."""
 
     type: str = "about:blank"
     title: str = Field(description="What the status means.")
     status: int
-    detail: str = Field(description="What is wrong, and what to do.")
-    instance: str = Field(description="The path that was asked for.")
+    detail: str = Field(description="The problem and its solution.")
+    instance: str = Field(description="The request path.")
     request_id: str = Field(description="By which the log has it.")
     errors: list[FieldProblem] = Field(default=[], description="The fields that are wrong, where fields are.")
 
 
 class Refused(Exception):
-    """A request that is answered with this status; `field` is the one that is to blame, if one is."""
+    """Error with the status of its response; `field` is the invalid field, if any."""
 
     def __init__(
         self, status: int, detail: str, *, field: str | None = None, headers: Mapping[str, str] | None = None
@@ -90,7 +90,7 @@ def answer(
     errors: Sequence[FieldProblem] = (),
     headers: Mapping[str, str] | None = None,
 ) -> JSONResponse:
-    """The answer to a request that is refused."""
+    """Create the response to a refused request."""
     problem = Problem(
         title=HTTPStatus(status).phrase,
         status=status,
@@ -103,7 +103,7 @@ def answer(
 
 
 def install(app: FastAPI) -> None:
-    """Have the application answer every refusal so."""
+    """Register the error handlers with the application."""
     app.add_exception_handler(Refused, _refused)
     app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(RequestValidationError, _invalid)
@@ -122,13 +122,13 @@ def _http(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)  # noqa: S101 - registered for it
     detail = str(error.detail)
     if error.status_code == HTTPStatus.NOT_FOUND and detail == HTTPStatus.NOT_FOUND.phrase:
-        detail = "there is nothing at this address; /api/v1/docs lists what there is"
+        detail = "no such route; /api/v1/docs lists all routes"
     if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
         detail = f"{request.method} cannot be used here"
     errors = []
     if (
         error.status_code == HTTPStatus.BAD_REQUEST and error.__cause__ is not None
-    ):  # FastAPI's word for any body
+    ):  # FastAPI's name for any body
         detail = f"the body cannot be read: {str(error.__cause__).partition(' while ')[0][:200]}"
         errors = [FieldProblem(field="body", message=detail)]
     return answer(request.scope, error.status_code, detail, errors=errors, headers=error.headers)
@@ -145,10 +145,10 @@ def _invalid(request: Request, error: Exception) -> JSONResponse:
 
 
 def _catalog(request: Request, error: Exception) -> JSONResponse:
-    # A value that is too long for an index is an "operational" error to the driver, as a lost connection is.
+    # The driver reports a value that is too long for an index as an "operational" error, like a lost connection.
     if isinstance(error, CatalogUnavailable) and isinstance(error.__cause__, VALUE_ERRORS):
         return _untakeable(request, error.__cause__)
-    # The message names the database or the archive: it is for the log, not for the caller.
+    # The message names the database or the archive: it belongs in the log, not in the response.
     if isinstance(error, SchemaOutdated) or getattr(error, "failure_kind", None) == "INFRASTRUCTURE":
         _LOG.warning("%s", error)
         return unavailable(request.scope)
@@ -156,7 +156,7 @@ def _catalog(request: Request, error: Exception) -> JSONResponse:
 
 
 def unavailable(scope: Mapping[str, Any]) -> JSONResponse:
-    """The answer while the catalog's database is away: come again."""
+    """Create the response while the catalog's database is unavailable."""
     return answer(
         scope,
         HTTPStatus.SERVICE_UNAVAILABLE,
@@ -170,14 +170,14 @@ def _crowded(request: Request, error: Exception) -> JSONResponse:
     return answer(
         request.scope,
         HTTPStatus.SERVICE_UNAVAILABLE,
-        "too much is asked at once; nothing was stored. Try again shortly",
+        "too many concurrent requests; nothing was stored. Try again shortly",
         headers={"Retry-After": "1"},
     )
 
 
 def _untakeable(request: Request, error: Exception) -> JSONResponse:
-    said = str(getattr(error, "orig", error)).strip().splitlines()[0]
-    return answer(request.scope, HTTPStatus.UNPROCESSABLE_ENTITY, f"a value is not accepted: {said}")
+    message = str(getattr(error, "orig", error)).strip().splitlines()[0]
+    return answer(request.scope, HTTPStatus.UNPROCESSABLE_ENTITY, f"a value is not accepted: {message}")
 
 
 def _status(error: Exception) -> HTTPStatus:

@@ -6,7 +6,7 @@ from http import HTTPStatus
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-MAX_HEAD_BYTES = 64 * 1024  # bytes of the first line and the headers
+MAX_HEAD_BYTES = 64 * 1024  # bytes of the request line and headers
 _TOO_LARGE = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
 _DETAIL = f"the address and the headers have more than {MAX_HEAD_BYTES:,} bytes"
 _BODY = (
@@ -19,16 +19,16 @@ _REFUSAL = (
 
 
 class Bounded(HttpToolsProtocol):
-    """Answers 431 if the headers exceed MAX_HEAD_BYTES.
+    """uvicorn protocol that answers 431 if the headers exceed MAX_HEAD_BYTES.
 
     Otherwise endless headers would be buffered and parsed again with each chunk: one client could slow down all others
     without a token.
     """
 
-    _head: int | None = None  # bytes of it that are here; None while none is being read
+    _head: int | None = None  # bytes of the head received; None outside a head
 
     def data_received(self, data: bytes) -> None:
-        """As uvicorn does, unless it is too much."""
+        """Receive data like uvicorn, unless the head is too large."""
         super().data_received(data)
         if self._head is None:
             return
@@ -38,11 +38,11 @@ class Bounded(HttpToolsProtocol):
             self.transport.close()
 
     def on_message_begin(self) -> None:
-        """A head begins."""
+        """Start counting the head."""
         self._head = 0
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
-        """It ends."""
+        """Stop counting the head."""
         self._head = None
         super().on_headers_complete()

@@ -44,7 +44,7 @@ Token = Annotated[str, Query(max_length=_MAX_TOKEN_LENGTH)]
 
 @router.get(PATH)
 def show_acknowledge_page(engine: Database, token: Token = "") -> HTMLResponse:
-    """The page with the button."""
+    """Show the page with the button."""
     try:
         acknowledge_link = _read_link(token)
     except WrongLink as error:
@@ -64,7 +64,7 @@ def show_acknowledge_page(engine: Database, token: Token = "") -> HTMLResponse:
 
 @router.post(PATH)
 def acknowledge_by_link(engine: Database, token: Token = "") -> HTMLResponse:
-    """The button was pressed."""
+    """Acknowledge the alert after the button was pressed."""
     try:
         acknowledge_link = _read_link(token)
     except WrongLink as error:

@@ -1,1 +1,1 @@
-"""Forecast arrivals and run times from history, and learn what is usual."""
+"""Forecasts of arrivals and run times from history, and learning of typical values."""

@@ -22,14 +22,14 @@ from headrace.slas.sql import statement
 FORECAST_HORIZON = timedelta(hours=12)  # later deadlines are not forecast
 FORECAST_INTERVAL = timedelta(minutes=1)
 _BATCH_SIZE = 100  # deadlines per tick, the oldest forecasts first: a node takes about a millisecond
-_MAX_RELEARNED = 2000  # histories that are read again by one tick
+_MAX_RELEARNED = 2000  # histories refreshed per tick
 _RELEARN = timedelta(days=1)
 
 
 def forecast_deadlines(cursor: Cursor[Any], now: datetime) -> int:
-    """Forecast the deadlines of the next hours, and store the results; returns how many.
+    """Forecast the deadlines of the next hours, and store the results; returns their number.
 
-    Each is forecast at most once a minute; if there are many, only some of them, in turns.
+    Each is forecast at most once a minute; if there are many, in turns.
 
     Objectives whose probability of a miss crosses a threshold become due in this tick.
     """
@@ -88,7 +88,7 @@ def learn(cursor: Cursor[Any], ids: Sequence[UUID], now: datetime) -> None:
 
 
 def predict(cursor: Cursor[Any], whole: Graph, nodes: Iterable[int], zone: str, now: datetime) -> Prediction:
-    """The prediction over some nodes, from what was learned and what has come since."""
+    """Predict some nodes, from the learned histories and the arrivals since then."""
     ids = [whole.ids[node] for node in nodes]
     rows = statement("sla_arrival_histories").execute(cursor, {"ids": ids, "now": now}).fetchall()
     arrival_histories: dict[int, ArrivalHistory] = {}
@@ -112,7 +112,7 @@ def predict(cursor: Cursor[Any], whole: Graph, nodes: Iterable[int], zone: str, 
 
 
 def _history(row: Mapping[str, Any]) -> bytes:
-    """As the catalog keeps it: when it came, how long each run took, how many rows each version had."""
+    """Read a history from the catalog: arrivals, run times, and row counts of versions."""
     return np.array(
         [row["arrived"] or [], row["took"] or [], row["counts"] or []], dtype=np.float64
     ).tobytes()
@@ -135,7 +135,7 @@ def _row(
 
 
 def _zone(names: Iterable[str | None]) -> str:
-    """The most common time zone of deadlines, used for typical times of all nodes."""
+    """Return the most common time zone of deadlines, used for typical times of all nodes."""
     counted = Counter(name or "UTC" for name in names)
     return min(counted, key=lambda name: (-counted[name], name))
 

@@ -1,7 +1,6 @@
 """Typical arrival times and lags, as samples of past arrivals by type of day.
 
-Nothing is fitted: what is expected of a Monday is drawn from what Mondays were like, and that of a month's end from
-what these were.
+No model is fitted: Mondays are sampled from past Mondays, and ends of months from past ends of months.
 """
 
 from __future__ import annotations
@@ -15,8 +14,8 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 DAY = 86400.0
-MIN_SAMPLES = 6  # samples of one kind of day; of fewer, all working days, or all days, are taken together
-_MIN_ANY_SAMPLES = 4  # samples below which there is no forecast
+MIN_SAMPLES = 6  # samples per kind of day; below that, all working days, or all days, are combined
+_MIN_ANY_SAMPLES = 4  # minimum samples for a forecast
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +39,7 @@ NO_HISTORY = ArrivalHistory(np.empty(0), np.empty(0), np.empty(0))
 
 
 class Zone:
-    """Seconds since 1970 as seconds of a zone's own clock, for whole arrays of moments between two."""
+    """Converts seconds since 1970 to seconds of a zone's local clock, for arrays of moments within a range."""
 
     def __init__(self, name: str, first: float, last: float) -> None:
         zone = ZoneInfo(name)
@@ -49,7 +48,7 @@ class Zone:
         self._offsets = np.array([(each.utcoffset() or timedelta()).total_seconds() for each in moments])
 
     def local(self, moments: Floats) -> Floats:
-        """The zone's clock, as if it were UTC."""
+        """Return local time, as if it were UTC."""
         places = np.clip(np.searchsorted(self._days, moments, side="right") - 1, 0, len(self._days) - 1)
         result: Floats = moments + self._offsets[places]
         return result
@@ -57,10 +56,10 @@ class Zone:
 
 @dataclass(frozen=True, slots=True)
 class Usual:
-    """What is usual about the occurrence nearest to a moment.
+    """The usual occurrence nearest to a moment.
 
-    times: samples of when it comes, as seconds since 1970. due: their median. places: their indexes in the history.
-    is_expected: whether it comes on such a day at all.
+    times: samples of its arrival, as seconds since 1970. due: their median. places: their indexes in the history.
+    is_expected: True if it arrives on such a day at all.
     """
 
     times: Floats
@@ -70,9 +69,9 @@ class Usual:
 
 
 def usual(arrival_history: ArrivalHistory, zone: Zone, moment: float) -> Usual | None:
-    """What is usual about the occurrence that is nearest to the moment; None where too little is known.
+    """Return the usual occurrence nearest to the moment; None if too little is known.
 
-    For several arrivals a day, the usual gap counts.
+    With several arrivals a day, the usual gap counts.
     """
     if len(arrival_history.arrived) < _MIN_ANY_SAMPLES:
         return None
@@ -93,7 +92,7 @@ def usual(arrival_history: ArrivalHistory, zone: Zone, moment: float) -> Usual |
 
 
 def lags(arrival_history: ArrivalHistory, inputs: list[ArrivalHistory]) -> Floats:
-    """How long after the last of its inputs it came, each time; NaN where no input came within the day before."""
+    """Return each arrival's delay after the last of its inputs; NaN if no input arrived within the day before."""
     ready = np.full(len(arrival_history.arrived), -np.inf)
     for each in inputs:
         if not len(each.arrived):
@@ -106,7 +105,7 @@ def lags(arrival_history: ArrivalHistory, inputs: list[ArrivalHistory]) -> Float
 
 
 def spread(samples: Floats) -> float:
-    """The distance of the quartiles; infinite of too few samples."""
+    """Return the interquartile range; infinite for too few samples."""
     known = samples[np.isfinite(samples)]
     if len(known) < _MIN_ANY_SAMPLES:
         return float("inf")
@@ -115,22 +114,22 @@ def spread(samples: Floats) -> float:
 
 
 def by_day(local: Floats, middle: float) -> tuple[NDArray[np.int64], Floats]:
-    """Of which day each is, and how long after that day's `middle` it came: half a day before or after it at most.
+    """Assign each arrival to a day, with its offset from that day's `middle`, at most half a day either way.
 
-    What usually comes at midnight is of one day, whether it comes a little before or after.
+    Arrivals around midnight thus belong to one day, whether they are slightly before or after it.
     """
     off: Floats = (local - middle + DAY / 2) % DAY - DAY / 2
     return np.round((local - off - middle) / DAY).astype(np.int64), off
 
 
 def middle_of_day(local: Floats) -> float:
-    """The mean time of day, on the circle: of 23:30 and 0:30 midnight."""
+    """Return the circular mean of the times of day: midnight for 23:30 and 0:30."""
     angles = local % DAY * (2 * np.pi / DAY)
     return float(np.arctan2(np.sin(angles).mean(), np.cos(angles).mean()) * DAY / (2 * np.pi)) % DAY
 
 
 def alike(days: NDArray[np.int64], day: int) -> tuple[NDArray[np.int64], bool]:
-    """Which samples are of the same kind of day, and whether there is usually something on such a day.
+    """Select the samples of the same kind of day, and whether there usually is an arrival on such a day.
 
     days are counted from 1970-01-01, a Thursday.
     """
@@ -154,7 +153,7 @@ def alike(days: NDArray[np.int64], day: int) -> tuple[NDArray[np.int64], bool]:
 
 
 def _is_end_of_month(days: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """The last two days of a month and the first."""
+    """Select the last two days and the first day of each month."""
     dates = days.astype("datetime64[D]")
     of_month = (dates - dates.astype("datetime64[M]")).astype(np.int64)
     after = ((dates + 2) - (dates + 2).astype("datetime64[M]")).astype(np.int64)

@@ -1,7 +1,7 @@
 """Predict arrivals by simulation: histories are sampled and propagated through the graph.
 
-Each sample is one way in which the rest of the day may go: the same one for all nodes, so that what two datasets wait
-for delays both of them in it.
+Each sample is one course of the rest of the day, common to all nodes, so that a late input delays all its consumers in
+the same samples.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from headrace.slas.forecasting.volume import Volumes
 from headrace.slas.graph import Graph
 
 SAMPLES = 200
-_HALF_CYCLE = DAY / 4  # what came this long before its usual time is of this time
-# Of the samples, so that four of five days are between: samples stray less than days do (benchmarks/sla_calibration).
+_HALF_CYCLE = DAY / 4  # an arrival this long before the usual time counts for it
+# Quantiles chosen so that four of five days are inside: samples vary less than days do (benchmarks/sla_calibration).
 _LOW, _HIGH = 0.05, 0.95
-_RECOVERY = 2 * 3600.0  # mean time until what has failed is run again; nothing is learned of it
+_RECOVERY = 2 * 3600.0  # mean time until a failed run is repeated; not learned
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +57,12 @@ class Forecast:
     by_minutes: float
 
     def chance_after(self, deadline: float) -> float:
-        """How likely it comes after the deadline."""
+        """Return the probability that it arrives after the deadline."""
         return float(np.mean(self.samples > deadline))
 
 
 class Prediction:
-    """The forecasts of one moment; nodes are forecast once, in the order of the graph."""
+    """Forecasts at one moment; each node is forecast once, in topological order."""
 
     def __init__(
         self, graph: Graph, arrival_histories: Mapping[int, ArrivalHistory], zone: Zone, present: Present
@@ -70,12 +70,12 @@ class Prediction:
         self._graph, self._histories, self._zone, self._present = graph, arrival_histories, zone, present
         self._random = np.random.default_rng(int(present.now) // 60)
         self._volumes = Volumes(graph, self._random, SAMPLES)
-        self._samples: dict[int, Floats | None] = {}  # None: it is there, or nothing is known of it
+        self._samples: dict[int, Floats | None] = {}  # None: it has arrived, or nothing is known
         self._usual: dict[int, Usual] = {}
         self._via: dict[int, int] = {}
 
     def of(self, targets: Sequence[int]) -> dict[int, Forecast]:
-        """Forecasts of the targets that are pending and of which enough is known."""
+        """Return forecasts of the pending targets with enough history."""
         needed = set(targets) | set(self._graph.reached(targets, up=True))
         for node in self._graph.order:
             if node in needed and node not in self._samples:
@@ -87,7 +87,7 @@ class Prediction:
         }
 
     def path(self, target: int) -> list[int]:
-        """The critical path to a node, from the bottleneck; empty if it has arrived or nothing is known."""
+        """Return the critical path to a node, from the bottleneck; empty if it has arrived or nothing is known."""
         if target not in self.of([target]):
             return []
         steps = [target]
@@ -96,12 +96,12 @@ class Prediction:
         return steps[::-1]
 
     def due(self, node: int) -> float | None:
-        """When a node usually comes, this time."""
+        """Return the usual time of a node's next arrival."""
         known = self._usual.get(node)
         return None if known is None else known.due
 
     def times_usual_rows(self, node: int) -> float | None:
-        """How many times the rows of such days its run reads; None where that does not move its forecast."""
+        """Return its run's input rows relative to the usual count; None if that does not affect its forecast."""
         known = self._usual.get(node)
         return None if known is None else self._volumes.times_usual(node, known.places)
 
@@ -135,7 +135,8 @@ class Prediction:
         return np.maximum(self._waiting(node, arrival_history, known, base), base)
 
     def _waiting(self, node: int, arrival_history: ArrivalHistory, known: Usual, base: Floats) -> Floats:
-        """Of what waits for something: begun by it where that explains its times better than the clock does."""
+        """Return the start of a node that waits: triggered by its inputs if that explains its times better than the
+        clock."""
         inputs = [self._histories.get(each, NO_HISTORY) for each in self._graph.before[node]]
         after = lags(arrival_history, inputs)[known.places]
         if spread(after) <= spread(known.times):
@@ -146,7 +147,7 @@ class Prediction:
         return np.maximum(self._draw_runs(node, known.times, known.places), base + took)
 
     def _via_clock(self, node: int, known: Usual, base: Floats) -> None:
-        """A scheduled start does not wait for inputs that are usually there by then."""
+        """Forecast a scheduled start, which does not wait for inputs that usually arrive before it."""
         if float(np.median(base)) <= known.due:
             self._via.pop(node, None)
 
@@ -161,7 +162,7 @@ class Prediction:
     def _draw_runs(
         self, node: int, samples: Floats, places: NDArray[np.int64], default: float = 0.0
     ) -> Floats:
-        """Samples of its history, those at these places: runs as long as they would be with the rows of now."""
+        """Sample runs from its history at these places, with run times adjusted to the current rows."""
         known = np.flatnonzero(np.isfinite(samples))
         if not len(known):
             return np.full(SAMPLES, default)
@@ -170,7 +171,7 @@ class Prediction:
         return result
 
     def _after_now(self, samples: Floats) -> Floats:
-        """Given that it has not come yet; later than ever, it is as far off as it strays from the usual."""
+        """Condition the samples on not having arrived yet; a node later than ever is as far off as its usual spread."""
         now = self._present.now
         later = samples[samples > now]
         if len(later) >= SAMPLES // 20:

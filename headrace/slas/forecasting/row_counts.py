@@ -27,7 +27,7 @@ class UnusualRowCount:
 def unusual_row_count(
     at: datetime, rows: int, history: Sequence[tuple[datetime, int]]
 ) -> UnusualRowCount | None:
-    """The usual range if the row count is outside it; None otherwise, or with too little history.
+    """Return the usual range if the row count is outside it; None otherwise, or with too little history.
 
     Counts are compared by their logarithm, with the median and the median distance from it, which single outliers do
     not affect. History: earlier counts of the same dataset (of any partition).

@@ -14,9 +14,11 @@ from numpy.typing import NDArray
 from headrace.slas.forecasting.history import ArrivalHistory, Floats, Usual
 from headrace.slas.graph import Graph
 
-MIN_SAMPLES = 20  # times of which both are known
-_CHANCE = 3.0  # standard deviations: so often do slopes go up by chance once in some thousand times
-_STEEPEST = 2.0  # nothing takes longer than by the square; what rows that hardly vary seem to say is chance
+MIN_SAMPLES = 20  # pairs of known values
+_CHANCE = 3.0  # standard deviations: exceeded by chance about once in a thousand
+_STEEPEST = (
+    2.0  # maximum power: run time grows at most with the square; more is chance, from rows that hardly vary
+)
 
 
 class Volumes:
@@ -29,9 +31,7 @@ class Volumes:
     def __init__(self, graph: Graph, random: np.random.Generator, samples: int) -> None:
         self._graph, self._random, self._samples = graph, random, samples
         self._now: dict[int, Floats] = {}
-        self._then: dict[
-            int, tuple[ArrivalHistory, Floats]
-        ] = {}  # how many there were, each time that it came
+        self._then: dict[int, tuple[ArrivalHistory, Floats]] = {}  # row counts of past arrivals
         self._exponents: dict[int, float | None] = {}
 
     def note(self, node: int, arrival_history: ArrivalHistory, pending: Usual | None) -> None:
@@ -59,7 +59,7 @@ class Volumes:
                 self._keep(node, arrival_history, arrival_history.rows, now)
 
     def longer(self, node: int, places: NDArray[np.int64]) -> Floats:
-        """How many seconds longer some runs of its history would have taken with the rows of now, sample by sample."""
+        """Return how many seconds longer past runs would have taken with the current rows, by sample."""
         exponent = self._exponent(node)
         if exponent is None:
             return np.zeros(self._samples)
@@ -69,7 +69,7 @@ class Volumes:
         return result
 
     def times_usual(self, node: int, alike: NDArray[np.int64]) -> float | None:
-        """How many times the rows of such days there are now; None where run times do not follow rows."""
+        """Return the current rows relative to the usual count; None if run times do not depend on rows."""
         if self._exponent(node) is None:
             return None
         _, then = self._then[node]
@@ -80,14 +80,14 @@ class Volumes:
         self._then[node], self._now[node] = (arrival_history, then), now
 
     def _exponent(self, node: int) -> float | None:
-        """By which its run times follow its rows."""
+        """Return the power of the rows by which its run time grows."""
         if node not in self._exponents:
             known = self._then.get(node)
             self._exponents[node] = None if known is None else follows(known[1], known[0].took)
         return self._exponents[node]
 
     def _read_then(self, inputs: Sequence[int], arrival_history: ArrivalHistory) -> Floats:
-        """The rows of the newest of all inputs when each run began."""
+        """Return the rows of the newest versions of all inputs when each run started."""
         began = arrival_history.arrived - np.where(
             np.isfinite(arrival_history.took), arrival_history.took, 0.0
         )
@@ -103,10 +103,10 @@ class Volumes:
 
 
 def follows(rows: Floats, values: Floats) -> float | None:
-    """The power of the rows by which values follow them: of 0.5, four times the rows make them twice as large.
+    """Return the power of the rows by which values grow: with 0.5, four times the rows double them.
 
-    Theil's: the median slope from each of the smaller half to its like of the larger one. None where fewer than 20 of
-    both are known (positive, finite), or where so many slopes may well go up by chance.
+    Theil's estimator: the median slope from each of the smaller half to its counterpart in the larger half. None with
+    fewer than 20 known pairs (positive, finite), or if so many rising slopes are likely by chance.
     """
     known = np.flatnonzero((rows > 0) & (values > 0))
     if len(known) < MIN_SAMPLES:
@@ -122,7 +122,8 @@ def follows(rows: Floats, values: Floats) -> float | None:
 
 
 def _factor(now: Floats, then: Floats, places: NDArray[np.int64], exponent: float) -> Floats:
-    """By what values of some places grow; fewer rows than ever count as the fewest: nothing takes no time at all."""
+    """Return the growth of the values at some places; row counts below the minimum count as the minimum, since no
+    run takes zero time."""
     fewest = np.min(then[then > 0])
     result: Floats = (np.maximum(now, fewest) / np.maximum(then[places], fewest)) ** exponent
     return result

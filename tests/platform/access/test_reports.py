@@ -255,7 +255,7 @@ def test_a_run_reports_no_other_run(two, task):
     run_id, by = task
     other = uuid4()
     assert why(two, by, event(other)) == [
-        f"this token reports the run {run_id} and its child runs; {other} is none of them"
+        f"this token reports the run {run_id} and its child runs; {other} is not one of them"
     ]
 
 
@@ -298,7 +298,7 @@ def test_a_run_makes_no_child_of_a_run_of_others(two, task):
         said["run"]["facets"]["parent"]["root"] = {"run": {"runId": str(run_id)}}
         return said
 
-    refused = f"this token reports the run {run_id} and its child runs; %s is none of them"
+    refused = f"this token reports the run {run_id} and its child runs; %s is not one of them"
     fresh = uuid4()
     assert why(two, by, below(fresh, others), below(child, others)) == [refused % fresh, refused % child]
     assert why(two, by, below(fresh, child), below(fresh, uuid4()), below(child, run_id)) == [None] * 3

@@ -178,7 +178,7 @@ def test_diff_lineage_says_what_a_change_reads(chain: Engine, invoke: Invoke, as
         "  customer: shop/clean.name is now transformation that masks it, and was identity",
         "  customer: now also reads shop/clean.id (identity)",
         "  score: now known",
-        "  score: no longer reads shop/clean as a whole (identity)",
+        "  score: no longer reads the whole dataset shop/clean (identity)",
         "  new: new, from a Python function",
         "  all rows: now also depends on shop/clean.name (group by)",
     ]

@@ -77,11 +77,11 @@ def test_datasets_for_people(shop: Engine, invoke: Invoke) -> None:
 
 
 def test_no_datasets(engine: Engine, invoke: Invoke) -> None:
-    assert (
-        "`headrace materialize 'key:\"*\"' --dry-run` registers what is declared" in invoke("datasets").stdout
-    )
+    assert "`headrace materialize 'key:\"*\"' --dry-run` registers the declared" in invoke("datasets").stdout
     said = complaint(invoke("show", "shop/raw"))
-    assert "shop/raw. None is; `headrace materialize 'key:\"*\"' --dry-run` registers" in said
+    assert (
+        "shop/raw. No dataset is registered; `headrace materialize 'key:\"*\"' --dry-run` registers" in said
+    )
 
 
 # --- show, versions

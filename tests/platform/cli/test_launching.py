@@ -66,4 +66,4 @@ def test_a_failed_process_does_not_unmake_what_the_others_of_its_run_published(
     assert (third.ending, third.published, third.missing) == (Ending.SKIPPED, (), ("shop/after_bad",))
     said = [text.strip() for text in line(first).splitlines()]
     assert said[0].startswith("failed   shop/bad after ")
-    assert said[1:3] == ["published all the same: shop/good", "shop__bad: no column price"]
+    assert said[1:3] == ["published nevertheless: shop/good", "shop__bad: no column price"]

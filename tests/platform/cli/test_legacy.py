@@ -161,7 +161,7 @@ def test_a_job_without_a_zone_starts_in_that_of_the_server(ask: Ask, invoke: Inv
     assert "not on a day of UK_BANK_HOLIDAYS" in found["why"][0]
     said = " ".join(invoke(*words).stdout.split())
     assert "next start 2026-12-29 18:30:00Z" in said
-    assert "zone UTC; the job has no time zone, and --zone sets the server's" in said
+    assert "zone UTC; the job has no time zone; set the server's with --zone" in said
     assert "must start by 2026-12-29 18:35:00Z" in said
 
 
@@ -202,7 +202,7 @@ def test_a_directory_is_read_in_order_without_hidden_files(
     assert job["command"] == "b"
     (tmp_path / "empty").mkdir()
     result = invoke("legacy", "report", str(tmp_path / "empty"))
-    assert (result.exit_code, "holds no files" in result.stderr) == (1, True)
+    assert (result.exit_code, "contains no files" in result.stderr) == (1, True)
 
 
 def test_a_file_that_vanishes_while_files_are_read(

@@ -153,7 +153,7 @@ def test_what_waits_for_which_job_is_listed(
     assert "OTHER, and its inputs 2 2013-02-01 04:15:00Z 2099-01-01 is in none of its partitions" in table
     assert "NOBODY, and its inputs unknown process" in table
     [first, *_] = json.loads(invoke("legacy", "triggers", "--json").stdout)["triggers"]
-    assert (first["process"], first["partition"], first["heard_of"]) == ("LOAD", "2013-01-31", True)
+    assert (first["process"], first["partition"], first["known"]) == ("LOAD", "2013-01-31", True)
 
 
 def test_where_nothing_waits_that_is_said(invoke: Invoke, flags: Path) -> None:

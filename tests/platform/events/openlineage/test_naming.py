@@ -136,7 +136,7 @@ def test_a_person_who_merges_makes_one_of_the_versions_that_are_one(engine):
 
 @st.composite
 def histories(draw):
-    """Runs over a few names, some said to be symlinks of others."""
+    """Runs over a few names, some reported symlinks of others."""
     names = st.sampled_from(["a", "b", "c", "d"])
     used = st.builds(
         lambda name, links, version: dataset(
@@ -286,7 +286,7 @@ def test_names_that_cannot_be_given_are_refused(engine):
     organisation = organisation_id()
     with pytest.raises(UnknownDataset):
         renaming.alias(engine, organisation, "db#nowhere", "db#x", **WHY)
-    with pytest.raises(renaming.RenameRefused, match="is a dataset already"):
+    with pytest.raises(renaming.RenameRefused, match="is already a dataset"):
         renaming.alias(engine, organisation, "db#a", "db#b", **WHY)
     with pytest.raises(renaming.RenameRefused, match="are one dataset already"):
         renaming.merge(engine, organisation, "db#a", "db#a", **WHY)
