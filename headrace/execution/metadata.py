@@ -8,6 +8,7 @@ from typing import Any
 import dagster as dg
 
 from headrace.access.redaction import redacted, scrubbed
+from headrace.access.sensitivity import MASK
 from headrace.catalog.records import (
     Check,
     CheckResult,
@@ -20,7 +21,6 @@ from headrace.catalog.records import (
 from headrace.execution.plan import OutputPlan
 from headrace.severity import Severity
 
-MASK = "•••"
 PREVIEW_ROWS = 5
 PREVIEW_CELL = 60  # characters
 MAX_PARTITIONS = 5

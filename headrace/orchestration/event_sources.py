@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, tzinfo
 from typing import Protocol
 
-from headrace.autosys.completions.parsing import Completions
+from headrace.job_reports.completions.parsing import Completions
 from headrace.plugins import Registry
 
 

@@ -12,18 +12,18 @@ from threading import Event
 from pydantic import ValidationError
 from sqlalchemy import Engine
 
-from headrace.autosys.completions.names import DEFAULT_NAMES
-from headrace.autosys.completions.parsing import read_completions
 from headrace.autosys.findings import Finding
-from headrace.autosys.logs.archived_runs import is_list_of_jobs, listed_jobs, read_archived, scheduler_of
-from headrace.autosys.logs.autorep import is_report, read_report
-from headrace.autosys.logs.demon_files import instance_of
-from headrace.autosys.logs.demon_runs import JobState
-from headrace.autosys.logs.event_demon import Begun, DemonLog, LogPosition, first_state, read_kept
 from headrace.catalog.records import RunState, Technology
 from headrace.catalog.run_events import RunEvent
 from headrace.events.ingestion import Ingested, ingest_each
 from headrace.events.running import under_way
+from headrace.job_reports.completions.names import DEFAULT_NAMES
+from headrace.job_reports.completions.parsing import read_completions
+from headrace.job_reports.logs.archived_runs import is_list_of_jobs, listed_jobs, read_archived, scheduler_of
+from headrace.job_reports.logs.autorep import is_report, read_report
+from headrace.job_reports.logs.demon_files import instance_of
+from headrace.job_reports.logs.demon_runs import JobState
+from headrace.job_reports.logs.event_demon import Begun, DemonLog, LogPosition, first_state, read_kept
 from headrace.orchestration.event_sources import EventSource
 from headrace.settings import settings
 from headrace.severity import Severity

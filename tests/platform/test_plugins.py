@@ -39,7 +39,7 @@ ACME = '''
 
 from dataclasses import replace
 
-from headrace.autosys.completions.parsing import read_completions
+from headrace.job_reports.completions.parsing import read_completions
 from headrace.catalog.locators import SnapshotLocator
 from headrace.stores.capabilities import Capability
 from headrace.stores.files.store import FilesStore

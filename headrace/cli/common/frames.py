@@ -1,10 +1,9 @@
-"""Versions as Spark frames for display, with sensitive columns masked."""
+"""Spark frames of versions for commands."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headrace.cli.common.errors import CommandError
 from headrace.stores.files.predicates import quoted
@@ -16,14 +15,6 @@ if TYPE_CHECKING:
     from headrace.catalog.records import Version
     from headrace.stores.files.store import FilesStore
     from headrace.stores.store import OpenStores
-
-
-# Options of Spark's to_json: times to the microsecond (the default cuts them to milliseconds), and nulls included.
-TO_THE_MICROSECOND = {
-    "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
-    "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
-}
-AS_JSON = {"ignoreNullFields": "false", **TO_THE_MICROSECOND}
 
 
 def session() -> SparkSession:
@@ -64,18 +55,6 @@ def tagged(engine: Engine, dataset: str, tag: str, partition: str | None) -> lis
     return sorted(marked(engine, list(found.values())), key=lambda version: version.partition or "")
 
 
-def masked(frame: DataFrame, hidden: frozenset[str]) -> DataFrame:
-    """Replace values of the hidden columns with MASK; nulls stay null."""
-    from pyspark.sql import functions as F
-
-    from headrace.execution.metadata import MASK
-
-    masks = {
-        name: F.when(F.col(quoted(name)).isNotNull(), F.lit(MASK)) for name in frame.columns if name in hidden
-    }
-    return frame.withColumns(masks) if masks else frame  # Spark Connect does not accept an empty set
-
-
 def chosen(frame: DataFrame, columns: Sequence[str]) -> DataFrame:
     """Select the named columns in that order; all columns if none is named. Raises CommandError."""
     if unknown := [name for name in columns if name not in frame.columns]:
@@ -83,12 +62,3 @@ def chosen(frame: DataFrame, columns: Sequence[str]) -> DataFrame:
             f"no such column: {', '.join(unknown)}; the columns are {', '.join(frame.columns)}"
         )
     return frame.select(*[quoted(name) for name in columns]) if columns else frame
-
-
-def rows(frame: DataFrame) -> list[dict[str, Any]]:
-    """Convert the rows to JSON values: times in ISO 8601 and UTC, lists and objects as such."""
-    from pyspark.sql import functions as F
-
-    everything = F.struct(*[F.col(quoted(name)) for name in frame.columns])
-    lines = frame.select(F.to_json(everything, AS_JSON).alias("line")).collect()
-    return [json.loads(row.line) for row in lines]

@@ -44,7 +44,7 @@ def show_columns(
     elif form == "dot":
         typer.echo("\n".join(_dot(edges)))
     elif form == "html":
-        from headrace.cli.datasets.lineage_page import page
+        from headrace.exports.lineage_page import page
 
         what = "Downstream of" if direction == "down" else "Upstream of"
         typer.echo(page(f"{what} {named}", (place.key, place.column or ""), edges))

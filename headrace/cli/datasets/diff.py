@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from headrace.catalog.records import Version
     from headrace.catalog.schema import SchemaChange
-    from headrace.cli.datasets.comparison import Comparison
+    from headrace.stores.comparison import Comparison
 
 app = typer.Typer()
 
@@ -53,8 +53,8 @@ def diff(
     from headrace.catalog.schema import classify, sensitive
     from headrace.cli.common.frames import store, tagged
     from headrace.cli.common.launching import progress
-    from headrace.cli.datasets.comparison import compare
     from headrace.database.connection import connect
+    from headrace.stores.comparison import compare
     from headrace.stores.files.reading import merged_columns
 
     engine = connect()

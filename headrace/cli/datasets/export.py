@@ -10,7 +10,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from headrace.cli.common.frames import AS_JSON, TO_THE_MICROSECOND
+from headrace.stores.display import AS_JSON, TO_THE_MICROSECOND
 from headrace.stores.files.predicates import quoted
 
 if TYPE_CHECKING:

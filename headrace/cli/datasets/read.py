@@ -14,10 +14,11 @@ import typer
 from headrace.catalog.schema import sensitive
 from headrace.cli.common.arguments import AsJson, AsOf, Dataset, Partition, examples, version_tags
 from headrace.cli.common.errors import CommandError
-from headrace.cli.common.frames import chosen, masked, rows, store, tagged
+from headrace.cli.common.frames import chosen, store, tagged
 from headrace.cli.common.output import emit, row_count_text, show, table, total
 from headrace.cli.datasets.export import FileFormat, refuse_existing
 from headrace.cli.datasets.export import export as write_file
+from headrace.stores.display import masked, rows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

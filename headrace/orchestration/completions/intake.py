@@ -10,13 +10,13 @@ from time import monotonic
 
 from sqlalchemy import Engine
 
-from headrace.autosys.completions.names import DEFAULT_NAMES
-from headrace.autosys.completions.parsing import Completions, read_completions
 from headrace.autosys.findings import Finding
 from headrace.database.locks import alone
 from headrace.events.ingestion import Ingested, ingest_each
 from headrace.events.value_errors import VALUE_ERRORS
 from headrace.execution.landed.measures import measured
+from headrace.job_reports.completions.names import DEFAULT_NAMES
+from headrace.job_reports.completions.parsing import Completions, read_completions
 from headrace.orchestration.completions.folder import Claimed, Folder
 from headrace.settings import settings
 from headrace.severity import Severity

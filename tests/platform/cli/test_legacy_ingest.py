@@ -17,8 +17,8 @@ from headrace.orchestration.completions.folder import LocalFolder
 from headrace.orchestration.completions.intake import take_in
 from headrace.settings import settings
 from tests.paths import REPOSITORY, WAIT_SECONDS
-from tests.platform.autosys.test_event_demon import night, status
 from tests.platform.catalog.said import contents
+from tests.platform.job_reports.test_event_demon import night, status
 
 RUN = {
     "process": "LOAD",

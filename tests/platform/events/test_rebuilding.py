@@ -26,11 +26,11 @@ from headrace.events.ingestion import ingest
 from headrace.orchestration.ingestion import load
 from headrace.retention import archive
 from headrace.retention.rebuild import rebuild
-from tests.platform.autosys.test_event_demon import night
 from tests.platform.catalog.said import histories, output, said
 from tests.platform.catalog.test_archiving import clear
 from tests.platform.conftest import Draft
 from tests.platform.events.openlineage.said import everything, recorded, run_event, tell, wipe
+from tests.platform.job_reports.test_event_demon import night
 
 # What is a function of the raw events, and of nothing else. Ids of processes and datasets are drawn, and stay.
 DERIVED = """

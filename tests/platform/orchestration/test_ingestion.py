@@ -15,8 +15,8 @@ from headrace.orchestration.ingestion import follow, load, position_of
 from headrace.retention.run_reports import why as explain_run
 from headrace.severity import Severity
 from tests.paths import WAIT_SECONDS
-from tests.platform.autosys.test_event_demon import connected, night, status
 from tests.platform.catalog.said import contents, wipe
+from tests.platform.job_reports.test_event_demon import connected, night, status
 
 REPORT = """\
 Job Name                     Last Start           Last End             ST/Ex Run/Ntry Pri/Xit

@@ -20,8 +20,12 @@ from pydantic import (
 from pydantic_core import to_json
 
 from headrace.autosys.clocks import ImpossibleTime, possible
-from headrace.autosys.completions.fields import ALIASES, is_empty
-from headrace.autosys.completions.values import (
+from headrace.autosys.findings import Finding
+from headrace.autosys.statuses import meaning
+from headrace.catalog.records import Column, Technology
+from headrace.catalog.run_events import ReportedOutput, RunEvent
+from headrace.job_reports.completions.fields import ALIASES, is_empty
+from headrace.job_reports.completions.values import (
     WRITTEN,
     Count,
     Instant,
@@ -33,10 +37,6 @@ from headrace.autosys.completions.values import (
     single,
     upper,
 )
-from headrace.autosys.findings import Finding
-from headrace.autosys.statuses import meaning
-from headrace.catalog.records import Column, Technology
-from headrace.catalog.run_events import ReportedOutput, RunEvent
 from headrace.severity import Severity
 
 MAX_DEPTH = 50  # levels of lists and objects in a report

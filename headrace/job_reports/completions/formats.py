@@ -10,7 +10,7 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from headrace.autosys.completions.fields import ALIASES, is_empty
+from headrace.job_reports.completions.fields import ALIASES, is_empty
 
 _PAIR = re.compile(r"\s*(?:export\s+)?([A-Za-z_][\w.-]*)\s*[=:]\s*(.*?)\s*")
 _BLANK = re.compile(r"[\s,]*")

@@ -8,11 +8,11 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from headrace.autosys.completions.reports import key_of
-from headrace.autosys.logs.demon_lines import Clock, IdleLine, NumberLine, StatusLine, parse
 from headrace.autosys.statuses import ENDED, Meaning, meaning
 from headrace.catalog.records import RunState, Technology
 from headrace.catalog.run_events import Ending, RunEvent
+from headrace.job_reports.completions.reports import key_of
+from headrace.job_reports.logs.demon_lines import Clock, IdleLine, NumberLine, StatusLine, parse
 
 _REMEMBERED = timedelta(days=2)  # what is said of a run later than this after its end is a run of its own
 _BEFORE_A_START = {"ACTIVATED", "QUE_WAIT", "PEND_MACH", "RESWAIT", "STARTING"}

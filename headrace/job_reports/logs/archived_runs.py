@@ -9,13 +9,13 @@ from datetime import UTC, datetime
 from typing import Any
 
 from headrace.autosys.clocks import possible
-from headrace.autosys.completions.reports import key_of
 from headrace.autosys.findings import Finding
 from headrace.autosys.jil.text import decode
-from headrace.autosys.logs.autorep import Report
 from headrace.autosys.statuses import ENDED, meaning
 from headrace.catalog.records import Technology
 from headrace.catalog.run_events import RunEvent
+from headrace.job_reports.completions.reports import key_of
+from headrace.job_reports.logs.autorep import Report
 from headrace.severity import Severity
 
 _NAME = re.compile(r"archived_job_runs(?:\.([A-Za-z0-9]+))?(?:\..*)?")

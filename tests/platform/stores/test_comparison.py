@@ -3,8 +3,8 @@
 import pytest
 from pyspark.sql import SparkSession
 
-from headrace.cli.datasets.comparison import SAMPLES, Comparison, KeyProblem, compare
-from headrace.execution.metadata import MASK
+from headrace.access.sensitivity import MASK
+from headrace.stores.comparison import SAMPLES, Comparison, KeyProblem, compare
 
 BEFORE = "(1, 'a', 1.5D, null), (2, 'b', 2.5D, null), (3, 'c', 3.5D, 1), (null, 'n', 0D, 1) AS t(k, v, w, z)"
 AFTER = "(2, 'B', 2.5D, null), (3, 'c', 3.5D, 1), (4, 'd', 4.5D, 1), (null, 'n', 0D, 2) AS t(k, v, w, z)"

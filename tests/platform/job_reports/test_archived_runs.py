@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.autosys.logs.archived_runs import is_list_of_jobs, listed_jobs, read_archived, scheduler_of
 from headrace.catalog.records import RunState
 from headrace.catalog.run_events import Ending
-from tests.platform.autosys.test_event_demon import connected
+from headrace.job_reports.logs.archived_runs import is_list_of_jobs, listed_jobs, read_archived, scheduler_of
+from tests.platform.job_reports.test_event_demon import connected
 
 S = RunState
 NAME = "archived_job_runs.ACE.10.14.2010.04.00.00"

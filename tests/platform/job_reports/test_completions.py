@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.autosys.completions.names import WrongPattern, fields_of
-from headrace.autosys.completions.parsing import read_completions
 from headrace.autosys.statuses import STATES, UnknownStatus, meaning
 from headrace.catalog.records import Column, RunState, Technology
 from headrace.catalog.run_events import Ending
+from headrace.job_reports.completions.names import WrongPattern, fields_of
+from headrace.job_reports.completions.parsing import read_completions
 
 AT = datetime(2026, 11, 28, 4, 15, tzinfo=UTC)
 

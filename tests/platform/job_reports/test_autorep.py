@@ -8,9 +8,9 @@ from zoneinfo import ZoneInfo
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.autosys.logs.autorep import is_report, read_report
 from headrace.catalog.records import RunState
 from headrace.catalog.run_events import Ending
+from headrace.job_reports.logs.autorep import is_report, read_report
 from headrace.severity import Severity
 
 S = RunState

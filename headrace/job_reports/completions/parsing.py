@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 
-from headrace.autosys.completions.formats import Entry, Form, entries, form_of
-from headrace.autosys.completions.names import DEFAULT_NAMES, fields_of
-from headrace.autosys.completions.reports import FIELDS, Place, event_of, wrong
 from headrace.autosys.findings import Finding
 from headrace.autosys.jil.text import decode
 from headrace.catalog.run_events import RunEvent
+from headrace.job_reports.completions.formats import Entry, Form, entries, form_of
+from headrace.job_reports.completions.names import DEFAULT_NAMES, fields_of
+from headrace.job_reports.completions.reports import FIELDS, Place, event_of, wrong
 
 MAX_TEXT_LENGTH = 10_000  # characters of a flag's text that are kept
 _BEGINS_JSON = re.compile(r"""\s*(\{\s*(["}]|\Z)|\[\s*([][{]|\Z))""")

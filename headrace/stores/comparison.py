@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from headrace.cli.common.frames import masked, rows
+from headrace.stores.display import masked, rows
 from headrace.stores.files.predicates import quoted
 from headrace.stores.files.reading import widens
 

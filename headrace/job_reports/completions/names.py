@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 
-from headrace.autosys.completions.fields import ALIASES
+from headrace.job_reports.completions.fields import ALIASES
 
 DEFAULT_NAMES = (
     # LOAD_FLIGHTS.done, LOAD_FLIGHTS_20130101.OK, LOAD_FLIGHTS.2013-01-01.failed

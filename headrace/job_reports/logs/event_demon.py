@@ -12,7 +12,9 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from headrace.autosys.findings import Finding
-from headrace.autosys.logs.demon_files import (
+from headrace.autosys.statuses import UnknownStatus
+from headrace.catalog.run_events import RunEvent
+from headrace.job_reports.logs.demon_files import (
     IDENTIFYING,
     begins_at,
     first_bytes,
@@ -20,10 +22,8 @@ from headrace.autosys.logs.demon_files import (
     instance_of,
     is_copy,
 )
-from headrace.autosys.logs.demon_lines import WrongLine
-from headrace.autosys.logs.demon_runs import DemonRuns, DemonState, JobState
-from headrace.autosys.statuses import UnknownStatus
-from headrace.catalog.run_events import RunEvent
+from headrace.job_reports.logs.demon_lines import WrongLine
+from headrace.job_reports.logs.demon_runs import DemonRuns, DemonState, JobState
 from headrace.severity import Severity
 
 _BLOCK = 1 << 20

@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.autosys.logs.demon_files import instance_of
-from headrace.autosys.logs.demon_lines import Clock, WrongLine
-from headrace.autosys.logs.demon_runs import DemonRuns, DemonState
-from headrace.autosys.logs.event_demon import DemonLog, LogPosition, read_kept
 from headrace.catalog.records import RunState
 from headrace.catalog.run_events import Ending
+from headrace.job_reports.logs.demon_files import instance_of
+from headrace.job_reports.logs.demon_lines import Clock, WrongLine
+from headrace.job_reports.logs.demon_runs import DemonRuns, DemonState
+from headrace.job_reports.logs.event_demon import DemonLog, LogPosition, read_kept
 from headrace.severity import Severity
 
 S = RunState

@@ -9,12 +9,12 @@ from datetime import UTC, datetime, tzinfo
 from typing import Any
 
 from headrace.autosys.clocks import possible
-from headrace.autosys.completions.reports import key_of
 from headrace.autosys.findings import Finding
 from headrace.autosys.jil.text import decode
 from headrace.autosys.statuses import ENDED, UnknownStatus, meaning
 from headrace.catalog.records import RunState, Technology
 from headrace.catalog.run_events import RunEvent
+from headrace.job_reports.completions.reports import key_of
 from headrace.severity import Severity
 
 _DATE = r"\d{1,4}[/.-]\d{1,2}[/.-]\d{2,4}"
