@@ -1,4 +1,8 @@
-"""Signing keys of an OpenID Connect issuer: fetched on first use, cached for minutes, refreshed for unknown keys."""
+"""Signing keys of an OpenID Connect issuer: fetched on first use, cached for minutes, refreshed for unknown keys.
+
+PyJWT verifies the tokens. Its PyJWKClient is not used: it fetches once for every unknown key id, follows redirects and
+reads documents of any size, so that callers without a valid token could make the service send requests without limit.
+"""
 
 from __future__ import annotations
 

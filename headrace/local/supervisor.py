@@ -1,4 +1,8 @@
-"""Headrace as a service on one machine: start it, keep it whole, stop it, and leave nothing behind."""
+"""Run the service on one machine: start its processes, watch them, and stop them completely.
+
+Own code instead of honcho or circus: each process starts when the one before is healthy, and a stop cancels the runs of
+Dagster and PostgreSQL's sessions in order, which a Procfile cannot express.
+"""
 
 import os
 import shutil

@@ -1,4 +1,8 @@
-"""Rate limits per caller, and for invalid tokens."""
+"""Rate limits per caller, and for invalid tokens.
+
+Own token buckets instead of the library `limits`, whose memory storage remembers every caller, without a bound: whoever
+sends invented tokens would fill the memory.
+"""
 
 from __future__ import annotations
 
