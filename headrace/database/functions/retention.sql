@@ -1,0 +1,42 @@
+-- The runs of an organisation that may be archived: over before `before`, begun in [first, last). Not those that may
+-- still end (for a year), nor that a process lives which makes them; nor each process's newest run and newest success,
+-- so that these are known without the archive, however long ago; nor what Dagster is yet to be told of.
+CREATE OR REPLACE FUNCTION catalog.archivable_runs(
+    of_organisation uuid, before timestamptz, first timestamptz, last timestamptz
+) RETURNS TABLE (run_id uuid, start_ts timestamptz) LANGUAGE sql STABLE AS $$
+    WITH cold AS MATERIALIZED (
+        SELECT run.run_id, run.start_ts, run.process_id
+        FROM catalog.process_run run
+        WHERE run.organisation_id = of_organisation
+          AND run.start_ts >= first
+          AND run.start_ts < least(last, before)
+          AND coalesce(run.end_ts, run.start_ts) < before
+          AND (run.status NOT IN ('RUNNING', 'QUEUED', 'HELD') OR run.start_ts < before - interval '1 year')
+          AND NOT EXISTS (
+              SELECT
+              FROM catalog.run_attempt live
+              WHERE live.run_id = run.run_id AND live.state = 'RUNNING' AND live.lock_key IS NOT NULL
+          )
+    ), kept AS MATERIALIZED (
+        SELECT newest.run_id
+        FROM (SELECT DISTINCT process_id FROM cold) process
+        CROSS JOIN LATERAL (
+            (SELECT run.run_id
+             FROM catalog.process_run run
+             WHERE run.process_id = process.process_id
+             ORDER BY run.start_ts DESC, run.run_id DESC
+             LIMIT 1)
+            UNION ALL
+            (SELECT run.run_id
+             FROM catalog.process_run run
+             WHERE run.process_id = process.process_id AND run.status = 'SUCCESS'
+             ORDER BY run.start_ts DESC, run.run_id DESC
+             LIMIT 1)
+        ) newest
+        UNION ALL
+        SELECT pending.run_id
+        FROM catalog.pending_materialization pending
+        WHERE pending.organisation_id = of_organisation AND pending.run_id IS NOT NULL
+    )
+    SELECT cold.run_id, cold.start_ts FROM cold WHERE cold.run_id NOT IN (SELECT kept.run_id FROM kept)
+$$;
