@@ -15,6 +15,8 @@ import sqlalchemy as sa
 from packaging.version import Version
 from sqlalchemy import Connection
 
+from headrace.database.migrations import run_statements
+
 # A script comes after those whose functions and views it uses.
 ORDER = (
     "functions/access",
@@ -94,12 +96,8 @@ def apply(connection: Connection, *, all_scripts: bool) -> tuple[str, ...]:
     if not all_scripts and not found.is_upgrade:
         return ()
     wanted = [script for script in scripts() if all_scripts or script.name in found.changed]
-    driver = connection.connection.driver_connection
-    assert driver is not None  # noqa: S101 - `migrate` hands an open one over
     for script in wanted:
-        driver.execute(
-            script.text
-        )  # psycopg itself, without parameters: only then may one call carry many statements
+        run_statements(connection, script.text)
     connection.execute(
         sa.text(
             "INSERT INTO catalog.repeatable_script (name, digest, platform_version) VALUES (:name, :digest, :version) "

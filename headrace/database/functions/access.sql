@@ -1,4 +1,7 @@
--- Who is at work: what the service sets at the beginning of each transaction, and without it whom the session belongs to.
+-- The caller of the session, the expiry of task tokens, and stored answers.
+
+-- Return the subject of the session: set by the service at the beginning of each transaction, otherwise the database
+-- user.
 CREATE OR REPLACE FUNCTION catalog.caller_subject() RETURNS text LANGUAGE sql STABLE PARALLEL SAFE AS $$
     SELECT coalesce(nullif(current_setting('headrace.subject', true), ''), 'database:' || session_user)
 $$;
@@ -30,14 +33,14 @@ CREATE OR REPLACE FUNCTION catalog.domain_of(dataset_key text) RETURNS text LANG
          || split_part(substr(dataset_key, strpos(dataset_key, '://') + 3), '/', 1) END
 $$;
 
--- For functions that look past row-level security (SECURITY DEFINER), beside caller_organisation().
+-- For functions that bypass row-level security (SECURITY DEFINER), together with caller_organisation().
 CREATE OR REPLACE FUNCTION catalog.caller_sees(dataset_key text) RETURNS boolean LANGUAGE sql STABLE PARALLEL SAFE AS $$
     SELECT catalog.caller_sees_all()
         OR catalog.domain_of(dataset_key) = ANY (catalog.caller_domains())
         OR dataset_key = ANY (catalog.caller_datasets())
 $$;
 
--- A run that has ended has no more to say; what it said last may still be on its way.
+-- A run that has ended reports no more; its last reports may still be on their way.
 CREATE OR REPLACE FUNCTION catalog.end_task_tokens() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = catalog, pg_temp AS $$
 BEGIN
@@ -50,8 +53,9 @@ CREATE OR REPLACE TRIGGER end_task_tokens AFTER INSERT OR UPDATE OF status ON ca
     FOR EACH ROW WHEN (NEW.status NOT IN ('RUNNING', 'QUEUED', 'HELD'))
     EXECUTE FUNCTION catalog.end_task_tokens();
 
--- What a caller's request of this key was answered; the caller waits while another of his with the key is under way.
-CREATE OR REPLACE FUNCTION catalog.answer_to(key text) RETURNS SETOF catalog.answered_request
+-- Return the stored answer to the caller's request with this key; wait while another request of the caller with this
+-- key runs.
+CREATE OR REPLACE FUNCTION catalog.stored_answer(key text) RETURNS SETOF catalog.answered_request
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = catalog, pg_temp AS $$
 BEGIN
     PERFORM pg_advisory_xact_lock(
@@ -61,8 +65,8 @@ BEGIN
     WHERE organisation_id = caller_organisation() AND subject = caller_subject() AND idempotency_key = key;
 END $$;
 
--- Keeps an answer for a day or longer.
-CREATE OR REPLACE FUNCTION catalog.keep_answer(key text, hash text, with_status integer, given jsonb) RETURNS void
+-- Store an answer for at least a day.
+CREATE OR REPLACE FUNCTION catalog.store_answer(key text, hash text, with_status integer, given jsonb) RETURNS void
 LANGUAGE sql SECURITY DEFINER SET search_path = catalog, pg_temp AS $$
     DELETE FROM answered_request
     WHERE organisation_id = caller_organisation() AND answered_at < now() - interval '1 day';

@@ -1,16 +1,18 @@
+-- The audit trail: append-only, filled by triggers.
+
 ALTER TABLE catalog.audit_entry ALTER COLUMN subject SET DEFAULT catalog.caller_subject();
 
-CREATE OR REPLACE FUNCTION catalog.keep_audit_entry() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION catalog.refuse_audit_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    RAISE EXCEPTION 'the audit trail is not changed' USING ERRCODE = 'insufficient_privilege';
+    RAISE EXCEPTION 'the audit trail is append-only' USING ERRCODE = 'insufficient_privilege';
 END $$;
 
-CREATE OR REPLACE TRIGGER keep BEFORE UPDATE OR DELETE OR TRUNCATE ON catalog.audit_entry
-    FOR EACH STATEMENT EXECUTE FUNCTION catalog.keep_audit_entry();
+CREATE OR REPLACE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON catalog.audit_entry
+    FOR EACH STATEMENT EXECUTE FUNCTION catalog.refuse_audit_change();
 
--- Notes the columns that a change has changed, before and after. The first argument names the column that says what was
--- changed; others name columns that are not written down.
-CREATE OR REPLACE FUNCTION catalog.note_change() RETURNS trigger LANGUAGE plpgsql SET search_path = catalog, pg_temp AS $$
+-- Record the columns that a change affects, with the values before and after. The first argument names the column that
+-- identifies the object; the others name columns that are not recorded.
+CREATE OR REPLACE FUNCTION catalog.audit_change() RETURNS trigger LANGUAGE plpgsql SET search_path = catalog, pg_temp AS $$
 DECLARE
     before jsonb := CASE TG_OP WHEN 'INSERT' THEN '{}'::jsonb ELSE to_jsonb(OLD) END;
     after  jsonb := to_jsonb(NEW);
@@ -29,40 +31,39 @@ BEGIN
     RETURN NULL;
 END $$;
 
-CREATE OR REPLACE TRIGGER note_change AFTER INSERT OR UPDATE ON catalog.access_grant
-    FOR EACH ROW EXECUTE FUNCTION catalog.note_change('subject');
+CREATE OR REPLACE TRIGGER audit_change AFTER INSERT OR UPDATE ON catalog.access_grant
+    FOR EACH ROW EXECUTE FUNCTION catalog.audit_change('subject');
 
-CREATE OR REPLACE TRIGGER note_issue AFTER INSERT ON catalog.service_token
-    FOR EACH ROW EXECUTE FUNCTION catalog.note_change('name', 'secret_digest');
+CREATE OR REPLACE TRIGGER audit_issue AFTER INSERT ON catalog.service_token
+    FOR EACH ROW EXECUTE FUNCTION catalog.audit_change('name', 'secret_digest');
 
-CREATE OR REPLACE TRIGGER note_change AFTER UPDATE ON catalog.service_token
+CREATE OR REPLACE TRIGGER audit_change AFTER UPDATE ON catalog.service_token
     FOR EACH ROW WHEN (OLD.revoked_at IS DISTINCT FROM NEW.revoked_at)
-    EXECUTE FUNCTION catalog.note_change('name', 'secret_digest', 'last_used_at');
+    EXECUTE FUNCTION catalog.audit_change('name', 'secret_digest', 'last_used_at');
 
-CREATE OR REPLACE TRIGGER note_change AFTER UPDATE ON catalog.dataset
+CREATE OR REPLACE TRIGGER audit_change AFTER UPDATE ON catalog.dataset
     FOR EACH ROW WHEN ((OLD.full_name, OLD.owners, OLD.status, OLD.tags, OLD.columns)
                        IS DISTINCT FROM (NEW.full_name, NEW.owners, NEW.status, NEW.tags, NEW.columns))
-    EXECUTE FUNCTION catalog.note_change('full_name');
+    EXECUTE FUNCTION catalog.audit_change('full_name');
 
-CREATE OR REPLACE TRIGGER note_change AFTER INSERT OR UPDATE ON catalog.dataset_registration
-    FOR EACH ROW EXECUTE FUNCTION catalog.note_change('dataset_id');
+CREATE OR REPLACE TRIGGER audit_change AFTER INSERT OR UPDATE ON catalog.dataset_registration
+    FOR EACH ROW EXECUTE FUNCTION catalog.audit_change('dataset_id');
 
-CREATE OR REPLACE TRIGGER note_change AFTER INSERT ON catalog.dataset_name_change
-    FOR EACH ROW EXECUTE FUNCTION catalog.note_change('name');
+CREATE OR REPLACE TRIGGER audit_change AFTER INSERT ON catalog.dataset_name_change
+    FOR EACH ROW EXECUTE FUNCTION catalog.audit_change('name');
 
--- What people decide about datasets and objectives is noted as well.
-CREATE OR REPLACE TRIGGER note_change AFTER INSERT OR UPDATE ON catalog.dataset_pin
-    FOR EACH ROW EXECUTE FUNCTION catalog.note_change('dataset_id');
+CREATE OR REPLACE TRIGGER audit_change AFTER INSERT OR UPDATE ON catalog.dataset_pin
+    FOR EACH ROW EXECUTE FUNCTION catalog.audit_change('dataset_id');
 
-CREATE OR REPLACE TRIGGER note_rollback AFTER INSERT ON catalog.pointer_move
-    FOR EACH ROW WHEN (NEW.kind = 'ROLLBACK') EXECUTE FUNCTION catalog.note_change('dataset_id');
+CREATE OR REPLACE TRIGGER audit_rollback AFTER INSERT ON catalog.pointer_move
+    FOR EACH ROW WHEN (NEW.kind = 'ROLLBACK') EXECUTE FUNCTION catalog.audit_change('dataset_id');
 
-CREATE OR REPLACE TRIGGER note_change AFTER INSERT OR UPDATE ON catalog.cleared_column
-    FOR EACH ROW EXECUTE FUNCTION catalog.note_change('dataset_id');
+CREATE OR REPLACE TRIGGER audit_change AFTER INSERT OR UPDATE ON catalog.cleared_column
+    FOR EACH ROW EXECUTE FUNCTION catalog.audit_change('dataset_id');
 
-CREATE OR REPLACE TRIGGER note_change AFTER INSERT ON catalog.planned_outage
-    FOR EACH ROW EXECUTE FUNCTION catalog.note_change('subjects');
+CREATE OR REPLACE TRIGGER audit_change AFTER INSERT ON catalog.planned_outage
+    FOR EACH ROW EXECUTE FUNCTION catalog.audit_change('subjects');
 
-CREATE OR REPLACE TRIGGER note_acknowledgement AFTER UPDATE ON catalog.alert
+CREATE OR REPLACE TRIGGER audit_acknowledgement AFTER UPDATE ON catalog.alert
     FOR EACH ROW WHEN (OLD.acknowledged_by IS DISTINCT FROM NEW.acknowledged_by)
-    EXECUTE FUNCTION catalog.note_change('subject', 'facts', 'hit');
+    EXECUTE FUNCTION catalog.audit_change('subject', 'facts', 'hit');

@@ -1,4 +1,7 @@
--- The key of a process of another system: the short one, unless that is another's; then the whole one, and for good.
+-- Keys of processes of other systems.
+
+-- Return the key of a process of another system: the short one, or the whole one where another process has the short
+-- one. A process that has the whole key keeps it.
 CREATE OR REPLACE FUNCTION catalog.external_key(
     of_organisation uuid, of_technology text, of_instance text, of_name text, short_key text, whole_key text
 ) RETURNS text LANGUAGE sql STABLE AS $$

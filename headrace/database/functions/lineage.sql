@@ -1,5 +1,7 @@
--- One step from each of these datasets and processes, against the flow (`up`) or with it: what processes read and write, what
--- one hands to another, and which runs after which (AWAITS), by its conditions.
+-- Steps through the lineage graph, and columns that inherit sensitivity.
+
+-- Return one step from each node, against the direction of the data (`up`) or with it: what processes read and write,
+-- hand to each other, and wait for by their conditions (AWAITS).
 CREATE OR REPLACE FUNCTION catalog.process_steps(nodes uuid[], up boolean, at timestamptz)
 RETURNS TABLE (near uuid, far uuid, role text, condition text)
 LANGUAGE sql STABLE
@@ -43,18 +45,18 @@ BEGIN ATOMIC
       AND waiting.valid_from <= at AND (waiting.valid_to IS NULL OR waiting.valid_to > at);
 END;
 
--- The name of the column that a path of fields begins with: `a` of a.b, `odd.name` of "`odd.name`.b".
+-- Return the column that a path of fields begins with: `a` of a.b, `odd.name` of "`odd.name`.b".
 CREATE OR REPLACE FUNCTION catalog.column_of(field text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT CASE WHEN left(field, 1) = '`' THEN replace(substring(field FROM '^`((?:[^`]|``)+)`'), '``', '`')
                 ELSE split_part(field, '.', 1) END
 $$;
 
--- Columns that are sensitive because of what they are made from: the values of a sensitive column come out in them, or may,
--- where it is not known what is in them (certain = false). A masking step ends it, and an owner's clearing. It looks at
--- datasets that the caller may not see, since their values are no less present in what they see; what it tells of those is only
--- that there is something (NULL). Without `origins` it does not say from where, and has the columns that are tagged themselves
--- as well: with them a column is met once for each that it is made from, which of many datasets is too often. Each step looks
--- up the few edges of one dataset (DISTINCT keeps it a look-up of its own), so that it does not count how many there are in all.
+-- Return the columns that are sensitive because of their sources: they show values of a sensitive column, or may show
+-- them where their lineage is unknown (certain = false). A masking step, and an owner's clearing, end the inheritance.
+-- The function also follows datasets that the caller may not see, since the values are in what they do see; of those it
+-- only shows that there is a source (NULL). Without `origins` it returns no sources, and includes the columns that are
+-- tagged themselves: with sources it meets a column once for each, too often for many datasets. Each step looks up the
+-- few edges of one dataset (DISTINCT makes it a look-up of its own), so that the total number of edges does not matter.
 CREATE OR REPLACE FUNCTION catalog.inherited_columns(organisation uuid, datasets uuid[], origins boolean)
 RETURNS TABLE (dataset_id uuid, column_name text, certain boolean, from_key text, from_column text)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = catalog, pg_temp AS $$
@@ -65,9 +67,11 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = catalog, pg_temp AS $$
         FROM column_lineage lineage
         JOIN dataset_name source ON source.name_id = lineage.source_name_id
         JOIN dataset_name target ON target.name_id = lineage.target_name_id
-        JOIN column_lineage_report said
-            ON said.target_name_id = lineage.target_name_id AND said.reporter_id = lineage.reporter_id AND said.via = lineage.via
-        WHERE lineage.last_at >= said.last_at
+        JOIN column_lineage_report report
+            ON report.target_name_id = lineage.target_name_id
+           AND report.reporter_id = lineage.reporter_id
+           AND report.via = lineage.via
+        WHERE lineage.last_at >= report.last_at
           AND NOT lineage.masking
           AND (lineage.transformation_type = 'DIRECT' OR lineage.transformation_subtype = 'UNKNOWN')
           AND lineage.organisation_id = coalesce(caller_organisation(), organisation)

@@ -1,5 +1,8 @@
--- The text without what opens doors, as catalog.access.redaction has it, pattern by pattern: passwords in addresses and
--- options, and tokens. In the collation C a letter is one of ASCII, whatever the database's own is.
+-- Text and identifiers of the OL_* views.
+
+-- Return the text with secrets replaced, by the patterns of headrace.access.redaction in the same order: tokens, and
+-- passwords in URLs and options. In the collation C only ASCII letters are letters, whatever the collation of the
+-- database.
 CREATE OR REPLACE FUNCTION catalog.without_secrets(value text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN value COLLATE "C" ~* '@|=|:[^/]|hr[st]_|ey[ja]|bearer|basic'
     THEN regexp_replace(regexp_replace(regexp_replace(regexp_replace(regexp_replace(regexp_replace(value COLLATE "C",
@@ -15,8 +18,9 @@ RETURN CASE WHEN value COLLATE "C" ~* '@|=|:[^/]|hr[st]_|ey[ja]|bearer|basic'
     || '["'']?[=:])[^\s"''=&;,]+', '\1***', 'gi')
     ELSE value END;
 
--- As before, without secrets. What functions of the views call is bound when they are made: whoever reads those needs no
--- right on this schema.
+-- Return the text without secrets in at most `octets` bytes of UTF-8; a longer text ends in ~ and a hash, and so stays
+-- distinct. Its body is bound to the functions it calls when it is created (RETURN), so that readers of the views need
+-- no right on the schema `catalog`.
 CREATE OR REPLACE FUNCTION catalog.fitted(value text, octets integer) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN octet_length(catalog.without_secrets(value)) <= octets THEN catalog.without_secrets(value)
             ELSE left(catalog.without_secrets(value), CASE WHEN octet_length(value) = length(value) THEN octets - 17

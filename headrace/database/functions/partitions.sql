@@ -1,5 +1,7 @@
--- Makes the monthly partitions of process_run and run_event from the month of `first` on, as many as `months`.
--- Rows that had to wait in a default partition move to their own. Cheap when all of them exist.
+-- The monthly partitions of process_run and run_event.
+
+-- Make the partitions of `months` months from that of `first` on, and move rows from the default partition into them.
+-- Cheap when all exist. SECURITY DEFINER: only the owner of a table may make its partitions.
 CREATE OR REPLACE FUNCTION catalog.make_partitions(first timestamptz, months integer) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = catalog, pg_temp SET timezone = 'UTC' AS $$
 DECLARE
@@ -25,8 +27,8 @@ BEGIN
     RETURN made;
 END $$;
 
--- Drops the monthly partitions that are over before `before` and hold nothing any more, of whatever organisation: where
--- row-level security would hide rows from whoever asks, it fails.
+-- Drop the empty partitions of months before `before`. They hold all organisations: it fails where row-level security
+-- would hide rows from the caller.
 CREATE OR REPLACE FUNCTION catalog.drop_partitions(before timestamptz) RETURNS integer
 LANGUAGE plpgsql SET search_path = catalog SET timezone = 'UTC' SET row_security = off AS $$
 DECLARE

@@ -1,6 +1,8 @@
--- The runs of an organisation that may be archived: over before `before`, begun in [first, last). Not those that may
--- still end (for a year), nor that a process lives which makes them; nor each process's newest run and newest success,
--- so that these are known without the archive, however long ago; nor what Dagster is yet to be told of.
+-- Selection of runs to archive.
+
+-- Return the runs of an organisation to archive: started in [first, last), ended before `before`. Not: runs that may
+-- still end (for a year) or have a live attempt; the newest run and the newest success of each process, which stay
+-- known without the archive; runs that Dagster does not have yet.
 CREATE OR REPLACE FUNCTION catalog.archivable_runs(
     of_organisation uuid, before timestamptz, first timestamptz, last timestamptz
 ) RETURNS TABLE (run_id uuid, start_ts timestamptz) LANGUAGE sql STABLE AS $$

@@ -1,4 +1,7 @@
--- As before; what is told of a process is seen by who sees the process, and a message by who sees its alert.
+-- Row-level security: the roles, policies and grants of callers.
+
+-- Return the rows of a table that a caller with some domains only may see, as a condition on its columns. `name_id` is
+-- the name of a dataset elsewhere.
 CREATE OR REPLACE FUNCTION catalog.narrow_condition(of_table regclass) RETURNS text LANGUAGE plpgsql STABLE AS $$
 DECLARE
     name text := (SELECT relname FROM pg_class WHERE oid = of_table);
@@ -46,9 +49,9 @@ BEGIN
     END;
 END $$;
 
--- Keeps every table of the catalog to the caller's organisation, and every view to what its reader may see of the tables
--- below it. What is protected already is left alone. The roles have no login: the service changes into them for the length
--- of a transaction. Where they cannot be made, callers see nothing, and the platform's own work is as it was.
+-- Restrict every table of the catalog to the caller's organisation, and every view to what its reader may see of the
+-- tables below it. A policy whose condition changed is replaced. The roles have no login: the service changes into them
+-- for a transaction. Where they cannot be made, callers see nothing, and the platform works as before.
 CREATE OR REPLACE FUNCTION catalog.protect() RETURNS void LANGUAGE plpgsql SET search_path = catalog, pg_temp AS $$
 DECLARE
     roles text[] := ARRAY['headrace_caller', 'headrace_narrow_caller'];

@@ -1,7 +1,9 @@
--- Search over datasets by name, description, owner, tag and column, tolerant of typing errors; needs no extension. Beside
--- it what the API keeps: what was asked for in a registration, and the answers to requests with an Idempotency-Key.
+-- Search over datasets by name, description, owner, tag and column. It tolerates typing errors and needs no extension.
+-- A change of search_words, search_keys or search_vector must rebuild the index, at the end of this file: delete the
+-- rows of search_word and search_key, then call index_datasets for all datasets.
 
--- The words of a text: lower case, split at everything that is not a letter or digit, and where a capital follows a small one.
+-- Return the words of a text: in lower case, split at everything that is no letter or digit, and where a capital
+-- follows a small letter or digit.
 CREATE OR REPLACE FUNCTION catalog.search_words(value text) RETURNS text[] LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT coalesce(array_agg(DISTINCT left(word, 64)), '{}')
     FROM regexp_split_to_table(
@@ -11,8 +13,8 @@ CREATE OR REPLACE FUNCTION catalog.search_words(value text) RETURNS text[] LANGU
     WHERE word <> ''
 $$;
 
--- By what a word that is typed wrongly is found: its trigrams, and of short words what is left without one letter.
--- Words that are mostly digits have none: a number that is wrong by one digit is another number.
+-- Return the keys by which a misspelt word is found: its trigrams, and for a short word its text with each letter left
+-- out. Words that are mostly digits have none: a number with one wrong digit is another number.
 CREATE OR REPLACE FUNCTION catalog.search_keys(word text) RETURNS text[] LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT CASE WHEN length(regexp_replace(word, '[0-9]', '', 'g')) < 3 THEN '{}'::text[] ELSE ARRAY (
         SELECT substr('  ' || word || ' ', i, 3) FROM generate_series(1, length(word) + 1) AS i
@@ -23,7 +25,7 @@ CREATE OR REPLACE FUNCTION catalog.search_keys(word text) RETURNS text[] LANGUAG
     ) END
 $$;
 
--- Weights say where a word stands: A name, B owner or tag, C column, D description.
+-- Weights by place: A name, B owner or tag, C column, D description.
 CREATE OR REPLACE FUNCTION catalog.search_vector(name text, owners text[], tags jsonb, columns jsonb, description text)
 RETURNS tsvector LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT coalesce(string_agg('''' || word || ''':' || place, ' '), '')::tsvector
@@ -38,11 +40,13 @@ RETURNS tsvector LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
             (SELECT string_agg(item ->> 'name', ' ') FROM jsonb_array_elements(columns) AS item))), '3C'
         UNION ALL
         SELECT unnest(catalog.search_words(description)), '4D'
-    ) said
+    ) placed
 $$;
 
--- As before; but whether a word is new is looked up by the word. To join with all words, as a plan did that was made when
--- there were few, took a second for two hundred datasets when there were two thousand words.
+-- Index these datasets. SECURITY DEFINER here and below: row-level security would prevent the use of the indexes, so
+-- that these functions select the caller's rows themselves; without a caller, those of the given organisation. Whether
+-- a word is new is looked up by the word: a plan made for few words, joining with all of them, took a second for 200
+-- datasets with 2,000 words.
 CREATE OR REPLACE FUNCTION catalog.index_datasets(ids uuid[]) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = catalog, pg_temp AS $$
 DECLARE
@@ -63,11 +67,11 @@ BEGIN
             FROM catalog.dataset_search, unnest(tsvector_to_array(words)) AS word
             WHERE dataset_id = ANY (ids)
             GROUP BY organisation_id
-        ) said
-        WHERE cardinality(said.words) > (
+        ) indexed
+        WHERE cardinality(indexed.words) > (
             SELECT count(*)
             FROM catalog.search_word known
-            WHERE known.organisation_id = said.organisation_id AND known.word = ANY (said.words)
+            WHERE known.organisation_id = indexed.organisation_id AND known.word = ANY (indexed.words)
         )
     ) INTO is_new;
     IF is_new THEN
@@ -114,7 +118,8 @@ CREATE OR REPLACE TRIGGER dataset_search_updated AFTER UPDATE ON catalog.dataset
     REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
     FOR EACH STATEMENT EXECUTE FUNCTION catalog.index_updated_datasets();
 
--- Whether any dataset that the caller sees has the word, or one that begins so. Who sees a whole organisation is not asked.
+-- Return whether a dataset visible to the caller has the word, or a word that begins with it. Callers who see the whole
+-- organisation are not checked.
 CREATE OR REPLACE FUNCTION catalog.caller_finds(word text, beginning boolean) RETURNS boolean
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = catalog, pg_temp AS $$
     SELECT caller_organisation() IS NULL OR caller_sees_all() OR EXISTS (
@@ -126,7 +131,8 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = catalog, pg_temp AS $$
     )
 $$;
 
--- As before; but that a word is known tells a caller with some domains only nothing of the others.
+-- Return for each word of a query whether a dataset has it, or (from three letters on) a word that begins with it. A
+-- word that only datasets outside the caller's domains have is unknown to the caller.
 CREATE OR REPLACE FUNCTION catalog.known_words(of_organisation uuid, query text)
 RETURNS TABLE (token text, is_known boolean)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = catalog, pg_temp AS $$
@@ -142,7 +148,8 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = catalog, pg_temp AS $$
     ORDER BY asked
 $$;
 
--- Of so many words again those that the caller's datasets have.
+-- Return the words with the most keys in common with `token`; of four times as many, those that the caller's datasets
+-- have.
 CREATE OR REPLACE FUNCTION catalog.similar_words(of_organisation uuid, token text, most integer) RETURNS SETOF text
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = catalog, pg_temp AS $$
     SELECT word FROM (
@@ -157,8 +164,8 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = catalog, pg_temp AS $$
     LIMIT most
 $$;
 
--- Datasets by how well they fit: the very key first, then those that have all words in their names, then those that have
--- them anywhere. Of each kind a bounded number is ranked, so that a word that half of the datasets have costs no more.
+-- Return datasets by relevance: first the exact key, then those with all words in their names, then those with the
+-- words anywhere. A bounded number of each kind is ranked, so that a word of half of the datasets costs no more.
 CREATE OR REPLACE FUNCTION catalog.search_datasets(
     of_organisation uuid, query text, in_names tsquery, anywhere tsquery, ranked integer
 ) RETURNS TABLE (dataset_id uuid, score double precision)

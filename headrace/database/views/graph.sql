@@ -1,3 +1,5 @@
+-- The lineage graph as exporters read it, without sensitive values: no locations, no texts of queries.
+
 -- The lineage graph, without what is sensitive: no locations, no texts of queries.
 CREATE OR REPLACE VIEW catalog.graph_dataset WITH (security_invoker = true) AS
 SELECT dataset.dataset_id AS id, dataset.organisation_id, jsonb_strip_nulls(jsonb_build_object(

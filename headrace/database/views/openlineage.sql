@@ -1,4 +1,8 @@
--- What OpenLineage calls each dataset and each process: as they were reported, or headrace://<organisation> and the key.
+-- The OL_* relational model as views, and what they and the exports share. The views in `catalog` apply the rights and
+-- the row-level security of their reader; where the session has headrace.organisation_id, they show that organisation
+-- only.
+
+-- The OpenLineage names of datasets and processes: as reported, otherwise headrace://<organisation> and the key.
 CREATE OR REPLACE VIEW catalog.openlineage_dataset WITH (security_invoker = true) AS
 SELECT dataset.dataset_id, dataset.organisation_id,
        coalesce(reported.namespace, 'headrace://' || organisation.name) AS namespace_uri,
@@ -59,14 +63,14 @@ DECLARE
                nullif(transformation_type, '') AS transformation_type,
                nullif(transformation_subtype, '') AS transformation_subtype,
                nullif(transformation_description, '') AS transformation_description, masking, run_id, first_at,
-               lineage.last_at >= said.last_at AS current, lineage.confidence
+               lineage.last_at >= report.last_at AS current, lineage.confidence
         FROM catalog.column_lineage lineage
         JOIN catalog.dataset_name source ON source.name_id = lineage.source_name_id
         JOIN catalog.dataset_name target ON target.name_id = lineage.target_name_id
-        JOIN catalog.column_lineage_report said
-            ON said.target_name_id = lineage.target_name_id
-           AND said.reporter_id = lineage.reporter_id
-           AND said.via = lineage.via
+        JOIN catalog.column_lineage_report report
+            ON report.target_name_id = lineage.target_name_id
+           AND report.reporter_id = lineage.reporter_id
+           AND report.via = lineage.via
     $view$;
 BEGIN
     EXECUTE 'CREATE OR REPLACE VIEW catalog.column_edge WITH (security_invoker = true) AS' || query;
@@ -110,7 +114,7 @@ SELECT catalog.within_namespace(namespace_uri, named.name)::varchar(256) AS data
        catalog.fitted(named.name, 256)::varchar(256) AS name,
        catalog.fitted(dataset.description, 2000)::varchar(2000) AS description,
        catalog.fitted(upper(coalesce(
-           told.content ->> 'datasetType',
+           dataset_type.content ->> 'datasetType',
            CASE WHEN default_format IN ('parquet', 'csv', 'json', 'orc', 'avro', 'text') THEN 'FILE' ELSE 'TABLE' END)),
            50)::varchar(50) AS source_type,
        dataset.created_at::timestamptz(0) AS created_at,
@@ -125,7 +129,7 @@ LEFT JOIN LATERAL (
     WHERE by_name.dataset_id = dataset.dataset_id AND facet.name = 'datasetType' AND NOT facet.deleted
     ORDER BY facet.at DESC, facet.digest
     LIMIT 1
-) told ON true;
+) dataset_type ON true;
 
 CREATE OR REPLACE VIEW openlineage.ol_dataset_field WITH (security_invoker = false) AS
 SELECT catalog.fitted(catalog.within_namespace(namespace_uri, named.name) || '/' || field.name, 512)::varchar(512) AS field_id,
@@ -150,7 +154,8 @@ SELECT catalog.within_namespace(namespace_uri, named.name)::varchar(256) AS job_
 FROM openlineage_core.named_process named
 JOIN catalog.process USING (process_id);
 
--- The nominal times are cut and not rounded, which would put the end of all time after it.
+-- Runs in the catalog, without archived ones. Nominal times are truncated: rounding would move the end of a day to the
+-- next.
 CREATE OR REPLACE VIEW openlineage.ol_run WITH (security_invoker = false) AS
 SELECT run.run_id::text::varchar(64) AS run_id,
        catalog.within_namespace(namespace_uri, named.name)::varchar(256) AS job_id,
@@ -161,22 +166,22 @@ SELECT run.run_id::text::varchar(64) AS run_id,
        coalesce(run.end_ts, run.start_ts)::timestamptz(6) AS event_time,
        date_trunc('second', nominal.first::timestamptz)::timestamptz(0) AS nominal_start_time,
        date_trunc('second', nominal.last::timestamptz)::timestamptz(0) AS nominal_end_time,
-       catalog.fitted(told.payload_json ->> 'producer', 512)::varchar(512) AS producer,
-       catalog.fitted(told.payload_json ->> 'schemaURL', 512)::varchar(512) AS schema_url,
-       coalesce(said.first_at, run.start_ts)::timestamptz(0) AS created_at
+       catalog.fitted(newest.payload_json ->> 'producer', 512)::varchar(512) AS producer,
+       catalog.fitted(newest.payload_json ->> 'schemaURL', 512)::varchar(512) AS schema_url,
+       coalesce(merged.first_at, run.start_ts)::timestamptz(0) AS created_at
 FROM catalog.process_run run
 JOIN openlineage_core.named_process named USING (process_id)
-LEFT JOIN catalog.openlineage_run said ON said.organisation_id = run.organisation_id AND said.run_id = run.run_id
+LEFT JOIN catalog.openlineage_run merged ON merged.organisation_id = run.organisation_id AND merged.run_id = run.run_id
 LEFT JOIN LATERAL (
     SELECT payload_json
     FROM catalog.run_event event
-    WHERE event.run_id = coalesce(said.reported_run_id, run.run_id) AND event.organisation_id = run.organisation_id
+    WHERE event.run_id = coalesce(merged.reported_run_id, run.run_id) AND event.organisation_id = run.organisation_id
     ORDER BY event_time DESC, content_hash
     LIMIT 1
-) told ON true
+) newest ON true
 LEFT JOIN LATERAL (
-    SELECT (said.document #>> '{facets,nominalTime,content,nominalStartTime}') AS first,
-           (said.document #>> '{facets,nominalTime,content,nominalEndTime}') AS last
+    SELECT (merged.document #>> '{facets,nominalTime,content,nominalStartTime}') AS first,
+           (merged.document #>> '{facets,nominalTime,content,nominalEndTime}') AS last
 ) nominal ON true;
 
 CREATE OR REPLACE VIEW openlineage.ol_run_input WITH (security_invoker = false) AS
@@ -187,10 +192,10 @@ FROM (
     FROM catalog.run_input input
     JOIN catalog.dataset_version version USING (dataset_version_id)
     UNION ALL
-    SELECT told.run_id, by_name.dataset_id
-    FROM catalog.run_dataset told
+    SELECT reported.run_id, by_name.dataset_id
+    FROM catalog.run_dataset reported
     JOIN catalog.dataset_name by_name USING (name_id)
-    WHERE told.role = 'INPUT'
+    WHERE reported.role = 'INPUT'
 ) used
 JOIN openlineage_core.named_dataset named USING (dataset_id)
 WHERE EXISTS (SELECT FROM catalog.process_run run WHERE run.run_id = used.run_id);
@@ -202,15 +207,16 @@ FROM (
     SELECT version.produced_by_run_id AS run_id, version.dataset_id
     FROM catalog.dataset_version version
     UNION ALL
-    SELECT told.run_id, by_name.dataset_id
-    FROM catalog.run_dataset told
+    SELECT reported.run_id, by_name.dataset_id
+    FROM catalog.run_dataset reported
     JOIN catalog.dataset_name by_name USING (name_id)
-    WHERE told.role = 'OUTPUT'
+    WHERE reported.role = 'OUTPUT'
 ) made
 JOIN openlineage_core.named_dataset named USING (dataset_id)
 WHERE EXISTS (SELECT FROM catalog.process_run run WHERE run.run_id = made.run_id);
 
--- How a column is made is the text of a query, with the values that it compares with; why it is not known is none.
+-- The description of a transformation is the text of a query, with the values it compares with, and is masked; the
+-- reason for an UNKNOWN one is shown.
 CREATE OR REPLACE VIEW openlineage.ol_column_lineage WITH (security_invoker = false) AS
 SELECT edge.column_lineage_id::text::varchar(64) AS lineage_id,
        edge.run_id::text::varchar(64) AS run_id,

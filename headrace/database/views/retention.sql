@@ -1,4 +1,6 @@
--- Which process a run is of, archived or not, for whoever asks what made a version.
+-- Runs and roll-ups, archived or not.
+
+-- The process of a run, archived or not, for those that made a version.
 CREATE OR REPLACE VIEW catalog.run_process WITH (security_invoker = true) AS
 SELECT run_id, organisation_id, process_id, start_ts FROM catalog.process_run
 UNION ALL
@@ -6,7 +8,7 @@ SELECT run_id, organisation_id, process_id, start_ts
 FROM catalog.archived_run archived
 WHERE NOT EXISTS (SELECT FROM catalog.process_run run WHERE run.run_id = archived.run_id);
 
--- The long-term roll-ups: what is archived and what is not, in one.
+-- The roll-ups over archived and live runs.
 CREATE OR REPLACE VIEW catalog.run_daily WITH (security_invoker = true) AS
 SELECT organisation_id, process_id, day, state, sum(runs)::bigint AS runs, sum(attempts)::bigint AS attempts,
        sum(timed)::bigint AS timed, sum(seconds) AS seconds, max(longest) AS longest

@@ -1,5 +1,5 @@
--- The catalog as first released. One statement after another, run in one transaction by 0001_catalog.py.
--- A partition_key of '' means: not partitioned. Keys, tags and partition keys sort bytewise, on every server alike.
+-- Organisations, who may do what in them, the audit trail, and the answers to requests with an Idempotency-Key. In all
+-- tables, keys, tags and partition keys have the collation C: they sort by bytes, on every server alike.
 
 CREATE TABLE catalog.organisation (
     organisation_id uuid PRIMARY KEY,
@@ -7,7 +7,7 @@ CREATE TABLE catalog.organisation (
     created_at      timestamptz NOT NULL DEFAULT now()
 );
 
--- A role of a subject (`user:alice`) in a domain, `*` for every one, until it is revoked.
+-- A role of a subject (`user:alice`) in a domain (`*`: in all of them), until it is revoked.
 CREATE TABLE catalog.access_grant (
     grant_id        uuid PRIMARY KEY DEFAULT gen_random_uuid(),
     organisation_id uuid NOT NULL REFERENCES catalog.organisation,
@@ -22,7 +22,7 @@ CREATE TABLE catalog.access_grant (
 CREATE UNIQUE INDEX access_grant_current ON catalog.access_grant (subject, organisation_id, role, domain)
     WHERE revoked_at IS NULL;
 
--- A program's token. Only the digest of its secret is kept.
+-- A token of a service. Only the digest of its secret is stored.
 CREATE TABLE catalog.service_token (
     token_id        uuid PRIMARY KEY,
     organisation_id uuid NOT NULL REFERENCES catalog.organisation,
@@ -39,7 +39,7 @@ CREATE TABLE catalog.service_token (
 );
 CREATE UNIQUE INDEX service_token_current ON catalog.service_token (organisation_id, name) WHERE revoked_at IS NULL;
 
--- What one run may say of itself. outputs, inputs: keys of datasets.
+-- A token with which one run reports. outputs, inputs: keys of datasets.
 CREATE TABLE catalog.task_token (
     token_id        uuid PRIMARY KEY,
     organisation_id uuid NOT NULL REFERENCES catalog.organisation,
@@ -54,8 +54,8 @@ CREATE TABLE catalog.task_token (
 CREATE INDEX task_token_run ON catalog.task_token (run_id);
 CREATE INDEX task_token_expired ON catalog.task_token (expires_at);
 
--- Who changed, and who read what is sensitive. Rows are never changed. subject and at are what the session says, since the
--- service may not write these columns.
+-- Changes, and reads of sensitive values, by subject. Append-only. subject and at have defaults from the session, since
+-- callers may not write these columns.
 CREATE TABLE catalog.audit_entry (
     audit_id        bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     organisation_id uuid NOT NULL REFERENCES catalog.organisation,
@@ -71,7 +71,7 @@ CREATE INDEX audit_entry_newest ON catalog.audit_entry (organisation_id, audit_i
 CREATE INDEX audit_entry_subject ON catalog.audit_entry (organisation_id, subject, audit_id DESC);
 CREATE INDEX audit_entry_object ON catalog.audit_entry (organisation_id, object, audit_id DESC);
 
--- What a request with an Idempotency-Key was answered, so that one that is sent again is answered the same.
+-- The answer to a request with an Idempotency-Key; a repeated request gets the same.
 CREATE TABLE catalog.answered_request (
     organisation_id uuid NOT NULL REFERENCES catalog.organisation,
     subject         text COLLATE "C" NOT NULL,

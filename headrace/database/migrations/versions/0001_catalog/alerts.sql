@@ -1,6 +1,9 @@
--- What happened, for whoever tells others of it: stored with the change itself, read in the order (transaction_id, alert_event_id).
+-- Alert events, the alerts made from them, and notifications.
+
+-- Events to alert on, stored in the transaction of the change; read in the order (transaction_id, alert_event_id).
+-- processed_at: when the event became an alert, or was found not to need one.
 CREATE TABLE catalog.alert_event (
-    alert_event_id    bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    alert_event_id  bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     organisation_id uuid NOT NULL,
     transaction_id  bigint NOT NULL DEFAULT pg_current_xact_id()::text::bigint,
     kind            text COLLATE "C" NOT NULL,
@@ -18,12 +21,13 @@ CREATE TABLE catalog.alert_event (
 );
 CREATE INDEX alert_event_incident ON catalog.alert_event (incident_id) WHERE incident_id IS NOT NULL;
 CREATE INDEX alert_event_subject ON catalog.alert_event (organisation_id, subject, at DESC);
--- By which what has been told is not told again.
+-- Finds events that exist already, so that each is stored once.
 CREATE INDEX alert_event_process ON catalog.alert_event (process_id, kind, at);
-CREATE INDEX alert_event_unprocessed ON catalog.alert_event (organisation_id, transaction_id, alert_event_id) WHERE processed_at IS NULL;
+CREATE INDEX alert_event_unprocessed ON catalog.alert_event (organisation_id, transaction_id, alert_event_id)
+    WHERE processed_at IS NULL;
 
--- What is told about one incident, whose id it has, or about one alert_event that is none. severity, kind, at and facts are
--- of the worst alert_event so far. affected: the other subjects of the incident, with their owners.
+-- The alert of an incident, whose id it has, or of an event without an incident. severity, kind, at and facts are those
+-- of the worst event so far. affected: the other subjects of the incident, with their owners.
 CREATE TABLE catalog.alert (
     alert_id        uuid PRIMARY KEY,
     organisation_id uuid NOT NULL REFERENCES catalog.organisation,
@@ -52,7 +56,7 @@ CREATE INDEX alert_newest ON catalog.alert (organisation_id, opened_at DESC, ale
 CREATE INDEX alert_current ON catalog.alert (organisation_id, opened_at DESC, alert_id) WHERE state <> 'CLOSED';
 CREATE INDEX alert_subject ON catalog.alert (organisation_id, subject, opened_at DESC);
 
--- One alert to one recipient, once; a digest belongs to no alert. address: of a destination that is personal, whose.
+-- One delivery of an alert to one recipient; a digest has no alert. address: the recipient of a personal destination.
 CREATE TABLE catalog.notification (
     notification_id uuid PRIMARY KEY,
     organisation_id uuid NOT NULL REFERENCES catalog.organisation,

@@ -1,5 +1,7 @@
--- Several projects, each in a repository of its own, may share a catalog: which one declares a dataset or process.
+-- Projects, datasets with their schemas, names and registrations, and the index of the search.
 
+-- The projects that share the catalog, each in a repository of its own. dataset.project and process.project name the
+-- one that declares the row.
 CREATE TABLE catalog.project (
     organisation_id  uuid NOT NULL REFERENCES catalog.organisation,
     name             text COLLATE "C" NOT NULL,
@@ -8,30 +10,31 @@ CREATE TABLE catalog.project (
     PRIMARY KEY (organisation_id, name)
 );
 
+-- partition_definition: how the partitions are made (type, start, time zone, ...), for projects that read the dataset.
 CREATE TABLE catalog.dataset (
-    dataset_id       uuid PRIMARY KEY DEFAULT gen_random_uuid(),
-    organisation_id  uuid NOT NULL REFERENCES catalog.organisation,
-    namespace        text COLLATE "C" NOT NULL,
-    name             text COLLATE "C" NOT NULL,
-    full_name        text COLLATE "C" NOT NULL,
-    description      text,
-    default_format   text NOT NULL,
-    owners           text[] NOT NULL,
-    tags             jsonb NOT NULL,
-    columns          jsonb NOT NULL,
-    partitions       text,
-    status           text NOT NULL DEFAULT 'ACTIVE' CHECK (status IN ('DRAFT', 'ACTIVE', 'DEPRECATED')),
-    metadata_json    jsonb NOT NULL,
-    declared_at      text,
-    declaration_hash text NOT NULL,
-    created_at       timestamptz NOT NULL DEFAULT now(),
-    updated_at       timestamptz NOT NULL DEFAULT now(),
+    dataset_id           uuid PRIMARY KEY DEFAULT gen_random_uuid(),
+    organisation_id      uuid NOT NULL REFERENCES catalog.organisation,
+    namespace            text COLLATE "C" NOT NULL,
+    name                 text COLLATE "C" NOT NULL,
+    full_name            text COLLATE "C" NOT NULL,
+    description          text,
+    default_format       text NOT NULL,
+    owners               text[] NOT NULL,
+    tags                 jsonb NOT NULL,
+    columns              jsonb NOT NULL,
+    partitions           text,
+    status               text NOT NULL DEFAULT 'ACTIVE' CHECK (status IN ('DRAFT', 'ACTIVE', 'DEPRECATED')),
+    metadata_json        jsonb NOT NULL,
+    declared_at          text,
+    declaration_hash     text NOT NULL,
+    created_at           timestamptz NOT NULL DEFAULT now(),
+    updated_at           timestamptz NOT NULL DEFAULT now(),
     project              text COLLATE "C",
     partition_definition jsonb,
     UNIQUE (organisation_id, full_name)
 );
 
--- One row a column of each schema that a dataset has had; many versions share a schema.
+-- One row for each column of each schema of a dataset; many versions share a schema.
 CREATE TABLE catalog.dataset_schema (
     dataset_id      uuid NOT NULL REFERENCES catalog.dataset,
     schema_hash     text COLLATE "C" NOT NULL,
@@ -45,9 +48,9 @@ CREATE TABLE catalog.dataset_schema (
     PRIMARY KEY (dataset_id, schema_hash, column_order)
 );
 
--- Every name that anybody has for a dataset. name_id is computed from the name; the dataset that was made for a name has
--- it as its id, and is found by it after it has become part of another. reported: somebody read or wrote it by this name,
--- and did not only mention it. renamed: somebody said that it is called otherwise now. preferred: a person chose it.
+-- Every name of a dataset. name_id is computed from the name; the dataset first made for a name has that id, and is
+-- found by it after a merge. reported: a run read or wrote the dataset by this name; false where an event only mentions
+-- it. renamed: an event or a person replaced the name. preferred: a person chose it.
 CREATE TABLE catalog.dataset_name (
     organisation_id uuid NOT NULL REFERENCES catalog.organisation,
     namespace       text COLLATE "C" NOT NULL,
@@ -63,8 +66,8 @@ CREATE TABLE catalog.dataset_name (
 );
 CREATE INDEX dataset_name_dataset ON catalog.dataset_name (dataset_id);
 
--- What people decided about names; made again after the events have been. former_id: the dataset that became part of
--- another, by which it is still found.
+-- Decisions of people about names, which a rebuild repeats after the events. former_id: the dataset that was merged
+-- into another, which is still found by it.
 CREATE TABLE catalog.dataset_name_change (
     change_id       bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     organisation_id uuid NOT NULL REFERENCES catalog.organisation,
@@ -80,6 +83,7 @@ CREATE TABLE catalog.dataset_name_change (
 );
 CREATE INDEX dataset_name_change_former ON catalog.dataset_name_change (former_id);
 
+-- requested: the dataset as requested, which an approval puts into force.
 CREATE TABLE catalog.dataset_registration (
     reg_id          uuid PRIMARY KEY DEFAULT gen_random_uuid(),
     organisation_id uuid NOT NULL REFERENCES catalog.organisation,
@@ -106,7 +110,8 @@ CREATE TABLE catalog.dataset_search (
 CREATE INDEX dataset_search_words ON catalog.dataset_search USING gin (words);
 CREATE INDEX dataset_search_name ON catalog.dataset_search (organisation_id, lower(full_name));
 
--- Every word that the datasets of an organisation have, and its keys. Words of which no dataset is left find nothing.
+-- Every word of an organisation's datasets, with its keys in search_key. A word that no dataset has any more finds
+-- nothing.
 CREATE TABLE catalog.search_word (
     organisation_id uuid NOT NULL,
     word            text COLLATE "C" NOT NULL,

@@ -1,4 +1,6 @@
--- One reading of an estate's files that was stored. files: path, digest and size of each. counts: what it came to.
+-- Scans of Autosys estates: where processes are defined, what they wait for, and candidate datasets.
+
+-- A stored scan of the files of an estate. files: path, digest and size of each. counts: of what was found.
 CREATE TABLE catalog.estate_scan (
     scan_id         uuid PRIMARY KEY DEFAULT gen_random_uuid(),
     organisation_id uuid NOT NULL REFERENCES catalog.organisation,
@@ -10,16 +12,16 @@ CREATE TABLE catalog.estate_scan (
 );
 CREATE INDEX estate_scan_newest ON catalog.estate_scan (organisation_id, instance, scanned_at DESC);
 
--- Texts of a file that stand one below the other, so that what is inserted above them moves them as one.
+-- Consecutive texts of a file, so that an insertion above them moves them together. moved: by how many lines.
 CREATE TABLE catalog.text_block (
     block_id        bigint PRIMARY KEY,
     organisation_id uuid NOT NULL,
     moved           integer NOT NULL DEFAULT 0
 ) WITH (fillfactor = 70);
 
--- Where the newest scan found a process. text_digest: of the piece of text that alone defines it, by which a later scan
--- knows that nothing has changed; null where statements elsewhere changed it. text_line: where that piece begins.
--- lost: what could not be read of it, as lines after that. All lines are as they were before the block moved.
+-- Where the newest scan found a process. text_digest: of the text that alone defines the process, by which the next
+-- scan detects a change; null where statements elsewhere changed it. text_line: the first line of that text. lost: what
+-- could not be read of it, as lines after that one. All lines are those before the block moved.
 CREATE TABLE catalog.process_text (
     process_id      uuid PRIMARY KEY REFERENCES catalog.process,
     organisation_id uuid NOT NULL,
@@ -32,7 +34,7 @@ CREATE TABLE catalog.process_text (
 );
 CREATE INDEX process_text_block ON catalog.process_text (block_id);
 
--- What the newest scan found beside jobs: machines, resources, global variables, calendars, whatever there was, as written.
+-- Other objects of the newest scan, as written: machines, resources, global variables, calendars and so on.
 CREATE TABLE catalog.estate_object (
     organisation_id uuid NOT NULL REFERENCES catalog.organisation,
     instance        text COLLATE "C" NOT NULL,
@@ -44,8 +46,9 @@ CREATE TABLE catalog.estate_object (
     PRIMARY KEY (organisation_id, instance, kind, name)
 );
 
--- A process waits for another. The other is kept by its name, since it may be one that no scan has seen. orders: the one
--- runs after the other; false for conditions that keep two apart, or that end a box. A dependency that ended keeps its row.
+-- A process waits for another. The upstream process is stored by name, since no scan may have found it. orders: the
+-- process runs after the upstream one; false for conditions that keep two apart or end a box. A dependency that ended
+-- keeps its row.
 CREATE TABLE catalog.process_dependency (
     dependency_id       uuid PRIMARY KEY DEFAULT gen_random_uuid(),
     organisation_id     uuid NOT NULL REFERENCES catalog.organisation,
@@ -66,7 +69,7 @@ CREATE INDEX process_dependency_upstream
     ON catalog.process_dependency (organisation_id, upstream_technology, upstream_instance, upstream_name);
 CREATE INDEX process_dependency_process ON catalog.process_dependency (process_id);
 
--- Files or tables that processes seem to use, and what a person decided about them. dataset_id: what a confirmed one is.
+-- Files or tables that processes seem to use, with the decision of a person. dataset_id: of a confirmed candidate.
 CREATE TABLE catalog.dataset_candidate (
     candidate_id    uuid PRIMARY KEY DEFAULT gen_random_uuid(),
     organisation_id uuid NOT NULL REFERENCES catalog.organisation,
@@ -81,7 +84,7 @@ CREATE TABLE catalog.dataset_candidate (
 );
 CREATE INDEX dataset_candidate_dataset ON catalog.dataset_candidate (dataset_id);
 
--- The best reason to think that a process reads or writes a candidate. line: counted from the process's own line.
+-- The strongest evidence that a process reads or writes a candidate. line: counted from the process's own line.
 CREATE TABLE catalog.candidate_evidence (
     candidate_id    uuid NOT NULL REFERENCES catalog.dataset_candidate,
     process_id      uuid NOT NULL REFERENCES catalog.process,

@@ -1,3 +1,5 @@
+-- Declared checks, their results, and the assertions and metrics that runs report.
+
 CREATE TABLE catalog.quality_check_def (
     qdef_id         uuid PRIMARY KEY DEFAULT gen_random_uuid(),
     organisation_id uuid NOT NULL REFERENCES catalog.organisation,

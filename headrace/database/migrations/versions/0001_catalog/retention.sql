@@ -1,8 +1,8 @@
--- What is archived, and the roll-ups that outlive it.
+-- The files of the archive, and the roll-ups of what it holds.
 
--- A Parquet file of the archive. WRITING: of a pass that goes on, or died; what it holds is in the tables still.
--- KEPT: what it holds is nowhere else. REPLACED: its rows are in another file now. Only KEPT ones are read.
--- location: below the archive's URI. month: of the rows, by which they lie in folders. first_ts, last_ts: their times.
+-- A Parquet file of the archive. WRITING: by a pass that is running or failed; the tables still have the rows. KEPT: no
+-- other place has the rows. REPLACED: another file has them now. Only KEPT files are read. location: below the URI of
+-- the archive. month: of the rows; files are in folders by month. first_ts, last_ts: the range of their times.
 CREATE TABLE catalog.archive_file (
     file_id         uuid PRIMARY KEY,
     organisation_id uuid NOT NULL REFERENCES catalog.organisation,
@@ -20,7 +20,7 @@ CREATE TABLE catalog.archive_file (
 );
 CREATE INDEX archive_file_time ON catalog.archive_file (organisation_id, kind, last_ts DESC) WHERE state = 'KEPT';
 
--- Of archived runs that made versions, what says which process made a version: as many as there are versions.
+-- The process of each archived run that made versions, so that the origin of a version is known without the archive.
 CREATE TABLE catalog.archived_run (
     run_id          uuid PRIMARY KEY,
     organisation_id uuid NOT NULL,
@@ -28,8 +28,8 @@ CREATE TABLE catalog.archived_run (
     start_ts        timestamptz NOT NULL
 );
 
--- Sums over archived runs by process, day (UTC) of the start, and state. attempts: how often they were tried.
--- timed: how many have an end; seconds: how long those took in all, longest: at most.
+-- Sums over archived runs by process, day (UTC) of the start, and state. attempts: number of attempts. timed: runs with
+-- an end; seconds: their total duration; longest: their longest.
 CREATE TABLE catalog.run_day (
     process_id      uuid NOT NULL REFERENCES catalog.process,
     day             date NOT NULL,

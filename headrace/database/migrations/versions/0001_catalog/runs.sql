@@ -1,3 +1,9 @@
+-- Processes, their runs, the run events that runs are projected from, and the outbox.
+
+-- instance: the scheduler (AUTOSERV) that runs the process, '' where there is only one. external_name: its name there.
+-- lifecycle: RETIRED when the newest scan did not find it, UNSCANNED when a report names it and no scan has found it.
+-- job_namespace, job_name: the job in OpenLineage; null for declared and scanned processes, whose job is
+-- headrace://<organisation> and their key.
 CREATE TABLE catalog.process (
     process_id       uuid PRIMARY KEY DEFAULT gen_random_uuid(),
     organisation_id  uuid NOT NULL REFERENCES catalog.organisation,
@@ -25,9 +31,10 @@ CREATE TABLE catalog.process (
 CREATE UNIQUE INDEX process_external ON catalog.process (organisation_id, technology, instance, external_name)
     WHERE external_name IS NOT NULL;
 CREATE UNIQUE INDEX process_job ON catalog.process (organisation_id, job_namespace, job_name) WHERE job_name IS NOT NULL;
--- Triggers name jobs elsewhere.
+-- Triggers name jobs of other systems by it.
 CREATE INDEX process_job_name ON catalog.process (organisation_id, job_name) WHERE job_name IS NOT NULL;
 
+-- parent_process_id: the box of a run of another system; its parent is the last run of the box that started before it.
 CREATE TABLE catalog.process_run (
     run_id              uuid NOT NULL,
     start_ts            timestamptz NOT NULL,
@@ -53,7 +60,8 @@ CREATE INDEX process_run_failed ON catalog.process_run (organisation_id, end_ts)
 CREATE INDEX process_run_held ON catalog.process_run (process_id, start_ts) WHERE status IN ('HELD', 'SKIPPED');
 CREATE TABLE catalog.process_run_default PARTITION OF catalog.process_run DEFAULT;
 
--- lock_key: the advisory lock that a live attempt holds; null for an attempt that Headrace does not run itself.
+-- lock_key: the advisory lock of a live attempt; null for an attempt that Headrace does not run itself. ending: how a
+-- run of another system ended; only a GENUINE end is a materialization.
 CREATE TABLE catalog.run_attempt (
     run_id          uuid NOT NULL,
     attempt         integer NOT NULL,
@@ -87,12 +95,13 @@ CREATE TABLE catalog.run_input (
 );
 CREATE INDEX run_input_version ON catalog.run_input (dataset_version_id);
 
--- How a raw event came to be: null for those that Headrace makes for its own runs, SCHEDULER for what schedulers and
--- completion files report, OPENLINEAGE for what was received as such. All else that is known of runs elsewhere is a function
--- of these events. sequence: the order of arrival, for readers that go on where they stopped.
 CREATE SEQUENCE catalog.run_event_sequence;
 
--- Raw OpenLineage-shaped payloads. event_time comes from the payload, so that a doubled event meets its first.
+-- Raw events in the form of OpenLineage. event_time comes from the payload, so that a repeated event has the key of the
+-- first. source: SCHEDULER for reports of schedulers and completion files, OPENLINEAGE for events received as such,
+-- null for events of Headrace's own runs. Everything else about runs of other systems is derived from these events.
+-- sequence: the order of arrival, from which readers continue. reported_by: the sender; null for events of the platform
+-- itself.
 CREATE TABLE catalog.run_event (
     event_time      timestamptz NOT NULL,
     event_id        uuid NOT NULL DEFAULT gen_random_uuid(),
@@ -104,18 +113,18 @@ CREATE TABLE catalog.run_event (
     content_hash    text NOT NULL,
     historical      boolean NOT NULL DEFAULT false,
     received_at     timestamptz NOT NULL DEFAULT now(),
-    intake          text CHECK (intake IN ('SCHEDULER', 'OPENLINEAGE')),
+    source          text CHECK (source IN ('SCHEDULER', 'OPENLINEAGE')),
     sequence        bigint NOT NULL DEFAULT nextval('catalog.run_event_sequence'),
     reported_by     text COLLATE "C" DEFAULT nullif(current_setting('headrace.subject', true), ''),
     PRIMARY KEY (event_time, content_hash, organisation_id)
 ) PARTITION BY RANGE (event_time);
 CREATE INDEX run_event_run ON catalog.run_event (run_id);
-CREATE INDEX run_event_report ON catalog.run_event (content_hash) WHERE intake = 'SCHEDULER';
+CREATE INDEX run_event_report ON catalog.run_event (content_hash) WHERE source = 'SCHEDULER';
 CREATE TABLE catalog.run_event_default PARTITION OF catalog.run_event DEFAULT;
 
--- All that the events of a run say together; what is merged into it twice, or in another order, leaves it the same.
--- reported_run_id: the run's id as reported, which is unique within its job: of jobs that share one, the first to be
--- heard of has it as run_id, and the others an id that is computed from both.
+-- The merged events of a run; to merge an event twice, or in another order, gives the same document. native: the run is
+-- known from other sources. reported_run_id: the reported id, which is unique within a job only: where jobs share one,
+-- the first has it as run_id, and the others an id computed from both.
 CREATE TABLE catalog.openlineage_run (
     organisation_id uuid NOT NULL REFERENCES catalog.organisation,
     run_id          uuid NOT NULL,
@@ -131,7 +140,7 @@ CREATE UNIQUE INDEX openlineage_run_reported ON catalog.openlineage_run (organis
 CREATE INDEX openlineage_run_process ON catalog.openlineage_run (process_id, last_at DESC);
 CREATE INDEX openlineage_run_last ON catalog.openlineage_run (last_at);
 
--- A dataset read or written by a run, under the reported name. version: the dataset's version as the run knew it.
+-- A dataset read or written by a run, under the reported name. version: the version as the run reported it.
 CREATE TABLE catalog.run_dataset (
     organisation_id uuid NOT NULL,
     run_id          uuid NOT NULL,
@@ -146,7 +155,7 @@ CREATE TABLE catalog.run_dataset (
 CREATE INDEX run_dataset_name ON catalog.run_dataset (name_id, role, at DESC);
 CREATE INDEX run_dataset_version ON catalog.run_dataset (name_id, version) WHERE version IS NOT NULL;
 
--- The newest facet of each name that a dataset (by name_id) or a process has; one that was taken away keeps its row.
+-- The newest facet of each name of a dataset (by name_id) or a process. A deleted facet keeps its row.
 CREATE TABLE catalog.facet (
     subject_type    text NOT NULL CHECK (subject_type IN ('DATASET', 'PROCESS')),
     subject_id      uuid NOT NULL,
@@ -160,10 +169,10 @@ CREATE TABLE catalog.facet (
     PRIMARY KEY (subject_type, subject_id, name)
 );
 
--- The genuine successes of runs elsewhere, which triggers wait for and Dagster gets to know, as the events of their runs come
--- to. sequence: of the event that reports it. process_id null: a dataset was registered, and no process named. moment: when
--- the attempt began, or ended where that is all that is known. partition_key: the business date or other key that the event
--- names, '' for none; run_partition_key: that which another event of the run names.
+-- The genuine completions of runs elsewhere, for triggers and for Dagster, derived from the events of a run. sequence:
+-- of the event that reports it. process_id null: the event registers a dataset and names no process. moment: the start
+-- of the attempt, or its end where only that is known. partition_key: the business date or other key that the event
+-- names, '' for none; run_partition_key: the one that another event of the run names.
 CREATE TABLE catalog.completion (
     organisation_id   uuid NOT NULL REFERENCES catalog.organisation,
     event_key         text COLLATE "C" NOT NULL,
@@ -188,6 +197,8 @@ CREATE INDEX completion_run ON catalog.completion (run_id);
 CREATE INDEX completion_process ON catalog.completion (process_id, sequence);
 CREATE INDEX completion_sequence ON catalog.completion (organisation_id, sequence);
 
+-- transaction_id is the order in which rows become visible: all rows before the oldest open transaction are complete.
+-- outbox_id alone does not show that.
 CREATE TABLE catalog.outbox (
     outbox_id       bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     organisation_id uuid NOT NULL,
@@ -198,7 +209,7 @@ CREATE TABLE catalog.outbox (
 );
 CREATE INDEX outbox_visible ON catalog.outbox (organisation_id, transaction_id, outbox_id);
 
--- How far a reader of the outbox has come; what is behind it nobody needs to keep for him.
+-- The position of a reader of the outbox; rows before it are not kept for this reader.
 CREATE TABLE catalog.outbox_reader (
     organisation_id uuid NOT NULL REFERENCES catalog.organisation,
     reader          text COLLATE "C" NOT NULL,

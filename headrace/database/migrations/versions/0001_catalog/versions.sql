@@ -1,4 +1,8 @@
--- Immutable. `outcome` is decided in the transaction that inserts the row.
+-- Versions, the pointers to published versions, pins, and materializations to report to Dagster. A partition_key of ''
+-- means: not partitioned.
+
+-- Immutable. `outcome` is decided in the transaction that inserts the row. row_count and byte_size are null where
+-- another system wrote the version and did not count.
 CREATE TABLE catalog.dataset_version (
     dataset_version_id uuid PRIMARY KEY,
     organisation_id    uuid NOT NULL,
@@ -26,7 +30,7 @@ CREATE TABLE catalog.dataset_version (
     lineage_hash       text COLLATE "C",
     UNIQUE (dataset_id, version_tag, partition_key)
 );
--- A blocked or superseded version does not use its key up: the retry of its run may still publish.
+-- A blocked or superseded version does not use up its key: a retry of its run may still publish.
 CREATE UNIQUE INDEX dataset_version_idempotency ON catalog.dataset_version (organisation_id, idempotency_key)
     WHERE outcome = 'PUBLISHED';
 CREATE INDEX dataset_version_newest ON catalog.dataset_version (dataset_id, produced_at DESC, dataset_version_id);
@@ -34,7 +38,7 @@ CREATE INDEX dataset_version_newest_of_partition
     ON catalog.dataset_version (dataset_id, partition_key, produced_at DESC, dataset_version_id);
 CREATE INDEX dataset_version_run ON catalog.dataset_version (produced_by_run_id);
 
--- A row without a version (generation 0) is a place that a publish has reserved and nothing was published to yet.
+-- A row without a version (generation 0) is reserved by a publish that has not published yet.
 CREATE TABLE catalog.published_pointer (
     dataset_id         uuid NOT NULL REFERENCES catalog.dataset,
     partition_key      text COLLATE "C" NOT NULL,
@@ -46,7 +50,7 @@ CREATE TABLE catalog.published_pointer (
 ) WITH (fillfactor = 70);
 CREATE INDEX published_pointer_version ON catalog.published_pointer (dataset_version_id);
 
--- The history of every pointer; `as_of` is answered from here.
+-- The history of every pointer; it answers `as_of`.
 CREATE TABLE catalog.pointer_move (
     dataset_id          uuid NOT NULL REFERENCES catalog.dataset,
     partition_key       text COLLATE "C" NOT NULL,
@@ -62,7 +66,7 @@ CREATE TABLE catalog.pointer_move (
     PRIMARY KEY (dataset_id, partition_key, generation)
 );
 CREATE INDEX pointer_move_version ON catalog.pointer_move (dataset_version_id);
--- A pointer that a person has moved is not derived from the versions.
+-- A pointer that a person moved is not derived from the versions.
 CREATE INDEX pointer_move_rollback ON catalog.pointer_move (dataset_id) WHERE kind = 'ROLLBACK';
 
 CREATE TABLE catalog.version_input (
@@ -91,10 +95,9 @@ CREATE UNIQUE INDEX dataset_pin_current ON catalog.dataset_pin (dataset_id, part
     NULLS NOT DISTINCT WHERE unpinned_at IS NULL;
 CREATE INDEX dataset_pin_version ON catalog.dataset_pin (dataset_version_id);
 
--- The newest genuine completion of each process (partition_key ''), and the newest reported version of each dataset and
--- partition, that Dagster has been told of or is yet to be told. TELLING: somebody began to, and Dagster's record says
--- whether he did. A completion is that of a run, whoever reports it and how often: what else is said of the same run
--- changes event_key and at, and is not told again.
+-- Genuine completions and reported versions that Dagster does not have yet; a row is deleted when Dagster has it.
+-- subject_type, subject_id: the process that completed, or the dataset of the version. While a row waits, later reports
+-- of the same run change event_key and at.
 CREATE TABLE catalog.pending_materialization (
     organisation_id uuid NOT NULL REFERENCES catalog.organisation,
     subject_id      uuid NOT NULL,
@@ -109,4 +112,5 @@ CREATE TABLE catalog.pending_materialization (
     PRIMARY KEY (organisation_id, completion_id)
 ) WITH (fillfactor = 70);
 CREATE INDEX pending_materialization_at ON catalog.pending_materialization (at);
-CREATE INDEX pending_materialization_event ON catalog.pending_materialization (organisation_id, event_key); -- what is said anew of a run
+-- By it a corrected report of a run finds its row.
+CREATE INDEX pending_materialization_event ON catalog.pending_materialization (organisation_id, event_key);
