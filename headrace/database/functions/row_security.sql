@@ -10,7 +10,7 @@ BEGIN
     RETURN CASE
         WHEN name = 'organisation' THEN 'true'
         WHEN name = 'audit_entry' THEN 'false'  -- an entry may be about any domain
-        WHEN name IN ('run_event', 'openlineage_run') THEN 'false'  -- what they hold names datasets of any domain
+        WHEN name IN ('run_event', 'openlineage_run') THEN 'false'  -- their content names datasets of any domain
         WHEN name = 'dataset' THEN
             'catalog.domain_of(full_name) = ANY ((SELECT catalog.caller_domains())::text[]) '
             'OR full_name = ANY ((SELECT catalog.caller_datasets())::text[])'
@@ -56,7 +56,7 @@ CREATE OR REPLACE FUNCTION catalog.protect() RETURNS void LANGUAGE plpgsql SET s
 DECLARE
     roles text[] := ARRAY['headrace_caller', 'headrace_narrow_caller'];
     closed text[] := ARRAY['access_grant', 'service_token', 'task_token'];
-    wanted text; condition text; policy text; found record;
+    wanted text; condition text; policy text; digest text; found record;
 BEGIN
     FOREACH wanted IN ARRAY roles LOOP
         BEGIN
@@ -67,7 +67,7 @@ BEGIN
                 EXECUTE format('GRANT %I TO CURRENT_USER', wanted);
             END IF;
         EXCEPTION
-            WHEN duplicate_object OR unique_violation THEN NULL;  -- made for another database of this server just now
+            WHEN duplicate_object OR unique_violation THEN NULL;  -- another database of this server has just made it
             WHEN insufficient_privilege THEN NULL;
         END;
     END LOOP;
@@ -90,18 +90,19 @@ BEGIN
                 'USING (organisation_id = (SELECT catalog.caller_organisation()) AND (%3$s)) '
                 'WITH CHECK (organisation_id = (SELECT catalog.caller_organisation()) AND (%4$s))',
                 wanted, found.name, condition,
-                -- What follows from a change (an event, a row of the outbox) is written, and not seen.
+                -- A change also writes rows that the caller may not read (an event, a row of the outbox).
                 CASE condition WHEN 'false' THEN 'true' ELSE condition END
             );
             -- To replace a policy locks its table against readers, so that an equal one stays. PostgreSQL keeps the
-            -- condition as a tree and not as text: the comment has the text's digest.
+            -- condition as a tree and not as text: the comment has the digest of the text.
+            digest := encode(sha256(convert_to(policy, 'UTF8')), 'hex');
             IF NOT EXISTS (
                 SELECT FROM pg_policy
-                WHERE polrelid = found.name AND polname = wanted AND obj_description(oid, 'pg_policy') = md5(policy)
+                WHERE polrelid = found.name AND polname = wanted AND obj_description(oid, 'pg_policy') = digest
             ) THEN
                 EXECUTE format('DROP POLICY IF EXISTS %I ON %s', wanted, found.name);
                 EXECUTE policy;
-                EXECUTE format('COMMENT ON POLICY %I ON %s IS %L', wanted, found.name, md5(policy));
+                EXECUTE format('COMMENT ON POLICY %I ON %s IS %L', wanted, found.name, digest);
             END IF;
             IF found.relname = 'audit_entry' THEN
                 EXECUTE format('GRANT SELECT, INSERT (organisation_id, action, object_type, object, detail, request_id) '
