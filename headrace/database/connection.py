@@ -32,9 +32,9 @@ _KEEPALIVE = {"keepalives_idle": "30", "keepalives_interval": "10", "keepalives_
 
 
 def connect() -> Engine:
-    """The engine of the configured catalog, cached for this process, with its schema migrated.
+    """Return the engine of the configured catalog, cached for this process, with its schema upgraded.
 
-    Raises CatalogUnavailable saying what to do, SchemaOutdated when the database is newer than this code.
+    Raises CatalogUnavailable with what to do, SchemaOutdated when the database is newer than this code or shared.
     """
     configured = settings().database_url
     with _LOCK:
@@ -55,13 +55,13 @@ def disconnect() -> None:
 
 
 def dagster_url() -> str:
-    """The URL of Dagster's own storage: the configured server's database, or `dagster` on the embedded server."""
+    """Return the URL of Dagster's storage: the configured database, or `dagster` on the embedded server."""
     configured = settings().database_url
     return configured or embedded.dagster_url(settings().home)
 
 
 def engine_for(url: str, *, pool_size: int = 16) -> Engine:
-    """A new engine on any PostgreSQL URL; nothing is connected yet. Raises CatalogUnavailable for another URL."""
+    """Return an engine on any PostgreSQL URL, not connected yet. Raises CatalogUnavailable for another URL."""
     try:
         parsed = make_url(url)
     except (sa.exc.ArgumentError, ValueError) as error:  # ValueError: a port that is not a number
@@ -197,14 +197,14 @@ def _pending_scripts(engine: Engine) -> Pending:
 
 @contextmanager
 def reading(engine: Engine) -> Iterator[Connection]:
-    """A SQLAlchemy connection, rolled back at the end unless committed; a lost database raises CatalogUnavailable."""
+    """Open a SQLAlchemy connection, rolled back unless committed; a lost database raises CatalogUnavailable."""
     with translated(engine), engine.connect() as connection:
         yield connection
 
 
 @contextmanager
 def transaction(engine: Engine) -> Iterator[psycopg.Cursor[dict[str, Any]]]:
-    """A psycopg cursor (rows are dicts) in one transaction, committed at the end, rolled back on an exception.
+    """Open a psycopg cursor (rows are dicts) in one transaction, committed at the end, rolled back on an exception.
 
     Raises CatalogUnavailable when the database is lost.
     """
@@ -259,7 +259,7 @@ def _note_use(_: object, record: PoolProxiedConnection) -> None:
 
 
 def _test_idle(connection: psycopg.Connection, record: PoolProxiedConnection, _: object) -> None:
-    """Makes the pool drop a connection that died while it lay idle (a server restart); a busy one is not tested."""
+    """Make the pool drop a connection that died while idle (a server restart); a busy one is not tested."""
     if time.monotonic() - record.info.get("used", time.monotonic()) < _IDLE_SECONDS:
         return
     try:
@@ -276,32 +276,32 @@ def _prepare_session(connection: psycopg.Connection, _: object) -> None:
 
 
 def _readable(engine: Engine, error: BaseException | None) -> CatalogError:
-    """The error for a person; neither the message nor the place shows a password."""
+    """Return the error for a person; neither the message nor the place shows a password."""
     state = getattr(error, "sqlstate", None)
     place = _place(engine)
     # libpq's lines that begin with a tab are guesses ("Is the server running?") about the line before.
     text = [line for line in str(error).strip().splitlines() if not line.startswith("\t")]
-    said = text[-1].removeprefix("- ").rstrip(".") if text else "no connection"
+    message = text[-1].removeprefix("- ").rstrip(".") if text else "no connection"
     password = engine.url.password
     if password:
-        said = said.replace(str(password), "***")
+        message = message.replace(str(password), "***")
     if (
         state in {"28P01", "28000"}
-        or "authentication failed" in said
-        or "no password supplied" in said
-        or ("role" in said and "does not exist" in said)
+        or "authentication failed" in message
+        or "no password supplied" in message
+        or ("role" in message and "does not exist" in message)
     ):
         return CatalogUnavailable(f"{place} refused the user or the password. Correct HEADRACE_DATABASE_URL.")
-    if state == "3D000" or ('database "' in said and "does not exist" in said):
+    if state == "3D000" or ('database "' in message and "does not exist" in message):
         return CatalogUnavailable(
             f"{place} does not exist on that server. Create it: createdb {engine.url.database}"
         )
     if state in {"53100", "53200"}:
-        return CatalogUnavailable(f"{place} has no space left: {said}. Free some, then retry.")
+        return CatalogUnavailable(f"{place} has no space left: {message}. Free some, then retry.")
     if state in {"57014", "55P03", "40001", "40P01"}:
-        return CatalogUnavailable(f"{place} cancelled a statement: {said}. Retry.")
+        return CatalogUnavailable(f"{place} cancelled a statement: {message}. Retry.")
     return CatalogUnavailable(
-        f"{place} cannot be reached: {said}. Check that the server runs and HEADRACE_DATABASE_URL is right"
+        f"{place} cannot be reached: {message}. Check that the server runs and HEADRACE_DATABASE_URL is right"
         " (without it, Headrace starts its own server)."
     )
 

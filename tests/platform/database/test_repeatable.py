@@ -136,14 +136,14 @@ def test_a_catalog_of_several_projects_at_an_older_revision_names_them(engine, m
 
 def test_a_script_that_fails_changes_nothing(engine, change):
     change("functions/lineage", "split_part(field, '.', 1)", "no_such_function(field)")
-    change("functions/access", "SELECT coalesce(nullif", "SELECT 'nobody' || coalesce(nullif")
+    change("functions/access", "SELECT coalesce(nullif", "SELECT 'changed' || coalesce(nullif")
     before = _rows(engine)
     with pytest.raises(psycopg.errors.UndefinedFunction):
         database.connect()
     assert _rows(engine) == before
     with transaction(engine) as cursor:
         assert (
-            not cursor.execute("SELECT catalog.caller_subject() AS it").fetchone()["it"].startswith("nobody")
+            not cursor.execute("SELECT catalog.caller_subject() AS it").fetchone()["it"].startswith("changed")
         )
 
 
