@@ -126,6 +126,8 @@ FROM pg_attribute WHERE attrelid > 16384 AND attnum > 0 AND NOT attisdropped
 UNION ALL SELECT 'schema', count(*), max(oid)::bigint, NULL FROM pg_namespace WHERE nspname NOT LIKE 'pg_%'
 UNION ALL SELECT 'role', count(*), max(oid)::bigint, NULL FROM pg_roles
 UNION ALL SELECT 'revision ' || version_num, 0, NULL, NULL FROM catalog.alembic_version
+UNION ALL SELECT 'scripts of ' || max(platform_version), count(*), NULL, sum(hashtext(digest))::bigint
+FROM catalog.repeatable_script
 """
 _TABLES = """
 SELECT format('%I.%I', schemaname, tablename) FROM pg_tables

@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,10 @@ from sqlalchemy import Connection, Engine
 from sqlalchemy.engine import make_url
 from sqlalchemy.pool import PoolProxiedConnection
 
-from headrace.database import embedded
+from headrace.database import embedded, repeatable
 from headrace.database.migrations import HEAD
 from headrace.database.principal import current_principal, keep_to_caller
+from headrace.database.repeatable import Pending
 from headrace.errors import CatalogError, CatalogUnavailable, Forbidden, SchemaOutdated
 from headrace.settings import settings
 
@@ -30,20 +32,16 @@ _KEEPALIVE = {"keepalives_idle": "30", "keepalives_interval": "10", "keepalives_
 
 
 def connect() -> Engine:
-    """The engine of the configured catalog, cached for this process, with its schema migrated.
+    """Return the engine of the configured catalog, cached for this process, with its schema upgraded.
 
-    Raises CatalogUnavailable saying what to do, SchemaOutdated when the database is newer than this code.
+    Raises CatalogUnavailable with what to do, SchemaOutdated when the database is newer than this code or shared.
     """
     configured = settings().database_url
     with _LOCK:
         key = (os.getpid(), configured or str(settings().home))
         if key not in _ENGINES:
             engine = engine_for(configured or embedded.start(settings().home))
-            found = revision(engine)
-            if found != HEAD:
-                if found is not None:
-                    _refuse_shared(engine, found)
-                migrate(engine)
+            _upgrade_own(engine)
             _ENGINES[key] = engine
         return _ENGINES[key]
 
@@ -57,13 +55,13 @@ def disconnect() -> None:
 
 
 def dagster_url() -> str:
-    """The URL of Dagster's own storage: the configured server's database, or `dagster` on the embedded server."""
+    """Return the URL of Dagster's storage: the configured database, or `dagster` on the embedded server."""
     configured = settings().database_url
     return configured or embedded.dagster_url(settings().home)
 
 
 def engine_for(url: str, *, pool_size: int = 16) -> Engine:
-    """A new engine on any PostgreSQL URL; nothing is connected yet. Raises CatalogUnavailable for another URL."""
+    """Return an engine on any PostgreSQL URL, not connected yet. Raises CatalogUnavailable for another URL."""
     try:
         parsed = make_url(url)
     except (sa.exc.ArgumentError, ValueError) as error:  # ValueError: a port that is not a number
@@ -92,43 +90,76 @@ def engine_for(url: str, *, pool_size: int = 16) -> Engine:
 
 
 def revision(engine: Engine) -> str | None:
-    """The database's Alembic revision, by one cheap query; None where the catalog is not installed."""
+    """Return the database's Alembic revision, by one cheap query; None where the catalog is not installed."""
     with reading(engine) as connection:
-        if connection.scalar(sa.text("SELECT to_regclass('catalog.alembic_version')")) is None:
-            return None
-        found = connection.scalar(sa.text("SELECT version_num FROM catalog.alembic_version"))
-        return None if found is None else str(found)
+        return _revision(connection)
 
 
-def _refuse_shared(engine: Engine, found: str) -> None:
-    """Raise SchemaOutdated where other projects use the catalog: an upgrade by one would lock out the others."""
+def _revision(connection: Connection) -> str | None:
+    if connection.scalar(sa.text("SELECT to_regclass('catalog.alembic_version')")) is None:
+        return None
+    found = connection.scalar(sa.text("SELECT version_num FROM catalog.alembic_version"))
+    return None if found is None else str(found)
+
+
+def _upgrade_own(engine: Engine) -> None:
+    """Upgrade a catalog that no other project uses, if it needs it.
+
+    Raises SchemaOutdated where other projects use the catalog: `upgrade` is for them.
+    """
+    found = revision(engine)
+    scripts = _pending_scripts(engine) if found == HEAD else None
+    if scripts is not None and not scripts.is_upgrade:
+        return
+    if found is not None and found <= HEAD:
+        _refuse_shared(engine, found, scripts)
+    migrate(engine)
+
+
+def _refuse_shared(engine: Engine, found: str, scripts: Pending | None) -> None:
     with reading(engine) as connection:
-        if connection.scalar(sa.text("SELECT to_regclass('catalog.project')")) is None:
-            return
         rows = connection.execute(
             sa.text("SELECT name, platform_version FROM catalog.project WHERE name <> :name ORDER BY name"),
             {"name": settings().project_name},
         ).all()
-    if rows and found < HEAD:
-        others = ", ".join(f"{row.name} (with {row.platform_version})" for row in rows)
+    if not rows:
+        return
+    others = ", ".join(f"{row.name} (with {row.platform_version})" for row in rows)
+    if scripts is not None:
         raise SchemaOutdated(
-            f"the catalog at {_place(engine)} is at revision {found}, and this version of Headrace needs {HEAD}. Other "
-            f"projects use it: {others}. Upgrade the platform in each of them, then run `headrace catalog upgrade`."
+            f"the catalog at {_place(engine)} has the functions and views of Headrace {scripts.platform_version}, and "
+            f"this version ({version('headrace')}) has other ones. Other projects use the catalog: {others}. Run "
+            "`headrace catalog upgrade`; the other projects continue to work."
         )
+    raise SchemaOutdated(
+        f"the catalog at {_place(engine)} is at revision {found}, and this version of Headrace needs {HEAD}. Other "
+        f"projects use it: {others}. Upgrade the platform in each of them, then run `headrace catalog upgrade`."
+    )
 
 
 def upgrade(engine: Engine | None = None) -> str:
-    """Bring a catalog that several projects share to this code's revision, and return that revision."""
+    """Upgrade a catalog that several projects share to this platform's schema, and return its revision.
+
+    Raises SchemaOutdated, and changes nothing, when the catalog was upgraded by a newer platform.
+    """
     configured = settings().database_url
     engine = engine or engine_for(configured or embedded.start(settings().home))
     migrate(engine)
+    left = _pending_scripts(engine)
+    if left.changed:
+        raise SchemaOutdated(
+            f"the catalog at {_place(engine)} has the functions and views of Headrace {left.platform_version}, "
+            f"which is newer than this version ({version('headrace')}): nothing was changed. "
+            "This version works with them."
+        )
     return HEAD
 
 
 def migrate(engine: Engine) -> None:
-    """Bring the schema to this code's revision; several processes may do so at once, one does the work.
+    """Apply the revisions, then the repeatable scripts; of several processes that call it together one does the work.
 
-    Raises SchemaOutdated when the database is at a revision that this code does not know.
+    Leaves the scripts of a newer platform as they are. Raises SchemaOutdated when the database is at a revision that
+    this code does not know.
     """
     from alembic.command import upgrade as run_migrations
     from alembic.config import Config
@@ -145,27 +176,35 @@ def migrate(engine: Engine) -> None:
         connection.execute(sa.text("SELECT pg_advisory_xact_lock(:key)"), {"key": _MIGRATION_LOCK})
         connection.execute(sa.text("CREATE SCHEMA IF NOT EXISTS catalog"))
         config.attributes["connection"] = connection
+        before = _revision(connection)
         try:
             run_migrations(config, "head")
         except CommandError as error:
             raise SchemaOutdated(
-                f"the catalog at {_place(engine)} is at revision {revision(engine)}, which this version of Headrace "
+                f"the catalog at {_place(engine)} is at revision {before}, which this version of Headrace "
                 f"does not know (it knows up to {HEAD}). Update Headrace, or point HEADRACE_DATABASE_URL elsewhere."
             ) from error
-        connection.execute(sa.text("SELECT catalog.protect()"))  # also what the last revisions made
+        repeatable.apply(connection, all_scripts=before != HEAD)
+        # Always: an administrator may have made the roles since the last call.
+        connection.execute(sa.text("SELECT catalog.protect()"))
         connection.commit()
+
+
+def _pending_scripts(engine: Engine) -> Pending:
+    with reading(engine) as connection:
+        return repeatable.pending(connection)
 
 
 @contextmanager
 def reading(engine: Engine) -> Iterator[Connection]:
-    """A SQLAlchemy connection, rolled back at the end unless committed; a lost database raises CatalogUnavailable."""
+    """Open a SQLAlchemy connection, rolled back unless committed; a lost database raises CatalogUnavailable."""
     with translated(engine), engine.connect() as connection:
         yield connection
 
 
 @contextmanager
 def transaction(engine: Engine) -> Iterator[psycopg.Cursor[dict[str, Any]]]:
-    """A psycopg cursor (rows are dicts) in one transaction, committed at the end, rolled back on an exception.
+    """Open a psycopg cursor (rows are dicts) in one transaction, committed at the end, rolled back on an exception.
 
     Raises CatalogUnavailable when the database is lost.
     """
@@ -220,7 +259,7 @@ def _note_use(_: object, record: PoolProxiedConnection) -> None:
 
 
 def _test_idle(connection: psycopg.Connection, record: PoolProxiedConnection, _: object) -> None:
-    """Makes the pool drop a connection that died while it lay idle (a server restart); a busy one is not tested."""
+    """Make the pool drop a connection that died while idle (a server restart); a busy one is not tested."""
     if time.monotonic() - record.info.get("used", time.monotonic()) < _IDLE_SECONDS:
         return
     try:
@@ -237,32 +276,32 @@ def _prepare_session(connection: psycopg.Connection, _: object) -> None:
 
 
 def _readable(engine: Engine, error: BaseException | None) -> CatalogError:
-    """The error for a person; neither the message nor the place shows a password."""
+    """Return the error for a person; neither the message nor the place shows a password."""
     state = getattr(error, "sqlstate", None)
     place = _place(engine)
     # libpq's lines that begin with a tab are guesses ("Is the server running?") about the line before.
     text = [line for line in str(error).strip().splitlines() if not line.startswith("\t")]
-    said = text[-1].removeprefix("- ").rstrip(".") if text else "no connection"
+    message = text[-1].removeprefix("- ").rstrip(".") if text else "no connection"
     password = engine.url.password
     if password:
-        said = said.replace(str(password), "***")
+        message = message.replace(str(password), "***")
     if (
         state in {"28P01", "28000"}
-        or "authentication failed" in said
-        or "no password supplied" in said
-        or ("role" in said and "does not exist" in said)
+        or "authentication failed" in message
+        or "no password supplied" in message
+        or ("role" in message and "does not exist" in message)
     ):
         return CatalogUnavailable(f"{place} refused the user or the password. Correct HEADRACE_DATABASE_URL.")
-    if state == "3D000" or ('database "' in said and "does not exist" in said):
+    if state == "3D000" or ('database "' in message and "does not exist" in message):
         return CatalogUnavailable(
             f"{place} does not exist on that server. Create it: createdb {engine.url.database}"
         )
     if state in {"53100", "53200"}:
-        return CatalogUnavailable(f"{place} has no space left: {said}. Free some, then retry.")
+        return CatalogUnavailable(f"{place} has no space left: {message}. Free some, then retry.")
     if state in {"57014", "55P03", "40001", "40P01"}:
-        return CatalogUnavailable(f"{place} cancelled a statement: {said}. Retry.")
+        return CatalogUnavailable(f"{place} cancelled a statement: {message}. Retry.")
     return CatalogUnavailable(
-        f"{place} cannot be reached: {said}. Check that the server runs and HEADRACE_DATABASE_URL is right"
+        f"{place} cannot be reached: {message}. Check that the server runs and HEADRACE_DATABASE_URL is right"
         " (without it, Headrace starts its own server)."
     )
 

@@ -44,7 +44,7 @@ jit = off
 def start(home: Path) -> str:
     """The URL of the database `headrace` of the server in `home`, which is started, and made, if need be.
 
-    Safe to call from several processes at once, and after a crash. Raises CatalogUnavailable.
+    Safe to call from several processes together, and after a crash. Raises CatalogUnavailable.
     """
     data = _data(home)
     url = _answering(data, "headrace")

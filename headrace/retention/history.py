@@ -52,7 +52,7 @@ class PastRun:
 class PastEvent:
     """A raw event as received.
 
-    intake: OPENLINEAGE for what was received as such. location: the archive's file that holds it, None while it is in
+    source: OPENLINEAGE for what was received as such. location: the archive's file that holds it, None while it is in
     the tables.
     """
 
@@ -63,7 +63,7 @@ class PastEvent:
     payload: Mapping[str, Any]
     historical: bool
     received_at: datetime
-    intake: str | None
+    source: str | None
     location: str | None
 
 
@@ -271,7 +271,7 @@ def _archived_event(row: dict[str, Any], location: str) -> dict[str, Any]:
         "historical": row["historical"],
         "received_at": row["received_at"],
         "content_hash": row["content_hash"],
-        "intake": row.get("intake"),
+        "source": row.get("source"),
         "location": location,
     }
 
@@ -304,6 +304,6 @@ def _event(row: Mapping[str, Any]) -> PastEvent:
         payload=row["payload_json"],
         historical=row["historical"],
         received_at=row["received_at"],
-        intake=row["intake"],
+        source=row["source"],
         location=row["location"],
     )

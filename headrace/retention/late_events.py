@@ -37,7 +37,7 @@ SET parent_run_id = item.parent
 FROM unnest(%s::uuid[], %s::uuid[]) AS item (run_id, parent)
 WHERE run.run_id = item.run_id AND run.parent_run_id IS NULL
 """
-_IS_REPORT = pc.field("intake") == "SCHEDULER"
+_IS_REPORT = pc.field("source") == "SCHEDULER"
 _Day = tuple[str, str, str]  # a process, a day (UTC), and how its runs ended
 _SUMMED = ("run_id", "process_id", "start_ts", "end_ts", "status", "attempt")
 
@@ -96,7 +96,7 @@ def _restore_openlineage(
     engine: Engine, archive: Archive, files: Sequence[KeptFile], run_ids: Mapping[str, str]
 ) -> set[str]:
     """Of these runs, by their ids as reported, those that OpenLineage events are of; these are ingested once more."""
-    wanted = pc.field("run_id").isin(list(run_ids)) & (pc.field("intake") == "OPENLINEAGE")
+    wanted = pc.field("run_id").isin(list(run_ids)) & (pc.field("source") == "OPENLINEAGE")
     events = [
         (run_ids[row["run_id"]], row["historical"], json.loads(row["payload_json"]))
         for file in files
@@ -188,7 +188,7 @@ def _withdraw_runs(
 
 
 def _is_report_of(rows: pa.RecordBatch, run_ids: pa.Array) -> pa.Array:
-    is_report = pc.fill_null(pc.equal(rows.column("intake"), "SCHEDULER"), False)
+    is_report = pc.fill_null(pc.equal(rows.column("source"), "SCHEDULER"), False)
     return pc.and_(is_report, pc.is_in(rows.column("run_id"), run_ids))
 
 

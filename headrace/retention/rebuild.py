@@ -41,7 +41,7 @@ _EVENTS = """
 SELECT event_time, content_hash, run_id, process_id, payload_json, historical, received_at, sequence
 FROM pg_temp.raw_event
 LEFT JOIN catalog.process ON process.process_key = raw_event.process_key AND process.organisation_id = %s
-WHERE intake = %s
+WHERE raw_event.source = %s
 """
 _COPY_EVENTS = b"COPY pg_temp.raw_event FROM STDIN"
 _COPY_RUNS = b"COPY pg_temp.archived_run_id FROM STDIN"
@@ -54,7 +54,7 @@ _OF_EVENTS = (
     "historical",
     "received_at",
     "sequence",
-    "intake",
+    "source",
 )  # the columns of raw_event, in order
 _ARRIVAL = " ORDER BY received_at, sequence"
 _BY_RUN = " AND run_id IS NOT NULL ORDER BY run_id, sequence"
@@ -157,11 +157,11 @@ def _with_processes(
     ]
 
 
-def _events(cursor: Cursor[Any], intake: str, organisation: UUID, order: str) -> Iterator[Mapping[str, Any]]:
-    """The collected events of one intake; the first that arrived first, or run by run."""
-    with psycopg.ServerCursor(cursor.connection, f"rebuilding_{intake}", row_factory=dict_row) as reader:
+def _events(cursor: Cursor[Any], source: str, organisation: UUID, order: str) -> Iterator[Mapping[str, Any]]:
+    """The collected events of one source; the first that arrived first, or run by run."""
+    with psycopg.ServerCursor(cursor.connection, f"rebuilding_{source}", row_factory=dict_row) as reader:
         reader.itersize = BATCH_SIZE
-        yield from reader.execute(_EVENTS + order, [organisation, intake])
+        yield from reader.execute(_EVENTS + order, [organisation, source])
 
 
 def _copy(
@@ -172,7 +172,7 @@ def _copy(
     with cursor.copy(statement) as copy:
         for batch in archive.batches(location):
             for row in batch.to_pylist():
-                if row.get("intake", "") is not None:
+                if row.get("source", "") is not None:
                     copy.write_row([row[name] for name in names])
                     rows += 1
     return rows

@@ -1,14 +1,16 @@
 """${message}."""
 
-from alembic import op
+from pathlib import Path
+
+from headrace.database.migrations import run_script
 
 revision = ${repr(up_revision)}
 down_revision = ${repr(down_revision)}
 
 
 def upgrade() -> None:
-    ${upgrades if upgrades else "raise NotImplementedError"}
+    run_script(Path(__file__).with_suffix(".sql"))
 
 
 def downgrade() -> None:
-    ${downgrades if downgrades else "raise NotImplementedError"}
+    raise NotImplementedError("restore the database from a backup made before the upgrade instead")

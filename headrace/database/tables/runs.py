@@ -108,7 +108,7 @@ class RunEvent(Base):
     payload_json: Mapped[Json]
     historical: Mapped[bool]
     received_at: Mapped[datetime]
-    intake: Mapped[str | None]
+    source: Mapped[str | None]
     sequence: Mapped[int] = mapped_column(BigInteger)
     reported_by: Mapped[str | None]
 

@@ -7,19 +7,19 @@ FROM (
     SELECT found.*
     FROM unnest(%(run_ids)s::uuid[]) AS wanted (run_id)
     CROSS JOIN LATERAL (
-        SELECT content_hash, run_id, process_key, payload_json, historical, sequence, received_at, intake
+        SELECT content_hash, run_id, process_key, payload_json, historical, sequence, received_at, source
         FROM catalog.run_event
         WHERE run_id = wanted.run_id AND organisation_id = %(organisation)s
         OFFSET 0
     ) found
-    WHERE found.intake = 'SCHEDULER'
+    WHERE found.source = 'SCHEDULER'
     UNION ALL
     SELECT found.*
     FROM unnest(%(digests)s::text[]) AS wanted (digest)
     CROSS JOIN LATERAL (
-        SELECT content_hash, run_id, process_key, payload_json, historical, sequence, received_at, intake
+        SELECT content_hash, run_id, process_key, payload_json, historical, sequence, received_at, source
         FROM catalog.run_event
-        WHERE content_hash = wanted.digest AND organisation_id = %(organisation)s AND intake = 'SCHEDULER'
+        WHERE content_hash = wanted.digest AND organisation_id = %(organisation)s AND source = 'SCHEDULER'
         OFFSET 0
     ) found
     WHERE found.run_id IS NULL OR found.run_id <> ALL (%(run_ids)s::uuid[])

@@ -1,6 +1,6 @@
 -- Stores reports that are new. They are numbered in the order of their times.
 INSERT INTO catalog.run_event (
-    event_time, organisation_id, run_id, process_key, event_type, payload_json, content_hash, intake, historical, received_at
+    event_time, organisation_id, run_id, process_key, event_type, payload_json, content_hash, source, historical, received_at
 )
 SELECT event_time, %(organisation)s, run_id, process_key, event_type, payload, content_hash, 'SCHEDULER', historical,
        statement_timestamp()

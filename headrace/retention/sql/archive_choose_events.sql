@@ -6,7 +6,7 @@ FROM catalog.run_event event
 WHERE organisation_id = %(organisation)s
   AND event_time >= %(first)s
   AND event_time < least(%(last)s::timestamptz, %(before)s::timestamptz)
-  AND (intake IS DISTINCT FROM 'SCHEDULER'
+  AND (source IS DISTINCT FROM 'SCHEDULER'
        OR run_id IS NULL
        OR NOT EXISTS (SELECT FROM catalog.process_run run WHERE run.run_id = event.run_id))
 ORDER BY event_time, content_hash

@@ -3,5 +3,5 @@ INSERT INTO pg_temp.chosen_event (event_time, content_hash, organisation_id)
 SELECT event_time, content_hash, organisation_id
 FROM catalog.run_event
 WHERE organisation_id = %(organisation)s
-  AND intake = 'SCHEDULER'
+  AND source = 'SCHEDULER'
   AND run_id IN (SELECT run_id FROM pg_temp.chosen_run)

@@ -4,6 +4,6 @@ FROM pg_temp.chosen_run chosen
 WHERE EXISTS (
     SELECT FROM catalog.run_event event
     WHERE event.run_id = chosen.run_id
-      AND event.intake IS NOT NULL
+      AND event.source IS NOT NULL
       AND event.received_at > chosen.start_ts + %(age)s
 )

@@ -6,6 +6,6 @@ WHERE run.organisation_id = %(organisation)s
   AND EXISTS (
       SELECT FROM catalog.run_event event
       WHERE event.run_id = run.run_id
-        AND event.intake IS NOT NULL
+        AND event.source IS NOT NULL
         AND event.received_at > run.start_ts + %(age)s
   )

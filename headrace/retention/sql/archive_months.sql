@@ -10,9 +10,9 @@ SELECT 'EVENT', date_trunc('month', event_time), count(*)
 FROM catalog.run_event event
 WHERE organisation_id = %(organisation)s
   AND (event_time < %(before)s
-       AND (intake IS DISTINCT FROM 'SCHEDULER'
+       AND (source IS DISTINCT FROM 'SCHEDULER'
             OR run_id IS NULL
             OR NOT EXISTS (SELECT FROM catalog.process_run known WHERE known.run_id = event.run_id))
-       OR intake = 'SCHEDULER' AND run_id IN (SELECT run_id FROM run))
+       OR source = 'SCHEDULER' AND run_id IN (SELECT run_id FROM run))
 GROUP BY 2
 ORDER BY 1, 2

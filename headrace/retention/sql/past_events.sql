@@ -1,4 +1,4 @@
-SELECT event_time, event_type, run_id, process_key, payload_json, historical, received_at, content_hash, intake,
+SELECT event_time, event_type, run_id, process_key, payload_json, historical, received_at, content_hash, source,
        NULL::text AS location
 FROM catalog.run_event
 WHERE organisation_id = %(organisation)s

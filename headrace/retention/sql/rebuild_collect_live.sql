@@ -1,10 +1,10 @@
 -- What came again after it was archived is there already.
 INSERT INTO pg_temp.raw_event
-SELECT event_time, content_hash, run_id, process_key, payload_json, historical, received_at, sequence, intake
+SELECT event_time, content_hash, run_id, process_key, payload_json, historical, received_at, sequence, source
 FROM catalog.run_event event
 WHERE organisation_id = %(organisation)s
-  AND intake IS NOT NULL
+  AND source IS NOT NULL
   AND NOT EXISTS (
       SELECT FROM pg_temp.raw_event archived
-      WHERE archived.content_hash = event.content_hash AND archived.intake = event.intake
+      WHERE archived.content_hash = event.content_hash AND archived.source = event.source
   )

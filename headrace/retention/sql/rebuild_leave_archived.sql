@@ -20,7 +20,7 @@ WITH gone AS MATERIALIZED (
       AND NOT EXISTS (
           SELECT
           FROM catalog.run_event event
-          WHERE event.intake = 'SCHEDULER'
+          WHERE event.source = 'SCHEDULER'
             AND event.organisation_id = registered.organisation_id
             AND event.content_hash = encode(sha256(convert_to(registered.event_key, 'UTF8')), 'hex')
       )

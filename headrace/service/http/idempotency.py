@@ -44,7 +44,7 @@ def once(
     digest = hashlib.sha256(encoded(request)).hexdigest()
     with transaction(engine) as cursor:
         if key is not None:
-            known = cursor.execute("SELECT * FROM catalog.answer_to(%s)", [key]).fetchone()
+            known = cursor.execute("SELECT * FROM catalog.stored_answer(%s)", [key]).fetchone()
             if known is not None:
                 if known["request_hash"] != digest:
                     raise Refused(
@@ -56,6 +56,6 @@ def once(
         answer = scrubbed(to_jsonable_python(act(cursor)))
         if key is not None:
             cursor.execute(
-                "SELECT catalog.keep_answer(%s, %s, %s, %s)", [key, digest, status.value, jsonb(answer)]
+                "SELECT catalog.store_answer(%s, %s, %s, %s)", [key, digest, status.value, jsonb(answer)]
             )
     return JSONResponse(answer, status.value)

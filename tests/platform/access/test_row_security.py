@@ -26,7 +26,7 @@ WHERE relnamespace = 'catalog'::regnamespace AND relkind IN ('r', 'p', 'm') AND 
 ORDER BY relname
 """
 CLOSED = {"access_grant", "service_token", "task_token"}
-OWNERLESS = {"alembic_version"}  # readable, and about nobody
+OWNERLESS = {"alembic_version", "repeatable_script"}  # readable, and about nobody
 
 
 @pytest.fixture

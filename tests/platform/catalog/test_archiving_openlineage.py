@@ -101,7 +101,7 @@ def test_reports_are_archived_with_their_run(shop: Engine) -> None:
     assert daily(shop) == sums
     assert per_run(shop) < rows
     assert [run.run_id for run in runs(shop)] == [run_of(1), run_of(150), run_of(200)]
-    assert {each.intake for each in events(shop)} == {"OPENLINEAGE"}
+    assert {each.source for each in events(shop)} == {"OPENLINEAGE"}
 
 
 def test_what_comes_late_is_in_the_archive_as_if_it_had_come_in_time(shop: Engine) -> None:

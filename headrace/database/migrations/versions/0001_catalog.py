@@ -1,4 +1,4 @@
-"""The catalog as first released."""
+"""The tables of the catalog, by subject."""
 
 from pathlib import Path
 
@@ -7,10 +7,27 @@ from headrace.database.migrations import run_script
 revision = "0001"
 down_revision = None
 
+# A table comes after those that it refers to.
+SUBJECTS = (
+    "access",
+    "datasets",
+    "versions",
+    "runs",
+    "lineage",
+    "quality",
+    "retention",
+    "estates",
+    "slas",
+    "alerts",
+    "openlineage",
+    "scripts",
+)
+
 
 def upgrade() -> None:
-    run_script(Path(__file__).with_suffix(".sql"))
+    for subject in SUBJECTS:
+        run_script(Path(__file__).with_suffix("") / f"{subject}.sql")
 
 
 def downgrade() -> None:
-    raise NotImplementedError("the first migration has nothing before it: drop the schema `catalog` instead")
+    raise NotImplementedError("the first revision has nothing before it: drop the schema `catalog` instead")

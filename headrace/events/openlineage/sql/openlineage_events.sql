@@ -1,5 +1,5 @@
 INSERT INTO catalog.run_event (
-    event_time, organisation_id, run_id, process_key, event_type, payload_json, content_hash, intake, historical, received_at
+    event_time, organisation_id, run_id, process_key, event_type, payload_json, content_hash, source, historical, received_at
 )
 SELECT event_time, %(organisation)s, item.run_id, process_key, event_type, payload, content_hash, 'OPENLINEAGE', historical,
        statement_timestamp()

@@ -183,7 +183,7 @@ _QUERIES = {
     "JOIN catalog.process USING (process_id)",
     "to tell": "SELECT subject_id, event_key, version_id FROM catalog.pending_materialization",
     "raw": """
-        SELECT event_time, content_hash, run_id, process_key, event_type, intake, historical
+        SELECT event_time, content_hash, run_id, process_key, event_type, source, historical
         FROM catalog.run_event""",
 }
 

@@ -1,0 +1,116 @@
+-- Versions, the pointers to published versions, pins, and materializations to report to Dagster. A partition_key of ''
+-- means: not partitioned.
+
+-- Immutable. `outcome` is decided in the transaction that inserts the row. row_count and byte_size are null where
+-- another system wrote the version and did not count.
+CREATE TABLE catalog.dataset_version (
+    dataset_version_id uuid PRIMARY KEY,
+    organisation_id    uuid NOT NULL,
+    dataset_id         uuid NOT NULL REFERENCES catalog.dataset,
+    partition_key      text COLLATE "C" NOT NULL,
+    version_tag        text COLLATE "C" NOT NULL,
+    path               text NOT NULL,
+    format             text NOT NULL,
+    row_count          bigint,
+    byte_size          bigint,
+    file_count         integer NOT NULL,
+    checksum           text NOT NULL,
+    schema_hash        text COLLATE "C" NOT NULL,
+    code_version       text,
+    fingerprint        text,
+    produced_by_run_id uuid,
+    idempotency_key    text COLLATE "C" NOT NULL,
+    outcome            text NOT NULL CHECK (outcome IN ('PUBLISHED', 'BLOCKED', 'SUPERSEDED')),
+    reason             text,
+    quarantine_path    text,
+    quarantine_rows    bigint NOT NULL,
+    statistics         jsonb NOT NULL,
+    metadata_json      jsonb NOT NULL,
+    produced_at        timestamptz NOT NULL,
+    lineage_hash       text COLLATE "C",
+    UNIQUE (dataset_id, version_tag, partition_key)
+);
+-- A blocked or superseded version does not use up its key: a retry of its run may still publish.
+CREATE UNIQUE INDEX dataset_version_idempotency ON catalog.dataset_version (organisation_id, idempotency_key)
+    WHERE outcome = 'PUBLISHED';
+CREATE INDEX dataset_version_newest ON catalog.dataset_version (dataset_id, produced_at DESC, dataset_version_id);
+CREATE INDEX dataset_version_newest_of_partition
+    ON catalog.dataset_version (dataset_id, partition_key, produced_at DESC, dataset_version_id);
+CREATE INDEX dataset_version_run ON catalog.dataset_version (produced_by_run_id);
+
+-- A row without a version (generation 0) is reserved by a publish that has not published yet.
+CREATE TABLE catalog.published_pointer (
+    dataset_id         uuid NOT NULL REFERENCES catalog.dataset,
+    partition_key      text COLLATE "C" NOT NULL,
+    organisation_id    uuid NOT NULL,
+    dataset_version_id uuid REFERENCES catalog.dataset_version DEFERRABLE,
+    generation         integer NOT NULL DEFAULT 0 CHECK ((generation = 0) = (dataset_version_id IS NULL)),
+    moved_at           timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (dataset_id, partition_key)
+) WITH (fillfactor = 70);
+CREATE INDEX published_pointer_version ON catalog.published_pointer (dataset_version_id);
+
+-- The history of every pointer; it answers `as_of`.
+CREATE TABLE catalog.pointer_move (
+    dataset_id          uuid NOT NULL REFERENCES catalog.dataset,
+    partition_key       text COLLATE "C" NOT NULL,
+    generation          integer NOT NULL,
+    organisation_id     uuid NOT NULL,
+    dataset_version_id  uuid NOT NULL REFERENCES catalog.dataset_version DEFERRABLE,
+    previous_version_id uuid,
+    kind                text NOT NULL CHECK (kind IN ('PUBLISH', 'ROLLBACK')),
+    run_id              uuid,
+    moved_by            text,
+    reason              text,
+    moved_at            timestamptz NOT NULL,
+    PRIMARY KEY (dataset_id, partition_key, generation)
+);
+CREATE INDEX pointer_move_version ON catalog.pointer_move (dataset_version_id);
+-- A pointer that a person moved is not derived from the versions.
+CREATE INDEX pointer_move_rollback ON catalog.pointer_move (dataset_id) WHERE kind = 'ROLLBACK';
+
+CREATE TABLE catalog.version_input (
+    dataset_version_id uuid NOT NULL REFERENCES catalog.dataset_version DEFERRABLE,
+    input_version_id   uuid NOT NULL REFERENCES catalog.dataset_version DEFERRABLE,
+    organisation_id    uuid NOT NULL,
+    PRIMARY KEY (dataset_version_id, input_version_id)
+);
+CREATE INDEX version_input_input ON catalog.version_input (input_version_id, dataset_version_id);
+
+-- consumer_id null: for every reader of the dataset.
+CREATE TABLE catalog.dataset_pin (
+    pin_id             uuid PRIMARY KEY DEFAULT gen_random_uuid(),
+    organisation_id    uuid NOT NULL REFERENCES catalog.organisation,
+    dataset_id         uuid NOT NULL REFERENCES catalog.dataset,
+    partition_key      text COLLATE "C" NOT NULL,
+    consumer_id        uuid REFERENCES catalog.dataset,
+    dataset_version_id uuid NOT NULL REFERENCES catalog.dataset_version DEFERRABLE,
+    pinned_by          text NOT NULL,
+    reason             text NOT NULL,
+    pinned_at          timestamptz NOT NULL DEFAULT now(),
+    unpinned_by        text,
+    unpinned_at        timestamptz
+);
+CREATE UNIQUE INDEX dataset_pin_current ON catalog.dataset_pin (dataset_id, partition_key, consumer_id)
+    NULLS NOT DISTINCT WHERE unpinned_at IS NULL;
+CREATE INDEX dataset_pin_version ON catalog.dataset_pin (dataset_version_id);
+
+-- Genuine completions and reported versions that Dagster does not have yet; a row is deleted when Dagster has it.
+-- subject_type, subject_id: the process that completed, or the dataset of the version. While a row waits, later reports
+-- of the same run change event_key and at.
+CREATE TABLE catalog.pending_materialization (
+    organisation_id uuid NOT NULL REFERENCES catalog.organisation,
+    subject_id      uuid NOT NULL,
+    partition_key   text COLLATE "C" NOT NULL,
+    subject_type    text NOT NULL CHECK (subject_type IN ('PROCESS', 'DATASET')),
+    event_key       text COLLATE "C" NOT NULL,
+    at              timestamptz NOT NULL,
+    run_id          uuid,
+    version_id      uuid REFERENCES catalog.dataset_version DEFERRABLE,
+    changed_at      timestamptz NOT NULL DEFAULT now(),
+    completion_id   uuid GENERATED ALWAYS AS (coalesce(version_id, run_id)) STORED,
+    PRIMARY KEY (organisation_id, completion_id)
+) WITH (fillfactor = 70);
+CREATE INDEX pending_materialization_at ON catalog.pending_materialization (at);
+-- By it a corrected report of a run finds its row.
+CREATE INDEX pending_materialization_event ON catalog.pending_materialization (organisation_id, event_key);
