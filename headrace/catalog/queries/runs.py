@@ -17,6 +17,12 @@ from headrace.database.ids import organisation_id
 from headrace.errors import UnknownRun
 
 _MIN_PREFIX_LENGTH = 4
+_EXACT = (
+    "run",
+    "dagster",
+    "reported",
+    "number",
+)  # of several matches with the whole name, the first kind is meant
 _ATTEMPTS = """
 SELECT run_id, attempt AS number, state, start_ts AS started_at, end_ts AS ended_at, reason, failure_kind, log_location,
        dagster_run_id, host, ending, exit_code
@@ -29,12 +35,13 @@ ORDER BY run_id, attempt
 def find_runs(engine: Engine, run: str | UUID) -> tuple[RunReport, ...]:
     """Return the run with this id, or all runs of this Dagster run, or the one with this prefix of an id.
 
+    Also the runs to which a scheduler gave this number, and the run that OpenLineage events reported under this id.
+
     Empty if none is in the tables; archived runs are not searched. Raises UnknownRun for a prefix that is too short or
     matches several runs.
     """
-    prefix = str(run).strip().lower()
     with transaction(engine) as cursor:
-        run_ids = _find(cursor, prefix)
+        run_ids = _find(cursor, str(run).strip())
         return _reports(cursor, run_ids) if run_ids else ()
 
 
@@ -67,26 +74,37 @@ def assembled(
     )
 
 
-def _find(cursor: Cursor[Any], prefix: str) -> list[UUID]:
+def _find(cursor: Cursor[Any], name: str) -> list[UUID]:
+    prefix = name.lower()
     digits = prefix.replace("-", "")
     hexadecimal = bool(digits) and len(digits) <= 32 and not set(digits) - set("0123456789abcdef")
-    if len(digits) < _MIN_PREFIX_LENGTH:
-        raise UnknownRun(
-            f"{prefix!r} is too short for a run id: give {_MIN_PREFIX_LENGTH} characters or more"
-        )
+    is_short = len(digits) < _MIN_PREFIX_LENGTH
+    hexadecimal = hexadecimal and not is_short
     bounds = {
         "lower": UUID(digits.ljust(32, "0")) if hexadecimal else None,
         "upper": UUID(digits.ljust(32, "f")) if hexadecimal else None,
     }
     candidates = (
         statement("run_candidates")
-        .execute(cursor, {"organisation": organisation_id(), "prefix": prefix, **bounds})
+        .execute(
+            cursor,
+            {
+                "organisation": organisation_id(),
+                "prefix": None if is_short else prefix,
+                "number": name,
+                **bounds,
+            },
+        )
         .fetchall()
     )
     ids = {(row["kind"], row["id"]) for row in candidates}
-    exact = {each for each in ids if each[1] == prefix}
+    exact = [each for kind in _EXACT for each in ids if each in {(kind, prefix), (kind, name)}]
     if exact:
-        ids = exact
+        ids = {exact[0]}
+    elif is_short:
+        raise UnknownRun(
+            f"{name!r} is no run's number, and too short for a run id: give {_MIN_PREFIX_LENGTH} characters or more"
+        )
     refuse_several(prefix, {id_ for _, id_ in ids})
     return list(dict.fromkeys(row["run_id"] for row in candidates if (row["kind"], row["id"]) in ids))
 

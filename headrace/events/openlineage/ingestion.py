@@ -9,6 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from psycopg import Cursor
+from psycopg.errors import UniqueViolation
 from psycopg.types.json import Jsonb
 from sqlalchemy import Engine
 
@@ -211,7 +212,12 @@ def _store_all(
 ) -> list[Outcome]:
     """Store all events; if PostgreSQL rejects one for an unforeseen reason, all except that one."""
     try:
-        return _store(engine, organisation_id, events)
+        try:
+            return _store(engine, organisation_id, events)
+        except (
+            UniqueViolation
+        ):  # another organisation has just reported a run of the same id; now it is visible
+            return _store(engine, organisation_id, events)
     except VALUE_ERRORS as error:
         if len(events) == 1:
             stated = str(error).strip().splitlines()[0]

@@ -25,9 +25,11 @@ SELECT run_id, reported_run_id, process_id, document, native
 FROM catalog.openlineage_run
 WHERE organisation_id = %s AND reported_run_id = ANY (%s)
 """
-# Headrace's own runs report themselves; another job's run never gets their ids.
-_NATIVES = """
-SELECT run_id, process_id FROM catalog.process_run WHERE run_id = ANY (%s) AND NOT facets_json ? 'external_run'
+# Ids that a reported run cannot have: of Headrace's own runs, which report themselves, and of other organisations.
+_TAKEN = """
+SELECT run_id, process_id, organisation_id = %s AS native
+FROM catalog.process_run
+WHERE run_id = ANY (%s) AND (organisation_id <> %s OR NOT facets_json ? 'external_run')
 """
 _OTHERS = """
 SELECT document FROM catalog.openlineage_run
@@ -71,14 +73,13 @@ def store(
         (row["reported_run_id"], row["process_id"]): row
         for row in cursor.execute(_DOCUMENTS, [organisation, list({run for run, _ in reported})])
     }
-    heard = {run for run, _ in known}
+    settled = {run for (run, _), row in known.items() if row["run_id"] == run}
     native = {run for (run, _), row in known.items() if row["native"]}
-    asked = ({run for run, _ in reported} - heard - jobs) | native
-    owners = {
-        row["run_id"]: (row["run_id"], row["process_id"])
-        for row in (cursor.execute(_NATIVES, [list(asked)]) if asked else ())
-    }
-    native |= owners.keys()
+    asked = ({run for run, _ in reported} - settled - jobs) | native
+    owners: dict[UUID, Key | None] = {}
+    for row in cursor.execute(_TAKEN, [organisation, list(asked), organisation]) if asked else ():
+        owners[row["run_id"]] = (row["run_id"], row["process_id"]) if row["native"] else None
+        native |= {row["run_id"]} if row["native"] else set()
     before = {key: stored_document(row["document"]) for key, row in known.items()}
     after = before | {
         key: merged(before[key], document) if key in before else document
@@ -152,7 +153,7 @@ def _write_shared_runs(
     write_runs(cursor, organisation, runs, updates.keys())
 
 
-def _ids(documents: Mapping[Key, Document], owners: Mapping[UUID, Key]) -> dict[Key, UUID]:
+def _ids(documents: Mapping[Key, Document], owners: Mapping[UUID, Key | None]) -> dict[Key, UUID]:
     """Return the ids of runs. If jobs share a run id, its owner keeps it: the process that ran it here, or the first
     reported.
     """

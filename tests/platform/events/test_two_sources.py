@@ -104,6 +104,7 @@ def test_so_does_the_run_number_whatever_the_clocks_say(engine: Engine, order: S
     send(engine, *(sources[index] for index in order))
     (run,) = contents(engine)["runs"]
     assert (run[0], run[4]) == (external_run_id("AUTOSYS", "", "LOAD", "7"), "SUCCESS")
+    assert {explain_run(engine, name)[0].run_id for name in ("7", UUID(uuid(1)), run[0])} == {run[0]}
 
 
 def test_what_only_the_number_is_known_of_has_the_schedulers_id(engine: Engine) -> None:

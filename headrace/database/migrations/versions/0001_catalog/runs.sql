@@ -53,6 +53,8 @@ CREATE TABLE catalog.process_run (
     PRIMARY KEY (run_id, start_ts)
 ) PARTITION BY RANGE (start_ts);
 CREATE INDEX process_run_process ON catalog.process_run (process_id, start_ts DESC);
+CREATE INDEX process_run_number ON catalog.process_run (organisation_id, (facets_json ->> 'external_run'))
+    WHERE facets_json ? 'external_run';
 CREATE INDEX process_run_root ON catalog.process_run (root_dagster_run_id);
 CREATE INDEX process_run_box ON catalog.process_run (parent_process_id, start_ts) WHERE parent_process_id IS NOT NULL;
 CREATE INDEX process_run_failed ON catalog.process_run (organisation_id, end_ts)
@@ -123,8 +125,8 @@ CREATE INDEX run_event_report ON catalog.run_event (content_hash) WHERE source =
 CREATE TABLE catalog.run_event_default PARTITION OF catalog.run_event DEFAULT;
 
 -- The merged events of a run; to merge an event twice, or in another order, gives the same document. native: the run is
--- known from other sources. reported_run_id: the reported id, which is unique within a job only: where jobs share one,
--- the first has it as run_id, and the others an id computed from both.
+-- known from other sources. reported_run_id: the reported id, which is unique within a job only: where jobs or
+-- organisations share one, the first has it as run_id, and the others an id computed from both.
 CREATE TABLE catalog.openlineage_run (
     organisation_id uuid NOT NULL REFERENCES catalog.organisation,
     run_id          uuid NOT NULL,
@@ -136,6 +138,7 @@ CREATE TABLE catalog.openlineage_run (
     last_at         timestamptz NOT NULL,
     PRIMARY KEY (organisation_id, run_id)
 );
+CREATE UNIQUE INDEX openlineage_run_id ON catalog.openlineage_run (run_id);
 CREATE UNIQUE INDEX openlineage_run_reported ON catalog.openlineage_run (organisation_id, reported_run_id, process_id);
 CREATE INDEX openlineage_run_process ON catalog.openlineage_run (process_id, last_at DESC);
 CREATE INDEX openlineage_run_last ON catalog.openlineage_run (last_at);
