@@ -25,4 +25,4 @@ def _plain(value: object) -> dict[Any, Any]:
     """A mapping that is not a dict; anything else is an error of the caller."""
     if isinstance(value, Mapping):
         return dict(value)
-    raise TypeError(f"{type(value).__name__} has no JSON form")
+    raise TypeError(f"{type(value).__name__} cannot be encoded as JSON")

@@ -76,9 +76,11 @@ def adopt(
 
 
 def _unknown(cursor: Cursor[Any], name: str, instance: str) -> UnknownProcess:
-    heard = cursor.execute(_UNSCANNED, [organisation_id()]).fetchall()
-    elsewhere = [row["instance"] for row in heard if row["external_name"] == name]
-    near = get_close_matches(name, [row["external_name"] for row in heard if row["instance"] == instance], 3)
+    unscanned = cursor.execute(_UNSCANNED, [organisation_id()]).fetchall()
+    elsewhere = [row["instance"] for row in unscanned if row["external_name"] == name]
+    near = get_close_matches(
+        name, [row["external_name"] for row in unscanned if row["instance"] == instance], 3
+    )
     if elsewhere:
         others = " or ".join(f"`--instance {each}`" if each else "no `--instance`" for each in elsewhere)
         hint = f"it was heard of with {others}"

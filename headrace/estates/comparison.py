@@ -68,14 +68,14 @@ class Comparison:
                 continue
             data = path.read_bytes()
             self.files.append(SourceFile.of(path, data))
-            text, told = decode(data, str(path))
+            text, warnings = decode(data, str(path))
             if path.suffix.lower() in CSV:
                 rows, lost = read_listing(text, str(path))
                 listed += rows
             else:
                 entries, lost = read_processes(text, str(path))
                 described += entries
-            self._check_descriptions([*told, *lost])
+            self._check_descriptions([*warnings, *lost])
         self._described, repeated = once_each(described)
         self._check_descriptions(repeated)
         self._lost_entries = any(each.severity is Severity.ERROR for each in self._findings)
@@ -172,8 +172,8 @@ class Comparison:
                 self.placed.append((one.technology, one.name, one.place))
                 continue
             self.written.append(one)
-            if told := changes(stored, list(one.attributes)):  # or it is only written otherwise
-                changed[one.title] = told
+            if warnings := changes(stored, list(one.attributes)):  # or it is only written otherwise
+                changed[one.title] = warnings
         compared = self._compared()
         there_now = self._unchanged.union((one.technology.value, one.name) for one in self._fresh)
         missing = [one for one in compared if (one.technology, one.name) not in there_now]

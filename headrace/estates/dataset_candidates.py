@@ -157,8 +157,8 @@ def _command_uses(commands: Iterable[Command]) -> Iterator[tuple[str, Direction,
         if known is not None:
             yield from ((text, direction, _TOOL) for text, direction in known)
         else:
-            for text, direction, told in option_uses(command.words[1:]):
-                yield text, direction, _OPTION if told else _ARGUMENT
+            for text, direction, is_option in option_uses(command.words[1:]):
+                yield text, direction, _OPTION if is_option else _ARGUMENT
 
 
 def _variables(written: Iterable[Attribute]) -> Iterator[tuple[str, str]]:

@@ -94,38 +94,38 @@ def _named(after: Predecessor, instance: str) -> Name:
 
 
 def _described(one: DescribedProcess, instance: str) -> ScannedProcess:
-    said_of_it = one.description
+    described = one.description
     kept = {
-        "machine": said_of_it.machine,
-        "database": said_of_it.database,
-        "application": said_of_it.application,
-        "command": said_of_it.command,
-        "schedule": said_of_it.schedule,
-        "condition": ", ".join(said_of_it.after) or None,
+        "machine": described.machine,
+        "database": described.database,
+        "application": described.application,
+        "command": described.command,
+        "schedule": described.schedule,
+        "condition": ", ".join(described.after) or None,
     }
     uses = [
         Use(_table_or_path(one, text), direction.value, attribute, text, _CERTAIN,
             one.lines.get(attribute, one.line) - one.line)
         for attribute, direction, texts in (
-            ("reads", Direction.READS, said_of_it.reads),
-            ("writes", Direction.WRITES, said_of_it.writes),
+            ("reads", Direction.READS, described.reads),
+            ("writes", Direction.WRITES, described.writes),
         )
         for text in texts
     ]  # fmt: skip
-    fields = said_of_it.model_dump(exclude_defaults=True)
+    fields = described.model_dump(exclude_defaults=True)
     return ScannedProcess(
         technology=one.technology,
         instance="",
-        name=said_of_it.name,
+        name=described.name,
         place=Place(one.file, one.line, one.line),
-        description=said_of_it.description,
-        owners=tuple(said_of_it.owners),
+        description=described.description,
+        owners=tuple(described.owners),
         attributes=tuple(
             (name, str(value))
             for name, given in fields.items()
             for value in (given if isinstance(given, list) else [given])
         ),
-        metadata={**said_of_it.metadata, **{name: value for name, value in kept.items() if value}},
+        metadata={**described.metadata, **{name: value for name, value in kept.items() if value}},
         waits_for=tuple(
             Dependency(each.technology, _named(each, instance)[1], each.name, "after", f"after {each.name}")
             for each in one.after()

@@ -216,8 +216,8 @@ def _spark(arguments: Sequence[str]) -> Iterator[Use]:
     while position < len(arguments) and arguments[position].startswith("-"):
         has_value = arguments[position] not in _SPARK_FLAGS and "=" not in arguments[position]
         position += 2 if has_value else 1
-    for text, direction, told in option_uses(arguments[position + 1 :]):
-        if told:
+    for text, direction, is_option in option_uses(arguments[position + 1 :]):
+        if is_option:
             yield text, direction
 
 

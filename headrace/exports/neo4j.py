@@ -75,9 +75,9 @@ def connected(uri: str, user: str, password: str) -> Iterator[Driver]:
             driver.verify_connectivity()
             yield driver
     except (DriverError, Neo4jError, ValueError) as error:  # ValueError: a port that is none
-        said = str(error).strip().splitlines()
+        message = str(error).strip().splitlines()
         raise GraphUnavailable(
-            f"Neo4j at {uri}: {said[0] if said else type(error).__name__}. "
+            f"Neo4j at {uri}: {message[0] if message else type(error).__name__}. "
             "Check HEADRACE_NEO4J__URI, __USER and __PASSWORD, then retry."
         ) from error
 

@@ -145,9 +145,9 @@ def _column_lineage(columns: Sequence[Mapping[str, Any]]) -> dict[tuple[str, str
             named, dict(zip(("namespace", "name", "field"), named, strict=True))
         )
         if column["type"]:
-            said = {"type": column["type"], "masking": column["masking"]}
-            said |= {"subtype": column["subtype"]} if column["subtype"] else {}
-            source.setdefault("transformations", []).append(said)
+            transformation = {"type": column["type"], "masking": column["masking"]}
+            transformation |= {"subtype": column["subtype"]} if column["subtype"] else {}
+            source.setdefault("transformations", []).append(transformation)
     return {output: {"columnLineage": _column_facet(fields)} for output, fields in outputs.items()}
 
 

@@ -54,12 +54,12 @@ def translating_errors(engine: Engine) -> Iterator[None]:
         yield
     except sa.exc.DBAPIError as error:
         lines = [line.strip() for line in str(error.orig).splitlines() if line.strip()]
-        said = lines[0] if lines else type(error.orig).__name__
+        message = lines[0] if lines else type(error.orig).__name__
         password = engine.url.password
         if password:
-            said = said.replace(str(password), "***")
+            message = message.replace(str(password), "***")
         place = engine.url.render_as_string(hide_password=True)
-        raise TargetRefused(f"{place} refused: {said}") from error
+        raise TargetRefused(f"{place} refused: {message}") from error
 
 
 def _parsed(url: str) -> URL:

@@ -97,7 +97,7 @@ class _Log:
 
     def events(self) -> int:
         done = 0
-        doomed = sa.and_(
+        superseded = sa.and_(
             _events.timestamp < self.before,
             _events.run_id.not_in(self.going_on),
             sa.or_(
@@ -110,7 +110,7 @@ class _Log:
         )
         for part in self._parts(SqlEventLogStorageTable, _events.timestamp):
             with self.storage.index_transaction() as connection:
-                ids = list(connection.scalars(sa.select(_events.id).where(part, doomed)))
+                ids = list(connection.scalars(sa.select(_events.id).where(part, superseded)))
                 done += len(ids)
                 if ids and not self.dry_run:
                     _delete(connection, AssetEventTagsTable.c.event_id, ids)
@@ -120,7 +120,7 @@ class _Log:
     def check_results(self) -> int:
         done = 0
         newer = sa.alias(AssetCheckExecutionsTable)
-        doomed = sa.and_(
+        superseded = sa.and_(
             _checks.create_timestamp < self.before,
             _checks.run_id.not_in(self.going_on),
             sa.exists().where(
@@ -132,7 +132,7 @@ class _Log:
         )
         for part in self._parts(AssetCheckExecutionsTable, _checks.create_timestamp):
             with self.storage.index_transaction() as connection:
-                ids = list(connection.scalars(sa.select(_checks.id).where(part, doomed)))
+                ids = list(connection.scalars(sa.select(_checks.id).where(part, superseded)))
                 done += len(ids)
                 if ids and not self.dry_run:
                     _delete(connection, _checks.id, ids)

@@ -59,21 +59,21 @@ class Tick:
         if self.busy:
             return "Another process sends alerts."
         sent = self.decided
-        said = []
+        sentences = []
         if sent.alert_events:
             opened = f"{sent.opened} {noun(sent.opened, 'alert')} opened, {sent.closed} closed."
-            said.append(f"{sent.alert_events} {noun(sent.alert_events, 'event')}: {opened}")
+            sentences.append(f"{sent.alert_events} {noun(sent.alert_events, 'event')}: {opened}")
         if self.notifications:
-            said.append(f"{self.notifications} {noun(self.notifications, 'notification')} sent.")
+            sentences.append(f"{self.notifications} {noun(self.notifications, 'notification')} sent.")
         if self.failed:
             count = len(self.failed)
-            said.append(f"{count} {noun(count, 'destination')} refused notifications; see the log.")
+            sentences.append(f"{count} {noun(count, 'destination')} refused notifications; see the log.")
         if self.held:
-            said.append(f"Rate limited: {self.held} {noun(self.held, 'notification')}.")
+            sentences.append(f"Rate limited: {self.held} {noun(self.held, 'notification')}.")
         if sent.without_recipient:
             count = len(sent.without_recipient)
-            said.append(f"Without a recipient in {FILE}: {count} {noun(count, 'alert')}; see the log.")
-        return " ".join(said) or "No new alert events."
+            sentences.append(f"Without a recipient in {FILE}: {count} {noun(count, 'alert')}; see the log.")
+        return " ".join(sentences) or "No new alert events."
 
 
 def alerts_sensor(root: Path | None = None) -> dg.SensorDefinition:

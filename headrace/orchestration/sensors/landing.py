@@ -30,7 +30,7 @@ def landing_sensor(plans: Sequence[Plan]) -> dg.SensorDefinition:
     """
     external = [plan for plan in plans if isinstance(plan, ExternalPlan)]
     memory: Memory = {}
-    says = [
+    parts = [
         "Registers the files that landed as versions of their external datasets.",
         not_looked_at(external),
     ]
@@ -39,7 +39,7 @@ def landing_sensor(plans: Sequence[Plan]) -> dg.SensorDefinition:
         name="landed_files",
         minimum_interval_seconds=30,
         default_status=dg.DefaultSensorStatus.RUNNING,
-        description=" ".join(filter(None, says)),
+        description=" ".join(filter(None, parts)),
     )
     def landed_files(context: dg.SensorEvaluationContext) -> dg.SensorResult:
         engine = connect()
@@ -74,13 +74,13 @@ def report_landed_files(instance: dg.DagsterInstance, observation: Observation) 
 
 
 def _since(reported: datetime, observation: Observation) -> list[Version]:
-    untold = [
+    unreported = [
         version
         for version in observation.published
         if version.created_at > reported
         and REPORTED not in version.metadata  # who ingests a report tells of it
     ]
-    return sorted(untold, key=lambda version: version.created_at)
+    return sorted(unreported, key=lambda version: version.created_at)
 
 
 def _reported(instance: dg.DagsterInstance) -> datetime:

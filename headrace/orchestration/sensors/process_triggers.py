@@ -115,8 +115,8 @@ class Tick:
     def why_not(self) -> str:
         """What to tell of a tick that starts nothing."""
         waiting = [f"{each.dataset} {each.partition or ''}".strip() for each in self.cursor.pending]
-        said = [*self.problems, *([f"waiting for inputs: {', '.join(waiting[:20])}"] if waiting else [])]
-        return "; ".join(said) or "No process that is waited for has ended since the last look."
+        messages = [*self.problems, *([f"waiting for inputs: {', '.join(waiting[:20])}"] if waiting else [])]
+        return "; ".join(messages) or "No process that is waited for has ended since the last look."
 
     def _started(
         self, plan: ProcessPlan, trigger: ProcessTrigger, completion: Completion

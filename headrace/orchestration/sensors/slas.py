@@ -59,20 +59,22 @@ def summary(looks: Sequence[Tick], wrong: Sequence[OutOfOrder]) -> str:
     if not done:
         return "Another process judges."
     evaluated = sum(tick.evaluated for tick in done)
-    said = [
+    sentences = [
         f"{evaluated:,} {noun(evaluated, 'objective')} evaluated, {sum(tick.predicted for tick in done)} forecast."
     ]
     if compiled := sum(tick.compiled for tick in done):
-        said.append(f"{compiled:,} {noun(compiled, 'SLA')} new or changed.")
+        sentences.append(f"{compiled:,} {noun(compiled, 'SLA')} new or changed.")
     happened: Counter[Kind] = Counter()
     for tick in done:
         happened.update(tick.events)
     if happened:
-        said.append("Happened: " + ", ".join(f"{n} {_plain(kind)}" for kind, n in happened.items()) + ".")
-    said += [f"{_plain(each.state).capitalize()}: {_named(each)}." for each in wrong]
+        sentences.append(
+            "Happened: " + ", ".join(f"{n} {_plain(kind)}" for kind, n in happened.items()) + "."
+        )
+    sentences += [f"{_plain(each.state).capitalize()}: {_named(each)}." for each in wrong]
     if not wrong:
-        said.append("Nothing is late or at risk.")
-    return " ".join(said)
+        sentences.append("Nothing is late or at risk.")
+    return " ".join(sentences)
 
 
 def _named(wrong: OutOfOrder) -> str:
