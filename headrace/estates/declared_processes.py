@@ -14,16 +14,16 @@ from headrace.estates.processes import DescribedProcess, Predecessor
 from headrace.estates.tools import Direction
 from headrace.severity import Severity
 
-_CERTAIN = 0.95  # a person says so, or the database
+_CERTAIN = 0.95  # stated by a person or by the database
 Name = tuple[str, str, str]  # of a process: technology, instance and name
 
 
 def described_processes(
     described: Iterable[DescribedProcess], listed: Iterable[ListedProcedure], instance: str
 ) -> Iterator[ScannedProcess]:
-    """The processes that people describe, with what listings say of them, and the procedures that are only listed.
+    """Yield the described processes, with their listed tables, and the procedures that are only listed.
 
-    instance: the scheduler whose jobs they name without one.
+    instance: the scheduler of jobs that they name without one.
     """
     listings: dict[str, ListedProcedure] = {}
     for each in listed:
@@ -47,10 +47,10 @@ def unknown_upstream(
     there: Collection[Name],
     look_up: Callable[[Collection[tuple[str, str]]], Collection[Name]],
 ) -> Iterator[Finding]:
-    """Names in `after` that are unknown.
+    """Yield findings for unknown names in `after`.
 
-    there: the processes of these files, and those that the catalog knows beside them. look_up: the processes of these
-    technologies and names that the catalog knows, of whatever instance.
+    there: the processes of these files, and the known ones outside them. look_up: returns the known processes of these
+    technologies and names, of any instance.
     """
     open_: list[tuple[DescribedProcess, Predecessor, Name]] = []
     for one in described:
@@ -77,13 +77,13 @@ def _about(one: DescribedProcess, severity: Severity, what: str, hint: str) -> F
 def _meant(name: Name, there: Collection[Name], known: Collection[Name]) -> str:
     elsewhere = sorted(other for other in {*there, *known} if other[2] == name[2])
     if not elsewhere:
-        ends = name[2][:1] + name[2][-1:]  # which slips seldom touch: estates have a hundred thousand names
+        ends = name[2][:1] + name[2][-1:]  # seldom misspelt; estates have a hundred thousand names
         alike = {
             other[2]: other for other in there if other[0] == name[0] and other[2][:1] + other[2][-1:] == ends
         }
         elsewhere = [alike[near] for near in get_close_matches(name[2], sorted(alike), 3)]
     if not elsewhere:
-        return "is it misspelt, or yet to be scanned?"
+        return "misspelt, or not scanned yet?"
     written = ["/".join(filter(None, (other[0].lower(), *other[1:]))) for other in elsewhere]
     return f"did you mean {' or '.join(written)}?"
 
