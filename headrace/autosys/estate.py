@@ -75,8 +75,8 @@ def read_estate(files: Iterable[Path]) -> Estate:
             calendars.append(Calendars(export.calendars, export.cycles, findings + export.findings))
         else:
             jil = scan(text, str(path))
-            told = findings + jil.findings if jil.statements else nothing_in(str(path), jil.findings)
-            jils.append(Jil(jil.statements, told))
+            found = findings + jil.findings if jil.statements else nothing_in(str(path), jil.findings)
+            jils.append(Jil(jil.statements, found))
     return resolve(jils, merged(calendars))
 
 

@@ -160,8 +160,8 @@ def make_job(
             condition = _condition(name, file, each, attributes, findings)
             if condition is not None:
                 conditions[each] = condition
-    schedule, told = read_schedule(values)
-    for problem in told:
+    schedule, schedule_problems = read_schedule(values)
+    for problem in schedule_problems:
         findings.append(_about(f"schedule/{problem.attribute}", problem, name, file, attributes))
     return Job(
         name, job_type(values.get("job_type", "")), file, line, attributes, values, conditions, schedule

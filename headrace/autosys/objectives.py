@@ -45,7 +45,7 @@ def unsupported_must_time_findings(
         for attribute, message in unsupported_must_times(job.schedule, calendars, today):
             written = next((each for each in job.attributes if each.name == attribute), None)
             yield Finding(
-                "schedule/unpromised",
+                "schedule/no-sla",
                 Severity.WARNING,
                 message,
                 (written and written.file) or job.file,

@@ -95,13 +95,13 @@ def read_schedule(values: Mapping[str, str]) -> tuple[Schedule, tuple[Problem, .
 @lru_cache(maxsize=4096)  # estates have a few thousand schedules among a hundred thousand jobs
 def _read(written: tuple[tuple[str, str], ...]) -> tuple[Schedule, tuple[Problem, ...]]:
     values = dict(written)
-    told: list[Problem] = []
+    problems: list[Problem] = []
 
     def take(name: str, read: Callable[[str], T], default: T) -> T:
         try:
             return read(values[name]) if name in values else default
         except ValueError as error:
-            told.append(Problem(name, f"{error}; left out of the schedule", Severity.ERROR, None))
+            problems.append(Problem(name, f"{error}; left out of the schedule", Severity.ERROR, None))
             return default
 
     schedule = Schedule(
@@ -120,7 +120,7 @@ def _read(written: tuple[tuple[str, str], ...]) -> tuple[Schedule, tuple[Problem
         term_run_time=take("term_run_time", _whole, None),
         n_retrys=take("n_retrys", _whole, 0),
     )
-    return schedule, (*told, *_to_no_effect(schedule, values))
+    return schedule, (*problems, *_to_no_effect(schedule, values))
 
 
 def zone_named(name: str) -> ZoneInfo:

@@ -38,13 +38,13 @@ def without_sensitive_values(hidden: Collection[str], spoken: tuple[type[Excepti
 def _without_values(error: Exception, hidden: Collection[str]) -> Exception:
     kind = type(type(error).__name__, (Exception,), {"failure_kind": failure_kind(error)})
     words = [*([f"[{condition}]"] if (condition := _condition(error)) else []), *_raised_in_python(error)]
-    told: Exception = kind(
+    masked: Exception = kind(
         f"{' '.join(words) + '. ' if words else ''}The rest of the message is hidden, since it may hold values of "
         f"{', '.join(sorted(hidden))}."
     )
     for note in getattr(error, "__notes__", ()):
-        told.add_note(note)
-    return told
+        masked.add_note(note)
+    return masked
 
 
 def _condition(error: Exception) -> str | None:

@@ -135,10 +135,10 @@ def _port(wanted: int | None) -> int:
     port = webserver.free_port(wanted)
     if port is None and wanted is not None:
         raise ServiceError(
-            f"port {wanted} is taken by another program. Name a free one with --port, or leave --port out."
+            f"port {wanted} is taken by another program. Choose a free one with --port, or omit --port."
         )
     if port is None:
-        raise ServiceError("the ports from 3000 to 3099 are all taken. Name a free one with --port.")
+        raise ServiceError("the ports from 3000 to 3099 are all taken. Choose a free one with --port.")
     return port
 
 
@@ -166,7 +166,7 @@ def _welcome(home: Path, url: str, service_port: int, load_errors: dict[str, str
         lines += [
             "",
             f"  The code location {location} did not load: {first}",
-            "    the whole error is in the UI, under Deployment",
+            "    the full error is in the UI, under Deployment",
         ]
     return "\n".join([*lines, ""])
 
@@ -186,7 +186,7 @@ def _stop_database(home: Path, say: Say) -> None:
         count = connection.scalar(others)
     database.disconnect()
     if count:
-        say(f"PostgreSQL stays up for {count} connections of other commands; `headrace down` stops it.")
+        say(f"PostgreSQL keeps running for {count} connections of other commands; `headrace down` stops it.")
     else:
         embedded.stop(home)
 

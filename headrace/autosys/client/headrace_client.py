@@ -454,9 +454,9 @@ def _post(url: str, lines: List[str]) -> Dict[int, str]:
         if error.code != 400:
             raise
         answer = error
-    said = json.loads(answer.read().decode("utf-8"))
-    refused = {each["line"]: _reason(each) for each in said["rejected"]}
-    refused.update((line, FORBIDDEN) for line in said.get("forbidden") or ())
+    receipt = json.loads(answer.read().decode("utf-8"))
+    refused = {each["line"]: _reason(each) for each in receipt["rejected"]}
+    refused.update((line, FORBIDDEN) for line in receipt.get("forbidden") or ())
     return refused
 
 

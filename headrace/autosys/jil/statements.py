@@ -40,8 +40,8 @@ class Statement:
     @property
     def meaning(self) -> tuple[object, ...]:
         """The content of the statement, independent of its place: equal if and only if two statements mean the same."""
-        said = tuple((each.name, each.value, each.soft) for each in self.attributes)
-        return (self.action, self.kind, self.name, self.rest, said)
+        attributes = tuple((each.name, each.value, each.soft) for each in self.attributes)
+        return (self.action, self.kind, self.name, self.rest, attributes)
 
     def get(self, name: str) -> str | None:
         """Return the last value of the attribute; None if there is none."""

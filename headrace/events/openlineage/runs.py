@@ -71,9 +71,9 @@ def store(
         (row["reported_run_id"], row["process_id"]): row
         for row in cursor.execute(_DOCUMENTS, [organisation, list({run for run, _ in reported})])
     }
-    heard = {run for run, _ in known}
+    known_ids = {run for run, _ in known}
     native = {run for (run, _), row in known.items() if row["native"]}
-    asked = ({run for run, _ in reported} - heard - jobs) | native
+    asked = ({run for run, _ in reported} - known_ids - jobs) | native
     owners = {
         row["run_id"]: (row["run_id"], row["process_id"])
         for row in (cursor.execute(_NATIVES, [list(asked)]) if asked else ())

@@ -83,15 +83,15 @@ def _read(engine: Engine, output: ReportedOutput) -> ReportedOutput:
     stored = files.data_files(location)
     size = size_of(stored)
     reading = read(LandedFiles(plan, output.partition, files, location, tuple(entries)), stored)
-    said = reading.check.status is not CheckStatus.FAIL
-    if not said:
+    is_readable = reading.check.status is not CheckStatus.FAIL
+    if not is_readable:
         output = _not_measured(output, ": ".join(map(str, reading.check.detail.values())))
     return replace(
         output,
-        row_count=reading.row_count if output.row_count is None and said else output.row_count,
+        row_count=reading.row_count if output.row_count is None and is_readable else output.row_count,
         byte_size=size.byte_size if output.byte_size is None else output.byte_size,
         checksum=output.checksum or size.checksum,
-        columns=output.columns or (reading.columns if said else ()),
+        columns=output.columns or (reading.columns if is_readable else ()),
     )
 
 

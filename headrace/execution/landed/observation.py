@@ -140,8 +140,8 @@ def _cause(error: Exception) -> str:
         return str(error).partition(". ")[0]
     lines = str(error).splitlines()
     # py4j first names the call, and below that Java's message.
-    said = [line.removeprefix(": ") for line in lines if line.startswith(": ")] or lines
-    return said[0].rstrip(".") if said else type(error).__name__
+    messages = [line.removeprefix(": ") for line in lines if line.startswith(": ")] or lines
+    return messages[0].rstrip(".") if messages else type(error).__name__
 
 
 def _why(found: VersionDraft, item: Publication) -> str:
