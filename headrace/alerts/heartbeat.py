@@ -55,7 +55,7 @@ class AlertingStatus:
 
     def problems(self, now: datetime) -> list[str]:
         """Return problems with alerting itself, one sentence each. A sensor that was never needed is not reported."""
-        said = [
+        sentences = [
             f"Alerts: the sensor {life.sensor!r} "
             + (
                 f"has not ticked since {life.ticked_at:%Y-%m-%d %H:%M:%SZ}"
@@ -67,12 +67,12 @@ class AlertingStatus:
             if life.is_silent and (life.ticked_at or self.undecided)
         ]
         if self.oldest is not None and now - self.oldest >= _STUCK_AFTER:
-            said.append(f"Alerts: {self.overdue} notifications could not be delivered: {self.reason}.")
+            sentences.append(f"Alerts: {self.overdue} notifications could not be delivered: {self.reason}.")
         if self.failed:
-            said.append(
+            sentences.append(
                 f"Alerts: {self.failed} notifications failed permanently; see `headrace alerts list`."
             )
-        return said
+        return sentences
 
 
 def record_heartbeat(

@@ -48,7 +48,7 @@ def render_notifications(
     key = secret(settings())
     for notification in fresh:
         if notification.alert_id is None:
-            said = digest(
+            rendered = digest(
                 [
                     (alerts[each.alert_id], each)
                     for each in digests[notification.notification_id]
@@ -60,10 +60,10 @@ def render_notifications(
             if alert.alert_id not in affected_by_alert:
                 affected_by_alert[alert.alert_id] = affected(engine, alert)
             address = _link(links, key, alert, notification.recipient, now)
-            said = render(
+            rendered = render(
                 alert, notification, links, affected=affected_by_alert[alert.alert_id], link=address
             )
-        sent[notification.notification_id] = replace(notification, title=said.title, body=said.body)
+        sent[notification.notification_id] = replace(notification, title=rendered.title, body=rendered.body)
     return sent
 
 

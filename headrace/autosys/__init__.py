@@ -1,7 +1,7 @@
-"""An Autosys estate as its own files describe it: jobs, calendars, dependencies, and the files that jobs use.
+"""An Autosys estate as described by its files: jobs, calendars, dependencies, and the files that jobs use.
 
-Everything here is a pure function of what was read: no Dagster, no Spark, no database. `read_estate` is the way in;
-`census`, `lint`, `candidates`, `Forecast` and `compare` each answer one question about what it returns.
+Everything here is a pure function of its input: no Dagster, no Spark, no database. Start with `read_estate`; `census`,
+`lint`, `candidates`, `Forecast` and `compare` each answer one question about its result.
 """
 
 from headrace.autosys.calendars import Calendars, read_calendars

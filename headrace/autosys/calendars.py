@@ -12,7 +12,7 @@ from headrace.severity import Severity
 
 @dataclass(frozen=True, slots=True)
 class Standard:
-    """A list of dates, each with the times of day that the calendar gives it (midnight where it gives none)."""
+    """A list of dates, each with the times of day in the calendar (midnight if it has none)."""
 
     name: str
     days: Mapping[date, tuple[time, ...]]
@@ -23,7 +23,7 @@ class Standard:
 
 @dataclass(frozen=True, slots=True)
 class Cycle:
-    """Periods, first and last day of each, both within."""
+    """Periods, with first and last day of each, inclusive."""
 
     name: str
     periods: tuple[tuple[date, date], ...]
@@ -34,7 +34,7 @@ class Cycle:
 
 @dataclass(frozen=True, slots=True)
 class Extended:
-    """Rules that generate dates; `headrace.autosys.extended_calendars` works out those whose meaning is certain.
+    """Rules that generate dates; `headrace.autosys.extended_calendars` evaluates those with a certain meaning.
 
     fields: the record as exported, by name; a field given more than once has all its values, in order.
     """
@@ -45,7 +45,7 @@ class Extended:
     line: int = 0
 
     def get(self, name: str) -> str:
-        """The field's one value, or its last; empty when it has none."""
+        """Return the field's last value; empty if it has none."""
         return (self.fields.get(name) or ("",))[-1].strip()
 
 
@@ -55,7 +55,7 @@ Named = TypeVar("Named", Standard | Extended, Cycle)
 
 @dataclass(frozen=True, slots=True)
 class Calendars:
-    """What exports hold, by name. Findings: what could not be read of them."""
+    """The contents of exports, by name. Findings: parts that could not be parsed."""
 
     calendars: Mapping[str, Calendar] = field(default_factory=dict)
     cycles: Mapping[str, Cycle] = field(default_factory=dict)
@@ -74,18 +74,19 @@ _ORDERS = {"mdy": (2, 0, 1), "dmy": (2, 1, 0), "ymd": (0, 1, 2)}
 
 
 def is_export(text: str) -> bool:
-    """Whether a text looks like an export: its first line that is neither blank nor a comment begins a record."""
+    """Return True if a text looks like an export: its first line that is neither blank nor a comment begins a
+    record."""
     lines = (found[0].strip() for found in _LINE.finditer(text))
     first = next((line for line in lines if line and not line.startswith(_COMMENTS)), "")
     return _RECORD.match(first) is not None
 
 
 def read_calendars(text: str, file: str) -> Calendars:
-    """The calendars and cycles of an export whose lines end in LF.
+    """Parse the calendars and cycles of an export with LF line endings.
 
-    An instance can be set to write dates otherwise than month/day/year: of the orders, the one that fits most dates of
-    the file is taken, and told where it is not the vendor's, or where another fits as well. A date that fits no
-    calendar is a finding and is left out.
+    An instance can be configured to write dates in another order than month/day/year: the order that fits most dates of
+    the file is used, with a finding if it is not the vendor's, or if another fits as well. A date that fits no order is
+    a finding and is ignored.
     """
     findings: list[Finding] = []
     lines = text.split("\n")
@@ -94,7 +95,7 @@ def read_calendars(text: str, file: str) -> Calendars:
     cycles: dict[str, Cycle] = {}
     for start, end in _records(lines, file, findings):
         head = _RECORD.match(lines[start].strip())
-        if head is None:  # _records yields what begins with one
+        if head is None:  # _records only yields known record types
             continue
         record = _Record(file, order, findings, start + 1)
         for number in range(start + 1, end):
@@ -123,7 +124,7 @@ def read_calendars(text: str, file: str) -> Calendars:
 
 
 def records(text: str, export: Calendars, file: str) -> dict[tuple[str, int], str]:
-    """The text of each calendar and cycle of an export, by file and line, as it stands there."""
+    """Return the original text of each calendar and cycle of an export, by file and line."""
     lines = text.split("\n")
     starts = sorted(each.line for each in (*export.calendars.values(), *export.cycles.values()))
     ends = [*(start - 1 for start in starts), len(lines)][1:]
@@ -134,7 +135,7 @@ def records(text: str, export: Calendars, file: str) -> dict[tuple[str, int], st
 
 
 def merged(parts: Iterable[Calendars]) -> Calendars:
-    """Several exports as one; of two calendars of one name the later counts, and a finding says so."""
+    """Merge several exports; of two calendars with the same name the later one counts, with a finding."""
     calendars: dict[str, Calendar] = {}
     cycles: dict[str, Cycle] = {}
     findings: list[Finding] = []
@@ -177,7 +178,7 @@ def _records(lines: list[str], file: str, findings: list[Finding]) -> Iterable[t
 def _order(lines: list[str], file: str, findings: list[Finding]) -> str:
     dates = [found.group(1, 2, 3) for line in lines if (found := _DAY.search(line))]
     fitting = {order: sum(_date(each, order) is not None for each in dates) for order in _ORDERS}
-    best = max(_ORDERS, key=lambda order: fitting[order])  # the first of equals, which is the vendor's
+    best = max(_ORDERS, key=lambda order: fitting[order])  # the first of equal ones, which is the vendor's
     message = None
     if best == "dmy":
         message = (
@@ -203,7 +204,7 @@ def _date(parts: tuple[str, ...], order: str) -> date | None:
 
 
 class _Record:
-    """The lines of one record as they come in."""
+    """The lines of one record, as they are read."""
 
     def __init__(self, file: str, order: str, findings: list[Finding], line: int) -> None:
         self.file, self.order, self.findings, self.line = file, order, findings, line

@@ -11,9 +11,8 @@ from headrace.autosys.estate import Estate
 class Census:
     """The counts of an estate.
 
-    jobs: by type, the most frequent first. nested: boxes within boxes. machines, owners: those that jobs name. edges:
-    jobs that conditions wait for; elsewhere: those of them that other schedulers run. others: what is not a job, by
-    kind.
+    jobs: by type, most frequent first. nested: boxes within boxes. machines, owners: those named by jobs. edges:
+    dependencies between jobs; elsewhere: those on jobs of other schedulers. others: other objects, by kind.
     """
 
     jobs: Mapping[str, int]
@@ -29,7 +28,7 @@ class Census:
 
 
 def census(estate: Estate) -> Census:
-    """The counts of everything that the files hold after all statements."""
+    """Count everything in the files after all statements."""
     boxes = [job for job in estate.jobs.values() if job.type == "BOX"]
     return Census(
         jobs=dict(Counter(job.type for job in estate.jobs.values()).most_common()),

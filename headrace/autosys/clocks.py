@@ -2,24 +2,24 @@
 
 from datetime import UTC, datetime, timedelta
 
-MAX_CLOCK_SKEW = timedelta(minutes=15)  # by which the clocks of two machines may differ
-EARLIEST = datetime(1990, 1, 1, tzinfo=UTC)  # before it are the zeros of clocks that were never set
+MAX_CLOCK_SKEW = timedelta(minutes=15)  # allowed clock skew between two machines
+EARLIEST = datetime(1990, 1, 1, tzinfo=UTC)  # earlier times are zeros of clocks that were never set
 
 
 class ImpossibleTime(ValueError):
-    """A time that no run can have; the message says it and the time that it is now."""
+    """A time that no run can have; the message contains it and the current time."""
 
 
 def possible(instant: datetime) -> datetime:
-    """The same instant. Raises ImpossibleTime.
+    """Return the instant unchanged. Raises ImpossibleTime.
 
-    One that is yet to come would outdo all that comes until then: no later completion would be the newest.
+    One in the future would be newer than all completions until then: none of them would be the newest.
     """
     now = datetime.now(UTC)
     if instant > now + MAX_CLOCK_SKEW:
         raise ImpossibleTime(
-            f"{_shown(instant)} is yet to come, as it is {_shown(now)} now: "
-            "are the clock and the zone of the sender right?"
+            f"{_shown(instant)} is in the future; it is {_shown(now)} now: "
+            "check the clock and the time zone of the sender"
         )
     if instant < EARLIEST:
         raise ImpossibleTime(f"{_shown(instant)} is before {EARLIEST:%Y}: was the clock of the sender set?")

@@ -1,8 +1,8 @@
 """The language of job conditions, parsed to a tree and written back.
 
-AND and OR bind equally and are read from left to right, so `s(a) | s(b) & s(c)` is `(s(a) | s(b)) & s(c)`;
-parentheses force. There is no NOT. In the tree a chain of the same operator is one node, so equal meanings of that
-sort are equal trees.
+AND and OR have equal precedence and are evaluated from left to right, so `s(a) | s(b) & s(c)` is `(s(a) | s(b)) &
+s(c)`; parentheses group. There is no NOT. In the tree a chain of the same operator is one node, so equal conditions of
+that sort are equal trees.
 """
 
 import re
@@ -12,7 +12,7 @@ from enum import StrEnum
 
 
 class RequiredStatus(StrEnum):
-    """What an atom asks of a job; the values are the short forms."""
+    """Status required by an atom; the values are the short forms."""
 
     SUCCESS = "s"
     FAILURE = "f"
@@ -23,9 +23,9 @@ class RequiredStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Lookback:
-    """How old the answer may be: `minutes` before now; 0 asks for an end after the dependent's own last end.
+    """Maximum age of the status: `minutes` before now; 0 requires an end after the dependent's own last end.
 
-    None: for ever (written 9999).
+    None: unlimited (written 9999).
     """
 
     minutes: int | None
@@ -39,7 +39,7 @@ class Lookback:
 
 @dataclass(frozen=True, slots=True)
 class JobIs:
-    """`s(job)` and its kin. instance: the other scheduler whose job is meant (`s(job^PRD)`); None: this one."""
+    """`s(job)` and the like. instance: the scheduler of the job (`s(job^PRD)`); None: this one."""
 
     wanted: RequiredStatus
     job: str
@@ -86,7 +86,7 @@ Condition = Atom | AllOf | AnyOf
 
 
 class ConditionError(ValueError):
-    """A text that is not a condition: what is wrong, and at which character (from 0)."""
+    """A text that is not a condition: the problem, and the position of the character (from 0)."""
 
     def __init__(self, message: str, text: str, position: int) -> None:
         excerpt = text[max(0, position - 20) : position + 30].replace("\n", " ")
@@ -99,7 +99,7 @@ _TESTS = {
     **{wanted.name.lower().replace("_", ""): wanted for wanted in RequiredStatus},
 }
 _MAX_DEPTH = (
-    200  # levels of parentheses and AND/OR alternation; more is unrealistic, and the tree walk is recursive
+    200  # levels of parentheses and AND/OR alternation; more is unrealistic, and the traversal is recursive
 )
 _MAX_LOOKBACK = 9998 * 60 + 59
 
@@ -114,9 +114,9 @@ _LOOKBACK = re.compile(r"(\d{1,4})(?:\\?[.:](\d\d))?")
 
 
 def parse(text: str) -> Condition:
-    """The tree of a condition in long or short form, in any case. Raises ConditionError."""
+    """Parse a condition in long or short form, in any case. Raises ConditionError."""
     left: Condition | None = None
-    conjunction: bool | None = None  # True for AND, False for OR, None when an atom comes first
+    conjunction: bool | None = None  # True for AND, False for OR, None before the first atom
     waiting: list[tuple[Condition | None, bool | None]] = []
     turns = 0
     position = _blank(text, 0)
@@ -150,7 +150,7 @@ def parse(text: str) -> Condition:
 
 
 def unparse(condition: Condition) -> str:
-    """The condition as text in the short form (`s(a) & s(b)`) that parses to an equal tree."""
+    """Format the condition in the short form (`s(a) & s(b)`) that parses to an equal tree."""
     match condition:
         case AllOf(parts) | AnyOf(parts):
             word = "&" if isinstance(condition, AllOf) else "|"
@@ -166,7 +166,7 @@ def unparse(condition: Condition) -> str:
 
 
 def atoms(condition: Condition) -> Iterator[Atom]:
-    """Every atom of a condition, from left to right."""
+    """Yield every atom of a condition, from left to right."""
     match condition:
         case AllOf(parts) | AnyOf(parts):
             for part in parts:
@@ -209,7 +209,7 @@ def _atom(text: str, position: int) -> tuple[Atom, int]:
         return JobIs(_TESTS[word], job, instance, lookback), end
     if word not in ("e", "exitcode", "v", "value"):
         raise ConditionError(
-            f"{word}() is not a test; there are s, f, d, t, n, e and v", text, found.start(2)
+            f"{word}() is not a test; the tests are s, f, d, t, n, e and v", text, found.start(2)
         )
     comparison = _COMPARISON.match(text, end)
     if comparison is None:

@@ -7,10 +7,11 @@ from headrace.autosys.jobs import Edge, Job
 
 # Our own Tarjan: networkx takes 3.5 s for the 200,000 edges of 100,000 jobs, this 0.15 s.
 def find_cycles(jobs: Mapping[str, Job], edges: Iterable[Edge]) -> list[tuple[str, ...]]:
-    """Each set of jobs that all wait, directly or not, for one another; in the order of their first job in `jobs`.
+    """Return each set of jobs that all wait, directly or indirectly, for one another; in the order of their first job
+    in `jobs`.
 
-    A box starts before its members start and ends after they end, so a member that waits for the end of its own box,
-    or for a job that waits for it, is in a circle with it.
+    A box starts before its members start and ends after they end, so a member that waits for the end of its own box, or
+    for a job that waits for it, is on a cycle with it.
     """
     order = {name: number for number, name in enumerate(jobs)}
     count = len(order)
@@ -35,7 +36,7 @@ def find_cycles(jobs: Mapping[str, Job], edges: Iterable[Edge]) -> list[tuple[st
 
 
 def _components(after: Sequence[Sequence[int]]) -> list[list[int]]:
-    """The strongly connected components of more than one vertex, or of one that leads to itself."""
+    """Return the strongly connected components of more than one vertex, or of one with an edge to itself."""
     rest = _in_or_after_a_circle(after)
     found: list[list[int]] = []
     index: dict[int, int] = {}
@@ -77,13 +78,13 @@ def _components(after: Sequence[Sequence[int]]) -> list[list[int]]:
 
 
 def _in_or_after_a_circle(after: Sequence[Sequence[int]]) -> dict[int, None]:
-    """What is left when everything that waits for nothing left is taken away: few, in most estates, and found fast."""
+    """Return what is left after repeatedly removing vertices without predecessors: usually few, and fast to find."""
     waits = [0] * len(after)
     for targets in after:
         for target in targets:
             waits[target] += 1
     free = [vertex for vertex, number in enumerate(waits) if not number]
-    for vertex in free:  # grows while it is walked
+    for vertex in free:  # grows during iteration
         for target in after[vertex]:
             waits[target] -= 1
             if not waits[target]:

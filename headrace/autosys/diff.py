@@ -11,7 +11,7 @@ from headrace.autosys.jobs import Job
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One attribute of one object: its values before and after, in order; empty where it has none."""
+    """One attribute of one object: its values before and after, in order; empty if it has none."""
 
     attribute: str
     before: tuple[str, ...]
@@ -20,9 +20,9 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """What became of an estate.
+    """Differences between two estates.
 
-    Keys are job names; what is not a job stands as `kind name`, such as `machine unxhost01` or `calendar HOLIDAYS`.
+    Keys are job names; other objects are `kind name`, such as `machine unxhost01` or `calendar HOLIDAYS`.
     """
 
     added: tuple[str, ...]
@@ -34,7 +34,7 @@ class Difference:
 
 
 def compare(before: Estate, after: Estate) -> Difference:
-    """The difference between two estates, whichever files they came from: moving a job or its lines is no change."""
+    """Compare two estates, whichever files they came from: moving a job or its lines is not a change."""
     old, new = _attributes(before), _attributes(after)
     changed: dict[str, tuple[Change, ...]] = {}
     for key, attributes in new.items():
@@ -64,7 +64,7 @@ def _rules(calendar: Calendar) -> list[tuple[str, str]]:
 
 
 def spelled(each: Job | EstateObject) -> Iterator[tuple[str, str]]:
-    """The attributes of an object: names and values, in one spelling for what can be written in several."""
+    """Yield the attributes of an object: names and normalised values."""
     canonical: dict[str, str] = {}
     if isinstance(each, Job):
         canonical = {name: unparse(condition) for name, condition in each.conditions.items()}
@@ -78,7 +78,7 @@ def spelled(each: Job | EstateObject) -> Iterator[tuple[str, str]]:
 
 
 def changes(before: list[tuple[str, str]], after: list[tuple[str, str]]) -> tuple[Change, ...]:
-    """What differs between the attributes of one object, whatever order they come in."""
+    """Compare the attributes of one object, independent of their order."""
     old, new = _by_name(before), _by_name(after)
     return tuple(
         Change(name, old.get(name, ()), new.get(name, ()))

@@ -1,4 +1,4 @@
-"""The estate that JIL files and calendar exports describe: jobs, boxes and dependencies."""
+"""The estate described by JIL files and calendar exports: jobs, boxes and dependencies."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from headrace.severity import Severity
 
 @dataclass(frozen=True, slots=True)
 class EstateObject:
-    """An object that is not a job (a machine, resource, global variable, other instance, ...), kept as written."""
+    """An object other than a job (a machine, resource, global variable, other instance, ...), kept as written."""
 
     kind: str
     name: str
@@ -27,18 +27,17 @@ class EstateObject:
     line: int
 
     def get(self, name: str) -> str | None:
-        """The value of the last attribute of that name."""
+        """Return the last value of the attribute."""
         return next((each.value for each in reversed(self.attributes) if each.name == name), None)
 
 
 @dataclass(frozen=True, slots=True)
 class Estate:
-    """Everything that the files say, after all statements.
+    """The contents of the files, after all statements.
 
     jobs: by name, in order of insertion. members: the jobs directly in each box. edges: every job-to-job atom of a
-    condition. waited_for: the edges that lead away from a job, by its name; waits_for: those that lead to it. cycles:
-    sets of jobs that wait for each other. things: what is not a job, by kind and name. steps: what updates, deletes and
-    overrides did, for review.
+    condition. waited_for: the edges from a job, by its name; waits_for: those to it. cycles: sets of jobs that wait for
+    each other. things: other objects, by kind and name. steps: effects of updates, deletes and overrides, for review.
     """
 
     jobs: Mapping[str, Job]
@@ -53,7 +52,7 @@ class Estate:
     findings: tuple[Finding, ...]
 
     def boxes_of(self, name: str) -> tuple[str, ...]:
-        """The boxes that a job is in, from the inside out."""
+        """Return the boxes around a job, from the inside out."""
         boxes: dict[str, None] = {}
         job = self.jobs.get(name)
         while job is not None and job.box is not None and job.box not in boxes:
@@ -65,7 +64,7 @@ class Estate:
 def read_estate(files: Iterable[Path]) -> Estate:
     """Read an estate from JIL files and calendar exports, recognised by content, in the order given.
 
-    A file that holds neither is one finding. Raises OSError for a file that cannot be read.
+    A file that contains neither is one finding. Raises OSError for a file that cannot be read.
     """
     jils: list[Jil] = []
     calendars: list[Calendars] = []
@@ -76,13 +75,13 @@ def read_estate(files: Iterable[Path]) -> Estate:
             calendars.append(Calendars(export.calendars, export.cycles, findings + export.findings))
         else:
             jil = scan(text, str(path))
-            told = findings + jil.findings if jil.statements else nothing_in(str(path), jil.findings)
-            jils.append(Jil(jil.statements, told))
+            found = findings + jil.findings if jil.statements else nothing_in(str(path), jil.findings)
+            jils.append(Jil(jil.statements, found))
     return resolve(jils, merged(calendars))
 
 
 def nothing_in(file: str, findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """The findings for a file without statements, in place of one per doubtful line."""
+    """Return the findings for a file without statements, instead of one per doubtful line."""
     return (
         *(each for each in findings if each.severity is Severity.ERROR),
         Finding("jil/nothing", Severity.WARNING, "it contains no JIL and no calendar", file, 0),
@@ -90,7 +89,7 @@ def nothing_in(file: str, findings: Iterable[Finding]) -> tuple[Finding, ...]:
 
 
 def resolve(jils: Sequence[Jil], calendars: Calendars | None = None) -> Estate:
-    """The estate after all statements of all files, in order."""
+    """Apply all statements of all files, in order."""
     calendars = calendars or Calendars()
     with paused():
         return _resolve(

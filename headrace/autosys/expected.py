@@ -1,9 +1,9 @@
 """Forecast when a job will next start and finish, from its schedule, its boxes and its conditions, with the reason.
 
-A forecast takes it that runs succeed and take their mean time, that global variables have the values asked for, and
-that a job without a clock of its own runs when the last of what it waits for ends. Where the clock or a box starts a
-job, what it waits for counts as it will stand at that moment: a predecessor that is not due before then keeps the
-success of its last run, unless both are in one box, whose start wipes it out.
+A forecast assumes that runs succeed and take their mean time, that global variables have the required values, and that
+a job without a schedule runs when the last of its predecessors ends. If the clock or a box starts a job, its conditions
+are evaluated for that moment: a predecessor that is not due before then keeps the success of its last run, unless both
+are in one box, whose start resets it.
 """
 
 from collections.abc import Iterator, Mapping
@@ -29,8 +29,8 @@ from headrace.autosys.starts import Clock, NoStartError, Start, next_start
 class Expected:
     """An instant (UTC), or None if unknown, with the reasons, one per line.
 
-    not_before: a lower bound if unknown. clock: for a start, what the job's own clock makes of
-    it, with the times by which the run must start and complete.
+    not_before: a lower bound if unknown. clock: for a start, that of the job's own schedule, with the times by which
+    the run must start and complete.
     """
 
     at: datetime | None
@@ -40,16 +40,16 @@ class Expected:
 
     @property
     def earliest(self) -> datetime | None:
-        """The instant, or the one before which it is not."""
+        """The instant, or its lower bound."""
         return self.at or self.not_before
 
 
-_Node = tuple[str, bool]  # a job and whether its finish is meant
+_Node = tuple[str, bool]  # a job, and whether its finish is meant
 
 
 @dataclass(slots=True)
 class Forecast:
-    """The expectations for one estate, as seen from `after`; each is worked out once.
+    """The expectations for one estate, as of `after`; each is computed once.
 
     runtimes: mean run times by job. clock: the zone of the server and the calendars.
     """
@@ -61,15 +61,15 @@ class Forecast:
     _known: dict[_Node, Expected] = field(default_factory=dict)
 
     def start(self, name: str) -> Expected:
-        """When the job is expected to start next. Raises KeyError for a job that is not in the estate."""
+        """Forecast when the job starts next. Raises KeyError for an unknown job."""
         return self._expect((self.estate.jobs[name].name, False))
 
     def finish(self, name: str) -> Expected:
-        """When that run is expected to end. Raises KeyError for a job that is not in the estate."""
+        """Forecast when that run ends. Raises KeyError for an unknown job."""
         return self._expect((self.estate.jobs[name].name, True))
 
     def _expect(self, wanted: _Node) -> Expected:
-        """Works out what is needed for it first, without calling itself: chains are tens of thousands of jobs long."""
+        """Forecast the prerequisites first, without recursion: chains are tens of thousands of jobs long."""
         waiting: list[tuple[_Node, Iterator[_Node]]] = [(wanted, self._needs(wanted))]
         open_ = {wanted}
         while waiting:
@@ -145,7 +145,7 @@ class Forecast:
     def _condition(
         self, job: Job, condition: Condition, trigger: datetime | None, why: tuple[str, ...]
     ) -> Expected:
-        """When the condition is met, not before `trigger` where there is one."""
+        """Forecast when the condition is met, not before `trigger` if there is one."""
         if isinstance(condition, AllOf | AnyOf):
             parts = [self._condition(job, part, trigger, ()) for part in condition.parts]
             unknown = [part for part in parts if part.at is None]
@@ -172,12 +172,12 @@ class Forecast:
     ) -> Expected:
         at_once = trigger or self.after
         if isinstance(atom, GlobalIs):
-            return Expected(at_once, (*why, f"taken to hold: {unparse(atom)}"))
+            return Expected(at_once, (*why, f"assumed to hold: {unparse(atom)}"))
         if atom.instance is not None:
             return Expected(None, (*why, f"{unparse(atom)}: a job of another scheduler"))
         wanted = atom.wanted if isinstance(atom, JobIs) else None
         if wanted is RequiredStatus.NOT_RUNNING:
-            return Expected(at_once, (*why, f"taken to hold: {unparse(atom)}"))
+            return Expected(at_once, (*why, f"assumed to hold: {unparse(atom)}"))
         if atom.job not in self.estate.jobs:
             return Expected(None, (*why, f"{unparse(atom)}: no such job"))
         if wanted in (RequiredStatus.FAILURE, RequiredStatus.TERMINATED):
@@ -241,7 +241,7 @@ class Forecast:
 
 
 def _is_stale(condition: Condition, met: datetime, at: datetime) -> bool:
-    """Whether a lookback no longer reaches back at `at` to what was so at `met`."""
+    """Return True if at `at` a lookback no longer reaches back to the status at `met`."""
     if not isinstance(condition, JobIs | ExitIs) or condition.lookback is None:
         return False
     minutes = condition.lookback.minutes

@@ -1,8 +1,8 @@
-"""The dates of extended calendars, for the rules whose meaning is certain.
+"""The dates of extended calendars, for rules with a certain meaning.
 
-Computed: the everyday, weekday, week-of-month, day-of-month, named-month, workday and cycle keywords with AND, OR,
-NOT and grouping; the actions O, S, W and P for days that are holidays or no workdays, and N for holidays; a date
-adjustment where no action moves dates. Everything else is refused with the reason, since a date guessed is worse than
+Supported: the everyday, weekday, week-of-month, day-of-month, named-month, workday and cycle keywords with AND, OR, NOT
+and grouping; the actions O, S, W and P for days that are holidays or not workdays, and N for holidays; a date
+adjustment if no action moves dates. Everything else is refused with the reason, since a guessed date is worse than
 none.
 """
 
@@ -33,7 +33,7 @@ _FIXED = {
     "xfomwork": ("workd#1", True),
     "xeomwork": ("workdm1", True),
 }
-_FARTHEST = 366  # days that a W or P action looks for a workday
+_FARTHEST = 366  # days that a W or P action searches for a workday
 
 Rule = Callable[[date], bool]
 
@@ -49,7 +49,7 @@ def dates_of(
     calendars: Mapping[str, Calendar],
     cycles: Mapping[str, Cycle],
 ) -> frozenset[date]:
-    """The dates from `first` to `last`, both within. Raises UncertainError."""
+    """Return the dates from `first` to `last`, inclusive. Raises UncertainError."""
     workdays = _workdays(calendar)
     holidays = _holidays(calendar, calendars)
     rule = _rule(calendar, workdays, holidays, cycles)
@@ -153,7 +153,8 @@ def _rule(
 
 
 class _Expression:
-    """A condition of an extended calendar, read from left to right; AND and OR may not be mixed without grouping."""
+    """A condition of an extended calendar, evaluated from left to right; AND and OR may not be mixed without
+    grouping."""
 
     def __init__(self, text: str, keywords: "_Keywords") -> None:
         self.tokens = self._tokens(text)
@@ -213,7 +214,7 @@ class _Expression:
 
 
 class _Keywords:
-    """What the keywords stand for under one calendar's workdays, holidays and cycle."""
+    """The meaning of the keywords with one calendar's workdays, holidays and cycle."""
 
     def __init__(
         self, workdays: frozenset[int], holidays: frozenset[date], periods: tuple[tuple[date, date], ...]
@@ -232,12 +233,12 @@ class _Keywords:
         word, negative = _FIXED.get(word, (word, False))
         found = _NTH.fullmatch(word)
         if found is None:
-            raise UncertainError(f"condition: {word} is not among the keywords that can be computed")
+            raise UncertainError(f"condition: {word} is not a supported keyword")
         inside = self._nth(found["base"], found["nth"], found["way"], found["back"], word)
         excluded = negative or found["not"] or found["way"] == "x"
         if excluded and found["base"] not in ("mnthd", "workd", *_DAY_NAMES):
             raise UncertainError(
-                f"condition: {word}; whether it takes in days outside its period is not documented"
+                f"condition: {word}; it is not documented whether it includes days outside its period"
             )
         return (lambda day: not inside(day)) if excluded else inside
 
@@ -258,13 +259,13 @@ class _Keywords:
         if base == "workd" and way == "x":
             raise UncertainError(f"condition: {word} is documented in two ways")
         if base == "weekd" or (base in _DAY_NAMES and way == "x") or (base in _MONTH_NAMES and way == "x"):
-            raise UncertainError(f"condition: {word} is not among the keywords that can be computed")
+            raise UncertainError(f"condition: {word} is not a supported keyword")
         return lambda day: (
             (days := self._set(base, day)) is not None and _is_nth(days, day, number, from_end, base)
         )
 
     def _set(self, base: str, day: date) -> list[date] | None:
-        """The days among which the keyword counts: those of the month or period that `day` is in."""
+        """Return the days among which the keyword counts: those of the month or period of `day`."""
         if base.startswith("c"):
             period = self._period(day)
             if period is None:

@@ -7,7 +7,7 @@ from headrace.severity import Severity
 
 
 class Problem(NamedTuple):
-    """What is wrong with the value of an attribute, wherever it stands."""
+    """A problem of an attribute's value, without its place."""
 
     attribute: str
     message: str
@@ -19,8 +19,8 @@ class Problem(NamedTuple):
 class Finding:
     """One line of a linter's report.
 
-    rule: its stable name, such as `jil/stray-line`, by which reports group and silence it. line: from 1; 0 when the
-    finding is about a file as a whole. subject: the job or other object concerned. attribute: the field concerned.
+    rule: its stable name, such as `jil/stray-line`, by which reports group and silence it. line: from 1; 0 for a
+    finding about a whole file. subject: the job or other object. attribute: the field.
     """
 
     rule: str

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def paused() -> Iterator[None]:
-    """Without garbage collection: nothing that is made here is cyclic."""
+    """Pause garbage collection within the block: the objects created there are not cyclic."""
     enabled = gc.isenabled()
     gc.disable()
     try:

@@ -33,20 +33,20 @@ _ONE_ATOM = re.compile(r"([sfdtn])\(([^\s(),^|&\"]+)\)").fullmatch
 
 
 class Trigger(StrEnum):
-    """What makes a job start."""
+    """What starts a job."""
 
     CLOCK = "clock"
     BOX = "box"
     CONDITION = "condition"
-    FILE = "file"  # it starts otherwise, and ends when a file is there
-    HAND = "hand"  # nothing that the files show
+    FILE = "file"  # it is started otherwise, and ends when a file exists
+    HAND = "hand"  # nothing in the files starts it
 
 
 class Edge(NamedTuple):
-    """One job waits for another: what a single atom of a condition says.
+    """A dependency of one job on another: a single atom of a condition.
 
-    upstream: the job named; `name^INSTANCE` when it belongs to another scheduler. atom: the test, with its lookback.
-    attribute: the field of the downstream job that holds the condition, with its place.
+    upstream: the job named; `name^INSTANCE` if it belongs to another scheduler. atom: the test, with its lookback.
+    attribute: the field of the downstream job with the condition, with its place.
     """
 
     upstream: str
@@ -58,9 +58,10 @@ class Edge(NamedTuple):
 
     @property
     def orders(self) -> bool:
-        """Whether the downstream job runs after the upstream one, and may use what it made.
+        """True if the downstream job runs after the upstream one, and may use its output.
 
-        `notrunning` keeps two jobs apart, and the conditions under which a box ends start nothing: neither does.
+        `notrunning` only keeps two jobs apart, and the conditions under which a box ends start nothing: neither orders
+        them.
         """
         return self.attribute == "condition" and not (
             isinstance(self.atom, JobIs) and self.atom.wanted is RequiredStatus.NOT_RUNNING
@@ -68,7 +69,7 @@ class Edge(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The atom as JIL writes it."""
+        """The atom in JIL's notation."""
         return unparse(self.atom)
 
 
@@ -76,9 +77,9 @@ class Edge(NamedTuple):
 class Job:
     """One job after all statements about it.
 
-    type: canonical and in capitals (CMD, BOX, FW, ...); other types are kept as they are. file, line: of the
+    type: canonical and in upper case (CMD, BOX, FW, ...); unknown types are kept as they are. file, line: of the
     statement that inserted it. attributes: in the order written, changed by updates. values: the last value of each.
-    conditions: by attribute, those that could be read. overrides: what applies to its next run alone.
+    conditions: by attribute, those that could be parsed. overrides: attributes of its next run only.
     """
 
     name: str
@@ -93,17 +94,17 @@ class Job:
 
     @property
     def box(self) -> str | None:
-        """The box it is in."""
+        """The box that contains it."""
         return self.values.get("box_name") or None
 
     @property
     def owner(self) -> str | None:
-        """Who it runs as."""
+        """The user it runs as."""
         return self.values.get("owner") or None
 
     @property
     def machine(self) -> str | None:
-        """Where it runs; a virtual machine, or several separated by commas, is given as written."""
+        """The machine it runs on; a virtual machine, or several separated by commas, as written."""
         return self.values.get("machine") or None
 
     @property
@@ -113,17 +114,17 @@ class Job:
 
     @property
     def command(self) -> str | None:
-        """What it runs."""
+        """The command."""
         return self.values.get("command") or None
 
     @property
     def condition(self) -> Condition | None:
-        """What it waits for; None when it waits for nothing, or when the text is none (a finding then says so)."""
+        """The condition; None without one, or if it is invalid (with a finding)."""
         return self.conditions.get("condition")
 
     @property
     def triggers(self) -> tuple[Trigger, ...]:
-        """What makes it start, all of which must agree; HAND alone when nothing does."""
+        """What starts it, all of which must hold; HAND alone if nothing does."""
         found = [
             trigger
             for trigger, there in (
@@ -137,11 +138,11 @@ class Job:
         return tuple(found) or (Trigger.HAND,)
 
     def all(self, name: str) -> tuple[Attribute, ...]:
-        """Every attribute of that name, in order."""
+        """Return every attribute with that name, in order."""
         return tuple(each for each in self.attributes if each.name == name)
 
     def place(self, name: str) -> tuple[str, int]:
-        """File and line of the last attribute of that name, or of the job when it has none."""
+        """Return file and line of the last attribute with that name, or of the job if it has none."""
         found = self.all(name)
         return (found[-1].file or self.file, found[-1].line) if found else (self.file, self.line)
 
@@ -149,7 +150,7 @@ class Job:
 def make_job(
     name: str, file: str, line: int, attributes: tuple[Attribute, ...], findings: list[Finding]
 ) -> Job:
-    """The job that the attributes describe; what cannot be read of them is added to `findings`, and the job stays."""
+    """Create the job with these attributes; invalid ones are added to `findings`, and the job is kept."""
     values = {attribute[0]: attribute[1] for attribute in attributes}
     if len(values) < len(attributes):
         _report_repeated(name, file, attributes, findings)
@@ -159,8 +160,8 @@ def make_job(
             condition = _condition(name, file, each, attributes, findings)
             if condition is not None:
                 conditions[each] = condition
-    schedule, told = read_schedule(values)
-    for problem in told:
+    schedule, schedule_problems = read_schedule(values)
+    for problem in schedule_problems:
         findings.append(_about(f"schedule/{problem.attribute}", problem, name, file, attributes))
     return Job(
         name, job_type(values.get("job_type", "")), file, line, attributes, values, conditions, schedule
@@ -168,13 +169,13 @@ def make_job(
 
 
 def job_type(written: str) -> str:
-    """The canonical name of a job type, from its letter or word in any case; none at all means CMD."""
+    """Return the canonical name of a job type, from its letter or word in any case; CMD without one."""
     word = written.strip().upper()
     return _TYPES.get(word, word)
 
 
 def edges_of(job: Job) -> Iterable[Edge]:
-    """What the job waits for, an edge for each atom that names a job."""
+    """Yield the dependencies of the job, an edge for each atom that names a job."""
     for name, condition in job.conditions.items():
         written = next(each for each in job.attributes if each.name == name and each.value)
         file = written.file or job.file
@@ -185,7 +186,7 @@ def edges_of(job: Job) -> Iterable[Edge]:
 
 
 def globals_of(job: Job) -> Iterable[tuple[GlobalIs, str]]:
-    """The atoms of its conditions that ask for a global variable, each with the attribute that holds it."""
+    """Yield the atoms of its conditions about global variables, each with its attribute."""
     for name, condition in job.conditions.items():
         for atom in atoms(condition):
             if isinstance(atom, GlobalIs):
@@ -195,7 +196,7 @@ def globals_of(job: Job) -> Iterable[tuple[GlobalIs, str]]:
 def _condition(
     job: str, file: str, name: str, attributes: Iterable[Attribute], findings: list[Finding]
 ) -> Condition | None:
-    """What all attributes of that name ask for; None when one of them is not a condition."""
+    """Parse all attributes of that name as one condition; None if one of them is invalid."""
     parts: list[Condition] = []
     for attribute in attributes:
         if attribute[0] != name or not attribute[1]:
@@ -219,9 +220,9 @@ def _condition(
         return parts[0] if parts else None
     problem = Problem(
         name,
-        f"given {len(parts)} times; all of them are taken to be required",
+        f"given {len(parts)} times; all of them are required",
         Severity.WARNING,
-        "join them with AND if that is meant",
+        "join them with AND if that is intended",
     )
     findings.append(_about("job/repeated-condition", problem, job, file, attributes))
     return AllOf(
@@ -245,7 +246,7 @@ def _report_repeated(job: str, file: str, attributes: Iterable[Attribute], findi
 
 
 def _about(rule: str, problem: Problem, job: str, file: str, attributes: Iterable[Attribute]) -> Finding:
-    """The finding for a problem, at the last of the attributes concerned."""
+    """Create the finding for a problem, at the last of the attributes concerned."""
     at = [each for each in attributes if each.name == problem.attribute][-1]
     return Finding(
         rule,

@@ -1,4 +1,4 @@
-"""Lint rules for an estate as a whole: one function per rule, each yielding its findings."""
+"""Lint rules for a whole estate: one function per rule, each yielding its findings."""
 
 import re
 from collections.abc import Callable, Container, Iterable, Iterator
@@ -24,7 +24,7 @@ _NEEDS = {"CMD": "command", "FW": "watch_file", "FT": "watch_file", "DBPROC": "s
 
 
 def lint(estate: Estate, *, today: date | None = None) -> tuple[Finding, ...]:
-    """Every finding about the estate, those of reading it first.
+    """Return every finding about the estate, those of reading it first.
 
     today: the date for the rule about expired calendars; None skips it.
     """
@@ -37,7 +37,7 @@ def lint(estate: Estate, *, today: date | None = None) -> tuple[Finding, ...]:
 
 
 def dangling(estate: Estate) -> Iterator[Finding]:
-    """Conditions that name a job that is not there."""
+    """Yield conditions that name an unknown job."""
     lower = {name.lower(): name for name in estate.jobs}
     for name, edges in estate.waited_for.items():
         if name in estate.jobs:
@@ -62,7 +62,7 @@ def dangling(estate: Estate) -> Iterator[Finding]:
 
 
 def boxes(estate: Estate) -> Iterator[Finding]:
-    """Boxes that are not there, are not boxes, or are empty."""
+    """Yield boxes that are missing, not boxes, or empty."""
     for name, members in estate.members.items():
         box = estate.jobs.get(name)
         if box is not None and box.type == "BOX":
@@ -83,7 +83,7 @@ def boxes(estate: Estate) -> Iterator[Finding]:
 
 
 def circles(estate: Estate) -> Iterator[Finding]:
-    """Jobs that wait for each other, or for the box they are in."""
+    """Yield jobs that wait for each other, or for their own box."""
     for circle in estate.cycles:
         first = estate.jobs[circle[0]]
         if len(circle) == 1 and first.type != "BOX":
@@ -103,7 +103,7 @@ def circles(estate: Estate) -> Iterator[Finding]:
 
 
 def without_owner(estate: Estate) -> Iterator[Finding]:
-    """Jobs that name no owner."""
+    """Yield jobs without an owner."""
     for job in estate.jobs.values():
         if job.owner is None:
             yield finding_at(
@@ -112,7 +112,7 @@ def without_owner(estate: Estate) -> Iterator[Finding]:
 
 
 def incomplete(estate: Estate) -> Iterator[Finding]:
-    """Jobs that lack what their type needs."""
+    """Yield jobs without an attribute that their type requires."""
     for job in estate.jobs.values():
         if job.type != "BOX" and job.machine is None:
             yield finding_at(job, "no-machine", Severity.WARNING, "names no machine to run on")
@@ -124,7 +124,7 @@ def incomplete(estate: Estate) -> Iterator[Finding]:
 
 
 def never_start(estate: Estate) -> Iterator[Finding]:
-    """Jobs that nothing starts, those whose condition cannot come true, and what waits for these."""
+    """Yield jobs that nothing starts, those whose condition cannot hold, and the jobs that wait for these."""
     blocked = _blocked(estate)
     for job in estate.jobs.values():
         if job.name in blocked:
@@ -136,9 +136,9 @@ def never_start(estate: Estate) -> Iterator[Finding]:
                     Severity.WARNING,
                     "its condition names jobs that do not exist and can never hold",
                     "condition",
-                    "take the job out, or add the file that inserts the missing jobs",
+                    "remove the job, or add the file that inserts the missing jobs",
                 )
-            elif blocker in estate.jobs:  # else its box is not there, which is a finding of its own
+            elif blocker in estate.jobs:  # otherwise its box is missing, which is a separate finding
                 yield finding_at(
                     job,
                     "held-up",
@@ -161,7 +161,7 @@ def never_start(estate: Estate) -> Iterator[Finding]:
 
 
 def clocks_in_boxes(estate: Estate) -> Iterator[Finding]:
-    """Members of boxes with a clock of their own."""
+    """Yield members of boxes with a schedule of their own."""
     for job in estate.jobs.values():
         if job.box is not None and job.schedule.starts_itself:
             yield finding_at(
@@ -175,7 +175,7 @@ def clocks_in_boxes(estate: Estate) -> Iterator[Finding]:
 
 
 def hidden_calls(estate: Estate) -> Iterator[Finding]:
-    """Commands that call the scheduler themselves."""
+    """Yield commands that call the scheduler themselves."""
     for job in estate.jobs.values():
         found = _SCHEDULER_CALL.search(job.command or "")
         if found:
@@ -190,7 +190,7 @@ def hidden_calls(estate: Estate) -> Iterator[Finding]:
 
 
 def name_clashes(estate: Estate) -> Iterator[Finding]:
-    """Jobs whose names differ in case alone."""
+    """Yield jobs whose names differ only in case."""
     seen: dict[str, str] = {}
     for name, job in estate.jobs.items():
         other = seen.setdefault(name.lower(), name)
@@ -204,7 +204,7 @@ def name_clashes(estate: Estate) -> Iterator[Finding]:
 
 
 def initial_states(estate: Estate) -> Iterator[Finding]:
-    """Jobs inserted on hold, on ice or without execution, and those with a pending override."""
+    """Yield jobs inserted on hold, on ice or without execution, and those with a pending override."""
     for job in estate.jobs.values():
         status = job.values.get("status", "").upper()
         if status in ("ON_HOLD", "ON_ICE", "ON_NOEXEC"):
@@ -231,9 +231,9 @@ def _expired_calendars(estate: Estate, today: date) -> Iterator[Finding]:
 
 
 def _blocked(estate: Estate) -> dict[str, str | None]:
-    """The jobs that cannot start by themselves, each with the job or box that it waits for in vain.
+    """Return the jobs that cannot start by themselves, each with the job or box that it waits for in vain.
 
-    None: its condition names nothing but jobs that are not there.
+    None: its condition names only unknown jobs.
     """
     blocked: dict[str, str | None] = {}
     for job in estate.jobs.values():
@@ -242,7 +242,7 @@ def _blocked(estate: Estate) -> dict[str, str | None]:
         elif job.condition is not None and not _can_hold(job.condition, estate, ()):
             blocked[job.name] = None
     waiting = list(blocked)
-    for name in waiting:  # grows while it is walked
+    for name in waiting:  # grows during iteration
         for edge in estate.waited_for.get(name, ()):
             condition = estate.jobs[edge.downstream].condition
             if (

@@ -1,4 +1,4 @@
-"""The SLA that a job's definition implies: must-times and run-time alarms, as the catalog stores them."""
+"""The SLA in a job's definition: must-times and run-time alarms, for the catalog."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -13,14 +13,14 @@ from headrace.autosys.schedules import Must, Schedule, zone_named
 from headrace.severity import Severity
 
 _DAY = timedelta(days=1)
-_YEARS = 3  # for which rules are worked out: the next scan goes on from there
+_YEARS = 3  # period for which rules are evaluated: the next scan continues from there
 
 
 def sla_of(schedule: Schedule, instance: str, zone: str) -> Mapping[str, Any] | None:
-    """The SLA of a job with this schedule; None if it has none.
+    """Return the SLA of a job with this schedule; None if it has none.
 
     zone: IANA name of the server's time zone, for jobs without one. A must-time belongs to a start and to the calendar
-    days of that start. See `unsupported_must_times` for what is left out.
+    days of that start. See `unsupported_must_times` for exceptions.
     """
     found: dict[str, Any] = {}
     own = _zone(schedule, zone)
@@ -40,12 +40,12 @@ def sla_of(schedule: Schedule, instance: str, zone: str) -> Mapping[str, Any] | 
 def unsupported_must_time_findings(
     jobs: Iterable[Job], calendars: Calendars, today: date
 ) -> Iterator[Finding]:
-    """A warning for each must-time that is not supported."""
+    """Yield a warning for each must-time that is not supported."""
     for job in jobs:
         for attribute, message in unsupported_must_times(job.schedule, calendars, today):
             written = next((each for each in job.attributes if each.name == attribute), None)
             yield Finding(
-                "schedule/unpromised",
+                "schedule/no-sla",
                 Severity.WARNING,
                 message,
                 (written and written.file) or job.file,
@@ -59,7 +59,7 @@ def unsupported_must_time_findings(
 def unsupported_must_times(
     schedule: Schedule, calendars: Calendars, today: date
 ) -> Iterator[tuple[str, str]]:
-    """What a schedule demands that no deadline is made of, or none that has days: the attribute, and why."""
+    """Yield must-times for which no deadline, or none with days, can be created: the attribute, and why."""
     musts = (("must_start_times", schedule.must_start), ("must_complete_times", schedule.must_complete))
     wanted = [name for name, times in musts if times]
     if not wanted or not schedule.starts_itself:
@@ -106,7 +106,7 @@ def _deadlines(
 def _by_minutes(
     schedule: Schedule, musts: tuple[Must, ...], instance: str, zone: str
 ) -> Iterator[Mapping[str, Any]]:
-    """So long after each start of a day; those that are due the day after have days of their own."""
+    """Yield deadlines relative to each start of a day; those due on the next day have separate days."""
     for place, start in enumerate(schedule.start_mins):
         must = musts[place % len(musts)] if len(musts) in (1, len(schedule.start_mins)) else None
         if must is None or not must.relative or must.offset <= timedelta():
@@ -126,7 +126,7 @@ def _by_minutes(
 def _deadline(
     schedule: Schedule, time_of_day: str, days: int, within: timedelta, instance: str, zone: str
 ) -> Mapping[str, Any]:
-    """days: after the day of the start."""
+    """Create a deadline. days: after the day of the start."""
     weekdays = sorted((day + 1 + days) % 7 for day in schedule.days)  # cron counts from Sunday
     calendars = {"calendar": schedule.run_calendar, "exclude_calendar": schedule.exclude_calendar}
     named = {name: value for name, value in calendars.items() if value}
@@ -150,7 +150,7 @@ def _zone(schedule: Schedule, zone: str) -> str | None:
 
 
 def business_calendars(calendars: Calendars, today: date) -> Mapping[str, tuple[date, ...]]:
-    """The days of each calendar, in order; for extended ones, days around today if their rules are supported."""
+    """Return the days of each calendar, in order; for extended ones, days around today if their rules are supported."""
     found: dict[str, tuple[date, ...]] = {}
     for name, each in calendars.calendars.items():
         if isinstance(each, Standard):

@@ -19,7 +19,7 @@ from headrace.autosys.stanzas import Stanza, stanzas
 
 
 class SourceFile(NamedTuple):
-    """A file as it was read."""
+    """A file as read."""
 
     path: str
     digest: str
@@ -27,14 +27,14 @@ class SourceFile(NamedTuple):
 
     @classmethod
     def of(cls, path: Path, data: bytes) -> "SourceFile":
-        """The file at `path` with these bytes."""
+        """Create the file at `path` with these bytes."""
         return cls(str(path), sha256(data).hexdigest(), len(data))
 
 
 class Piece(NamedTuple):
     """The text that alone defines a job: its file, first line, digest, and the text itself.
 
-    digest: None where the job may come to something else though its text stays, because of what other statements say.
+    digest: None if other statements may change the job even if this text is unchanged.
     """
 
     file: str
@@ -45,11 +45,11 @@ class Piece(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What was read.
+    """Result of reading.
 
-    estate: of the jobs that were not known before. pieces: by job, for those of them that one stanza alone defines.
-    known: where the stanzas known before are now, file and line by digest. calendars: the texts of calendars and
-    cycles, by file and line.
+    estate: of the new and changed jobs. pieces: by job, for those defined by one stanza alone. known: the current
+    places of the known stanzas, file and line by digest. calendars: the texts of calendars and cycles, by file and
+    line.
     """
 
     estate: Estate
@@ -60,11 +60,11 @@ class Reading:
 
 
 def read_changed(files: Sequence[Path], known: Mapping[str, str]) -> Reading:
-    """The estate in files of JIL and of calendar exports, without the jobs that are as they were.
+    """Read the estate in files of JIL and of calendar exports, without unchanged jobs.
 
-    known: the jobs of an earlier reading, by the digest of the stanza that alone defines each. All is read when that
-    is not certain to come to the same: when a statement changes what another says, or inserts what is known already.
-    Raises OSError for a file that cannot be read.
+    known: the jobs of an earlier reading, by the digest of the stanza that alone defines each. Everything is parsed if
+    the result could differ otherwise: if a statement changes what another one defines, or inserts a known job. Raises
+    OSError for a file that cannot be read.
     """
     with paused():
         texts = _Texts()
@@ -81,7 +81,7 @@ def read_changed(files: Sequence[Path], known: Mapping[str, str]) -> Reading:
 
 @dataclass(slots=True)
 class _Text:
-    """A file of JIL in stanzas."""
+    """A JIL file in stanzas."""
 
     path: str
     text: str
@@ -91,7 +91,7 @@ class _Text:
 
 @dataclass(slots=True)
 class _Texts:
-    """The files by what is in them."""
+    """The files by kind of content."""
 
     jils: list[_Text] = field(default_factory=list)
     calendars: list[Calendars] = field(default_factory=list)
@@ -111,7 +111,7 @@ class _Texts:
             self.jils.append(_Text(name, text, stanzas(text), findings))
 
     def read(self, known: Mapping[str, str]) -> Reading:
-        """The estate, without what the stanzas with these digests say."""
+        """Parse the estate, without the stanzas with these digests."""
         jils: list[Jil] = []
         found: dict[str, tuple[str, int]] = {}
         pieces: dict[str, tuple[int, Piece]] = {}
@@ -142,7 +142,7 @@ class _Texts:
 
 
 def _defining(estate: Estate, pieces: Mapping[str, tuple[int, Piece]]) -> Iterator[tuple[str, Piece]]:
-    """The pieces of text that alone define a job, the statements that change others being looked at."""
+    """Yield the pieces of text that alone define a job, considering statements that change others."""
     affected = {name for step in estate.steps for name in step.affected}
     for name, (line, piece) in pieces.items():
         job = estate.jobs.get(name)
@@ -151,7 +151,7 @@ def _defining(estate: Estate, pieces: Mapping[str, tuple[int, Piece]]) -> Iterat
 
 
 def _runs(found: Sequence[Stanza]) -> Iterator[Sequence[Stanza]]:
-    """The stanzas in runs without a gap."""
+    """Yield the stanzas in contiguous runs."""
     first = 0
     for number in range(1, len(found) + 1):
         if number == len(found) or found[number].start != found[number - 1].end:
@@ -160,7 +160,7 @@ def _runs(found: Sequence[Stanza]) -> Iterator[Sequence[Stanza]]:
 
 
 def _alone(statements: Sequence[Statement], run: Sequence[Stanza]) -> Iterator[tuple[Statement, Stanza]]:
-    """The jobs that are inserted by the one statement of a stanza."""
+    """Yield the jobs inserted by the only statement of a stanza."""
     lines = [stanza.line for stanza in run]
     numbers = [bisect_right(lines, statement.line) - 1 for statement in statements]
     several = Counter(numbers)
@@ -170,7 +170,7 @@ def _alone(statements: Sequence[Statement], run: Sequence[Stanza]) -> Iterator[t
 
 
 def shifted(jil: Jil, by: int) -> Jil:
-    """The statements and findings of a part of a file, with its lines counted from the file's beginning."""
+    """Return statements and findings of a part of a file, with lines relative to the whole file."""
     if not by:
         return jil
     for statement in jil.statements:

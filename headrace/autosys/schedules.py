@@ -32,16 +32,16 @@ _DAYS = ("mo", "tu", "we", "th", "fr", "sa", "su")
 _TIME = re.compile(r"(\d{1,2}):(\d\d)")
 _WINDOW = re.compile(r"\s*(\d{1,2}:\d\d)\s*-\s*(\d{1,2}:\d\d)\s*")
 _TRUE, _FALSE = frozenset("1yt"), frozenset("0nf")
-_LAST_MUST_HOUR = 71  # must times reach into the second day after the start
+_LAST_MUST_HOUR = 71  # must-times reach into the second day after the start
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Must:
-    """A time by which a run is to start or end.
+    """A time by which a run must start or end.
 
-    offset: since the start time when relative, else since midnight of the day of the start.
+    offset: since the start time if relative, otherwise since midnight of the day of the start.
     """
 
     offset: timedelta
@@ -50,11 +50,11 @@ class Must:
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """When a job starts by the clock.
+    """The time schedule of a job.
 
-    date_conditions: False (the default) switches all of it off but the alarms and retries. days: 0 for Monday to 6
-    for Sunday. start_mins: minutes past every hour. timezone: as written; None for the zone of the server.
-    max_run_alarm, min_run_alarm (alarms only) and term_run_time (the job is killed): whole minutes.
+    date_conditions: False (the default) disables all of it except alarms and retries. days: 0 for Monday to 6 for
+    Sunday. start_mins: minutes past every hour. timezone: as written; None for the zone of the server. max_run_alarm,
+    min_run_alarm (alarms only) and term_run_time (the job is killed): whole minutes.
     """
 
     date_conditions: bool = False
@@ -74,7 +74,7 @@ class Schedule:
 
     @property
     def starts_itself(self) -> bool:
-        """Whether the clock starts the job: it is switched on and names days, a calendar or times."""
+        """True if the clock starts the job: it is enabled and has days, a calendar or times."""
         return self.date_conditions and bool(
             self.days or self.run_calendar or self.start_times or self.start_mins
         )
@@ -85,7 +85,7 @@ NONE = Schedule()
 
 
 def read_schedule(values: Mapping[str, str]) -> tuple[Schedule, tuple[Problem, ...]]:
-    """The schedule in the values of a job's attributes. What cannot be read is a problem, and left out."""
+    """Parse the schedule in a job's attributes. Invalid attributes are problems, and ignored."""
     names = _FIELDS.intersection(values)
     if not names:
         return NONE, ()
@@ -95,13 +95,13 @@ def read_schedule(values: Mapping[str, str]) -> tuple[Schedule, tuple[Problem, .
 @lru_cache(maxsize=4096)  # estates have a few thousand schedules among a hundred thousand jobs
 def _read(written: tuple[tuple[str, str], ...]) -> tuple[Schedule, tuple[Problem, ...]]:
     values = dict(written)
-    told: list[Problem] = []
+    problems: list[Problem] = []
 
     def take(name: str, read: Callable[[str], T], default: T) -> T:
         try:
             return read(values[name]) if name in values else default
         except ValueError as error:
-            told.append(Problem(name, f"{error}; left out of the schedule", Severity.ERROR, None))
+            problems.append(Problem(name, f"{error}; left out of the schedule", Severity.ERROR, None))
             return default
 
     schedule = Schedule(
@@ -120,13 +120,13 @@ def _read(written: tuple[tuple[str, str], ...]) -> tuple[Schedule, tuple[Problem
         term_run_time=take("term_run_time", _whole, None),
         n_retrys=take("n_retrys", _whole, 0),
     )
-    return schedule, (*told, *_to_no_effect(schedule, values))
+    return schedule, (*problems, *_to_no_effect(schedule, values))
 
 
 def zone_named(name: str) -> ZoneInfo:
-    """The zone that a `timezone` attribute names, in any case. Raises ValueError for what is in no zone database.
+    """Return the zone of a `timezone` attribute, in any case. Raises ValueError if no zone database has it.
 
-    Autosys also has a table of its own (cities, aliases) that an export does not hold.
+    Autosys also has a table of its own (cities, aliases) that an export does not contain.
     """
     try:
         return ZoneInfo(name)
@@ -143,7 +143,7 @@ def _zones() -> dict[str, str]:
 
 
 def _to_no_effect(schedule: Schedule, written: Iterable[str]) -> Iterator[Problem]:
-    """What is written in order, but has no effect or contradicts itself."""
+    """Yield attributes that are valid, but have no effect or contradict each other."""
     timed = sorted(TIME_ATTRIBUTES.intersection(written) - {"date_conditions"})
     if timed and not schedule.date_conditions:
         yield Problem(

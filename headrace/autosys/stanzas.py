@@ -1,7 +1,7 @@
 """Split JIL text into stanzas that parse the same alone as in place, so that each can be identified by a digest.
 
-A stanza begins at the start of a line that inserts a job. What the scanner lets reach over such a line is not cut: a
-comment that does not close on its line, and a blob.
+A stanza begins at the start of a line that inserts a job. Text that the scanner can extend over such a line is not
+split: a comment that does not close on its line, and a blob.
 """
 
 import re
@@ -13,11 +13,13 @@ _START = re.compile(r"insert_job[ \t]*:")
 _OPEN_COMMENT = re.compile(r"/\*(?![^\n]*\*/(?:\s|\Z))")
 _COMMENT_DECIDED = re.compile(r"^[^\S\n]*/\*|\*/(?=\s|\Z)", re.MULTILINE)
 _BLOB_START, _BLOB_END = "<auto_blobt>", "</auto_blobt>"
-_READING = b"1"  # to be raised when the same text comes to something else, so that all is read anew once
+_READING = (
+    b"1"  # increment it when the same text is parsed differently, so that everything is read again once
+)
 
 
 class Stanza(NamedTuple):
-    """A piece of a text: where it begins and ends, its first line (from 1), and the digest of what it says."""
+    """A piece of a text: its start and end, first line (from 1), and the digest of its content."""
 
     start: int
     end: int
@@ -26,11 +28,11 @@ class Stanza(NamedTuple):
 
 
 def stanzas(text: str) -> list[Stanza]:
-    """The stanzas of JIL text whose lines end in LF, in order; what stands before the first one is one as well."""
+    """Return the stanzas of JIL text with LF line endings, in order, including the text before the first one."""
     starts = [0, *_starts(text)]
     found: list[Stanza] = []
     line = 1
-    data = text.encode() if text.isascii() else None  # of which a part is where it is in the text
+    data = text.encode() if text.isascii() else None  # a part of which has its position in the text
     for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
         if start == end:
             continue
@@ -42,7 +44,7 @@ def stanzas(text: str) -> list[Stanza]:
 
 
 def _starts(text: str) -> Iterator[int]:
-    """Where the lines that insert a job begin, those apart that may be within a comment or a blob."""
+    """Yield the starts of lines that insert a job, except those that may be within a comment or a blob."""
     reserved = sorted([*_open_comments(text), *_blobs(text)])
     number, reserved_to = 0, 0
     for match in _START.finditer(text):
@@ -55,7 +57,7 @@ def _starts(text: str) -> Iterator[int]:
 
 
 def _open_comments(text: str) -> Iterator[tuple[int, int]]:
-    """From each comment that does not close on its line to what decides how far it goes."""
+    """Yield, for each comment that does not close on its line, the range up to where its end is certain."""
     position = 0
     while (match := _OPEN_COMMENT.search(text, position)) is not None:
         position = match.end()

@@ -1,8 +1,8 @@
 """Start times of a schedule, across daylight-saving changes, each with its reason.
 
-On the day the clocks go back, start_times within the repeated hour count in its second pass and start_mins in both.
-On the day they go forward, of the start_times within the missing hour the first alone runs, as many seconds into the
-next hour as its minutes say (02:05 starts at 03:00:05), and start_mins within it do not occur.
+On the day the clocks go back, start_times within the repeated hour count in its second pass and start_mins in both. On
+the day they go forward, only the first of the start_times within the missing hour runs, as many seconds into the next
+hour as its minutes (02:05 starts at 03:00:05), and start_mins within it do not occur.
 """
 
 from collections.abc import Iterator, Mapping
@@ -21,8 +21,8 @@ _MIDNIGHT = time()
 class Start:
     """One start by the clock.
 
-    at: UTC. local: the same in the zone of the job. why: one line for each rule that made it so.
-    must_start, must_complete: UTC; None where the schedule asks for neither.
+    at: UTC. local: the same in the zone of the job. why: one line per applied rule. must_start, must_complete: UTC;
+    None if the schedule has neither.
     """
 
     at: datetime
@@ -33,12 +33,12 @@ class Start:
 
 
 class NoStartError(ValueError):
-    """The schedule has no start, or its starts are unknown; the message says why."""
+    """The schedule has no start, or its starts are unknown; the message gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """What a schedule is read against: the zone of the server (for jobs that name none), calendars and cycles."""
+    """The context of a schedule: the zone of the server (for jobs without one), calendars and cycles."""
 
     zone: tzinfo
     calendars: Mapping[str, Calendar] = field(default_factory=dict)
@@ -48,7 +48,7 @@ class Clock:
     )
 
     def dates(self, name: str, first: date, last: date) -> Mapping[date, tuple[time, ...]]:
-        """The dates of a calendar from `first` to `last`, with the times of day it gives. Raises UncertainError."""
+        """Return the dates of a calendar from `first` to `last`, with its times of day. Raises UncertainError."""
         key = (name, first, last)
         if key not in self._dates:
             self._dates[key] = _dates(name, first, last, self)
@@ -56,16 +56,16 @@ class Clock:
 
 
 def next_start(schedule: Schedule, after: datetime, clock: Clock) -> Start:
-    """The first start later than `after`. Raises NoStartError."""
+    """Return the first start later than `after`. Raises NoStartError."""
     for start in starts(schedule, after, clock):
         return start
     raise NoStartError(_nothing(schedule, after, clock))
 
 
 def starts(schedule: Schedule, after: datetime, clock: Clock) -> Iterator[Start]:
-    """Every start later than `after`, earliest first, for as far ahead as days or calendars go, two years at most.
+    """Yield every start later than `after`, earliest first, as far ahead as days or calendars go, two years at most.
 
-    When the first is asked for, raises NoStartError if the schedule does not start the job, or is unknown.
+    Raises NoStartError on the first one if the schedule does not start the job, or is unknown.
     """
     if not schedule.starts_itself:
         raise NoStartError(
@@ -96,7 +96,7 @@ def starts(schedule: Schedule, after: datetime, clock: Clock) -> Iterator[Start]
 def _days(
     schedule: Schedule, first: date, last: date, clock: Clock
 ) -> Iterator[tuple[date, tuple[time, ...], tuple[str, ...]]]:
-    """The days on which it may start, with the times of day that a run calendar gives."""
+    """Yield the days on which it may start, with the times of day of a run calendar."""
     excluded = clock.dates(schedule.exclude_calendar, first, last) if schedule.exclude_calendar else {}
     if schedule.run_calendar:
         allowed = clock.dates(schedule.run_calendar, first, last)
@@ -126,7 +126,7 @@ def _dates(name: str, first: date, last: date, clock: Clock) -> Mapping[date, tu
 def _of_day(
     schedule: Schedule, day: date, calendar_times: tuple[time, ...], zone: tzinfo, why: tuple[str, ...]
 ) -> list[Start]:
-    moments: list[tuple[datetime, int, tuple[str, ...]]] = []  # local time, place among the start times, why
+    moments: list[tuple[datetime, int, tuple[str, ...]]] = []  # local time, index among the start times, why
     if schedule.start_mins:
         for minute in schedule.start_mins:
             for hour in range(24):
@@ -164,9 +164,9 @@ def _of_day(
 
 
 def _windowed(schedule: Schedule, local: datetime, place: int, why: tuple[str, ...]) -> Start | None:
-    """The start as the run window lets it be.
+    """Adjust the start to the run window.
 
-    A start outside it moves to the next opening when that is nearer than the last close, else it is left out.
+    A start outside it moves to the next opening if that is nearer than the last close, otherwise it is dropped.
     """
     slot = local
     if schedule.run_window is not None:
@@ -192,7 +192,7 @@ def _windowed(schedule: Schedule, local: datetime, place: int, why: tuple[str, .
 
 
 def _due(musts: tuple[Must, ...], place: int, slot: datetime) -> datetime | None:
-    """When a must time of the start at `slot` is due, UTC; one relative time holds for every start."""
+    """Return when a must-time of the start at `slot` is due, in UTC; one relative time applies to every start."""
     if not musts or (place >= len(musts) and len(musts) > 1):
         return None
     must = musts[place if len(musts) > 1 else 0]
@@ -207,20 +207,20 @@ def _is_missing(local: datetime) -> bool:
 
 
 def _passes(local: datetime) -> list[datetime]:
-    """The instants at which a wall clock shows this time: two when the clocks go back over it."""
+    """Return the instants at which a wall clock shows this time: two when the clocks go back."""
     second = local.replace(fold=1)
     return [local, second] if second.utcoffset() != local.utcoffset() else [local]
 
 
 def _after_gap(local: datetime) -> datetime:
-    """The end of the missing stretch that `local` is in, and as many seconds as its minutes say."""
+    """Return the end of the gap that contains `local`, plus as many seconds as its minutes."""
     before, after = local.replace(fold=0).utcoffset(), local.replace(fold=1).utcoffset()
     if before is None or after is None:
         raise NoStartError(f"zone {local.tzinfo} has no offset at {local:%Y-%m-%d %H:%M}")
     low, high = local.astimezone(UTC) - abs(after - before), local.astimezone(UTC)
     while high - low > timedelta(
         seconds=1
-    ):  # the change lies between; zone files hold it, but no interface tells it
+    ):  # the change is in between; zone files contain it, but no interface returns it
         middle = low + (high - low) / 2
         if middle.astimezone(local.tzinfo).utcoffset() == low.astimezone(local.tzinfo).utcoffset():
             low = middle
@@ -239,7 +239,7 @@ def _nothing(schedule: Schedule, after: datetime, clock: Clock) -> str:
         last = max(calendar.days)
         return f"run_calendar {name} has no start after {after:%Y-%m-%d %H:%M}; its last date is {last}"
     if schedule.run_window is not None:
-        return "every start lies outside run_window, nearer to its close than to its next opening"
+        return "every start is outside run_window, nearer to its close than to its next opening"
     return f"no day within {_HORIZON} days qualifies"
 
 

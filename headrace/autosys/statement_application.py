@@ -13,9 +13,9 @@ _NULL = "NULL"  # as a value of an update: the attribute is cleared
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What one statement other than a plain insert did, for a person to review before it counts.
+    """The effect of one statement other than a plain insert, for review.
 
-    affected: every object that it changed or took away, by name; empty when it had nothing to act on.
+    affected: every object that it changed or removed, by name; empty if it had nothing to act on.
     """
 
     statement: Statement
@@ -24,7 +24,7 @@ class Step:
 
 @dataclass(slots=True)
 class Entry:
-    """One object as the statements have left it."""
+    """One object after the statements so far."""
 
     statement: Statement
     attributes: tuple[Attribute, ...]
@@ -33,9 +33,9 @@ class Entry:
 
 @dataclass(slots=True)
 class Applied:
-    """The objects at the end, by kind and name in order of insertion, and how they came about.
+    """The final objects, by kind and name in order of insertion, and their history.
 
-    missed: the statements about what was not there when they came.
+    missed: statements about objects that did not exist at that point.
     """
 
     objects: dict[str, dict[str, Entry]] = field(default_factory=dict)
@@ -45,11 +45,11 @@ class Applied:
     _members: dict[str, list[str]] | None = None
 
     def of(self, kind: str) -> dict[str, Entry]:
-        """The objects of one kind."""
+        """Return the objects of one kind."""
         return self.objects.setdefault(kind, {})
 
     def members(self) -> dict[str, list[str]]:
-        """The jobs in each box; those deleted since may be among them."""
+        """Return the jobs in each box, possibly including deleted ones."""
         if self._members is None:
             self._members = {}
             for name, entry in self.of("job").items():
@@ -59,22 +59,22 @@ class Applied:
         return self._members
 
     def joined(self, statement: Statement) -> None:
-        """To be called when a statement has inserted a job."""
+        """Update the members after a statement has inserted a job."""
         box = statement.get("box_name") if self._members is not None else None
         if box and self._members is not None:
             self._members.setdefault(box, []).append(statement.name)
 
     def forget_members(self) -> None:
-        """To be called when a job moves or is renamed."""
+        """Update the members after a job was moved or renamed."""
         self._members = None
 
 
 def apply(statements: Iterable[Statement]) -> Applied:
-    """The statements carried out in order, as jil would.
+    """Apply the statements in order, like jil.
 
-    An insert of what is there already is refused, as jil refuses it; the statement is lost and a finding says so. Blobs
-    alone, which a job may have several of, add up. `delete_box` takes the members with it, `delete_job` of a box leaves
-    them without a box.
+    An insert of an existing object is refused, as by jil; the statement is lost, with a finding. Only blobs, of which a
+    job may have several, accumulate. `delete_box` deletes the members too, `delete_job` of a box leaves them without a
+    box.
     """
     applied = Applied()
     jobs = applied.of("job")
@@ -134,7 +134,7 @@ def _delete(applied: Applied, there: dict[str, Entry], statement: Statement) -> 
     gone = {statement.name: None}
     if statement.kind == "box":
         waiting = [statement.name]
-        for box in waiting:  # grows while it is walked: boxes within boxes
+        for box in waiting:  # grows during iteration: boxes within boxes
             inside = [name for name in applied.members().get(box, ()) if name in there and name not in gone]
             gone.update(dict.fromkeys(inside))
             waiting += inside
@@ -151,7 +151,7 @@ def _delete(applied: Applied, there: dict[str, Entry], statement: Statement) -> 
 
 
 def _merged(before: tuple[Attribute, ...], statement: Statement) -> tuple[Attribute, ...]:
-    """The attributes with those named anew in place of the old ones; new ones come last, cleared ones go."""
+    """Merge attributes: updated ones replace the old values, new ones come last, cleared ones are removed."""
     by_name: dict[str, list[Attribute]] = {}
     for change in statement.attributes:
         by_name.setdefault(change.name, []).append(change._replace(file=statement.file))

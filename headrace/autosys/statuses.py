@@ -8,17 +8,17 @@ from headrace.catalog.run_events import Ending
 
 
 class Meaning(NamedTuple):
-    """The state of a run, and of an end what stands behind it."""
+    """The state of a run, and for an end how it ended."""
 
     state: RunState
     ending: Ending | None = None
 
 
 class UnknownStatus(ValueError):
-    """A word that no status has; the message names the nearest that one has."""
+    """An unknown status; the message names the nearest known one."""
 
 
-# name, two-letter code, number, state; INACTIVE says of a job that it has no run.
+# name, two-letter code, number, state; INACTIVE means that a job has no run.
 _AUTOSYS = (
     ("RUNNING", "RU", 1, RunState.RUNNING),
     ("STARTING", "ST", 3, RunState.QUEUED),
@@ -68,7 +68,7 @@ ENDED = frozenset({RunState.SUCCESS, RunState.FAILED, RunState.TERMINATED})
 
 
 def meaning(word: str, *, by_hand: bool = False) -> Meaning | None:
-    """What a status comes to, in any case; None for INACTIVE, which says that there is no run.
+    """Return the meaning of a status, in any case; None for INACTIVE, which means that there is no run.
 
     by_hand: an operator set it, which Autosys shows as a retry number (ntry) of 0. `SU/NE`, a success of a job on
     noexec, is not a success: nothing ran. Raises UnknownStatus.

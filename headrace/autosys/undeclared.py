@@ -9,7 +9,7 @@ from headrace.severity import Severity
 
 
 def unknown_instances(estate: Estate) -> Iterator[Finding]:
-    """Conditions on jobs of schedulers that no insert_xinst declares."""
+    """Yield conditions on jobs of schedulers that no insert_xinst declares."""
     declared = estate.things.get("xinst", {})
     for edge in estate.edges:
         if edge.atom.instance is not None and edge.atom.instance not in declared:
@@ -26,7 +26,7 @@ def unknown_instances(estate: Estate) -> Iterator[Finding]:
 
 
 def unknown_calendars(estate: Estate) -> Iterator[Finding]:
-    """Calendars that schedules name and no export holds: one finding for each, at the first job."""
+    """Yield calendars that schedules use and no export contains: one finding for each, at the first job."""
     seen: dict[str, list[tuple[Job, str]]] = {}
     for job in estate.jobs.values():
         for attribute, name in (
@@ -48,7 +48,7 @@ def unknown_calendars(estate: Estate) -> Iterator[Finding]:
 
 
 def unknown_machines(estate: Estate) -> Iterator[Finding]:
-    """Machines that jobs name and nothing declares; nothing is said when the files declare no machine at all."""
+    """Yield undeclared machines of jobs; none if the files declare no machine at all."""
     declared = estate.things.get("machine", {})
     seen: dict[str, list[Job]] = {}
     for job in estate.jobs.values() if declared else ():
@@ -66,7 +66,7 @@ def unknown_machines(estate: Estate) -> Iterator[Finding]:
 
 
 def unknown_globals(estate: Estate) -> Iterator[Finding]:
-    """Global variables that conditions ask for and no insert_glob sets."""
+    """Yield global variables in conditions that no insert_glob sets."""
     declared = estate.things.get("glob", {})
     seen: set[str] = set()
     for job in estate.jobs.values():
@@ -91,6 +91,6 @@ def finding_at(
     attribute: str | None = None,
     hint: str | None = None,
 ) -> Finding:
-    """A finding about a job, at the place of the attribute, or of the job when it is about no one attribute."""
+    """Create a finding about a job, at the place of the attribute, or of the job without one."""
     file, line = job.place(attribute) if attribute else (job.file, job.line)
     return Finding(f"estate/{rule}", severity, message, file, line, job.name, attribute, hint)

@@ -10,7 +10,7 @@ _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Su
 
 
 def start_in_words(job: Job) -> str:
-    """What has to happen for the job to start, by its clock, its box and its condition."""
+    """Describe the start of the job, by its schedule, its box and its condition."""
     triggers = job.triggers
     parts = []
     if Trigger.CLOCK in triggers:
@@ -25,7 +25,7 @@ def start_in_words(job: Job) -> str:
 
 
 def schedule_in_words(schedule: Schedule) -> str:
-    """When the clock starts a job with this schedule; empty when it does not."""
+    """Describe when the clock starts a job with this schedule; empty if it does not."""
     return ", ".join(_parts(schedule)) if schedule.starts_itself else ""
 
 

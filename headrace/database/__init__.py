@@ -1,1 +1,1 @@
-"""PostgreSQL: connections, migrations, SQL files, locks, and the principal that row-level security sees."""
+"""PostgreSQL: connections, migrations, SQL files, locks, and the principal for row-level security."""

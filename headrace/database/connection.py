@@ -47,7 +47,9 @@ def connect() -> Engine:
 
 
 def disconnect() -> None:
-    """Close the cached engine; the next `connect` makes a new one (after the server was stopped, a setting changed)."""
+    """Close the cached engine; the next `connect` creates a new one (after the server was stopped, a setting
+    changed).
+    """
     with _LOCK:
         for engine in _ENGINES.values():
             engine.dispose()
@@ -78,7 +80,7 @@ def engine_for(url: str, *, pool_size: int = 16) -> Engine:
         for name, value in {"connect_timeout": "10", **_KEEPALIVE}.items()
         if name not in parsed.query
     }
-    # A new connection has to plan its statements anew: none is closed after its use, and the last used is taken first.
+    # A new connection has to plan its statements again: none is closed after use, and the last used is taken first.
     engine = sa.create_engine(
         parsed.update_query_dict(missing), pool_size=pool_size, max_overflow=0, pool_use_lifo=True
     )
@@ -270,7 +272,8 @@ def _test_idle(connection: psycopg.Connection, record: PoolProxiedConnection, _:
 
 
 def _prepare_session(connection: psycopg.Connection, _: object) -> None:
-    # jit: the planner's estimates for recursive and jsonb queries invite a compilation that costs more than they do.
+    # jit: the planner's estimates for recursive and jsonb queries trigger a compilation that costs more than the
+    # queries.
     connection.execute("SET timezone = 'UTC'; SET jit = off")
     connection.commit()
 

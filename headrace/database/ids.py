@@ -11,39 +11,39 @@ _NAMESPACE = UUID("5d0c8a54-6f2e-5b0f-9a53-8f0c1d7a4e21")
 
 
 def organisation_id() -> UUID:
-    """The id of the caller's organisation, and without a caller of the one that the settings name."""
+    """Return the id of the caller's organisation; without a caller, that of the configured one."""
     caller = current_principal()
     return caller.organisation_id if caller else organisation_named(settings().organisation)
 
 
 def organisation() -> str:
-    """The name of that organisation."""
+    """Return the name of that organisation."""
     caller = current_principal()
     return caller.organisation if caller else settings().organisation
 
 
 @cache
 def organisation_named(name: str) -> UUID:
-    """The id of the organisation of this name, whether there is one or not."""
+    """Return the id of an organisation by name, whether it exists or not."""
     return uuid5(_NAMESPACE, f"organisation/{name}")
 
 
 def run_id(root_dagster_run_id: str, process_key: str) -> UUID:
-    """The run of `process_key` in a Dagster run; step retries and re-executions of the root run share it."""
+    """Return the run of `process_key` in a Dagster run; step retries and re-executions of the root run share it."""
     return uuid5(_NAMESPACE, f"run/{root_dagster_run_id}/{process_key}")
 
 
 def external_run_id(technology: str, instance: str, process: str, run: str) -> UUID:
-    """The id of an external run of a process; all its attempts share it, whoever reports them."""
+    """Return the id of an external run of a process; all its attempts share it, whichever source reports them."""
     return uuid5(organisation_id(), f"run/{technology}/{instance}/{process}/{run}")
 
 
 def external_version_id(dataset: str, partition: str, tag: str) -> UUID:
-    """The version of a dataset that another system wrote; reported twice, it is one."""
+    """Return the id of a version written by another system; repeated reports get the same one."""
     return uuid5(organisation_id(), f"version/{dataset}/{partition}/{tag}")
 
 
 def lock_key(run: UUID, attempt: int) -> int:
-    """The PostgreSQL advisory lock (a signed 64-bit number) that the attempt holds while it lives."""
+    """Return the PostgreSQL advisory lock (a signed 64-bit number) that the attempt holds while it is alive."""
     digest = hashlib.sha256(f"attempt/{run}/{attempt}".encode()).digest()
     return int.from_bytes(digest[:8], "big", signed=True)

@@ -49,7 +49,7 @@ _PRINCIPAL: ContextVar[Principal | None] = ContextVar("current_principal", defau
 
 
 def current_principal() -> Principal | None:
-    """The current principal; None for the platform itself."""
+    """Return the current principal; None for the platform itself."""
     return _PRINCIPAL.get()
 
 

@@ -14,7 +14,7 @@ _PARAMETER = re.compile(r"%\((\w+)\)s")
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A statement as the server takes it ($1, $2, ...) and the names of its parameters in that order.
+    """A statement in the server's notation ($1, $2, ...) and the names of its parameters in that order.
 
     psycopg would parse a long text at every execution, which costs as much as executing it.
     """
@@ -25,21 +25,21 @@ class Statement:
     def execute(
         self, on: Cursor[Any] | Connection[Any], parameters: Mapping[str, Any]
     ) -> RawCursor[dict[str, Any]]:
-        """Run it in the transaction of this connection or cursor. Raises KeyError for a parameter that is not given."""
+        """Execute it in the transaction of this connection or cursor. Raises KeyError for a missing parameter."""
         connection = on.connection if isinstance(on, Cursor) else on
         cursor = RawCursor(connection, row_factory=dict_row)
         return cursor.execute(self.text, [parameters[name] for name in self.names])
 
 
 class Statements:
-    """The statements of one package, read from its `.sql` files when they are first used."""
+    """The statements of one package, read from its `.sql` files on first use."""
 
     def __init__(self, package: str) -> None:
         self._folder = resources.files(package)
         self._known: dict[str, Statement] = {}
 
     def __call__(self, name: str) -> Statement:
-        """The statement in `<name>.sql`. Raises FileNotFoundError when there is none."""
+        """Return the statement in `<name>.sql`. Raises FileNotFoundError if there is none."""
         known = self._known.get(name)
         if known is None:
             known = self._known[name] = _numbered(self._folder.joinpath(f"{name}.sql").read_text("utf-8"))

@@ -1,6 +1,6 @@
-"""From a declaration (YAML or Python) to a Dagster asset and the run that materializes it.
+"""Declarations (YAML or Python), turned into Dagster assets and the runs that materialize them.
 
-The component types here are what `type:` in a defs.yaml names.
+The component types here are those that `type:` in a defs.yaml names.
 """
 
 from headrace.declarations.dataset import Dataset, ExternalDataset, Process

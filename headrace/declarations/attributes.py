@@ -30,11 +30,11 @@ from headrace.spark.engine import DEFAULT_ENGINE
 
 
 class Described(dg.Model):
-    """What people want to know."""
+    """Descriptive attributes."""
 
     model_config = ConfigDict(extra="forbid", populate_by_name=True)
 
-    description: Annotated[str | None, Field(description="What it contains, and for whom.")] = None
+    description: Annotated[str | None, Field(description="Content and audience.")] = None
     owner: Annotated[Owner | None, Field(description="E-mail address, or team:<name>.")] = None
     owners: Annotated[list[Owner], Field(description="Several owners, or further ones.")] = Field(
         default_factory=list
@@ -50,17 +50,17 @@ class Described(dg.Model):
 
     @property
     def all_owners(self) -> tuple[str, ...]:
-        """The owners, each once, in order."""
+        """The owners in order, without duplicates."""
         return tuple(dict.fromkeys([*([self.owner] if self.owner else []), *self.owners]))
 
     @property
     def all_tags(self) -> dict[str, str]:
-        """The tags, the classification among them."""
+        """The tags, including the classification."""
         return {**self.tags, **({"classification": self.classification} if self.classification else {})}
 
 
 class Keyed(Described):
-    """One dataset: its key, its columns, when it must be there."""
+    """One dataset: its key, columns and SLA."""
 
     key: Annotated[
         Key, Field(description="`domain/name`: the dataset's name everywhere, and Dagster's asset key.")
@@ -86,7 +86,7 @@ class Keyed(Described):
 
 
 class Product(Keyed):
-    """One dataset that a process writes."""
+    """One output dataset of a process."""
 
     output: Annotated[Output, Field(description="How its files are written.")] = Output()
     checks: Annotated[list[DatasetCheck], Field(description="Checks on rows and on the dataset.")] = Field(
@@ -112,7 +112,7 @@ class Product(Keyed):
 
 
 class Running(dg.Model):
-    """What a process reads, how it is divided, and when it runs."""
+    """Inputs, partitions and triggers of a process."""
 
     model_config = ConfigDict(extra="forbid", populate_by_name=True)
 
@@ -140,13 +140,13 @@ class Running(dg.Model):
 
 
 class Computed(Running):
-    """How one dataset is computed."""
+    """How a dataset is computed."""
 
     sql: Annotated[str | None, Field(description="A SELECT, or the name of a .sql file beside.")] = None
 
 
 class ProcessOutput(Product):
-    """One of the datasets that a process writes."""
+    """One output dataset of a process."""
 
     sql: Annotated[
         str | None, Field(description="A SELECT over steps and inputs, or the name of a .sql file beside.")
@@ -155,7 +155,7 @@ class ProcessOutput(Product):
 
 
 class External(Keyed):
-    """A dataset that something else writes."""
+    """A dataset written by another system."""
 
     format: Annotated[
         str,
@@ -176,7 +176,7 @@ class External(Keyed):
         str | None,
         Field(
             pattern=r"^[^/]+$",
-            description="File that the writer puts into a directory when all others are there (`_SUCCESS`); without "
+            description="File that the writer puts into a directory when all others are complete (`_SUCCESS`); without "
             "it, the directory is not a version yet.",
         ),
     ] = None

@@ -20,7 +20,7 @@ Condition = dg.AutomationCondition[Any]
 
 
 class SlaProblem(ValueError):
-    """An SLA that cannot be; `field` is the one that is wrong."""
+    """An invalid SLA; `field` is the invalid field."""
 
     def __init__(self, field: str, message: str) -> None:
         self.field = field
@@ -28,10 +28,10 @@ class SlaProblem(ValueError):
 
 
 def freshness_policy(sla: Sla) -> FreshnessPolicy | None:
-    """Dagster's policy; None for what it has none for: deadlines of a calendar or a partition, run times, volumes.
+    """Return Dagster's policy; None for what Dagster lacks: deadlines of a calendar or partition, run times, volumes.
 
-    A deadline has no room for `warn_before` there: like the rest of an SLA, the catalog evaluates it.
-    Raises SlaProblem where a length of time is longer than what it is a part of.
+    Dagster's deadline policy has no `warn_before`; the catalog evaluates it, like the rest of an SLA. Raises SlaProblem
+    if a duration is longer than the period that it is a part of.
     """
     if sla.deadline is not None:
         policy = _deadline_policy(sla.deadline, sla.within, sla.warn_before, sla.timezone)
@@ -60,7 +60,7 @@ def _deadline_policy(
 
 
 def sla_record(sla: RunLimits) -> Mapping[str, Any] | None:
-    """The SLA as the catalog keeps it, durations in seconds; run times are its process's (`run_limits`)."""
+    """Return the SLA for the catalog, durations in seconds; run times belong to its process (`run_limits`)."""
     found: dict[str, Any] = {}
     for name, value in sla:
         if value is None or name in RunLimits.model_fields:
@@ -75,7 +75,7 @@ def sla_record(sla: RunLimits) -> Mapping[str, Any] | None:
 
 
 def run_limits(sla: RunLimits | None) -> Mapping[str, Any] | None:
-    """What an SLA says of run times, as the catalog keeps it of a process."""
+    """Return the run times of an SLA, for the catalog's process."""
     if sla is None:
         return None
     limits = {"max_run_seconds": sla.max_run, "min_run_seconds": sla.min_run}
@@ -83,9 +83,9 @@ def run_limits(sla: RunLimits | None) -> Mapping[str, Any] | None:
 
 
 def condition(trigger: Trigger, inputs: Sequence[str]) -> Condition | None:
-    """Dagster's automation condition for `trigger`, of a process that reads the datasets `inputs`.
+    """Return Dagster's automation condition for `trigger`, of a process with these `inputs`.
 
-    None where processes elsewhere are waited for: Dagster knows nothing of their business dates, see `process_trigger`.
+    None if external processes are waited for: Dagster does not know their business dates, see `process_trigger`.
     """
     if trigger.process is not None:
         return None
@@ -104,7 +104,7 @@ def _condition(trigger: Trigger, inputs: tuple[str, ...]) -> Condition:
         case "missing":
             parts.append(dg.AutomationCondition.on_missing())
         case "any_input":
-            # A day that comes late, or is corrected, has readers too.
+            # Late and corrected days are read too.
             parts.append(dg.AutomationCondition.eager().without(latest))
         case "all_inputs":
             parts.append(reduce(and_, (_updated(dg.AssetKey(key.split("/"))) for key in inputs), idle))
@@ -112,21 +112,22 @@ def _condition(trigger: Trigger, inputs: tuple[str, ...]) -> Condition:
 
 
 def _updated(key: dg.AssetKey) -> Condition:
-    """The dataset `key` has a new version since this process last ran, or will have one in the same tick."""
+    """Return the condition that the dataset `key` has a new version since the last run, or will have one in the same
+    tick."""
     new: Condition = dg.AutomationCondition.newly_updated() | dg.AutomationCondition.will_be_requested()
     matched: Condition = dg.AutomationCondition.asset_matches(key, new)
     return matched.since_last_handled()
 
 
 def process_trigger(trigger: Trigger) -> ProcessTrigger | None:
-    """The processes elsewhere that `trigger` waits for, if any."""
+    """Return the external processes that `trigger` waits for, if any."""
     if trigger.process is None:
         return None
     return ProcessTrigger(tuple(dict.fromkeys(trigger.process)), trigger.instance, trigger.when is not None)
 
 
 def trigger_mode(trigger: Trigger | None) -> TriggerMode:
-    """What starts the process, in the catalog's words.
+    """Return the trigger mode of the process, for the catalog.
 
     A schedule and the end of another process are PROCESS, new inputs are DATASET, one of each is HYBRID.
     """
@@ -137,7 +138,7 @@ def trigger_mode(trigger: Trigger | None) -> TriggerMode:
 
 @cache
 def retry_policy(retry: Retry) -> dg.RetryPolicy:
-    """Dagster's retry policy."""
+    """Return Dagster's retry policy."""
     return dg.RetryPolicy(
         max_retries=retry.max_retries,
         delay=retry.delay_seconds or None,

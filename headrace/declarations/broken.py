@@ -26,26 +26,26 @@ _BLOCK = re.compile(r"^( *)partitions:.*(?:\n\1 .*)*", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Division:
-    """How a dataset is divided: by `partitions` (None: not at all), where that is known."""
+    """Partitioning of a dataset: `partitions` (None: unpartitioned), if known."""
 
     partitions: Definition | None = None
     known: bool = True
 
 
 def in_document(document: Document) -> dict[str, Division]:
-    """The datasets of a YAML document that is not a valid declaration, by key."""
+    """Return the datasets of an invalid YAML document, by key."""
     attributes = document.value.get("attributes") if isinstance(document.value, Mapping) else None
     written = attributes.get("partitions") if isinstance(attributes, Mapping) else None
     return dict.fromkeys(_KEY_FIELD.findall(document.text), divided(written))
 
 
 def in_text(text: str) -> dict[str, Division]:
-    """The datasets that a text seems to declare, though it is not YAML."""
+    """Return the datasets that a text appears to declare, although it is not YAML."""
     return dict.fromkeys(_KEY_FIELD.findall(text), _divided_in(text))
 
 
 def in_module(file: Path) -> dict[str, Division]:
-    """The datasets that decorated functions of a file declare, though it cannot be imported."""
+    """Return the datasets that decorated functions of a file declare, although it cannot be imported."""
     found: dict[str, Division] = {}
     functions = (one for one in ast.parse(file.read_bytes()).body if isinstance(one, ast.FunctionDef))
     for function in functions:
@@ -58,7 +58,7 @@ def in_module(file: Path) -> dict[str, Division]:
 
 
 def stub(key: str, division: Division) -> dg.AssetSpec:
-    """The external asset that stands for the dataset in Dagster, until its declaration is right again."""
+    """Return the external asset that represents the dataset in Dagster until its declaration is fixed."""
     return dg.AssetSpec(
         key=dg.AssetKey(key.split("/")),
         description="Its declaration is invalid; see `headrace check`. Published versions can still be read.",
@@ -69,7 +69,7 @@ def stub(key: str, division: Division) -> dg.AssetSpec:
 
 
 def divided(written: object) -> Division:
-    """How a dataset with these `partitions`, as they are written, is divided."""
+    """Return the partitioning for these `partitions`, as written."""
     if written is None:
         return Division()
     if not isinstance(written, Mapping):
@@ -82,7 +82,7 @@ def divided(written: object) -> Division:
 
 
 def _divided_in(text: str) -> Division:
-    # Inputs have `partitions` too, further to the right.
+    # Inputs have `partitions` too, at a deeper indentation.
     block = min(_BLOCK.finditer(text), key=lambda match: len(match[1]), default=None)
     if block is None:
         return Division(known="partitions:" not in text)

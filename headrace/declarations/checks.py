@@ -19,15 +19,13 @@ Scalar = bool | int | float | str
 
 
 class CheckFields(dg.Model):
-    """What every check may say besides the rule itself."""
+    """Common fields of all checks, in addition to the rule."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: Annotated[
         str | None,
-        Field(
-            pattern=r"^[A-Za-z_]\w*$", description="Name of the check. Default: made from column and rule."
-        ),
+        Field(pattern=r"^[A-Za-z_]\w*$", description="Name of the check. Default: from column and rule."),
     ] = None
     severity: Annotated[
         Literal["error", "warning"],
@@ -45,12 +43,12 @@ class CheckFields(dg.Model):
 
     @classmethod
     def rules(cls) -> tuple[str, ...]:
-        """The fields that are rules."""
+        """Return the fields that are rules."""
         return tuple(name for name in cls.model_fields if name not in _NO_RULES)
 
     @property
     def rule(self) -> str:
-        """The rule that this check has."""
+        """The rule of this check."""
         return next(name for name in self.rules() if getattr(self, name) is not None)
 
 
@@ -58,7 +56,7 @@ _NO_RULES = ("name", "severity", "quarantine", "description")
 
 
 def _in_order(lower_name: str, lower: object, upper_name: str, upper: object) -> None:
-    """Raise ValueError where nothing lies between two bounds that can be compared."""
+    """Raise ValueError for two comparable bounds with nothing between them."""
     for kind in (int | float, str):
         if isinstance(lower, kind) and isinstance(upper, kind) and lower > upper:  # type: ignore[operator]
             raise ValueError(f"nothing is between {lower_name} {lower} and {upper_name} {upper}")
@@ -98,7 +96,7 @@ class Length(dg.Model):
 
 
 class Custom(dg.Model):
-    """A check that an installed package offers by an entry point of the group `headrace.checks`."""
+    """A check of an installed package, by an entry point of the group `headrace.checks`."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -150,7 +148,7 @@ class ColumnCheck(CheckFields):
 
 
 class RowCount(dg.Model):
-    """Bounds of the number of rows (of each partition, where there are any)."""
+    """Bounds of the number of rows (of each partition, if partitioned)."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -166,7 +164,7 @@ class RowCount(dg.Model):
 
 
 class DatasetCheck(CheckFields):
-    """A rule for whole rows or for the dataset."""
+    """A rule for complete rows or for the dataset."""
 
     quarantine: Annotated[
         bool, Field(description="Quarantine the failing rows instead of blocking the version.")
@@ -205,7 +203,7 @@ ColumnCheckItem = Annotated[
     BeforeValidator(_check_from_name, json_schema_input_type=Literal["not_null", "unique"] | ColumnCheck),
 ]
 
-# The parameter that a rule's plain value is, in the words of pandera's built-in checks.
+# The parameter for a rule's plain value, as named by pandera's built-in checks.
 _PARAMETER = {
     "equal_to": "value",
     "not_equal_to": "value",
@@ -223,7 +221,7 @@ _PARAMETER = {
 
 
 def column_checks(column: str, checks: Sequence[ColumnCheck], nullable: bool) -> Iterator[Check]:
-    """The records of a column's checks; a column that is not nullable gets `not_null` unless it has one."""
+    """Yield the records of a column's checks; a non-nullable column gets `not_null` unless it has one."""
     if not nullable and not any(check.not_null for check in checks):
         yield Check(name=f"{column}_not_null", kind="not_null", column=column)
     for check in checks:
@@ -239,7 +237,7 @@ def column_checks(column: str, checks: Sequence[ColumnCheck], nullable: bool) ->
 
 
 def dataset_checks(checks: Sequence[DatasetCheck]) -> Iterator[Check]:
-    """The records of the checks on the dataset itself."""
+    """Yield the records of the checks on the dataset itself."""
     for check in checks:
         yield Check(
             name=check.name or _default_name(check),
@@ -252,13 +250,13 @@ def dataset_checks(checks: Sequence[DatasetCheck]) -> Iterator[Check]:
 
 
 def partition_check(columns: Sequence[str]) -> Check:
-    """The check that rows belong to the partition that they are written to."""
+    """Return the check that rows belong to the partition that they are written to."""
     return Check(
         name="partition",
         kind="partition",
         column=columns[0] if len(columns) == 1 else None,
         parameters={"columns": list(columns)},
-        description=f"{' and '.join(columns)} of every row lie in the partition that is written.",
+        description=f"{' and '.join(columns)} of every row are in the written partition.",
     )
 
 

@@ -13,7 +13,7 @@ from headrace.dagster_internals import is_valid_cron_schedule
 
 @cache
 def valid_cron(text: str) -> str:
-    """`text` when it is a five-field cron expression or a word such as @daily; else ValueError."""
+    """Return `text` if it is a five-field cron expression or a macro such as @daily; raise ValueError otherwise."""
     if not is_valid_cron_schedule(text):
         raise ValueError(
             f"{text!r} is not a cron expression; write minute hour day month weekday, as in `0 9 * * 1-5`"
@@ -23,7 +23,7 @@ def valid_cron(text: str) -> str:
 
 @cache
 def valid_timezone(text: str) -> str:
-    """`text` when it is an IANA time zone; else ValueError."""
+    """Return `text` if it is an IANA time zone; raise ValueError otherwise."""
     try:
         ZoneInfo(text)
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:

@@ -22,7 +22,7 @@ _TEMPLATE = Annotated[
 
 
 class Declared(dg.Component, dg.Resolvable, dg.Model):
-    """What the component types have in common: attributes are rendered, then validated, and know where they stand."""
+    """Base of the component types: attributes are rendered, then validated, with their places."""
 
     model_config = ConfigDict(extra="forbid", populate_by_name=True)
 
@@ -30,12 +30,12 @@ class Declared(dg.Component, dg.Resolvable, dg.Model):
 
     @classmethod
     def model(cls) -> type[BaseModel]:
-        """What YAML may hold: the attributes, or in the place of any of them a template such as `{{ env.OWNER }}`."""
+        """Return the YAML model: the attributes, each of which may be a template such as `{{ env.OWNER }}`."""
         return _yaml_model(cls)
 
     @classmethod
     def load(cls, attributes: BaseModel | None, context: dg.ComponentLoadContext) -> Self:
-        """The component of a YAML document that Dagster has read."""
+        """Load the component of a YAML document that Dagster has read."""
         written = attributes.model_dump(by_alias=True, exclude_unset=True) if attributes else {}
         positions = context.resolution_context.source_position_tree
         file = Path(positions.position.filename) if positions else context.path / "defs.yaml"
@@ -50,17 +50,17 @@ class Declared(dg.Component, dg.Resolvable, dg.Model):
 
     @classmethod
     def declared(cls, attributes: Any, origin: Origin) -> Self:  # noqa: ANN401
-        """The component with these attributes, written at `origin`. Raises pydantic.ValidationError."""
+        """Return the component with these attributes, declared at `origin`. Raises pydantic.ValidationError."""
         component = cls.model_validate(attributes)
         component._origin = origin
         return component
 
     def plan(self, origin: Origin) -> Plan:
-        """What the declaration comes to. Raises DeclarationError."""
+        """Build the plan of the declaration. Raises DeclarationError."""
         raise NotImplementedError
 
     def build_defs(self, context: dg.ComponentLoadContext) -> dg.Definitions:
-        """Dagster's definitions of this declaration alone, without looking at the others."""
+        """Build Dagster's definitions of this declaration alone, without checking it against the others."""
         origin = self._origin or in_python(context.path / "defs.yaml", context.project_root, 1)
         return definitions_of(self.plan(origin))
 
@@ -70,7 +70,7 @@ class Dataset(Declared, Product, Computed):
     """A dataset computed by Spark from SQL or Python: versioned, checked, published."""
 
     def plan(self, origin: Origin) -> ProcessPlan:
-        """The plan of the process that writes the dataset. Raises DeclarationError."""
+        """Build the plan of the process that writes the dataset. Raises DeclarationError."""
         return dataset_plan(self, self, origin)
 
 
@@ -81,20 +81,20 @@ class Process(Declared, Described, Running):
     sla: Annotated[RunLimits | None, Field(description="How long its runs may take.")] = None
 
     def plan(self, origin: Origin) -> ProcessPlan:
-        """The plan of the process. Raises DeclarationError."""
+        """Build the plan of the process. Raises DeclarationError."""
         return process_plan(self, self.outputs, self, origin, self.sla)
 
 
 class ExternalDataset(Declared, External):
-    """A dataset that something else writes, where it lies and how it is read."""
+    """A dataset written by another system, with its location and format."""
 
     def plan(self, origin: Origin) -> ExternalPlan:
-        """The plan of the dataset. Raises DeclarationError."""
+        """Build the plan of the dataset. Raises DeclarationError."""
         return external_plan(self, origin)
 
 
 def definitions_of(*plans: Plan) -> dg.Definitions:
-    """Dagster's definitions of some plans."""
+    """Build Dagster's definitions of some plans."""
     return dg.Definitions(
         assets=[
             process_assets(plan) if isinstance(plan, ProcessPlan) else external_asset(plan) for plan in plans

@@ -29,9 +29,9 @@ def dataset_record(
     key_columns: Sequence[str] = (),
     metadata: Mapping[str, Any] | None = None,
 ) -> DatasetRecord:
-    """The record of a dataset; what it does not say itself, its process says in `described`.
+    """Build the record of a dataset; `described` has the process's attributes as defaults.
 
-    key_columns: the columns that tell a row's partition, which get a check of their own. Raises DeclarationError.
+    key_columns: the columns with a row's partition, which get their own check. Raises DeclarationError.
     """
     columns, column_rules = _columns(keyed.table_schema, origin)
     checks = [
@@ -62,7 +62,7 @@ def _columns(schema: Schema | None, origin: Origin) -> tuple[tuple[Column, ...],
     if schema is None:
         return (), ()
     if schema.model is not None:
-        # Imported here, because it brings pandera and Spark.
+        # Imported here, because it imports pandera and Spark.
         from headrace.declarations.models import pandera_schema
 
         return pandera_schema(schema.model, origin, ("schema", "model"))
@@ -91,7 +91,7 @@ def _columns(schema: Schema | None, origin: Origin) -> tuple[tuple[Column, ...],
 
 
 def _fit(rules: Sequence[Check], column: Column, origin: Origin) -> None:
-    """Raise for the first rule that means nothing for a column of this type, or with these values."""
+    """Raise for the first rule that is invalid for a column of this type, or with these values."""
     for index, rule in enumerate(rules):
         if rule.kind != "unique":
             try:
@@ -109,7 +109,7 @@ def _columns_once(columns: Sequence[Column], origin: Origin) -> None:
         if other != column.name:
             raise origin.error(
                 ("schema", "columns", column.name),
-                f"{other} and {column.name} differ in case alone, which Spark takes for one name",
+                f"{other} and {column.name} differ only in case, which Spark ignores",
                 "Rename one of them.",
             )
 
@@ -120,7 +120,7 @@ def _names_once(checks: Sequence[Check], origin: Origin) -> None:
             raise origin.error(
                 ("checks",),
                 f"two checks are called {name!r}",
-                "Give one of them a name of its own with `name`.",
+                "Give one of them a different `name`.",
             )
 
 
@@ -136,7 +136,7 @@ def _columns_exist(names: set[str], rules: Sequence[DatasetCheck], origin: Origi
 
 
 def _partitions_text(partitions: Partitions) -> str:
-    """What the catalog shows: `daily from 2013-01-01 (column flight_date)`."""
+    """Describe partitions for the catalog: `daily from 2013-01-01 (column flight_date)`."""
     if isinstance(partitions, Multi):
         return " x ".join(f"{name}: {_partitions_text(part)}" for name, part in partitions.dimensions.items())
     column = f" (column {partitions.column})" if partitions.column else ""

@@ -1,6 +1,6 @@
 """The schema of a declaration: attributes of a dataset, external dataset or process, and nothing derived.
 
-Every field carries a description, which becomes the editor's JSON schema.
+Every field has a description, which becomes the editor's JSON schema.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def _valid_tags(tags: dict[str, str]) -> dict[str, str]:
 
 
 def _text(value: object) -> object:
-    """Spark and reader options are texts; YAML reads `true` and `8` as something else."""
+    """Convert a Spark or reader option to text; YAML reads `true` and `8` as other types."""
     if isinstance(value, bool):
         return str(value).lower()
     return str(value) if isinstance(value, int | float) else value
@@ -48,7 +48,8 @@ TagText = Annotated[str, Field(pattern=r"^[\w.-]{0,63}$")]
 Tags = Annotated[dict[str, str], AfterValidator(_valid_tags)]
 OptionText = Annotated[str, BeforeValidator(_text, json_schema_input_type=str | bool | int | float)]
 Format = Literal["parquet", "csv", "json", "orc"]
-# Those whose codecs PySpark brings. Spark's pages of data source options name brotli and lzo of Parquet, too.
+# Those whose codecs are included in PySpark. Spark's documentation of data source options also lists brotli and lzo for
+# Parquet.
 _TEXTS = ("none", "uncompressed", "bzip2", "gzip", "lz4", "snappy", "deflate")
 _COMPRESSIONS: Mapping[Format, tuple[str, ...]] = {
     "parquet": ("none", "uncompressed", "snappy", "gzip", "lz4", "lz4_raw", "zstd"),
@@ -59,7 +60,7 @@ _COMPRESSIONS: Mapping[Format, tuple[str, ...]] = {
 
 
 class Part(dg.Model):
-    """A part of a declaration: unknown fields are errors, values never change."""
+    """Base of parts of a declaration: immutable, and unknown fields are errors."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
@@ -153,7 +154,7 @@ class Output(Part):
         str | None,
         Field(
             pattern=r"^[a-z][a-z0-9+.-]*://",
-            description="URI below which the versions lie (s3a://bucket/sales). Default: the settings' warehouse.",
+            description="Base URI of the versions (s3a://bucket/sales). Default: the configured warehouse.",
         ),
     ] = None
 
@@ -176,7 +177,7 @@ class Output(Part):
 
 
 Ranges = Annotated[
-    bool, Field(description="A row comes out the same whether one partition is computed or many at once.")
+    bool, Field(description="A row is the same whether its partition is computed alone or with others.")
 ]
 
 
@@ -256,7 +257,7 @@ ColumnItem = Annotated[
 
 
 class Schema(Part):
-    """The columns, spelt out or taken from a pandera model."""
+    """The columns, listed or taken from a pandera model."""
 
     columns: Annotated[dict[str, ColumnItem], Field(description="Columns by name.")] = Field(
         default_factory=dict
@@ -273,7 +274,7 @@ class Schema(Part):
 
 
 class PartitionOf(Part):
-    """Which day's partition a deadline is about. `yesterday` and `today` are short for 1 and 0 days before."""
+    """The partition of a deadline, by its day. `yesterday` and `today` are short for 1 and 0 days before."""
 
     days_before: Annotated[int, Field(ge=0, description="Days before that of the deadline.")] = 1
     business: Annotated[bool, Field(description="Count only days on which the calendar is open.")] = False
@@ -288,9 +289,9 @@ def _partition_of(value: object) -> object:
 
 
 class RunLimits(Part):
-    """How long a run may take, and how long it takes at least."""
+    """Maximum and minimum run time."""
 
-    max_run: Annotated[Duration | None, Field(description="Longest that a run may take.")] = None
+    max_run: Annotated[Duration | None, Field(description="Maximum run time.")] = None
     min_run: Annotated[Duration | None, Field(description="A run that is shorter did not do its work.")] = (
         None
     )
@@ -303,7 +304,7 @@ class RunLimits(Part):
 
 
 class Sla(RunLimits):
-    """The SLA of a dataset: its deadline, how old and how small it may be, how long its runs may take."""
+    """The SLA of a dataset: deadline, maximum age, minimum size, and run times."""
 
     deadline: Annotated[Cron | None, Field(description="Cron expression of the deadlines.")] = None
     timezone: Annotated[Timezone, Field(description="Time zone of `deadline`.")] = "UTC"
@@ -349,7 +350,7 @@ class Sla(RunLimits):
 
 
 class Retry(Part):
-    """How often a failed run is tried again."""
+    """Retries of a failed run."""
 
     max_retries: Annotated[int, Field(ge=1, description="Tries after the first.")] = 1
     delay_seconds: Annotated[float, Field(ge=0, description="Pause before a retry.")] = 0

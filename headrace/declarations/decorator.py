@@ -22,8 +22,8 @@ from headrace.declarations.validation import declaration_errors
 def dataset(key: str | None = None, **attributes: Any) -> Callable[[Callable[..., Any]], dg.AssetsDefinition]:  # noqa: ANN401
     """Declare the dataset that the decorated function returns; the attributes are those of `headrace.Dataset`.
 
-    The function's parameters name what it reads, besides an optional `context` (a `TransformContext`).
-    key: default is the name of the file's folder and of the function. Raises DeclarationError.
+    The function's parameters name its inputs, except an optional `context` (a `TransformContext`). key: by default the
+    names of the file's folder and of the function. Raises DeclarationError.
     """
 
     def declare(function: Callable[..., Any]) -> dg.AssetsDefinition:
@@ -69,5 +69,6 @@ def _piece(function: Callable[..., Any], name: str, origin: Origin, line: int) -
 
 
 def _root_of(file: Path) -> Path:
-    """The project that a file belongs to: the closest folder above with a pyproject.toml, else the file's own."""
+    """Return the project of a file: the closest parent folder with a pyproject.toml, otherwise the file's own
+    folder."""
     return next((folder for folder in file.parents if (folder / "pyproject.toml").exists()), file.parent)

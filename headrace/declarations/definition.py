@@ -1,6 +1,6 @@
 """Build Dagster definitions from plans: one multi-asset per process, one external asset per external dataset."""
 
-# No postponed annotations here: Dagster looks at the type of `context`.
+# No postponed annotations here: Dagster inspects the type of `context`.
 from collections.abc import Callable, Iterator, Sequence
 from inspect import signature
 from pathlib import Path
@@ -18,7 +18,7 @@ Body = Callable[[dg.AssetExecutionContext], Iterator[Any]]
 
 
 def process_assets(plan: ProcessPlan) -> dg.AssetsDefinition:
-    """The assets of a process; running them is `headrace.execution.materialization.materialize`."""
+    """Build the assets of a process; running them calls `headrace.execution.materialization.materialize`."""
     mappings: dict[str, list[dg.PartitionMapping | None]] = {}
     for item in plan.inputs:
         mappings.setdefault(item.dataset, []).append(item.mapping)
@@ -40,7 +40,7 @@ def process_assets(plan: ProcessPlan) -> dg.AssetsDefinition:
 
 
 def plan_of(assets: dg.AssetsDefinition) -> ProcessPlan | None:
-    """The plan that `process_assets` made these assets from, or None for assets that are not Headrace's."""
+    """Return the plan from which `process_assets` created these assets, or None for other assets."""
     function = (
         getattr(getattr(assets.node_def, "compute_fn", None), "decorated_fn", None)
         if assets.is_executable
@@ -50,7 +50,7 @@ def plan_of(assets: dg.AssetsDefinition) -> ProcessPlan | None:
 
 
 def external_asset(plan: ExternalPlan, producers: Sequence[dg.AssetKey] = ()) -> dg.AssetSpec:
-    """The external asset of a dataset that something else writes, after the assets of what writes it."""
+    """Build the external asset of a dataset written by another system, downstream of its producers."""
     record = plan.record
     return dg.AssetSpec(
         key=dg.AssetKey(record.key.split("/")),
@@ -68,19 +68,19 @@ def external_asset(plan: ExternalPlan, producers: Sequence[dg.AssetKey] = ()) ->
 
 def _body(plan: ProcessPlan) -> Body:
     def run(context: dg.AssetExecutionContext) -> Iterator[Any]:
-        # Imported here, because loading must not pay for Spark.
+        # Imported here, because loading must not import Spark.
         from headrace.execution.materialization import materialize
 
         yield from materialize(context, plan, getattr(context.resources, plan.engine))
 
     run.plan = plan  # type: ignore[attr-defined]
-    # Dagster asks for it sixteen times for each process.
+    # Dagster requests it sixteen times per process.
     run.__signature__ = _SIGNATURE  # type: ignore[attr-defined]
     return run
 
 
 def _signature(context: dg.AssetExecutionContext) -> None:
-    """What Dagster may know of a process's function."""
+    """Return the signature that Dagster sees of a process's function."""
 
 
 _SIGNATURE = signature(_signature)
@@ -122,8 +122,8 @@ def _metadata(record: DatasetRecord, references: Sequence[tuple[Path, int]]) -> 
 
 
 def _check_spec(plan: ProcessPlan, output: OutputPlan, check: Check) -> dg.AssetCheckSpec:
-    # Dagster takes some milliseconds for each result. One for each partition is no cost where partitions are runs of
-    # their own, and takes longer than the run itself where they are computed many at once.
+    # Dagster takes some milliseconds per result. One result per partition is cheap if partitions are separate runs, and
+    # takes longer than the run itself if many are computed at once.
     divided = plan.partitions.definition if plan.partitions and not plan.partitions.ranges else None
     return dg.AssetCheckSpec(
         name=check.name,
@@ -141,7 +141,7 @@ def _check_spec(plan: ProcessPlan, output: OutputPlan, check: Check) -> dg.Asset
 
 
 def _rule(check: Check) -> str:
-    """What a check asks, for one whose author has not said why."""
+    """Describe a check whose author gave no description."""
     parameters = ", ".join(
         f"{name.replace('_', ' ')} {', '.join(map(str, value)) if isinstance(value, list | tuple) else value}"
         for name, value in check.parameters.items()

@@ -13,7 +13,7 @@ _DURATION = re.compile(r"(?:\d+[dhms])+")
 
 
 def parse_duration(text: object) -> timedelta:
-    """The length of time that `text` says, at least one minute. Raises ValueError saying what is accepted."""
+    """Parse a duration of at least one minute. Raises ValueError with the accepted notations."""
     if isinstance(text, timedelta):
         return text
     if not isinstance(text, str) or not _DURATION.fullmatch(text):

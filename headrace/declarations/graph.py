@@ -18,7 +18,7 @@ from headrace.execution.problems import DeclarationError
 
 @dataclass(frozen=True, slots=True)
 class LocatedPlan:
-    """A plan and where it was declared."""
+    """A plan and the place of its declaration."""
 
     plan: Plan
     origin: Origin
@@ -30,12 +30,12 @@ class LocatedPlan:
 
     @property
     def inputs(self) -> Sequence[InputPlan]:
-        """What it reads."""
+        """The keys of its inputs."""
         return self.plan.inputs if isinstance(self.plan, ProcessPlan) else ()
 
     @property
     def partitions(self) -> dg.PartitionsDefinition[str] | None:
-        """How its datasets are divided."""
+        """The partitioning of its datasets."""
         if isinstance(self.plan, ProcessPlan):
             return self.plan.partitions.definition if self.plan.partitions else None
         return self.plan.partitions
@@ -44,10 +44,10 @@ class LocatedPlan:
 def consistent(
     placed: Sequence[LocatedPlan], elsewhere: Set[str], broken: Mapping[str, Division]
 ) -> tuple[list[LocatedPlan], list[DeclarationError]]:
-    """The plans that fit together, and what is wrong with the others.
+    """Return the consistent plans, and the problems of the others.
 
-    elsewhere: keys of assets that are not Headrace's. broken: datasets whose declaration is known to be wrong; who
-    reads them stays, as who reads one that is left out here.
+    elsewhere: keys of assets that are not Headrace's. broken: datasets with a known invalid declaration; datasets that
+    read them are kept, as are those that read one excluded here.
     """
     problems: list[DeclarationError] = []
     kept = _unique(placed, elsewhere, problems)
@@ -58,7 +58,7 @@ def consistent(
 
 
 def divisions(placed: Iterable[LocatedPlan]) -> dict[str, Division]:
-    """How the datasets of some plans are divided, by key."""
+    """Return the partitioning of the datasets of some plans, by key."""
     return {key: Division(one.partitions) for one in placed for key in one.outputs}
 
 
@@ -131,7 +131,7 @@ def _without_cycles(placed: Sequence[LocatedPlan], problems: list[DeclarationErr
 
 
 def _never_ready(reads: Mapping[int, Set[int]]) -> set[int]:
-    """The processes on a cycle, or behind one."""
+    """Return the processes on a cycle, or downstream of one."""
     waiting = {index: len(needs) for index, needs in reads.items()}
     readers: dict[int, list[int]] = {}
     for index, needs in reads.items():
@@ -149,7 +149,7 @@ def _never_ready(reads: Mapping[int, Set[int]]) -> set[int]:
 
 
 def _path_back(start: int, reads: Mapping[int, Set[int]], within: Set[int]) -> list[int] | None:
-    """The shortest way from a process along what it reads back to itself."""
+    """Return the shortest path from a process along its inputs back to itself."""
     came_from: dict[int, int] = {}
     edge = [start]
     while edge:

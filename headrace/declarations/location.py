@@ -13,7 +13,7 @@ _HOST = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/]*")
 
 
 def check_location(external: External, origin: Origin) -> None:
-    """Raise DeclarationError for a location that does not go with the rest of the declaration.
+    """Raise DeclarationError for a location that is inconsistent with the rest of the declaration.
 
     Locations of other formats are interpreted by the program that registers the versions.
     """
@@ -32,7 +32,7 @@ def check_location(external: External, origin: Origin) -> None:
     if external.partitions is None and PARTITION in location:
         raise origin.error(
             ("location",),
-            f"it has {PARTITION}, and the dataset has no partitions",
+            f"it contains {PARTITION}, but the dataset has no partitions",
             "Declare `partitions`, or name one file or directory.",
         )
     if external.partitions is not None and PARTITION not in location:

@@ -12,7 +12,7 @@ from headrace.execution.python_code import load_module
 def pandera_schema(
     reference: str, origin: Origin, field: FieldPath
 ) -> tuple[tuple[Column, ...], Sequence[Check]]:
-    """The columns and checks of the model that `file.py:Model` means. Raises DeclarationError."""
+    """Return the columns and checks of the model `file.py:Model`. Raises DeclarationError."""
     from headrace.stores.files.models import checks_of
 
     file_name, _, name = reference.partition(":")
@@ -23,7 +23,7 @@ def pandera_schema(
     try:
         module = load_module(origin.folder / file_name, origin.root)
     except OSError as error:
-        raise origin.error(field, f"no file {file_name} beside {origin.file.name}", str(error)) from error
+        raise origin.error(field, f"no file {file_name} next to {origin.file.name}", str(error)) from error
     except Exception as error:
         raise origin.error(
             field, f"{file_name} cannot be imported: {type(error).__name__}: {error}"

@@ -87,7 +87,7 @@ class SendEvent(Part):
 
 
 class Notify(Part):
-    """Whom to tell of a version once it is published: one of the two."""
+    """A notification of a published version: one of the two."""
 
     flag_file: Annotated[
         Template | None,
@@ -107,18 +107,18 @@ class Notify(Part):
 
     @property
     def notice(self) -> Notice:
-        """What is done for it."""
+        """The notification."""
         if self.sendevent is None:
             return FlagFile(self.flag_file or "")
         event = self.sendevent
-        told = [("-E", event.event), ("-J", event.job), ("-s", event.status)]
+        options = [("-E", event.event), ("-J", event.job), ("-s", event.status)]
         if event.global_ is not None:
-            told.append(("-G", f"{event.global_}={event.value}"))
-        told.append(("-S", event.instance))
-        return AutosysEvent(tuple(word for option, value in told if value for word in (option, value)))
+            options.append(("-G", f"{event.global_}={event.value}"))
+        options.append(("-S", event.instance))
+        return AutosysEvent(tuple(word for option, value in options if value for word in (option, value)))
 
     @property
     def names_partition(self) -> bool:
-        """Whether it makes sense for a partitioned dataset alone."""
+        """True if it only makes sense for a partitioned dataset."""
         value = self.flag_file or (self.sendevent.value if self.sendevent else None)
         return "{partition}" in (value or "")

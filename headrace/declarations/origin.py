@@ -1,4 +1,4 @@
-"""Where a declaration was written: file, field lines, and the base folder of its file names."""
+"""The place of a declaration: file, field lines, and the base folder of its file names."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ FieldPath = Sequence[str | int]
 class Origin:
     """The place of one declaration.
 
-    line_of: the line of a field, or of the closest one around it that exists. text_at: where the text of a field
-    begins (line, indentation), which for a YAML block is the line below its key. within: the field that all others
-    are in, where the declaration is a part of another.
+    line_of: the line of a field, or of the closest existing one around it. text_at: the start of a field's text (line,
+    indentation), which for a YAML block is the line below its key. within: the field that contains all others, if the
+    declaration is a part of another.
     """
 
     file: Path
@@ -29,7 +29,7 @@ class Origin:
 
     @property
     def folder(self) -> Path:
-        """The folder that `.sql` and `.py` names are relative to."""
+        """The folder to which `.sql` and `.py` names are relative."""
         return self.file.parent
 
     @property
@@ -40,28 +40,28 @@ class Origin:
 
     @property
     def line(self) -> int:
-        """The line where the declaration begins."""
+        """The first line of the declaration."""
         return self.line_of(self.within)
 
     def part(self, *field: str | int) -> Origin:
-        """The place of the part of this declaration that is at `field`."""
+        """Return the place of the part of this declaration at `field`."""
         return replace(self, within=(*self.within, *field))
 
     def error(self, field: FieldPath, message: str, hint: str | None = None) -> DeclarationError:
-        """What is wrong with a field of this declaration."""
+        """Create an error of a field of this declaration."""
         whole = (*self.within, *field)
         return DeclarationError(self.file, self.line_of(whole), self.name(field), message, hint)
 
     def name(self, field: FieldPath) -> str | None:
-        """The dotted name of a field, None for the declaration as a whole."""
+        """Return the dotted name of a field, None for the whole declaration."""
         return ".".join(str(part) for part in (*self.within, *field)) or None
 
     def text(self, field: FieldPath, value: str) -> SourceText:
-        """`value`, SQL written in a field, with its place."""
+        """Return SQL written in a field, with its place."""
         line, indent = self.text_at((*self.within, *field))
         return SourceText(value, self.file, line, indent)
 
 
 def in_python(file: Path, root: Path, line: int) -> Origin:
-    """The origin of a declaration made in Python: every field is at the same line."""
+    """Return the origin of a declaration made in Python: every field is on the same line."""
     return Origin(file, root, lambda _: line, lambda _: (line, 0))

@@ -25,12 +25,12 @@ _DEFINITIONS: Mapping[str, Any] = {
 _FORMATS = {"hourly": "%Y-%m-%d-%H:%M", "daily": "%Y-%m-%d", "weekly": "%Y-%m-%d", "monthly": "%Y-%m-%d"}
 
 
-# What decides the keys of partitions.
+# The attributes that determine the partition keys.
 PARTITION_SHAPE = frozenset({"type", "start", "end", "timezone", "end_offset", "keys", "dimensions"})
 
 
 class PartitionProblem(ValueError):
-    """Partitions that cannot be; `field` is the dotted path within the partitions that is wrong."""
+    """Invalid partitions; `field` is the dotted path of the invalid field."""
 
     def __init__(self, field: str, message: str) -> None:
         self.field = field
@@ -38,12 +38,12 @@ class PartitionProblem(ValueError):
 
 
 def partition_shape(partitions: Time | Static | Multi) -> dict[str, Any]:
-    """What decides the keys of the partitions, as JSON: another project makes the same partitions of it."""
+    """Return what determines the partition keys, as JSON, from which another project builds the same partitions."""
     return partitions.model_dump(mode="json", exclude_defaults=True, include=set(PARTITION_SHAPE))
 
 
 def partition_plan(partitions: Time | Static | Multi) -> PartitionPlan:
-    """What `partitions` comes to.
+    """Build the plan of `partitions`.
 
     Raises PartitionProblem for a start that is not a date, a range without a column, and the like.
     """
@@ -56,7 +56,7 @@ def partition_plan(partitions: Time | Static | Multi) -> PartitionPlan:
 
 
 def definition(partitions: Time | Static | Multi) -> Definition:
-    """Dagster's definition of `partitions`. Raises PartitionProblem."""
+    """Build Dagster's definition of `partitions`. Raises PartitionProblem."""
     if isinstance(partitions, Static):
         if len(set(partitions.keys)) < len(partitions.keys):
             raise PartitionProblem("keys", "a partition key comes twice")
@@ -66,7 +66,8 @@ def definition(partitions: Time | Static | Multi) -> Definition:
         for name, dimension in partitions.dimensions.items():
             if dimension.ranges:
                 raise PartitionProblem(
-                    f"dimensions.{name}.ranges", "it applies to both dimensions; write it beside `dimensions`"
+                    f"dimensions.{name}.ranges",
+                    "it applies to both dimensions; write it next to `dimensions`",
                 )
             try:
                 found[name] = definition(dimension)
@@ -106,7 +107,7 @@ Which = Literal["same", "all", "last", "previous"]
 
 @cache
 def partition_mapping(which: Which | Offset | Window) -> dg.PartitionMapping | None:
-    """Dagster's mapping for what an input says of its partitions; None is Dagster's default (`same`)."""
+    """Build Dagster's mapping for an input's `partitions`; None is Dagster's default (`same`)."""
     if isinstance(which, Offset):
         return dg.TimeWindowPartitionMapping(start_offset=which.offset, end_offset=which.offset)
     if isinstance(which, Window):
@@ -125,9 +126,9 @@ def partition_mapping(which: Which | Offset | Window) -> dg.PartitionMapping | N
 
 
 def joint_mapping(mappings: Sequence[dg.PartitionMapping | None]) -> dg.PartitionMapping | None:
-    """One mapping to all that several read of the same dataset, since Dagster keeps one for each dependency.
+    """Combine the mappings of several inputs from the same dataset, since Dagster keeps one per dependency.
 
-    Of steps in time it is the whole stretch from the earliest to the latest, of others every partition.
+    For time steps it is the range from the earliest to the latest, for others every partition.
     """
     first = mappings[0]
     # By type as well: Dagster's mappings without fields are tuples, and equal to each other.

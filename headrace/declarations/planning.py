@@ -49,7 +49,7 @@ from headrace.execution.transform import Pipeline
 def dataset_plan(
     dataset: Product, computed: Computed, origin: Origin, piece: Piece | None = None
 ) -> ProcessPlan:
-    """The plan of a process with one output. piece: the code, where it is not in `computed` (the decorator's).
+    """Build the plan of a process with one output. piece: the code, if it is not in `computed` (the decorator's).
 
     Raises DeclarationError.
     """
@@ -57,7 +57,7 @@ def dataset_plan(
     pieces = [*_steps(computed, origin), *([last] if last else [])]
     if not pieces:
         raise origin.error(
-            (), "no code is given", "Give `sql` (a SELECT or a .sql file) or `python` (file.py:function)."
+            (), "the code is missing", "Give `sql` (a SELECT or a .sql file) or `python` (file.py:function)."
         )
     outputs = {dataset.key: pieces[-1].step}
     return _process_plan([(dataset, origin)], computed, origin, pieces, outputs, dataset, dataset.sla)
@@ -70,7 +70,7 @@ def process_plan(
     origin: Origin,
     sla: RunLimits | None = None,
 ) -> ProcessPlan:
-    """The plan of a process with several outputs: each a query, a step, or a frame that the function returns.
+    """Build the plan of a process with several outputs: each a query, a step, or a frame that the function returns.
 
     Raises DeclarationError.
     """
@@ -89,7 +89,7 @@ def process_plan(
             pieces.append(sql_piece(part, output.name, ("sql",), output.sql))
         elif output.step is None and running.python is None:
             raise part.error(
-                (), "no code is given", "Give the output `sql` or `step`, or the process `python`."
+                (), "the code is missing", "Give the output `sql` or `step`, or the process `python`."
             )
         frames[output.key] = output.name if output.sql is not None else output.step
     if running.python is not None:
@@ -105,7 +105,7 @@ def process_plan(
 
 
 def external_plan(external: External, origin: Origin) -> ExternalPlan:
-    """The plan of a dataset that something else writes. Raises DeclarationError."""
+    """Build the plan of a dataset written by another system. Raises DeclarationError."""
     check_location(external, origin)
     partitions = _partitions(external.partitions, origin)
     _no_run_limits(external, origin)
@@ -193,7 +193,7 @@ def _process_plan(
 
 
 def _code_version(pieces: Sequence[Piece], inputs: Sequence[InputPlan], outputs: Sequence[OutputPlan]) -> str:
-    """A hash of what decides the content: code, inputs, schema and format; not of descriptions, owners or SLA."""
+    """Digest what determines the content: code, inputs, schema and format; not descriptions, owners or SLA."""
     return digest(
         *((piece.step, piece.digest) for piece in pieces),
         *((item.dataset, item.alias, item.version_tag, item.as_of, item.mapping) for item in inputs),
@@ -267,14 +267,14 @@ def _output(
         if each.type.startswith(("array<", "map<", "struct<")):
             raise part.error(
                 ("schema", "columns", each.name),
-                f"a CSV file has no place for {each.type}",
+                f"CSV cannot store {each.type}",
                 "Choose another `format`, or write the column as text with to_json.",
             )
     for index, one in enumerate(product.notify):
         if one.names_partition and running.partitions is None:
             raise part.error(
                 ("notify", index),
-                f"it names {{partition}}, and {product.key} has no partitions",
+                f"it uses {{partition}}, but {product.key} has no partitions",
                 "Add {version} to distinguish them.",
             )
     return OutputPlan(
@@ -290,7 +290,7 @@ def _output(
 
 
 def _no_run_limits(keyed: Keyed, origin: Origin) -> None:
-    """Raise for an SLA on run times where the dataset has no runs of its own."""
+    """Raise for an SLA on run times of a dataset without its own runs."""
     for name in RunLimits.model_fields:
         if keyed.sla is not None and getattr(keyed.sla, name) is not None:
             raise origin.error(

@@ -17,7 +17,7 @@ _SECONDS_OF_DAY = 86_400
 
 @dataclass(frozen=True, slots=True)
 class KeyColumn:
-    """A row's partition key, made from the columns of the dimensions (one, where there is one dimension)."""
+    """A row's partition key, computed from the columns of the dimensions."""
 
     dimensions: tuple[Time | Static, ...]
 
@@ -27,16 +27,16 @@ class KeyColumn:
         return tuple(cast("str", dimension.column) for dimension in self.dimensions)
 
     def __call__(self, frame: DataFrame) -> str:
-        """The key of each row of the frame, as an SQL expression: Spark parses it at once, in one call to its JVM."""
+        """Return the key of each row of the frame, as an SQL expression, which Spark parses in one call to its JVM."""
         types = {name.lower(): type_ for name, type_ in frame.dtypes}
         parts = [_key_of(dimension, types) for dimension in self.dimensions]
         return parts[0] if len(parts) == 1 else f"concat_ws('|', {', '.join(parts)})"
 
 
 def partition_column(partitions: Time | Static | Multi) -> KeyColumn | None:
-    """The column that tells a row's partition, or None where the declaration names none."""
+    """Return the column with a row's partition, or None if the declaration names none."""
     if isinstance(partitions, Multi):
-        # Dagster writes a two-dimensional key with its dimensions in the order of their names.
+        # Dagster orders the dimensions of a two-dimensional key by name.
         dimensions = tuple(partitions.dimensions[name] for name in sorted(partitions.dimensions))
     else:
         dimensions = (partitions,)
@@ -48,14 +48,14 @@ def _key_of(dimension: Time | Static, types: Mapping[str, str]) -> str:
     column = quoted(name)
     if isinstance(dimension, Static):
         return f"CAST({column} AS STRING)"
-    # A timestamp is an instant and has to be read in the partitions' zone; anything else is a local time already.
+    # A timestamp is an instant and is converted to the partitions' zone; other types are local times already.
     if types.get(name.lower()) == "timestamp":
         return _key_of_instant(column, dimension)
     return _key_of_local(f"CAST({column} AS TIMESTAMP_NTZ)", dimension)
 
 
 def _key_of_instant(instant: str, dimension: Time) -> str:
-    """The key by the clock of the partitions' zone, in whole seconds, so that the session's zone has no part in it."""
+    """Return the key in the partitions' zone, in whole seconds, independent of the session's zone."""
     zone = literal(dimension.timezone)
     clock = f"from_utc_timestamp({instant}, {zone})"
     seconds = f"unix_seconds({clock})"
@@ -66,15 +66,14 @@ def _key_of_instant(instant: str, dimension: Time) -> str:
     ahead = f"CAST(({seconds} - unix_seconds({instant})) / 60 AS INT)"
     sign = f"CASE WHEN {ahead} < 0 THEN '-' ELSE '+' END"
     offset = f"format_string('%s%02d%02d', {sign}, floor(abs({ahead}) / 60), abs({ahead}) % 60)"
-    # An hour that the clock shows twice: read back, its time means the first, and Dagster names the second by its
-    # distance from UTC.
+    # A repeated hour: without an offset, its time means the first pass, and Dagster names the second by its UTC offset.
     again = f"to_utc_timestamp({clock}, {zone}) != {instant}"
     hour = _key_of_hour(day, f"floor({second_of_day} / 3600)")
     return f"concat({hour}, CASE WHEN {again} THEN {offset} ELSE '' END)"
 
 
 def _key_of_local(local: str, dimension: Time) -> str:
-    """The key of a time without a zone; of an hour that comes twice, the first one's."""
+    """Return the key of a time without a zone; in a repeated hour, that of the first pass."""
     day = f"CAST({local} AS DATE)"
     return _key_of_hour(day, f"hour({local})") if dimension.type == "hourly" else _key_of_day(day, dimension)
 

@@ -8,7 +8,7 @@ _DECLARATION = """\
 type: headrace.Dataset
 attributes:
   key: {domain}/{name}
-  description: What it contains, and for whom.
+  description: Content and audience.
   owner: team:{domain}
   sql: {name}.sql
 """
@@ -16,7 +16,7 @@ _QUERY = "SELECT 1 AS id\n"
 
 
 class DatasetScaffolder(Scaffolder):
-    """Writes defs.yaml (or a further document in it) and a query beside."""
+    """Writes defs.yaml (or another document in it) and a query."""
 
     def scaffold(self, request: ScaffoldRequest) -> None:
         """Write the files below the target path, whose last two parts become the key."""

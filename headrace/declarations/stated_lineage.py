@@ -1,4 +1,4 @@
-"""Column lineage stated in a declaration, for code that Spark's plan cannot see into."""
+"""Column lineage declared for code that Spark's plan cannot see into."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Source = Annotated[str, Field(pattern=rf"^({NAME}/)?{NAME}(\..+)?$")]
 
 
 class StatedLineage(Part):
-    """Where one column comes from. A plain string or list is short for `{from: ...}`."""
+    """The sources of one column. A plain string or list is short for `{from: ...}`."""
 
     sources: Annotated[
         list[Source],
@@ -29,7 +29,7 @@ class StatedLineage(Part):
     masking: Annotated[
         bool, Field(description="What comes out does not show the values: a hash, a mask, a count.")
     ] = False
-    expression: Annotated[str, Field(description="How it is made, in a few words.")] = ""
+    expression: Annotated[str, Field(description="The derivation in a few words.")] = ""
 
 
 def _stated(value: object) -> object:
@@ -53,9 +53,9 @@ def stated_lineage(
     columns: Sequence[str],
     place: Place,
 ) -> tuple[ColumnLineage, ...]:
-    """The same as the catalog has it. columns: those of the schema, none where it is not declared.
+    """Convert to the catalog's form. columns: those of the schema, none if it is not declared.
 
-    Raises DeclarationError for a column that the schema does not have, and for what is not an input.
+    Raises DeclarationError for a column that is not in the schema, and for an unknown input.
     """
     keys = {name: item.dataset for item in inputs for name in (item.alias, item.dataset)}
     found = []

@@ -23,7 +23,7 @@ from headrace.execution.transform import Code, FunctionCode, PythonCode, SqlCode
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """A name that code uses for a frame, and where."""
+    """A name that code uses for a frame, and its place."""
 
     name: str
     file: Path
@@ -32,7 +32,7 @@ class Use:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """One query or function as it is written: what it uses, its parameters, its digest and its text."""
+    """One query or function as written: its uses, parameters, digest and text."""
 
     step: str
     field: str | None
@@ -49,13 +49,13 @@ class Piece:
 
     @property
     def language(self) -> Literal["sql", "python"]:
-        """What it is written in."""
+        """The language."""
         return "python" if self.query is None else "sql"
 
 
 @dataclass(frozen=True, slots=True)
 class ResolvedSteps:
-    """Pieces with their names resolved: the inputs, the steps in order, and what each step reads."""
+    """Pieces with resolved names: the inputs, the steps in order, and the inputs of each step."""
 
     inputs: tuple[InputPlan, ...]
     steps: tuple[tuple[str, Code], ...]
@@ -63,7 +63,7 @@ class ResolvedSteps:
 
 
 def sql_piece(origin: Origin, step: str, field: FieldPath, sql: str) -> Piece:
-    """The query in `sql`, or in the file that it names. Raises DeclarationError."""
+    """Parse the query in `sql`, or in the file that it names. Raises DeclarationError."""
     source = _sql_source(origin, field, sql)
     try:
         query = parse(source)
@@ -83,7 +83,7 @@ def sql_piece(origin: Origin, step: str, field: FieldPath, sql: str) -> Piece:
 
 
 def python_piece(origin: Origin, step: str, field: FieldPath, reference: str, several: bool = False) -> Piece:
-    """The function that `file.py:function` means, read without importing it. Raises DeclarationError."""
+    """Parse the function `file.py:function` without importing it. Raises DeclarationError."""
     file_name, _, name = reference.partition(":")
     if not file_name.endswith(".py") or not name.isidentifier():
         raise origin.error(
@@ -93,7 +93,7 @@ def python_piece(origin: Origin, step: str, field: FieldPath, reference: str, se
     try:
         code, code_version = read_python(file), code_digest(file, origin.root)
     except OSError as error:
-        raise origin.error(field, f"no file {file_name} beside {origin.file.name}", str(error)) from error
+        raise origin.error(field, f"no file {file_name} next to {origin.file.name}", str(error)) from error
     except TransformError as error:
         raise _from_transform(origin.name(field), error) from error
     function = code.functions.get(name)
@@ -103,7 +103,7 @@ def python_piece(origin: Origin, step: str, field: FieldPath, reference: str, se
             f"{file_name} has no function {name}",
             f"It has: {', '.join(sorted(code.functions)) or 'no function at all'}.",
         )
-    # A function that the file only imports is not read; its parameters are looked at when it runs.
+    # A function that the file only imports is not parsed; its parameters are inspected when it runs.
     known = function or Function(1, (), (), takes_any=True)
     return Piece(
         step=step,
@@ -121,7 +121,7 @@ def python_piece(origin: Origin, step: str, field: FieldPath, reference: str, se
 
 
 def step_piece(origin: Origin, index: int, step: Step) -> Piece:
-    """The query or function of a sub-step."""
+    """Return the query or function of a sub-step."""
     if step.sql is not None:
         return sql_piece(origin, step.name, ("steps", index, "sql"), step.sql)
     return python_piece(origin, step.name, ("steps", index, "python"), step.python or "")
@@ -130,7 +130,7 @@ def step_piece(origin: Origin, index: int, step: Step) -> Piece:
 def resolve(
     origin: Origin, domain: str, pieces: Sequence[Piece], declared: Sequence[Input] | None
 ) -> ResolvedSteps:
-    """What the names in `pieces` mean: an earlier step, else an input, else (nothing declared) a dataset.
+    """Resolve the names in `pieces`: an earlier step, otherwise an input, otherwise (nothing declared) a dataset.
 
     Raises DeclarationError for a name that is used and not declared, at its line, and for the reverse.
     """
@@ -153,7 +153,7 @@ def resolve(
 
 
 def check_parameters(pieces: Iterable[Piece], partitions: PartitionPlan | None) -> None:
-    """Raises DeclarationError where a query has a parameter that its runs do not have."""
+    """Raise DeclarationError if a query has a parameter that its runs do not have."""
     allowed = parameters_of(partitions)
     for piece in pieces:
         for name, line in piece.parameters.items():
@@ -168,7 +168,7 @@ def check_parameters(pieces: Iterable[Piece], partitions: PartitionPlan | None) 
 
 
 def input_error(item: InputPlan, origin: Origin, message: str, hint: str) -> DeclarationError:
-    """What is wrong with an input, at the place where it is declared or first named."""
+    """Create an error of an input, at the place where it is declared or first used."""
     if item.place is None:
         return origin.error(("inputs",), message, hint)
     return DeclarationError(*item.place, message, hint)
@@ -176,7 +176,7 @@ def input_error(item: InputPlan, origin: Origin, message: str, hint: str) -> Dec
 
 @dataclass(slots=True)
 class _Inputs:
-    """The inputs by alias: those that are declared, or those that the code names where nothing is declared."""
+    """The inputs by alias: the declared ones or, if none are declared, those named by the code."""
 
     origin: Origin
     domain: str
@@ -208,7 +208,7 @@ class _Inputs:
             )
 
     def alias_of(self, use: Use, field: str | None) -> str:
-        """The alias of the input that a name means."""
+        """Return the alias of the input with this name."""
         key = use.name if "/" in use.name else f"{self.domain}/{use.name}"
         alias = use.name if use.name in self.by_alias else None
         alias = alias or next((plan.alias for plan in self.by_alias.values() if plan.dataset == key), None)
@@ -236,15 +236,15 @@ class _Inputs:
         return alias
 
     def use_all(self) -> None:
-        """A function with **kwargs takes every input."""
+        """Mark all inputs as used, for a function with **kwargs."""
         self.used.update(self.by_alias)
 
     def dataset_of(self, alias: str) -> str:
-        """The dataset of an alias."""
+        """Return the dataset of an alias."""
         return self.by_alias[alias].dataset
 
     def plans(self) -> tuple[InputPlan, ...]:
-        """The inputs. Raises DeclarationError for one that is declared and not used."""
+        """Return the inputs. Raises DeclarationError for one that is declared and not used."""
         for index, plan in enumerate(self.by_alias.values()):
             if plan.alias not in self.used:
                 raise self.origin.error(
@@ -282,7 +282,7 @@ def _sql_source(origin: Origin, field: FieldPath, sql: str) -> SourceText:
         return SourceText(file.read_text(encoding="utf-8"), file)
     except (OSError, UnicodeDecodeError) as error:
         raise origin.error(
-            field, f"the file {sql} cannot be read beside {origin.file.name}", str(error)
+            field, f"the file {sql} cannot be read next to {origin.file.name}", str(error)
         ) from error
 
 
@@ -291,5 +291,5 @@ def _from_transform(field: str | None, error: TransformError) -> DeclarationErro
 
 
 def digest(*parts: object) -> str:
-    """A hash of the parts' texts, 16 hex digits of sha256: short enough to read out, long enough for a code version."""
+    """Digest the parts' texts to 16 hex digits of sha256: short enough to read out, long enough for a code version."""
     return hashlib.sha256("\0".join(map(str, parts)).encode()).hexdigest()[:16]

@@ -21,7 +21,7 @@ ProcessNames = Annotated[
 
 
 class Trigger(Part):
-    """What starts a run. A plain string is short for `{when: ...}`."""
+    """A trigger of runs. A plain string is short for `{when: ...}`."""
 
     # Not `on`, which YAML reads as true.
     when: Annotated[
@@ -43,7 +43,7 @@ class Trigger(Part):
         ),
     ] = None
     instance: Annotated[
-        str | None, Field(description="The scheduler of `process`, where several have such a job.")
+        str | None, Field(description="The scheduler of `process`, if several have a job of that name.")
     ] = None
 
     @model_validator(mode="after")

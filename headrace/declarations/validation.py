@@ -15,17 +15,17 @@ from headrace.execution.problems import DeclarationError
 def declaration_errors(
     error: ValidationError, model: type[BaseModel], written: object, origin: Origin
 ) -> list[DeclarationError]:
-    """One error per field that is wrong. written: the attributes as the declaration has them."""
+    """Return one error per invalid field. written: the attributes as declared."""
     by_field: dict[tuple[str | int, ...], list[Mapping[str, Any]]] = {}
     for complaint in error.errors(include_url=False):
         by_field.setdefault(_field(complaint, written), []).append(complaint)
-    # Where a value may be of several kinds, pydantic complains once for each; the deepest is the one that was meant.
+    # For a value of several possible types, pydantic reports one error for each; the deepest is the intended one.
     fields = [field for field in by_field if not any(_is_within(other, field) for other in by_field)]
     return [_declaration_error(field, by_field[field], model, origin) for field in fields]
 
 
 def _field(complaint: Mapping[str, Any], written: object) -> tuple[str | int, ...]:
-    """The path of the field in the YAML: pydantic's, without the names of the kinds that it tried."""
+    """Return the path of the field in the YAML: pydantic's, without the names of the types that it tried."""
     path: list[str | int] = []
     value = written
     for part in complaint["loc"]:
@@ -72,8 +72,8 @@ def _declaration_error(
             message = f"{first['input']!r} is not written as it has to be"
             hint = _pattern_hint(str(first["ctx"]["pattern"]))
         case _:
-            said = dict.fromkeys(str(complaint["msg"]) for complaint in complaints)
-            message = f"{first['input']!r} is not valid: {'; or '.join(text[0].lower() + text[1:] for text in said)}"
+            texts = dict.fromkeys(str(complaint["msg"]) for complaint in complaints)
+            message = f"{first['input']!r} is not valid: {'; or '.join(text[0].lower() + text[1:] for text in texts)}"
     return origin.error(field, message, hint)
 
 
@@ -90,7 +90,7 @@ def _pattern_hint(pattern: str) -> str:
 
 
 def _fields_at(model: type[BaseModel], path: FieldPath) -> set[str]:
-    """The names of the fields that the model, or the part of it at `path`, has."""
+    """Return the fields of the model, or of the part of it at `path`."""
     models = [model]
     for part in path:
         infos = [
@@ -100,7 +100,7 @@ def _fields_at(model: type[BaseModel], path: FieldPath) -> set[str]:
             if part in (name, info.alias) or isinstance(part, int)
         ]
         found = [inner for info in infos for inner in _models_in(info.annotation)]
-        # A key of a mapping, or a place in a list, names no field: what is there was found one step above.
+        # A key of a mapping, or an index of a list, is not a field: its contents were found one step above.
         models = found if infos and not isinstance(part, int) else models
     return {info.alias or name for one in models for name, info in one.model_fields.items()}
 

@@ -43,9 +43,9 @@ def adopt(
 ) -> str:
     """Adopt an unscanned process, or change an adopted one; returns its new key.
 
-    box, owners: None keeps the previous value; an empty one removes it. A scan that finds the process takes it over;
-    one that does not leaves it. Raises UnknownProcess for an unknown process or box; DecisionRefused for a process that
-    a scan has found.
+    box, owners: None keeps the previous value; an empty one removes it. A scan that contains the process takes it over;
+    one that does not leaves it. Raises UnknownProcess for an unknown process or box; DecisionRefused for a scanned
+    process.
     """
     with transaction(engine) as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [REGISTRATION_LOCK])
@@ -76,12 +76,14 @@ def adopt(
 
 
 def _unknown(cursor: Cursor[Any], name: str, instance: str) -> UnknownProcess:
-    heard = cursor.execute(_UNSCANNED, [organisation_id()]).fetchall()
-    elsewhere = [row["instance"] for row in heard if row["external_name"] == name]
-    near = get_close_matches(name, [row["external_name"] for row in heard if row["instance"] == instance], 3)
+    unscanned = cursor.execute(_UNSCANNED, [organisation_id()]).fetchall()
+    elsewhere = [row["instance"] for row in unscanned if row["external_name"] == name]
+    near = get_close_matches(
+        name, [row["external_name"] for row in unscanned if row["instance"] == instance], 3
+    )
     if elsewhere:
         others = " or ".join(f"`--instance {each}`" if each else "no `--instance`" for each in elsewhere)
-        hint = f"it was heard of with {others}"
+        hint = f"it is known with {others}"
     elif near:
         hint = f"did you mean {' or '.join(near)}?"
     else:
@@ -99,7 +101,9 @@ def _require_box(cursor: Cursor[Any], row: dict[str, Any], box: str, instance: s
         return
     what = f"{box} is not a box but a {types[box]} job" if box in types else f"no box {box}{_in(instance)}"
     near = get_close_matches(box, [name for name, type_ in types.items() if type_ == "BOX"], 3)
-    hint = f"did you mean {' or '.join(near)}?" if near else "`headrace legacy processes` lists what is there"
+    hint = (
+        f"did you mean {' or '.join(near)}?" if near else "`headrace legacy processes` lists the known ones"
+    )
     raise UnknownProcess(f"{what}; {hint}")
 
 

@@ -26,7 +26,7 @@ ORDER BY full_name
 
 
 class Status(StrEnum):
-    """What was decided about a candidate."""
+    """Decision about a candidate."""
 
     PENDING = "PENDING"
     CONFIRMED = "CONFIRMED"
@@ -34,7 +34,7 @@ class Status(StrEnum):
 
 
 class EvidenceRow(NamedTuple):
-    """Why a process is thought to read or write a candidate; place is file:line, where it is known."""
+    """Evidence that a process reads or writes a candidate; place is file:line, if known."""
 
     name: str
     process: str
@@ -47,7 +47,7 @@ class EvidenceRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CandidateRow:
-    """Files or a table that processes seem to use, the best evidence first; dataset: what a confirmed one is."""
+    """Files or a table that processes seem to use, the best evidence first; dataset: that of a confirmed candidate."""
 
     instance: str
     pattern: str
@@ -58,16 +58,16 @@ class CandidateRow:
     evidence: tuple[EvidenceRow, ...]
 
     def processes(self, direction: str) -> tuple[str, ...]:
-        """The names of those that seem to read it (`reads`) or write it (`writes`)."""
+        """Return the names of processes that seem to read it (`reads`) or write it (`writes`)."""
         return tuple(dict.fromkeys(each.name for each in self.evidence if each.direction == direction))
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What a person decides.
+    """A person's decision.
 
-    dataset: the key of what a confirmed one is, made with format and owners if it is not there. written_by, read_by:
-    its processes, by name or key, beside those of which the evidence says so.
+    dataset: the key of the confirmed dataset, created with format and owners if it does not exist. written_by, read_by:
+    its processes, by name or key, in addition to those in the evidence.
     """
 
     pattern: str
@@ -81,11 +81,13 @@ class Decision:
 
     def __post_init__(self) -> None:
         if (self.dataset is not None) != (self.status is Status.CONFIRMED):
-            raise DecisionRefused(f"{self.pattern}: what is confirmed, and nothing else, has a dataset")
+            raise DecisionRefused(
+                f"{self.pattern}: a dataset is required if confirmed, and not allowed otherwise"
+            )
 
 
 def candidates(engine: Engine, status: Status | None = None) -> tuple[CandidateRow, ...]:
-    """The candidates by instance and pattern; pending ones only while a process still speaks for them."""
+    """Return candidates by instance and pattern; pending ones only while they have evidence."""
     with transaction(engine) as cursor:
         rows = statement("candidates").execute(
             cursor, {"organisation": organisation_id(), "status": status.value if status else None}
@@ -106,9 +108,9 @@ def candidates(engine: Engine, status: Status | None = None) -> tuple[CandidateR
 
 
 def decide(engine: Engine, decisions: Sequence[Decision], by: str) -> int:
-    """Carry decisions out, all or none; how many of them were new.
+    """Apply decisions, all or none; returns the number of new ones.
 
-    Raises UnknownCandidate for a pattern that no scan has found, DecisionRefused where a declaration says who writes.
+    Raises UnknownCandidate for a pattern that no scan has found, DecisionRefused if a declaration states the producers.
     """
     known = {(row.instance, row.pattern): row for row in candidates(engine)}
     for decision in decisions:
@@ -155,7 +157,7 @@ def _differs(decision: Decision, known: CandidateRow) -> bool:
 
 
 def _declared(cursor: Cursor[Any], datasets: Sequence[str | None]) -> list[str]:
-    """Those of the datasets that a declaration describes."""
+    """Return those of the datasets that are declared."""
     cursor.execute(_DECLARED, [organisation_id(), list(datasets)])
     return [row["full_name"] for row in cursor]
 
@@ -168,7 +170,7 @@ def _unknown(decision: Decision, known: dict[tuple[str, str], CandidateRow]) -> 
                 f"{decision.pattern} was found without an instance; leave `--instance` out"
             )
         names = " or ".join(f"`--instance {name}`" if name else "no `--instance`" for name in elsewhere)
-        return UnknownCandidate(f"{decision.pattern} was found in another instance; give {names}")
+        return UnknownCandidate(f"{decision.pattern} was found in another instance; use {names}")
     near = get_close_matches(decision.pattern, [pattern for _, pattern in known], 3)
     hint = f"did you mean {' or '.join(near)}?" if near else "`headrace legacy review` lists those that were"
     return UnknownCandidate(f"no scan has found {decision.pattern}; {hint}")

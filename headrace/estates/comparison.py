@@ -31,9 +31,9 @@ Name = tuple[str, str]  # of a process: technology and name
 
 
 class Comparison:
-    """The processes of one scan's files: those to write, those that stand elsewhere now, those that are not there.
+    """The processes in one scan's files: those to write, those that moved, those that are missing.
 
-    instance: the scheduler of the jobs, '' where there is one only.
+    instance: the scheduler of the jobs, '' if there is only one.
     """
 
     def __init__(self, instance: str, known: Sequence[KnownProcess]) -> None:
@@ -41,20 +41,20 @@ class Comparison:
         self.known: dict[Name, KnownProcess] = {(one.technology, one.name): one for one in known}
         self.files: list[SourceFile] = []
         self.written: list[ScannedProcess] = []
-        self.placed: list[tuple[Technology, str, Place]] = []  # as it was, and somewhere else
+        self.placed: list[tuple[Technology, str, Place]] = []  # unchanged, at another place
         self.moved: dict[int, int] = {}  # lines by block
         self.removed: list[KnownProcess] = []
         self.objects: list[EstateText] = []  # machines, calendars and the like
         self.calendars: Mapping[str, tuple[date, ...]] = {}
         self._findings: list[Finding] = []
         self._doubts: list[Finding] = []
-        self._fresh: list[ScannedProcess] = []  # read this time
-        self._unchanged: set[Name] = set()  # known by their text, and not read
+        self._fresh: list[ScannedProcess] = []  # parsed in this scan
+        self._unchanged: set[Name] = set()  # known by their text, and not parsed
         self._described: Sequence[DescribedProcess] = ()
         self._has_jil = False
         self._lost_jobs: set[str | None] = (
             set()
-        )  # names of jobs that could not be read; None: of one without a name
+        )  # names of jobs that could not be parsed; None for one without a name
         self._lost_entries = False
 
     def read(self, files: Sequence[Path]) -> None:
@@ -68,14 +68,14 @@ class Comparison:
                 continue
             data = path.read_bytes()
             self.files.append(SourceFile.of(path, data))
-            text, told = decode(data, str(path))
+            text, warnings = decode(data, str(path))
             if path.suffix.lower() in CSV:
                 rows, lost = read_listing(text, str(path))
                 listed += rows
             else:
                 entries, lost = read_processes(text, str(path))
                 described += entries
-            self._check_descriptions([*told, *lost])
+            self._check_descriptions([*warnings, *lost])
         self._described, repeated = once_each(described)
         self._check_descriptions(repeated)
         self._lost_entries = any(each.severity is Severity.ERROR for each in self._findings)
@@ -128,8 +128,8 @@ class Comparison:
                 known.file if known and known.lifecycle == "ACTIVE" and each.procedure not in names else None
             )
             if elsewhere is not None and elsewhere not in read:
-                what = f"{each.procedure} is described in {elsewhere}, which is not among these files"
-                hint = "its rows are left out; give both files"
+                what = f"{each.procedure} is described in {elsewhere}, which is not one of these files"
+                hint = "its rows are ignored; pass both files"
                 self._findings.append(
                     Finding(
                         "db2/described",
@@ -148,7 +148,7 @@ class Comparison:
         self._fresh += described_processes(self._described, kept, self.instance)
 
     def plan(self, engine: Engine) -> Plan:
-        """What storing would change; fills what is to be written, placed and retired."""
+        """Plan the changes; fills what is to be written, placed and retired."""
         added: list[str] = []
         taken_over: list[str] = []
         returned: list[str] = []
@@ -172,8 +172,8 @@ class Comparison:
                 self.placed.append((one.technology, one.name, one.place))
                 continue
             self.written.append(one)
-            if told := changes(stored, list(one.attributes)):  # or it is only written otherwise
-                changed[one.title] = told
+            if warnings := changes(stored, list(one.attributes)):  # or it is only formatted differently
+                changed[one.title] = warnings
         compared = self._compared()
         there_now = self._unchanged.union((one.technology.value, one.name) for one in self._fresh)
         missing = [one for one in compared if (one.technology, one.name) not in there_now]
@@ -209,13 +209,13 @@ class Comparison:
         return one.technology, instance, one.name
 
     def _may_be_lost(self, one: KnownProcess) -> bool:
-        """Whether a process that is not there may be what could not be read."""
+        """Return True if a missing process may be a statement that could not be parsed."""
         if one.technology == Technology.AUTOSYS:
             return None in self._lost_jobs or one.name in self._lost_jobs
         return self._lost_entries
 
     def _compared(self) -> list[KnownProcess]:
-        """The processes that scans have found, and that these files would have if they still were there."""
+        """Return the scanned processes that these files would contain if they still existed."""
         there = {name[0] for name in self._unchanged}.union(one.technology for one in self._fresh)
         read = {each.path for each in self.files}
         has_jobs = Technology.AUTOSYS in there

@@ -3,16 +3,16 @@
 The confidence of one piece of evidence, from 0 to 1:
 
     0.95  the scheduler itself waits for the file, or moves it
-    0.90  a program whose arguments are known reads or writes it, or it is the standard input of a job
+    0.90  a program with known arguments reads or writes it, or it is the standard input of a job
     0.80  a redirection in a command
-    0.70  an option whose name says so (`--input`, `-o`) hands it to a program that is not known
-    0.40  a program that is not known is given the path; the direction is open
+    0.70  an option with a suitable name (`--input`, `-o`) passes it to an unknown program
+    0.40  an argument of an unknown program; the direction is unknown
     0.30  the standard output of a job
-    0.10  the name of a log, whatever else speaks for it
+    0.10  the name of a log, whatever the other evidence
 
-Half of that when the path holds a value that is not known. A candidate is as certain as its best evidence, and nearer
-to 1 by a third of the rest when one job writes it and another reads it. Nothing here makes a dataset of a candidate:
-its owner does.
+Halved if the path contains an unknown value. A candidate has the confidence of its best evidence, and is nearer to 1 by
+a third of the rest if one job writes it and another reads it. Candidates become datasets only when their owners confirm
+them.
 """
 
 from collections.abc import Iterable, Iterator
@@ -41,7 +41,7 @@ _TRANSFERS = {"FTP": "ftp", "SCP": "scp"}
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """One place that speaks for a candidate: which job, where in its definition, and the text that says so."""
+    """A piece of evidence for a candidate: the job, the place in its definition, and the text."""
 
     job: str
     direction: Direction
@@ -54,7 +54,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """Files that one pattern stands for, and the evidence, the best first."""
+    """Files that match one pattern, and the evidence, best first."""
 
     pattern: str
     evidence: tuple[Evidence, ...]
@@ -71,7 +71,7 @@ class Candidate:
 
     @property
     def confidence(self) -> float:
-        """How far to trust that it is a dataset, from 0 to 1."""
+        """The confidence that it is a dataset, from 0 to 1."""
         best = self.evidence[0].confidence
         if len(self.evidence) == 1:
             return best
@@ -84,7 +84,7 @@ class Candidate:
 
 
 def candidates(estate: Estate) -> tuple[Candidate, ...]:
-    """The candidates of an estate, the most certain first, then by pattern."""
+    """Return the candidates of an estate, by descending confidence, then by pattern."""
     found: dict[str, list[Evidence]] = {}
     for job in estate.jobs.values():
         for pattern, evidence in candidates_of(job):
@@ -97,9 +97,9 @@ def candidates(estate: Estate) -> tuple[Candidate, ...]:
 
 
 def candidates_of(job: Job, at_least: float = 0) -> Iterator[tuple[str, Evidence]]:
-    """What the definition of one job says about files: pattern and evidence, in the order of the attributes.
+    """Yield patterns and evidence from the definition of one job, in the order of the attributes.
 
-    at_least: leaves out evidence of less confidence.
+    at_least: minimum confidence.
     """
     variables = dict(_variables(job.all("envvars")))
     transfer = _TRANSFERS.get(job.type)
@@ -148,7 +148,7 @@ def _command_uses(commands: Iterable[Command]) -> Iterator[tuple[str, Direction,
     for command in commands:
         for operator, target in command.redirections:
             if operator.endswith("&") or operator.startswith("<<"):
-                continue  # a copy of a descriptor, or a document in the line itself
+                continue  # a copy of a descriptor, or a here-document
             if operator.startswith("2"):
                 yield target, Direction.WRITES, _LOG
             else:
@@ -157,8 +157,8 @@ def _command_uses(commands: Iterable[Command]) -> Iterator[tuple[str, Direction,
         if known is not None:
             yield from ((text, direction, _TOOL) for text, direction in known)
         else:
-            for text, direction, told in option_uses(command.words[1:]):
-                yield text, direction, _OPTION if told else _ARGUMENT
+            for text, direction, is_option in option_uses(command.words[1:]):
+                yield text, direction, _OPTION if is_option else _ARGUMENT
 
 
 def _variables(written: Iterable[Attribute]) -> Iterator[tuple[str, str]]:

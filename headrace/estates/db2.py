@@ -23,7 +23,7 @@ _ACCESS: Mapping[str, tuple[Direction, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class TableUse:
-    """A procedure uses a table."""
+    """A table used by a procedure."""
 
     table: str
     direction: Direction
@@ -33,7 +33,7 @@ class TableUse:
 
 @dataclass(slots=True)
 class ListedProcedure:
-    """What a listing says of one procedure: its first line, the tables that it uses, the procedures that it calls."""
+    """A procedure in a listing: its first line, the tables that it uses, the procedures that it calls."""
 
     procedure: str
     file: str
@@ -43,7 +43,7 @@ class ListedProcedure:
 
 
 def read_listing(text: str, file: str) -> tuple[tuple[ListedProcedure, ...], tuple[Finding, ...]]:
-    """The procedures of a listing, and the rows that could not be taken, by line and column."""
+    """Parse a listing; returns its procedures, and the invalid rows by line and column."""
     findings: list[Finding] = []
     found: dict[str, ListedProcedure] = {}
     for line, row in _rows(text, file, findings):

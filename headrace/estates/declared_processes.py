@@ -14,16 +14,16 @@ from headrace.estates.processes import DescribedProcess, Predecessor
 from headrace.estates.tools import Direction
 from headrace.severity import Severity
 
-_CERTAIN = 0.95  # a person says so, or the database
+_CERTAIN = 0.95  # stated by a person or by the database
 Name = tuple[str, str, str]  # of a process: technology, instance and name
 
 
 def described_processes(
     described: Iterable[DescribedProcess], listed: Iterable[ListedProcedure], instance: str
 ) -> Iterator[ScannedProcess]:
-    """The processes that people describe, with what listings say of them, and the procedures that are only listed.
+    """Yield the described processes, with their listed tables, and the procedures that are only listed.
 
-    instance: the scheduler whose jobs they name without one.
+    instance: the scheduler of jobs that they name without one.
     """
     listings: dict[str, ListedProcedure] = {}
     for each in listed:
@@ -47,10 +47,10 @@ def unknown_upstream(
     there: Collection[Name],
     look_up: Callable[[Collection[tuple[str, str]]], Collection[Name]],
 ) -> Iterator[Finding]:
-    """Names in `after` that are unknown.
+    """Yield findings for unknown names in `after`.
 
-    there: the processes of these files, and those that the catalog knows beside them. look_up: the processes of these
-    technologies and names that the catalog knows, of whatever instance.
+    there: the processes of these files, and the known ones outside them. look_up: returns the known processes of these
+    technologies and names, of any instance.
     """
     open_: list[tuple[DescribedProcess, Predecessor, Name]] = []
     for one in described:
@@ -77,13 +77,13 @@ def _about(one: DescribedProcess, severity: Severity, what: str, hint: str) -> F
 def _meant(name: Name, there: Collection[Name], known: Collection[Name]) -> str:
     elsewhere = sorted(other for other in {*there, *known} if other[2] == name[2])
     if not elsewhere:
-        ends = name[2][:1] + name[2][-1:]  # which slips seldom touch: estates have a hundred thousand names
+        ends = name[2][:1] + name[2][-1:]  # seldom misspelt; estates have a hundred thousand names
         alike = {
             other[2]: other for other in there if other[0] == name[0] and other[2][:1] + other[2][-1:] == ends
         }
         elsewhere = [alike[near] for near in get_close_matches(name[2], sorted(alike), 3)]
     if not elsewhere:
-        return "is it misspelt, or yet to be scanned?"
+        return "misspelt, or not scanned yet?"
     written = ["/".join(filter(None, (other[0].lower(), *other[1:]))) for other in elsewhere]
     return f"did you mean {' or '.join(written)}?"
 
@@ -94,38 +94,38 @@ def _named(after: Predecessor, instance: str) -> Name:
 
 
 def _described(one: DescribedProcess, instance: str) -> ScannedProcess:
-    said_of_it = one.description
+    described = one.description
     kept = {
-        "machine": said_of_it.machine,
-        "database": said_of_it.database,
-        "application": said_of_it.application,
-        "command": said_of_it.command,
-        "schedule": said_of_it.schedule,
-        "condition": ", ".join(said_of_it.after) or None,
+        "machine": described.machine,
+        "database": described.database,
+        "application": described.application,
+        "command": described.command,
+        "schedule": described.schedule,
+        "condition": ", ".join(described.after) or None,
     }
     uses = [
         Use(_table_or_path(one, text), direction.value, attribute, text, _CERTAIN,
             one.lines.get(attribute, one.line) - one.line)
         for attribute, direction, texts in (
-            ("reads", Direction.READS, said_of_it.reads),
-            ("writes", Direction.WRITES, said_of_it.writes),
+            ("reads", Direction.READS, described.reads),
+            ("writes", Direction.WRITES, described.writes),
         )
         for text in texts
     ]  # fmt: skip
-    fields = said_of_it.model_dump(exclude_defaults=True)
+    fields = described.model_dump(exclude_defaults=True)
     return ScannedProcess(
         technology=one.technology,
         instance="",
-        name=said_of_it.name,
+        name=described.name,
         place=Place(one.file, one.line, one.line),
-        description=said_of_it.description,
-        owners=tuple(said_of_it.owners),
+        description=described.description,
+        owners=tuple(described.owners),
         attributes=tuple(
             (name, str(value))
             for name, given in fields.items()
             for value in (given if isinstance(given, list) else [given])
         ),
-        metadata={**said_of_it.metadata, **{name: value for name, value in kept.items() if value}},
+        metadata={**described.metadata, **{name: value for name, value in kept.items() if value}},
         waits_for=tuple(
             Dependency(each.technology, _named(each, instance)[1], each.name, "after", f"after {each.name}")
             for each in one.after()

@@ -20,7 +20,7 @@ _HINT = "the entry is lost, the others are kept"
 
 @dataclass(frozen=True, slots=True)
 class Entry(Generic[Model]):
-    """One entry, the line that it begins on, and the lines of its fields."""
+    """One entry, its first line, and the lines of its fields."""
 
     value: Model
     line: int
@@ -30,7 +30,7 @@ class Entry(Generic[Model]):
 def read_entries(
     text: str, file: str, model: type[Model], names: str
 ) -> tuple[list[Entry[Model]], list[Finding]]:
-    """The entries of a list, each of which begins with `- ` at the start of a line, and what was lost.
+    """Parse a list of entries, each of which begins with `- ` at the start of a line; returns entries and findings.
 
     names: the field by which a finding names its entry.
     """
@@ -57,7 +57,7 @@ def read_entries(
 def lost(
     rule: str, message: str, file: str, line: int, subject: str | None = None, field: str | None = None
 ) -> Finding:
-    """The finding that an entry is lost."""
+    """Create the finding that an entry was skipped."""
     return Finding(f"entry/{rule}", Severity.ERROR, message, file, line, subject, field, _HINT)
 
 

@@ -28,19 +28,19 @@ def scan(
     allow_mass_retirement: bool = False,
     accept: Callable[[Plan], bool] = lambda plan: True,
 ) -> Plan:
-    """Read an estate's files and bring the catalog to what they say; all of it or nothing is stored.
+    """Read an estate's files and update the catalog; everything or nothing is stored.
 
     Args:
         engine: the catalog.
         files: JIL and calendar exports of one instance, descriptions of processes (.yaml), DB2 listings (.csv).
-        instance: the name of the Autosys instance (AUTOSERV), '' where there is one only; for jobs that files
-            of other kinds name, too.
-        by: who scans; None means the user of this process.
-        allow_mass_retirement: the files are complete, though they lack more than half of what was known.
-        accept: is shown the plan before anything is stored; nothing is when it returns False.
+        instance: the name of the Autosys instance (AUTOSERV), '' if there is only one; also for jobs named in files
+            of other kinds.
+        by: the user; None means the user of this process.
+        allow_mass_retirement: the files are complete, although they lack more than half of the known processes.
+        accept: called with the plan before anything is stored; nothing is stored if it returns False.
 
-    Raises OSError for a file that cannot be read, MassRetirementRefused, and ScanRefused when another scan was stored
-    in the meantime.
+    Raises OSError for a file that cannot be read, MassRetirementRefused, and ScanRefused if another scan was stored in
+    the meantime.
     """
     with paused():
         known = estates.known(engine, instance)
@@ -52,7 +52,7 @@ def scan(
     if plan.retires_majority and not allow_mass_retirement:
         raise MassRetirementRefused(
             f"{len(plan.removed):,} of {plan.known:,} known processes are not in these files and would be retired;"
-            " give all files of the instance, or confirm that these are all (`--yes`)"
+            " pass all files of the instance, or confirm that these are complete (`--yes`)"
         )
     estates.store(
         engine,

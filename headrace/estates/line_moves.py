@@ -10,7 +10,7 @@ from headrace.catalog.scans import KnownProcess, Place
 
 
 class TextPosition(NamedTuple):
-    """A process whose text is as it was, and where that stands now."""
+    """A process whose text is unchanged, and its current position."""
 
     process: KnownProcess
     file: str
@@ -18,19 +18,20 @@ class TextPosition(NamedTuple):
 
     @property
     def by(self) -> int | None:
-        """By how many lines it has moved; None when it has come from another file."""
+        """Number of lines by which it has moved; None if it has come from another file."""
         return self.text_line - (self.process.text_line or 0) if self.file == self.process.file else None
 
     @property
     def place(self) -> Place:
-        """Where it is to be kept that it stands."""
+        """The place to store."""
         one = self.process
         line = (one.line or 0) - (one.text_line or 0) + self.text_line
         return Place(self.file, line, self.text_line, one.text_digest, one.lost or (), one.block)
 
 
 def moves(texts: Iterable[TextPosition]) -> tuple[dict[int, int], list[TextPosition]]:
-    """By how many lines each block has moved, as most of its texts have, and the texts that have gone another way."""
+    """Return by how many lines each block has moved (as most of its texts have), and the texts that moved
+    differently."""
     blocks: dict[int, list[TextPosition]] = {}
     for text in texts:
         blocks.setdefault(text.process.block or 0, []).append(text)

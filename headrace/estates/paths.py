@@ -1,8 +1,8 @@
-"""Paths to patterns: the parts of a name that change per run become placeholders, so that daily files are one dataset.
+"""Convert paths to patterns: the parts of a name that change per run become placeholders, so that daily files are one
+dataset.
 
-`{YYYYMMDD}` and the like stand for dates (written out, or made by `date`), `$$NAME` for global variables, `${NAME}`
-for variables of the environment whose value is not known, `{RUN}` for the run number, `{...}` for what another
-command prints.
+`{YYYYMMDD}` and the like stand for dates (written out, or created by `date`), `$$NAME` for global variables, `${NAME}`
+for unknown environment variables, `{RUN}` for the run number, `{...}` for the output of another command.
 """
 
 import re
@@ -61,9 +61,10 @@ _MAY_HOLD_A_DATE = re.compile(r"(?:19|20)\d\d|[Yy]{4}")
 
 
 def pattern_of(text: str, *, job: str, variables: Mapping[str, str]) -> str | None:
-    """The pattern that a word stands for as a path to data; None for a program, for placeholders alone, for no path.
+    """Return the pattern of a word as a path to data; None for a program, for placeholders alone, for anything but a
+    path.
 
-    job: takes the place of `AUTO_JOB_NAME`. variables: values of the environment as far as the job sets them.
+    job: replaces `AUTO_JOB_NAME`. variables: the environment variables that the job sets.
     """
     if "/" not in text and "\\" not in text:
         return None
@@ -84,7 +85,7 @@ def pattern_of(text: str, *, job: str, variables: Mapping[str, str]) -> str | No
 
 
 def with_placeholders(text: str, *, job: str, variables: Mapping[str, str]) -> str:
-    """The text with substitutions and variables as placeholders, or as their values where these are known."""
+    """Replace substitutions and variables by placeholders, or by their values if known."""
     if "$$" in text:
         text = _GLOBAL.sub(lambda found: f"$${found[1] or found[2] or found[3]}", text)
     if "`" in text or "$(" in text:
@@ -95,12 +96,12 @@ def with_placeholders(text: str, *, job: str, variables: Mapping[str, str]) -> s
 
 
 def is_log(pattern: str) -> bool:
-    """Whether a path looks like a log rather than data."""
+    """Return True if a path looks like a log rather than data."""
     return _LOG.search(pattern) is not None
 
 
 def is_certain(pattern: str) -> bool:
-    """Whether nothing in it stands for an unknown value; dates, run numbers and global variables are not unknowns."""
+    """Return True if it contains no unknown value; dates, run numbers and global variables are not unknown."""
     return "{...}" not in pattern and "${" not in pattern
 
 

@@ -1,4 +1,4 @@
-"""The plan of a scan: what was found and what storing it would change, for review."""
+"""The plan of a scan: its contents and changes, for review."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from headrace.autosys.rescan import SourceFile
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a scan finds, and what storing it would change; jobs by name, other processes by key.
+    """The contents of a scan, and the changes of storing it; jobs by name, other processes by key.
 
-    instance: of the jobs; '' where there are none in the files. known: the processes that scans have found before, of
-    what these files describe. taken_over: those of `added` that were heard of before. returned: retired ones that are
-    there again. kept: those that are not there and stay, since what could not be read may be theirs. errors: what was
-    lost, doubts: what is doubtful of descriptions and listings, each by file and line. warnings: of all files.
+    instance: of the jobs; '' if the files contain none. known: the scanned processes of the kinds in these files.
+    taken_over: those of `added` that were unscanned or adopted. returned: retired ones that reappeared. kept: missing
+    ones that stay, since a statement that could not be parsed may be theirs. errors, doubts: findings in descriptions
+    and listings, by file and line. warnings: of all files.
     """
 
     instance: str
@@ -35,12 +35,12 @@ class Plan:
 
     @property
     def retires_majority(self) -> bool:
-        """Whether more than half of what was known is not there: the files may be incomplete."""
+        """True if more than half of the known processes are missing: the files may be incomplete."""
         return 2 * len(self.removed) > self.known
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """The figures that the catalog keeps of a scan."""
+        """The figures that the catalog stores for a scan."""
         return {
             "processes": self.processes,
             "added": len(self.added),

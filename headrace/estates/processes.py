@@ -35,11 +35,10 @@ Texts = Annotated[list[str], BeforeValidator(_one_or_several)]
 
 
 class Description(BaseModel):
-    """One entry as a person writes it.
+    """One entry as written.
 
-    after: what it runs after: a name of the same technology, or `autosys/JOB`, `autosys/INSTANCE/JOB`, `shell/NAME`,
-    each of which may be of another file.
-    reads, writes: files, or tables as SCHEMA.NAME; candidates for datasets.
+    after: predecessors: a name of the same technology, or `autosys/JOB`, `autosys/INSTANCE/JOB`, `shell/NAME`, each of
+    which may be in another file. reads, writes: files, or tables as SCHEMA.NAME; candidates for datasets.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -62,9 +61,9 @@ class Description(BaseModel):
 
 
 class Predecessor(NamedTuple):
-    """What a process runs after, as its text names it.
+    """A predecessor of a process, as named in its text.
 
-    technology: None where the text names none. instance: None for the scheduler whose files are read with it.
+    technology: None if the text names none. instance: None for the scheduler whose files are read with it.
     """
 
     text: str
@@ -75,7 +74,7 @@ class Predecessor(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class DescribedProcess:
-    """A process as described, and where."""
+    """A described process and its place."""
 
     description: Description
     file: str
@@ -84,11 +83,11 @@ class DescribedProcess:
 
     @property
     def technology(self) -> Technology:
-        """What runs it."""
+        """The technology."""
         return _TECHNOLOGIES[self.description.technology]
 
     def after(self) -> Iterator[Predecessor]:
-        """What it runs after."""
+        """The predecessors."""
         for text in self.description.after:
             match text.split("/"):
                 case [name]:
@@ -103,7 +102,7 @@ class DescribedProcess:
 
 
 def read_processes(text: str, file: str) -> tuple[tuple[DescribedProcess, ...], tuple[Finding, ...]]:
-    """The processes that a text describes, and what was lost of it, by line and field."""
+    """Parse processes from a text; returns them and findings, by line and field."""
     entries, findings = read_entries(text, file, Description, "name")
     found, repeated = once_each(
         DescribedProcess(entry.value, file, entry.line, entry.lines) for entry in entries
@@ -114,7 +113,7 @@ def read_processes(text: str, file: str) -> tuple[tuple[DescribedProcess, ...], 
 def once_each(
     described: Iterable[DescribedProcess],
 ) -> tuple[tuple[DescribedProcess, ...], tuple[Finding, ...]]:
-    """The processes without those that are described before, and a finding for each of these."""
+    """Remove processes that are described before, with a finding for each."""
     found: dict[tuple[Technology, str], DescribedProcess] = {}
     findings: list[Finding] = []
     for one in described:

@@ -1,4 +1,4 @@
-"""Queries for scanned estates, as Dagster shows them."""
+"""Queries for scanned estates, for Dagster assets."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from headrace.estates.sql import statement
 
 
 def estate(engine: Engine) -> EstateRows:
-    """What the catalog knows of other systems, by one query."""
+    """Return the catalog's external processes, in one query."""
     with transaction(engine) as cursor:
         row = statement("estate_assets").execute(cursor, {"organisation": organisation_id()}).fetchone()
     assert row is not None  # noqa: S101 - two aggregates are one row

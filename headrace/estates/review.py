@@ -15,11 +15,11 @@ from headrace.estates.entries import lost, read_entries
 from headrace.estates.tools import Direction
 
 _HEAD = """\
-# Files and tables that processes seem to use. Nothing becomes a dataset before it is confirmed here:
-#   decision: confirm   with `dataset: domain/name`, `owner` and `format` if you like, and `written_by: JOB` or
-#                       `read_by: JOB` where the evidence leaves open what a job does with it
-#   decision: reject    what is not a dataset
-#   decision: pending   what is to be decided later
+# Files and tables that processes seem to use. They become datasets once they are confirmed here:
+#   decision: confirm   with `dataset: domain/name`, optionally `owner` and `format`, and `written_by: JOB` or
+#                       `read_by: JOB` if the evidence does not show what a job does with it
+#   decision: reject    not a dataset
+#   decision: pending   decide later
 # Give the file back with `headrace legacy review --apply FILE`.
 """
 _MAX_EVIDENCE = 5  # pieces of evidence
@@ -60,12 +60,12 @@ class Entry(BaseModel):
     @model_validator(mode="after")
     def _complete(self) -> Entry:
         if self.decision == "confirm" and self.dataset is None:
-            raise ValueError("what is confirmed needs a `dataset: domain/name`")
+            raise ValueError("a confirmed candidate needs a `dataset: domain/name`")
         return self
 
 
 def confidence(row: CandidateRow) -> float:
-    """How far to trust that it is a dataset, from 0 to 1."""
+    """The confidence that it is a dataset, from 0 to 1."""
     evidence = tuple(
         Evidence(each.name, Direction(each.direction), each.attribute, "", 0, each.excerpt, each.confidence)
         for each in row.evidence
@@ -74,24 +74,24 @@ def confidence(row: CandidateRow) -> float:
 
 
 def by_confidence(rows: Sequence[CandidateRow]) -> list[CandidateRow]:
-    """The most certain first."""
+    """Return the sort key of descending confidence."""
     return sorted(rows, key=lambda row: (-confidence(row), row.instance, row.pattern))
 
 
 def format_of(pattern: str) -> str:
-    """The format that a pattern's ending speaks for."""
+    """Return the format suggested by a pattern's extension."""
     if pattern.startswith("db2:"):
         return "db2"
     return _FORMATS.get(pattern.rpartition(".")[2].lower(), "file")
 
 
 def exported(rows: Sequence[CandidateRow]) -> str:
-    """The text of a review file."""
+    """Return the text of a review file."""
     return _HEAD + "".join("\n" + "\n".join(_lines(row)) + "\n" for row in by_confidence(rows))
 
 
 def read_review(text: str, file: str) -> tuple[tuple[Decision, ...], tuple[Finding, ...]]:
-    """The decisions of a review file, and what was lost of it, by line and field."""
+    """Parse the decisions of a review file; returns them and findings, by line and field."""
     entries, findings = read_entries(text, file, Entry, "pattern")
     found: dict[tuple[str, str], Decision] = {}
     for entry in entries:

@@ -1,4 +1,4 @@
-"""Rows describing external processes, for code that draws them."""
+"""Rows describing external processes, for drawing."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 
 class ProcessName(NamedTuple):
-    """What names a process of another system: technology, instance ('' where there is one only), its name there."""
+    """Identifier of an external process: technology, instance ('' if there is only one), external name."""
 
     technology: str
     instance: str
@@ -15,10 +15,10 @@ class ProcessName(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class EstateProcess:
-    """A process of another system that is active, or was only heard of.
+    """An external process that is active or unscanned.
 
-    place: file:line of its definition. waits_for: each process with the condition, and whether it runs after that one.
-    writes, reads: keys of the datasets that are known to be its.
+    place: file:line of its definition. waits_for: each predecessor with the condition, and whether it orders the two.
+    writes, reads: keys of its known datasets.
     """
 
     ident: ProcessName
@@ -34,14 +34,14 @@ class EstateProcess:
 
     @property
     def box(self) -> ProcessName | None:
-        """The box that it is in."""
+        """The box that contains it."""
         box = self.metadata.get("box")
         return self.ident._replace(name=str(box)) if box else None
 
 
 @dataclass(frozen=True, slots=True)
 class ConfirmedDataset:
-    """A dataset that a person has confirmed to be what files or a table are."""
+    """A dataset confirmed for files or a table."""
 
     key: str
     description: str | None
@@ -52,7 +52,7 @@ class ConfirmedDataset:
 
 @dataclass(frozen=True, slots=True)
 class EstateRows:
-    """All of them, in the order of their names."""
+    """All of them, ordered by name."""
 
     processes: tuple[EstateProcess, ...] = ()
     datasets: tuple[ConfirmedDataset, ...] = ()

@@ -32,7 +32,7 @@ _METADATA_ATTRIBUTES = (
 
 
 def scanned_jobs(reading: Reading, instance: str) -> Iterator[ScannedProcess]:
-    """The jobs of a reading."""
+    """Yield the jobs of an estate."""
     lost = _lost_by_job(reading)
     for name, job in reading.estate.jobs.items():
         piece = reading.pieces.get(name)
@@ -70,7 +70,7 @@ def scanned_jobs(reading: Reading, instance: str) -> Iterator[ScannedProcess]:
 
 
 def scanned_objects(reading: Reading) -> Iterator[EstateText]:
-    """What a reading holds beside jobs."""
+    """Yield the objects of an estate other than jobs."""
     for things in reading.estate.things.values():
         for thing in things.values():
             statement = Statement(
@@ -98,7 +98,7 @@ def _metadata(job: Job, instance: str) -> Mapping[str, Any]:
 
 
 def _source(job: Job, piece: Piece | None) -> str:
-    """The text of the job: as it stands in the file, or written anew where several statements made it."""
+    """Return the text of the job: as in the file, or regenerated if several statements define it."""
     if piece is not None and piece.text:
         return _without_comments_below(piece.text)
     statements = [Statement("insert", "job", job.name, list(job.attributes), job.file, job.line)]
@@ -115,7 +115,7 @@ def _written(statements: Sequence[Statement]) -> str:
 
 
 def _without_comments_below(text: str) -> str:
-    """Below the last attribute stands, in dumps, the title of the next job."""
+    """Cut comments after the last attribute: in dumps, they are the title of the next job."""
     lines = text.split("\n")
     while lines and (not lines[-1].strip() or lines[-1].lstrip().startswith("/*")):
         lines.pop()
@@ -129,7 +129,8 @@ def _uses(job: Job) -> Iterator[Use]:
 
 
 def _lost_by_job(reading: Reading) -> Mapping[str, list[Mapping[str, Any]]]:
-    """The findings within the text of each job that one text defines, for when that text is not read again."""
+    """Return the findings within the text of each job defined by one text, for scans that do not parse that text
+    again."""
     starts: dict[str, list[tuple[int, str]]] = {}
     for name, piece in reading.pieces.items():
         if piece.digest is not None:
@@ -149,7 +150,7 @@ def _lost_by_job(reading: Reading) -> Mapping[str, list[Mapping[str, Any]]]:
 
 
 def finding_to_json(finding: Finding, first: int) -> Mapping[str, Any]:
-    """A finding as the catalog keeps it, its line counted from `first`; its file is where its job is."""
+    """Encode a finding, with its line relative to `first`; its file is that of its job."""
     return {
         "rule": finding.rule,
         "severity": finding.severity.value,
@@ -162,7 +163,7 @@ def finding_to_json(finding: Finding, first: int) -> Mapping[str, Any]:
 
 
 def finding_from_json(kept: Mapping[str, Any], file: str, first: int) -> Finding:
-    """The finding that was kept, where its text stands now."""
+    """Decode a stored finding, at the current position of its text."""
     return Finding(
         kept["rule"], Severity(kept["severity"]), kept["message"], file, kept["line"] + first, kept["subject"],
         kept["attribute"], kept["hint"],

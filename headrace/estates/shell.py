@@ -1,7 +1,7 @@
 """Parse a command line as a shell would: simple commands, words, redirections.
 
-Variables and command substitutions stay as written; quotes are taken off. Where Windows paths occur, a backslash is a
-letter.
+Variables and command substitutions stay as written; quotes are removed. In command lines with Windows paths, a
+backslash is an ordinary character.
 """
 
 import re
@@ -22,7 +22,7 @@ _SHELLS = frozenset(("sh", "bash", "ksh", "zsh", "dash", "csh", "tcsh"))
 _BEFORE_A_COMMAND = frozenset(
     ("nohup", "time", "exec", "sudo", "env", "nice", "then", "do", "else", "if", "while", "!", "{")
 )
-_MAX_NESTING = 3  # shells within shells
+_MAX_NESTING = 3  # maximum nesting of shells
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +35,14 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A command line: its commands in order, and the variables it sets before or between them."""
+    """A command line: its commands in order, and the variables set before or between them."""
 
     commands: tuple[Command, ...]
     variables: tuple[tuple[str, str], ...]
 
 
 def split(line: str, _depth: int = 0) -> Line:
-    """The commands of a line. What no shell would accept, such as an open quote, is read as far as it goes."""
+    """Split a line into commands. Invalid syntax, such as an open quote, is parsed as far as possible."""
     windows = _WINDOWS.search(line) is not None
     commands: list[Command] = []
     variables: list[tuple[str, str]] = []
@@ -84,7 +84,7 @@ def split(line: str, _depth: int = 0) -> Line:
 
 
 def _inner(words: list[str]) -> str | None:
-    """The command line that `sh -c` is given."""
+    """Return the command line passed to `sh -c`."""
     if len(words) > 2 and program(words[0]) in _SHELLS:
         for position, word in enumerate(words[1:-1], 1):
             if not word.startswith("-"):
@@ -95,7 +95,7 @@ def _inner(words: list[str]) -> str | None:
 
 
 def program(word: str) -> str:
-    """The name of the program that the first word of a command calls: no folders, no `.exe`, lower case."""
+    """Return the program name in the first word of a command: no folders, no `.exe`, lower case."""
     name = re.split(r"[/\\]", word)[-1].lower()
     return name.removesuffix(".exe")
 

@@ -36,7 +36,7 @@ _ORGANISATION = (
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """The processes that the catalog knows, and the newest scan of any instance when it was asked."""
+    """The processes in the catalog, and the newest scan of any instance at that time."""
 
     processes: tuple[KnownProcess, ...]
     newest_scan: UUID | None
@@ -44,12 +44,12 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """What is to be stored of a scan.
+    """The parts of a scan to store.
 
-    since: the newest scan when the catalog was asked. written: processes that are new, changed or back. placed: where
-    others are found now. moved: by how many lines the texts of a block have moved. retired: processes, by technology
-    and name, that the files no longer have. objects: what there is beside jobs. calendars: the days of each that was
-    read. files, counts: what the scan's row keeps.
+    since: the newest scan when the catalog was read. written: processes that are new, changed or back. placed: new
+    places of others. moved: by how many lines the texts of a block have moved. retired: processes, by technology and
+    name, that the files no longer have. objects: other objects. calendars: the days of each parsed calendar. files,
+    counts: for the scan's row.
     """
 
     instance: str
@@ -66,7 +66,7 @@ class Scan:
 
 
 def known(engine: Engine, instance: str) -> Known:
-    """The jobs of one Autosys instance, and the processes of the systems that have no instances."""
+    """Return the jobs of one Autosys instance, and the processes of systems without instances."""
     with transaction(engine) as cursor:
         newest = cursor.execute(_NEWEST, [organisation_id()]).fetchone()
         rows = statement("estate_known").execute(
@@ -82,7 +82,7 @@ def known(engine: Engine, instance: str) -> Known:
 def differing(
     engine: Engine, instance: str, processes: Sequence[ScannedProcess]
 ) -> dict[tuple[str, str], list[tuple[str, str]]]:
-    """Those of the processes of which something else is stored, by technology and name, with the stored attributes."""
+    """Return those of the processes that are stored differently, by technology and name, with the stored attributes."""
     parameters = {
         "organisation": organisation_id(),
         "instance": instance,
@@ -100,14 +100,14 @@ def differing(
 
 
 def sources(engine: Engine, instance: str) -> list[EstateText]:
-    """What scans of one Autosys instance have found and is there still, by file and line."""
+    """Return the current sources from scans of one Autosys instance, by file and line."""
     parameters = {"organisation": organisation_id(), "instance": instance}
     with transaction(engine) as cursor:
         return [EstateText(**row) for row in statement("estate_sources").execute(cursor, parameters)]
 
 
 def named(engine: Engine, names: Iterable[tuple[str, str]]) -> set[tuple[str, str, str]]:
-    """The processes with these technologies and names, of whatever instance, that are not retired; each with it."""
+    """Return the active processes with these technologies and names, of any instance."""
     technologies, external = (list(each) for each in zip(*names, strict=True))
     parameters = {"organisation": organisation_id(), "technologies": technologies, "names": external}
     with transaction(engine) as cursor:
@@ -118,7 +118,7 @@ def named(engine: Engine, names: Iterable[tuple[str, str]]) -> set[tuple[str, st
 def store(engine: Engine, scan: Scan) -> None:
     """Store a scan, in one transaction; no process is deleted, and no id changes.
 
-    Raises ScanRefused when another scan was stored since this one asked what is known.
+    Raises ScanRefused if another scan was stored since the catalog was read.
     """
     parameters = {"organisation": organisation_id()}
     with transaction(engine) as cursor:
@@ -160,7 +160,7 @@ def store(engine: Engine, scan: Scan) -> None:
 
 
 def _copy(cursor: Cursor[Any], scan: Scan) -> None:
-    """What is to be stored, in tables of this transaction."""
+    """Copy the scan into temporary tables of this transaction."""
     for command in statement("estate_temporary").text.split(b";"):
         cursor.execute(command)
     _fill(cursor, "scanned_process", map(_process, scan.written))
@@ -176,7 +176,7 @@ def _fill(cursor: Cursor[Any], table: str, rows: Iterable[Sequence[object]]) -> 
 
 
 def _storable(text: str) -> str:
-    """PostgreSQL's texts cannot hold the character NUL."""
+    """Replace NUL characters, which PostgreSQL's text cannot store."""
     return text.replace("\x00", "\ufffd") if "\x00" in text else text
 
 
@@ -190,7 +190,7 @@ def _process(one: ScannedProcess) -> Sequence[object]:
 
 
 def _texts(scan: Scan) -> Iterator[Sequence[object]]:
-    """Where processes are, each with the number of its new block: those that stand one below the other share one."""
+    """Yield the places of processes with their new block numbers: consecutive ones share a block."""
     instances = dict.fromkeys(Technology, "") | {Technology.AUTOSYS: scan.instance}
     texts = [(one.technology, one.name, one.place) for one in scan.written] + list(scan.placed)
     texts.sort(key=lambda text: (text[2].file, text[2].block or 0, text[2].text_line))

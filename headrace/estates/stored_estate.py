@@ -21,7 +21,7 @@ _OF_CALENDARS = ("calendar", "cycle")
 
 
 def stored_estate(engine: Engine, instance: str) -> Estate:
-    """The estate of one Autosys instance as its scans have found it, without the jobs that were only heard of."""
+    """Return the estate of one Autosys instance from its scans, without unscanned jobs."""
     texts = sources(engine, instance)
     with paused():
         jils = [_jil(each) for each in texts if each.kind not in _OF_CALENDARS]
@@ -36,7 +36,7 @@ def _jil(text: EstateText) -> Jil:
 
 
 def _together(texts: Iterable[EstateText]) -> str:
-    """The records of one export, each on its line: what order its dates have is seen from all of them."""
+    """Combine the records of one export, each on its line: the date order is detected from all of them."""
     lines: list[str] = []
     for text in texts:
         lines += [""] * (text.line - 1 - len(lines))

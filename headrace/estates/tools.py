@@ -8,7 +8,7 @@ from headrace.estates.shell import program
 
 
 class Direction(StrEnum):
-    """What a job does with a dataset."""
+    """Use of a dataset by a job."""
 
     READS = "reads"
     WRITES = "writes"
@@ -49,13 +49,13 @@ _DB2_TO = re.compile(r"\bexport\s+to\s+(\S+)\s+of\b", re.IGNORECASE)
 
 
 def known_uses(words: Sequence[str]) -> list[Use] | None:
-    """What a command reads and writes, as far as its program is known; None for a program that is not."""
+    """Return the inputs and outputs of a command with a known program; None for an unknown one."""
     tool = _TOOLS.get(program(words[0])) if words else None
     return list(tool(words[1:])) if tool is not None else None
 
 
 def option_uses(arguments: Sequence[str]) -> Iterator[tuple[str, Direction, bool]]:
-    """What the arguments of a program that is not known seem to be: text, direction, and whether an option says so."""
+    """Yield likely paths among the arguments of an unknown program: text, direction, and whether an option names it."""
     waiting: Direction | None = None
     for argument in arguments:
         name, equals, value = argument.partition("=")
@@ -79,7 +79,8 @@ def _option_direction(name: str) -> Direction | None:
 
 
 def _operands(arguments: Sequence[str], with_value: str = "") -> list[str]:
-    """The arguments that are not options; `with_value` lists, separated by blanks, the options that take a value."""
+    """Return the arguments that are not options; `with_value` lists, separated by blanks, the options that take a
+    value."""
     taking, found, skip = with_value.split(), [], False
     for argument in arguments:
         if skip:
@@ -211,13 +212,13 @@ def _cloud(*verbs: str) -> Tool:
 
 
 def _spark(arguments: Sequence[str]) -> Iterator[Use]:
-    """The arguments after the application; the options before it are Spark's."""
+    """Yield the arguments after the application; the options before it are Spark's."""
     position = 0
     while position < len(arguments) and arguments[position].startswith("-"):
         has_value = arguments[position] not in _SPARK_FLAGS and "=" not in arguments[position]
         position += 2 if has_value else 1
-    for text, direction, told in option_uses(arguments[position + 1 :]):
-        if told:
+    for text, direction, is_option in option_uses(arguments[position + 1 :]):
+        if is_option:
             yield text, direction
 
 
@@ -248,7 +249,7 @@ _TOOLS: dict[str, Tool] = {
         ("gsutil", _cloud("cp", "mv", "rsync")),
         ("azcopy", _cloud("copy", "cp", "sync")),
         ("spark-submit spark2-submit spark3-submit", _spark),
-        ("bteq ftp sftp sqlplus", _nothing),  # what they move stands in the script that they are given
+        ("bteq ftp sftp sqlplus", _nothing),  # the files they move are listed in their script
         ("cd echo exit rm del mkdir chmod chown ln test [ ls find sleep export date", _nothing),
     )
     for name in names.split()

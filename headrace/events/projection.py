@@ -108,8 +108,8 @@ def _span(run: ExternalRun, former: FormerTimes | None) -> RunSpan:
 
 
 def _completion_row(of: RunCompletion, run: ExternalRun | None) -> dict[str, Any]:
-    whose = {"run_id": run and run.run_id, "process_id": run and run.process_id, "run": run and run.run}
-    return {name: getattr(of, name) for name in of.__slots__} | whose
+    labels = {"run_id": run and run.run_id, "process_id": run and run.process_id, "run": run and run.run}
+    return {name: getattr(of, name) for name in of.__slots__} | labels
 
 
 def _store_completions(cursor: Cursor[Any], rows: Sequence[dict[str, Any]]) -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def output_lineage(
     plan: ProcessPlan, output: OutputPlan, frame: DataFrame, inputs: Mapping[str, DataFrame]
 ) -> LineageOfOutput:
-    """Where the columns of an output's frame come from. inputs: the frames that the transform got, by alias."""
+    """Return the column lineage of an output's frame. inputs: the transform's input frames, by alias."""
     keys = {item.alias: item.dataset for item in plan.inputs}
     read = [(keys[alias], each) for alias, each in inputs.items()]
     found = lineage_of(frame, read, steps=_steps(plan, output, keys)).possible(set(keys.values()))
@@ -27,7 +27,7 @@ def output_lineage(
 
 
 def with_stated(found: LineageOfOutput, output: OutputPlan) -> LineageOfOutput:
-    """What the declaration states of a column is so, whatever was found of it."""
+    """Replace the found lineage of columns by the declared one."""
     stated = {each.column: each for each in output.lineage}
     kept = [each for each in found.columns if not is_field(each.column)]
     fields = [each for each in found.columns if is_field(each.column) and parts(each.column)[0] not in stated]
@@ -36,13 +36,13 @@ def with_stated(found: LineageOfOutput, output: OutputPlan) -> LineageOfOutput:
 
 
 def unmet(found: LineageOfOutput, output: OutputPlan) -> list[str]:
-    """The columns of which the declaration states something, and which the frame does not have."""
+    """Return the columns with declared lineage that the frame lacks."""
     there = {each.column for each in found.columns}
     return [each.column for each in output.lineage if each.column not in there]
 
 
 def inheriting(lineage: LineageOfOutput, hidden: Mapping[str, frozenset[str]]) -> frozenset[str]:
-    """The columns in which values of hidden columns of the inputs come out, or may. hidden: by dataset."""
+    """Return the columns that values of hidden input columns flow into, or may. hidden: by dataset."""
     return frozenset(
         parts(column.column)[0]
         for column in lineage.columns
@@ -55,7 +55,7 @@ def inheriting(lineage: LineageOfOutput, hidden: Mapping[str, frozenset[str]]) -
 
 
 def dagster_lineage(lineage: LineageOfOutput, datasets: Sequence[str]) -> dict[str, Any]:
-    """Metadata of a materialization: the columns that each column is made of, and how many of all are known.
+    """Return materialization metadata: the sources of each column, and the numbers of known and all columns.
 
     datasets: the keys of those that Dagster knows, which are the process's inputs.
     """
@@ -87,7 +87,7 @@ def _unknown(lineage: LineageOfOutput) -> str:
 
 
 def _steps(plan: ProcessPlan, output: OutputPlan, keys: Mapping[str, str]) -> list[SqlStep]:
-    """The code of the output's steps, in order, where it is SQL."""
+    """Return the SQL code of the output's steps, in order."""
     if not isinstance(plan.transform, Pipeline):
         return []
     last = plan.transform.outputs[output.record.key]

@@ -1,4 +1,4 @@
-"""Classify run failures: expected exceptions, which of them a retry may cure, and their messages."""
+"""Classify run failures: expected exceptions, which of them are retried, and their messages."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from headrace.spark.errors import ResourceError, SparkUnavailable, WarehouseUnav
 
 
 class SchemaChangeRefused(Exception):
-    """The frame's schema breaks the published version's, and the declaration does not allow that."""
+    """The frame's schema is a breaking change of the published version's, and the declaration does not allow that."""
 
 
-# What trying again may cure; the other errors of these families say the same thing each time.
+# Errors that a retry may fix; other errors of these families are deterministic.
 PASSING = (CatalogUnavailable, SparkUnavailable, WarehouseUnavailable)
 FINAL = (
     CatalogError,
@@ -33,7 +33,7 @@ FINAL = (
 
 
 def explained_errors() -> tuple[type[Exception], ...]:
-    """Our own exceptions, those of Spark's analysis, which name columns and no values, and what a person words."""
+    """Return Headrace's own exceptions and Spark's analysis errors, which name columns and no values."""
     from pyspark.errors import AnalysisException, ParseException
 
     return (*PASSING, *FINAL, AnalysisException, ParseException, dg.Failure, dg.RetryRequested)
@@ -41,7 +41,7 @@ def explained_errors() -> tuple[type[Exception], ...]:
 
 @contextmanager
 def raising_failures() -> Iterator[None]:
-    """Raise whatever stops a run as Dagster's Failure: one message for a person, retried only where that may help."""
+    """Raise any error of a run as Dagster's Failure: one readable message, retried only if that may help."""
     try:
         yield
     except (dg.Failure, GeneratorExit):
@@ -60,7 +60,7 @@ def raising_failures() -> Iterator[None]:
 
 @contextmanager
 def with_location(plan: ProcessPlan) -> Iterator[None]:
-    """Add to what stops a run where its process is declared, unless it names a place itself or lies outside of it."""
+    """Add the place of the process's declaration to errors that do not name a place."""
     try:
         yield
     except (dg.Failure, GeneratorExit):

@@ -1,7 +1,7 @@
 """One materialization, from pinned inputs to a published version: pin, write, audit, publish, report.
 
-The only module that knows the order of the steps. Whatever dies between two of them leaves the published versions as
-they were; what it wrote is garbage below a version directory that no pointer names.
+The only module that knows the order of the steps. A crash between two steps leaves the published versions unchanged;
+written files are garbage below a version directory that no pointer names.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ if TYPE_CHECKING:
 def materialize(context: dg.AssetExecutionContext, plan: ProcessPlan, spark: SparkEngine) -> Results:
     """Compute, audit and publish the outputs of `plan` for the run's partitions.
 
-    Yields one result for each output that was published whole. Raises dg.Failure, with the reason that the catalog
-    keeps as well, when something stopped it; Dagster retries it only where trying again may help.
+    Yields one result for each completely published output. Raises dg.Failure on errors, with the reason that the
+    catalog also stores; Dagster retries it only if that may help.
     """
     keys: tuple[PartitionKey, ...] = tuple(context.partition_keys) if plan.partitions else (None,)
     root = context.run.root_run_id or context.run.tags.get(ROOT_RUN_ID_TAG) or context.run.run_id
@@ -73,7 +73,7 @@ def materialize(context: dg.AssetExecutionContext, plan: ProcessPlan, spark: Spa
             )
             session = spark.session
             stores = OpenStores(session, settings().warehouse_uri)
-            # Before the inputs: a publish after this point was faster, and this run must not undo it.
+            # Before the inputs are pinned: a later publish was faster, and this run must not undo it.
             expected = generations(
                 engine, [(output.record.key, key) for output in plan.outputs for key in keys]
             )
@@ -118,13 +118,13 @@ def materialize(context: dg.AssetExecutionContext, plan: ProcessPlan, spark: Spa
                 for version in versions
             ]
             published = _publish(engine, plan, current, drafts)
-            # Within the attempt: it succeeds only once Dagster has the report, so that a retry of a run that died in
-            # between asks with the same idempotency key and gets the version that is already there.
+            # Within the attempt: it succeeds only once Dagster has the report, so a retry of a run that died in between
+            # uses the same idempotency key and gets the existing version.
             yield from report(context, engine, plan, current, pinned.all, published, stores, spark)
 
 
 def _hidden(plan: ProcessPlan, pinned: Pinned) -> frozenset[str]:
-    """The columns of the run's inputs and outputs that are hidden by default."""
+    """Return the columns of the run's inputs and outputs that are hidden by default."""
     read = [column for choice in pinned.all for column in choice.version.columns]
     written = [column for output in plan.outputs for column in output.record.columns]
     return sensitive([*read, *written])
@@ -139,10 +139,8 @@ def _transform(
     pinned: Pinned,
     keys: Sequence[PartitionKey],
 ) -> tuple[Mapping[str, DataFrame], Mapping[str, DataFrame]]:
-    """The output frames by dataset, analysed but not computed, each with a schema that may be published.
-
-    And the input frames by alias that they were made from.
-    """
+    """Return the analysed, not yet computed output frames by dataset, each with a publishable schema; and the input
+    frames by alias."""
     with stores.explained(plan.record.key):
         inputs = {
             alias: stores.read([choice.version for choice in choices])
@@ -150,7 +148,7 @@ def _transform(
         }
         frames = plan.transform(
             TransformContext(
-                # Asked for again: a JVM that died while the inputs were pinned costs nothing but another.
+                # Requested again: if the JVM died while the inputs were pinned, it is restarted.
                 spark=spark.session,
                 log=context.log,
                 partition_keys=tuple(key for key in keys if key is not None),
@@ -170,7 +168,7 @@ def _lineage(
     frame: DataFrame,
     inputs: Mapping[str, DataFrame],
 ) -> LineageOfOutput:
-    """Where the output's columns come from; what cannot be found out is unknown and stops nothing."""
+    """Return the lineage of the output's columns; failures to determine it give unknown lineage and no error."""
     found = output_lineage(plan, output, frame, inputs)
     if more := unmet(found, output):
         context.log.warning(
@@ -184,7 +182,7 @@ def _lineage(
 def _inherited(
     engine: Engine, output: OutputPlan, lineage: LineageOfOutput, pinned: Pinned
 ) -> frozenset[str]:
-    """The output's columns that inherit sensitivity and have not been cleared."""
+    """Return the output's columns that inherit sensitivity and have not been cleared."""
     hidden: dict[str, frozenset[str]] = {}
     for choice in pinned.all:
         names = hidden.get(choice.version.dataset, frozenset())
@@ -196,7 +194,7 @@ def _inherited(
 def _publish(
     engine: Engine, plan: ProcessPlan, current: Attempt, drafts: Sequence[VersionDraft]
 ) -> list[Published]:
-    """Publish all outputs and partitions of the run in one transaction. From here on, what it did is done."""
+    """Publish all outputs and partitions of the run in one transaction. From here on, its work is done."""
     publications = publish(engine, current.run_id, drafts)
     return [
         Published(
@@ -209,7 +207,7 @@ def _publish(
 
 
 def _log_location(context: dg.AssetExecutionContext) -> str | None:
-    """The folder of the run's captured output, when Dagster keeps it on this machine."""
+    """Return the folder of the run's captured output, if Dagster stores it on this machine."""
     manager = context.instance.compute_log_manager
     if isinstance(manager, LocalComputeLogManager):
         return str(

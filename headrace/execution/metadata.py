@@ -24,11 +24,11 @@ from headrace.severity import Severity
 PREVIEW_ROWS = 5
 PREVIEW_CELL = 60  # characters
 MAX_PARTITIONS = 5
-CHECKSUM_LENGTH = 16  # characters; a page has no room for the whole, which the catalog keeps
+CHECKSUM_LENGTH = 16  # characters; the catalog keeps the full text
 
 
 def version_metadata(publication: Publication) -> dict[str, Any]:
-    """The metadata of one published version, for the materialization of its partition."""
+    """Return the metadata of one published version, for the materialization of its partition."""
     version = publication.version
     rows = "dagster/partition_row_count" if version.partition is not None else "dagster/row_count"
     return {
@@ -52,7 +52,7 @@ def version_metadata(publication: Publication) -> dict[str, Any]:
 
 
 def column_schema(columns: Sequence[Column]) -> dg.TableSchema:
-    """The columns as Dagster's asset page shows them."""
+    """Return the columns for Dagster's asset page."""
     return dg.TableSchema(
         columns=[
             dg.TableColumn(
@@ -70,7 +70,8 @@ def column_schema(columns: Sequence[Column]) -> dg.TableSchema:
 def check_results(
     output: OutputPlan, versions: Mapping[str | None, Sequence[CheckResult]]
 ) -> list[dg.AssetCheckResult]:
-    """One Dagster result per declared check, over all partitions of the run: failed rows added up, partitions named.
+    """Return one Dagster result per declared check, over all partitions of the run: failed rows summed, partitions
+    named.
 
     versions: by partition, the results of the version that the run wrote.
     """
@@ -124,7 +125,7 @@ def _place(partitions: Sequence[str | None], of: int) -> str:
 def preview(
     columns: Sequence[str], rows: Sequence[Mapping[str, str | None]], sensitive: frozenset[str]
 ) -> dg.MarkdownMetadataValue:
-    """Rows of text as a Markdown table, sensitive columns masked."""
+    """Format rows of text as a Markdown table, sensitive columns masked."""
     header = "| " + " | ".join(columns) + " |"
     rule = "|" + " --- |" * len(columns)
     lines = ["| " + " | ".join(_cell(name, row[name], sensitive) for name in columns) + " |" for row in rows]
@@ -132,14 +133,14 @@ def preview(
 
 
 def described(inputs: Sequence[ResolvedInput]) -> str:
-    """The versions that a run reads of one input, in a line of its log."""
+    """Describe the versions of one input in a line of the run's log."""
     first = inputs[0]
     what = f"{first.version.dataset} version {first.version.tag} ({first.reason.value.lower()})"
     return what if len(inputs) == 1 else f"{what} and {len(inputs) - 1} more, in as many partitions"
 
 
 def reasons(unpublished: Sequence[Publication]) -> list[str]:
-    """Why versions were not published, one readable line for each reason, the most frequent first."""
+    """Return why versions were not published, one readable line per reason, most frequent first."""
     alike: dict[tuple[str, str], list[Version]] = {}
     for item in unpublished:
         alike.setdefault((item.version.dataset, item.reason or item.outcome.value), []).append(item.version)

@@ -16,11 +16,9 @@ from uuid import uuid4
 
 from headrace.catalog.records import Version
 
-PAUSES = (1.0, 3.0)  # seconds before a second and a third try
+PAUSES = (1.0, 3.0)  # seconds before the second and third try
 SENDING = 30.0  # seconds that sendevent may take
-BUDGET = (
-    120.0  # seconds for all notices of one output; a run of a year of days must not hang on a dead scheduler
-)
+BUDGET = 120.0  # seconds for all notifications of one output; a run of a year of days must not hang on a dead scheduler
 
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._=+@-]")
 
@@ -43,15 +41,16 @@ Notice = FlagFile | AutosysEvent
 
 
 class NoticeFailed(Exception):
-    """A notice that did not reach whom it is for; the message says why."""
+    """A notification could not be delivered; the message explains why."""
 
 
 def notify(
     notices: Sequence[Notice], versions: Sequence[Version], *, pauses: Sequence[float] = PAUSES
 ) -> tuple[list[str], list[str]]:
-    """Give every notice of every version; in words, those that were given and those that were not, with the reason.
+    """Deliver every notification for every version; returns descriptions of the delivered and the failed ones, with
+    reasons.
 
-    Each may be given more than once: what waits has to bear that.
+    Each may be delivered more than once; consumers must tolerate that.
     """
     given: list[str] = []
     failed: list[str] = []
@@ -69,7 +68,7 @@ def notify(
 
 
 def give(notice: Notice, version: Version) -> None:
-    """Give one notice, once. Raises NoticeFailed."""
+    """Deliver one notification, once. Raises NoticeFailed."""
     if isinstance(notice, FlagFile):
         _write_flag(Path(_filled(notice.path, _names(version))), version)
     else:
@@ -77,7 +76,7 @@ def give(notice: Notice, version: Version) -> None:
 
 
 def described(notice: Notice, version: Version) -> str:
-    """The notice in words: `/data/flags/x.done`, `sendevent -E SET_GLOBAL -G X=2013-01-01`."""
+    """Describe the notification: `/data/flags/x.done`, `sendevent -E SET_GLOBAL -G X=2013-01-01`."""
     if isinstance(notice, FlagFile):
         return _filled(notice.path, _names(version))
     return " ".join(["sendevent", *_arguments(notice, version)])
@@ -95,7 +94,7 @@ def _tried(notice: Notice, version: Version, pauses: Sequence[float], deadline: 
 
 
 def _write_flag(path: Path, version: Version) -> None:
-    """The file appears atomically, since a waiting job may read it immediately."""
+    """Write the flag file atomically, since a waiting job may read it immediately."""
     fresh = path.with_name(f".{path.name}.{uuid4().hex[:8]}")
     content = {
         "dataset": version.dataset,
@@ -118,7 +117,7 @@ def _write_flag(path: Path, version: Version) -> None:
 
 
 def _send_event(command: Sequence[str]) -> None:
-    """Without a shell, so that nothing in a name or a key is more than a text."""
+    """Call sendevent without a shell, so that names and keys are not interpreted."""
     try:
         done = subprocess.run(command, capture_output=True, timeout=SENDING, stdin=subprocess.DEVNULL)
     except FileNotFoundError as error:
@@ -128,8 +127,8 @@ def _send_event(command: Sequence[str]) -> None:
     except subprocess.TimeoutExpired as error:
         raise NoticeFailed(f"it did not end within {SENDING:.0f} s") from error
     if done.returncode:
-        said = (done.stderr or done.stdout).decode(errors="replace").strip().splitlines()
-        raise NoticeFailed(f"it ended with {done.returncode}{f': {said[-1]}' if said else ''}")
+        output = (done.stderr or done.stdout).decode(errors="replace").strip().splitlines()
+        raise NoticeFailed(f"it ended with {done.returncode}{f': {output[-1]}' if output else ''}")
 
 
 def _arguments(notice: AutosysEvent, version: Version) -> list[str]:
@@ -149,7 +148,7 @@ def _values(version: Version) -> dict[str, str]:
 
 
 def _names(version: Version) -> dict[str, str]:
-    """The values as parts of a file's name: none of them leads into another folder, or hides the file."""
+    """Escape the values as parts of a file name: none can point to another folder, or hide the file."""
     values = _values(version) | {"dataset": version.dataset.replace("/", ".")}
     return {name: re.sub(r"^\.+", "_", _NOT_IN_NAMES.sub("_", value)) for name, value in values.items()}
 

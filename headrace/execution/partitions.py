@@ -18,7 +18,7 @@ from headrace.dagster_internals import (
 from headrace.execution.plan import InputPlan, PartitionPlan, ProcessPlan
 from headrace.execution.problems import UnknownParameter
 
-# In the metadata of a stub for a dataset whose partitions are unknown, since its declaration is wrong.
+# Metadata of a stub for a dataset with unknown partitions, because its declaration is invalid.
 UNKNOWN_PARTITIONS = "partitions_unknown"
 
 Key = str | None
@@ -26,7 +26,7 @@ Definition = dg.PartitionsDefinition[str]
 
 
 class NoUpstreamPartition(Exception):
-    """A partition reads a partition of an input that lies before the input's first or after its last, or is unknown."""
+    """A partition reads an input partition that is unknown, or outside the input's first and last."""
 
 
 class RangeRefused(Exception):
@@ -34,7 +34,7 @@ class RangeRefused(Exception):
 
 
 def parameters_of(plan: PartitionPlan | None) -> frozenset[str]:
-    """The names that `sql_parameters` has values for."""
+    """Return the parameter names of `sql_parameters`."""
     if plan is None:
         return frozenset()
     times = _time_part(plan.definition, [])[0] is not None
@@ -48,7 +48,7 @@ def parameters_of(plan: PartitionPlan | None) -> frozenset[str]:
 
 
 class _Parameters(dict[str, Any]):
-    """Parameters by name; one that is not there raises UnknownParameter with those that are."""
+    """Parameters by name; an unknown one raises UnknownParameter with the existing names."""
 
     def __missing__(self, name: str) -> Any:  # noqa: ANN401
         several = name == "partition_key" and "partition_keys" in self
@@ -59,11 +59,11 @@ class _Parameters(dict[str, Any]):
 
 
 def sql_parameters(plan: PartitionPlan | None, keys: Sequence[Key]) -> Mapping[str, Any]:
-    """The values that a transform sees: partition_keys, partition_start, partition_end, and partition_key.
+    """Return the parameters of a transform: partition_keys, partition_start, partition_end, and partition_key.
 
-    Start and end exist where a dimension is time: the first partition's start and the last one's end (exclusive), as
-    dates, or as timestamps where the partitions are hourly. partition_key exists where no run has several keys.
-    Raises UnknownParameter when it is asked for another, RangeRefused where there must not be several keys and are.
+    Start and end exist for a time dimension: the first partition's start and the last one's end (exclusive), as dates,
+    or as timestamps for hourly partitions. partition_key exists if no run has several keys. Accessing another parameter
+    raises UnknownParameter; raises RangeRefused for several keys without `ranges`.
     """
     if plan is None:
         return _Parameters()
@@ -72,8 +72,8 @@ def sql_parameters(plan: PartitionPlan | None, keys: Sequence[Key]) -> Mapping[s
     if not plan.ranges:
         if len(named) > 1:
             raise RangeRefused(
-                f"the run has {len(named)} partitions, and the declaration allows one at a time; say `ranges: true` in"
-                " `partitions` if each row comes out the same either way"
+                f"the run has {len(named)} partitions, and the declaration allows one at a time; set `ranges: true` in"
+                " `partitions` if each row is the same either way"
             )
         values["partition_key"] = named[0]
     time, time_keys = _time_part(plan.definition, named)
@@ -114,10 +114,10 @@ def upstream_keys(
     item: InputPlan,
     keys: Sequence[Key],
 ) -> dict[Key, tuple[Key, ...]]:
-    """For each partition key of a run, the partition keys of the input `item` that it reads.
+    """Return, for each partition key of a run, the partition keys of the input `item` that it reads.
 
-    (None,) where the input is not partitioned; () where it reads every partition that is published. A run without
-    partitions has the one key None. Raises NoUpstreamPartition where a partition that is read cannot exist.
+    (None,) for an unpartitioned input; () if it reads every published partition. A run without partitions has the
+    single key None. Raises NoUpstreamPartition for a partition that cannot exist.
     """
     node = graph.get(dg.AssetKey.from_user_string(item.dataset))
     downstream = plan.partitions.definition if plan.partitions else None
@@ -157,7 +157,7 @@ def _mapped(
         )
         raise NoUpstreamPartition(
             f"{plan.record.key}, partition {key}, reads {wanted} of {item.dataset}, which does not exist: {there}."
-            f" All that is read must exist: let {plan.record.key} begin and end where there is what it reads, or give"
-            " the input `partitions: {window: ...}`, which takes what there is."
+            f" All input partitions must exist: limit {plan.record.key} to the partitions of its input, or give"
+            " the input `partitions: {window: ...}`, which reads the existing ones."
         )
     return found

@@ -20,7 +20,7 @@ PartitionKey = str | None
 
 @dataclass(frozen=True, slots=True)
 class Pinned:
-    """The inputs of a run, pinned: all versions by alias, and those that each output partition depends on."""
+    """The pinned inputs of a run: all versions by alias, and those that each output partition depends on."""
 
     by_alias: Mapping[str, Sequence[ResolvedInput]]
     by_partition: Mapping[PartitionKey, Sequence[UUID]]
@@ -34,7 +34,7 @@ class Pinned:
 def pin(
     context: dg.AssetExecutionContext, engine: Engine, plan: ProcessPlan, keys: Sequence[PartitionKey]
 ) -> Pinned:
-    """Resolve every input to exact versions. Raises MissingVersion when one has none."""
+    """Resolve every input to exact versions. Raises MissingVersion if one has none."""
     upstream = [
         upstream_keys(context.job_def.asset_layer.asset_graph, context.instance, plan, item, keys)
         for item in plan.inputs
@@ -55,7 +55,7 @@ def pin(
 
 
 def _marked(engine: Engine, resolved: Sequence[Sequence[ResolvedInput]]) -> list[list[ResolvedInput]]:
-    """The same, with columns that are sensitive because of what they are made from tagged so."""
+    """Return the inputs with inherited sensitive columns tagged."""
     versions = iter(marked(engine, [choice.version for choices in resolved for choice in choices]))
     return [[replace(choice, version=next(versions)) for choice in choices] for choices in resolved]
 
@@ -63,7 +63,7 @@ def _marked(engine: Engine, resolved: Sequence[Sequence[ResolvedInput]]) -> list
 def input_request(
     plan: ProcessPlan, index: int, upstream: Mapping[PartitionKey, tuple[PartitionKey, ...]]
 ) -> InputRequest:
-    """What the catalog is asked for one input of `plan`, `upstream` being the input's keys for each output key."""
+    """Create the catalog request for one input of `plan`; `upstream` has the input's keys for each output key."""
     item = plan.inputs[index]
     return InputRequest(
         dataset=item.dataset,

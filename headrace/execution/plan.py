@@ -1,7 +1,7 @@
 """The plan of a process: everything a run needs to know, resolved and validated, independent of YAML.
 
 Built once at load by `planning.py`, executed by `run.py`. Nothing here imports Spark, so that loading a thousand
-declarations stays cheap.
+declarations is fast.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TransformContext:
-    """What a transform may look at besides its input frames.
+    """The context of a transform, in addition to its input frames.
 
-    parameters: what SQL sees as :partition_keys, :partition_key (where no run has several), :partition_start,
-    :partition_end (of a range, the first start and the last end); empty when the dataset is not partitioned.
+    parameters: the SQL parameters :partition_keys, :partition_key (if no run has several), :partition_start,
+    :partition_end (for a range, the first start and the last end); empty for an unpartitioned dataset.
     """
 
     spark: SparkSession
@@ -45,28 +45,28 @@ class Transform(Protocol):
     """The computation of a process.
 
     Takes the input frames by alias; returns the output frames by dataset key. Raises SqlError or TransformError naming
-    file and line when the code itself is wrong.
+    file and line if the code is invalid.
     """
 
     def __call__(self, context: TransformContext, inputs: Mapping[str, DataFrame]) -> Mapping[str, DataFrame]:
-        """The output frames by dataset key."""
+        """Return the output frames by dataset key."""
         ...
 
 
 class PartitionColumn(Protocol):
-    """Yields, for a frame's row, the partition key that it belongs to, as an SQL expression of a string."""
+    """Computes a row's partition key, as an SQL expression of a string."""
 
     def __call__(self, frame: DataFrame) -> str:
-        """The key of each row of the frame."""
+        """Return the key expression for rows of the frame."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class PartitionPlan:
-    """How a process is partitioned: Dagster's definition, the column that tells a row's partition, ranges or not.
+    """Partitioning of a process: Dagster's definition, the partition column, and whether ranges are allowed.
 
     ranges: several partitions may be computed by one Spark job (Dagster's single-run backfill policy), because the
-    author says that each row comes out the same either way.
+    author declares that each row is the same either way.
     """
 
     definition: dg.PartitionsDefinition[str]
@@ -75,14 +75,14 @@ class PartitionPlan:
 
     def __post_init__(self) -> None:
         if self.ranges and self.column is None:
-            raise ValueError("a range run needs the column that tells a row's partition")
+            raise ValueError("a range run needs the column with a row's partition")
 
 
 @dataclass(frozen=True, slots=True)
 class InputPlan:
-    """One input: the dataset, the name that the transform knows it by, and how its version is chosen.
+    """One input: the dataset, its name in the transform, and how its version is chosen.
 
-    place: file, line and field where it is declared, or first named where the inputs are read from the code.
+    place: file, line and field of its declaration, or of its first use if the inputs are read from the code.
     """
 
     dataset: str
@@ -97,15 +97,14 @@ class InputPlan:
 class OutputPlan:
     """One output dataset: its record, how it is written, and whether a breaking schema change may be published.
 
-    record.columns, when not empty, binds: the frame must have these names and types, in any order. record.checks holds
-    every check that a run reports, those that follow from the declaration (`not_null` of a column that is not nullable,
-    `partition` where a column tells the partition) among them. notices: external notifications of each published
-    version. lineage: what the declaration states of where columns come from.
+    record.columns, if not empty, is binding: the frame must have these names and types, in any order. record.checks
+    contains every check of a run, including implied ones (`not_null` of a non-nullable column, `partition` with a
+    partition column). notices: external notifications of each published version. lineage: declared column lineage.
     """
 
     record: DatasetRecord
     options: Mapping[str, str] = field(default_factory=dict)
-    location: str | None = None  # the URI below which versions lie; None: the settings' warehouse
+    location: str | None = None  # the base URI of its versions; None: the configured warehouse
     store: str = FILES_STORE
     allow_breaking: bool = False
     freshness: FreshnessPolicy | None = None
@@ -120,10 +119,10 @@ class OutputPlan:
 
 @dataclass(frozen=True, slots=True)
 class ProcessTrigger:
-    """The processes elsewhere whose end starts a run: all of them have to have ended for the same partition.
+    """External processes whose completion starts a run: all of them must have completed for the same partition.
 
-    names: of jobs, or process keys. instance: their scheduler, None for whichever. with_inputs: the inputs of that
-    partition have to be published as well.
+    names: of jobs, or process keys. instance: their scheduler, None for any. with_inputs: the inputs of that partition
+    must be published as well.
     """
 
     names: tuple[str, ...]
@@ -135,8 +134,8 @@ class ProcessTrigger:
 class ProcessPlan:
     """One process: record, inputs, outputs, transform, partitions and the Spark settings of its runs.
 
-    language: what the transform is written in. references: the files and lines that a reader of Dagster's UI is led to.
-    condition, started_by: what starts it, by Dagster's conditions or by processes elsewhere.
+    language: the language of the transform. references: files and lines linked in Dagster's UI. condition, started_by:
+    its triggers, by Dagster's conditions or by external processes.
     """
 
     record: ProcessRecord
@@ -153,15 +152,15 @@ class ProcessPlan:
     references: Sequence[tuple[Path, int]] = ()
 
 
-PARTITION = "{partition}"  # stands for the partition's key in an external dataset's location
+PARTITION = "{partition}"  # placeholder for the partition key in an external dataset's location
 
 
 @dataclass(frozen=True, slots=True)
 class ExternalPlan:
-    """A dataset that something else writes.
+    """A dataset written by another system.
 
-    location: where its files land, as declared; options: for Spark's reader of them; marker: the name of the file
-    without which a directory is not complete. produced_by: the processes elsewhere that write it, as declared.
+    location: where its files land, as declared; options: for Spark's reader; marker: the file without which a directory
+    is incomplete. produced_by: the external processes that write it, as declared.
     """
 
     record: DatasetRecord

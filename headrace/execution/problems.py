@@ -13,10 +13,10 @@ _ROOT: ContextVar[Path | None] = ContextVar("headrace_project_root", default=Non
 
 @dataclass
 class DeclarationError(Exception):
-    """A declaration that cannot be used: which file, line and field, what is wrong, what to do.
+    """An invalid declaration: file, line and field, the problem, and its solution.
 
-    line counts from 1, in `file`; field is the dotted path inside the attributes (`partitions.start`), or None where
-    the whole document or file is meant.
+    line counts from 1, in `file`; field is the dotted path inside the attributes (`partitions.start`), or None for the
+    whole document or file.
     """
 
     file: Path
@@ -31,7 +31,7 @@ class DeclarationError(Exception):
 
 
 class TransformError(Exception):
-    """A transform whose code is wrong; the message begins with file:line."""
+    """A transform with invalid code; the message begins with file:line."""
 
     def __init__(self, file: Path, line: int, message: str, hint: str | None = None) -> None:
         self.file = file
@@ -43,7 +43,7 @@ class TransformError(Exception):
 
 
 class SqlError(TransformError):
-    """SQL that does not parse or that Spark cannot analyse; the message shows the line and points at the column."""
+    """SQL that cannot be parsed, or analysed by Spark; the message shows the line and marks the column."""
 
     def __init__(
         self,
@@ -61,12 +61,12 @@ class SqlError(TransformError):
 
 
 class UnknownParameter(Exception):
-    """A transform asked for a parameter that its run does not have."""
+    """A transform used a parameter that its run does not have."""
 
 
 @contextmanager
 def relative_to(root: Path) -> Iterator[None]:
-    """Within it, files below `root` are named relative to it."""
+    """Name files below `root` relative to it within the block."""
     token = _ROOT.set(root)
     try:
         yield
@@ -75,7 +75,7 @@ def relative_to(root: Path) -> Iterator[None]:
 
 
 def place(file: Path, line: int) -> str:
-    """`assets/flights/defs.yaml:12`: relative to the project, or to the working directory, where it is inside."""
+    """Format `assets/flights/defs.yaml:12`: relative to the project, or to the working directory, if it is inside."""
     for base in (_ROOT.get(), Path.cwd()):
         if base is not None and file.is_relative_to(base):
             return f"{file.relative_to(base)}:{line}"

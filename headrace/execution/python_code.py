@@ -18,7 +18,7 @@ from headrace.execution.problems import TransformError
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function's parameters (those without a default apart), and where it begins."""
+    """A function's parameters (those without a default separately), and its place."""
 
     line: int
     required: tuple[str, ...]
@@ -28,7 +28,8 @@ class Function:
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """An import statement: `from ..module import a, b` has level 2 and two names, `import module` none of either."""
+    """An import statement: `from ..module import a, b` has level 2 and two names, `import module` has none of
+    either."""
 
     module: str
     names: tuple[str, ...] = ()
@@ -37,7 +38,7 @@ class Import:
 
 @dataclass(frozen=True, slots=True)
 class PythonFile:
-    """What a file says about itself: its functions, the names that it imports or assigns, its import statements."""
+    """A file's functions, imported and assigned names, and import statements."""
 
     functions: Mapping[str, Function]
     names: frozenset[str]
@@ -46,14 +47,14 @@ class PythonFile:
 
     @property
     def packages(self) -> frozenset[str]:
-        """The packages that it imports from, other than by its own place."""
+        """The packages that it imports, except relative imports."""
         return frozenset(one.module.split(".")[0] for one in self.imports if not one.level)
 
 
 def read_python(path: Path) -> PythonFile:
-    """What is in `path`, by its syntax alone.
+    """Parse `path` without executing it.
 
-    Raises TransformError where it is not Python, OSError where it is not there.
+    Raises TransformError if it is not Python, OSError if it does not exist.
     """
     return _read(path, path.stat().st_mtime_ns, path.stat().st_size)
 
@@ -98,10 +99,10 @@ def _function(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Function:
 
 
 def load_module(path: Path, root: Path) -> ModuleType:
-    """The module in `path`, imported under its name within the project at `root` (`assets.flights.clean`).
+    """Import the module in `path` under its name within the project at `root` (`assets.flights.clean`).
 
-    The module that is already imported is taken if it came from the same text of the same file; else it is imported
-    anew. Whatever the file raises goes through.
+    An imported module is reused if it came from the same text of the same file; otherwise it is imported again.
+    Exceptions of the file are passed on.
     """
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     relative = path.relative_to(root).with_suffix("")
@@ -133,7 +134,7 @@ def _import_as_named(name: str, path: Path) -> ModuleType | None:
 
 
 def _import_alone(name: str, path: Path, root: Path) -> ModuleType:
-    """Import a file of a project that is not on Python's path, under a name that no other project's file has."""
+    """Import a project file that is not on Python's path, under a unique name."""
     alone = f"_headrace_{hashlib.sha256(str(root).encode()).hexdigest()[:8]}.{name}".replace(".", "__")
     spec = importlib.util.spec_from_file_location(alone, path)
     if spec is None or spec.loader is None:

@@ -1,6 +1,6 @@
 """Report a publish: manifests for external readers, materializations for Dagster.
 
-The versions are published by then. A manifest or preview that fails is a warning; the publish stands.
+The versions are published by then. A failed manifest or preview is a warning; the publish stands.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Results = Iterator[dg.MaterializeResult[None] | dg.AssetCheckResult]
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """What one output came to: the drafts that were audited and what publishing made of each."""
+    """Result of one output: the audited drafts and their publications."""
 
     output: OutputPlan
     drafts: Sequence[VersionDraft]
@@ -50,7 +50,7 @@ class Published:
 
     @property
     def visible(self) -> list[Publication]:
-        """What readers get: the versions that were published, or that another run had published of the same work."""
+        """Versions that readers get: published by this run, or by another run with the same work."""
         return [
             replace(item, version=item.existing) if item.existing else item
             for item in self.publications
@@ -59,12 +59,12 @@ class Published:
 
     @property
     def overtaken(self) -> list[Publication]:
-        """Those in whose place the same work of another run stands."""
+        """Versions replaced by the same work of another run."""
         return [item for item in self.publications if item.existing]
 
     @property
     def refused(self) -> list[Publication]:
-        """Those of which readers get nothing."""
+        """Versions that were not published."""
         return [
             item for item in self.publications if item.outcome is not Outcome.PUBLISHED and not item.existing
         ]
@@ -80,14 +80,14 @@ def report(
     stores: OpenStores,
     spark: SparkEngine,
 ) -> Results:
-    """Report what was published; then end the attempt, and raise dg.Failure, with the reasons of what was not.
+    """Report the published versions; then end the attempt, and raise dg.Failure with the reasons of unpublished ones.
 
-    A run that was overtaken by the same work, code and inputs alike, ends as superseded, not failed: its result exists,
-    and downstream runs in Dagster may continue.
+    A run that was overtaken by another run with the same code and inputs ends as superseded, not failed: its result
+    exists, and downstream runs in Dagster may continue.
     """
     for each in published:
         if each.visible:
-            if each.output.store == FILES_STORE:  # others are found by their own catalogs
+            if each.output.store == FILES_STORE:  # others are found through their own catalogs
                 _update_manifests(context, engine, each, spark)
             _notify(context, each)
     for each in published:
@@ -110,15 +110,15 @@ def report(
 def _update_manifests(
     context: dg.AssetExecutionContext, engine: Engine, published: Published, spark: SparkEngine
 ) -> None:
-    """Bring the manifests of what was published up to date."""
+    """Update the manifests of the published versions."""
     dataset = published.output.record.key
     partitions = [item.version.partition for item in published.visible]
     try:
         update_manifests(engine, dataset, lambda: spark.session, partitions)
     except (CatalogError, ResourceError) as error:
         context.log.warning(
-            "%s is published, but not all of its manifests could be written, so that readers outside of the platform "
-            "may still find the version before: %s When that is put right, run `headrace manifests %s`.",
+            "%s is published, but not all of its manifests could be written, so external readers "
+            "may still find the version before: %s After fixing that, run `headrace manifests %s`.",
             dataset,
             error,
             dataset,
@@ -126,14 +126,14 @@ def _update_manifests(
 
 
 def _notify(context: dg.AssetExecutionContext, published: Published) -> None:
-    """Give the notices that the dataset declares; what does not reach whom it is for is a warning, shown with it."""
+    """Deliver the declared notifications; failures are warnings, shown with the version."""
     dataset = published.output.record.key
     given, failed = notify(published.output.notices, [item.version for item in published.visible])
     for notice in given:
         context.log.info("%s: notified %s", dataset, notice)
     for problem in failed:
         context.log.warning(
-            "%s is published, but who waits for it could not be told: %s. When that is put right, run"
+            "%s is published, but its notifications failed: %s. After fixing that, run"
             " `headrace legacy notify %s`.",
             dataset,
             problem,
@@ -152,7 +152,7 @@ def _dagster_results(
     published: Published,
     stores: OpenStores,
 ) -> Results:
-    """One result for an output that was published whole; of another, its checks, and an event for each version."""
+    """Yield one result for a completely published output; otherwise its checks, and an event for each version."""
     output, visible = published.output, published.visible
     checks = check_results(output, {draft.partition: draft.checks for draft in published.drafts})
     if len(visible) < len(published.publications):
@@ -196,7 +196,7 @@ def _columns(plan: ProcessPlan, published: Published) -> dict[str, Any]:
 def _preview(
     context: dg.AssetExecutionContext, stores: OpenStores, version: Version
 ) -> dg.MetadataValue[Any]:
-    """The version's first rows, or why they cannot be shown."""
+    """Return the version's first rows, or why they cannot be shown."""
     try:
         with stores.explained(version.location, wholly=True):
             names = [column.name for column in version.columns]
@@ -207,7 +207,7 @@ def _preview(
             )
     except ResourceError as error:
         context.log.warning(
-            "%s is published, but its preview could not be made: %s `headrace read %s` tries again.",
+            "%s is published, but its preview could not be created: %s `headrace read %s` tries again.",
             version.dataset,
             error,
             version.dataset,
@@ -216,9 +216,9 @@ def _preview(
 
 
 def _inputs_read(inputs: Sequence[ResolvedInput]) -> dict[str, str]:
-    """The tags by which Dagster knows the versions that were read, which are not always the latest that it saw.
+    """Return the tags by which Dagster knows the input versions, which are not always the latest that it saw.
 
-    Only for inputs that are not partitioned: Dagster keeps one version for each input.
+    Only for unpartitioned inputs: Dagster keeps one version per input.
     """
     read = [choice.version for choice in inputs if choice.version.partition is None]
     return {

@@ -1,4 +1,4 @@
-"""The token a run passes to child processes, with which they report as the run while it lives."""
+"""The token that a run passes to its child processes, with which they report on its behalf while it is alive."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from headrace.spark.openlineage import PROCESS, RUN_ID, SERVICE_URL, TOKEN
 
 _LOG = logging.getLogger("headrace.runs")
 _RENEWED = TASK_LEASE.total_seconds() / 3
-# What OpenLineage's client for Python is set up by, and what it makes of that for itself.
+# The settings of OpenLineage's Python client, and the variables derived from them.
 _OPENLINEAGE = "OPENLINEAGE_"
 
 
 @contextmanager
 def handed(engine: Engine, plan: ProcessPlan, run_id: UUID) -> Iterator[None]:
-    """Within the block the environment has the token of the run, its id, and where to report.
+    """Set the token of the run, its id, and the service's URL in the environment within the block.
 
-    HEADRACE_TOKEN, HEADRACE_RUN_ID, HEADRACE_PROCESS and HEADRACE_URL; OPENLINEAGE_URL and OPENLINEAGE_API_KEY say
-    the same where nothing of OpenLineage is set up. The token is good for TASK_LEASE and renewed until the block ends.
+    HEADRACE_TOKEN, HEADRACE_RUN_ID, HEADRACE_PROCESS and HEADRACE_URL; also OPENLINEAGE_URL and OPENLINEAGE_API_KEY,
+    unless OpenLineage is configured. The token is valid for TASK_LEASE and renewed until the block ends.
     """
     outputs = [output.record.key for output in plan.outputs]
     inputs = [item.dataset for item in plan.inputs]
@@ -59,7 +59,7 @@ def handed(engine: Engine, plan: ProcessPlan, run_id: UUID) -> Iterator[None]:
 
 
 def _reporting() -> Mapping[str, str]:
-    """What the environment has of where to report, and by which token."""
+    """Return the environment variables for reporting: URL and token."""
     return {
         name: value
         for name, value in os.environ.items()
@@ -68,10 +68,10 @@ def _reporting() -> Mapping[str, str]:
 
 
 def _renew(engine: Engine, token: str, ended: Event) -> None:
-    """Until the block ends. What cannot be renewed now is tried again before the lease is over."""
+    """Renew the token until the block ends. A failed renewal is retried before the lease expires."""
     while not ended.wait(_RENEWED):
         try:
             if not renew_task_token(engine, token):
                 return
         except (CatalogError, SQLAlchemyError) as error:
-            _LOG.warning("the token of the run is not renewed yet: %s", error)
+            _LOG.warning("the run's token could not be renewed yet: %s", error)

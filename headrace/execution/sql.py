@@ -1,4 +1,4 @@
-"""SQL as a tree: the tables a query names, and binding those names to a run's views."""
+"""SQL as a tree: the tables that a query names, and binding those names to a run's views."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SPARK = Dialect.get_or_raise("spark")
 
 @dataclass(frozen=True, slots=True)
 class SourceText:
-    """SQL and where it is written: its first line is line `first_line` of `file`, moved right by `indent` columns."""
+    """SQL and its place: its first line is line `first_line` of `file`, indented by `indent` columns."""
 
     text: str
     file: Path
@@ -28,7 +28,7 @@ class SourceText:
     indent: int = 0
 
     def error(self, line: int, column: int, message: str, hint: str | None = None) -> SqlError:
-        """An error at line and column (from 1) of the text, converted to file lines."""
+        """Create an error at line and column (from 1) of the text, converted to file lines."""
         lines = self.text.splitlines() or [""]
         excerpt = lines[min(line, len(lines)) - 1]
         return SqlError(self.file, self.first_line + line - 1, column, message, excerpt, hint, self.indent)
@@ -36,10 +36,10 @@ class SourceText:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """One place in a query's text that names a table: text[start:end].
+    """A table name in a query's text: text[start:end].
 
-    name: `airlines` or `flights/airlines`. alias: what to call it where the query gives no alias, and alias_at the
-    place for it; alias_at is None where the query gives one. line: in the file.
+    name: `airlines` or `flights/airlines`. alias: the alias to add if the query has none, at alias_at; alias_at is None
+    if the query has one. line: in the file.
     """
 
     name: str
@@ -52,10 +52,10 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A parsed query: what it reads (no CTE among it), and the parameters that it uses.
+    """A parsed query: the tables that it reads (without CTEs), and its parameters.
 
-    qualifiers: columns written with the table's whole name, as name and replacement of text[start:end].
-    parameters: each with the line of its first use. digest: equal for queries that differ in layout and comments only.
+    qualifiers: columns qualified with the table's full name, as name and replacement of text[start:end]. parameters:
+    each with the line of its first use. digest: equal for queries that differ only in layout and comments.
     """
 
     source: SourceText
@@ -66,7 +66,7 @@ class Query:
 
     @property
     def tables(self) -> dict[str, int]:
-        """The tables that it reads, each with the file's line where it comes first."""
+        """The tables that it reads, each with the file line of its first use."""
         found: dict[str, int] = {}
         for reference in self.references:
             found.setdefault(reference.name, reference.line)
@@ -74,7 +74,7 @@ class Query:
 
 
 def parse(source: SourceText) -> Query:
-    """`source` parsed as one SELECT of Spark's SQL. Raises SqlError with line, column and excerpt."""
+    """Parse `source` as one SELECT of Spark SQL. Raises SqlError with line, column and excerpt."""
     text = source.text
     try:
         tokens = _SPARK.tokenize(text)
@@ -102,9 +102,9 @@ def parse(source: SourceText) -> Query:
 
 
 def spliced(query: Query, view_of: Callable[[str], str]) -> str:
-    """The query's text with each table's name replaced by `view_of(name)`, and nothing else changed.
+    """Return the query's text with each table's name replaced by `view_of(name)`, and otherwise unchanged.
 
-    A table without an alias gets its own name for one, so that `airlines.carrier` goes on working.
+    A table without an alias gets its own name as alias, so that `airlines.carrier` keeps working.
     """
     edits: list[tuple[int, int, str]] = []
     for reference in query.references:
@@ -131,7 +131,7 @@ class _Names:
     parameters: dict[str, int] = field(default_factory=dict)
 
     def collect(self, node: exp.Expr, hidden: frozenset[str]) -> None:
-        """Collect below `node`; `hidden` holds the names of the CTEs in sight."""
+        """Collect below `node`; `hidden` contains the names of the CTEs in scope."""
         if isinstance(node, exp.Table):
             self._table(node, hidden)
         elif isinstance(node, exp.Column):
@@ -191,7 +191,7 @@ class _Names:
         )
 
     def _alias_place(self, end: int) -> int:
-        """Where an alias may stand: behind the name, and behind TABLESAMPLE (...) where there is one."""
+        """Return where an alias can be inserted: after the name, and after TABLESAMPLE (...) if present."""
         behind = [token for token in self.tokens if token.start >= end]
         if not behind or behind[0].token_type is not TokenType.TABLE_SAMPLE:
             return end
@@ -228,7 +228,7 @@ _CLOSED = re.compile(r"""--[^\n]*|/\*.*?\*/|'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|
 
 
 def _unclosed(text: str) -> tuple[int, int]:
-    """Line and column of the first quote or comment that is not closed."""
+    """Return line and column of the first unclosed quote or comment."""
     rest = _CLOSED.sub(lambda match: re.sub(r"[^\n]", " ", match.group()), text)
     match = re.search(r"['\"`]|/\*", rest)
     before = text[: match.start()] if match else text

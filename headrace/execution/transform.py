@@ -24,10 +24,10 @@ Frames = Mapping[str, "DataFrame"]
 
 
 class Code(Protocol):
-    """The code of one step: what it makes of the frames in reach."""
+    """The code of one step: computes frames from the available frames."""
 
     def __call__(self, context: TransformContext, frames: Frames) -> DataFrame | Mapping[str, DataFrame]:
-        """The step's frame, or the frames of several outputs by their keys."""
+        """Return the step's frame, or the frames of several outputs by key."""
         ...
 
 
@@ -35,14 +35,14 @@ class Code(Protocol):
 class Pipeline:
     """Steps in order, then the outputs.
 
-    outputs: for each dataset key the step whose frame it is, or None where the last step returns a mapping.
+    outputs: for each dataset key the step with its frame, or None if the last step returns a mapping.
     """
 
     steps: tuple[tuple[str, Code], ...]
     outputs: Mapping[str, str | None]
 
     def __call__(self, context: TransformContext, inputs: Frames) -> dict[str, DataFrame]:
-        """The output frames by dataset key."""
+        """Return the output frames by dataset key."""
         frames: dict[str, Any] = dict(inputs)
         for name, code in self.steps:
             frames[name] = code(context, frames)
@@ -55,13 +55,13 @@ class Pipeline:
 
 @dataclass(frozen=True, slots=True)
 class SqlCode:
-    """A query. frames: for each table that it names, the input or step that it is."""
+    """A query. frames: the input or step of each table that it names."""
 
     query: Query
     frames: Mapping[str, str]
 
     def __call__(self, context: TransformContext, frames: Frames) -> DataFrame:
-        """The query's frame. Raises SqlError where Spark cannot analyse it."""
+        """Return the query's frame. Raises SqlError if Spark cannot analyse it."""
         from pyspark.errors import AnalysisException, ParseException
 
         parameters = {
@@ -82,7 +82,7 @@ class SqlCode:
 
 @dataclass(frozen=True, slots=True)
 class PythonCode:
-    """A function in a file of the project, imported when it first runs. several: it returns a mapping of frames."""
+    """A function in a project file, imported when it first runs. several: it returns a mapping of frames."""
 
     file: Path
     root: Path
@@ -91,7 +91,7 @@ class PythonCode:
     several: bool = False
 
     def __call__(self, context: TransformContext, frames: Frames) -> DataFrame | Mapping[str, DataFrame]:
-        """What the function returns. Raises TransformError for what is not a frame, or does not exist."""
+        """Return the function's result. Raises TransformError for anything but a frame, or a missing function."""
         with _located(self, self.name):
             function = getattr(load_module(self.file, self.root), self.name, None)
         if not callable(function):
@@ -101,7 +101,7 @@ class PythonCode:
 
 @dataclass(frozen=True, slots=True)
 class FunctionCode:
-    """A function as it is, declared by the decorator."""
+    """A function declared with the decorator."""
 
     function: Callable[..., Any]
     file: Path
@@ -109,14 +109,14 @@ class FunctionCode:
     several: bool = False
 
     def __call__(self, context: TransformContext, frames: Frames) -> DataFrame | Mapping[str, DataFrame]:
-        """What the function returns. Raises TransformError for what is not a frame."""
+        """Return the function's result. Raises TransformError for anything but a frame."""
         return called(self.function, self, context, frames)
 
 
 def called(
     function: Callable[..., Any], code: PythonCode | FunctionCode, context: TransformContext, frames: Frames
 ) -> DataFrame | Mapping[str, DataFrame]:
-    """`function` called with the frames that its parameters name, and its result checked."""
+    """Call `function` with the frames that its parameters name, and check its result."""
     from pyspark.sql import DataFrame
 
     arguments = _arguments(function, code, {**frames, "context": context})
@@ -145,9 +145,9 @@ def called(
 
 @contextmanager
 def _located(code: PythonCode | FunctionCode, name: str) -> Iterator[None]:
-    """What the user's code raises goes through as it is, with the line that it came from as a note.
+    """Pass on exceptions of the user's code, with their line as a note.
 
-    Raises TransformError for what Spark cannot analyse, and for a parameter that the run does not have.
+    Raises TransformError for Spark's analysis errors, and for a parameter that the run does not have.
     """
     from pyspark.errors import AnalysisException, ParseException
 
@@ -182,7 +182,7 @@ def _arguments(
 
 
 def _picked(code: Code, result: Any, key: str) -> DataFrame:  # noqa: ANN401
-    """The frame of the dataset `key` in what a function with several outputs returned."""
+    """Return the frame of the dataset `key` from the result of a function with several outputs."""
     short = key.split("/")[-1]
     for name in (key, short):
         if name in result:
@@ -196,9 +196,9 @@ def _picked(code: Code, result: Any, key: str) -> DataFrame:  # noqa: ANN401
 
 
 def _as_format(query: Query, fields: Mapping[str, str]) -> str:
-    """The query as the format string that Spark's own `sql` fills with views (or with plans, on Spark Connect).
+    """Return the query as a format string that Spark's `sql` fills with views (or with plans, on Spark Connect).
 
-    Braces of the query are doubled; marks that no SQL holds keep the fields apart from them meanwhile.
+    Braces of the query are doubled; markers that do not occur in SQL protect the fields meanwhile.
     """
     marked = spliced(query, lambda table: f"\0{fields[table]}\1")
     return marked.replace("{", "{{").replace("}", "}}").replace("\0", "{").replace("\1", "}")
@@ -208,14 +208,14 @@ _POSITION = re.compile(r"line (\d+),? pos(?:ition)? \d+")
 
 
 def _spark_error(query: Query, error: PySparkException) -> SqlError:
-    """Spark's complaint at the place in the file: its own line, and the fragment it quotes."""
+    """Convert Spark's error to the place in the file: its own line, and the quoted fragment."""
     text = query.source.text
     line, column = 1, 1
     position = _POSITION.search(str(error))
     if position:
         line = min(int(position.group(1)), text.count("\n") + 1)
     fragments = [context.fragment() for context in _contexts(error)]
-    # Some complaints come without a place, and quote the name that they are about.
+    # Some errors have no position, and quote the name that they concern.
     fragments += [] if position else re.findall(r"[`\"](\w+)[`\"]", str(error))
     found = (re.search(re.escape(name.strip("`")), text[_offset(text, line) :]) for name in fragments if name)
     place = next((match for match in found if match), None)
@@ -237,7 +237,7 @@ def _offset(text: str, line: int) -> int:
 
 
 def _first_line(error: BaseException) -> str:
-    """Spark's message without the plan and the names of internal views."""
+    """Return Spark's message without the plan and the names of internal views."""
     sentence = re.split(r"SQLSTATE: \w+;?|;\s*line \d+", str(error))[0].split("\n")[0].strip()
     return re.sub(r"`?_pyspark_[0-9a-f]{32}`?\.?", "", sentence)
 
@@ -251,7 +251,7 @@ def _line_in(code: PythonCode | FunctionCode, error: BaseException) -> int:
 
 
 def _kind(value: object) -> str:
-    """What a value is, with the package that its type comes from: other packages have DataFrames too."""
+    """Describe a value's type with its package: other packages have DataFrames too."""
     if value is None:
         return "nothing"
     package = type(value).__module__.partition(".")[0]

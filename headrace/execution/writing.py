@@ -40,7 +40,7 @@ def write(
 ) -> tuple[str, list[WrittenVersion]]:
     """Compute one output into new, unpublished versions, one per partition; they share a tag.
 
-    inherited: columns whose values are kept out of statistics and messages, beside those that are tagged.
+    inherited: columns whose values are excluded from statistics and messages, in addition to tagged ones.
     """
     tag = store.tag()
     columns = output.record.columns or conformed(frame, (), output.record.key)
@@ -59,7 +59,7 @@ def write(
     )
     rows = sum(version.row_count for version in written)
     context.log.info("%s: wrote %d rows as version %s", output.record.key, rows, tag)
-    # A version keeps the tags that it was declared with: what it inherits follows from its lineage at any time.
+    # A version keeps its declared tags: inherited ones follow from its lineage at any time.
     return tag, [
         replace(each, columns=tuple(replace(column, tags=tags[column.name]) for column in each.columns))
         for each in written
@@ -67,7 +67,7 @@ def write(
 
 
 def refuse_breaking_change(engine: Engine, output: OutputPlan, frame: DataFrame) -> None:
-    """Raises SchemaChangeRefused for a frame whose schema breaks the published version's, unless that is declared."""
+    """Raise SchemaChangeRefused for a breaking change of the published version's schema, unless it is declared."""
     columns = conformed(frame, output.record.columns, output.record.key)
     published = newest(engine, output.record.key)
     if published is None or output.allow_breaking:
@@ -100,7 +100,7 @@ def draft(
     current: Attempt,
     lineage: LineageOfOutput,
 ) -> VersionDraft:
-    """The version that `written` is to become: the catalog publishes it if the pointer is still at `generation`."""
+    """Create the draft of `written`: the catalog publishes it if the pointer is still at `generation`."""
     inputs = tuple(pinned.by_partition[written.partition])
     made_of = fingerprint(plan.record.code_version, inputs)
     return VersionDraft(
@@ -114,7 +114,7 @@ def draft(
         byte_size=written.byte_size,
         file_count=written.file_count,
         checksum=written.checksum,
-        # Code and inputs are in it: only the same work is a repetition.
+        # Includes code and inputs: only the same work is a repetition.
         idempotency_key=f"{current.run_id}/{current.completed}/{made_of}/{output.record.key}/{written.partition or ''}",
         expected_generation=generation,
         inputs=inputs,

@@ -1,4 +1,4 @@
-"""The OpenLineage-aligned relational model (OL_*), and the lineage graph in formats other tools read."""
+"""The OpenLineage-aligned relational model (OL_*), and the lineage graph in formats of other tools."""
 
 from headrace.exports.ddl import create_statements, drop_statements
 from headrace.exports.installation import Installed, Verified, drop, install, verify

@@ -15,8 +15,8 @@ from headrace.exports.targets import TargetRefused, translating_errors
 
 VIEWS = "openlineage"  # the schema of the catalog's own OL_* views
 
-# With each page of these tables go the rows of others that belong to it, so that a column or an input that is no more
-# goes as well. Rows that the catalog does not know, of another writer, stay.
+# Each page of these tables includes the dependent rows of others, so that removed columns and inputs are removed as
+# well. Rows unknown to the catalog, of another writer, stay.
 _REPLACED = {
     "ol_namespace": ("namespace_id", ("ol_namespace",)),
     "ol_dataset": ("dataset_id", ("ol_dataset", "ol_dataset_field")),
@@ -25,16 +25,16 @@ _REPLACED = {
     "ol_column_lineage": ("lineage_id", ("ol_column_lineage",)),
 }
 _ONLY_OF = sa.text("SELECT set_config('headrace.organisation_id', :organisation, true)")
-_UNCOPIED = "ol_schema_version"  # says what was installed there
+_UNCOPIED = "ol_schema_version"  # records the installed version
 
 
 def copy_rows(
     engine: Engine, organisation: UUID, target: Engine, schema: str | None = None
 ) -> dict[str, int]:
-    """Copy what the catalog's OL_* views say now of an organisation into the OL_* tables of `target`.
+    """Copy the current rows of the catalog's OL_* views of an organisation to the OL_* tables of `target`.
 
-    Returns the number of rows of each table. All in one transaction there, and of one moment here. A row of the same
-    key is replaced. Raises TargetRefused when the tables are not there as `install` makes them.
+    Returns the number of rows per table. One transaction there, from one snapshot here. Rows with the same key are
+    replaced. Raises TargetRefused if the tables are not those that `install` creates.
     """
     if problems := verify(target, schema).problems:
         raise TargetRefused(

@@ -1,4 +1,4 @@
-"""Idempotent Cypher statements that keep the graph in Neo4j."""
+"""Idempotent Cypher statements that maintain the graph in Neo4j."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ SET node = row.properties
     for label in LABELS.values()
 }
 
-# An edge whose end went away since is passed over; its end is reported as well.
+# An edge whose end was removed since is skipped; its end is reported as well.
 WRITE_EDGES = {
     (role, source, target): f"""
 UNWIND $rows AS row
@@ -81,7 +81,7 @@ DETACH DELETE column, node
 
 REMOVE_EDGES = tuple(f"UNWIND $ids AS id MATCH ()-[edge:{role} {{id: id}}]->() DELETE edge" for role in ROLES)
 
-# The edges into the columns of datasets of these names.
+# The edges into the columns of datasets with these names.
 REMOVE_COLUMN_EDGES = """
 UNWIND $names AS name
 MATCH (:Column)-[edge:DERIVES {target_name: name}]->(:Column)
@@ -96,7 +96,7 @@ DETACH DELETE column
 RETURN count(*) AS removed
 """
 
-# After everything was written with a new stamp: what has another one, the edges first.
+# After everything was written with a new stamp: objects with another stamp, edges first.
 REMOVE_UNSTAMPED = (
     *(
         f"""

@@ -15,7 +15,7 @@ VERSION_TABLE = "ol_schema_version"
 
 
 def create_statements(dialect: Dialect, schema: str | None) -> list[str]:
-    """Every table, every index, then the version record."""
+    """Return the statements for every table, every index, then the version record."""
     tables = in_schema(schema)
     statements = [create_table(table, dialect) for table in tables]
     statements += [each for table in tables for each in create_indexes(table, dialect)]
@@ -23,28 +23,28 @@ def create_statements(dialect: Dialect, schema: str | None) -> list[str]:
 
 
 def drop_statements(dialect: Dialect, schema: str | None) -> list[str]:
-    """Every table, the last one first; an index goes with its table."""
+    """Return the statements that drop every table, the last one first; an index is dropped with its table."""
     return [drop_table(table, dialect) for table in reversed(in_schema(schema))]
 
 
 def create_table(table: sa.Table, dialect: Dialect) -> str:
-    """The statement that makes the table, without its indexes."""
+    """Return the statement that creates the table, without its indexes."""
     return _text(CreateTable(table), dialect)
 
 
 def create_indexes(table: sa.Table, dialect: Dialect) -> list[str]:
-    """A statement for each index of the table, by name."""
+    """Return a statement for each index of the table, by name."""
     indexes = sorted(table.indexes, key=lambda index: str(index.name))
     return [_text(CreateIndex(index), dialect) for index in indexes]
 
 
 def drop_table(table: sa.Table, dialect: Dialect) -> str:
-    """The statement that removes the table."""
+    """Return the statement that drops the table."""
     return _text(DropTable(table), dialect)
 
 
 def version_record(table: sa.Table, dialect: Dialect) -> str:
-    """The statement that says which version of the model these tables are, from now on."""
+    """Return the statement that records the version of the model of these tables."""
     moment = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S")
     if dialect.name == "postgresql":
         moment += "+00"

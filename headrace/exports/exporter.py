@@ -1,4 +1,4 @@
-"""The forms in which the lineage graph is exported."""
+"""The formats in which the lineage graph is exported."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from headrace.plugins import Registry
 
 
 class Exporter(Protocol):
-    """Writes the lineage graph of an organisation in one form."""
+    """Writes the lineage graph of an organisation in one format."""
 
     def write(self, engine: Engine, organisation: UUID, file: IO[bytes]) -> str:
-        """Write the graph as it is now, and return what was written, in words: `12 nodes and 30 edges`."""
+        """Write the current graph, and return a description of what was written: `12 nodes and 30 edges`."""
         ...
 
 

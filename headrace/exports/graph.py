@@ -1,6 +1,6 @@
 """The current lineage graph, read page by page: datasets, processes, columns and edges.
 
-It is for tools elsewhere: without passwords, wherever they stand.
+For external tools: passwords are redacted everywhere.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from headrace.access.redaction import scrubbed
 from headrace.catalog.outbox import Part, Rows
 from headrace.database.connection import transaction
 
-PAGE = 2000  # rows at a time: what is in memory at once, and what one statement elsewhere carries
+PAGE = 2000  # rows per page: kept in memory, and in one statement of the target
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A dataset or a process. properties: text, numbers and lists of text, without what is not known."""
+    """A dataset or a process. properties: text, numbers and lists of text, without unknown ones."""
 
     id: UUID
     properties: dict[str, Any]
 
 
 class Entity(NamedTuple):
-    """What an edge begins or ends at. kind: DATASET or PROCESS."""
+    """An end of an edge. kind: DATASET or PROCESS."""
 
     kind: str
     id: UUID
@@ -37,10 +37,10 @@ class Entity(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """An edge in the direction in which data flows, between entities: each a DATASET or a PROCESS, and its id.
+    """An edge in the direction of data flow, between entities: each a DATASET or a PROCESS, and its id.
 
-    role: CONSUMES, PRODUCES or DERIVES. Of an edge between columns, source_field and target_field are the columns (`*`
-    is all of the dataset), and target_name is the `dataset_name.name_id` under which the target was reported.
+    role: CONSUMES, PRODUCES or DERIVES. For an edge between columns, source_field and target_field are the columns (`*`
+    is the whole dataset), and target_name is the `dataset_name.name_id` under which the target was reported.
     """
 
     id: UUID
@@ -55,36 +55,37 @@ class Edge:
 
 @contextmanager
 def snapshot(engine: Engine) -> Iterator[Rows]:
-    """A cursor for which the catalog stands still, so that edges fit their nodes however long it takes to read them."""
+    """Yield a cursor on a snapshot of the catalog, so that edges are consistent with nodes however long reading
+    takes."""
     with transaction(engine) as cursor:
         cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
         yield cursor
 
 
 def nodes(cursor: Rows, part: Part, organisation: UUID) -> Iterator[list[Node]]:
-    """All datasets or all processes, a page at a time."""
+    """Yield all datasets or all processes, by page."""
     for page in _pages(cursor, part, organisation):
         yield [_node(row) for row in page]
 
 
 def edges(cursor: Rows, part: Part, organisation: UUID) -> Iterator[list[Edge]]:
-    """All edges that hold now, of datasets and processes or of columns, a page at a time."""
+    """Yield all current edges, of datasets and processes or of columns, by page."""
     for page in _pages(cursor, part, organisation, only="current"):
         yield [_edge(row) for row in page]
 
 
 def nodes_of(cursor: Rows, part: Part, ids: Sequence[UUID]) -> list[Node]:
-    """Those of these ids that are there."""
+    """Return the existing nodes with these ids."""
     return [_node(row) for row in _named(cursor, part, "id", ids)]
 
 
 def edges_of(cursor: Rows, ids: Sequence[UUID]) -> list[Edge]:
-    """The edges of these ids that hold now."""
+    """Return the current edges of these ids."""
     return [_edge(row) for row in _named(cursor, Part.EDGE, "id", ids) if row["current"]]
 
 
 def column_edges_into(cursor: Rows, names: Sequence[UUID]) -> list[Edge]:
-    """The edges between columns that hold now and lead into the datasets with these `dataset_name.name_id`s."""
+    """Return the current column edges into the datasets with these `dataset_name.name_id`s."""
     return [_edge(row) for row in _named(cursor, Part.COLUMN_EDGE, "target_name_id", names) if row["current"]]
 
 

@@ -1,4 +1,4 @@
-"""The lineage graph as GraphML, which Gephi, yEd, Cytoscape and networkx read."""
+"""The lineage graph as GraphML, for Gephi, yEd, Cytoscape and networkx."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from headrace.exports.graph import Edge, edges, nodes, snapshot
 
 
 class GraphML:
-    """The graph as GraphML."""
+    """Exports the graph as GraphML."""
 
     def write(self, engine: Engine, organisation: UUID, file: IO[bytes]) -> str:
-        """Write the graph as it is now."""
+        """Write the current graph."""
         node_count, edge_count = write_graphml(engine, organisation, file)
         return f"{node_count:,} nodes and {edge_count:,} edges"
 
 
 def write_graphml(engine: Engine, organisation: UUID, file: IO[bytes]) -> tuple[int, int]:
-    """Write all of the organisation's graph as it is now; returns how many nodes and edges there are.
+    """Write the organisation's current graph; returns the numbers of nodes and edges.
 
-    Nodes are datasets, processes, and the columns that have lineage (`kind`); an edge has its `role`. Columns hang on
-    their dataset by HAS. The graph is built in memory: about 4 kB a node or edge.
+    Nodes are datasets, processes, and columns with lineage (`kind`); an edge has its `role`. Columns are linked to
+    their dataset by HAS. The graph is built in memory: about 4 kB per node or edge.
     """
     graph: nx.MultiDiGraph[str] = nx.MultiDiGraph()
     with snapshot(engine) as cursor:
@@ -63,7 +63,7 @@ def _add_column_edge(graph: nx.MultiDiGraph[str], edge: Edge) -> None:
 
 
 def _flat(properties: Mapping[str, Any]) -> dict[str, Any]:
-    """GraphML has no lists, and XML no control characters."""
+    """Convert a value: GraphML has no lists, and XML no control characters."""
     return {name: _plain(value) for name, value in properties.items()}
 
 

@@ -18,9 +18,9 @@ _LEGACY = "lin_"
 
 @dataclass(frozen=True, slots=True)
 class Installed:
-    """What `install` came to.
+    """Result of `install`.
 
-    created: tables that were not there. legacy: the LIN_* tables beside them, which stay as they are.
+    created: tables that did not exist. legacy: existing LIN_* tables, which are unchanged.
     """
 
     created: tuple[str, ...]
@@ -29,9 +29,9 @@ class Installed:
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """How a database compares with the model; no problems: all of it is there.
+    """Comparison of a database with the model; no problems: it is complete.
 
-    problems: a line each. version: what the version record says, `spec 2-0-2, schema 1.0.0`. legacy: as in Installed.
+    problems: one line each. version: that of the version record, `spec 2-0-2, schema 1.0.0`. legacy: as in Installed.
     """
 
     problems: tuple[str, ...]
@@ -40,10 +40,10 @@ class Verified:
 
 
 def install(engine: Engine, schema: str | None = None) -> Installed:
-    """Create what is missing of the tables and indexes, and the version record.
+    """Create missing tables and indexes, and the version record.
 
-    What was begun and cut off is completed; done twice, the second time changes nothing. Raises TargetRefused, with
-    nothing created, when something else has one of the names, or the version is another.
+    Completes an interrupted installation; repeating it changes nothing. Raises TargetRefused, with nothing created, if
+    another object has one of the names, or the version differs.
     """
     with translating_errors(engine), engine.connect() as connection:
         inspector = sa.inspect(connection)
@@ -61,7 +61,7 @@ def install(engine: Engine, schema: str | None = None) -> Installed:
             problems.append(f"the version record has {version}, expected {_expected()}")
         if problems:
             raise TargetRefused(
-                "the tables that are there are not those of this model; rename or remove them first "
+                "existing tables do not match this model; rename or remove them first "
                 "(--drop removes every OL_* table, with its rows):\n  " + "\n  ".join(problems)
             )
         created = []
@@ -84,7 +84,7 @@ def install(engine: Engine, schema: str | None = None) -> Installed:
 
 
 def drop(engine: Engine, schema: str | None = None) -> tuple[str, ...]:
-    """Remove the OL_* tables and no others; returns their names. Raises TargetRefused."""
+    """Drop the OL_* tables and no others; returns their names. Raises TargetRefused."""
     with translating_errors(engine), engine.connect() as connection:
         inspector = sa.inspect(connection)
         _refuse_views(inspector, schema)
@@ -120,7 +120,7 @@ def verify(engine: Engine, schema: str | None = None) -> Verified:
 def _run(connection: Connection, statement: str) -> None:
     connection.exec_driver_sql(statement)
     if connection.dialect.name == "teradatasql":
-        connection.commit()  # Teradata takes nothing after a DDL statement in its transaction
+        connection.commit()  # Teradata accepts no statement after DDL in the same transaction
 
 
 def _names(inspector: Inspector, schema: str | None) -> set[str]:
@@ -135,8 +135,8 @@ def _refuse_views(inspector: Inspector, schema: str | None) -> None:
     views = {name.lower() for name in inspector.get_view_names(schema=schema)}
     if taken := sorted(views & {table.name for table in in_schema(schema)}):
         raise TargetRefused(
-            f"{', '.join(taken)}: there are views of these names, such as the catalog itself has. "
-            "Name another schema with --schema."
+            f"{', '.join(taken)}: views with these names exist, as in the catalog itself. "
+            "Choose another schema with --schema."
         )
 
 
@@ -172,14 +172,12 @@ def _default_wrong(column: sa.Column[Any], stored: str | None) -> Iterator[str]:
     wanted = str(column.server_default.arg)
     if not stored:
         yield f"{column.table.name}.{column.name} has no default"
-    elif (
-        f"'{wanted}'" not in stored and stored.strip() != wanted
-    ):  # whether a database tells it in quotes or not
+    elif f"'{wanted}'" not in stored and stored.strip() != wanted:  # whether a database quotes it or not
         yield f"{column.table.name}.{column.name} has the default {stored}, and not '{wanted}'"
 
 
 def _sort(kind: sa.types.TypeEngine[Any]) -> type:
-    """What a column of this type holds, whichever of a database's types it is."""
+    """Return the kind of data in a column of this type, in any database."""
     stored = kind.impl if isinstance(kind, sa.TypeDecorator) else kind
     sorts = (sa.String, sa.DateTime, sa.Integer, sa.Numeric)
     return next((each for each in sorts if isinstance(stored, each)), type(stored))
@@ -193,7 +191,7 @@ def _indexes_missing(inspector: Inspector, table: sa.Table, schema: str | None) 
 
 
 def _indexes_elsewhere(inspector: Inspector, table: sa.Table, schema: str | None) -> Iterator[str]:
-    """Those that have the names of the model's, and other columns."""
+    """Yield indexes with names of the model's and different columns."""
     known = _indexes(inspector, table, schema)
     for index in sorted(table.indexes, key=lambda each: str(each.name)):
         columns, wanted = known.get(str(index.name)), [column.name for column in index.columns]
@@ -202,7 +200,7 @@ def _indexes_elsewhere(inspector: Inspector, table: sa.Table, schema: str | None
 
 
 def _indexes(inspector: Inspector, table: sa.Table, schema: str | None) -> dict[str, list[str]]:
-    """The columns of each index of the table that is there, by its name."""
+    """Return the columns of each existing index of the table, by name."""
     return {
         str(index["name"]).lower(): [str(column).lower() for column in index["column_names"]]
         for index in inspector.get_indexes(table.name, schema=schema)
@@ -210,7 +208,7 @@ def _indexes(inspector: Inspector, table: sa.Table, schema: str | None) -> dict[
 
 
 def _version(connection: Connection, inspector: Inspector, schema: str | None) -> str | None:
-    """What the newest record says; None where there is none, or a table without its columns."""
+    """Return the newest version record; None without one, or without its columns."""
     table = in_schema(schema)[-1]
     there = {column["name"].lower() for column in inspector.get_columns(table.name, schema=schema)}
     if not there >= {"version_id", "openlineage_spec_version", "schema_version"}:

@@ -131,7 +131,7 @@ def _how(edge: ColumnEdge) -> str:
     what = (
         "not known"
         if edge.unknown is not None
-        else (edge.subtype or edge.type or "said").lower().replace("_", " ")
+        else (edge.subtype or edge.type or "reported").lower().replace("_", " ")
     )
     return f"{what}, masked" if edge.masking else what
 

@@ -38,16 +38,16 @@ LABELS = {Part.DATASET: cypher.LABELS["DATASET"], Part.PROCESS: cypher.LABELS["P
 
 
 class GraphUnavailable(CatalogError):
-    """Neo4j cannot be reached, or refuses; the message says why and what to do."""
+    """Neo4j cannot be reached, or refuses; the message gives the reason and a solution."""
 
     failure_kind = "INFRASTRUCTURE"
 
 
 @dataclass(frozen=True, slots=True)
 class Synchronised:
-    """What bringing the graph up to date came to.
+    """Result of synchronising the graph.
 
-    whole: all of it was written anew. written: nodes and edges that were written. removed: those that were taken out.
+    whole: the full graph was written. written: written nodes and edges. removed: removed ones.
     """
 
     whole: bool
@@ -57,7 +57,7 @@ class Synchronised:
 
 @contextmanager
 def connected(uri: str, user: str, password: str) -> Iterator[Driver]:
-    """A driver that has reached Neo4j. Raises GraphUnavailable, also for whatever goes wrong while it is used."""
+    """Yield a connected driver. Raises GraphUnavailable, also for errors while it is used."""
     if not _BOLT.match(uri):
         raise GraphUnavailable(
             f"{uri!r} is not a Neo4j URI: set HEADRACE_NEO4J__URI, for example bolt://localhost:7687"
@@ -74,10 +74,10 @@ def connected(uri: str, user: str, password: str) -> Iterator[Driver]:
         ) as driver:
             driver.verify_connectivity()
             yield driver
-    except (DriverError, Neo4jError, ValueError) as error:  # ValueError: a port that is none
-        said = str(error).strip().splitlines()
+    except (DriverError, Neo4jError, ValueError) as error:  # ValueError: an invalid port
+        message = str(error).strip().splitlines()
         raise GraphUnavailable(
-            f"Neo4j at {uri}: {said[0] if said else type(error).__name__}. "
+            f"Neo4j at {uri}: {message[0] if message else type(error).__name__}. "
             "Check HEADRACE_NEO4J__URI, __USER and __PASSWORD, then retry."
         ) from error
 
@@ -85,10 +85,11 @@ def connected(uri: str, user: str, password: str) -> Iterator[Driver]:
 def synchronise(
     engine: Engine, driver: Driver, organisation: UUID, *, database: str | None = None, whole: bool = False
 ) -> Synchronised:
-    """Bring the organisation's graph in Neo4j up to what the catalog says now. Nodes of others are left alone.
+    """Update the organisation's graph in Neo4j to the catalog's current state. Nodes of others are left alone.
 
-    Neo4j itself keeps how far it has come, in the transaction that writes: what dies in between goes on there, and a
-    Neo4j that was emptied or set back is written whole. Raises GraphUnavailable while another process does the same.
+    The position is stored in Neo4j, in the transaction that writes: an interrupted synchronisation resumes there, and
+    if Neo4j was emptied or restored, the full graph is written. Raises GraphUnavailable while another process
+    synchronises.
     """
     with alone(engine, "neo4j") as first, driver.session(database=database) as session:
         if not first:
@@ -107,7 +108,8 @@ def synchronise(
 
 
 def _write_all(engine: Engine, session: Session, organisation: UUID) -> Synchronised:
-    """Everything, in transactions of one page; what is no longer there goes last, and then the position is noted."""
+    """Write everything, in transactions of one page; stale objects are removed last, and then the position is
+    stored."""
     counts = [0, 0]
     with snapshot(engine) as cursor:
         reached = position(cursor)
@@ -148,10 +150,10 @@ def _write_changes(engine: Engine, session: Session, organisation: UUID, since: 
 def _changed(
     session: Session, cursor: Rows, organisation: UUID, changes: Sequence[Change], reached: Position
 ) -> tuple[int, int]:
-    """One batch of changes and the position behind it, in one transaction of Neo4j.
+    """Apply one batch of changes and store the position after it, in one transaction of Neo4j.
 
-    What is written is what the catalog says now, and not what it said at the time of the change: a batch that is
-    repeated, or comes late, cannot set anything back.
+    Writes the catalog's current state, not that at the time of the change: a batch that is repeated, or late, cannot
+    revert anything.
     """
     ids = {
         part: sorted({each for change in changes if change.part is part for each in change.ids})
@@ -159,7 +161,7 @@ def _changed(
     }
     current = edges_of(cursor, ids[Part.EDGE])
     columns = column_edges_into(cursor, ids[Part.COLUMN_EDGE])
-    # An edge may be reported before its ends: those that it needs are written with it.
+    # An edge may be reported before its ends: the required ones are written with it.
     ends = {end.id for edge in (*current, *columns) for end in (edge.source, edge.target)}
     found = {part: nodes_of(cursor, part, sorted({*ids[part], *ends})) for part in LABELS}
     gone = {part: sorted(set(ids[part]) - {node.id for node in found[part]}) for part in LABELS}
@@ -239,7 +241,7 @@ def _mark(on: ManagedTransaction, organisation: UUID, reached: Position) -> None
 
 
 def _count(on: ManagedTransaction, statement: str, given: Mapping[str, Any]) -> int:
-    """How many the statement says that it removed."""
+    """Return the number of objects that the statement removed."""
     return int(on.run(statement, dict(given)).single(strict=True)["removed"])
 
 

@@ -19,24 +19,24 @@ from headrace.exports.sql import statement
 _SPEC = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs"
 _FACETS = "https://openlineage.io/spec/facets"
 _ENTITY = {"DATASET": "DATASET", "PROCESS": "JOB"}
-WHOLE = "*"  # in place of a field: all of the dataset
+WHOLE = "*"  # in place of a field: the whole dataset
 Json = dict[str, Any]
 
 
 class OpenLineageLines:
-    """The graph as OpenLineage events, one a line."""
+    """Exports the graph as OpenLineage events, one per line."""
 
     def write(self, engine: Engine, organisation: UUID, file: IO[bytes]) -> str:
-        """Write the graph as it is now."""
+        """Write the current graph."""
         datasets, processes = write_lines(engine, organisation, file)
         return f"{datasets:,} datasets and {processes:,} processes"
 
 
 def write_lines(engine: Engine, organisation: UUID, file: IO[bytes]) -> tuple[int, int]:
-    """Write a DatasetEvent for each dataset, then a JobEvent for each process; returns how many there are of each.
+    """Write a DatasetEvent for each dataset, then a JobEvent for each process; returns the number of each.
 
-    They say what holds now, and all have the time of the export. A JobEvent names by its lineage facet which output
-    is made from which inputs, and by columnLineage which columns. Locations, SQL texts and passwords are not in it.
+    They contain the current state, with the time of the export. The lineage facet of a JobEvent maps outputs to inputs,
+    and columnLineage maps columns. Locations, SQL texts and passwords are omitted.
     """
     at = datetime.now(UTC)
     counts = []
@@ -51,7 +51,7 @@ def write_lines(engine: Engine, organisation: UUID, file: IO[bytes]) -> tuple[in
 
 
 def dataset_event(row: Mapping[str, Any], at: datetime) -> Json:
-    """A row of lineage_dataset_events.sql as a DatasetEvent."""
+    """Convert a row of lineage_dataset_events.sql to a DatasetEvent."""
     facets: Json = {}
     if row["fields"]:
         facets["schema"] = _facet("1-2-0/SchemaDatasetFacet", fields=row["fields"])
@@ -74,7 +74,7 @@ def dataset_event(row: Mapping[str, Any], at: datetime) -> Json:
 
 
 def job_event(row: Mapping[str, Any], at: datetime) -> Json:
-    """A row of lineage_job_events.sql as a JobEvent."""
+    """Convert a row of lineage_job_events.sql to a JobEvent."""
     kind = {"processingType": "BATCH", "integration": row["technology"], "jobType": "JOB"}
     facets: Json = {"jobType": _facet("2-0-4/JobTypeJobFacet", **kind)}
     if row["description"]:
@@ -111,7 +111,7 @@ def _event(kind: str, at: datetime) -> Json:
 
 
 def _facet(schema: str, definition: str | None = None, /, **content: object) -> Json:
-    """schema: version and name, as `1-0-1/OwnershipJobFacet`; definition: the name of what the schema defines."""
+    """Create a facet. schema: version and name, as `1-0-1/OwnershipJobFacet`; definition: the name in that schema."""
     url = f"{_FACETS}/{schema}.json#/$defs/{definition or schema.partition('/')[2]}"
     return {"_producer": PRODUCER, "_schemaURL": url, **content}
 
@@ -121,7 +121,7 @@ def _owners(owners: Sequence[str]) -> list[Json]:
 
 
 def _entries(pairs: Sequence[Mapping[str, Any]]) -> list[Json]:
-    """The pairs by their target."""
+    """Group the pairs by target."""
     targets: dict[tuple[str, str, str], list[Json]] = {}
     for pair in pairs:
         target = (pair["target_namespace"], pair["target_name"], _ENTITY[pair["target_type"]])
@@ -134,7 +134,7 @@ def _entries(pairs: Sequence[Mapping[str, Any]]) -> list[Json]:
 
 
 def _column_lineage(columns: Sequence[Mapping[str, Any]]) -> dict[tuple[str, str], Json]:
-    """The facets of each output that has column lineage. What comes from a dataset as a whole is in `lineage` alone."""
+    """Return the facets of each output with column lineage. Dependencies on whole datasets are only in `lineage`."""
     outputs: dict[tuple[str, str], dict[str, dict[tuple[str, str, str], Json]]] = {}
     for column in columns:
         if column["source_field"] == WHOLE:
@@ -145,14 +145,14 @@ def _column_lineage(columns: Sequence[Mapping[str, Any]]) -> dict[tuple[str, str
             named, dict(zip(("namespace", "name", "field"), named, strict=True))
         )
         if column["type"]:
-            said = {"type": column["type"], "masking": column["masking"]}
-            said |= {"subtype": column["subtype"]} if column["subtype"] else {}
-            source.setdefault("transformations", []).append(said)
+            transformation = {"type": column["type"], "masking": column["masking"]}
+            transformation |= {"subtype": column["subtype"]} if column["subtype"] else {}
+            source.setdefault("transformations", []).append(transformation)
     return {output: {"columnLineage": _column_facet(fields)} for output, fields in outputs.items()}
 
 
 def _column_facet(fields: Mapping[str, Mapping[tuple[str, str, str], Json]]) -> Json:
-    """Columns by name; `dataset` has what bears on all rows of it, a filter or a join."""
+    """Return columns by name; `dataset` has the dependencies of all rows, such as a filter or a join."""
     each = {name: {"inputFields": list(by.values())} for name, by in fields.items() if name != WHOLE}
     overall = {"dataset": list(fields[WHOLE].values())} if WHOLE in fields else {}
     return _facet("1-2-0/ColumnLineageDatasetFacet", fields=each, **overall)

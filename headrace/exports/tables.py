@@ -1,6 +1,6 @@
 """The OL_* tables of the OpenLineage-aligned relational model: columns, keys, defaults, indexes.
 
-Names are written in lower case, so that every database folds them as it does what a person types without quotes.
+Names are in lower case, so that every database folds them like unquoted names typed by a person.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ MODEL = sa.MetaData()
 
 
 def in_schema(schema: str | None) -> list[sa.Table]:
-    """The tables in the order in which they are created and filled; `schema` None is the connection's own."""
+    """Return the tables in the order in which they are created and filled; `schema` None is the connection's
+    default."""
     placed = sa.MetaData(schema=schema)
     return [table.to_metadata(placed) for table in MODEL.tables.values()]
 
@@ -34,7 +35,7 @@ def _moment(name: str, digits: int = 0) -> sa.Column[object]:
 
 
 def _flag(name: str, default: str | None = None) -> sa.Column[str]:
-    """'Y' or 'N'."""
+    """Create a flag column: 'Y' or 'N'."""
     return sa.Column(name, sa.CHAR(1), server_default=default)
 
 

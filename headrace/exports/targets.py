@@ -12,7 +12,7 @@ from sqlalchemy.engine import URL, Dialect, make_url
 
 from headrace.errors import CatalogError
 
-# By the first part of a URL's scheme: the driver, what to install for it, and the database's name.
+# By scheme of a URL: the driver, the package to install for it, and the database's name.
 _DATABASES = {
     "postgresql": ("postgresql+psycopg", None, "PostgreSQL"),
     "postgres": ("postgresql+psycopg", None, "PostgreSQL"),
@@ -23,23 +23,23 @@ _DATABASES = {
 
 
 class TargetRefused(CatalogError):
-    """A database that cannot have the OL_* tables as asked; the message says why and what to do."""
+    """A database that cannot have the OL_* tables as requested; the message gives the reason and a solution."""
 
 
 def dialect_of(url: str) -> Dialect:
-    """The words of the database that the URL names, without connecting. Raises TargetRefused."""
+    """Return the dialect of the database in the URL, without connecting. Raises TargetRefused."""
     parsed = _parsed(url)
     try:
         dialect = parsed.get_dialect()()
     except (sa.exc.NoSuchModuleError, ImportError) as error:
         raise _missing_driver(url) from error
-    # DB2's dialect, which sets its own level when it is loaded, warns of every key that it compiles unconnected.
+    # DB2's dialect, which sets its own level on import, warns about every key that it compiles unconnected.
     logging.getLogger("ibm_db_sa").setLevel(logging.ERROR)
     return dialect
 
 
 def engine_of(url: str) -> Engine:
-    """An engine on it; nothing is connected yet. Raises TargetRefused."""
+    """Create an engine without connecting. Raises TargetRefused."""
     parsed = _parsed(url)
     try:
         return sa.create_engine(parsed)
@@ -49,17 +49,17 @@ def engine_of(url: str) -> Engine:
 
 @contextmanager
 def translating_errors(engine: Engine) -> Iterator[None]:
-    """What the database refuses, said as TargetRefused; the message shows no password."""
+    """Convert the database's errors to TargetRefused; the message contains no password."""
     try:
         yield
     except sa.exc.DBAPIError as error:
         lines = [line.strip() for line in str(error.orig).splitlines() if line.strip()]
-        said = lines[0] if lines else type(error.orig).__name__
+        message = lines[0] if lines else type(error.orig).__name__
         password = engine.url.password
         if password:
-            said = said.replace(str(password), "***")
+            message = message.replace(str(password), "***")
         place = engine.url.render_as_string(hide_password=True)
-        raise TargetRefused(f"{place} refused: {said}") from error
+        raise TargetRefused(f"{place} refused: {message}") from error
 
 
 def _parsed(url: str) -> URL:
@@ -73,8 +73,8 @@ def _parsed(url: str) -> URL:
     kind = parsed.drivername.split("+")[0]
     if kind not in _DATABASES:
         raise TargetRefused(
-            f"databases of the kind {kind!r} have no OL_* tables: "
-            "give the URL of PostgreSQL (postgresql://), DB2 (db2://) or Teradata (teradatasql://)"
+            f"{kind!r} is not supported for OL_* tables: "
+            "use the URL of PostgreSQL (postgresql://), DB2 (db2://) or Teradata (teradatasql://)"
         )
     return parsed.set(drivername=_DATABASES[kind][0])
 

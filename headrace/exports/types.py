@@ -16,7 +16,7 @@ class Text(sa.VARCHAR):
 
 
 class _Timestamp(sa.TIMESTAMP):
-    """A timestamp with so many digits after the second."""
+    """A timestamp with a number of fractional digits."""
 
     def __init__(self, precision: int) -> None:
         super().__init__(timezone=True)
@@ -24,25 +24,25 @@ class _Timestamp(sa.TIMESTAMP):
 
 
 class Moment(sa.TypeDecorator[datetime]):
-    """A time in UTC; PostgreSQL keeps the zone, and DB2 and Teradata have it without one."""
+    """A time in UTC; PostgreSQL keeps the zone, DB2 and Teradata have none."""
 
     impl = _Timestamp
     cache_ok = True
 
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        """As the database takes it."""
+        """Convert to the database's form."""
         if value is None or dialect.name == "postgresql":
             return value
         return value.astimezone(UTC).replace(tzinfo=None)
 
     def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        """As an aware time."""
+        """Convert to an aware time."""
         return value.replace(tzinfo=UTC) if value is not None and value.tzinfo is None else value
 
 
 @compiles(Text, "teradatasql")
 def _unicode_text(element: Text, compiler: Any, **_: Any) -> str:  # noqa: ANN401 - SQLAlchemy's hook
-    # Teradata's default is LATIN, in which names of other alphabets are errors.
+    # Teradata's default is LATIN, in which names in other alphabets are errors.
     return f"VARCHAR({element.length}) CHARACTER SET UNICODE"
 
 
@@ -58,14 +58,14 @@ def _timestamp_with_zone(element: _Timestamp, compiler: Any, **_: Any) -> str:  
 
 @compiles(CreateTable, "teradatasql")
 def _multiset_table(element: CreateTable, compiler: Any, **given: Any) -> str:  # noqa: ANN401
-    # In ANSI mode that is the default; in Teradata mode a table would drop rows that repeat another, silently.
+    # The default in ANSI mode; in Teradata mode a table would silently drop duplicate rows.
     text = str(compiler.visit_create_table(element, **given))
     return text.replace("CREATE TABLE", "CREATE MULTISET TABLE", 1)
 
 
 @compiles(CreateColumn, "teradatasql")
 def _column_with_default(element: CreateColumn, compiler: Any, **given: Any) -> str | None:  # noqa: ANN401
-    # Teradata's dialect leaves defaults out.
+    # Teradata's dialect omits defaults.
     text: str | None = compiler.visit_create_column(element, **given)
     default = element.element.server_default
     if text is None or not isinstance(default, sa.DefaultClause) or " DEFAULT " in text:

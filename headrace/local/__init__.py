@@ -1,1 +1,1 @@
-"""One machine: the processes behind `up` and `down`, and the environment that they run in."""
+"""One machine: the processes behind `up` and `down`, and their environment."""

@@ -1,4 +1,4 @@
-"""What Dagster's own commands need in their environment to work on Headrace's state."""
+"""The environment in which Dagster's own commands work on Headrace's state."""
 
 import os
 import sys
@@ -12,14 +12,14 @@ from headrace.settings import settings
 
 
 def environment() -> dict[str, str]:
-    """The variables under which `dagster` and `dg` work on this deployment, from any folder.
+    """Return the variables under which `dagster` and `dg` work on this deployment, from any folder.
 
-    Starts the database and migrates the catalog if need be, and makes DAGSTER_HOME: `dagster` in the state
-    folder, with a link to the dagster.yaml beside this file. Raises CatalogError when the database is not to be had.
+    Starts the database and migrates the catalog if needed, and creates DAGSTER_HOME: `dagster` in the state folder,
+    with a link to the dagster.yaml in this package. Raises CatalogError if the database is unavailable.
     """
     database.connect()
     return {
-        # Of a range of partitions Dagster otherwise writes the event of each in a transaction of its own.
+        # For a range of partitions, Dagster otherwise writes each event in a separate transaction.
         "DAGSTER_EVENT_BATCH_SIZE": "1000",
         "DAGSTER_HOME": str(_dagster_home()),
         "DAGSTER_POSTGRES_URL": _psycopg2_url(database.dagster_url()),
@@ -30,12 +30,12 @@ def environment() -> dict[str, str]:
 
 
 def _dagster_home() -> Path:
-    """The folder, made anew where it is missing; a link left by a checkout that has moved is put right."""
+    """Return the folder, created if missing; a link left by a moved checkout is corrected."""
     home = settings().home.resolve() / "dagster"
     home.mkdir(parents=True, exist_ok=True)
     link, target = home / "dagster.yaml", Path(__file__).with_name("dagster.yaml")
     if not (link.is_symlink() and link.readlink() == target):
-        # Several processes may come here at once: with a rename the last one wins, and none sees it missing.
+        # Concurrent processes may do this: with a rename the last one wins, and none sees it missing.
         fresh = home / f"dagster.yaml.{os.getpid()}"
         fresh.symlink_to(target)
         fresh.replace(link)
@@ -43,12 +43,12 @@ def _dagster_home() -> Path:
 
 
 def _psycopg2_url(url: str) -> str:
-    """dagster-postgres works with psycopg2 alone (psycopg 3 refuses its NOTIFY), and SQLAlchemy must be told."""
+    """Return the URL for psycopg2: dagster-postgres only works with it (psycopg 3 rejects its NOTIFY)."""
     return make_url(url).set(drivername="postgresql+psycopg2").render_as_string(hide_password=False)
 
 
 def _path_with_tools() -> str:
-    """PATH with this environment's commands (dagster, dg, headrace) first."""
+    """Return PATH with this environment's commands (dagster, dg, headrace) first."""
     tools = str(Path(sys.executable).parent)
     others = [folder for folder in os.environ.get("PATH", os.defpath).split(os.pathsep) if folder != tools]
     return os.pathsep.join([tools, *others])

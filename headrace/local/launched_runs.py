@@ -1,4 +1,4 @@
-"""Dagster's record of the runs that a code server carries, kept true when that server stops or has died."""
+"""Dagster's records of the runs of a code server, corrected when that server stops or has died."""
 
 import json
 import time
@@ -13,7 +13,7 @@ _UNDERWAY = [DagsterRunStatus.STARTING, DagsterRunStatus.STARTED, DagsterRunStat
 
 
 def cancel(sockets: Path, seconds: float) -> int:
-    """Cancel the runs of the code servers that listen in `sockets`, and wait for their end; how many there were."""
+    """Cancel the runs of the code servers that listen in `sockets`, and wait for their end; returns their number."""
     with dg.DagsterInstance.get() as instance:
         found = _underway(instance, f"{sockets}/")
         for run in found:
@@ -25,11 +25,11 @@ def cancel(sockets: Path, seconds: float) -> int:
 
 
 def fail_lost(sockets_prefix: str, *, but_not: Path) -> int:
-    """Mark as failed the runs of code servers whose sockets start so, which are dead by now; how many there were.
+    """Mark runs of dead code servers, whose sockets have this prefix, as failed; returns their number.
 
-    but_not: the folder with the sockets of those that live.
+    but_not: the folder with the sockets of live ones.
 
-    Without this they would be shown as running for ever, and hold their places in the queue.
+    Otherwise they would be shown as running forever, and occupy their places in the queue.
     """
     with dg.DagsterInstance.get() as instance:
         current = {run.run_id for run in _underway(instance, f"{but_not}/")}
@@ -40,13 +40,14 @@ def fail_lost(sockets_prefix: str, *, but_not: Path) -> int:
 
 
 def upgrade_storage() -> None:
-    """Make Dagster's tables, or bring them to the installed Dagster's schema."""
+    """Create Dagster's tables, or migrate them to the installed Dagster's schema."""
     with dg.DagsterInstance.get() as instance:
         instance.upgrade()
 
 
 def _underway(instance: dg.DagsterInstance, sockets_prefix: str) -> list[DagsterRun]:
-    """Runs of other commands (`dagster asset materialize`) have no code server, and are left alone."""
+    """Return the active runs. Runs of other commands (`dagster asset materialize`) have no code server, and are left
+    alone."""
     return [
         run
         for run in instance.get_runs(RunsFilter(statuses=_UNDERWAY))

@@ -1,4 +1,4 @@
-"""What the servers of this machine say about themselves: Dagster's webserver, its daemon and code, and our own."""
+"""The servers of this machine: ports and health of Dagster's webserver, its daemon and code, and Headrace's own."""
 
 import http.client
 import json
@@ -10,7 +10,7 @@ from typing import Any
 import typer
 
 HOST = "127.0.0.1"
-PROTOCOL = "headrace.service.http.protocol:Bounded"  # by which our own servers read HTTP
+PROTOCOL = "headrace.service.http.protocol:Bounded"  # Headrace's own servers parse HTTP with it
 FIRST_PORT = 3000
 _QUERY = """
 {
@@ -25,19 +25,19 @@ _QUERY = """
 
 
 class PortUnavailable(Exception):
-    """A port cannot be listened on; the message says what to do."""
+    """A port cannot be listened on; the message gives a solution."""
 
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """waiting_for: the parts that are not up yet; load_errors: why a code location failed to load, by its name."""
+    """waiting_for: the services that are not up yet; load_errors: why a code location failed to load, by name."""
 
     waiting_for: tuple[str, ...]
     load_errors: dict[str, str]
 
 
 def health(port: int) -> Health:
-    """Ask the webserver on `port`; one that does not answer is itself what is waited for."""
+    """Query the webserver on `port`; if it does not respond, it is itself waited for."""
     try:
         answer = _ask(port)
     except (OSError, http.client.HTTPException, ValueError, KeyError):
@@ -59,13 +59,14 @@ def _failed(location: dict[str, Any]) -> bool:
 
 
 def _root_cause(error: dict[str, Any]) -> str:
-    """Dagster wraps what the code raised in errors of its own."""
+    """Return the root cause: Dagster wraps exceptions of the code in its own."""
     messages = [one["message"].strip() for one in (error, *error["causes"])]
     return str(messages[-1])
 
 
 def free_port(wanted: int | None, *, first: int | None = None, host: str = HOST) -> int | None:
-    """`wanted` if it is free, else None; without a wish the first free one of a hundred, from `first` or 3000 on."""
+    """Return `wanted` if it is free, otherwise None; without `wanted`, the first free port of a hundred, from
+    `first` or 3000 on."""
     if wanted is not None:
         return wanted if _is_free(wanted, host) else None
     first = FIRST_PORT if first is None else first
@@ -73,8 +74,8 @@ def free_port(wanted: int | None, *, first: int | None = None, host: str = HOST)
 
 
 def answers(port: int, path: str) -> bool:
-    """Whether a server on this machine answers a GET of the path with 200."""
-    # http.client, as urllib would send this through a proxy that the environment names.
+    """Return True if a local server answers a GET of the path with 200."""
+    # http.client, because urllib would use a proxy from the environment.
     connection = http.client.HTTPConnection(HOST, port, timeout=5)
     try:
         connection.request("GET", path)
@@ -86,14 +87,14 @@ def answers(port: int, path: str) -> bool:
 
 
 def run(application: str, host: str, port: int, listening: str, **options: Any) -> None:  # noqa: ANN401 - uvicorn's
-    """Serve an ASGI application by its factory (`module:function`) until Ctrl-C, and say `listening` once it listens.
+    """Serve an ASGI application by its factory (`module:function`) until Ctrl-C, and print `listening` once it listens.
 
-    options: further ones of uvicorn's. Raises PortUnavailable where the port cannot be listened on.
+    options: further options of uvicorn. Raises PortUnavailable if the port cannot be listened on.
     """
     import uvicorn
 
     if free_port(port, host=host) is None:
-        raise PortUnavailable(f"port {port} of {host} cannot be listened on. Name a free one with --port.")
+        raise PortUnavailable(f"port {port} of {host} cannot be listened on. Choose a free one with --port.")
 
     class Server(uvicorn.Server):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -113,15 +114,15 @@ def run(application: str, host: str, port: int, listening: str, **options: Any) 
             **options,
         )
     )
-    with suppress(KeyboardInterrupt):  # uvicorn has shut down, and raises it again
+    with suppress(KeyboardInterrupt):  # raised again by uvicorn after its shutdown
         served.run()
     if not served.started:
-        raise PortUnavailable(f"port {port} of {host} could not be listened on; what is wrong is said above.")
+        raise PortUnavailable(f"port {port} of {host} could not be listened on; see the error above.")
 
 
 def _is_free(port: int, host: str) -> bool:
     with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as the webserver does
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # like the webserver
         try:
             probe.bind((host, port))
         except OSError:
@@ -130,7 +131,7 @@ def _is_free(port: int, host: str) -> bool:
 
 
 def _ask(port: int) -> dict[str, Any]:
-    # http.client, as urllib would send this through a proxy that the environment names.
+    # http.client, because urllib would use a proxy from the environment.
     connection = http.client.HTTPConnection(HOST, port, timeout=10)
     try:
         connection.request(

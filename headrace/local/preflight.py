@@ -1,4 +1,4 @@
-"""What must be on the machine before anything is installed or started; uses the standard library alone.
+"""Requirements of the machine, checked before installation and start; uses the standard library only.
 
 `make` runs this file with the system's Python before the virtual environment exists.
 """
@@ -15,42 +15,42 @@ JAVA_VERSION = 17
 
 
 class PreflightError(Exception):
-    """The machine lacks something; the message is one line that says what to install and how."""
+    """A requirement is missing; the message is one line that says what to install and how."""
 
 
 def preflight() -> None:
-    """Raise PreflightError for the first thing that is missing or too old: Python, its venv module, Java."""
+    """Raise PreflightError for the first missing or outdated requirement: Python, its venv module, Java."""
     for problem in (_python_problem(), _venv_problem(), _java_problem()):
         if problem is not None:
             raise PreflightError(problem)
 
 
 def _python_problem() -> str | None:
-    """None when this Python is one that the locked packages were resolved for."""
+    """Return None if the locked packages were resolved for this Python."""
     (oldest, newest), here = PYTHON_VERSIONS, sys.version_info[:2]
     if oldest <= here <= newest:
         return None
     return (
         f"Headrace needs Python {oldest[0]}.{oldest[1]} to {newest[0]}.{newest[1]}, "
-        f"and {sys.executable} is {here[0]}.{here[1]}: "
+        f"but {sys.executable} is {here[0]}.{here[1]}: "
         "install one (Debian: apt-get install python3 python3-venv; macOS: brew install python@3.13) "
         "and, if it is not found by itself, name it: make PYTHON=python3.13 ..."
     )
 
 
 def _venv_problem() -> str | None:
-    """Debian ships Python without ensurepip, so `python -m venv` fails half-way there."""
+    """Check for ensurepip: Debian's Python lacks it, so `python -m venv` fails half-way there."""
     if importlib.util.find_spec("venv") and importlib.util.find_spec("ensurepip"):
         return None
     version = f"{sys.version_info[0]}.{sys.version_info[1]}"
     return (
-        f"Headrace needs Python's venv module, and {sys.executable} has none: "
+        f"Headrace needs Python's venv module, but {sys.executable} has none: "
         f"install it (Debian: apt-get install python{version}-venv; macOS: brew install python@{version})"
     )
 
 
 def _java_problem() -> str | None:
-    """The java that Spark will run (JAVA_HOME's, else PATH's) must be new enough."""
+    """Check that the java that Spark will run (JAVA_HOME's, otherwise PATH's) is new enough."""
     install = (
         "install one (Debian: apt-get install default-jre-headless; "
         'macOS: brew install openjdk@17 && export JAVA_HOME="$(brew --prefix openjdk@17)")'

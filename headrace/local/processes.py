@@ -1,4 +1,4 @@
-"""Child processes that leave nothing behind: each in its own session, its output in a file, found by a mark."""
+"""Child processes that leave nothing behind: each in its own session, its output in a file, found by a marker."""
 
 import os
 import re
@@ -11,29 +11,29 @@ from pathlib import Path
 
 import psutil
 
-# In the environment of all that `headrace up` starts, and of what those start; the value is the state folder.
+# In the environment of all processes that `headrace up` starts, and of their children; the value is the state folder.
 MARK = "HEADRACE_SERVED_FROM"
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """One running child and the file that its output goes to."""
+    """A running child process and its log file."""
 
     name: str
     process: subprocess.Popen[bytes]
     log: Path
 
     def last_words(self, lines: int = 15) -> str:
-        """The end of its log, indented, with the log's path."""
+        """Return the end of its log, indented, with the log's path."""
         tail = self.log.read_text(encoding="utf-8", errors="replace").splitlines()[-lines:]
-        return "\n".join([*("    " + _ANSI.sub("", line) for line in tail), f"  the whole log: {self.log}"])
+        return "\n".join([*("    " + _ANSI.sub("", line) for line in tail), f"  full log: {self.log}"])
 
 
 def start(
     name: str, command: Sequence[str], *, home: Path, folder: Path, environment: Mapping[str, str]
 ) -> Service:
-    """Start `command` in `folder`. The log of the time before is kept as `<name>.log.1`."""
+    """Start `command` in `folder`. The previous log is kept as `<name>.log.1`."""
     log = home / "logs" / f"{name}.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     if log.exists():
@@ -46,14 +46,14 @@ def start(
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
-            # Ctrl-C in the terminal reaches `headrace up` alone, which then stops its children in order.
+            # Ctrl-C in the terminal is only sent to `headrace up`, which then stops its children in order.
             start_new_session=True,
         )
     return Service(name, process, log)
 
 
 def stop(service: Service, seconds: float) -> bool:
-    """Ask it to end and wait; False when it has not ended after `seconds`."""
+    """Ask the process to end and wait; False if it has not ended after `seconds`."""
     with suppress(ProcessLookupError):
         service.process.send_signal(signal.SIGTERM)
     try:
@@ -64,9 +64,9 @@ def stop(service: Service, seconds: float) -> bool:
 
 
 def sweep(home: Path, seconds: float = 5) -> int:
-    """End every process that carries the mark of `home`, by force after `seconds`; how many there were.
+    """End every process with the marker of `home`, by force after `seconds`; returns their number.
 
-    PostgreSQL is spared: one that a child happened to start belongs to the state folder, not to the child.
+    PostgreSQL is excluded: one that a child started belongs to the state folder, not to the child.
     """
     found = [process for process in psutil.process_iter(["name"]) if _is_marked(process, home)]
     for process in found:
@@ -81,7 +81,7 @@ def sweep(home: Path, seconds: float = 5) -> int:
 
 
 def _is_marked(process: psutil.Process, home: Path) -> bool:
-    """Other users' processes cannot be asked, and are not ours."""
+    """Return True for marked processes. Those of other users cannot be inspected, and are not Headrace's."""
     try:
         return (
             process.pid != os.getpid()

@@ -11,20 +11,19 @@ from pathlib import Path
 from string import Template
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]*")
-_HIDDEN = {"gitignore": ".gitignore", "gitkeep": ".gitkeep"}  # packaging leaves out files with a dot
-# The demo is this platform's own project: at the top of the repository, and in the wheel as a template.
+_HIDDEN = {"gitignore": ".gitignore", "gitkeep": ".gitkeep"}  # packaging omits files that begin with a dot
+# The demo is this repository's own project: at its top level, and in the wheel as a template.
 DEMO_FILES = ("alerts.yaml", "assets", "jobs", "legacy", "resources", "sensors")
 
 
 class ProjectRefused(Exception):
-    """A project cannot be created as asked; the message says why and what to do."""
+    """A project cannot be created as requested; the message gives the reason and a solution."""
 
 
 def create_project(folder: Path, *, demo: bool = False) -> list[Path]:
-    """Create a project in `folder`, named after it; the demo's has datasets, jobs and an Autosys estate.
+    """Create a project in `folder`, named after it; the demo has datasets, jobs and an Autosys estate.
 
-    Returns the files, relative to the folder. Raises ProjectRefused for a name that cannot be one, and for a folder
-    with files in it.
+    Returns the files, relative to the folder. Raises ProjectRefused for an invalid name, and for a non-empty folder.
     """
     name = folder.resolve().name
     if not _NAME.fullmatch(name):

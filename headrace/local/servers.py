@@ -1,13 +1,13 @@
-"""Our own HTTP servers on this machine: how Python starts each, and whether it is up."""
+"""Headrace's own HTTP servers on this machine: how Python starts each, and its health."""
 
 from headrace.local.ports import HOST, PROTOCOL, answers
 
 KEEP_ALIVE_SECONDS = 30
-MAX_CONNECTIONS = 1000  # at once; a caller beyond them is told to try again
+MAX_CONNECTIONS = 1000  # concurrent requests; further callers are told to retry
 
 
 class Server:
-    """An ASGI application (`module:factory`), the path that says whether it is up, and its first port."""
+    """An ASGI application (`module:factory`), its health path, and its first port."""
 
     def __init__(self, application: str, health: str, first_port: int, *options: str) -> None:
         self.application = application
@@ -16,14 +16,14 @@ class Server:
         self._options = options
 
     def command(self, port: int) -> list[str]:
-        """The module and arguments by which Python serves it on this machine."""
+        """Return the module and arguments with which Python serves it on this machine."""
         return [
             *("uvicorn", "--factory", self.application, "--host", HOST, "--port", str(port)),
             *("--http", PROTOCOL, "--log-level", "warning", "--no-access-log", *self._options),
         ]
 
     def is_up(self, port: int) -> bool:
-        """Whether it answers on this port, and can reach its database."""
+        """Return True if it responds on this port, and can reach its database."""
         return answers(port, self.health)
 
 

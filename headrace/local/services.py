@@ -1,4 +1,4 @@
-"""The parts of a running Headrace, in the order in which they start and stop."""
+"""The services of a running Headrace, in the order in which they start and stop."""
 
 import hashlib
 import os
@@ -35,11 +35,11 @@ Say = Callable[[str], None]
 def running(
     home: Path, workspace: Path, port: int, service_port: int, stop_wanted: Event, say: Say
 ) -> Iterator[Sequence[Service]]:
-    """Code server, webserver, daemon and the HTTP service, up and healthy inside the `with`, all gone after it.
+    """Run code server, webserver, daemon and the HTTP service, all healthy inside the `with`, all stopped after it.
 
-    workspace: the file whose python_modules are served, each by one code server for webserver and daemon alike:
-    half the work at the start, and one truth after a reload. Once `stop_wanted` is set, the start is cut short and
-    what is up so far is yielded. Raises ServiceError when a part ends by itself or is not healthy in time.
+    workspace: the file whose python_modules are served, each by one code server shared by webserver and daemon: half
+    the work at the start, and a consistent state after a reload. Once `stop_wanted` is set, the start is aborted and
+    the services started so far are yielded. Raises ServiceError if a service exits or is not healthy in time.
     """
     services: list[Service] = []
     sockets = Path(tempfile.mkdtemp(prefix=_sockets_prefix(home).name, dir=_sockets_prefix(home).parent))
@@ -58,18 +58,18 @@ def running(
 
 
 def check_alive(services: Sequence[Service]) -> None:
-    """Raise ServiceError with the last lines of its log when a part has ended by itself."""
+    """Raise ServiceError with the last lines of its log if a service has exited."""
     for service in services:
         code = service.process.poll()
         if code is not None:
             how = f"was killed by signal {-code}" if code < 0 else f"ended with exit code {code}"
             raise ServiceError(
-                f"{service.name} {how}, so the others were stopped. It last said:\n{service.last_words()}"
+                f"{service.name} {how}, so the others were stopped. Its last output:\n{service.last_words()}"
             )
 
 
 def remove_sockets(home: Path) -> None:
-    """Delete what a killed `up` of this state folder left in the temporary folder."""
+    """Delete sockets that a killed `up` of this state folder left in the temporary folder."""
     prefix = _sockets_prefix(home)
     for folder in prefix.parent.glob(prefix.name + "*"):
         shutil.rmtree(folder)
@@ -83,7 +83,7 @@ def _steps(
     port: int,
     service_port: int,
 ) -> Iterator[tuple[str, Callable[[], bool]]]:
-    """Start one part after another; yields, before the next, what has to be true and how to see it."""
+    """Start one service after another; yields, before the next, the condition to wait for and how to check it."""
 
     def start(
         name: str,
@@ -110,10 +110,10 @@ def _steps(
             f"code-server-{name}",
             *("dagster", "code-server", "start", "--socket", str(listening[-1])),
             *("--module-name", module["module_name"], "--location-name", name),
-            # The default of 30 s would end a server that Spark has starved of the processor.
+            # The default of 30 s would end a server that Spark has starved of CPU.
             *("--heartbeat-ttl", "600"),
             *("--working-directory", str(folder)),
-            # Each code location is a project of its own, with the platform of its own environment if it names one.
+            # Each code location is a separate project, with the platform of its own environment if it names one.
             folder=folder,
             python=module.get("executable_path", sys.executable),
             HEADRACE_PROJECT=str(folder if (folder / PROJECT_FILE).is_file() else project_root()),
@@ -126,7 +126,7 @@ def _steps(
 
     from headrace.local import (
         launched_runs,
-    )  # Dagster takes seconds to import, in which the code is loading already
+    )  # Dagster takes seconds to import; the code is loaded meanwhile
 
     launched_runs.upgrade_storage()
     launched_runs.fail_lost(str(_sockets_prefix(home)), but_not=sockets)
@@ -156,7 +156,7 @@ def _wait(
 
 
 def _accepts(path: Path) -> bool:
-    """A code server listens once its code has loaded."""
+    """Return True once a code server listens, which it does after loading its code."""
     with socket.socket(socket.AF_UNIX) as probe:
         try:
             probe.connect(str(path))
@@ -166,7 +166,7 @@ def _accepts(path: Path) -> bool:
 
 
 def _stop(services: Sequence[Service], sockets: Path, say: Say) -> None:
-    """Daemon first, so that nothing new begins, then the webserver, then the runs, then what carries them."""
+    """Stop the daemon first, so that nothing new starts, then the webserver, then the runs, then their servers."""
     for service in reversed(services):
         if service.name.startswith("code-server") and service.process.poll() is None:
             _end_runs(sockets, say)
@@ -187,5 +187,5 @@ def _end_runs(sockets: Path, say: Say) -> None:
 
 
 def _sockets_prefix(home: Path) -> Path:
-    """How the folders of this state folder's sockets begin: short, as a socket's path may not be long."""
+    """Return the prefix of this state folder's socket folders: short, since socket paths are limited."""
     return Path(tempfile.gettempdir()) / f"headrace-{hashlib.sha256(os.fsencode(home)).hexdigest()[:12]}-"

@@ -1,4 +1,4 @@
-"""One `headrace up` a state folder at a time: a lock that dies with its holder, and a note of who holds it."""
+"""One `headrace up` per state folder: a lock that is released when its holder dies, and a note of the holder."""
 
 import fcntl
 import json
@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 class ServiceError(Exception):
-    """Headrace's services cannot start, run or stop; the message says why and what to do."""
+    """Headrace's services cannot start, run or stop; the message gives the reason and a solution."""
 
 
 class AlreadyRunning(ServiceError):
@@ -19,7 +19,7 @@ class AlreadyRunning(ServiceError):
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A running `headrace up`: its process and, once it knows them, the addresses of Dagster's UI and the service."""
+    """A running `headrace up`: its process and, once known, the URLs of Dagster's UI and the service."""
 
     pid: int
     url: str | None = None
@@ -28,9 +28,9 @@ class Session:
 
 @contextmanager
 def alone(home: Path) -> Iterator[None]:
-    """Be the only one that serves from, or clears up in, `home`; raises AlreadyRunning with process and URL.
+    """Acquire exclusive use of `home`; raises AlreadyRunning with process and URL.
 
-    The system takes the lock back from a process that is killed, so a stale note misleads nobody.
+    The system releases the lock of a killed process, so a stale note does no harm.
     """
     try:
         home.mkdir(parents=True, exist_ok=True)
@@ -57,7 +57,7 @@ def alone(home: Path) -> Iterator[None]:
 
 
 def is_free(home: Path) -> bool:
-    """Whether nobody serves from `home`."""
+    """Return True if no process serves from `home`."""
     try:
         with alone(home):
             return True
@@ -66,14 +66,14 @@ def is_free(home: Path) -> bool:
 
 
 def write_note(home: Path, session: Session) -> None:
-    """Write the note whole, so that a reader never sees half of one."""
+    """Write the note atomically, so that readers never see a partial one."""
     fresh = _note(home).with_suffix(".new")
     fresh.write_text(json.dumps(asdict(session)), encoding="utf-8")
     fresh.replace(_note(home))
 
 
 def read(home: Path) -> Session | None:
-    """The note, current or stale; None without one."""
+    """Return the note, current or stale; None without one."""
     try:
         return Session(**json.loads(_note(home).read_text(encoding="utf-8")))
     except FileNotFoundError:

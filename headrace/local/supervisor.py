@@ -32,21 +32,20 @@ Say = Callable[[str], None]
 
 
 def _print(text: str) -> None:
-    with suppress(OSError):  # the terminal was closed, which is no reason to leave the parts running
+    with suppress(OSError):  # the terminal was closed, which must not leave the services running
         print(text, flush=True)
 
 
 def up(port: int | None = None, *, workspace: Path | None = None, say: Say = _print) -> None:
-    """Serve Dagster's UI and daemon on 127.0.0.1 until Ctrl-C, SIGTERM or SIGHUP; then stop all of it.
+    """Serve Dagster's UI and daemon on 127.0.0.1 until Ctrl-C, SIGTERM or SIGHUP; then stop everything.
 
-    port: the UI's; without it the first free one from 3000 on. Returns when stopped on demand. Raises
-    PreflightError, CatalogError, AlreadyRunning, and ServiceError when the port is taken, a part does not start, or
-    one ends by itself.
+    port: the UI's; by default the first free one from 3000 on. Returns when stopped on demand. Raises PreflightError,
+    CatalogError, AlreadyRunning, and ServiceError if the port is taken, a service does not start, or one exits.
     """
     preflight()
     home = settings().home.resolve()
     with session.alone(home), _signalled() as stop_wanted:
-        processes.sweep(home)  # what an `up` that was killed has left
+        processes.sweep(home)  # left by a killed `up`
         port = _port(port)
         service_port = _free_port("the service", SERVICE.first_port)
         url = f"http://{webserver.HOST}:{port}"
@@ -68,8 +67,8 @@ def up(port: int | None = None, *, workspace: Path | None = None, say: Say = _pr
 def down() -> list[str]:
     """Stop what `up` started, from another terminal or after it was killed, and the embedded PostgreSQL.
 
-    Returns what was stopped, in words. Raises AlreadyRunning when another user's `up` is in the way,
-    CatalogUnavailable when PostgreSQL does not stop.
+    Returns what was stopped, in words. Raises AlreadyRunning if another user's `up` prevents it, CatalogUnavailable if
+    PostgreSQL does not stop.
     """
     home = settings().home.resolve()
     stopped: list[str] = []
@@ -87,10 +86,10 @@ def down() -> list[str]:
 
 
 def clean() -> tuple[list[str], Path | None]:
-    """`down`, then delete the state folder; a database or warehouse that the settings place elsewhere stays.
+    """Run `down`, then delete the state folder; a database or warehouse configured elsewhere stays.
 
-    Returns what was stopped and the folder that was deleted, None where there was none. Raises ServiceError when the
-    state folder is one that holds other things too.
+    Returns what was stopped and the deleted folder, None if there was none. Raises ServiceError if the state folder
+    contains other files.
     """
     home = settings().home.resolve()
     if any(kept.is_relative_to(home) for kept in (project_root(), Path.home())):
@@ -106,7 +105,7 @@ def clean() -> tuple[list[str], Path | None]:
 
 @contextmanager
 def _signalled() -> Iterator[Event]:
-    """An event that Ctrl-C, SIGTERM and SIGHUP set; Ctrl-C once more ends the waiting for an orderly stop."""
+    """Yield an event that Ctrl-C, SIGTERM and SIGHUP set; a second Ctrl-C ends the wait for an orderly stop."""
     stop_wanted = Event()
 
     def note(number: int, _: FrameType | None) -> None:
@@ -125,7 +124,7 @@ def _signalled() -> Iterator[Event]:
 
 
 def _shared(service_url: str) -> dict[str, str]:
-    """What every project that this `up` serves works with, whatever its own headrace.toml says."""
+    """Return the settings shared by every project that this `up` serves, whatever its own headrace.toml contains."""
     database_url = settings().database_url
     return {"HEADRACE_SERVICE_URL": service_url} | (
         {"HEADRACE_DATABASE_URL": database_url} if database_url else {}
@@ -136,10 +135,10 @@ def _port(wanted: int | None) -> int:
     port = webserver.free_port(wanted)
     if port is None and wanted is not None:
         raise ServiceError(
-            f"port {wanted} is taken by another program. Name a free one with --port, or leave --port out."
+            f"port {wanted} is taken by another program. Choose a free one with --port, or omit --port."
         )
     if port is None:
-        raise ServiceError("the ports from 3000 to 3099 are all taken. Name a free one with --port.")
+        raise ServiceError("the ports from 3000 to 3099 are all taken. Choose a free one with --port.")
     return port
 
 
@@ -167,13 +166,13 @@ def _welcome(home: Path, url: str, service_port: int, load_errors: dict[str, str
         lines += [
             "",
             f"  The code location {location} did not load: {first}",
-            "    the whole error is in the UI, under Deployment",
+            "    the full error is in the UI, under Deployment",
         ]
     return "\n".join([*lines, ""])
 
 
 def _stop_database(home: Path, say: Say) -> None:
-    """PostgreSQL stops with the services, unless another command is at work in it."""
+    """Stop PostgreSQL with the services, unless another command uses it."""
     if settings().database_url is not None or not embedded.running(home):
         return
     database.disconnect()
@@ -187,13 +186,13 @@ def _stop_database(home: Path, say: Say) -> None:
         count = connection.scalar(others)
     database.disconnect()
     if count:
-        say(f"PostgreSQL stays up for {count} connections of other commands; `headrace down` stops it.")
+        say(f"PostgreSQL keeps running for {count} connections of other commands; `headrace down` stops it.")
     else:
         embedded.stop(home)
 
 
 def _ask_to_stop(home: Path) -> bool:
-    """SIGTERM to the `up` that holds the state folder, and in the end SIGKILL; False when there is none."""
+    """Send SIGTERM to the `up` that holds the state folder, and finally SIGKILL; returns False if there is none."""
     deadline = time.monotonic() + parts.STOPPED_SECONDS
     asked: int | None = None
     while not session.is_free(home):

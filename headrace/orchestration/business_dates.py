@@ -13,24 +13,24 @@ from headrace.dagster_internals import partition_loading_context
 
 Definition = dg.PartitionsDefinition[str]
 _PACKED_DAY = re.compile(r"\d{8}")
-_MIDDAY = time(12)  # which every day has, whatever its clocks do at night
+_MIDDAY = time(12)  # a time that exists every day, despite clock changes
 
 
 class NoPartition(Exception):
-    """There is no partition that a completion is about; the message says why, and what would make one."""
+    """No partition matches a completion; the message gives the reason and a solution."""
 
 
 def partition_of(definition: Definition | None, stated: str | None, moment: datetime) -> str | None:
-    """The key of the partition that a completion is about; None for what is not partitioned.
+    """Return the key of a completion's partition; None for an unpartitioned dataset.
 
-    A completion that states no date is about the last partition that was whole at `moment`, as the run of a schedule is
-    in Dagster; days that the definition leaves out count for nothing. The calendar of a job says when it runs, and not
-    what its runs are about.
+    A completion without a date refers to the last complete partition at `moment`, like a scheduled run in Dagster; days
+    excluded by the definition are ignored. A job's calendar gives the days on which it runs, not the days its runs
+    refer to.
 
     Args:
-        definition: how the dataset is divided.
-        stated: the partition key, date or time that the completion states.
-        moment: when the process started, or ended where that is all that is known.
+        definition: the dataset's partitions.
+        stated: the partition key, date or time in the completion.
+        moment: when the process started, or ended if the start is unknown.
 
     Raises NoPartition.
     """
@@ -41,7 +41,7 @@ def partition_of(definition: Definition | None, stated: str | None, moment: date
             return stated
         if not isinstance(definition, TimeWindowPartitionsDefinition):
             raise NoPartition(
-                f"{stated!r} is none of its partitions" if stated else "the completion states no partition"
+                f"{stated!r} is not one of its partitions" if stated else "the completion states no partition"
             )
         key = _last_whole(definition, moment) if stated is None else _at(definition, stated)
         if key is None or not definition.has_partition_key(key):
@@ -50,7 +50,8 @@ def partition_of(definition: Definition | None, stated: str | None, moment: date
 
 
 def _last_whole(definition: TimeWindowPartitionsDefinition, moment: datetime) -> str | None:
-    """Of a definition that goes on for ever: of one that has ended, the last is not the one that is meant."""
+    """Return the last complete partition, for a definition without an end: the last one of an ended definition would
+    be wrong."""
     endless = TimeWindowPartitionsDefinition(
         start=definition.start,
         fmt=definition.fmt,
@@ -94,6 +95,6 @@ def _is_shorter_than_a_day(definition: TimeWindowPartitionsDefinition) -> bool:
 def _outside(definition: TimeWindowPartitionsDefinition, what: str) -> str:
     first, last = definition.get_first_partition_key(), definition.get_last_partition_key()
     if first is None:
-        return f"{what} is in none of its partitions: there are none yet"
-    hint = "" if definition.end else "; a day that is not over yet has one with `end_offset: 1`"
+        return f"{what} is in none of its partitions: it has none yet"
+    hint = "" if definition.end else "; set `end_offset: 1` for a day that is not over yet"
     return f"{what} is in none of its partitions, which are {first} to {last}{hint}"

@@ -1,4 +1,4 @@
-"""Formats of run events that other packages add to those that are detected from a file's content."""
+"""Formats of run events from other packages, in addition to the detected ones."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from headrace.plugins import Registry
 
 
 class EventSource(Protocol):
-    """Translates a file of one format to run events: a pure function of its bytes."""
+    """Converts a file of one format to run events: a pure function of its bytes."""
 
     def read(self, data: bytes, name: str, *, at: datetime, zone: tzinfo) -> Completions:
-        """The events of the file, and what could not be read of it, by line and field.
+        """Parse the file to events and errors, by line and field.
 
-        name: the file's path, for messages. at: when the file was written. zone: of times that name none.
+        name: the file's path, for messages. at: the file's modification time. zone: of times without one.
         """
         ...
 

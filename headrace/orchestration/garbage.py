@@ -1,4 +1,4 @@
-"""Find garbage in the warehouse: directories that no version names, left by runs that died."""
+"""Find garbage in the warehouse: directories that no version names, left by dead runs."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ WHERE organisation_id = %s AND state = 'RUNNING'
 
 @dataclass(frozen=True, slots=True)
 class Garbage:
-    """A directory that no version names: the dataset and tag that it was written for, when, its size in bytes.
+    """A directory that no version names: its dataset and tag, the time it was written, its size in bytes.
 
-    warehouse: where the dataset's versions lie, when that is not the settings' warehouse.
+    warehouse: the warehouse of the dataset's versions, if it is not the configured one.
     """
 
     dataset: str
@@ -47,10 +47,10 @@ class Garbage:
 def garbage(
     engine: Engine, store: FilesStore, grace: timedelta = GRACE, now: datetime | None = None
 ) -> list[Garbage]:
-    """What lies in the warehouse that no version names; blocked and superseded versions are versions.
+    """Return directories in the warehouse that no version names; blocked and superseded versions are versions.
 
-    What was begun less than `grace` before `now`, or since the oldest attempt that still lives began, is left out: its
-    run may yet publish it.
+    Directories newer than `grace` before `now`, or than the start of the oldest live attempt, are excluded: that run
+    may still publish them.
     """
     reap(engine)
     before = (now or datetime.now(UTC)) - grace
@@ -58,7 +58,9 @@ def garbage(
         datasets = cursor.execute(_DATASETS, [organisation_id()]).fetchall()
         running = cursor.execute(_OLDEST_RUNNING, [organisation_id()]).fetchone()
     if running is not None and running["start_ts"] is not None:
-        before = min(before, running["start_ts"].replace(microsecond=0))  # a tag tells whole seconds
+        before = min(
+            before, running["start_ts"].replace(microsecond=0)
+        )  # tags have a resolution of one second
     return [
         _garbage(store, row["full_name"], tag, row["warehouse"])
         for row in datasets

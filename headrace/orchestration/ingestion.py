@@ -34,7 +34,7 @@ _DEMON = b"CAUAJM_I_"
 
 @dataclass(slots=True)
 class Loaded:
-    """What loading came to. errors: what could not be taken, by file, line and field."""
+    """Result of loading. errors: invalid reports, by file, line and field."""
 
     files: int = 0
     ingested: Ingested = field(default_factory=Ingested)
@@ -52,22 +52,21 @@ def load(
     on_progress: Callable[[str], None] = lambda _: None,
     measured: Callable[[Engine, Sequence[RunEvent]], Sequence[RunEvent]] = lambda _, events: events,
 ) -> Loaded:
-    """Ingest files as they are, which stay where they are; loading one again changes nothing.
+    """Ingest files without moving them; loading a file again changes nothing.
 
-    What each file is shows its content. Logs of one scheduler are read as one, in the order of time, and go on with
-    what the catalog knows to be under way at their beginning. Reports of `autorep` and archived runs are history in
-    any case.
+    The format is detected from the content. Logs of one scheduler are read as one, ordered by time, and continue runs
+    that the catalog has as running at their start. Reports of `autorep` and archived runs always count as history.
 
     Args:
         engine: the catalog.
-        files: completion files, JSON lines, event demon logs, reports of `autorep`, archived runs and the lists of jobs
+        files: completion files, JSON lines, event demon logs, reports of `autorep`, archived runs and the job lists
             or logs that name their jobs.
-        zone: of times that name none: that of the Autosys server.
-        instance: the scheduler that logs and reports are of; of a log, the name tells it otherwise.
+        zone: of times without one: that of the Autosys server.
+        instance: the scheduler of logs and reports; by default from a log's name.
         historical: trigger no runs and no alerts.
-        source: translates every file, in place of the formats that are detected from the content.
-        tell: is called with the progress in words.
-        measured: adds what reports ask to be measured.
+        source: parses every file, instead of the detected format.
+        tell: called with the progress in words.
+        measured: measures the outputs that request it.
 
     Raises OSError for a file that cannot be read.
     """
@@ -102,8 +101,8 @@ def follow(
 ) -> None:
     """Ingest an event demon's log as it grows, across its rotation, until `stop`.
 
-    Where it stopped is kept in the state folder, after the events are in the catalog, so that the next call goes on
-    there. `tell` is called with what each piece came to. Raises OSError for a log that cannot be read.
+    The position is stored in the state folder, after the events are in the catalog, so that the next call resumes
+    there. `tell` is called with the result of each piece. Raises OSError for a log that cannot be read.
     """
     place = position_of(log)
     place.parent.mkdir(parents=True, exist_ok=True)
@@ -125,7 +124,7 @@ def follow(
 
 
 def position_of(log: Path) -> Path:
-    """The file in the state folder that says how far a log was read."""
+    """Return the file in the state folder with the position in a log."""
     digest = sha256(str(log.resolve()).encode()).hexdigest()[:16]
     return settings().home.resolve() / "followed" / f"{log.name}-{digest}.json"
 
@@ -146,11 +145,11 @@ def _kept(place: Path) -> LogPosition | None:
     except FileNotFoundError:
         return None
     except ValidationError:
-        return None  # of another version: the log is read from its beginning, which changes nothing
+        return None  # of another version: the log is read from its start, which changes nothing
 
 
 def _begun(engine: Engine) -> Begun:
-    """What the catalog knows to be under way, so that a log goes on with what one before it began."""
+    """Return the running attempts in the catalog, so that a log continues those of an earlier one."""
     return lambda instance, at: {
         each.process: JobState(
             run=each.run,
@@ -175,7 +174,7 @@ def _read_from(
 def _read(
     engine: Engine, files: Sequence[Path], zone: tzinfo, instance: str | None, historical: bool
 ) -> Iterator[tuple[Path, Sequence[RunEvent], Sequence[Finding]]]:
-    """Each file with what it says; the logs last, for those of one scheduler are one."""
+    """Yield each file with its parsed content; the logs last, as one per scheduler."""
     logs, archives, lists = [], [], []
     for file in files:
         with file.open("rb") as opened:

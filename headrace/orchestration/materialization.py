@@ -1,6 +1,6 @@
 """Plan and launch materializations: which runs a selection needs, in which order.
 
-Processes that share their partitions go into one Dagster run. What is up to date can be left out (jobs.staleness).
+Processes with the same partitions share a Dagster run. Up-to-date ones can be omitted (jobs.staleness).
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ UNPARTITIONED: tuple[PartitionKey, ...] = (None,)
 
 
 class InvalidSelection(Exception):
-    """A selection that names nothing, or partitions that the selected datasets do not have."""
+    """A selection without matches, or partitions that the selected datasets do not have."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedRun:
-    """One Dagster run to come: processes in dependency order, and their partitions ((None,) where there are none).
+    """A planned Dagster run: processes in dependency order, and their partitions ((None,) if unpartitioned).
 
     Several partitions are consecutive, and are computed as one range.
     """
@@ -60,9 +60,9 @@ class PlannedRun:
 def select(
     definitions: dg.Definitions, plans: Sequence[ProcessPlan], selection: Sequence[str]
 ) -> list[ProcessPlan]:
-    """The processes of the assets that Dagster's selection syntax names, in dependency order.
+    """Return the processes of the assets in Dagster's selection syntax, in dependency order.
 
-    Raises InvalidSelection when it names nothing that Headrace computes.
+    Raises InvalidSelection if it matches nothing that Headrace computes.
     """
     graph = definitions.resolve_asset_graph()
     try:
@@ -85,17 +85,18 @@ def plan_runs(
     partitions: tuple[str, str] | None = None,
     stale_in: Engine | None = None,
 ) -> list[PlannedRun]:
-    """The runs that materialize `plans` (in dependency order), each with as many processes and partitions as possible.
+    """Plan the runs that materialize `plans` (in dependency order), each with as many processes and partitions as
+    possible.
 
     Args:
         graph: the asset graph of the definitions.
-        instance: Dagster's instance, which knows dynamic partitions.
-        plans: what `select` returned.
-        partitions: first and last key to materialize, both included; None for all that exist.
-        stale_in: leave out what is up to date in this catalog, and what waits for an input that is nowhere published.
+        instance: Dagster's instance, which has dynamic partitions.
+        plans: the result of `select`.
+        partitions: first and last key to materialize, inclusive; None for all existing ones.
+        stale_in: omit what is up to date in this catalog, and what waits for an unpublished input.
 
-    Raises InvalidSelection when a partitioned dataset does not have the keys or has them in the other order, and when
-    there are keys for datasets of which none is partitioned.
+    Raises InvalidSelection if a partitioned dataset does not have the keys or has them in the other order, and for keys
+    without a partitioned dataset.
     """
     if partitions is not None and all(plan.partitions is None for plan in plans):
         names = ", ".join(output.record.key for plan in plans for output in plan.outputs)
@@ -119,9 +120,9 @@ def execute(
     instance: dg.DagsterInstance,
     run_config: Mapping[str, Any] | None = None,
 ) -> dg.ExecuteInProcessResult:
-    """Run it in this process and wait; the result says whether it succeeded, and its events why not.
+    """Execute the run in this process and wait; the result shows whether it succeeded, and its events why not.
 
-    Raises InvalidSelection when Dagster cannot run these assets together.
+    Raises InvalidSelection if Dagster cannot run these assets together.
     """
     job = definitions.get_repository_def().get_implicit_job_def_for_assets(run.assets)
     if job is None:
@@ -137,7 +138,7 @@ def execute(
 
 
 def _unknown(graph: BaseAssetGraph[Any], selection: Sequence[str]) -> Iterator[str]:
-    """A line for each part of a selection that is a plain key (pluses aside) of no dataset."""
+    """Yield a line for each part of a selection that is a plain key (ignoring pluses) of no dataset."""
     known = [key.to_user_string() for key in graph.get_all_asset_keys()]
     for part in selection:
         name = part.strip("+")
@@ -169,8 +170,8 @@ def _wanted(plan: ProcessPlan, partitions: tuple[str, str] | None) -> list[Parti
 
 
 def _chunks(plan: ProcessPlan, keys: Sequence[PartitionKey]) -> Iterator[tuple[PartitionKey, ...]]:
-    """The keys cut where they are not consecutive; one by one where the process computes no ranges."""
-    # Dagster reads a range of two dimensions as a product, which is not what lies between two keys.
+    """Yield runs of consecutive keys; one by one if the process has no ranges."""
+    # Dagster reads a range of two dimensions as a product, which is not the keys between two keys.
     multi = plan.partitions is not None and isinstance(
         plan.partitions.definition, dg.MultiPartitionsDefinition
     )
@@ -183,7 +184,7 @@ def _chunks(plan: ProcessPlan, keys: Sequence[PartitionKey]) -> Iterator[tuple[P
 
 
 def _add(runs: list[PlannedRun], plan: ProcessPlan, chunk: tuple[PartitionKey, ...]) -> None:
-    """Let the last run with the same partitions do it, if nothing that comes after it makes one of the inputs."""
+    """Add the process to the last run with the same partitions, unless a later run produces one of its inputs."""
     inputs = {item.dataset for item in plan.inputs}
     for position in range(len(runs) - 1, -1, -1):
         run = runs[position]

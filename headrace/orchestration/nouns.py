@@ -4,5 +4,5 @@ from __future__ import annotations
 
 
 def noun(number: int, one: str) -> str:
-    """What so many are called: `file` for 1, `files` for any other number."""
+    """Return the noun for a number: `file` for 1, `files` for any other number."""
     return one if number == 1 else f"{one}s"

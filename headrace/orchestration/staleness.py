@@ -1,4 +1,4 @@
-"""Stale outputs: unpublished, or published from other code or inputs than a run would use today."""
+"""Stale outputs: unpublished, or published from other code or inputs than a run would use now."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ def stale_keys(
     keys: Sequence[PartitionKey],
     coming: Mapping[str, Set[PartitionKey]],
 ) -> list[PartitionKey]:
-    """Those of `keys` that have to be computed, and can be, after the runs that renew the partitions `coming`.
+    """Return those of `keys` that must and can be computed, after the runs that renew the partitions `coming`.
 
     Args:
         graph: the asset graph of the definitions.
-        instance: Dagster's instance, which knows dynamic partitions.
-        engine: the catalog, which knows what is published and what a run would read.
+        instance: Dagster's instance, which has dynamic partitions.
+        engine: the catalog, which has the published versions and the inputs of a run.
         plan: the process.
-        keys: its partitions to look at; (None,) where it has none.
-        coming: by dataset, the partitions that runs planned before will publish.
+        keys: its partitions to check; (None,) if unpartitioned.
+        coming: by dataset, the partitions that earlier planned runs will publish.
     """
     needed = [_needed(graph, instance, plan, index, keys) for index in range(len(plan.inputs))]
     requests = [input_request(plan, index, by_output) for index, by_output in enumerate(needed)]
     try:
         chosen = choose(engine, requests)
     except UnknownDataset:
-        return []  # what was never declared right was never published
+        return []  # an input without a valid declaration was never published
     readings = [
         _Reading(
             needed=by_output,
@@ -63,9 +63,9 @@ def stale_keys(
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """One input: the partitions needed for each output key, the versions there are, and the partitions to come.
+    """One input: the partitions needed for each output key, the existing versions, and the coming partitions.
 
-    needed: () is every partition that there is; no entry, that a partition is needed which cannot exist.
+    needed: () means every existing partition; a missing entry, that a partition is needed which cannot exist.
     """
 
     needed: Mapping[PartitionKey, Sequence[PartitionKey]]
@@ -73,14 +73,14 @@ class _Reading:
     coming: Set[PartitionKey]
 
     def partitions(self, key: PartitionKey) -> Set[PartitionKey]:
-        """What a run of `key` reads; nothing where it cannot run."""
+        """Return the partitions that a run of `key` reads; empty if it cannot run."""
         if key not in self.needed:
             return frozenset()
         return frozenset(self.needed[key]) or self.versions.keys() | self.coming
 
 
 def _waits(readings: Sequence[_Reading], key: PartitionKey) -> bool:
-    """An input has nothing to read, or not all of it."""
+    """Return True if an input has nothing to read, or not all of it."""
     return any(
         not reading.partitions(key) or reading.partitions(key) - reading.versions.keys() - reading.coming
         for reading in readings
@@ -88,7 +88,7 @@ def _waits(readings: Sequence[_Reading], key: PartitionKey) -> bool:
 
 
 def _renewed(readings: Sequence[_Reading], key: PartitionKey) -> bool:
-    """An input is about to have a new version."""
+    """Return True if an input is about to have a new version."""
     return any(reading.partitions(key) & reading.coming for reading in readings)
 
 
@@ -98,7 +98,7 @@ def _current(
     key: PartitionKey,
     published: Mapping[tuple[str, PartitionKey], str | None],
 ) -> bool:
-    """Every output is published, made by this code from the versions that there are."""
+    """Return True if every output is published, by this code from the current versions."""
     inputs = [reading.versions[needed] for reading in readings for needed in reading.partitions(key)]
     expected = fingerprint(plan.record.code_version, inputs)
     return all(published.get((output.record.key, key)) == expected for output in plan.outputs)
@@ -111,7 +111,7 @@ def _needed(
     index: int,
     keys: Sequence[PartitionKey],
 ) -> dict[PartitionKey, tuple[PartitionKey, ...]]:
-    """As upstream_keys, without the keys that read a partition which cannot exist."""
+    """Return `upstream_keys`, without the keys that read a partition which cannot exist."""
     try:
         return upstream_keys(graph, instance, plan, plan.inputs[index], keys)
     except NoUpstreamPartition:

@@ -1,6 +1,6 @@
-"""Retention: 90 days in the tables, then Parquet in the archive, with daily roll-ups kept for ever.
+"""Retention: 90 days in the tables, then Parquet in the archive, with daily roll-ups kept forever.
 
-Alerts stay for 400 days after they are over.
+Alerts are kept for 400 days after they close.
 """
 
 from headrace.retention.archiving import (

@@ -29,9 +29,9 @@ from headrace.settings import settings
 HOT_RETENTION = timedelta(days=90)
 ALERT_RETENTION = timedelta(
     days=400
-)  # that alerts stay when they are over: a year can be compared with the one before
-BATCH_SIZE = 100_000  # runs or events of a piece
-MONTHS_AHEAD = 4  # of partitions that stand ready, this month's included
+)  # how long closed alerts are kept: enough to compare a year with the previous one
+BATCH_SIZE = 100_000  # runs or events per piece
+MONTHS_AHEAD = 4  # partitions created in advance, including this month's
 _DELETE_BATCH_SIZE = 10_000
 _CHOSEN = """
 CREATE TEMPORARY TABLE chosen_run (run_id uuid, start_ts timestamptz) ON COMMIT DROP;
@@ -41,7 +41,7 @@ CREATE TEMPORARY TABLE chosen_event (event_time timestamptz, content_hash text, 
 
 @dataclass(frozen=True, slots=True)
 class Cold:
-    """How many rows of a kind lie in a month and may be archived."""
+    """Number of rows of a kind in a month that can be archived."""
 
     kind: Kind
     month: datetime
@@ -50,11 +50,11 @@ class Cold:
 
 @dataclass(slots=True)
 class Archived:
-    """What a pass came to.
+    """Result of archiving.
 
-    rows: archived, by kind. files: written and kept. merged: small files that are now part of others. late: archived
-    runs updated by late events. made, dropped: partitions. outbox: unread messages of that age. alerts: that are over
-    for longer than `TOLD`, deleted.
+    rows: archived, by kind. files: written and registered. merged: small files that were merged. late: archived runs
+    updated by late events. made, dropped: partitions. outbox: deleted messages of that age. alerts: deleted, closed for
+    longer than `ALERT_RETENTION`.
     """
 
     rows: dict[Kind, int] = field(default_factory=dict)
@@ -68,14 +68,14 @@ class Archived:
     alerts: int = 0
 
     def add(self, files: Sequence[KeptFile]) -> None:
-        """Count these files and their rows."""
+        """Add these files and their rows."""
         for file in files:
             self.rows[file.kind] = self.rows.get(file.kind, 0) + file.row_count
             self.files += 1
             self.byte_size += file.byte_size
 
     def include(self, other: Archived) -> None:
-        """Add what another pass came to."""
+        """Add the result of another pass."""
         for kind, rows in other.rows.items():
             self.rows[kind] = self.rows.get(kind, 0) + rows
         for each in fields(self):
@@ -84,7 +84,7 @@ class Archived:
 
 
 def cold_everywhere(engine: Engine) -> list[Cold]:
-    """What `archive_everywhere` would archive now, by kind and month, of one organisation after the other."""
+    """Return what `archive_everywhere` would archive now, by kind and month, for all organisations."""
     found = cold(engine)
     for other in _others(engine):
         with act_as(other):
@@ -93,9 +93,9 @@ def cold_everywhere(engine: Engine) -> list[Cold]:
 
 
 def archive_everywhere(engine: Engine, *, on_progress: Callable[[str], None] = lambda _: None) -> Archived:
-    """Do as `archive` for every organisation of the catalog, the settings' own first.
+    """Run `archive` for every organisation of the catalog, the configured one first.
 
-    One that another process is at is left to it. Raises what `archive` raises for the settings' own.
+    An organisation that another process is archiving is skipped. Raises the errors of `archive` for the configured one.
     """
     done = archive(engine, on_progress=on_progress)
     for other in _others(engine):
@@ -105,7 +105,7 @@ def archive_everywhere(engine: Engine, *, on_progress: Callable[[str], None] = l
 
 
 def _others(engine: Engine) -> list[Principal]:
-    """The platform at work for each of the other organisations."""
+    """Run a function for each of the other organisations."""
     return [
         Principal(organisation_named(name), name, "platform", audit_only=True)
         for name in organisations(engine)
@@ -114,7 +114,7 @@ def _others(engine: Engine) -> list[Principal]:
 
 
 def cold(engine: Engine, *, now: datetime | None = None, hot: timedelta = HOT_RETENTION) -> list[Cold]:
-    """What `archive` would archive now, by kind and month."""
+    """Return what `archive` would archive now, by kind and month."""
     with transaction(engine) as cursor:
         return _cold(cursor, _before(now, hot))
 
@@ -126,20 +126,20 @@ def archive(
     hot: timedelta = HOT_RETENTION,
     on_progress: Callable[[str], None] = lambda _: None,
 ) -> Archived:
-    """Archive the organisation's runs and events that are older than `hot`, and keep the tables in shape.
+    """Archive the organisation's runs and events older than `hot`, and maintain the tables.
 
-    Rows leave the tables in the transaction that makes their files count, when these are whole and on the disk: killed
-    anywhere, every row is in one place, and the next pass goes on. Makes the partitions of the months ahead, drops
-    those that are empty, and deletes messages of the outbox that are as old. Alerts that are over for longer than
-    `TOLD` are deleted with their notifications.
+    Rows leave the tables in the transaction that registers their files, after these are complete and synced: if the
+    process is killed, every row is in one place, and the next pass continues. Creates the partitions of the coming
+    months, drops empty ones, and deletes outbox messages of the same age. Alerts closed for longer than
+    `ALERT_RETENTION` are deleted with their notifications.
 
     Args:
         engine: the catalog.
-        now: the time from which to reckon.
+        now: the reference time.
         hot: how long rows stay in the tables.
-        tell: is called with the progress in words.
+        tell: called with the progress in words.
 
-    Raises ArchivingElsewhere while another process does this, ArchiveUnavailable when the storage refuses.
+    Raises ArchivingElsewhere while another process does this, ArchiveUnavailable on storage errors.
     """
     before, files = _before(now, hot), Archive(settings().archive_location)
     done = Archived()
@@ -188,7 +188,7 @@ def _pieces(
 def _piece(
     engine: Engine, archive: Archive, of: Cold, before: datetime, hot: timedelta
 ) -> Sequence[KeptFile]:
-    """Archive one piece; () if nothing is left that is not locked by others."""
+    """Archive one piece; () if no unlocked rows are left."""
     scope = {
         "organisation": organisation_id(),
         "before": before,
@@ -216,7 +216,7 @@ def _piece(
 def _move(
     engine: Engine, cursor: Cursor[Any], archive: Archive, of: Cold, scope: dict[str, Any]
 ) -> list[KeptFile]:
-    """Write what is chosen and remove it from the tables, in the cursor's transaction."""
+    """Write the chosen rows and remove them from the tables, in the cursor's transaction."""
     files = []
     for kind in Kind:
         if cursor.execute(f"SELECT FROM pg_temp.chosen_{kind.value.lower()} LIMIT 1").fetchone() is None:
@@ -234,7 +234,7 @@ def _make_partitions(engine: Engine) -> int:
 
 
 def _drop_partitions(engine: Engine, before: datetime) -> int:
-    """Whoever reads for long keeps a partition from being dropped: it stays for the next pass."""
+    """Drop empty partitions. A long-running reader prevents that: the partition stays until the next pass."""
     with transaction(engine) as cursor:
         cursor.execute("SET LOCAL lock_timeout = '2s'")
         try:

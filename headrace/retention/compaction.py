@@ -16,13 +16,13 @@ from headrace.database.connection import transaction
 from headrace.retention.files import Archive
 from headrace.retention.registry import KeptFile, Kind, kept, replace, write
 
-Rows = Callable[[pa.RecordBatch], pa.Array]  # which rows of a batch, as booleans
+Rows = Callable[[pa.RecordBatch], pa.Array]  # selects rows of a batch, as booleans
 
 
 def merge_small(engine: Engine, archive: Archive, before: datetime, enough: int) -> int:
-    """Make one file of the small ones of each month that is over before `before`; how many became part of one.
+    """Merge the small files of each month that ended before `before` into one; returns the number of merged files.
 
-    A file is small that has less than half as many rows as are `enough` for one.
+    A file is small if it has less than half of `enough` rows.
     """
     merged = 0
     for kind in Kind:
@@ -46,9 +46,9 @@ def rewrite(
     files: Sequence[KeptFile],
     without: Rows | None = None,
 ) -> None:
-    """Put one file in the place of these, which are of one kind and month, in the cursor's transaction.
+    """Replace these files, of one kind and month, by one, in the cursor's transaction.
 
-    without: the rows that are left out.
+    without: rows to leave out.
     """
     in_order = sorted(files, key=lambda file: (file.first_ts, file.last_ts, file.location))
     schema = pa.unify_schemas([archive.schema(file.location) for file in in_order])
@@ -73,7 +73,7 @@ def _rows(
 
 
 def _fitted(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """The batch with all columns of the schema; those that its table did not have yet are null."""
+    """Return the batch with all columns of the schema; columns that its table did not have yet are null."""
     there = set(batch.schema.names)
     columns = [
         batch.column(field.name) if field.name in there else pa.nulls(batch.num_rows, field.type)

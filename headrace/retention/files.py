@@ -28,14 +28,14 @@ class ArchiveUnavailable(CatalogError):
 
 
 class ArchiveFileGone(ArchiveUnavailable):
-    """A file that the catalog names is not in the archive."""
+    """A file registered in the catalog is not in the archive."""
 
 
 @dataclass(frozen=True)
 class Archive:
-    """The files below `root`, a folder of this machine or a URI; each is named by its place below it.
+    """The files below `root`, a local folder or a URI; each is named by its relative path.
 
-    Every method raises ArchiveUnavailable where the storage refuses.
+    Every method raises ArchiveUnavailable on storage errors.
     """
 
     root: str
@@ -43,8 +43,8 @@ class Archive:
     def write(self, location: str, schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> int:
         """Write the batches to a new file and return its size in bytes.
 
-        When this returns, the file is whole, on the disk, and holds all the rows. Until then its name begins with an
-        underscore, by which Spark and others pass it over.
+        On return, the file is complete, synced, and contains all rows. Until then its name begins with an underscore,
+        which Spark and others ignore.
         """
         final = PurePosixPath(location)
         hidden = str(final.with_name(f"_{final.name}.unfinished"))
@@ -71,14 +71,14 @@ class Archive:
             return int(files.size(self._path(location)))
 
     def count(self, location: str) -> int:
-        """The number of rows of a file, as its footer says."""
+        """Return the number of rows in the footer of a file."""
         with self._translated(location, "read") as files, files.open(self._path(location), "rb") as opened:
             return int(pq.read_metadata(opened).num_rows)
 
     def read(
         self, location: str, *, columns: Sequence[str] | None = None, where: pc.Expression | None = None
     ) -> pa.Table:
-        """The rows of a file that fit; `columns` that it does not have are left out."""
+        """Return the matching rows of a file; missing `columns` are omitted."""
         with self._translated(location, "read") as files, files.open(self._path(location), "rb") as opened:
             there = pq.read_schema(opened).names
             opened.seek(0)
@@ -86,17 +86,17 @@ class Archive:
             return pq.read_table(opened, columns=wanted, filters=where)
 
     def batches(self, location: str, rows: int = 10_000) -> Iterator[pa.RecordBatch]:
-        """All rows of a file, so many at a time."""
+        """Yield all rows of a file in batches."""
         with self._translated(location, "read") as files, files.open(self._path(location), "rb") as opened:
             yield from pq.ParquetFile(opened).iter_batches(rows)
 
     def schema(self, location: str) -> pa.Schema:
-        """The columns of a file."""
+        """Return the columns of a file."""
         with self._translated(location, "read") as files, files.open(self._path(location), "rb") as opened:
             return pq.read_schema(opened)
 
     def delete(self, location: str) -> None:
-        """Delete a file, or what was begun of it; harmless when there is none."""
+        """Delete a file, or the beginning of one; harmless if there is none."""
         path = PurePosixPath(location)
         with self._translated(location, "deleted") as files:
             for each in (str(path), str(path.with_name(f"_{path.name}.unfinished"))):
@@ -104,7 +104,7 @@ class Archive:
                     files.rm_file(self._path(each))
 
     def place(self, location: str) -> str:
-        """The file as a person finds it."""
+        """Return the file's path or URI for people."""
         return f"{self.root}/{location}"
 
     @cached_property
@@ -129,7 +129,7 @@ class Archive:
 
 
 def _sync_folder(folder: Path) -> None:
-    """A new name is on the disk only when its folder is."""
+    """Sync the folder: a new name is only durable once its folder is."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -25,12 +25,12 @@ from headrace.retention.visibility import files, visible_runs
 from headrace.settings import settings
 
 LIMIT = 100
-_DIGITS = 32  # hexadecimal, of a UUID
+_DIGITS = 32  # hexadecimal digits of a UUID
 
 
 @dataclass(frozen=True, slots=True)
 class PastRun:
-    """A run. location: the archive's file that holds it, None while it is in the tables."""
+    """A run. location: the archive file that contains it, None while it is in the tables."""
 
     run_id: UUID
     process_key: str
@@ -79,7 +79,20 @@ def runs(
     before: tuple[datetime, UUID] | None = None,
     limit: int = LIMIT,
 ) -> list[PastRun]:
-    """Runs by the time of their start, the newest first, at most `limit`.
+    """Return runs by start time, newest first, at most `limit`.
+
+    Args:
+        engine: the catalog.
+        archived: search the archive as well as the tables.
+        process: only of the process with this key.
+        run: only with this id or prefix. Raises UnknownRun for an invalid prefix.
+        state: only with this status.
+        since: only started then or later.
+        until: only started before.
+        before: only after the run with this start and id, in the order of the result.
+        limit: maximum number.
+
+    Raises ArchiveUnavailable on storage errors.
 
     Args:
         engine: the catalog.
@@ -120,7 +133,7 @@ def events(
     until: datetime | None = None,
     limit: int = LIMIT,
 ) -> list[PastEvent]:
-    """Raw events by their own time, the newest first, at most `limit`; arguments and errors are those of `runs`.
+    """Return raw events by their own time, newest first, at most `limit`; arguments and errors are those of `runs`.
 
     event_type: START, COMPLETE, FAIL, ABORT, OTHER, RUNNING, or DATASET.
     """
@@ -133,7 +146,7 @@ def events(
 
 
 def archived_events(engine: Engine) -> Iterator[PastEvent]:
-    """Every event of the archive, the earliest files first: with those in the tables all that was ever received."""
+    """Yield every event of the archive, earliest files first: with those in the tables, all events ever received."""
     with transaction(engine) as cursor:
         every = kept(cursor, Kind.EVENT)
     archive = Archive(settings().archive_location)
@@ -144,7 +157,7 @@ def archived_events(engine: Engine) -> Iterator[PastEvent]:
 
 
 class _Scope:
-    """What runs and events are asked by alike, for SQL and for Parquet."""
+    """Common filters of runs and events, for SQL and for Parquet."""
 
     def __init__(
         self,
@@ -172,7 +185,7 @@ class _Scope:
             self.conditions.append(pc.starts_with(pc.field("run_id"), dashed(digits)))
 
     def times(self, column: str) -> list[pc.Expression]:
-        """The column lies in the time that is asked for."""
+        """Return the condition that the column is in the requested time range."""
         return [
             pc.field(column) >= pa.scalar(self.since, TIME),
             pc.field(column) < pa.scalar(self.until, TIME),
@@ -187,7 +200,7 @@ def _digits(run: str) -> str:
 
 
 def dashed(digits: str) -> str:
-    """The beginning of a UUID as it is written."""
+    """Format the prefix of a UUID with dashes."""
     places = ((0, 8), (8, 12), (12, 16), (16, 20), (20, 32))
     return "-".join(digits[begin:end] for begin, end in places if digits[begin:end])
 
@@ -200,9 +213,9 @@ def _with_archive(
     wanted: Sequence[pc.Expression],
     read: Callable[[dict[str, Any], str], dict[str, Any]],
 ) -> list[dict[str, Any]]:
-    """The newest of both; what is in the tables is not taken from the archive too.
+    """Return the newest of both; rows in the tables are not taken from the archive too.
 
-    While files are being put together, one may vanish after it was listed: then the list is read again.
+    While files are being merged, one may disappear after it was listed: then the list is read again.
     """
     for last in (False, True):
         try:
@@ -231,7 +244,7 @@ def _merged(
     found = list(hot)
     for file in files(engine, kind, scope.since, scope.until):
         if len(found) >= scope.limit and found[scope.limit - 1][kind.time] > file.last_ts:
-            break  # this file, and all that follow, have older rows only
+            break  # this file, and all following ones, have older rows only
         there = visible_runs(engine, archive.read(file.location, where=expression))
         order = [(kind.time, "descending"), (identity, "ascending")]
         newest = there.take(pc.sort_indices(there, order)[: scope.limit])

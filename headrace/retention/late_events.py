@@ -38,15 +38,15 @@ FROM unnest(%s::uuid[], %s::uuid[]) AS item (run_id, parent)
 WHERE run.run_id = item.run_id AND run.parent_run_id IS NULL
 """
 _IS_REPORT = pc.field("source") == "SCHEDULER"
-_Day = tuple[str, str, str]  # a process, a day (UTC), and how its runs ended
+_Day = tuple[str, str, str]  # a process, a day (UTC), and the runs' status
 _SUMMED = ("run_id", "process_id", "start_ts", "end_ts", "status", "attempt")
 
 
 def restore_late_runs(engine: Engine, archive: Archive, before: datetime, hot: timedelta) -> int:
-    """Bring runs of which something was reported after they were archived up to date; how many there were.
+    """Update archived runs that were reported again after they were archived; returns their number.
 
-    What was reported of them before comes back from the archive, they are made anew from all of it, in the box where
-    they were, and leave the archive. Killed in between, it is done again, which changes nothing.
+    Their earlier reports are restored from the archive, the runs are derived again from all reports, in their former
+    box, and removed from the archive. If killed in between, it is repeated, without further effect.
     """
     with transaction(engine) as cursor:
         parameters = {"organisation": organisation_id(), "before": before, "age": _age(hot)}
@@ -55,7 +55,7 @@ def restore_late_runs(engine: Engine, archive: Archive, before: datetime, hot: t
         events = kept(cursor, Kind.EVENT)
     for some in _parts(sorted(known), _RUN_BATCH_SIZE):
         restored = _restore_reports(engine, archive, events, some, known)
-        # Of jobs that share a run's id the owner's comes last, and so is the one that is meant.
+        # For jobs that share a run's id, the owner's comes last, and is therefore used.
         owners_last = sorted(some, key=lambda run_id: known[run_id].reported == run_id)
         as_reported = {known[run_id].reported: run_id for run_id in owners_last}
         restored |= _restore_openlineage(engine, archive, events, as_reported)
@@ -70,7 +70,7 @@ def _restore_reports(
     run_ids: Sequence[str],
     archived: Mapping[str, _Archived],
 ) -> set[str]:
-    """Of these runs those that schedulers reported, whose reports are back in the tables; which they are."""
+    """Restore the runs that schedulers reported, whose reports are back in the tables; returns them."""
     reports = [row for file in files for row in _reports(archive, file, run_ids)]
     restored = {row["run_id"] for row in reports}
     boxed = [run_id for run_id in restored if archived[run_id].box]
@@ -95,7 +95,7 @@ def _restore_reports(
 def _restore_openlineage(
     engine: Engine, archive: Archive, files: Sequence[KeptFile], run_ids: Mapping[str, str]
 ) -> set[str]:
-    """Of these runs, by their ids as reported, those that OpenLineage events are of; these are ingested once more."""
+    """Ingest the OpenLineage events of these runs again, by their ids as reported; returns them."""
     wanted = pc.field("run_id").isin(list(run_ids)) & (pc.field("source") == "OPENLINEAGE")
     events = [
         (run_ids[row["run_id"]], row["historical"], json.loads(row["payload_json"]))
@@ -117,14 +117,14 @@ def _restore_openlineage(
 
 
 def leave_late_runs(cursor: Cursor[Any], archive: Archive, hot: timedelta) -> None:
-    """Leave those of the chosen runs to the next pass that were reported on since `restore_late_runs`."""
+    """Leave chosen runs that were reported again since `restore_late_runs` to the next pass."""
     late = statement("archive_late_chosen").execute(cursor, {"age": _age(hot)})
     known = _found(archive, kept(cursor, Kind.RUN), [str(row["run_id"]) for row in late])
     cursor.execute("DELETE FROM pg_temp.chosen_run WHERE run_id = ANY (%s::uuid[])", [list(known)])
 
 
 def drop_repeated_events(cursor: Cursor[Any], archive: Archive, hot: timedelta) -> int:
-    """Delete those of the chosen events that are in the archive already; how many there were."""
+    """Delete those of the chosen events that are already in the archive; returns their number."""
     late = statement("archive_late_events").execute(cursor, {"age": _age(hot)})
     keys = {(row["event_time"], row["content_hash"]) for row in late}
     if not keys:
@@ -152,7 +152,7 @@ def drop_repeated_events(cursor: Cursor[Any], archive: Archive, hot: timedelta) 
 
 
 def _withdraw(engine: Engine, archive: Archive, run_ids: Sequence[str]) -> None:
-    """Take these runs, and what schedulers reported of them, out of the archive and of its sums."""
+    """Remove these runs, and their scheduler reports, from the archive and its roll-ups."""
     wanted = pc.field("run_id").isin(run_ids)
     ids = pa.array(run_ids, pa.string())
     with transaction(engine) as cursor:
@@ -193,20 +193,20 @@ def _is_report_of(rows: pa.RecordBatch, run_ids: pa.Array) -> pa.Array:
 
 
 def _age(hot: timedelta) -> timedelta:
-    """How old a run was at least when it was archived, whatever is known of its start by now."""
+    """Return the minimum age of a run when it was archived, whatever is known of its start by now."""
     return hot / 2
 
 
 @dataclass(frozen=True, slots=True)
 class _Archived:
-    """A run of the archive: the run of its box, and its own id as OpenLineage events report it."""
+    """An archived run: its box's run, and its id as reported by OpenLineage events."""
 
     box: str | None
     reported: str
 
 
 def _found(archive: Archive, files: Sequence[KeptFile], run_ids: Sequence[str]) -> dict[str, _Archived]:
-    """Those of the runs that are archived."""
+    """Return those of the runs that are archived."""
     found: dict[str, _Archived] = {}
     if run_ids:
         for file in files:
@@ -222,7 +222,7 @@ def _found(archive: Archive, files: Sequence[KeptFile], run_ids: Sequence[str]) 
 
 
 def _reports(archive: Archive, file: KeptFile, run_ids: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """What schedulers reported of these runs, as rows of `run_event`."""
+    """Yield scheduler reports of these runs, as rows of `run_event`."""
     there = archive.read(file.location, where=pc.field("run_id").isin(run_ids) & _IS_REPORT)
     documents = {field.name for field in there.schema if (field.metadata or {}).get(POSTGRES) == b"jsonb"}
     for row in there.to_pylist():
@@ -233,7 +233,7 @@ def _reports(archive: Archive, file: KeptFile, run_ids: Sequence[str]) -> Iterat
 
 
 def _add(sums: dict[_Day, list[float]], runs: pa.Table) -> None:
-    """Sum these runs up as the roll-ups do: runs, attempts, those that have an end, and their seconds."""
+    """Aggregate these runs like the roll-ups: runs, attempts, ended runs, and their seconds."""
     for run in runs.to_pylist():
         totals = sums.setdefault(_day(run), [0, 0, 0, 0.0])
         totals[0] += 1
@@ -244,7 +244,7 @@ def _add(sums: dict[_Day, list[float]], runs: pa.Table) -> None:
 
 
 def _longest(cursor: Cursor[Any], archive: Archive, days: Collection[_Day]) -> dict[_Day, float]:
-    """The seconds of the longest run of each of these that the archive still has; without those of none with an end."""
+    """Return the maximum seconds per group among the remaining archived runs; groups without ended runs are omitted."""
     if not days:
         return {}
     dates = [datetime.fromisoformat(day).replace(tzinfo=UTC) for _, day, _ in days]

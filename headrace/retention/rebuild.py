@@ -1,4 +1,4 @@
-"""Making the catalog again from the raw events: all that other systems reported of their runs, live and archived."""
+"""Rebuild the catalog from the raw events: everything that other systems reported of their runs, live and archived."""
 
 from __future__ import annotations
 
@@ -62,41 +62,41 @@ _BY_RUN = " AND run_id IS NOT NULL ORDER BY run_id, sequence"
 
 @dataclass(frozen=True, slots=True)
 class Rebuilt:
-    """How many events it was made from: those in the tables, and those in the archive."""
+    """Number of events used: those in the tables, and those in the archive."""
 
     events: int
     archived: int
 
 
 def rebuild(engine: Engine, organisation_id: UUID | None = None) -> Rebuilt:
-    """Take away all that raw events came to, and make it again from them, in one transaction.
+    """Delete everything derived from raw events, and derive it again from them, in one transaction.
 
-    Readers see what there was until what there is now is whole, and a rebuild that is stopped has changed nothing;
-    meanwhile events wait. Events of the archive count as well, runs that are archived stay so, and what people decided
-    about names is decided again. What declarations and publishes say is no part of it, and stays, as does what Dagster
-    has yet to get. So does a version that somebody pinned or read, and the history of a pointer that others moved too.
+    Readers see the previous state until the new one is complete, and a stopped rebuild changes nothing; events wait
+    meanwhile. Archived events count as well, archived runs stay archived, and decisions about names are applied again.
+    Declarations and publishes are not affected, nor are pending materializations for Dagster, versions that were pinned
+    or read, and the history of pointers that others moved too.
 
-    Raises ArchiveUnavailable, CatalogUnavailable; InvalidEvent for an event that `ingest` would not have kept.
+    Raises ArchiveUnavailable, CatalogUnavailable; InvalidEvent for an event that `ingest` would not have stored.
     """
     organisation = organisation_id or configured_organisation()
     with act_as(None), transaction(engine) as cursor:
         owner = owner_of(cursor, organisation)
         lock_events(cursor, organisation)
         lock_reports(cursor)
-        cursor.execute("SET CONSTRAINTS ALL DEFERRED")  # what refers to a version finds it again at the end
+        cursor.execute("SET CONSTRAINTS ALL DEFERRED")  # references to a version are restored at the end
         rebuilt = _collect(cursor, organisation)
         for step in _CLEARING:
             statement(step).execute(cursor, {"organisation": organisation})
         decide_again(cursor, owner)
         _rebuild_reports(cursor, organisation)
-        _rebuild_openlineage(cursor, owner)  # which may be of runs that schedulers reported
+        _rebuild_openlineage(cursor, owner)  # which may belong to runs that schedulers reported
         for step in ("rebuild_restore_versions", "rebuild_leave_archived", "rebuild_sweep"):
             statement(step).execute(cursor, {"organisation": organisation})
     return rebuilt
 
 
 def _collect(cursor: Cursor[Any], organisation: UUID) -> Rebuilt:
-    """All raw events, and which runs are archived and which are not, in temporary tables."""
+    """Collect all raw events, and the archived and live runs, in temporary tables."""
     for step in statement("rebuild_collect").text.split(b";"):
         cursor.execute(step, [])
     archive, archived = Archive(settings().archive_location), 0
@@ -136,7 +136,7 @@ def _rebuild_reports(cursor: Cursor[Any], organisation: UUID) -> None:
         reports = [report for run in runs for report in run]
         processes.find(cursor, [report.event for report in reports])
         derive_runs(cursor, reports, processes)
-    # Pointers move once for all that arrived together, as they did when it arrived.
+    # Pointers move once for all events that arrived together, as they did originally.
     arrived = groupby(
         map(stored_report, _events(cursor, "SCHEDULER", organisation, _ARRIVAL)),
         lambda report: report.received_at,
@@ -167,7 +167,7 @@ def _events(cursor: Cursor[Any], source: str, organisation: UUID, order: str) ->
 def _copy(
     cursor: Cursor[Any], statement: bytes, archive: Archive, location: str, names: Sequence[str]
 ) -> int:
-    """Copy the rows of a file that came from outside into a temporary table; returns how many."""
+    """Copy the rows of a file with external events into a temporary table; returns their number."""
     rows = 0
     with cursor.copy(statement) as copy:
         for batch in archive.batches(location):

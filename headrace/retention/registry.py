@@ -39,23 +39,23 @@ SELECT file_id, location FROM catalog.archive_file WHERE organisation_id = %s AN
 
 
 class ArchivingElsewhere(CatalogError):
-    """Another process archives at this moment."""
+    """Another process is archiving."""
 
 
 class Kind(StrEnum):
-    """What a file holds: runs, or raw events."""
+    """Contents of a file: runs, or raw events."""
 
     RUN = "RUN"
     EVENT = "EVENT"
 
     @property
     def folder(self) -> str:
-        """Where its files lie."""
+        """The folder of its files."""
         return f"{self.value.lower()}s"
 
     @property
     def time(self) -> str:
-        """The column by which its rows are in order."""
+        """The column by which its rows are ordered."""
         return {Kind.RUN: "start_ts", Kind.EVENT: "event_time"}[self]
 
 
@@ -76,7 +76,7 @@ class KeptFile:
 def kept(
     cursor: Cursor[Any], kind: Kind, since: datetime = EVER[0], until: datetime = EVER[1]
 ) -> list[KeptFile]:
-    """The files with rows of the kind from [since, until); those with the newest come first."""
+    """Return the files with rows of the kind from [since, until), those with the newest rows first."""
     parameters = {"organisation": organisation_id(), "kind": kind, "since": since, "until": until}
     rows = statement("archive_files").execute(cursor, parameters).fetchall()
     return [KeptFile(**{**row, "kind": Kind(row["kind"])}) for row in rows]
@@ -91,9 +91,9 @@ def write(
     schema: pa.Schema,
     batches: Iterator[pa.RecordBatch],
 ) -> KeptFile:
-    """Write a new file, which counts from when the cursor's transaction commits.
+    """Write a new file, which counts once the cursor's transaction commits.
 
-    It is entered beforehand in a transaction of its own, so that whatever a killed process leaves is known.
+    It is registered before in a separate transaction, so that files of a killed process are known.
     """
     file_id = uuid4()
     stamp = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{file_id.hex[:8]}"
@@ -108,12 +108,12 @@ def write(
 
 
 def replace(cursor: Cursor[Any], files: Sequence[KeptFile]) -> None:
-    """Count on these files no longer, from when the transaction commits."""
+    """Stop counting these files once the transaction commits."""
     _must_change(cursor.execute(_REPLACE, [[file.file_id for file in files]]), len(files))
 
 
 def sweep(engine: Engine, archive: Archive) -> None:
-    """Delete the files that do not count: replaced ones, and what a killed process has begun.
+    """Delete the files that do not count: replaced ones, and partial ones of a killed process.
 
     Only while no one else writes to the archive.
     """
@@ -121,13 +121,13 @@ def sweep(engine: Engine, archive: Archive) -> None:
         left = cursor.execute(_LEFT, [organisation_id()]).fetchall()
     for row in left:
         with transaction(engine) as cursor:
-            # First the entry: a concurrent user of the file is waited for, or fails.
+            # The entry first: a concurrent user of the file is waited for, or fails.
             if cursor.execute(_FORGET, [row["file_id"]]).rowcount:
                 archive.delete(row["location"])
 
 
 def _must_change(cursor: Cursor[Any], rows: int) -> None:
-    """Two passes at once are kept apart by a lock; should one lose it with its connection, it ends here."""
+    """Raise if no row changed. A lock prevents concurrent passes; one that loses it with its connection stops here."""
     if cursor.rowcount != rows:
         raise ArchivingElsewhere(
             "another process has started archiving, because this one lost its connection. Completed work is kept."
@@ -135,7 +135,7 @@ def _must_change(cursor: Cursor[Any], rows: int) -> None:
 
 
 class _Seen:
-    """Counts the rows that pass, and notes the first and last time."""
+    """Counts the rows that pass, and records the first and last time."""
 
     def __init__(self, time: str) -> None:
         self.rows = 0

@@ -15,7 +15,7 @@ from psycopg.types.string import TextLoader
 
 from headrace.retention.sql import statement
 
-POSTGRES = b"postgres"  # in a field's metadata: the type that its column has in PostgreSQL
+POSTGRES = b"postgres"  # field metadata: the type of its column in PostgreSQL
 TIME = pa.timestamp("us", tz="UTC")
 _BATCH_SIZE = 5_000
 _TYPES = {
@@ -34,9 +34,9 @@ _TYPES = {
 
 
 def stream(cursor: Cursor[Any], name: str) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
-    """What the statement without parameters in `<name>.sql` gives, as Arrow: its columns, and its rows batch by batch.
+    """Run the statement without parameters in `<name>.sql`; returns its columns as Arrow, and its rows in batches.
 
-    UUIDs, JSON and whatever has no type of its own in Arrow are text, exactly as PostgreSQL writes them.
+    UUIDs, JSON and other types that Arrow lacks are text, exactly as PostgreSQL writes them.
     """
     reader = _reader(cursor.connection)
     reader.execute(statement(name).text)
@@ -74,6 +74,6 @@ def _batches(reader: psycopg.ServerCursor[Any], schema: pa.Schema) -> Iterator[p
 
 
 def bounds(batch: pa.RecordBatch, time: str) -> tuple[datetime, datetime]:
-    """The earliest and the latest time of a batch that has rows."""
+    """Return the earliest and the latest time of a non-empty batch."""
     found = pc.min_max(batch.column(time)).as_py()
     return found["min"], found["max"]

@@ -31,7 +31,7 @@ WHERE run.run_id = %s
 
 @dataclass(frozen=True, slots=True)
 class RunDataset:
-    """A dataset that a run read (INPUT) or wrote (OUTPUT). version: as the run knew it. facets: of this use of it."""
+    """A dataset that a run read (INPUT) or wrote (OUTPUT). version: as known to the run. facets: of this use."""
 
     role: Public[str]
     dataset_id: UUID
@@ -43,7 +43,7 @@ class RunDataset:
 
 @dataclass(frozen=True, slots=True)
 class RunFacets:
-    """facets: of the run, by name, the newest of each. datasets: what it read and wrote, as reported."""
+    """facets: the newest of each name of the run. datasets: its inputs and outputs, as reported."""
 
     facets: dict[str, FacetRow]
     datasets: list[RunDataset]
@@ -51,7 +51,7 @@ class RunFacets:
 
 @dataclass(frozen=True, slots=True)
 class _Origin:
-    """Which events are of the run, and from when to when; used: its datasets, where it is archived."""
+    """The events of the run: ids and time range; used: its datasets, if it is archived."""
 
     reported: UUID
     process: str
@@ -61,10 +61,10 @@ class _Origin:
 
 
 def run_facets(engine: Engine, run: RunReport) -> RunFacets:
-    """The facets and datasets reported for a run, available as long as its events are, live or archived.
+    """Return the facets and datasets reported for a run, available as long as its events are, live or archived.
 
     A caller with some domains only sees no facets of runs, which name datasets of any domain. Raises ArchiveUnavailable
-    when the storage refuses.
+    on storage errors.
     """
     origin = _origin(engine, run)
     wanted = {
@@ -95,7 +95,9 @@ def _origin(engine: Engine, run: RunReport) -> _Origin | None:
 
 
 def _archived_origin(engine: Engine, run: RunReport) -> _Origin | None:
-    from headrace.retention.visibility import archived_run  # here, since Parquet's reader takes its time
+    from headrace.retention.visibility import (
+        archived_run,  # imported here, because Parquet's reader is slow to import
+    )
 
     row = archived_run(engine, run.run_id, run.started_at)
     document = row and json.loads(row.get("openlineage") or "null")

@@ -39,10 +39,10 @@ _ATTEMPT = (
 
 
 def why(engine: Engine, run: str | UUID) -> tuple[RunReport, ...]:
-    """The run with this id, or all runs of this Dagster run, or of the one that a prefix of an id fits.
+    """Return the run with this id, or all runs of this Dagster run, or the one with this prefix of an id.
 
-    Looks in the archive where the tables have none. Raises UnknownRun when nothing fits, or more than one id;
-    ArchiveUnavailable when the storage refuses.
+    Searches the archive if the tables have none. Raises UnknownRun if nothing matches, or more than one id;
+    ArchiveUnavailable on storage errors.
     """
     if found := find_runs(engine, run):
         return found
@@ -55,9 +55,9 @@ def why(engine: Engine, run: str | UUID) -> tuple[RunReport, ...]:
 
 
 def _why_archived(engine: Engine, prefix: str) -> tuple[RunReport, ...]:
-    """The archived runs whose id, or Dagster run id, begins so; () when there is none.
+    """Return the archived runs whose id, or Dagster run id, has this prefix; () if there is none.
 
-    Raises ArchiveUnavailable when the storage refuses.
+    Raises ArchiveUnavailable on storage errors.
     """
     archive = Archive(settings().archive_location)
     digits = prefix.replace("-", "")

@@ -1,4 +1,4 @@
-"""Filter archived runs and events to those visible to the caller, as row-level security does for tables."""
+"""Filter archived runs and events to those visible to the caller, like row-level security for tables."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from headrace.settings import settings
 
 
 def files(engine: Engine, kind: Kind, since: datetime = EVER[0], until: datetime = EVER[1]) -> list[KeptFile]:
-    """The files of the caller's organisation with rows of the kind from [since, until), the newest first.
+    """Return the files of the caller's organisation with rows of the kind from [since, until), newest first.
 
     None for a caller with some domains only if the kind is events: these are hidden in the tables as well, since they
     name datasets of any domain.
@@ -32,7 +32,7 @@ def files(engine: Engine, kind: Kind, since: datetime = EVER[0], until: datetime
 
 
 def visible_runs(engine: Engine, rows: pa.Table) -> pa.Table:
-    """The runs of a file that the caller may see: those of visible processes."""
+    """Return the runs of a file that the caller may see: those of visible processes."""
     if not is_narrow():
         return rows
     visible = visible_processes(engine, pc.unique(rows["process_key"]).to_pylist())
@@ -40,7 +40,7 @@ def visible_runs(engine: Engine, rows: pa.Table) -> pa.Table:
 
 
 def archived_run(engine: Engine, run_id: UUID, started_at: datetime) -> dict[str, Any] | None:
-    """The row of a run that is archived, as the file has it; None for one that is not there, or not for the caller."""
+    """Return the row of an archived run, as in the file; None if it does not exist, or is hidden from the caller."""
     archive, wanted = Archive(settings().archive_location), pc.field("run_id") == str(run_id)
     for file in files(engine, Kind.RUN, started_at, started_at + timedelta(microseconds=1)):
         for row in visible_runs(engine, archive.read(file.location, where=wanted)).to_pylist():
@@ -51,7 +51,7 @@ def archived_run(engine: Engine, run_id: UUID, started_at: datetime) -> dict[str
 def archived_events_of(
     engine: Engine, run_id: UUID, process: str, since: datetime, until: datetime
 ) -> Iterator[dict[str, Any]]:
-    """The archived events of this run of this process, from [since, until), as the files have them."""
+    """Yield the archived events of this run of this process, from [since, until), as in the files."""
     archive = Archive(settings().archive_location)
     wanted = (pc.field("run_id") == str(run_id)) & (pc.field("process_key") == process)
     columns = ("event_time", "content_hash", "payload_json")

@@ -1,4 +1,4 @@
-"""The engine that computes a dataset: a Dagster resource that gives a Spark session."""
+"""The engine that computes a dataset: a Dagster resource that provides a Spark session."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ DEFAULT_ENGINE = "spark"
 
 
 class SparkEngine(Protocol):
-    """A resource of the project (`resources/`) under the name that a declaration's `engine` has."""
+    """A resource of the project (`resources/`), by the name in a declaration's `engine`."""
 
     @property
     def session(self) -> SparkSession:
-        """The running session, started now if there is none. Raises SparkUnavailable saying what to do."""
+        """The running session, started if there is none. Raises SparkUnavailable with a remedy."""
         ...
 
     @property
     def is_remote(self) -> bool:
-        """Whether Spark runs behind Spark Connect, where its JVM cannot be reached."""
+        """True with Spark Connect, where the JVM cannot be reached."""
         ...

@@ -1,15 +1,15 @@
 """Errors of Spark and the warehouse, one class per cause, each message with a remedy.
 
-failure_kind: how the catalog files a failed attempt; without it, as the code's failure.
+failure_kind: the catalog's failure kind of a failed attempt; without it, a failure of the code.
 """
 
 
 class ResourceError(Exception):
-    """Something that a run needs cannot be had."""
+    """A resource that a run needs is unavailable."""
 
 
 class SparkUnavailable(ResourceError):
-    """No Spark session: Java is missing or too old, the master does not answer, or the JVM died."""
+    """No Spark session: Java is missing or too old, the master does not respond, or the JVM died."""
 
     failure_kind = "INFRASTRUCTURE"
 
@@ -21,7 +21,7 @@ class WarehouseUnavailable(ResourceError):
 
 
 class SchemaMismatch(ResourceError):
-    """A frame does not have the declared columns, or versions read together do not fit each other."""
+    """A frame does not have the declared columns, or versions read together are incompatible."""
 
 
 class CorruptInput(ResourceError):
@@ -35,4 +35,4 @@ class InvalidCheck(ResourceError):
 
 
 class InvalidModel(ResourceError):
-    """A reference to a pandera model does not lead to one."""
+    """A reference to a pandera model does not resolve to one."""

@@ -20,9 +20,9 @@ from headrace.spark.errors import (
 )
 
 _SPARK = frozenset({"pyspark", "py4j"})
-_CAUSES = 12  # a chain longer than this is a circle
+_CAUSES = 12  # a longer chain is a cycle
 
-# Patterns are matched against the whole chain of causes, as PySpark and py4j print it.
+# Patterns are matched against the full chain of causes, as PySpark and py4j print it.
 _DISK_FULL = re.compile(r"No space left on device|Disk quota exceeded|DSQuotaExceeded|NSQuotaExceeded")
 _FORBIDDEN = re.compile(
     r"AccessControlException|AccessDeniedException|Permission denied|Read-only file system|Access Denied|"
@@ -48,7 +48,7 @@ _CORRUPT = re.compile(
 )
 _RECORD = re.compile(r"MALFORMED_RECORD_IN_PARSING|MALFORMED_CSV_RECORD|BAD_RECORD|Malformed (?:records|CSV)")
 _CONDITION = re.compile(r"\[([A-Z][A-Z0-9_]*(?:\.[A-Z][A-Z0-9_]*)*)\]")
-# What the transform is to blame for, whatever the words: a column that is not there, a Python function that raises.
+# Errors of the transform, whatever the message: a missing column, a Python function that raises.
 _NOT_ANALYSED = re.compile(r"^(?:AnalysisException|ParseException)", re.M)
 _PYTHON_FUNCTION = re.compile(r"^PythonException|Traceback \(most recent call last\)", re.M)
 _JVM_GONE = re.compile(
@@ -61,31 +61,34 @@ _PATH = re.compile(r"(?:[a-z][a-z0-9+.-]*:/+|/)[^\s\"',;()]+")
 
 @contextmanager
 def explained(target: str, inputs: Collection[Version] = (), *, wholly: bool = False) -> Iterator[None]:
-    """Raise what happens within as a ResourceError where its cause is known; anything else passes unchanged.
+    """Convert exceptions with a known cause to ResourceError; others pass unchanged.
 
-    target: the location or the purpose being worked on; inputs: the versions that may be read meanwhile, looked at
-    when something happens; wholly: no code but ours runs within, so that whatever Spark raises is a ResourceError.
+    target: the location or purpose being worked on; inputs: the versions that may be read meanwhile, called on errors
+    only; wholly: only Headrace's code runs within, so any Spark exception is a ResourceError.
     """
     try:
         yield
     except ResourceError:
         raise
     except Exception as error:
-        told = meaning(error, target, tuple(inputs))
-        if told is None and wholly and _of_spark(error):
-            told = ResourceError(f"Spark failed at {target}: {_text(error).splitlines()[0].rstrip('.')}.")
-        if told is None:
+        explained = meaning(error, target, tuple(inputs))
+        if explained is None and wholly and _of_spark(error):
+            explained = ResourceError(
+                f"Spark failed at {target}: {_text(error).splitlines()[0].rstrip('.')}."
+            )
+        if explained is None:
             raise
         for note in getattr(error, "__notes__", ()):
-            told.add_note(note)
-        raise told from error
+            explained.add_note(note)
+        raise explained from error
 
 
 def meaning(error: BaseException, target: str, inputs: Sequence[Version] = ()) -> ResourceError | None:
-    """What the error means, or None when it is not Spark's, or not about files, schemas or the JVM.
+    """Return the meaning of the error, or None if it does not come from Spark, or does not concern files, schemas or
+    the JVM.
 
-    What Python code raises for reasons of its own (a service that refuses a connection, a file of its own that is
-    missing) means nothing for the warehouse, however alike the words are.
+    An exception that Python code raises for its own reasons (a service that refuses a connection, a missing file of its
+    own) says nothing about the warehouse, however similar the message.
     """
     if not _of_spark(error):
         return None
@@ -101,7 +104,7 @@ def meaning(error: BaseException, target: str, inputs: Sequence[Version] = ()) -
         return _disk_full(target)
     if _PATTERN.search(text):
         return InvalidCheck(
-            f"A regular expression is none to Java: {_cause(text, _PATTERN)}. Correct the check's `str_matches` or "
+            f"Java cannot parse a regular expression: {_cause(text, _PATTERN)}. Correct the check's `str_matches` or "
             "`str_contains`, or the transform."
         )
     read = _input_at_fault(text, inputs)
@@ -116,7 +119,7 @@ def meaning(error: BaseException, target: str, inputs: Sequence[Version] = ()) -
 
 
 def unavailable(error: BaseException, location: str) -> WarehouseUnavailable | None:
-    """What the error says about the reachability of a location, or None when it says nothing."""
+    """Return the error's meaning for the reachability of a location, or None."""
     text = _chain(error)
     if _NOT_ANALYSED.search(text):
         return None
@@ -148,14 +151,14 @@ def unavailable(error: BaseException, location: str) -> WarehouseUnavailable | N
 
 
 def corrupt(version: Version, file: str, reason: str) -> CorruptInput:
-    """The exception for a version whose file cannot be read."""
+    """Create the exception for a version whose file cannot be read."""
     remedy = (
         "Another system writes it: have it delivered again, then run `headrace observe`"
         if version.metadata.get("external")
         else f"Roll {version.dataset} back to an earlier version, or materialize it again"
     )
     return CorruptInput(
-        f"{_translated(version)} cannot be read: {reason} (file {file}). {remedy}; what is published stays as it is."
+        f"{_translated(version)} cannot be read: {reason} (file {file}). {remedy}; published versions are unchanged."
     )
 
 
@@ -170,7 +173,8 @@ def _input_at_fault(text: str, inputs: Sequence[Version]) -> ResourceError | Non
 
 
 def _corruption(text: str, version: Version) -> str:
-    """What Spark says of a broken file; its name for it alone where it may quote a record that nobody is shown."""
+    """Return Spark's message about a corrupt file; only its error condition if the message may quote a sensitive
+    record."""
     if not sensitive(version.columns):
         return _cause(text, _CORRUPT)
     conditions = [found[1] for found in _CONDITION.finditer(text)]
@@ -178,9 +182,9 @@ def _corruption(text: str, version: Version) -> str:
 
 
 def _blamed(text: str, inputs: Sequence[Version]) -> tuple[Version | None, str]:
-    """The version whose location the text mentions, with the file mentioned.
+    """Return the version whose location the text mentions, with the file mentioned.
 
-    Spark prints paths now as URIs with percent-encoding and now without, so both are compared.
+    Spark prints paths as URIs with or without percent-encoding, so both are compared.
     """
     by_location = {_bare(v.location): v for v in inputs}
     for found in _PATH.findall(text):
@@ -189,7 +193,7 @@ def _blamed(text: str, inputs: Sequence[Version]) -> tuple[Version | None, str]:
             for location, version in by_location.items():
                 if path == location or path.startswith(location + "/"):
                     return version, form.rstrip(".:")
-    # A record that is none may also be a text that the transform itself parses.
+    # A malformed record may also be a text that the transform itself parses.
     of_file = "FAILED_READ_FILE" in text or not _RECORD.search(text)
     if len(inputs) == 1 and of_file and _CORRUPT.search(text):
         return inputs[0], inputs[0].location
@@ -213,7 +217,7 @@ def _disk_full(target: str) -> WarehouseUnavailable:
 
 
 def _of_spark(error: BaseException) -> bool:
-    """Whether Spark or the way to it raised the error: by its class, or by the code that it comes from."""
+    """Return True if Spark or its client raised the error: by its class, or by the code that it comes from."""
     raised_in, trace = "", error.__traceback__
     while trace is not None:
         raised_in, trace = str(trace.tb_frame.f_globals.get("__name__")), trace.tb_next
@@ -227,7 +231,7 @@ def _translated(version: Version) -> str:
 
 
 def _bare(path: str) -> str:
-    """A path without scheme and repeated slashes, for comparison: file:/a and file:///a are one."""
+    """Normalise a path for comparison, without scheme and repeated slashes: file:/a and file:///a are equal."""
     scheme, found, rest = path.partition(":/")
     if not found:
         return path.rstrip("/")
@@ -235,17 +239,17 @@ def _bare(path: str) -> str:
 
 
 def _cause(text: str, pattern: re.Pattern[str]) -> str:
-    """What the innermost exception that matched says, without the names of the exceptions around it."""
+    """Return the message of the innermost matching exception, without the names of the exceptions around it."""
     found = [(line, match) for line in text.splitlines() if (match := pattern.search(line))]
     if not found:
-        return "no further word"
+        return "no details"
     line, match = found[-1]
     heads = [head.end() for head in _EXCEPTION.finditer(line) if head.start() <= match.end()]
     return line[max(heads, default=0) :].strip().rstrip(".")[:300] or line.strip()
 
 
 def _chain(error: BaseException) -> str:
-    """The texts of an exception, its causes and the Java exceptions inside, one under the other."""
+    """Return the texts of an exception, its causes and the Java exceptions inside, one below the other."""
     lines: list[str] = []
     current: BaseException | None = error
     for _ in range(_CAUSES):
@@ -262,7 +266,7 @@ def _chain(error: BaseException) -> str:
 
 
 def _text(error: BaseException) -> str:
-    """The exception's text; PySpark asks the JVM for it, which may be gone."""
+    """Return the exception's text; PySpark requests it from the JVM, which may have ended."""
     try:
         return f"{type(error).__name__}: {error}"
     except Exception as unsaid:

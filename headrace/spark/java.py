@@ -1,4 +1,4 @@
-"""Check that this machine has a Java that Spark can run on."""
+"""Check that this machine has a Java that Spark supports."""
 
 import os
 import re
@@ -18,9 +18,9 @@ REMEDY = (
 
 @cache
 def require_java() -> int:
-    """The major version of the Java that Spark will start.
+    """Return the major version of the Java that Spark will start.
 
-    Raises SparkUnavailable when there is none, it does not run, or it is older than Spark needs.
+    Raises SparkUnavailable if there is none, it does not run, or it is older than Spark needs.
     """
     java = _executable()
     try:
@@ -37,7 +37,7 @@ def require_java() -> int:
 
 
 def _executable() -> str:
-    """The java that spark-submit will choose: JAVA_HOME's when that is set, else the one on PATH."""
+    """Return the java that spark-submit will choose: JAVA_HOME's if that is set, otherwise the one on PATH."""
     home = os.environ.get("JAVA_HOME")
     if home:
         java = Path(home) / "bin" / "java"

@@ -12,15 +12,15 @@ from typing import IO
 
 LOG_SETTINGS = Path(__file__).with_name("log4j2.properties")
 STDERR = 2
-# Java says so before any setting is read; Spark always asks for the module.
+# Java prints this before any setting is read; Spark always requests the module.
 CHATTER = b"WARNING: Using incubator modules:"
 
 
 def start(conf: Mapping[str, str]) -> None:
-    """Start the JVM that PySpark will use, with these Spark settings; nothing happens when one runs already.
+    """Start the JVM that PySpark will use, with these Spark settings, unless one is running.
 
-    Its stderr goes on to this process's, line by line, wherever that leads at the time: so that each of several
-    Dagster runs in one process captures what Spark says meanwhile. Raises what PySpark raises when it does not start.
+    Its stderr is forwarded to this process's, line by line, wherever that leads at the time, so that each of several
+    Dagster runs in one process captures Spark's output. Passes on PySpark's exceptions.
     """
     from pyspark import SparkConf, SparkContext
     from pyspark.java_gateway import launch_gateway
@@ -35,7 +35,7 @@ def start(conf: Mapping[str, str]) -> None:
 
 
 def answers() -> bool:
-    """Whether the JVM that PySpark would talk to is there (true as well when none has been started)."""
+    """Return True if PySpark's JVM responds (also if none has been started)."""
     from pyspark import SparkContext
 
     if SparkContext._gateway is None:
@@ -51,7 +51,7 @@ def answers() -> bool:
 
 
 def forget() -> None:
-    """Drop PySpark's references to a JVM that is gone, and end the process should it still hang about."""
+    """Drop PySpark's references to a dead JVM, and end its process if it still exists."""
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
@@ -70,7 +70,8 @@ def forget() -> None:
 
 
 def _variables(conf: Mapping[str, str]) -> dict[str, str]:
-    """What the JVM's environment gets beside our own: variables, so that spark-defaults.conf keeps its Java options."""
+    """Return additional variables of the JVM's environment: variables, so that spark-defaults.conf keeps its Java
+    options."""
     variables = {}
     if not _own_log_settings():
         options = f"-Dlog4j2.configurationFile={LOG_SETTINGS.as_uri()}"
@@ -81,7 +82,7 @@ def _variables(conf: Mapping[str, str]) -> dict[str, str]:
 
 
 def _own_log_settings() -> bool:
-    """Whether the deployment's Spark has been told how to log."""
+    """Return True if the deployment's Spark has its own log configuration."""
     home = os.environ.get("SPARK_HOME")
     folder = os.environ.get("SPARK_CONF_DIR") or (f"{home}/conf" if home else "")
     return bool(folder) and Path(folder, LOG_SETTINGS.name).exists()
@@ -89,7 +90,7 @@ def _own_log_settings() -> bool:
 
 @contextmanager
 def _environment(variables: Mapping[str, str]) -> Iterator[None]:
-    """The process's environment with these variables; PySpark hands it to the JVM as it is."""
+    """Set these variables in the process's environment, which PySpark passes to the JVM."""
     before = {name: os.environ.get(name) for name in variables}
     os.environ.update(variables)
     try:
@@ -105,6 +106,6 @@ def _environment(variables: Mapping[str, str]) -> Iterator[None]:
 def _pass_on(log: IO[bytes]) -> None:
     for line in log:
         if not line.startswith(CHATTER):
-            # With our stderr closed there is nobody to tell; unread, the JVM's would fill up and stop it.
+            # With a closed stderr the output is discarded; unread, the JVM's pipe would fill up and block it.
             with suppress(OSError):
                 os.write(STDERR, line)

@@ -11,20 +11,21 @@ from headrace.catalog.published_events import namespace
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# Environment variables of whatever a run starts.
+# Environment variables of the processes that a run starts.
 TOKEN, RUN_ID, PROCESS, SERVICE_URL = "HEADRACE_TOKEN", "HEADRACE_RUN_ID", "HEADRACE_PROCESS", "HEADRACE_URL"
 
 _LISTENERS = "spark.extraListeners"
 _LISTENER = "OpenLineageSparkListener"
 _KEY = "spark.openlineage.transport.auth.apiKey"
-# Spark's own, and keys: its UI and event log hide the values of such settings.
+# Spark's own pattern, and keys: its UI and event log hide the values of such settings.
 _REDACTED = {"spark.redaction.regex": "(?i)secret|password|token|access[.]?key|api[._-]?key"}
 
 
 def listener_conf(conf: Mapping[str, str]) -> dict[str, str]:
-    """The settings by which OpenLineage's listener reports to the catalog, with the token of the run that starts Spark.
+    """Return the settings of OpenLineage's listener for reporting to the catalog, with the token of the run that starts
+    Spark.
 
-    {} unless `conf` has the listener and no transport of its own, and the environment a token.
+    {} unless `conf` has the listener without a transport, and the environment has a token.
     """
     token = os.environ.get(TOKEN)
     if token is None or not _has_listener(conf) or "spark.openlineage.transport.type" in conf:
@@ -43,7 +44,8 @@ def listener_conf(conf: Mapping[str, str]) -> dict[str, str]:
 
 
 def is_of_another_run(session: SparkSession, conf: Mapping[str, str]) -> bool:
-    """Whether the session's listener has the token of another run than the environment: it reads it at its start."""
+    """Return True if the session's listener has the token of another run than the environment: it reads it at its
+    start."""
     token = os.environ.get(TOKEN)
     if token is None or not _has_listener(conf) or not hasattr(session, "_jsparkSession"):
         return False

@@ -38,7 +38,7 @@ def _follow_classic(session: SparkSession, log: logging.Logger, interval: float)
             try:
                 jobs = tracker.getActiveJobsIds()
                 stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
-            except Exception as error:  # the JVM may die under us; the run itself will say so
+            except Exception as error:  # the JVM may die meanwhile; the run itself reports that
                 log.warning("Spark no longer reports progress: %s", error)
                 return
             known = [stage for stage in stages if stage is not None]
@@ -84,6 +84,6 @@ def _follow_connect(session: SparkSession, log: logging.Logger, interval: float)
 
 
 def _line(jobs: int, stages: list[tuple[int, int, int]]) -> str:
-    """`1 job; stage 3 5/12 tasks`."""
-    told = "; ".join(f"stage {number} {done}/{tasks} tasks" for number, done, tasks in stages)
-    return f"{jobs} job{'' if jobs == 1 else 's'}; {told}"
+    """Format `1 job; stage 3 5/12 tasks`."""
+    summary = "; ".join(f"stage {number} {done}/{tasks} tasks" for number, done, tasks in stages)
+    return f"{jobs} job{'' if jobs == 1 else 's'}; {summary}"

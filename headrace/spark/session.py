@@ -30,13 +30,13 @@ DEFAULTS: Mapping[str, str] = {
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.files.ignoreCorruptFiles": "false",
     "spark.sql.files.ignoreMissingFiles": "false",
-    # The hundreds of locations of a range are listed by few tasks, not by one each, and still by several at once.
+    # The hundreds of locations of a range are listed by few tasks, not by one each, but still by several in parallel.
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "16",
 }
 DRIVER_DEFAULTS: Mapping[str, str] = {
     # Version 1 moves a task's files into place only when the whole job commits.
     "spark.hadoop.mapreduce.fileoutputcommitter.algorithm.version": "1",
-    # The run's log tells the progress.
+    # The run's log shows the progress.
     "spark.ui.showConsoleProgress": "false",
 }
 LOCAL_DEFAULTS: Mapping[str, str] = {
@@ -47,13 +47,13 @@ LOCAL_DEFAULTS: Mapping[str, str] = {
 ANSWER_SECONDS = 5.0  # how long a master may take to accept a connection
 
 _starting = threading.RLock()
-_started: dict[str, tuple[str, str | None]] = {}  # where the process's session runs
+_started: dict[str, tuple[str, str | None]] = {}  # the address of the process's session
 
 
 class SparkResource(dg.ConfigurableResource[None]):
-    """Spark for assets. Fields left empty come from the settings (HEADRACE_SPARK__MASTER, headrace.toml).
+    """Spark for assets. Empty fields are taken from the settings (HEADRACE_SPARK__MASTER, headrace.toml).
 
-    There is one session per process. It is stopped, and another started, when a resource for another place is used.
+    There is one session per process. It is stopped, and another started, when a resource for another address is used.
     """
 
     master: str | None = Field(default=None, description="local[*], spark://host:port, yarn or k8s://host")
@@ -66,9 +66,9 @@ class SparkResource(dg.ConfigurableResource[None]):
 
     @property
     def session(self) -> SparkSession:
-        """The running session, started now if there is none or its JVM is gone.
+        """The running session, started if there is none or its JVM is dead.
 
-        Raises SparkUnavailable saying what is missing and what to do.
+        Raises SparkUnavailable with the problem and its solution.
         """
         with _starting:
             living = _living_session()
@@ -80,7 +80,7 @@ class SparkResource(dg.ConfigurableResource[None]):
 
     @property
     def is_remote(self) -> bool:
-        """Whether Spark runs behind Spark Connect."""
+        """True with Spark Connect."""
         return self._address()[1] is not None
 
     def stop(self) -> None:
@@ -91,7 +91,7 @@ class SparkResource(dg.ConfigurableResource[None]):
                 session.stop()
 
     def _address(self) -> tuple[str, str | None]:
-        """Where Spark runs: (master, remote)."""
+        """Return the address of Spark: (master, remote)."""
         configured = settings().spark
         if self.remote or self.master:
             return self.master or "", self.remote
@@ -115,7 +115,7 @@ class SparkResource(dg.ConfigurableResource[None]):
             require_java()
             local = LOCAL_DEFAULTS if master.startswith("local") else {}
             if local:
-                # For Python functions Spark would start the `python3` of the PATH, which need not be this one.
+                # For Python functions Spark would start the `python3` of the PATH, which may be a different one.
                 os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
             warehouse = {"spark.sql.warehouse.dir": (settings().home.resolve() / "spark").as_uri()}
             conf = {**DRIVER_DEFAULTS, **local, **warehouse, **conf}
@@ -142,7 +142,7 @@ class SparkResource(dg.ConfigurableResource[None]):
 
 @contextmanager
 def configured(session: SparkSession, conf: Mapping[str, str]) -> Iterator[None]:
-    """The session with `conf` applied; what was set before is put back at the end.
+    """Yield the session with `conf` applied; previous values are restored at the end.
 
     Raises SparkUnavailable for a setting that only takes effect when Spark starts.
     """
@@ -164,20 +164,20 @@ def configured(session: SparkSession, conf: Mapping[str, str]) -> Iterator[None]
 
 
 def file_session() -> SparkSession:
-    """A session for nothing but files on other filesystems: of this machine, so that a cluster's executors stay free.
+    """Return a session for files on other filesystems: local, so that a cluster's executors stay free.
 
-    Where the process has a session already it is that one. Raises SparkUnavailable, always so behind Spark Connect.
+    An existing session of the process is reused. Raises SparkUnavailable, always with Spark Connect.
     """
     if settings().spark.remote:
         raise SparkUnavailable(
-            "Spark Connect gives no way to the files of other filesystems; mount them here (file:///...), or set "
-            "spark.master in place of spark.remote."
+            "Spark Connect has no access to files of other filesystems; mount them here (file:///...), or set "
+            "spark.master instead of spark.remote."
         )
     return SparkResource(master="local[1]", conf=dict(LOCAL_DEFAULTS)).session
 
 
 def _living_session() -> SparkSession | None:
-    """The process's session if it still answers; a dead one is forgotten so that a new one can start."""
+    """Return the process's session if it still responds; a dead one is dropped so that a new one can start."""
     from pyspark.sql import SparkSession
 
     if not jvm.answers():
@@ -188,17 +188,17 @@ def _living_session() -> SparkSession | None:
 
 
 def _alive(session: SparkSession) -> bool:
-    """Whether the session answers."""
+    """Return True if the session responds."""
     try:
         if hasattr(session, "_jsparkSession"):
             return not session._jsparkSession.sparkContext().isStopped()
         return not session.is_stopped  # type: ignore[attr-defined]  # Spark Connect's session
-    except Exception:  # any failure to answer, of py4j, its socket or gRPC, means the same
+    except Exception:  # any failure to respond, of py4j, its socket or gRPC, means the same
         return False
 
 
 def _require_answer(address: str) -> None:
-    """Fail within seconds, where Spark itself would try for minutes, when nothing listens at spark:// or sc://."""
+    """Fail within seconds if nothing listens at spark:// or sc://, where Spark itself would try for minutes."""
     scheme, _, rest = address.partition("://")
     if scheme not in ("spark", "sc"):
         return

@@ -32,7 +32,8 @@ _TOKEN = re.compile(r"\s*([A-Za-z_]\w*|`[^`]+`|\d+|[<>(),:])")
 
 @cache
 def spark_type(text: str) -> str:
-    """`text` as Spark's simple string (`Decimal(10, 2)` is `decimal(10,2)`). Raises ValueError for an unknown type."""
+    """Convert `text` to Spark's simple string (`Decimal(10, 2)` is `decimal(10,2)`). Raises ValueError for an
+    unknown type."""
     tokens = _TOKEN.findall(text)
     if "".join(tokens) != re.sub(r"\s", "", text):
         raise ValueError(f"{text!r} is not a Spark type")
@@ -63,8 +64,8 @@ def _parsed(tokens: list[str], text: str) -> tuple[str, list[str]]:
             return f"decimal({numbers[0]},{numbers[1] if len(numbers) == 2 else 0})", rest
         case "char" | "varchar":
             raise ValueError(
-                f"{text!r} is a Spark type of tables only, and a string elsewhere: write `string`, and the check "
-                "`str_length` for how long it may be"
+                f"{text!r} is a Spark type for tables only, and a string elsewhere: use `string`, with the check "
+                "`str_length` for its length"
             )
     if name not in _SIMPLE:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""The protocol of a store: where versions are written to and read from, and what it can do."""
+"""The protocol of a store: where versions are written to and read from, and its capabilities."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Store(Protocol):
     """An open store: one Spark session's access to the versions in it."""
 
     def tag(self) -> str:
-        """A fresh version tag."""
+        """Generate a version tag."""
         ...
 
     def write(
@@ -35,32 +35,33 @@ class Store(Protocol):
         checks: Sequence[Check] = (),
         partition: PartitionWrite | None = None,
     ) -> list[WrittenVersion]:
-        """Write the frame where no reader sees it, one version for each partition key, and run the checks on it.
+        """Write the frame where readers do not see it, one version per partition key, and run the checks on it.
 
-        columns: the declared ones, in the order in which they are written; empty: the frame's own. What a failed write
-        leaves is in no version. Raises SchemaMismatch, InvalidCheck, WarehouseUnavailable, CorruptInput,
+        columns: the declared ones, in the order in which they are written; empty: the frame's own. Files of a failed
+        write belong to no version. Raises SchemaMismatch, InvalidCheck, WarehouseUnavailable, CorruptInput,
         SparkUnavailable.
         """
         ...
 
     def read(self, versions: Sequence[Version]) -> DataFrame:
-        """The rows of the versions, which are of one dataset and of this store. Raises SchemaMismatch, CorruptInput."""
+        """Return the rows of the versions, which are of one dataset and of this store. Raises SchemaMismatch,
+        CorruptInput."""
         ...
 
     def first_rows(self, version: Version, count: int) -> list[Row]:
-        """Up to `count` rows as text, by column. Raises CorruptInput."""
+        """Return up to `count` rows as text, by column. Raises CorruptInput."""
         ...
 
     def explained(self, target: str, *, wholly: bool = False) -> AbstractContextManager[None]:
-        """Within it, the store's own exceptions are raised as those that `write` and `read` name."""
+        """Convert exceptions of the store to those that `write` and `read` document."""
         ...
 
 
 class StoreType(Protocol):
-    """A kind of store, by the name that a declaration's `store` has."""
+    """A kind of store, by its name in a declaration's `store`."""
 
     capabilities: frozenset[Capability]
 
     def open(self, session: SparkSession, warehouse_uri: str) -> Store:
-        """Open the store. Raises WarehouseUnavailable when there is no way to it."""
+        """Open the store. Raises WarehouseUnavailable if it cannot be reached."""
         ...

@@ -1,4 +1,4 @@
-"""The stores that a run uses, opened when they are needed."""
+"""The stores of a run, opened on first use."""
 
 from __future__ import annotations
 
@@ -19,24 +19,22 @@ from headrace.stores.protocol import Store
 
 
 class OpenStores:
-    """The stores that one run uses, each opened when it is first needed."""
+    """The stores of one run, each opened on first use."""
 
     def __init__(self, session: SparkSession, warehouse_uri: str) -> None:
         self._session = session
         self._warehouse_uri = warehouse_uri
         self._open: dict[str, Store] = {}
-        self.named(
-            FILES_STORE
-        )  # says at once, and not after the computation, when there is no way to the warehouse
+        self.named(FILES_STORE)  # fails early, before the computation, if the warehouse cannot be reached
 
     def named(self, name: str) -> Store:
-        """The store of this name. Raises UnknownPlugin."""
+        """Return the store of this name. Raises UnknownPlugin."""
         if name not in self._open:
             self._open[name] = STORES.get(name).open(self._session, self._warehouse_uri)
         return self._open[name]
 
     def read(self, versions: Sequence[Version]) -> DataFrame:
-        """The rows of the versions of one dataset, whatever stores they are in."""
+        """Return the rows of the versions of one dataset, in any stores."""
         by_store: dict[str, list[Version]] = {}
         for version in versions:
             by_store.setdefault(version.store, []).append(version)
@@ -45,7 +43,7 @@ class OpenStores:
 
     @contextmanager
     def explained(self, target: str, *, wholly: bool = False) -> Iterator[None]:
-        """Within it, the exceptions of every open store are explained."""
+        """Convert the exceptions of every open store."""
         with ExitStack() as stack:
             for store in self._open.values():
                 stack.enter_context(store.explained(target, wholly=wholly))

@@ -1,4 +1,4 @@
-"""The files to copy to the hosts where jobs run; jobs report through them."""
+"""The files to copy to the hosts where jobs run, with which jobs report."""
 
 from pathlib import Path
 
@@ -6,9 +6,9 @@ FILES = ("headrace_client.py", "headrace.sh", "headrace-run")
 
 
 def write(folder: Path) -> list[Path]:
-    """Write the files, ready to be run, into a folder that is made if need be; which they are.
+    """Write the executable files into a folder, created if needed; returns them.
 
-    Each appears whole, so that a job that runs meanwhile finds the old one or the new one. Raises OSError.
+    Each is replaced atomically, so that a running job finds the old one or the new one. Raises OSError.
     """
     folder.mkdir(parents=True, exist_ok=True)
     written = []

@@ -471,7 +471,7 @@ _headrace_post() {
             return 1
             ;;
         *)
-            _headrace_complain "$HEADRACE_URL did not take it ($_headrace_http $_headrace_answer); it waits in $_headrace_spool"
+            _headrace_complain "$HEADRACE_URL did not accept it ($_headrace_http $_headrace_answer); it waits in $_headrace_spool"
             return 1
             ;;
     esac

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tell Headrace what a job did: one file of the standard library alone, for Python 3.6 and newer.
+"""Report to Headrace what a job did: one file that needs only the standard library, for Python 3.6 and newer.
 
 Copy it to the host where the jobs run. In Python:
 
@@ -13,13 +13,13 @@ In a shell script:
     python3 headrace_client.py process LOAD_FLIGHTS SUCCESS business_date=2013-01-01
     python3 headrace_client.py run -- /opt/jobs/load_flights.sh -d 2013-01-01
 
-HEADRACE_URL is where it goes (http://host:3200), or HEADRACE_COMPLETIONS, a folder. What cannot be delivered is kept in
-HEADRACE_SPOOL and delivered by a later call. HEADRACE_TOKEN is sent along: the token of the run, or of a service.
-Nothing here fails or holds up the job: a call takes at most
-HEADRACE_TIMEOUT seconds (3), writes what is wrong to stderr in one line, and exits with 0; `run` exits as its command.
+Reports are sent to HEADRACE_URL (http://host:3200), or written to the folder HEADRACE_COMPLETIONS. Undelivered reports
+are kept in HEADRACE_SPOOL and delivered by a later call. HEADRACE_TOKEN is the token of the run, or of a service.
+Reporting never fails a job: a call takes at most HEADRACE_TIMEOUT seconds (3), writes errors to stderr in one line, and
+exits with 0; `run` exits like its command.
 """
 
-# What newer Pythons would write in another way:
+# Rules for newer Pythons that do not apply to 3.6:
 # ruff: noqa: ANN401, B904, B905, PTH103, PTH104, PTH108, PTH111, PTH113, PTH115, PTH116, PTH118, PTH119, PTH120, PTH123
 # ruff: noqa: PTH208, S310, S311, SIM105, UP006, UP017, UP031, UP035, UP037, UP045
 
@@ -37,9 +37,9 @@ import time
 from datetime import date, datetime, timezone
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
-BATCH = 200  # documents of one delivery
+BATCH = 200  # documents per delivery
 FORBIDDEN = "it is of another run than the token"
-KEPT = 10000  # documents that wait at most
+KEPT = 10000  # maximum waiting documents
 NUMBERS = ("attempt", "byte_size", "exit_code", "max_exit_success", "row_count")
 PASSED_ON = ("SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM", "SIGUSR1", "SIGUSR2", "SIGCONT", "SIGALRM")
 KILLS = ("SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM", "SIGKILL")
@@ -52,11 +52,11 @@ Document = Dict[str, Any]
 
 
 def register_dataset(name: str, version: Optional[str] = None, status: str = "SUCCESS", **facts: Any) -> bool:
-    """Say that the dataset `name` has been written; True when that was delivered at once.
+    """Report that the dataset `name` has been written; returns True if that was delivered immediately.
 
     facts: row_count, location, format, byte_size, checksum (`sha256:...`), partition, business_date, schema, metadata,
-    and whatever else is worth keeping. `process` says that this is the end of that process's run too; without it, the
-    Autosys job that this is in is metadata.
+    and any other metadata. `process` reports the end of that process's run, too; without it, the surrounding Autosys
+    job is metadata.
     """
     job = _autosys()
     if job and "process" not in facts:
@@ -67,10 +67,10 @@ def register_dataset(name: str, version: Optional[str] = None, status: str = "SU
 
 
 def register_process(name: str, status: str, **facts: Any) -> bool:
-    """Say that the process `name` has the status now; True when that was delivered at once.
+    """Report the status of the process `name`; returns True if that was delivered immediately.
 
-    status: Autosys' word or code (RUNNING, SUCCESS, FAILURE, TERMINATED, SU, FA). facts: run, attempt, exit_code,
-    machine, log, business_date, partition, reason, outputs, and whatever else is worth keeping.
+    status: Autosys' name or code (RUNNING, SUCCESS, FAILURE, TERMINATED, SU, FA). facts: run, attempt, exit_code,
+    machine, log, business_date, partition, reason, outputs, and any other metadata.
     """
     here = _autosys()
     if here.get("process") != name:
@@ -80,7 +80,8 @@ def register_process(name: str, status: str, **facts: Any) -> bool:
 
 
 def flush() -> bool:
-    """Deliver what waits, oldest first, until nothing does or the server cannot be reached; True if nothing waits."""
+    """Deliver waiting reports, oldest first, until none is left or the server is unreachable; returns True if none
+    is left."""
     waiting = _waiting()
     while waiting:
         _in_time(_deliver)
@@ -92,10 +93,10 @@ def flush() -> bool:
 
 
 def run(command: Sequence[str], **facts: Any) -> int:
-    """Run the command and report its start and its end; how it ended, negative for the signal that ended it.
+    """Run the command and report its start and its end; returns its exit code, negative for the signal that ended it.
 
     The command has this process's input, output, environment and process group; signals to this process are passed on.
-    facts: as those of `register_process`; max_exit_success: the highest exit code that is a success, as in Autosys.
+    facts: like those of `register_process`; max_exit_success: the highest exit code that is a success, as in Autosys.
     """
     started, clock = _now(), time.monotonic()
     document = _autosys() or {"process": os.path.basename(command[0]), "technology": "SHELL"}
@@ -103,7 +104,7 @@ def run(command: Sequence[str], **facts: Any) -> int:
     document.update(machine=socket.gethostname(), log=_log_place(), started_at=started)
     document.update(facts)
     passing = _Passing()
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # where it is ignored, no exit code is kept
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # if it is ignored, no exit code is kept
     reason = None
     complaints: List[str] = []
     try:
@@ -133,7 +134,7 @@ def run(command: Sequence[str], **facts: Any) -> int:
 
 
 def main(words: Sequence[str]) -> int:
-    """The command line; the exit code."""
+    """Run the command line; returns the exit code."""
     action = words[0] if words else ""
     if action == "run":
         return _main_run(words[1:])
@@ -168,7 +169,7 @@ def _main_run(words: Sequence[str]) -> int:
 
 
 def _facts(words: Sequence[str]) -> Document:
-    """FACT=VALUE as text, or as a number where it has to be one; FACT:=JSON as what the JSON says."""
+    """Parse FACT=VALUE as text, or as a number if required; FACT:=JSON as JSON."""
     facts: Document = {}
     for word in words:
         name, equals, value = word.partition("=")
@@ -188,11 +189,11 @@ def _number(value: str) -> Any:
     try:
         return int(value)
     except ValueError:
-        return value  # the server says what is wrong with it
+        return value  # the server reports the problem
 
 
 def _autosys() -> Document:
-    """What Autosys tells a job of itself; nothing outside of Autosys."""
+    """Return the facts that Autosys passes to a job; empty outside of Autosys."""
     job = os.environ.get("AUTO_JOB_NAME")
     if not job:
         return {}
@@ -205,7 +206,7 @@ def _autosys() -> Document:
 
 
 def _log_place() -> Optional[str]:
-    """The file that the job's output goes to, where the system tells."""
+    """Return the file that the job's output goes to, if the system can tell."""
     for descriptor in (1, 2):
         try:
             place = os.readlink("/proc/self/fd/%d" % descriptor)
@@ -216,20 +217,21 @@ def _log_place() -> Optional[str]:
     return None
 
 
-# How a command that is run ends, and the signals on the way
+# The end of a command that is run, and the signals until then
 
 
 def _wait(child: "subprocess.Popen[bytes]") -> int:
-    """Its exit code, in steps: a signal just before a wait without end would be passed on only after that wait."""
+    """Wait for the exit code, in steps: a signal just before an endless wait would only be passed on after that
+    wait."""
     while True:
         try:
-            return child.wait(timeout=60)  # looks twenty times a second, which lets the handlers run
+            return child.wait(timeout=60)  # polls twenty times a second, which lets the handlers run
         except subprocess.TimeoutExpired:
             pass
 
 
 class _Passing:
-    """Signals to this process, passed on to a command; until there is one they wait for it."""
+    """Passes signals to this process on to a command; until it has started they are queued."""
 
     def __init__(self) -> None:
         self.child: Optional["subprocess.Popen[bytes]"] = None
@@ -237,7 +239,7 @@ class _Passing:
         self.before: Dict[int, Any] = {}
         for name in PASSED_ON:
             number = getattr(signal, name, None)
-            # One that is ignored here is ignored by the command too.
+            # A signal ignored here is ignored by the command too.
             if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
                 self.before[number] = signal.signal(number, self.receive)
 
@@ -249,7 +251,7 @@ class _Passing:
     def receive(self, number: int, _: Any) -> None:
         if self.child is None:
             self.early.append(number)
-        # What comes from a terminal, its whole foreground group has got already.
+        # Signals from a terminal are sent to its whole foreground process group.
         elif self.child.returncode is None and not (
             number in (signal.SIGINT, signal.SIGQUIT) and _is_in_foreground()
         ):
@@ -277,7 +279,7 @@ def _is_in_foreground() -> bool:
 
 
 def _die_of(number: int) -> None:
-    """End as the command did; the core, if there is one, is the command's."""
+    """End like the command did; a core dump, if any, is the command's."""
     import resource
 
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -303,11 +305,11 @@ def _signal_name(number: int) -> str:
         return "signal %d" % number
 
 
-# The time that a call may take, and what it says
+# The time limit of a call, and its messages
 
 
 def _in_time(what: Callable[..., bool], *arguments: Any) -> bool:
-    """Do it, but go on when it takes too long: a name that is looked up, or a disk that hangs, knows no timeout."""
+    """Run a function, but return after the time limit: a name lookup, or a hanging disk, has no timeout."""
     results: List[bool] = []
     complaints: List[str] = []
     work = _begin(what, arguments, complaints, results)
@@ -315,7 +317,7 @@ def _in_time(what: Callable[..., bool], *arguments: Any) -> bool:
     for complaint in complaints:
         _complain(complaint)
     if work.is_alive():
-        _complain("there was no answer within %g s; it waits in %s" % (_timeout(), _spool_name()))
+        _complain("no response within %g s; it waits in %s" % (_timeout(), _spool_name()))
     return results == [True]
 
 
@@ -326,7 +328,7 @@ def _begin(
     results: Optional[List[bool]] = None,
 ) -> threading.Thread:
     def work() -> None:
-        # A thread that the interpreter ends in the middle of writing would take it down: the caller writes.
+        # A thread that the interpreter ends in the middle of writing would crash it: the caller writes.
         _here.complaints = complaints
         try:
             result = what(*arguments)
@@ -368,11 +370,11 @@ def _timeout() -> float:
         return 3.0
 
 
-# Documents, and the ways out
+# Documents and their delivery
 
 
 def _report(document: Document) -> bool:
-    """Keep the document, then deliver whatever waits."""
+    """Store the document, then deliver all waiting ones."""
     document = {name: value for name, value in document.items() if value is not None}
     document.setdefault("at", _now())
     document.setdefault("key", _unique())
@@ -386,7 +388,7 @@ def _report(document: Document) -> bool:
 
 
 def _deliver() -> bool:
-    """Deliver the oldest documents that wait; True when the server has taken all of them."""
+    """Deliver the oldest waiting documents; returns True if the server has accepted all of them."""
     waiting = [(path, _read(path)) for path in _waiting()[:BATCH]]
     paths = [path for path, line in waiting if line is not None]
     lines = [line for _, line in waiting if line is not None]
@@ -413,7 +415,7 @@ def _deliver_only(line: str) -> bool:
 
 
 def _send(lines: List[str], paths: List[str]) -> Optional[Dict[int, str]]:
-    """Deliver the documents: the reasons of refusals by number from 1; None if no receiver answers."""
+    """Send the documents; returns the reasons of refusals by number from 1, None if no receiver responds."""
     url, folder = os.environ.get("HEADRACE_URL"), os.environ.get("HEADRACE_COMPLETIONS")
     try:
         if url:
@@ -424,7 +426,7 @@ def _send(lines: List[str], paths: List[str]) -> Optional[Dict[int, str]]:
             return {}
     except (OSError, ValueError, KeyError, TypeError) as error:
         why = getattr(error, "reason", None) or error
-        _complain("%s did not take it (%s); it waits in %s" % (url or folder, why, _spool_name()))
+        _complain("%s did not accept it (%s); it waits in %s" % (url or folder, why, _spool_name()))
         return None
     _complain("neither HEADRACE_URL nor HEADRACE_COMPLETIONS is set; it waits in %s" % _spool_name())
     return None
@@ -437,7 +439,7 @@ def _post(url: str, lines: List[str]) -> Dict[int, str]:
     headers = {"Content-Type": "application/x-ndjson"}
     token = os.environ.get("HEADRACE_TOKEN")
     if token:
-        headers["Authorization"] = "Bearer " + os.fsencode(token).decode("latin-1")  # its bytes, as they are
+        headers["Authorization"] = "Bearer " + os.fsencode(token).decode("latin-1")  # its raw bytes
     body = "".join(line + "\n" for line in lines).encode("utf-8")
     try:
         answer = urlopen(Request(url, body, headers), timeout=_timeout())
@@ -452,9 +454,9 @@ def _post(url: str, lines: List[str]) -> Dict[int, str]:
         if error.code != 400:
             raise
         answer = error
-    said = json.loads(answer.read().decode("utf-8"))
-    refused = {each["line"]: _reason(each) for each in said["rejected"]}
-    refused.update((line, FORBIDDEN) for line in said.get("forbidden") or ())
+    receipt = json.loads(answer.read().decode("utf-8"))
+    refused = {each["line"]: _reason(each) for each in receipt["rejected"]}
+    refused.update((line, FORBIDDEN) for line in receipt.get("forbidden") or ())
     return refused
 
 
@@ -464,7 +466,7 @@ def _reason(rejected: Document) -> str:
 
 
 def _put(folder: str, name: str, line: str) -> None:
-    """A file appears whole or not at all."""
+    """Write a file atomically."""
     hidden = os.path.join(folder, ".%s.%s" % (name, _unique()))  # a thread of `run` may deliver the same one
     try:
         with open(hidden, "w", encoding="utf-8") as file:
@@ -493,7 +495,7 @@ def _spool_name() -> str:
 
 
 def _spool() -> str:
-    """The folder where documents wait, made if need be. Raises OSError."""
+    """Return the folder of waiting documents, created if needed. Raises OSError."""
     other = os.path.join(tempfile.gettempdir(), "headrace-spool-%d" % os.getuid())
     chosen = os.environ.get("HEADRACE_SPOOL")
     for folder in [chosen] if chosen else [_spool_name(), other]:
@@ -501,14 +503,14 @@ def _spool() -> str:
             os.makedirs(folder, 0o700, exist_ok=True)
         except OSError:
             continue
-        # Anybody may have made a folder of that name in the temporary one.
+        # Another user may have created a folder with that name in the temporary folder.
         if os.access(folder, os.W_OK) and (chosen or os.stat(folder).st_uid == os.getuid()):
             return folder
     raise OSError("it cannot be written to; set HEADRACE_SPOOL")
 
 
 def _waiting() -> List[str]:
-    """The documents that wait, oldest first."""
+    """Return the waiting documents, oldest first."""
     try:
         spool = _spool()
         names = sorted(os.listdir(spool))
@@ -533,7 +535,7 @@ def _forget(path: str) -> None:
 
 
 def _set_aside(path: str) -> str:
-    """Out of the way of the others, and where a person can look at it."""
+    """Move a refused document out of the way of the others, to where a person can inspect it."""
     refused = os.path.join(os.path.dirname(path), "refused")
     os.makedirs(refused, 0o700, exist_ok=True)
     place = os.path.join(refused, os.path.basename(path))
@@ -544,7 +546,7 @@ def _set_aside(path: str) -> str:
     return place
 
 
-# Values that JSON has no word for
+# Values that JSON cannot represent
 
 
 def _clean(value: Any) -> Any:
@@ -560,7 +562,7 @@ def _clean(value: Any) -> Any:
 
 
 def _text(text: str) -> str:
-    """The text, where the system's bytes are not UTF-8 as Latin-1, and without what no database keeps."""
+    """Return the text, with non-UTF-8 bytes as Latin-1, and without characters that databases cannot store."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
@@ -600,4 +602,4 @@ def _stamp() -> str:
 
 if __name__ == "__main__":
     exit_code = main(sys.argv[1:])
-    os._exit(exit_code)  # without waiting for what has taken too long
+    os._exit(exit_code)  # without waiting for threads over the time limit

@@ -1,6 +1,7 @@
 """JIL, the language of Autosys: bytes to statements, and back.
 
-Nothing makes a whole file unreadable: what cannot be taken is a finding with its line, and the rest is read.
+Nothing makes a whole file unreadable: a statement that cannot be parsed is a finding with its line, and the rest is
+read.
 """
 
 from headrace.autosys.jil.scanner import read, scan

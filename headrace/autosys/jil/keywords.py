@@ -1,6 +1,6 @@
-"""The vocabulary of JIL: subcommands, the attributes of each object type, and how an attribute is written.
+"""The vocabulary of JIL: subcommands, the attributes of each object type, and their notations.
 
-A name that is not here is kept as an attribute where it starts a line, and is text elsewhere.
+An unknown name is kept as an attribute at the start of a line, and is text elsewhere.
 """
 
 import re
@@ -28,7 +28,7 @@ SUBCOMMANDS: dict[str, tuple[str, str]] = {
 
 
 def subcommand(word: str) -> tuple[str, str] | None:
-    """Action and kind of a word that begins a statement; unknown ones are recognised by their prefix."""
+    """Return action and kind of a word that begins a statement; unknown ones are recognised by their prefix."""
     word = word.lower()
     known = SUBCOMMANDS.get(word)
     if known is not None:
@@ -37,7 +37,7 @@ def subcommand(word: str) -> tuple[str, str] | None:
     return (found[1], found[2]) if found is not None else None
 
 
-# What a job may have, whatever its type; the long list comes first.
+# Attributes of a job, whatever its type; the long list comes first.
 _JOB = """
     job_type box_name machine owner permission command condition description profile envvars shell ulimit elevated
     application group priority job_load job_class auto_delete auto_hold status job_terminator box_terminator
@@ -111,7 +111,7 @@ _OTHERS = {
     "monbro": """mode all_events all_status alarm alarm_verif job_filter job_name sound currun after_time starting
         running success failure terminated restart monbro_type monbro_name""",
 }
-# What every other kind of object may have, as far as met.
+# Attributes of every other kind of object, as far as encountered.
 _REST = "description type name value text active severity url_name url_link connectionprofile_type status"
 
 FREE_TEXT = _words("""
@@ -146,7 +146,7 @@ REPEATED = _words("""
 
 @cache
 def attributes_of(kind: str) -> dict[str, str]:
-    """Every spelling of an attribute that an object of this kind may have, with its canonical one."""
+    """Return every notation of an object kind's attributes, with the canonical one."""
     names = {"job": _JOB, "box": _JOB}.get(kind) or _OTHERS.get(kind) or f"{_REST} {_JOB}"
     known = {name: name for name in names.split()}
     return {**{name.lower(): name for name in known}, **known}

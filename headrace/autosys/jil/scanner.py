@@ -1,7 +1,7 @@
-"""Text to statements in one pass over the lines, recovering at the next line after an error.
+"""Parse text to statements in one pass over the lines, recovering at the next line after an error.
 
-The ordinary line, `name: value` with nothing special in the value, takes a few operations; every other form is left to
-`headrace.autosys.jil.segments`.
+The ordinary line, `name: value` with nothing special in the value, takes a few operations; every other form is handled
+by `headrace.autosys.jil.segments`.
 """
 
 import re
@@ -46,14 +46,14 @@ _ALIKE = 0.85  # insrt_job, insert-job, insertjob and insert_jb are
 
 
 def read(data: bytes, file: str) -> Jil:
-    """The statements of a file given as bytes, in whatever encoding it is; `file` is the name that findings carry."""
+    """Parse the statements of a file given as bytes, in any encoding; `file` is the name in findings."""
     text, findings = decode(data, file)
     jil = scan(text, file)
     return Jil(jil.statements, findings + jil.findings)
 
 
 def scan(text: str, file: str) -> Jil:
-    """The statements of JIL text whose lines end in LF."""
+    """Parse the statements of JIL text with LF line endings."""
     reader = _Reader(text.split("\n"), file)
     with paused():
         reader.run()
@@ -62,14 +62,12 @@ def scan(text: str, file: str) -> Jil:
 
 
 class _Reader:
-    """Where the pass stands: the statement being read, and what it has yielded."""
+    """State of the pass: the current statement, and the results so far."""
 
     def __init__(self, lines: list[str], file: str) -> None:
         self.lines = lines
         self.source = Source(lines, lambda *doubt: self.doubts.append(doubt))
-        self.doubts: list[
-            tuple[str, str, int, str | None, str]
-        ] = []  # of a line of which it is not known yet whose it is
+        self.doubts: list[tuple[str, str, int, str | None, str]] = []  # lines not assigned to a statement yet
         self.file = file
         self.statements: list[Statement] = []
         self.findings: list[Finding] = []
@@ -111,7 +109,7 @@ class _Reader:
             known, append = self.known, self.attributes.append
 
     def report_stray_lines(self) -> None:
-        """One finding for each run of lines that belong to nothing."""
+        """Report one finding for each run of lines that belong to nothing."""
         runs: list[list[int]] = []
         for line in self.strays:
             if runs and runs[-1][1] == line - 1:
@@ -131,7 +129,7 @@ class _Reader:
             )
 
     def _careful(self, index: int, line: str) -> int:
-        """Reads the logical line that starts at `index`, whatever its form; the index of the line after it."""
+        """Read the logical line that starts at `index`, in any form; returns the index of the line after it."""
         if line.startswith("#"):
             soft = _SOFT_OWNER.match(line)
             if soft is not None and self.current is not None and self.current.kind == "job":
@@ -161,7 +159,7 @@ class _Reader:
         self.doubts.clear()
 
     def _continued(self, index: int, text: str) -> str | None:
-        """The attribute whose value a line without a name would continue."""
+        """Return the attribute whose value a line without a name would continue."""
         if self.current is None or not self.attributes or _NOISE.match(text.strip()):
             return None
         last = self.attributes[-1]
@@ -219,7 +217,7 @@ class _Reader:
             self._report(
                 "no-name",
                 f"{word} names {f'{name[:80]!r}, which cannot be a name' if name else 'nothing'}; "
-                "what belongs to it is lost",
+                "its attributes are lost",
                 line,
                 word,
                 f"write `{word}: NAME`",
@@ -250,15 +248,15 @@ class _Reader:
                 f"what follows the name is not an attribute and {'is kept' if kept else 'was dropped'}: {rest[:60]!r}",
                 line,
                 word,
-                "put an attribute name before it, or take it off",
+                "put an attribute name before it, or remove it",
             )
 
     def _report_mistyped_insert(self, text: str, line: int) -> None:
-        """What was probably meant to insert a job, and does not: the job is lost, and what belongs to it as well."""
+        """Report a line that was probably meant to insert a job: the job is lost, and its attributes as well."""
         meant = _MEANT.match(text)
         if meant is None or not _inserts(meant[1] or meant[2]):
             return
-        message = f"{meant[0].strip()!r} inserts no job; what belongs to {meant[3]} is lost, or another's"
+        message = f"{meant[0].strip()!r} does not insert a job; the attributes of {meant[3]} are lost or misassigned"
         hint = f"write `insert_job: {meant[3]}`"
         self.findings.append(
             Finding("jil/no-insert", Severity.ERROR, message, self.file, line, meant[3], None, hint)
@@ -277,6 +275,6 @@ class _Reader:
 
 @cache
 def _inserts(word: str) -> bool:
-    """Whether a word is `insert_job` but for a slip of the pen."""
+    """Return True if a word is `insert_job` except for a typing error."""
     spelt = word.lower().replace("-", "_").replace(" ", "_")
     return SequenceMatcher(None, spelt, "insert_job").ratio() >= _ALIKE

@@ -1,6 +1,6 @@
 """Split one logical line of JIL: which words begin an attribute, and where its quotes and comments end.
 
-A logical line is a line with what its open quotes, comments and final backslash draw in from the lines below.
+A logical line is a line and those below that its open quotes, comments and final backslash include.
 """
 
 import re
@@ -23,15 +23,15 @@ _BROKEN_PATH = re.compile(r'"[^"]*\\"\s*')
 _CONDITION = re.compile(r"[\s(]*[A-Za-z]+\s*\(")
 _BLOB_START = "<auto_blobt>"
 _BLOB_END = "</auto_blobt>"
-_MAX_QUOTE_LINES = 200  # lines; a quote that stays open for longer was never closed
-MAX_VALUE_LINES = 1000  # lines; what goes on for longer is not a value but another text
+_MAX_QUOTE_LINES = 200  # lines; a quote open for longer was never closed
+MAX_VALUE_LINES = 1000  # lines; anything longer is not a value but another text
 
 ReportFinding = Callable[[str, str, int, str | None, str], None]
 """Called with the rule, the message, the line (from 1), the attribute and the hint of what looks doubtful."""
 
 
 class Segment(NamedTuple):
-    """`name: raw`, begun at `line` (from 1). A name of None continues the value before."""
+    """`name: raw`, begun at `line` (from 1). A name of None continues the previous value."""
 
     name: str | None
     raw: str
@@ -48,7 +48,7 @@ class Source:
         self._no_comment_ends_after = len(lines)
 
     def after_comments(self, index: int) -> tuple[str, int]:
-        """What is left of line `index`, which may begin with comments, and the index of the line where they end."""
+        """Return the rest of line `index`, which may begin with comments, and the index of the line where they end."""
         text = self.lines[index]
         while text.lstrip().startswith("/*"):
             rest, index = self.after_comment(index, text[text.index("/*") + 2 :])
@@ -65,9 +65,9 @@ class Source:
         return text, index
 
     def after_comment(self, index: int, inside: str) -> tuple[str | None, int]:
-        """What follows the comment that has begun before `inside` on line `index`; None when it is never closed.
+        """Return the text after the comment that began before `inside` on line `index`; None if it is never closed.
 
-        A comment that another one opens before its end was left open: jil would swallow what lies between.
+        A comment in which another one opens was left open: jil would swallow the lines in between.
         """
         found = _COMMENT_END.search(inside)
         if found is not None:
@@ -86,10 +86,11 @@ class Source:
 def segments(
     source: Source, index: int, text: str, known: Mapping[str, str], continued: str | None
 ) -> tuple[list[Segment], int]:
-    """The segments of the logical line that begins with `text` on line `index`, and the index of the line after it.
+    """Return the segments of the logical line that begins with `text` on line `index`, and the index of the line after
+    it.
 
-    known: the attributes that the statement's object may have. continued: the attribute that text without a name
-    at the start would continue; None when there is none.
+    known: the attributes that the statement's object may have. continued: the attribute that text without a name at the
+    start would continue; None if there is none.
     """
     name, start = leading_key(text, known)
     if name == "blob_input":
@@ -100,23 +101,23 @@ def segments(
 
 
 class _LogicalLine:
-    """One logical line as it is read from left to right, growing as it draws in lines from below."""
+    """One logical line, read from left to right and extended by lines from below."""
 
     def __init__(
         self, source: Source, index: int, text: str, known: Mapping[str, str], continued: str | None
     ) -> None:
         self.source, self.index, self.text, self.known, self.continued = source, index, text, known, continued
-        self.end = index + 1  # the line after those taken so far
+        self.end = index + 1  # the line after those consumed
         self.position = 0
         self.segments: list[Segment] = []
         self.name: str | None = None
         self.start = 0
         self.line = index + 1
-        self._joined = 0  # lines drawn in without a line feed, for the numbers of what follows
+        self._joined = 0  # lines added without a line feed, for the numbers of the following ones
         self._counted = (0, 0)  # a position, and the line feeds before it
 
     def begin(self, name: str | None, start: int) -> None:
-        """The segment that is being read from here on."""
+        """Begin a new segment at this position."""
         self.name, self.start, self.position = name, start, max(start, self.position)
         statement = subcommand(name) if name is not None else None
         if statement is not None:
@@ -140,7 +141,8 @@ class _LogicalLine:
         return self.segments
 
     def _draw_in_next(self) -> bool:
-        """Draws in the next line after a final backslash, unless that begins something of its own."""
+        """Add the next line after a final backslash, unless that line begins an attribute or statement; returns True
+        if added."""
         lines, ended = self.source.lines, self.text.rstrip()
         if not ended.endswith("\\") or self.end >= len(lines) or self.end - self.index > MAX_VALUE_LINES:
             return False
@@ -165,7 +167,7 @@ class _LogicalLine:
         if not name:
             self.source.report(
                 "key-in-text",
-                f"'{piece['key']}:' within a text was taken as text",
+                f"'{piece['key']}:' within a text was read as text",
                 line,
                 inside,
                 "put it on a line of its own if it is an attribute",
@@ -181,7 +183,7 @@ class _LogicalLine:
         if rest is None:
             self.source.report(
                 "open-comment",
-                "'/*' opens a comment that does not close; it was taken as text",
+                "'/*' opens a comment that does not close; it was read as text",
                 self.end,
                 self.name or self.continued,
                 "quote the value if it is not a comment",
@@ -221,7 +223,7 @@ class _LogicalLine:
 
 
 def leading_key(text: str, known: Mapping[str, str]) -> tuple[str | None, int]:
-    """The subcommand or attribute with which `text` begins, and where its value starts; None when with neither."""
+    """Return the subcommand or attribute with which `text` begins, and where its value starts; None without one."""
     found = _KEY.match(text)
     if found is None:
         return None, 0
@@ -237,7 +239,7 @@ def leading_key(text: str, known: Mapping[str, str]) -> tuple[str | None, int]:
 
 
 def starts_key(line: str, known: Mapping[str, str]) -> bool:
-    """Whether a line begins with a subcommand or an attribute that the object may have."""
+    """Return True if a line begins with a subcommand or an attribute that the object may have."""
     found = _KEY.match(line)
     return found is not None and (
         found[1] in known or found[1].lower() in known or subcommand(found[1]) is not None
@@ -247,11 +249,10 @@ def starts_key(line: str, known: Mapping[str, str]) -> bool:
 def _inner_key(
     word: str, text: str, position: int, known: Mapping[str, str], inside: str | None, several: bool
 ) -> str | None:
-    """The name that a word with a colon before `position` begins within a line.
+    """Return the name that a word with a colon before `position` begins within a line.
 
-    None: plain text; an empty string: text, but doubtful. A word that is also an English one begins an attribute
-    within prose only where the line has shown that it holds several attributes, where two blanks set it apart as in
-    dumps, or where a condition follows.
+    None: plain text; an empty string: text, but doubtful. A word that is also an English one begins an attribute within
+    prose only if the line has several attributes, if two blanks separate it as in dumps, or if a condition follows.
     """
     is_text = inside in FREE_TEXT
     if word in SUBCOMMANDS:
@@ -265,7 +266,8 @@ def _inner_key(
 
 
 def _quote_end(lines: list[str], start: int, known: Mapping[str, str]) -> int | None:
-    """The line on which a quote left open above `start` closes, as the last thing there or before an attribute."""
+    """Return the line on which a quote left open above `start` closes, as the last thing there or before an
+    attribute."""
     for ahead in range(start, min(len(lines), start + _MAX_QUOTE_LINES)):
         if starts_key(lines[ahead], known):
             return None
@@ -278,7 +280,7 @@ def _quote_end(lines: list[str], start: int, known: Mapping[str, str]) -> int | 
 
 
 def _blob(source: Source, index: int, text: str) -> tuple[list[Segment], int]:
-    """A blob is literal up to its end mark, whatever is in it; it may begin on the line below its name."""
+    """Read a blob, which is literal up to its end mark, whatever is in it; it may begin on the line below its name."""
     line, lines = index + 1, source.lines
     if not text.strip() and line < len(lines) and lines[line].lstrip().startswith(_BLOB_START):
         index, text = line, lines[line]

@@ -7,11 +7,11 @@ from headrace.autosys.findings import Finding
 
 
 class Attribute(NamedTuple):
-    """`name: value` as it stands at `line` of its statement's file.
+    """`name: value` at `line` of its statement's file.
 
-    value: the text with the quotes of a wholly quoted value and the escapes of colons taken away, otherwise verbatim.
-    soft: written as a comment (`#owner: ...`), which is how a dump shows what only a superuser may set. file: where
-    it is from when that is not the file of its statement, as after an update from another.
+    value: the text with the quotes of a wholly quoted value and the escapes of colons removed, otherwise verbatim.
+    soft: written as a comment (`#owner: ...`), which is how a dump shows attributes that only a superuser may set.
+    file: its file if that is not the file of its statement, as after an update from another.
     """
 
     name: str
@@ -23,10 +23,10 @@ class Attribute(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Statement:
-    """One subcommand with what belongs to it.
+    """One subcommand with its attributes.
 
-    action: insert, update, delete, override, rename or modify. kind: what it acts on (job, box, machine, ...).
-    rest: words after the name on its line that are not attributes, such as the `delete` of `override_job: NAME delete`.
+    action: insert, update, delete, override, rename or modify. kind: its object type (job, box, machine, ...). rest:
+    words after the name on its line that are not attributes, such as the `delete` of `override_job: NAME delete`.
     """
 
     action: str
@@ -39,12 +39,12 @@ class Statement:
 
     @property
     def meaning(self) -> tuple[object, ...]:
-        """What the statement says whatever place it is read from: equal exactly when two statements mean the same."""
-        said = tuple((each.name, each.value, each.soft) for each in self.attributes)
-        return (self.action, self.kind, self.name, self.rest, said)
+        """The content of the statement, independent of its place: equal if and only if two statements mean the same."""
+        attributes = tuple((each.name, each.value, each.soft) for each in self.attributes)
+        return (self.action, self.kind, self.name, self.rest, attributes)
 
     def get(self, name: str) -> str | None:
-        """The value of the last attribute of that name; None when there is none."""
+        """Return the last value of the attribute; None if there is none."""
         for attribute in reversed(self.attributes):
             if attribute.name == name:
                 return attribute.value
@@ -53,7 +53,7 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Jil:
-    """What was read from one file: its statements in order, and what could not be taken or looks doubtful."""
+    """The contents of one file: its statements in order, and findings about invalid or doubtful lines."""
 
     statements: tuple[Statement, ...]
     findings: tuple[Finding, ...]

@@ -1,7 +1,7 @@
-"""Bytes to text, whatever mix of encodings a file was written and appended in.
+"""Decode bytes to text, whatever mix of encodings a file was written and appended in.
 
-Byte order marks are obeyed; UTF-16 without one, and stretches of it appended to other text, are found by their zero
-bytes; what is not UTF-8 is taken line by line as Windows-1252. Lines end in CRLF, CR or LF, in any mixture.
+Byte order marks are respected; UTF-16 without one, and stretches of it appended to other text, are found by their zero
+bytes; lines that are not UTF-8 are decoded one by one as Windows-1252. Lines end in CRLF, CR or LF, in any mixture.
 """
 
 import codecs
@@ -16,14 +16,14 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-_END_OF_FILE = "\x1a"  # what DOS editors end a file with
+_END_OF_FILE = "\x1a"  # the end-of-file character of DOS editors
 _MARK = "\ufeff"
 _LITTLE, _BIG = "utf-16-le", "utf-16-be"
 _WINDOWS, _WITH_GAPS = "as Windows-1252", "with replacements for what is not valid UTF-16"
 
 
 def decode(data: bytes, file: str) -> tuple[str, tuple[Finding, ...]]:
-    """The text of a file, its lines ended by LF alone, with a finding for what was not in one orderly encoding."""
+    """Decode a file to text with LF line endings, with a finding if it was not in one consistent encoding."""
     findings: list[Finding] = []
     text = _marked(data)
     if text is None:
@@ -36,13 +36,13 @@ def decode(data: bytes, file: str) -> tuple[str, tuple[Finding, ...]]:
             text = _line_by_line(data, file, findings)
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
-    if _MARK in text:  # files put together with `cat` carry the mark of each
+    if _MARK in text:  # files joined with `cat` keep the mark of each
         text = text.replace(_MARK, "")
     return text.rstrip(_END_OF_FILE), tuple(findings)
 
 
 def _marked(data: bytes) -> str | None:
-    """The text of a file that begins with a byte order mark and is as the mark says throughout."""
+    """Decode a file that begins with a byte order mark and is consistent with it."""
     for mark, encoding in _MARKS:
         if data.startswith(mark):
             try:
@@ -53,10 +53,10 @@ def _marked(data: bytes) -> str | None:
 
 
 def _line_by_line(data: bytes, file: str, findings: list[Finding]) -> str:
-    """Lines of UTF-8, Windows-1252 and UTF-16 in any order.
+    """Decode lines of UTF-8, Windows-1252 and UTF-16 in any order.
 
-    In UTF-16 a line feed has a zero byte before it (big-endian) or after it (little-endian), which a cut at line feeds
-    leaves at the end of the line or at the beginning of the next.
+    In UTF-16 a line feed has a zero byte before it (big-endian) or after it (little-endian), which splitting at line
+    feeds leaves at the end of the line or at the beginning of the next.
     """
     wide: str | None = None
     texts: list[str] = []
@@ -100,5 +100,5 @@ def _line(line: bytes, wide: str | None, number: int, strange: dict[str, list[in
 def _windows(byte: int) -> str:
     try:
         return bytes((byte,)).decode("cp1252")
-    except UnicodeDecodeError:  # the five bytes that Windows-1252 leaves free
+    except UnicodeDecodeError:  # the five bytes that are undefined in Windows-1252
         return chr(byte)

@@ -1,8 +1,8 @@
 """The text of a value: resolving quotes and escapes, and writing a value back.
 
 A value that is one quoted token loses its quotes; within it a backslash counts only before a quote (`\\"` is a quote,
-and `\\\\` before a quote or at the end is one backslash), and a doubled quote is one. Elsewhere quotes stay, since
-they belong to the shell, and only `\\:` is an escape.
+and `\\\\` before a quote or at the end is one backslash), and a doubled quote is one. Elsewhere quotes stay, since they
+belong to the shell, and only `\\:` is an escape.
 """
 
 import re
@@ -18,7 +18,7 @@ _COLON = re.compile(QUOTED + r"|(:)", re.DOTALL)
 
 
 def read_value(raw: str) -> str:
-    """The value that `raw` (the text after `name:`, comments and further attributes taken off) stands for."""
+    """Return the value that `raw` (the text after `name:`, comments and further attributes taken off) stands for."""
     raw = raw.strip()
     if '"' in raw:
         token = _ONE_TOKEN.fullmatch(raw)

@@ -14,13 +14,13 @@ _CLOSED = re.compile(QUOTED + r"|\\.", re.DOTALL)
 
 
 class UnwritableError(ValueError):
-    """A statement holds something for which JIL has no spelling."""
+    """A statement contains something that JIL cannot express."""
 
 
 def write(statements: Iterable[Statement]) -> str:
-    """JIL text, one attribute a line, statements set apart as dumps do.
+    """Return JIL text, one attribute per line, statements separated as in dumps.
 
-    Raises UnwritableError for what no spelling reads back as itself: a line feed before what looks like an attribute, a
+    Raises UnwritableError for content that would not read back: a line feed before text that looks like an attribute, a
     carriage return, a name with blanks.
     """
     return "\n".join(map(_statement, statements))
@@ -57,14 +57,14 @@ def _spelt(statement: Statement, attribute: Attribute) -> str:
         if _reads_back(statement, attribute, spelling):
             return spelling
     raise UnwritableError(
-        f"{statement.file}:{attribute.line}: {statement.name}.{attribute.name}: JIL has no spelling for {value!r}"
+        f"{statement.file}:{attribute.line}: {statement.name}.{attribute.name}: JIL cannot express {value!r}"
     )
 
 
 def _reads_back(statement: Statement, attribute: Attribute, spelling: str) -> bool:
     draws_in = _DEPENDS.search(_CLOSED.sub("", spelling)) or spelling.endswith("\\")
     if draws_in and attribute.name != "blob_input":
-        return False  # an open quote or comment, or a final backslash, would change what follows
+        return False  # an open quote or comment, or a final backslash, would change the following text
     mark = "#" if attribute.soft else ""
     text = (
         f"{statement.action}_{statement.kind}: x\n{mark}{attribute.name}: {spelling}\n{attribute.name}: end\n"

@@ -1,4 +1,4 @@
-"""Organisations, grants, tokens, and who did what."""
+"""Organisations, grants, tokens, and the audit trail."""
 
 from datetime import datetime
 from uuid import UUID
@@ -19,7 +19,7 @@ class Organisation(Base):
 
 
 class AccessGrant(Base):
-    """A role of a subject in a domain (`*`: in every one), until it is revoked."""
+    """A role of a subject in a domain (`*`: all), until it is revoked."""
 
     __tablename__ = "access_grant"
     grant_id: Mapped[UUID] = key()
@@ -34,7 +34,7 @@ class AccessGrant(Base):
 
 
 class ServiceToken(Base):
-    """A program's token; of its secret only the digest is kept."""
+    """A service's token; only a digest of its secret is stored."""
 
     __tablename__ = "service_token"
     token_id: Mapped[UUID] = key()
@@ -52,7 +52,7 @@ class ServiceToken(Base):
 
 
 class TaskToken(Base):
-    """What one run may report about itself; outputs and inputs are dataset keys."""
+    """The permissions of one run; outputs and inputs are dataset keys."""
 
     __tablename__ = "task_token"
     token_id: Mapped[UUID] = key()

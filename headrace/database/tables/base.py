@@ -12,7 +12,7 @@ Json = dict[str, Any]
 
 
 class Base(DeclarativeBase):
-    """All tables live in the schema `catalog`."""
+    """Base of all tables, in the schema `catalog`."""
 
     metadata = MetaData(schema="catalog")
     type_annotation_map = {
@@ -25,17 +25,17 @@ class Base(DeclarativeBase):
 
 
 def key(target: str | None = None) -> Mapped[UUID]:
-    """A primary key; with `target`, one that is also a foreign key."""
+    """Create a primary key; with `target`, one that is also a foreign key."""
     return mapped_column(foreign_key(target), primary_key=True) if target else mapped_column(primary_key=True)
 
 
 def reference(target: str) -> Mapped[Any]:
-    """A column that refers to `target`, as `dataset.dataset_id`."""
+    """Create a column that refers to `target`, as `dataset.dataset_id`."""
     return mapped_column(foreign_key(target))
 
 
 def foreign_key(target: str) -> ForeignKey:
-    """A foreign key to `target`, as `dataset.dataset_id`."""
-    # Deferrable, so that a rebuild can take versions away and make them again under the same ids.
+    """Create a foreign key to `target`, as `dataset.dataset_id`."""
+    # Deferrable, so that a rebuild can delete versions and create them again under the same ids.
     deferrable = True if target.startswith("dataset_version.") else None
     return ForeignKey(f"catalog.{target}", deferrable=deferrable)

@@ -1,4 +1,4 @@
-"""Scanned estates: the processes of a scheduler and what they wait for."""
+"""Scanned estates: the processes of a scheduler and their dependencies."""
 
 from datetime import datetime
 from typing import Any
@@ -33,7 +33,7 @@ class TextBlock(Base):
 
 
 class ProcessText(Base):
-    """Where a scan found a process before its block moved, and the digest of the text that defines it."""
+    """The place of a process before its block moved, and the digest of the text that defines it."""
 
     __tablename__ = "process_text"
     process_id: Mapped[UUID] = key("process.process_id")
@@ -60,7 +60,7 @@ class EstateObject(Base):
 
 
 class ProcessDependency(Base):
-    """A process waits for another, which is kept by name; valid_to is null while it does."""
+    """A dependency of a process on another, which is stored by name; valid_to is null while it exists."""
 
     __tablename__ = "process_dependency"
     dependency_id: Mapped[UUID] = key()
@@ -77,7 +77,7 @@ class ProcessDependency(Base):
 
 
 class DatasetCandidate(Base):
-    """Files or tables that processes seem to use, and what a person decided about them."""
+    """Files or tables that processes seem to use, and the decision about them."""
 
     __tablename__ = "dataset_candidate"
     candidate_id: Mapped[UUID] = key()
@@ -92,7 +92,7 @@ class DatasetCandidate(Base):
 
 
 class CandidateEvidence(Base):
-    """The best reason to think that a process reads or writes a candidate."""
+    """The best evidence that a process reads or writes a candidate."""
 
     __tablename__ = "candidate_evidence"
     candidate_id: Mapped[UUID] = key("dataset_candidate.candidate_id")

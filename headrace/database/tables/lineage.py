@@ -10,7 +10,7 @@ from headrace.database.tables.base import Base, Json, key, reference
 
 
 class LineageEdge(Base):
-    """An edge between datasets and processes, the way data flows; valid_to is null while it holds."""
+    """An edge between datasets and processes, in the direction of data flow; valid_to is null while it is current."""
 
     __tablename__ = "lineage_edge"
     edge_id: Mapped[UUID] = key()

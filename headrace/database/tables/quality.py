@@ -1,4 +1,4 @@
-"""Checks, their results, and measures that others report."""
+"""Checks, their results, and metrics reported by others."""
 
 from datetime import datetime
 from decimal import Decimal
@@ -42,7 +42,7 @@ class QualityCheckResult(Base):
 
 
 class DatasetAssertion(Base):
-    """The result of a test of a dataset that a run reports."""
+    """The result of a dataset's test, reported by a run."""
 
     __tablename__ = "dataset_assertion"
     organisation_id: Mapped[UUID] = key("organisation.organisation_id")
@@ -58,7 +58,7 @@ class DatasetAssertion(Base):
 
 
 class DatasetMetrics(Base):
-    """What a run measured of a dataset."""
+    """Metrics of a dataset, reported by a run."""
 
     __tablename__ = "dataset_metrics"
     organisation_id: Mapped[UUID] = key("organisation.organisation_id")

@@ -10,7 +10,7 @@ from headrace.database.tables.base import Base, key, reference
 
 
 class ArchiveFile(Base):
-    """A Parquet file of the archive; only what is KEPT is read."""
+    """A Parquet file of the archive; only KEPT files are read."""
 
     __tablename__ = "archive_file"
     file_id: Mapped[UUID] = key()

@@ -57,7 +57,7 @@ class ProcessRun(Base):
 
 
 class RunAttempt(Base):
-    """One attempt of a run; lock_key is the advisory lock that it holds while it lives."""
+    """One attempt of a run; lock_key is the advisory lock that it holds while it is alive."""
 
     __tablename__ = "run_attempt"
     run_id: Mapped[UUID] = key()
@@ -142,7 +142,7 @@ class RunDataset(Base):
 
 
 class Facet(Base):
-    """The newest facet of a name that a dataset (by name_id) or a process has."""
+    """The newest facet of a name of a dataset (by name_id) or a process."""
 
     __tablename__ = "facet"
     subject_type: Mapped[str] = mapped_column(primary_key=True)
@@ -157,7 +157,7 @@ class Facet(Base):
 
 
 class Completion(Base):
-    """A genuine success of a run elsewhere, as the events of the run come to."""
+    """A genuine success of an external run, derived from its events."""
 
     __tablename__ = "completion"
     organisation_id: Mapped[UUID] = key("organisation.organisation_id")

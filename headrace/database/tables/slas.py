@@ -135,7 +135,7 @@ class Incident(Base):
 
 
 class PlannedOutage(Base):
-    """A time in which nothing is expected of some datasets or processes."""
+    """A period in which the SLAs of some datasets or processes are paused."""
 
     __tablename__ = "planned_outage"
     outage_id: Mapped[UUID] = key()
@@ -160,7 +160,7 @@ class SlaTick(Base):
 
 
 class Heartbeat(Base):
-    """When a sensor last ticked."""
+    """The last tick of a sensor."""
 
     __tablename__ = "heartbeat"
     organisation_id: Mapped[UUID] = key("organisation.organisation_id")

@@ -1,4 +1,4 @@
-"""Versions, what they were made from, and which ones readers get."""
+"""Versions, their inputs, and the published pointers."""
 
 from datetime import datetime
 from uuid import UUID
@@ -69,7 +69,7 @@ class PointerMove(Base):
 
 
 class VersionInput(Base):
-    """A version was computed from another."""
+    """An input of a version."""
 
     __tablename__ = "version_input"
     dataset_version_id: Mapped[UUID] = key("dataset_version.dataset_version_id")
@@ -78,7 +78,7 @@ class VersionInput(Base):
 
 
 class PendingMaterialization(Base):
-    """A completion of an external process, or a version of a dataset, of which Dagster does not know yet."""
+    """A completion of an external process, or a version of a dataset, that Dagster does not have yet."""
 
     __tablename__ = "pending_materialization"
     organisation_id: Mapped[UUID] = key("organisation.organisation_id")

@@ -1,1 +1,1 @@
-"""The rules of alerts.yaml: their schema, and the routes that they come to."""
+"""The rules of alerts.yaml: their schema, and the routes built from them."""

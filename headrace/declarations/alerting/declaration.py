@@ -20,7 +20,7 @@ DAYS: tuple[Day, ...] = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
 
 def _clock(text: object) -> object:
-    # YAML reads 22:00 as a number of base 60.
+    # YAML reads 22:00 as a sexagesimal number.
     found = _CLOCK.fullmatch(text) if isinstance(text, str) else None
     if found is None:
         raise ValueError(f'{text!r} is not a time of day; write it in quotes, for example "22:00"')
@@ -42,7 +42,7 @@ def _web(text: str) -> str:
 
 
 def _heartbeat(text: str) -> str:
-    # What is wrong may be a secret with a letter too few: it is not repeated.
+    # An invalid value may be a secret with a letter missing: it is not repeated.
     if not re.match(r"https?://\S|\$\{\w+\}$", text):
         raise ValueError("not a URL; for example https://watch.example.com/${HEARTBEAT} or ${HEARTBEAT_URL}")
     return text
@@ -79,7 +79,7 @@ class LimitDeclaration(Part):
 
 
 class DestinationDeclaration(Part):
-    """Where messages go. A plain string is short for `{url: ...}`."""
+    """A destination of notifications. A plain string is short for `{url: ...}`."""
 
     url: Annotated[
         str,
@@ -88,13 +88,13 @@ class DestinationDeclaration(Part):
             description="An apprise URL, in which ${NAME} is an environment variable, and {owner} the owner's e-mail."
         ),
     ]
-    limit: Annotated[
-        LimitDeclaration | None, Field(description="How many messages it gets. Default: the file's.")
-    ] = None
+    limit: Annotated[LimitDeclaration | None, Field(description="Its rate limit. Default: the file's.")] = (
+        None
+    )
 
 
 class HoursDeclaration(Part):
-    """Hours of the week by the clock."""
+    """Hours of the week in local time."""
 
     start: Annotated[Clock, Field(alias="from", description="When they begin.")]
     end: Annotated[
@@ -117,7 +117,7 @@ class QuietDeclaration(HoursDeclaration):
 
 
 class StepDeclaration(Part):
-    """Whom to tell."""
+    """The recipients of a step."""
 
     to: Annotated[Names, Field(description="Destinations; `owners` means the owners of the alert's subject.")]
     after: Annotated[
@@ -142,7 +142,7 @@ class RouteDeclaration(Part):
     def _steps_in_order(self) -> RouteDeclaration:
         first, *later = self.steps
         if first.after is not None:
-            raise ValueError("the first step is taken at once: leave its `after` out")
+            raise ValueError("the first step is immediate: omit its `after`")
         if any(step.after is None for step in later):
             raise ValueError("every step but the first needs `after`")
         lengths = [step.after or timedelta() for step in self.steps]
@@ -152,7 +152,7 @@ class RouteDeclaration(Part):
 
 
 class LinksDeclaration(Part):
-    """Where alerts link to."""
+    """Links in notifications."""
 
     dagster: Annotated[Web | None, Field(description="Address of Dagster's UI.")] = None
     catalog: Annotated[
@@ -174,12 +174,12 @@ class AlertsDeclaration(Part):
         ],
         Field(description="Where messages may go, by name."),
     ] = {}
-    limit: Annotated[LimitDeclaration, Field(description="How many messages a destination gets.")] = (
+    limit: Annotated[LimitDeclaration, Field(description="The default rate limit of a destination.")] = (
         LimitDeclaration(at_most=30, within=timedelta(hours=1))
     )
     owners: Annotated[
         dict[str, Names],
-        Field(description="The destinations of each owner; `*` is for those without a line of their own."),
+        Field(description="The destinations of each owner; `*` is for all others."),
     ] = {}
     routes: Annotated[list[RouteDeclaration], Field(description="Which alerts go to whom.")] = []
     quiet_hours: Annotated[
@@ -189,6 +189,6 @@ class AlertsDeclaration(Part):
     heartbeat: Annotated[
         Annotated[str, AfterValidator(_heartbeat)] | None,
         Field(
-            description="An address outside, asked each minute as long as all is well, that alarms when it is not.",
+            description="An external URL, pinged every minute while alerting works, that alarms when pings stop.",
         ),
     ] = None

@@ -27,7 +27,7 @@ _PERSONAL = "{owner}"
 
 
 class WrongRules(Exception):
-    """A file of rules that cannot be used; the message has every line that is wrong."""
+    """An invalid rules file; the message has every invalid line."""
 
     def __init__(self, problems: list[DeclarationError]) -> None:
         super().__init__("\n".join(str(problem) for problem in problems))
@@ -35,7 +35,7 @@ class WrongRules(Exception):
 
 
 def alert_rules(root: Path) -> AlertRules:
-    """The rules in the project's alerts.yaml; without the file, empty rules. Raises WrongRules."""
+    """Return the rules in the project's alerts.yaml; without the file, empty rules. Raises WrongRules."""
     file = root / FILE
     if not file.exists():
         return AlertRules()
@@ -68,9 +68,9 @@ def _declared(document: Document, origin: Origin) -> AlertsDeclaration:
 
 
 def _unnamed(declared: AlertsDeclaration, origin: Origin) -> Iterator[DeclarationError]:
-    """Undeclared destinations, and personal destinations of owners without an address."""
+    """Yield undeclared destinations, and personal destinations of owners without an address."""
     known = sorted(declared.destinations)
-    hint = f"There are: {', '.join(known)}." if known else "There is none: add it to `destinations`."
+    hint = f"There are: {', '.join(known)}." if known else "Add it to `destinations`."
     if OWNERS in known:
         yield origin.error(("destinations", OWNERS), f"{OWNERS!r} means the owners: call it otherwise")
     for owner, names in declared.owners.items():

@@ -1,1 +1,1 @@
-"""External assets for the processes of a scanned estate, beside the project's datasets."""
+"""External assets for the processes of a scanned estate, next to the project's datasets."""

@@ -1,4 +1,4 @@
-"""External assets for processes of other systems, from what scans stored in the catalog."""
+"""External assets for processes of other systems, from scans stored in the catalog."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ COLLAPSE_ABOVE = 2_000
 class EstateAssets:
     """The assets of an estate.
 
-    asset_of: the asset that a process's completion materializes; where boxes stand for what is in them, the jobs within
-    have none. shown_in: the asset that shows a process, itself or the box around it. producers: by dataset key, the
-    assets of the processes that write it.
+    asset_of: the asset that a process's completion materializes; if boxes are collapsed, the jobs in them have none.
+    shown_in: the asset that shows a process, its own or that of its box. producers: by dataset key, the assets of the
+    processes that write it.
     """
 
     specs: tuple[dg.AssetSpec, ...] = ()
@@ -40,7 +40,13 @@ def estate_assets(
     *,
     collapse_above: int = COLLAPSE_ABOVE,
 ) -> EstateAssets:
-    """The assets of an estate beside the datasets that `plans` declare.
+    """Build the assets of an estate, next to the datasets that `plans` declare.
+
+    Args:
+        rows: the catalog's processes.
+        plans: the declarations, whose `produced_by` may name processes that no scan contains.
+        taken: existing asset keys.
+        collapse_above: the maximum number of processes with one asset each.
 
     Args:
         rows: what the catalog knows.
@@ -91,7 +97,7 @@ def _box_around(box: ProcessName | None, known: Mapping[ProcessName, EstateProce
 def _with_named(
     processes: Sequence[EstateProcess], produced_by: Mapping[str, Sequence[str]]
 ) -> tuple[EstateProcess, ...]:
-    """The processes with the datasets that declarations say are theirs, those among them that only these name."""
+    """Return the processes including those named only in declarations, with their declared datasets."""
     by_name: dict[str, list[ProcessName]] = {}
     for one in processes:
         by_name.setdefault(one.ident.name, []).append(one.ident)
@@ -111,7 +117,7 @@ def _with_named(
 
 
 def _named(text: str) -> ProcessName:
-    """The process that `JOB`, `AUTOSYS/BOX/JOB` or `DB2_SP/NAME` means where nothing is known of it."""
+    """Return the process named `JOB`, `AUTOSYS/BOX/JOB` or `DB2_SP/NAME`, if nothing is known of it."""
     technology, _, rest = text.partition("/")
     if rest and technology in Technology.__members__:
         return ProcessName(technology, "", rest.rpartition("/")[2])
@@ -119,7 +125,7 @@ def _named(text: str) -> ProcessName:
 
 
 def _reads(plans: Sequence[Plan]) -> dict[tuple[str, ...], list[tuple[str, ...]]]:
-    """What each declared dataset is computed from."""
+    """Return the inputs of each declared dataset."""
     return {
         tuple(output.split("/")): [tuple(item.dataset.split("/")) for item in plan.inputs]
         for plan in plans

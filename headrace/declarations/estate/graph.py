@@ -1,8 +1,8 @@
 """The asset graph of an estate: which processes form one asset, their order, and no cycles.
 
-A job comes after the jobs that its condition names, those apart that it only must not run beside. What a box waits for
-its first members wait for, and the box, which ends when its members have, comes after its last ones. Where boxes stand
-for their members, a job that writes or reads a known dataset keeps an asset of its own all the same.
+A job is downstream of the jobs in its condition, except those that it only must not overlap with. The conditions of a
+box apply to its first members, and the box, which ends with its members, is downstream of its last ones. If boxes are
+collapsed, a job that writes or reads a known dataset keeps its own asset.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ OUTSIDE = "outside_boxes"
 
 @dataclass(slots=True)
 class Drawing:
-    """The assets and what they come after.
+    """The assets and their upstream assets.
 
-    units: by asset, the processes in it, the one that it is named after first. waits_for: by asset, also of datasets,
-    what it comes after. left_out: what would have closed a circle.
+    units: by asset, its processes, the one that names it first. waits_for: by asset, including datasets, its upstream
+    assets. left_out: edges that would have closed a cycle.
     """
 
     units: dict[Unit, list[ProcessName]] = field(default_factory=dict)
@@ -38,9 +38,9 @@ def draw(
     own: Collection[ProcessName],
     collapse: bool,
 ) -> Drawing:
-    """The drawing of an estate beside datasets that are computed from others (`reads`), whose edges all stay.
+    """Build the graph of an estate and of declared datasets (`reads`), whose edges are all kept.
 
-    own: the processes that keep an asset of their own. collapse: boxes stand for what is in them.
+    own: the processes that keep their own asset. collapse: boxes represent their members.
     """
     known = {one.ident: one for one in processes}
     drawing = Drawing(top_box={ident: _top_box(ident, known) for ident in known})
@@ -66,7 +66,7 @@ def draw(
 
 
 def _top_box(ident: ProcessName, known: Mapping[ProcessName, EstateProcess]) -> ProcessName | None:
-    """The outermost box around a process; boxes that are within each other are as good as none."""
+    """Return the outermost box around a process; boxes nested in a cycle are ignored."""
     seen = [ident]
     while (one := known.get(seen[-1])) is not None and one.box is not None and one.box in known:
         if one.box in seen:
@@ -110,7 +110,7 @@ def _ordered(one: EstateProcess, known: Mapping[ProcessName, EstateProcess]) -> 
 
 
 def _starting(ident: ProcessName, first: Mapping[ProcessName, Sequence[ProcessName]]) -> list[ProcessName]:
-    """The jobs that start when this one does: of a box, its first members."""
+    """Return the jobs that start when this one does: for a box, its first members."""
     found: list[ProcessName] = []
     seen = {ident}
     waiting = [ident]
@@ -132,7 +132,7 @@ def _collapsed(
     for ident, one in known.items():
         box = top_box[ident]
         if box is not None and unit_of[ident] != unit_of[box]:
-            yield unit_of[ident], unit_of[box]  # a job with an asset of its own: its box ends after it
+            yield unit_of[ident], unit_of[box]  # a job with its own asset: its box ends after it
         for upstream in _ordered(one, known):
             within = box is not None and (top_box[upstream] or upstream) == box
             if not within or unit_of[upstream] != unit_of[box or ident]:
@@ -140,7 +140,7 @@ def _collapsed(
 
 
 def _break_circles(drawing: Drawing, reads: Mapping[Unit, Sequence[Unit]]) -> None:
-    """Take an edge out of each circle; of what is declared none."""
+    """Remove an edge from each cycle, but no declared one."""
     waits = {after: dict.fromkeys(before) for after, before in drawing.waits_for.items()}
     for output, inputs in reads.items():
         waits.setdefault(output, {}).update(dict.fromkeys(inputs))
@@ -156,7 +156,7 @@ def _break_circles(drawing: Drawing, reads: Mapping[Unit, Sequence[Unit]]) -> No
 def _closing(
     waits: Mapping[Unit, Mapping[Unit, None]], fixed: Collection[tuple[Unit, Unit]]
 ) -> Iterator[tuple[Unit, Unit]]:
-    """The edges to leave out, so that nothing comes after itself."""
+    """Yield the edges to leave out, so that the graph is acyclic."""
     dropped: set[tuple[Unit, Unit]] = set()
     done: set[Unit] = set()
     for root in waits:
@@ -172,7 +172,7 @@ def _circle(
     dropped: Collection[tuple[Unit, Unit]],
     done: set[Unit],
 ) -> list[tuple[Unit, Unit]] | None:
-    """The edges of a circle that can be reached from `root` against the arrows; `done` are assets on none."""
+    """Return the edges of a cycle reachable from `root` against the edges; `done` are assets on no cycle."""
     if root in done:
         return None
     path = [root]

@@ -7,10 +7,10 @@ from headrace.estates.rows import ProcessName
 
 
 def asset_key(technology: Technology, name: str, instance: str = "") -> dg.AssetKey:
-    """The asset of a process: `autosys/<instance>/<job>`, `db2_sp/<name>`; without the instance where it is ''."""
+    """Return the asset key of a process: `autosys/<instance>/<job>`, `db2_sp/<name>`; without an empty instance."""
     return dg.AssetKey(unit_key(ProcessName(technology.value, instance, name)))
 
 
 def unit_key(ident: ProcessName) -> tuple[str, ...]:
-    """The path of a process's own asset key."""
+    """Return the path of a process's own asset key."""
     return tuple(part for part in (ident.technology.lower(), ident.instance, ident.name) if part)

@@ -39,7 +39,7 @@ _MAX_TAG_LENGTH = 63
 def unit_spec(
     unit: Unit, members: Sequence[EstateProcess], drawing: Drawing, top: EstateProcess | None
 ) -> dg.AssetSpec:
-    """The asset of a process, or of a box and others that stand for several; the one it is named after comes first.
+    """Build the asset of a process, or of a collapsed group of processes, of which the first one names it.
 
     top: the outermost box around it.
     """
@@ -74,7 +74,7 @@ def unit_spec(
 
 
 def dataset_spec(dataset: ConfirmedDataset, producers: Sequence[Unit]) -> dg.AssetSpec:
-    """The asset of a confirmed but undeclared dataset."""
+    """Build the asset of a confirmed but undeclared dataset."""
     return dg.AssetSpec(
         key=dg.AssetKey(dataset.key.split("/")),
         deps=[dg.AssetKey(each) for each in producers],
@@ -90,7 +90,7 @@ def _description(named: EstateProcess | None, members: Sequence[EstateProcess]) 
     if named is None:
         return f"{len(members)} jobs that are in no box."
     if named.lifecycle == "UNSCANNED":
-        return "Heard of, and in no file that was scanned."
+        return "Known from run events, not from a scan."
     several = f"{len(members)} jobs, the box among them." if len(members) > 1 else None
     return "\n\n".join(text for text in (named.description, several) if text) or None
 
@@ -107,7 +107,7 @@ def _metadata(one: EstateProcess) -> Iterator[tuple[str, Any]]:
 
 
 def _owners(members: Sequence[EstateProcess]) -> list[str]:
-    """Those that Dagster takes: e-mail addresses and teams."""
+    """Return the owners that Dagster accepts: e-mail addresses and teams."""
     return [
         owner
         for owner in dict.fromkeys(owner for one in members for owner in one.owners)
@@ -116,21 +116,22 @@ def _owners(members: Sequence[EstateProcess]) -> list[str]:
 
 
 def _tags(named: EstateProcess | None, first: EstateProcess) -> dict[str, str]:
-    told = {"instance": first.ident.instance}
+    facts = {"instance": first.ident.instance}
     if named is not None:
-        told |= {
+        facts |= {
             name: str(named.metadata.get(name) or "") for name in ("type", "box", "machine", "application")
         }
-        told["lifecycle"] = named.lifecycle.lower()
+        facts["lifecycle"] = named.lifecycle.lower()
     return {
         f"estate/{name}": text[:_MAX_TAG_LENGTH]
-        for name, value in told.items()
+        for name, value in facts.items()
         if (text := _NO_TAG.sub("_", value))
     }
 
 
 def _group(one: EstateProcess, top: EstateProcess | None) -> str:
-    """By application, its own or its outermost box's, else by that box, else by instance, else by technology."""
+    """Return the asset group: the application (its own or its outermost box's), otherwise that box, the instance, or
+    the technology."""
     is_box = one.metadata.get("type") == "BOX"
     name = (
         one.metadata.get("application")

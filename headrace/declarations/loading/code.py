@@ -12,12 +12,12 @@ from headrace.project import add_to_path, project_root
 
 
 class IncompleteDefinitions(Exception):
-    """A project's definitions.py lacks a name that commands need; the message says which."""
+    """A project's definitions.py lacks a name that commands need; the message names it."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProjectCode:
-    """What a project's `definitions.py` defines. loaded: of its declarations; defs: all that Dagster serves."""
+    """The contents of a project's `definitions.py`. loaded: its declarations; defs: all of its Dagster definitions."""
 
     loaded: Loaded
     defs: dg.Definitions

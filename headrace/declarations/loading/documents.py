@@ -19,11 +19,10 @@ _BASE: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class _Loader(_BASE, _CanRemoveImplicitResolver):  # type: ignore[misc]
-    """Dagster's YAML (dates stay text), parsed by libyaml where it is there: ten times as fast."""
+    """Dagster's YAML loader (dates stay text), with libyaml if available: ten times as fast."""
 
     def resolve(self, kind: type[yaml.Node], value: Any, implicit: Any) -> str:  # noqa: ANN401
-        """The tag of a node; words come again and again, and finding out that one is not a number takes ten
-        patterns."""
+        """Return the tag of a node, cached by word: ruling out that a word is a number takes ten patterns."""
         if kind is not yaml.ScalarNode or len(value) > _SHORT:
             return str(super().resolve(kind, value, implicit))
         if (value, implicit) not in _TAGS:
@@ -39,9 +38,9 @@ _SEPARATOR = re.compile(r"^---(?=\s|$)", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One YAML document: its value, and its nodes, which know where they stand.
+    """One YAML document: its value, and its nodes with their positions.
 
-    lines_before: how many lines of the file come before the document's text.
+    lines_before: number of lines in the file before the document.
     """
 
     file: Path
@@ -51,12 +50,12 @@ class Document:
     node: yaml.Node
 
     def line_of(self, field: FieldPath) -> int:
-        """The line of the field at `field`, or of the closest around it (counted from 1, in the file)."""
+        """Return the line of the field at `field`, or of the closest one around it (counted from 1, in the file)."""
         key, _ = self._closest(field)
         return int(key.start_mark.line) + 1 + self.lines_before
 
     def text_at(self, field: FieldPath) -> tuple[int, int]:
-        """Line and indentation of the first line of a text."""
+        """Return line and indentation of the first line of a text."""
         _, node = self._closest(field)
         line, column = int(node.start_mark.line), int(node.start_mark.column)
         if isinstance(node, yaml.ScalarNode) and node.style in ("|", ">"):
@@ -66,7 +65,7 @@ class Document:
         return line + 1 + self.lines_before, column + (getattr(node, "style", None) in ("'", '"'))
 
     def tree(self) -> SourcePositionTree:
-        """The positions in Dagster's own terms."""
+        """Return the positions in Dagster's types."""
         return self._tree(self.node, self.node)
 
     def _closest(self, field: FieldPath) -> tuple[yaml.Node, yaml.Node]:
@@ -94,14 +93,14 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class NoDocument:
-    """A text in the place of a document that is not YAML, and what is wrong with it."""
+    """A text that is not valid YAML, and the problem."""
 
     text: str
     problem: DeclarationError
 
 
 def documents(file: Path) -> Iterator[Document | NoDocument]:
-    """The documents of a YAML file in order."""
+    """Yield the documents of a YAML file in order."""
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -111,7 +110,7 @@ def documents(file: Path) -> Iterator[Document | NoDocument]:
         return
     starts = [0, *(match.start() for match in _SEPARATOR.finditer(text))]
     for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
-        # A line that begins with --- ends a document wherever it stands, inside quotes and blocks too.
+        # A line that begins with --- ends a document anywhere, even inside quotes and blocks.
         part = text[start:end]
         lines_before = text.count("\n", 0, start)
         try:
@@ -126,7 +125,7 @@ def documents(file: Path) -> Iterator[Document | NoDocument]:
 
 
 def value_of(text: str) -> Any:  # noqa: ANN401
-    """What a piece of YAML says, dates as they are written. Raises yaml.YAMLError."""
+    """Parse YAML, with dates as written. Raises yaml.YAMLError."""
     loader = _Loader(text)
     try:
         return loader.get_single_data()

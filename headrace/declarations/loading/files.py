@@ -38,9 +38,9 @@ _DOCUMENT_FIELDS = {"type", "attributes", "template_vars_module", "requirements"
 
 @dataclass(slots=True)
 class LoadedFiles:
-    """What the files hold: plans with their places, other definitions of Dagster, problems.
+    """Contents of the files: plans with their places, other Dagster definitions, problems.
 
-    broken: datasets whose declaration is a problem, by key.
+    broken: datasets with an invalid declaration, by key.
     """
 
     placed: list[LocatedPlan] = field(default_factory=list)
@@ -50,7 +50,7 @@ class LoadedFiles:
 
 
 def find(root: Path, folder: Path) -> LoadedFiles:
-    """Everything that is declared below `folder`, of the project at `root`."""
+    """Find everything that is declared below `folder`, in the project at `root`."""
     found = LoadedFiles()
     for file in _files(folder):
         if file.suffix == ".py":
@@ -125,7 +125,7 @@ def _component(document: Document, written: Any) -> type[dg.Component]:  # noqa:
         if name not in _DOCUMENT_FIELDS:
             raise wrong(
                 str(name),
-                f"unknown field {name!r} beside `type`",
+                f"unknown field {name!r} next to `type`",
                 "Fields of the dataset belong in `attributes`.",
             )
     name = str(written["type"])
@@ -170,7 +170,7 @@ def _foreign(document: Document, root: Path) -> dg.Definitions:
 def _read_module(file: Path, root: Path, found: LoadedFiles) -> None:
     try:
         if not read_python(file).packages & {"dagster", "headrace"}:
-            return  # it can declare nothing; a transform's module is imported when it first runs
+            return  # it contains no declarations; a transform's module is imported when it first runs
         module = load_module(file, root)
     except TransformError as error:
         found.problems.append(DeclarationError(error.file, error.line, None, error.detail))
@@ -183,7 +183,8 @@ def _read_module(file: Path, root: Path, found: LoadedFiles) -> None:
 
 
 def _collect(definitions: dg.Definitions, file: Path, root: Path, found: LoadedFiles) -> None:
-    """Headrace's own assets become plans again, so that they are held against all others; the rest stays as it is."""
+    """Convert Headrace's own assets back to plans, so that they are checked against all others; keep the rest
+    unchanged."""
     rest: list[Any] = []
     for asset in definitions.assets or ():
         plan = plan_of(asset) if isinstance(asset, dg.AssetsDefinition) else None
@@ -205,7 +206,7 @@ def _collect(definitions: dg.Definitions, file: Path, root: Path, found: LoadedF
 
 
 def import_failure(file: Path, error: Exception) -> DeclarationError:
-    """The problem of a file that cannot be imported, at the line of it that failed."""
+    """Return the problem of a file that cannot be imported, at the line that failed."""
     frames = traceback.extract_tb(error.__traceback__)
     line = next(
         (frame.lineno for frame in reversed(frames) if frame.filename == str(file) and frame.lineno), 1

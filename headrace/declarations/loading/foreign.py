@@ -1,4 +1,4 @@
-"""Dagster's own component machinery: templates, and components of other libraries."""
+"""Dagster's own components: templates, and components of other libraries."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from headrace.declarations.loading.documents import Document
 
 
 def render(attributes: Any, root: Path) -> Any:  # noqa: ANN401
-    """The attributes with their templates (`{{ env.OWNER }}`) filled in by Dagster."""
+    """Render the templates (`{{ env.OWNER }}`) in the attributes with Dagster."""
     return _context(root).resolution_context.resolve_value(attributes)
 
 
 def build(document: Document, root: Path) -> dg.Definitions:
-    """The definitions of a component that is not Headrace's. Raises whatever the component raises."""
+    """Build the definitions of a component that is not Headrace's. Passes on its exceptions."""
     place = ComponentPath.from_path(document.file.parent, document.lines_before)
     context = _context(root).for_component_loc(place)
     tree = ValueAndSourcePositionTree(document.value, document.tree())

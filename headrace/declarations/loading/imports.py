@@ -9,17 +9,17 @@ from pathlib import Path
 
 from headrace.execution.python_code import Import, read_python
 
-# Where a project's modules may lie, from its root.
+# Folders of a project's modules, relative to its root.
 _BASES = ("", "src")
 # A new version of Headrace itself makes no data stale.
 _HEADRACE = frozenset({"headrace", "definitions"})
 
 
 def code_digest(file: Path, root: Path) -> str:
-    """A hash of the text of `file` and of each module of the project at `root` that it imports, directly or not.
+    """Digest the text of `file` and of each module of the project at `root` that it imports, directly or indirectly.
 
-    What is imported by a name that only a run knows, and packages from elsewhere, have no part in it. Raises
-    TransformError where one of the files is not Python, OSError where `file` is not there.
+    Imports by a name only known at run time, and external packages, are excluded. Raises TransformError if one of the
+    files is not Python, OSError if `file` does not exist.
     """
     own = read_python(file).digest
     modules = sorted(_reachable(Path(os.path.normpath(file)), root))
@@ -42,7 +42,7 @@ def _reachable(file: Path, root: Path) -> set[Path]:
 
 
 def _imported(statement: Import, importing: Path, root: Path) -> Iterator[Path]:
-    """The project's files that one import statement runs or names."""
+    """Yield the project files that one import statement runs or names."""
     parts = statement.module.split(".") if statement.module else []
     if statement.level:
         for package in importing.parents[statement.level - 1 : statement.level]:
@@ -54,7 +54,7 @@ def _imported(statement: Import, importing: Path, root: Path) -> Iterator[Path]:
 
 
 def _files(folder: Path, parts: Sequence[str], names: Sequence[str]) -> Iterator[Path]:
-    """The packages along `parts`, the module at their end, and those of `names` that are modules within."""
+    """Yield the packages along `parts`, the module at their end, and those of `names` that are modules within."""
     for part in parts:
         file, within = _found(folder, part)
         if file is not None:
@@ -69,7 +69,7 @@ def _files(folder: Path, parts: Sequence[str], names: Sequence[str]) -> Iterator
 
 
 def _found(folder: Path, name: str) -> tuple[Path | None, Path | None]:
-    """The file that `name` means within `folder`, and the folder of what it holds, as Python looks for them."""
+    """Return the file of the module `name` within `folder`, and the folder of its submodules, like Python's import."""
     package, module = folder / name, folder / f"{name}.py"
     if (package / "__init__.py").is_file():
         return package / "__init__.py", package

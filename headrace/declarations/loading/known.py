@@ -1,4 +1,4 @@
-"""What the catalog knows beside a project's own declarations: the scanned estate, and datasets of other projects."""
+"""Knowledge of the catalog beyond a project's own declarations: the scanned estate, and datasets of other projects."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LOG = logging.getLogger("headrace")
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """estate: the processes of other systems. datasets: those that other projects declare."""
+    """estate: external processes. datasets: those declared by other projects."""
 
     estate: EstateRows = NO_ESTATE
     datasets: tuple[ProjectDataset, ...] = ()
@@ -23,7 +23,7 @@ NOTHING_KNOWN = Known()
 
 
 def known() -> Known:
-    """What the catalog knows; nothing, with one line in the log, where it does not answer. Starts no server."""
+    """Return what the catalog knows; empty, with one log line, if it is unavailable. Starts no server."""
     from headrace.catalog.queries.projects import datasets_of_other_projects
     from headrace.database.connection import connect
     from headrace.database.embedded import running

@@ -32,14 +32,14 @@ _VALIDATING = "DAGSTER_IS_DEFS_VALIDATION_CLI"  # set by `dg check defs`
 
 
 class DeclarationsInvalid(Exception):
-    """A project with declarations that cannot be used; the message lists them."""
+    """A project with invalid declarations; the message lists them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A loaded project: Dagster's definitions, the plans behind them, and what could not be loaded.
+    """A loaded project: Dagster's definitions, the plans behind them, and the problems.
 
-    estate: the assets among them of processes that run elsewhere.
+    estate: the assets of external processes.
     """
 
     definitions: dg.Definitions
@@ -49,12 +49,12 @@ class Loaded:
 
 
 def load_project() -> Loaded:
-    """The declarations of this project, beside what the catalog knows of other systems and projects."""
+    """Load the declarations of this project, together with the catalog's external processes and other projects."""
     return load(project_root(), known())
 
 
 def load(root: Path, known: Known = NOTHING_KNOWN) -> Loaded:
-    """The declarations below `root`/assets, beside what the catalog knows.
+    """Load the declarations below `root`/assets, together with the catalog's external ones.
 
     Logs each problem once. Raises DeclarationsInvalid under `dg check defs` if there is one.
     """
@@ -64,23 +64,23 @@ def load(root: Path, known: Known = NOTHING_KNOWN) -> Loaded:
             _LOG.warning("%s", problem)
         if loaded.problems and os.environ.get(_VALIDATING):
             raise DeclarationsInvalid("\n".join(str(problem) for problem in loaded.problems))
-        # Definitions live as long as the process, and every full collection would walk through all of them.
+        # Definitions live as long as the process, and every full garbage collection would traverse all of them.
         gc.freeze()
     return loaded
 
 
 def check(root: Path) -> list[DeclarationError]:
-    """Everything that is wrong with the declarations below `root`/assets, transforms' imports included."""
+    """Return all problems of the declarations below `root`/assets, including imports of transforms."""
     with relative_to(root), disable_dagster_warnings():
         loaded = _load(root, known())
         return [*loaded.problems, *_import_problems(root, loaded.plans)]
 
 
 def records(plans: Sequence[Plan]) -> tuple[list[DatasetRecord], list[ProcessRecord]]:
-    """The datasets and processes of some plans, as the catalog registers them.
+    """Return the datasets and processes of some plans, for registration in the catalog.
 
-    A process that reads a dataset of which there is no plan is left out: the catalog may not know that one, and would
-    take none of the others. Its own run registers it.
+    A process that reads a dataset without a plan is left out: the catalog may not know that dataset, and would reject
+    all. The process's own run registers it.
     """
     datasets: list[DatasetRecord] = []
     processes: list[ProcessRecord] = []
@@ -132,7 +132,7 @@ def _load(root: Path, known: Known) -> Loaded:
 def _without_foreign(
     placed: Sequence[LocatedPlan], datasets: Sequence[ProjectDataset]
 ) -> tuple[list[LocatedPlan], list[DeclarationError]]:
-    """The plans whose keys no other project declares, and a problem for each of the others."""
+    """Return the plans whose keys no other project declares, and a problem for each of the others."""
     owners = {each.key: each.project for each in datasets}
     kept: list[LocatedPlan] = []
     problems: list[DeclarationError] = []
@@ -145,14 +145,14 @@ def _without_foreign(
                 one.origin.error(
                     ("key",),
                     f"{taken} is declared by the project {owners[taken]}",
-                    f"Rename it; or, when it has moved here, run `headrace catalog transfer {taken}`.",
+                    f"Rename it; or, if it has moved here, run `headrace catalog transfer {taken}`.",
                 )
             )
     return kept, problems
 
 
 def _foreign_asset(dataset: ProjectDataset, division: Division) -> dg.AssetSpec:
-    """The external asset that stands for a dataset of another project where this one reads it."""
+    """Build the external asset that represents another project's dataset where this one reads it."""
     return dg.AssetSpec(
         key=dg.AssetKey(dataset.key.split("/")),
         description=dataset.description,
@@ -163,7 +163,7 @@ def _foreign_asset(dataset: ProjectDataset, division: Division) -> dg.AssetSpec:
 
 
 def _each_once(problems: Iterable[DeclarationError]) -> list[DeclarationError]:
-    """By file and line. A file that two declarations fail on is one problem, reported with its field."""
+    """Deduplicate by file and line. A file on which two declarations fail is one problem, reported with its field."""
     found: dict[tuple[Path, int, str], DeclarationError] = {}
     for problem in problems:
         same = (problem.file, problem.line, problem.message)

@@ -19,7 +19,7 @@ CHECK = "reads_as_declared"
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What files hold together. columns: those that are declared, or, where none are, those of the first file.
+    """Combined content of files. columns: the declared ones or, if none are declared, those of the first file.
 
     The check warns about undeclared columns in the files, which are ignored.
     """
@@ -30,12 +30,12 @@ class Reading:
 
 
 def read(landed: LandedFiles, stored: Sequence[StoredFile]) -> Reading:
-    """Read what tells rows and columns: of Parquet and ORC the footers, of text everything, until a file is wrong."""
+    """Read rows and columns: of Parquet and ORC from the footers, of text completely, up to the first invalid file."""
     columns, rows = landed.plan.record.columns, 0
     unknown: set[str] = set()
     for file in stored:
         if not file.byte_size and len(stored) > 1:
-            continue  # to Spark, an empty file among others has no rows
+            continue  # Spark reads an empty file among others as having no rows
         with landed.filesystem.open(file.path) as source:
             try:
                 keys = _folder_keys(file.name, landed.plan.options)
@@ -52,7 +52,7 @@ def read(landed: LandedFiles, stored: Sequence[StoredFile]) -> Reading:
 
 
 def _header_words(found: Sequence[str], declared: Sequence[Column]) -> str:
-    """What is wrong with a CSV file's header; it may be a row of values, which are not shown where any is sensitive."""
+    """Check the header of a CSV file. It may be a row of values, which are not shown if any column is sensitive."""
     names = [column.name for column in declared]
     shown = f"{len(found)} other names" if sensitive(declared) else str(list(found))
     return f"the header is {shown}, declared are {names}"
@@ -61,7 +61,7 @@ def _header_words(found: Sequence[str], declared: Sequence[Column]) -> str:
 def _read(
     landed: LandedFiles, source: BinaryIO, name: str, columns: tuple[Column, ...], keys: Sequence[str]
 ) -> tuple[int, tuple[Column, ...], set[str]]:
-    """Rows, columns, and the names of columns that are not declared, of one file. Raises NotAsDeclared."""
+    """Return rows, columns, and the undeclared columns of one file. Raises NotAsDeclared."""
     options, format = landed.plan.options, landed.plan.record.format
     if format == "json":
         count, unknown = json_rows(source, name, columns, options)
@@ -72,7 +72,7 @@ def _read(
         if columns and found != [column.name for column in own]:
             raise NotAsDeclared(_header_words(found, own))
         return count, columns or tuple(Column(each, "string") for each in [*found, *keys]), set()
-    # Imported here, because loading must not pay for Arrow.
+    # Imported here, because loading must not import Arrow.
     from headrace.stores.files.columnar import orc_contents, parquet_contents
 
     try:
@@ -86,9 +86,9 @@ def _read(
 
 
 def _folder_keys(name: str, options: Mapping[str, str]) -> list[str]:
-    """The columns encoded in the folders between a file and the directory: `day` in `day=2026-01-01/1.csv`.
+    """Return the columns encoded in the folders between a file and the directory: `day` in `day=2026-01-01/1.csv`.
 
-    Raises NotAsDeclared for a folder without a column, whose files Spark would leave out without a word.
+    Raises NotAsDeclared for a folder without a column, whose files Spark would silently ignore.
     """
     folders = name.split("/")[:-1]
     if options.get("recursiveFileLookup") == "true":
@@ -96,7 +96,7 @@ def _folder_keys(name: str, options: Mapping[str, str]) -> list[str]:
     odd = [folder for folder in folders if "=" not in folder]
     if odd:
         raise NotAsDeclared(
-            f"Spark does not read what is in the folder {odd[0]!r}, unless the option recursiveFileLookup is true"
+            f"Spark does not read files in the folder {odd[0]!r}, unless the option recursiveFileLookup is true"
         )
     return [folder.partition("=")[0] for folder in folders]
 
@@ -110,7 +110,7 @@ def _own_columns(types: Mapping[str, str], keys: Sequence[str]) -> tuple[Column,
 
 
 def _by_position(types: Mapping[str, str], columns: Sequence[Column]) -> Mapping[str, str]:
-    """The types under the declared names, where there are none in the file: Hive of old wrote `_col0`, `_col1`."""
+    """Return the types under the declared names, if the file has none: old versions of Hive wrote `_col0`, `_col1`."""
     if len(types) > len(columns) or not all(name.startswith("_col") for name in types):
         return types
     return {column.name: type_ for column, type_ in zip(columns, types.values(), strict=False)}
@@ -119,7 +119,7 @@ def _by_position(types: Mapping[str, str], columns: Sequence[Column]) -> Mapping
 def _compared(
     format: str, types: Mapping[str, str], columns: Sequence[Column], keys: Sequence[str]
 ) -> set[str]:
-    """The names that are not declared. As Spark does, names are compared without regard to case."""
+    """Return the undeclared names. Like in Spark, names are case-insensitive."""
     found = {name.lower(): type_ for name, type_ in types.items()}
     declared = {column.name.lower(): column for column in columns if column.name not in keys}
     missing = [f"{column.name} is missing" for name, column in declared.items() if name not in found]
@@ -134,7 +134,7 @@ def _compared(
 
 
 def _reads_as(format: str, found: str, declared: str) -> bool:
-    """Whether Spark reads a file's type as the declared one: the same, or one that has all its values."""
+    """Return True if Spark reads the file's type as the declared one: the same, or a narrower one."""
     if format == "parquet":
         if (found, declared) == ("binary", "string"):
             return True

@@ -1,4 +1,4 @@
-"""List what has landed at the declared location of an external dataset, by partition."""
+"""List landed files at the declared location of an external dataset, by partition."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from headrace.stores.files.filesystem import (
 from headrace.stores.files.formats import FORMATS
 from headrace.stores.files.opening import files_for
 
-_LISTINGS = 16  # directories looked at together; a listing of an object store is all waiting
+_LISTINGS = 16  # directories listed concurrently; listing an object store is mostly waiting
 
 
 @dataclass(frozen=True, slots=True)
 class LandedFiles:
-    """The data files of a dataset, or of one of its partitions, with what tells that they have changed, unread.
+    """The unread data files of a dataset, or of one of its partitions, with their change signature.
 
-    filesystem: where they are; entries: the files, by name.
+    filesystem: where they are stored; entries: the files, by name.
     """
 
     plan: ExternalPlan
@@ -41,17 +41,17 @@ class LandedFiles:
 
     @property
     def place(self) -> tuple[str, str | None]:
-        """The dataset and partition that it is."""
+        """The dataset and partition."""
         return self.plan.record.key, self.partition
 
     @property
     def modified_ns(self) -> int:
-        """When the file that changed last did so."""
+        """The latest modification time of the files."""
         return max(entry.modified_ns for entry in self.entries)
 
     @property
     def signature(self) -> str:
-        """Another one as soon as a file comes, goes, has another size or time of change, or is declared otherwise."""
+        """Changes when a file is added, removed, changes size or modification time, or is declared differently."""
         record = self.plan.record
         declared = (record.format, schema_hash(record.columns), sorted(self.plan.options.items()))
         files = [(entry.name, entry.byte_size, entry.modified_ns) for entry in self.entries]
@@ -60,10 +60,9 @@ class LandedFiles:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """What a look at one dataset's location saw.
+    """Result of listing one dataset's location.
 
-    waiting: what is there, or not yet, so that there is nothing to register; problems: what is there and will never
-    be a version.
+    waiting: incomplete or missing files, not registered yet; problems: files that can never become a version.
     """
 
     landed: tuple[LandedFiles, ...] = ()
@@ -72,12 +71,12 @@ class Listing:
 
 
 def is_looked_at(plan: ExternalPlan) -> bool:
-    """Whether a dataset has files of a known format at a declared location."""
+    """Return True if the dataset has files of a known format at a declared location."""
     return plan.location is not None and plan.record.format in FORMATS
 
 
 def not_looked_at(external: Sequence[ExternalPlan]) -> str | None:
-    """A line that names the datasets whose files are not looked at, with the reason; None when all are."""
+    """Name the datasets whose files are not observed, with the reason; None if all are."""
     others = [plan for plan in external if not is_looked_at(plan)]
     if not others:
         return None
@@ -89,10 +88,10 @@ def not_looked_at(external: Sequence[ExternalPlan]) -> str | None:
 
 
 def list_landed(plan: ExternalPlan, location: str) -> Listing:
-    """See what lies at a dataset's declared location, reading nothing.
+    """List a dataset's declared location without reading files.
 
-    A relative location is below the state folder. One on another filesystem than this machine's starts Spark, once in a
-    process. Raises SparkUnavailable, WarehouseUnavailable.
+    A relative location is below the state folder. A location on another filesystem starts Spark, once per process.
+    Raises SparkUnavailable, WarehouseUnavailable.
     """
     if is_local(location):
         files: Files = LocalFiles()
@@ -106,7 +105,7 @@ def list_landed(plan: ExternalPlan, location: str) -> Listing:
         if key is None or (plan.partitions and plan.partitions.has_partition_key(key)):
             places.append((place, key))
         else:
-            problems.append(f"{place} is left alone: {plan.record.key} has no partition {key}")
+            problems.append(f"{place} is ignored: {plan.record.key} has no partition {key}")
     with ThreadPoolExecutor(_LISTINGS) as listings:
         found = list(listings.map(lambda each: _landed(plan, files, *each), places))
     waiting = [each for each in found if isinstance(each, str)]
@@ -118,7 +117,7 @@ def list_landed(plan: ExternalPlan, location: str) -> Listing:
 
 
 def _landed(plan: ExternalPlan, files: Files, location: str, partition: str | None) -> LandedFiles | str:
-    """What landed at a place, or why that is nothing yet."""
+    """Return the files landed at a place, or why there is no version yet."""
     if plan.marker and not files.exists(f"{location}/{plan.marker}"):
         return f"{plan.record.key}: {location} has no {plan.marker} yet"
     found = files.listing(location)
@@ -126,13 +125,13 @@ def _landed(plan: ExternalPlan, files: Files, location: str, partition: str | No
 
 
 def _nothing(plan: ExternalPlan, location: str) -> str:
-    return f"{plan.record.key}: nothing is at {location} yet"
+    return f"{plan.record.key}: nothing at {location} yet"
 
 
 def _places(location: str, files: Files) -> Iterator[tuple[str, str | None]]:
-    """The places that a location means, with the partition key that the name of each holds.
+    """Yield the places that match a location, with the partition key in their names.
 
-    The first part of the path with `{partition}` is matched with what lies there; further ones repeat the key.
+    The first part of the path with `{partition}` is matched with the directory listing; further ones repeat the key.
     """
     before, partitioned, after = location.partition(PARTITION)
     if not partitioned:

@@ -20,27 +20,27 @@ from headrace.stores.files.filesystem import LocalFiles, is_local, local_path
 from headrace.stores.files.formats import FORMATS
 from headrace.stores.files.sizes import size_of
 
-MEASURE = "measure"  # beside the fields of an output: true
+MEASURE = "measure"  # field of an output: true
 
 
 def measured(engine: Engine, events: Sequence[RunEvent]) -> list[RunEvent]:
-    """The events with the row counts, sizes, checksums and columns of those outputs that ask for them.
+    """Measure row counts, sizes, checksums and columns of those outputs that request it, and return the events.
 
-    What the report says stays as it says. What cannot be measured is as good as not given, and why is in the output's
+    Reported values take precedence. If measuring fails, the values stay unset, and the reason is in the output's
     metadata.
     """
     return _asking(events, lambda output: _measured(engine, output))
 
 
 def unmeasured(events: Sequence[RunEvent], why: str) -> list[RunEvent]:
-    """The events where nothing is measured, for this reason."""
+    """Return the events with this reason for not measuring."""
     return _asking(events, lambda output: _not_measured(output, why))
 
 
 def _asking(
     events: Sequence[RunEvent], measure: Callable[[ReportedOutput], ReportedOutput]
 ) -> list[RunEvent]:
-    """The events with those of their outputs changed that ask to be measured."""
+    """Return the events, with their outputs that request measuring replaced."""
     return [
         replace(event, outputs=tuple(measure(each) if _asks(each) else each for each in event.outputs))
         if any(map(_asks, event.outputs))
@@ -83,20 +83,20 @@ def _read(engine: Engine, output: ReportedOutput) -> ReportedOutput:
     stored = files.data_files(location)
     size = size_of(stored)
     reading = read(LandedFiles(plan, output.partition, files, location, tuple(entries)), stored)
-    said = reading.check.status is not CheckStatus.FAIL
-    if not said:
+    is_readable = reading.check.status is not CheckStatus.FAIL
+    if not is_readable:
         output = _not_measured(output, ": ".join(map(str, reading.check.detail.values())))
     return replace(
         output,
-        row_count=reading.row_count if output.row_count is None and said else output.row_count,
+        row_count=reading.row_count if output.row_count is None and is_readable else output.row_count,
         byte_size=size.byte_size if output.byte_size is None else output.byte_size,
         checksum=output.checksum or size.checksum,
-        columns=output.columns or (reading.columns if said else ()),
+        columns=output.columns or (reading.columns if is_readable else ()),
     )
 
 
 def _plan(engine: Engine, output: ReportedOutput) -> ExternalPlan:
-    """How the files are to be read: as declared, and else as the report says."""
+    """Plan how to read the files: as declared, otherwise as reported."""
     try:
         known = dataset(engine, output.dataset)
     except UnknownDataset:

@@ -23,7 +23,7 @@ from headrace.spark.failures import explained
 
 @dataclass(frozen=True, slots=True)
 class UnpublishedFiles:
-    """Files that came to no new version: blocked ones, with the problem, or the same content again, without."""
+    """Files without a new version: blocked, with the problem, or unchanged content, without one."""
 
     signature: str
     generation: int
@@ -35,11 +35,11 @@ Memory = MutableMapping[tuple[str, str | None], UnpublishedFiles]
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """What a look at the landed files came to.
+    """Result of observing landed files.
 
-    published: every published version of the datasets; new: those among them that this look published;
-    problems: files that could not become versions, and datasets that could not be looked at, each with the reason;
-    waiting: what is not there yet; left: how many places there was no time to look into.
+    published: all published versions of the datasets; new: those among them published now; problems: files that could
+    not become versions, and datasets that could not be observed, each with the reason; waiting: missing or incomplete
+    files; left: number of places skipped for lack of time.
     """
 
     published: tuple[Version, ...]
@@ -55,18 +55,18 @@ def observe(
     within: timedelta = timedelta(minutes=10),
     memory: Memory | None = None,
 ) -> Observation:
-    """Publish a version for whatever landed since the last look, or has other content or another declaration since.
+    """Publish a version for files that landed, changed or were declared differently since the last observation.
 
-    A version's location is where its files lie; once they are replaced, the content that it had is gone. Files that do
-    not read as their dataset declares are stored as a blocked version. Files that are written to meanwhile are left for
-    the next look. Files that are versions already cost a listing, and no reading. A dataset that cannot be looked at is
-    a problem, and the others go on.
+    A version's location is that of its files; once they are replaced, its content is gone. Files that do not read as
+    declared are stored as a blocked version. Files that are still being written are left for the next observation.
+    Files that are versions already cost a listing, and no reading. A dataset that cannot be observed is a problem, and
+    the others continue.
 
     Args:
         engine: the catalog.
-        external: the datasets; those that have files at a declared location are looked at.
-        within: files that are not reached in this time are left for the next look.
-        memory: spares the next look of this process to read again what came to no version.
+        external: the datasets; those with files at a declared location are observed.
+        within: files not reached in this time are left for the next observation.
+        memory: avoids reading unchanged files without a version again in this process.
     """
     register(engine, [plan.record for plan in external])
     rows = published(engine, [plan.record.key for plan in external])
@@ -122,7 +122,7 @@ def _listing(plan: ExternalPlan) -> Listing:
 
 @contextmanager
 def _others_go_on(plan: ExternalPlan, problems: list[str]) -> Iterator[None]:
-    """Make a problem of what the way to a dataset's files throws; each filesystem's client has its own."""
+    """Record errors of a dataset's filesystem as a problem; each filesystem's client has its own exceptions."""
     record = plan.record
     try:
         with explained(f"{record.key} at {plan.location}"):
@@ -135,13 +135,13 @@ def _others_go_on(plan: ExternalPlan, problems: list[str]) -> Iterator[None]:
 
 
 def _cause(error: Exception) -> str:
-    """What went wrong, in a line; what to do about a warehouse is left out."""
+    """Return the cause in one line, without advice about warehouses."""
     if isinstance(error, ResourceError):
         return str(error).partition(". ")[0]
     lines = str(error).splitlines()
-    # py4j says first which call it was, and what Java said below that.
-    said = [line.removeprefix(": ") for line in lines if line.startswith(": ")] or lines
-    return said[0].rstrip(".") if said else type(error).__name__
+    # py4j first names the call, and below that Java's message.
+    messages = [line.removeprefix(": ") for line in lines if line.startswith(": ")] or lines
+    return messages[0].rstrip(".") if messages else type(error).__name__
 
 
 def _why(found: VersionDraft, item: Publication) -> str:

@@ -16,7 +16,7 @@ from headrace.catalog.schema import sensitive
 _DECOMPRESSING: Mapping[str, Callable[[BinaryIO], Any]] = {".gz": gzip.open, ".bz2": bz2.open}
 _BITS: Mapping[str, int] = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
 _OF_JSON: Mapping[str, Collection[type]] = {
-    "float": (int, float, str),  # a text as in "NaN"
+    "float": (int, float, str),  # text such as "NaN"
     "double": (int, float, str),
     "decimal": (int, float, str),
     "boolean": (bool,),
@@ -31,15 +31,15 @@ _OF_JSON: Mapping[str, Collection[type]] = {
 
 
 class NotAsDeclared(Exception):
-    """A file does not read as its dataset declares; the message says how."""
+    """A file does not read as declared; the message explains how."""
 
 
 def csv_rows(
     file: BinaryIO, name: str, columns: Sequence[Column], options: Mapping[str, str]
 ) -> tuple[int, list[str]]:
-    """The number of rows of a CSV file, and the names of its columns: its header, else those that are declared.
+    """Return the row count of a CSV file and its column names: from its header, otherwise the declared ones.
 
-    name: the file's, whose ending tells a compression. Raises NotAsDeclared for what is not text.
+    name: the file's name, whose extension gives the compression. Raises NotAsDeclared for non-text.
     """
     declared = [column.name for column in columns]
     try:
@@ -48,7 +48,7 @@ def csv_rows(
         count = sum(1 for row in rows if row)
         if options.get("header") == "true":
             return count, first
-        # Spark's names, where there are no others.
+        # Spark's default names.
         return count + bool(first), declared or [f"_c{i}" for i in range(len(first))]
     except (UnicodeDecodeError, csv.Error, OSError, EOFError) as error:
         raise NotAsDeclared(str(error)) from error
@@ -57,10 +57,10 @@ def csv_rows(
 def json_rows(
     file: BinaryIO, name: str, columns: Sequence[Column], options: Mapping[str, str]
 ) -> tuple[int, set[str]]:
-    """The number of rows of a file of JSON, and all names in them that are not declared.
+    """Return the row count of a JSON file, and all undeclared names in it.
 
-    Raises NotAsDeclared for what is not text, a line that is not an object, and a value that Spark would not take for
-    one of its column's type, as far as the kind of JSON value tells: a text may be no date all the same.
+    Raises NotAsDeclared for non-text, a line that is not an object, and a value that is incompatible with its column's
+    type, as far as the kind of JSON value shows: a text may still not be a valid date.
     """
     types, hidden = {column.name: column.type for column in columns}, sensitive(columns)
     count, unknown = 0, set[str]()
@@ -88,7 +88,7 @@ def _text(file: BinaryIO, name: str, options: Mapping[str, str]) -> TextIO:
 
 
 def _objects(text: TextIO, options: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
-    """The JSON values of a file, each with the place where it stands."""
+    """Yield the JSON values of a file with their places."""
     if options.get("multiLine") == "true":
         found = _parsed(text.read(), "the file")
         for number, value in enumerate(found if isinstance(found, list) else [found], 1):
@@ -107,7 +107,7 @@ def _parsed(text: str, place: str) -> Any:  # noqa: ANN401 - JSON
 
 
 def _takes(type_: str, value: object) -> bool:
-    """Whether Spark's reader takes a JSON value for one of this type; a text takes any."""
+    """Return True if Spark's reader accepts a JSON value for this type; a text column accepts any."""
     kind = type_.partition("(")[0].partition("<")[0]
     if kind in _BITS:
         limit = 1 << (_BITS[kind] - 1)

@@ -1,4 +1,4 @@
-"""Build the version of a set of landed files."""
+"""Create the version of a set of landed files."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from headrace.execution.landed.files import LandedFiles
 from headrace.stores.files.sizes import size_of
 
 SIGNATURE = "files_signature"
-_REPORTED_TO = 2.0  # seconds: reports tell times to the second
+_REPORTED_TO = 2.0  # seconds: reported times have a resolution of one second
 
 
 def draft(landed: LandedFiles, generation: int) -> VersionDraft | None:
-    """The version that the files are, to be published at that generation; None when they are being written to.
+    """Create the version of the files, to be published at that generation; None if they are being written.
 
-    The same files give the same tag and idempotency key, so that a look that is repeated changes nothing.
+    The same files give the same tag and idempotency key, so a repeated observation changes nothing.
     """
     record = landed.plan.record
     stored = landed.filesystem.data_files(landed.location)
@@ -27,7 +27,7 @@ def draft(landed: LandedFiles, generation: int) -> VersionDraft | None:
     if tuple(landed.filesystem.listing(landed.location)) != landed.entries:
         return None
     size = size_of(stored)
-    # Where the filesystem has no word on the content, sizes and times have to do.
+    # Without a content checksum of the filesystem, sizes and times are used.
     checksum = size.checksum if all(file.digest for file in stored) else landed.signature
     identity = f"{checksum}/{schema_hash(reading.columns)}/{landed.signature}/{generation}"
     modified = datetime.fromtimestamp(landed.modified_ns / 1e9, UTC)
@@ -50,7 +50,7 @@ def draft(landed: LandedFiles, generation: int) -> VersionDraft | None:
 
 
 def is_version(landed: LandedFiles, version: Version | None) -> bool:
-    """Whether the files are this version, as far as sizes, times and declaration tell.
+    """Return True if the files are this version, judging by sizes, times and declaration.
 
     A version reported by the producer counts as these files, unless they have changed since.
     """
@@ -62,7 +62,7 @@ def is_version(landed: LandedFiles, version: Version | None) -> bool:
 
 
 def says_the_same(found: VersionDraft, version: Version | None) -> bool:
-    """Whether a version has the same content already, read in the same way: the files were only written again."""
+    """Return True if a version has the same content, read in the same way: the files were only rewritten."""
     return version is not None and _as_read(found) == _as_read(version)
 
 

@@ -1,4 +1,4 @@
-"""Aliases of report fields, as wrappers and Autosys' environment variables use them."""
+"""Aliases of report fields, in wrappers and Autosys' environment variables."""
 
 ALIASES = {
     "job": "process",
@@ -32,5 +32,5 @@ ALIASES = {
 
 
 def is_empty(value: object) -> bool:
-    """Whether a value says nothing: null or blank."""
+    """Return True for an empty value: null or blank."""
     return value is None or (isinstance(value, str) and not value.strip())

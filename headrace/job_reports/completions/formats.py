@@ -1,4 +1,4 @@
-"""The formats of completion files: JSON, key=value and CSV, read as the fields of each report with its line."""
+"""The formats of completion files: JSON, key=value and CSV, parsed to the fields of each report with their lines."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ABOUT = {"process", "dataset"}
 
 
 class Form(StrEnum):
-    """How a completion file is written."""
+    """Format of a completion file."""
 
     JSON = "JSON"
     KEY_VALUE = "key=value"
@@ -30,9 +30,9 @@ class Form(StrEnum):
 
 
 class Entry(NamedTuple):
-    """The fields of one report that are not empty, and what is wrong with it.
+    """The non-empty fields of one report, and its problems.
 
-    line: from 1. element: its number, from 1, in an array.
+    line: from 1. element: its index, from 1, in an array.
     """
 
     line: int
@@ -42,7 +42,7 @@ class Entry(NamedTuple):
 
 
 def form_of(text: str) -> Form | None:
-    """The form that the text seems to have; None when it is none of them."""
+    """Return the apparent format of the text; None if it is none of them."""
     start = text.lstrip()
     if not start:
         return Form.EMPTY
@@ -58,7 +58,8 @@ def form_of(text: str) -> Form | None:
 
 
 def entries(text: str, form: Form) -> Iterator[Entry]:
-    """The reports in a text of this form; a wrong one is an entry with its problem, and the others follow."""
+    """Yield the reports in a text of this format; an invalid one is an entry with its problem, and the others
+    follow."""
     if form is Form.JSON:
         yield from _json_lines(text) if _is_json_lines(text) else _json(text)
     elif form is Form.KEY_VALUE:
@@ -68,14 +69,14 @@ def entries(text: str, form: Form) -> Iterator[Entry]:
 
 
 def _is_json_lines(text: str) -> bool:
-    """One object a line: the first line is an object as a whole, and something follows."""
+    """Return True for JSON lines: the first line is a complete object, and something follows."""
     first, newline, rest = text.strip().partition("\n")
     if not newline or not rest.strip():
         return False
     try:
         return isinstance(json.loads(first), dict)
     except (ValueError, RecursionError):
-        # A first line that is cut off, in a file whose other lines are whole.
+        # A truncated first line, in a file whose other lines are complete.
         return all(line.startswith("{") and line.rstrip().endswith("}") for line in rest.strip().split("\n"))
 
 
@@ -86,7 +87,7 @@ def _json_lines(text: str) -> Iterator[Entry]:
 
 
 def _json(text: str) -> Iterator[Entry]:
-    """One document, an array of documents, or several one after the other; one that is broken costs itself alone."""
+    """Yield one document, an array of documents, or several in sequence; an invalid one does not affect the others."""
     begin = text.find("[") if text.lstrip().startswith("[") else -1
     end, line, counted, number = begin + 1, 1, 0, 0
     while True:
@@ -103,7 +104,7 @@ def _json(text: str) -> Iterator[Entry]:
         element = number if begin >= 0 else None
         try:
             value, end = _DECODER.raw_decode(text, start)
-        except (RecursionError, ValueError) as error:  # ValueError also of a number of thousands of digits
+        except (RecursionError, ValueError) as error:  # ValueError also for a number of thousands of digits
             after = _end_of_broken(text, start)
             rest = (
                 "; what follows it is not read" if after is None and text[_position(error) :].strip() else ""
@@ -127,7 +128,7 @@ def _position(error: Exception) -> int:
 
 
 def _end_of_broken(text: str, start: int) -> int | None:
-    """Where a document that is not valid JSON ends, by its brackets; None if they do not pair. Strings end with their
+    """Return the end of an invalid JSON document, by its brackets; None if they do not match. Strings end with their
     line."""
     opened: list[str] = []
     for piece in _TEXT_OR_BRACKET.finditer(text, start):
@@ -146,7 +147,7 @@ def _end_of_broken(text: str, start: int) -> int | None:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object of JSON. Raises ValueError where it gives one name two values."""
+    """Return a JSON object. Raises ValueError if a name has two different values."""
     found = dict(pairs)
     if len(found) < len(pairs):
         for name, value in pairs:
@@ -159,7 +160,7 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_object)
 
 
 def _pairs(text: str) -> Iterator[Entry]:
-    """Lines of key=value; a blank line, or one of dashes, begins the next report."""
+    """Yield reports from lines of key=value; a blank line, or one of dashes, begins the next report."""
     begun, reported, stray = 0, list[tuple[str, str, Any]](), None
     for number, line in enumerate([*text.split("\n"), ""], 1):
         bare = line.strip()
@@ -200,9 +201,9 @@ def _rows(text: str) -> Iterator[Entry]:
 
 
 def _fields(reported: Iterable[tuple[str, str, Any]]) -> tuple[dict[str, Any], str | None]:
-    """What is said by place, name and value, by the fields that the names mean; empty values say nothing.
+    """Group place, name and value by the fields of these names; empty values are ignored.
 
-    Beside them, which of them says two things.
+    Also returns the problems of fields with two different values.
     """
     fields: dict[str, Any] = {}
     places: dict[str, str] = {}
@@ -222,13 +223,13 @@ def _fields(reported: Iterable[tuple[str, str, Any]]) -> tuple[dict[str, Any], s
 
 @lru_cache(4096)
 def _name(written: str) -> str:
-    """The field that a name means, in any case, with any of -, . and blank for _."""
+    """Return the field of a name, case-insensitive, with any of -, . and blank for _."""
     name = re.sub(r"[-. ]", "_", written.strip().strip('"').lower())
     return ALIASES.get(name, name)
 
 
 def _value(written: str) -> Any:  # noqa: ANN401 - JSON
-    """A value without its quotes; one that is JSON itself (outputs, schema, metadata) as what it says."""
+    """Return a value without quotes; JSON values (outputs, schema, metadata) are parsed."""
     if len(written) > 1 and written[0] == written[-1] and written[0] in "'\"":
         return written[1:-1]
     if written[:1] in ("{", "["):

@@ -1,4 +1,4 @@
-"""Fields taken from the name of a completion file, by patterns that an operator can set."""
+"""Fields from the name of a completion file, by configurable patterns."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ class WrongPattern(ValueError):
 
 
 def fields_of(name: str, patterns: Sequence[str] = DEFAULT_NAMES) -> Mapping[str, str] | None:
-    """The fields of a report that the name of a file holds: those of the first pattern that fits it as a whole.
+    """Return the fields in the name of a file, by the first pattern that matches all of it.
 
     A pattern is a regular expression whose named groups are fields: process or dataset, and box, run, attempt, date,
-    status and the like. Without a status, the file says SUCCESS. None when no pattern fits. Raises WrongPattern.
+    status and the like. Without a status, it is SUCCESS. None if no pattern matches. Raises WrongPattern.
     """
     for pattern in patterns:
         if found := compiled(pattern).fullmatch(name):
@@ -34,7 +34,7 @@ def fields_of(name: str, patterns: Sequence[str] = DEFAULT_NAMES) -> Mapping[str
 
 @cache
 def compiled(pattern: str) -> re.Pattern[str]:
-    """The regular expression. Raises WrongPattern."""
+    """Compile the regular expression. Raises WrongPattern."""
     try:
         result = re.compile(pattern)
     except re.error as error:

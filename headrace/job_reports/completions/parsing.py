@@ -14,13 +14,13 @@ from headrace.job_reports.completions.formats import Entry, Form, entries, form_
 from headrace.job_reports.completions.names import DEFAULT_NAMES, fields_of
 from headrace.job_reports.completions.reports import FIELDS, Place, event_of, wrong
 
-MAX_TEXT_LENGTH = 10_000  # characters of a flag's text that are kept
+MAX_TEXT_LENGTH = 10_000  # maximum characters of a flag file's text
 _BEGINS_JSON = re.compile(r"""\s*(\{\s*(["}]|\Z)|\[\s*([][{]|\Z))""")
 
 
 @dataclass(frozen=True, slots=True)
 class Completions:
-    """What a file of completions says; errors: what could not be taken, by line and field."""
+    """The contents of a completion file; errors: invalid reports, by line and field."""
 
     events: tuple[RunEvent, ...] = ()
     errors: tuple[Finding, ...] = ()
@@ -35,17 +35,17 @@ def read_completions(
     zone: tzinfo = UTC,
     patterns: Sequence[str] = DEFAULT_NAMES,
 ) -> Completions:
-    """The events in a completion file: JSON (a document, an array, JSON lines), key=value, CSV, or a bare flag.
+    """Parse the events in a completion file: JSON (a document, an array, JSON lines), key=value, CSV, or a flag file.
 
-    A report that is wrong is an error, and the others are read. What the name of the file says by `patterns` stands in
-    for fields that its content lacks; such a file may hold any text instead, which is kept as `text`.
+    An invalid report is an error, and the others are parsed. Fields in the file's name, by `patterns`, are used if the
+    content lacks them; such a file may contain any text instead, which is kept as `text`.
 
     Args:
         data: the file's bytes, in any encoding.
         file: its path, for messages.
         name: its name, for the patterns.
-        at: its time, for reports that name none.
-        zone: the zone of times that name none.
+        at: its modification time, for reports without a time.
+        zone: the zone of times without one.
         patterns: see `completion_names.fields_of`.
     """
     text, _ = decode(data, file)
@@ -66,7 +66,7 @@ def read_completions(
 
 
 def _entries(text: str, is_flag: bool, name: str) -> list[Entry]:
-    """The reports in a text. is_flag: the name of the file says what is needed."""
+    """Return the reports in a text. is_flag: the name of the file has the required fields."""
     form = form_of(text)
     if form is Form.EMPTY:
         nothing = f"is empty, and no pattern matches the name {name} (setting completion_names)"
@@ -82,8 +82,8 @@ def _entries(text: str, is_flag: bool, name: str) -> list[Entry]:
 
 
 def _is_prose(text: str, form: Form | None, found: Sequence[Entry]) -> bool:
-    """Whether a text has no form or only seems to: `[04:15] begins` is not valid JSON, `Lines: 842` no part of a
-    report."""
+    """Return True for free text, which may resemble a format: `[04:15] begins` is not valid JSON, `Lines: 842` not
+    part of a report."""
     if form is Form.JSON:
         return not _BEGINS_JSON.match(text)
     return form is not Form.CSV and not any(entry.fields.keys() & FIELDS for entry in found)

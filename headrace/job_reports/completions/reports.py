@@ -1,4 +1,4 @@
-"""Validate one report of a run or dataset, given as named fields, and turn it into a run event."""
+"""Validate one report of a run or dataset, given as named fields, and convert it to a run event."""
 
 from __future__ import annotations
 
@@ -56,9 +56,9 @@ _OF_AN_OUTPUT = (
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a report was read.
+    """The place of a report.
 
-    at: the time that it has when it names none. zone: of times that name none. element: its number in an array, from 1.
+    at: the time of a report without one. zone: of times without one. element: its index in an array, from 1.
     """
 
     file: str
@@ -72,7 +72,7 @@ class Place:
 
 
 def event_of(fields: Mapping[str, Any], place: Place) -> tuple[RunEvent | None, list[Finding]]:
-    """The event that the fields of one report say, or what is wrong with them, each with its field."""
+    """Convert the fields of one report to an event, or return their problems, each with its field."""
     try:
         payload = _storable(fields)
     except ValueError as error:
@@ -89,7 +89,7 @@ def event_of(fields: Mapping[str, Any], place: Place) -> tuple[RunEvent | None, 
 
 
 def wrong(place: Place, message: str, *, field: str | None = None, subject: str | None = None) -> Finding:
-    """An error about a report; nothing else of its file is lost."""
+    """Create an error about a report; the rest of its file is not affected."""
     rule = "report/field" if field else "report/form"
     message = f"element {place.element}: {message}" if place.element else message
     return Finding(rule, Severity.ERROR, _printable(message), place.file, place.line, subject, field)
@@ -100,7 +100,8 @@ def _printable(text: str) -> str:
 
 
 def _storable(value: Any, depth: int = 0) -> Any:  # noqa: ANN401 - JSON
-    """What a report says, a mark in place of what is not a character. Raises ValueError where it is nested too deep."""
+    """Return the report's values, with a replacement for invalid characters. Raises ValueError for excessive
+    nesting."""
     if depth > MAX_DEPTH:
         raise ValueError(f"is nested more than {MAX_DEPTH} levels deep")
     if isinstance(value, str):
@@ -111,9 +112,9 @@ def _storable(value: Any, depth: int = 0) -> Any:  # noqa: ANN401 - JSON
 
 
 def key_of(reported: Mapping[str, Any], given: str | None = None) -> str:
-    """The key of the event that these of its fields make: identical reports about the same run have the same key.
+    """Return the key of the event with these fields: identical reports about the same run have the same key.
 
-    given: a key that the reporter supplies instead. It is scoped to its process or dataset, run and status.
+    given: a key supplied by the reporter. It is scoped to its process or dataset, run and status.
     """
     if given is not None:
         places = [(output.dataset, output.partition) for output in reported["outputs"]]
@@ -158,7 +159,7 @@ class _Output(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def reported(cls, given: object) -> object:
-        """What is not empty, by the names of an output's fields; the first of several names of one counts."""
+        """Return the non-empty values, by the names of an output's fields; of several aliases the first counts."""
         if not isinstance(given, dict):
             return given
         fields: dict[str, Any] = {}
@@ -194,7 +195,7 @@ class _Report(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def short_form(cls, given: dict[str, Any]) -> dict[str, Any]:
-        """Take what is said of one dataset beside the run as its one output."""
+        """Convert fields about a single dataset next to those of the run to its only output."""
         if "dataset" not in given or given.get("outputs"):
             return given
         output = {name: given[name] for name in _OF_AN_OUTPUT if given.get(name) is not None}
@@ -207,7 +208,7 @@ class _Report(BaseModel):
 
     @model_validator(mode="after")
     def about_something(self) -> Self:
-        """A report is about a run of a process, or about datasets."""
+        """Check that a report names a process, or datasets."""
         if self.process is None and not self.outputs:
             raise ValueError("names neither a process nor a dataset")
         if self.technology is Technology.SPARK:
@@ -220,9 +221,7 @@ class _Report(BaseModel):
         return self
 
 
-FIELDS = frozenset(
-    _Report.model_fields
-)  # of a report, but for those of the one output that its short form has
+FIELDS = frozenset(_Report.model_fields)  # of a report, except for those of the only output in its short form
 
 
 def _event(report: _Report, fields: Mapping[str, Any], place: Place) -> RunEvent:

@@ -19,7 +19,7 @@ WRITTEN = {
 
 
 def _instant(value: object, info: ValidationInfo) -> object:
-    """Autosys' own form, and the zone of the report's place where there is none."""
+    """Parse an instant in Autosys' own notation, in the zone of the report's place if it has none."""
     zone: tzinfo = info.context.zone  # type: ignore[union-attr]  # the report's place
     if isinstance(value, str):
         value = value.strip()
@@ -41,7 +41,7 @@ def _instant(value: object, info: ValidationInfo) -> object:
 
 
 def day(value: object) -> object:
-    """A date in any of three forms, as YYYY-MM-DD; 20130131 may be a number, too."""
+    """Parse a date in one of three notations to YYYY-MM-DD; 20130131 may be a number, too."""
     text = value.strip() if isinstance(value, str) else value
     if isinstance(text, int) and not isinstance(text, bool):
         text = f"{text:08}"
@@ -54,7 +54,7 @@ def day(value: object) -> object:
 
 
 def single(value: object) -> object:
-    """Text that a database holds: without NUL and without halves of surrogate pairs."""
+    """Check text that a database can store: without NUL and without unpaired surrogates."""
     if isinstance(value, str):
         value = value.strip()
         if "\x00" in value:
@@ -67,7 +67,7 @@ def single(value: object) -> object:
 
 
 def upper(value: object) -> object:
-    """Text in capitals."""
+    """Convert text to upper case."""
     return value.strip().upper() if isinstance(value, str) else value
 
 

@@ -29,19 +29,19 @@ _SEPARATOR = re.compile(r"[,;|\t]")
 
 
 def scheduler_of(name: str) -> str | None:
-    """The scheduler that the name of a file of archived runs tells, '' where it tells none; None for other files."""
+    """Return the scheduler in the name of a file of archived runs, '' if it has none; None for other files."""
     found = _NAME.fullmatch(name)
     return found and (found[1] or "")
 
 
 def is_list_of_jobs(text: str) -> bool:
-    """Whether a text is CSV that names the jobs of numbers: `SELECT joid, job_name FROM ujo_job`, with a header."""
+    """Return True for CSV with the names of jobs by number: `SELECT joid, job_name FROM ujo_job`, with a header."""
     header, _, _ = text.partition("\n")
     return {"joid", "job_name"} <= set(_cells(header.lower()))
 
 
 def listed_jobs(lines: Iterable[str]) -> dict[int, str]:
-    """The names of jobs by number: from a list of jobs, or from an event demon's log."""
+    """Return the names of jobs by number: from a list of jobs, or from an event demon's log."""
     names: dict[int, str] = {}
     columns: list[str] = []
     for line in lines:
@@ -57,12 +57,12 @@ def listed_jobs(lines: Iterable[str]) -> dict[int, str]:
 
 
 def read_archived(data: bytes, file: str, names: Mapping[int, str], *, instance: str) -> Report:
-    """The runs in a file of archived runs, as history.
+    """Parse the runs in a file of archived runs, as history.
 
     Args:
         data: the file's bytes.
         file: its path, for messages.
-        names: of jobs by number, which is all that the file says of them.
+        names: of jobs by number, since the file only has numbers.
         instance: the scheduler's name.
     """
     text, _ = decode(data, file)

@@ -34,7 +34,7 @@ _NO_JOB = re.compile(r"[\w.#@:-]+")
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a report says; errors: lines that could not be read."""
+    """The contents of a report; errors: invalid lines."""
 
     events: tuple[RunEvent, ...]
     errors: tuple[Finding, ...]
@@ -52,23 +52,23 @@ class _Job:
 
 
 def is_report(text: str) -> bool:
-    """Whether a text seems to be a report."""
+    """Return True if a text looks like a report."""
     return any(_HEADER.match(line) for line in text.split("\n", 200)[:200])
 
 
 def read_report(
     data: bytes, file: str, *, zone: tzinfo, instance: str = "", historical: bool = True
 ) -> Report:
-    """The runs in a report: of each job the last one, or what `-d` lists of it.
+    """Parse the runs in a report: the last one of each job, or those that `-d` lists.
 
-    Jobs that never ran, and those whose status says nothing of a run (ON_HOLD, INACTIVE), give no events.
+    Jobs that never ran, and those with a status that is not about a run (ON_HOLD, INACTIVE), have no events.
 
     Args:
         data: the report, in any encoding.
         file: its path, for messages.
         zone: of its times: that of the machine on which `autorep` was called.
         instance: the scheduler's name.
-        historical: whether the runs trigger no runs and no alerts.
+        historical: the runs trigger no runs and no alerts.
     """
     text, _ = decode(data, file)
     errors: list[Finding] = []
@@ -87,7 +87,7 @@ def read_report(
 
 
 def _jobs(text: str, file: str, errors: list[Finding]) -> Iterator[_Job]:
-    """The rows below the header; a name too long for its column stands on a line of its own before its row."""
+    """Yield the rows below the header; a name too long for its column is on a separate line before its row."""
     boxes: list[tuple[int, str]] = []
     job: _Job | None = None
     wrapped: tuple[int, str] | None = None
@@ -119,9 +119,9 @@ def _jobs(text: str, file: str, errors: list[Finding]) -> Iterator[_Job]:
 
 
 def _leave_out_earlier(job: _Job, file: str, order: str, zone: tzinfo) -> list[Finding]:
-    """Take away the details of runs before that of the row, with a warning.
+    """Remove the details of runs before that of the row, with a warning.
 
-    Those from the row's start on are its own, and before it those of the attempts that led to it, each of which ended
+    Details from the row's start on are its own, and those before it belong to earlier attempts, each of which ended
     once.
     """
     if job.row["start"] == "-----":
@@ -180,7 +180,7 @@ def _events(job: _Job, file: str, order: str, zone: tzinfo, instance: str) -> It
         return
     start = None if row["start"] == "-----" else _instant(row["start"], order, zone)
     end = None if row["end"] == "-----" else _instant(row["end"], order, zone)
-    if start and end and end < start:  # the night on which an hour came twice
+    if start and end and end < start:  # the night with a repeated hour
         end = _instant(row["end"], order, zone, fold=1)
     origin = f"{file}:{job.line}"
     if (
@@ -214,7 +214,7 @@ def _event(about: dict[str, Any], origin: str, **reported: Any) -> RunEvent:  # 
 
 
 def _instant(text: str, order: str, zone: tzinfo, fold: int = 0) -> datetime:
-    """The UTC of a local time. order: of day, month and year in dates, as `mdy`."""
+    """Convert a local time to UTC. order: of day, month and year in dates, as `mdy`."""
     date, _, time = text.partition(" ")
     parts = dict(zip(order, map(int, re.split(r"[/.-]", date)), strict=True))
     hour, minute, second = [*map(int, time.split(":")), 0][:3]
@@ -227,7 +227,7 @@ def _instant(text: str, order: str, zone: tzinfo, fold: int = 0) -> datetime:
 
 
 def _order(text: str) -> str:
-    """Month, day, year as Autosys writes dates, unless the report has dates that only another order fits."""
+    """Return the date order: month, day, year as in Autosys, unless the report has dates that only fit another one."""
     dates = [re.split(r"[/.-]", date) for date in re.findall(_DATE, text)]
     if any(len(date[0]) == 4 for date in dates):
         return "ymd"

@@ -7,14 +7,14 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 
-IDENTIFYING = 4096  # bytes at the beginning of a log that tell it from others
-_HEAD_BYTES = 64 * 1024  # bytes in which a log shows its first time
+IDENTIFYING = 4096  # first bytes of a log that identify it
+_HEAD_BYTES = 64 * 1024  # bytes within which a log has its first time
 _TIME = re.compile(rb"^\[?(\d\d)/(\d\d)/(\d{4}) (\d\d):(\d\d):(\d\d).*\n", re.MULTILINE)
 _UNKNOWN = datetime(1, 1, 1)  # noqa: DTZ001 - local, as the times that it is compared with
 
 
 def instance_of(name: str) -> str:
-    """The scheduler that a log's name tells: `ACE` in `event_demon.ACE` and `event_demon.ACE.11262026`; else ''."""
+    """Return the scheduler in a log's name: `ACE` in `event_demon.ACE` and `event_demon.ACE.11262026`; otherwise ''."""
     parts = name.split(".")
     return (
         parts[1]
@@ -24,7 +24,7 @@ def instance_of(name: str) -> str:
 
 
 def in_order(paths: Iterable[Path]) -> list[Path]:
-    """Logs by the time at which they begin, which their names and dates may not tell; of copies the longest alone."""
+    """Sort logs by their first time, which names and dates may not show; of copies only the longest is kept."""
     found: list[tuple[bytes, Path]] = []
     for path in sorted(paths, key=lambda path: (-_size(path), path.name)):
         bytes_ = first_bytes(path, IDENTIFYING)
@@ -34,18 +34,18 @@ def in_order(paths: Iterable[Path]) -> list[Path]:
 
 
 def is_copy(one: Path, other: Path) -> bool:
-    """Whether two logs are the same, or one of them an earlier copy of the other."""
+    """Return True if two logs are the same, or one of them is an earlier copy of the other."""
     return _same_lines(first_bytes(one, IDENTIFYING), first_bytes(other, IDENTIFYING))
 
 
 def _same_lines(one: bytes, other: bytes) -> bool:
-    """Whether one beginning is the other's too: by a line with its time at least, as every log may start alike."""
+    """Return True if two first lines are equal: at least one line with a time, as all logs may start alike."""
     length = min(len(one), len(other))
     return one[:length] == other[:length] and _TIME.search(one[:length]) is not None
 
 
 def begins_at(path: Path, zone: tzinfo) -> datetime | None:
-    """The UTC of the first time in a log; of one that comes twice the later. None where its beginning shows none."""
+    """Return the first time in a log, in UTC; of a repeated hour the later pass. None if its first bytes have none."""
     local = _first_time(path)
     return local and local.replace(tzinfo=zone, fold=1).astimezone(UTC)
 
@@ -61,7 +61,7 @@ def _first_time(path: Path) -> datetime | None:
 
 
 def first_bytes(path: Path, count: int = _HEAD_BYTES) -> bytes:
-    """The first bytes of a file; none of one that was purged since it was listed."""
+    """Return the first bytes of a file; empty for one purged since it was listed."""
     try:
         with path.open("rb") as file:
             return file.read(count)
@@ -70,7 +70,7 @@ def first_bytes(path: Path, count: int = _HEAD_BYTES) -> bytes:
 
 
 def _size(path: Path) -> int:
-    """In bytes; 0 of a file that is not there, as the log in the moment of its rotation."""
+    """Return the size in bytes; 0 for a missing file, such as a log at the moment of its rotation."""
     try:
         return path.stat().st_size
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Lines of an event demon's log that concern a job, and the instants of their local times."""
+"""Lines of an event demon's log about jobs, and the instants of their local times."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _EVENT = re.compile(r"\bCAUAJM_I_40245\s+EVENT:\s*(\S+)\s*(.*)")
 _CONNECTED = re.compile(r"\bCAUAJM_I_10082\s+\[(\S+) connected for (?!KILLJOB\b)(\S+) (\d+)\.(\d+)\.(\d+)\]")
 _IDLE = re.compile(r"(?:JOB_)?(ON|OFF)_(ICE|NOEXEC)")
 _LABEL = re.compile(r"\b(STATUS|ALARM|JOB|MACHINE|EXITCODE|GLOBAL):[ \t]*")
-_OUT_OF_ORDER = timedelta(minutes=5)  # lines of two threads of the demon may change places
+_OUT_OF_ORDER = timedelta(minutes=5)  # lines of two threads of the demon may be swapped
 
 
 @dataclass(frozen=True, slots=True)
 class StatusLine:
-    """A job's status changed."""
+    """A status change of a job."""
 
     at: datetime
     job: str
@@ -29,7 +29,7 @@ class StatusLine:
 
 @dataclass(frozen=True, slots=True)
 class NumberLine:
-    """The machine began a job: the only line that tells the number of the run."""
+    """The start of a job on a machine: the only line with the run number."""
 
     at: datetime
     job: str
@@ -41,7 +41,7 @@ class NumberLine:
 
 @dataclass(frozen=True, slots=True)
 class IdleLine:
-    """A job was put on ice or on noexec, or was taken off. It may say so of a job that has long been there."""
+    """A job was put on ice or noexec, or taken off. It may repeat an old state."""
 
     at: datetime
     job: str
@@ -51,14 +51,14 @@ class IdleLine:
 
 
 class WrongLine(ValueError):
-    """A line about a job that cannot be read; the message says which part of it."""
+    """An invalid line about a job; the message says which part."""
 
 
 class Clock:
-    """The instants of the local times of a log, whose lines are in the order of time.
+    """The instants of the local times of a log, whose lines are ordered by time.
 
-    In the hour that comes twice when the clocks go back, the second pass begins where a time is earlier than the one
-    before it. A log that is silent from one pass to the other does not show it, and such times count as of the first.
+    In the hour repeated when the clocks go back, the second pass begins with a time earlier than the one before. A log
+    without lines around that point does not show it, and such times count as of the first pass.
     """
 
     def __init__(self, zone: tzinfo, last: datetime | None = None) -> None:
@@ -66,7 +66,7 @@ class Clock:
         self.last = last
 
     def instant(self, local: datetime) -> datetime:
-        """The UTC of a naive local time. Raises ImpossibleTime, and forgets such a time."""
+        """Convert a naive local time to UTC. Raises ImpossibleTime, and ignores such a time afterwards."""
         first, second = (local.replace(tzinfo=self.zone, fold=fold).astimezone(UTC) for fold in (0, 1))
         comes_again = second > first and self.last is not None and first < self.last - _OUT_OF_ORDER
         result = possible(second if comes_again else first)
@@ -76,7 +76,7 @@ class Clock:
 
 
 def parse(line: str, clock: Clock) -> StatusLine | NumberLine | IdleLine | None:
-    """What a line says of a job; None for a line about something else. Raises WrongLine."""
+    """Parse a line about a job; None for any other line. Raises WrongLine."""
     time = _TIME.match(line)
     if time is None:
         if "CAUAJM_I_40245" in line and "CHANGE_STATUS" in line:
@@ -111,7 +111,7 @@ def parse(line: str, clock: Clock) -> StatusLine | NumberLine | IdleLine | None:
 
 
 def _labels(text: str) -> dict[str, str]:
-    """The values by label, whatever blanks stand between them; the first word of each is the value."""
+    """Return the values by label, with any blanks between them; the first word after each is the value."""
     parts = _LABEL.split(text)
     return {
         label: value.split()[0] if value.split() else ""

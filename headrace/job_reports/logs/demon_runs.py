@@ -14,16 +14,15 @@ from headrace.catalog.run_events import Ending, RunEvent
 from headrace.job_reports.completions.reports import key_of
 from headrace.job_reports.logs.demon_lines import Clock, IdleLine, NumberLine, StatusLine, parse
 
-_REMEMBERED = timedelta(days=2)  # what is said of a run later than this after its end is a run of its own
+_REMEMBERED = timedelta(days=2)  # later status lines after its end belong to a separate run
 _BEFORE_A_START = {"ACTIVATED", "QUE_WAIT", "PEND_MACH", "RESWAIT", "STARTING"}
 
 
 class JobState(BaseModel):
-    """The run of a job that was the last to begin.
+    """The last run of a job that began.
 
-    run: its number, or the time at which it began where no line tells a number. waiting: what was said before either
-    was known. machine: none is ever told of a box. running: so that what starts next is another run. idle: it began on
-    noexec.
+    run: its number, or its start time if no line has a number. waiting: events before either was known. machine: never
+    set for a box. running: the next start is another run. idle: it started on noexec.
     """
 
     run: str | None = None
@@ -38,10 +37,10 @@ class JobState(BaseModel):
 
 
 class DemonState(BaseModel):
-    """What has to be kept to go on reading a log where one stopped.
+    """The state needed to continue reading a log.
 
-    on_machines: the jobs that a machine was ever told of, which are therefore no boxes. on_ice, on_noexec: the jobs of
-    which that was said last.
+    on_machines: the jobs that ran on a machine, which are therefore not boxes. on_ice, on_noexec: the jobs last
+    reported as such.
     """
 
     last: datetime | None = None
@@ -51,15 +50,15 @@ class DemonState(BaseModel):
     on_noexec: set[str] = set()
 
     def lasting(self) -> DemonState:
-        """What is still known of the jobs where a part of the log is missing."""
+        """Return the state of the jobs that is still valid if a part of the log is missing."""
         return DemonState(on_machines=self.on_machines, on_ice=self.on_ice, on_noexec=self.on_noexec)
 
 
 @dataclass(slots=True)
 class DemonRuns:
-    """Reads the lines of one scheduler's log in their order.
+    """Reads the lines of one scheduler's log in order.
 
-    zone: of the server that writes the log. instance: the scheduler's name. state: where an earlier reader stopped.
+    zone: of the server that writes the log. instance: the scheduler's name. state: of an earlier reader.
     """
 
     zone: tzinfo
@@ -73,7 +72,8 @@ class DemonRuns:
         self._clock = Clock(self.zone, self.state.last)
 
     def read(self, line: str, origin: str) -> list[RunEvent]:
-        """The events that are certain once this line is read. Raises WrongLine, UnknownStatus; the next may be read."""
+        """Return the events that are certain after this line. Raises WrongLine, UnknownStatus; the next line may be
+        read."""
         reported = parse(line, self._clock)
         self.state.last = self._clock.last
         if reported is None:
@@ -97,7 +97,7 @@ class DemonRuns:
         return self._changed(reported, word, found, origin)
 
     def settled(self, until: datetime) -> list[RunEvent]:
-        """The jobs that were said to run by then, and whose number has not come: it will not come any more."""
+        """Return the events of jobs reported as running by then, whose number will not follow any more."""
         events = []
         for name, job in self.state.jobs.items():
             if job.running and job.waiting and job.waiting[-1][0] <= until:
@@ -132,7 +132,7 @@ class DemonRuns:
             current.idle = reported.job in self.state.on_noexec
         if current.run is None and current.running and reported.job in self.state.on_machines:
             current.machine = reported.machine or current.machine
-            current.waiting.append((reported.at, word, origin))  # the line with its number may come after it
+            current.waiting.append((reported.at, word, origin))  # the line with its number may follow
             return []
         return [
             *self._known(reported.job, current, reported.at),
@@ -140,12 +140,12 @@ class DemonRuns:
         ]
 
     def taken_unbegun(self) -> list[str]:
-        """The jobs of which an end was read since the last call, and never a beginning."""
+        """Return the jobs with an end since the last call, and never a start."""
         jobs, self._unbegun = self._unbegun, []
         return jobs
 
     def forget(self) -> None:
-        """Drop what ended long ago."""
+        """Drop runs that ended long ago."""
         if self.state.last is None:
             return
         limit = self.state.last - _REMEMBERED
@@ -154,20 +154,21 @@ class DemonRuns:
         }
 
     def interrupted(self) -> None:
-        """A part of the log is missing: of what had ended, another run may have begun since."""
+        """Handle a gap in the log: after an end, another run may have started since."""
         self.state.jobs = {name: job for name, job in self.state.jobs.items() if job.ended is None}
 
     def _starts(self, name: str, word: str) -> bool:
-        """Whether a status says that a run begins. RUNNING may be said of a job again, and of a box only then."""
+        """Return True if a status begins a run. RUNNING may be repeated for a job, and begins one only for a box."""
         return word in _BEFORE_A_START or (word == "RUNNING" and name not in self.state.on_machines)
 
     def _put(self, name: str, *, on: bool, ice: bool) -> None:
-        """On ice, on noexec, or off again."""
+        """Put the job on ice or noexec, or take it off."""
         jobs = self.state.on_ice if ice else self.state.on_noexec
         (jobs.add if on else jobs.discard)(name)
 
     def _did_not_start(self, job: JobState, word: str, found: Meaning | None) -> bool:
-        """Whether what waited in the last run of a box, or was to be repeated there, is over without a start."""
+        """Return True if a job that waited in the last run of its box, or was to be repeated there, ended without a
+        start."""
         if word == "ACTIVATED" and job.restarts:
             return True
         waits = job.run is None and not job.running
@@ -175,7 +176,7 @@ class DemonRuns:
         return waits and idles
 
     def _begin(self, reported: StatusLine | NumberLine) -> JobState:
-        """The run that is about to start or under way; a new one after an end, unless that is to be repeated."""
+        """Return the run that is about to start or running; a new one after an end, unless that is to be repeated."""
         job = self.state.jobs.get(reported.job)
         if job is None or (job.ended is not None and not job.restarts):
             job = self.state.jobs[reported.job] = JobState(began=reported.at)
@@ -197,7 +198,7 @@ class DemonRuns:
         return self._known(reported.job, job, reported.at)
 
     def _known(self, name: str, job: JobState, at: datetime) -> list[RunEvent]:
-        """What waited for the run to have a number. A run without one is known by the time at which it began."""
+        """Return the events that waited for a run number. A run without one is identified by its start time."""
         if job.run is None:
             job.began = job.began or at
             job.run = f"@{job.began.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
@@ -211,7 +212,7 @@ class DemonRuns:
         return events
 
     def _restart(self, reported: StatusLine, found: Meaning, origin: str) -> list[RunEvent]:
-        """The run is to be repeated: what comes next is its next attempt."""
+        """Mark the run for repetition: the next start is its next attempt."""
         job = self.state.jobs.get(reported.job)
         if job is None:
             return []
@@ -232,14 +233,14 @@ class DemonRuns:
             idle = alone and (reported.job in self.state.on_ice or reported.job in self.state.on_noexec)
         over = job is not None and job.ended is not None and not job.restarts and not idle
         if job is not None and over and not reported.machine:
-            # It had ended: an operator says otherwise.
+            # It had ended: an operator overrides that.
             return [
                 self._event(
                     reported.job, job, reported, word, Meaning(found.state, Ending.FORCED), origin, attempt=0
                 )
             ]
-        # `sendevent` leaves no machine, and neither does the end of a box. Without a machine it is by hand only where
-        # the job is known to run on one; that its beginning was not read says nothing of who ended it.
+        # `sendevent` leaves no machine, and neither does the end of a box. A success without a machine is set by hand
+        # only if the job is known to run on one; a missing start line does not show who ended it.
         by_hand = alone and not idle and reported.job in self.state.on_machines
         reason = None
         if job is None and not by_hand and not idle:
@@ -258,7 +259,7 @@ class DemonRuns:
         )
         job.ended = reported.at
         if reported.machine or reported.job not in self.state.on_machines:
-            job.running = False  # else its machine has yet to say how it ended
+            job.running = False  # otherwise its machine has yet to report its end
         return events
 
     def _event(

@@ -28,26 +28,26 @@ from headrace.severity import Severity
 
 _BLOCK = 1 << 20
 _COMPRESSED = {".gz", ".Z", ".bz2", ".xz", ".zst", ".zip"}
-_OUT_OF_ORDER = timedelta(minutes=5)  # the demon's threads write side by side, at midnight too
+_OUT_OF_ORDER = timedelta(minutes=5)  # the demon's threads write concurrently, also at midnight
 _NUMBERED = timedelta(
     seconds=30
-)  # after which the number of a run that was said to run does not come any more
+)  # after which the number of a run reported as running does not follow any more
 _ROTATION = timedelta(days=1)  # a log that begins later than this after another is not the next one
 
 
-# The runs of a scheduler's jobs that were under way at an instant, by job.
+# Returns the running attempts of a scheduler's jobs at an instant, by job.
 Begun = Callable[[str, datetime], Mapping[str, JobState]]
 
 
 def nothing_begun(_: str, __: datetime) -> Mapping[str, JobState]:
-    """The state when running jobs are unknown."""
+    """Return the state when running jobs are unknown."""
     return {}
 
 
 class LogPosition(BaseModel):
-    """Where a reader is in a log, with what it needs to go on: kept as JSON.
+    """A reader's position in a log, with its state: stored as JSON.
 
-    fingerprint: of as many bytes from the beginning as `identifying` says. line: the number of lines before `offset`.
+    fingerprint: of the first `identifying` bytes. line: the number of lines before `offset`.
     """
 
     identifying: int = 0
@@ -59,7 +59,7 @@ class LogPosition(BaseModel):
 
 @dataclass(slots=True)
 class LogRead:
-    """What a piece of a log says."""
+    """The contents of a piece of a log."""
 
     events: list[RunEvent] = field(default_factory=list)
     errors: list[Finding] = field(default_factory=list)
@@ -68,7 +68,7 @@ class LogRead:
 class DemonLog:
     """A log of an event demon, read from a position on.
 
-    zone: of the server that writes it. instance: the scheduler's name; taken from a name such as `event_demon.ACE`.
+    zone: of the server that writes it. instance: the scheduler's name; from a name such as `event_demon.ACE`.
     """
 
     def __init__(
@@ -87,11 +87,11 @@ class DemonLog:
         self._runs = DemonRuns(zone, here, historical, self.position.runs)
 
     def read(self) -> Iterator[LogRead]:
-        """What was written since, a piece at a time; `position` is then after the piece.
+        """Yield the new content, a piece at a time; `position` is then after the piece.
 
-        A line that is not finished is left for the next call. When the log was rotated, however often, the rest of the
-        old file comes first and then the logs that came after it, as far as they are still beside the new one; a
-        warning says so when the old file is not. Raises FileNotFoundError for a log that is not there.
+        An incomplete line is left for the next call. If the log was rotated, however often, the rest of the old file
+        comes first and then the logs after it, as far as they still exist next to the new one; a warning is raised if
+        the old file does not. Raises FileNotFoundError for a missing log.
         """
         if self.position.identifying and not self._is_same(self.path):
             beside = [path for path in self._rotated() if not is_copy(path, self.path)]
@@ -101,7 +101,7 @@ class DemonLog:
             if old is not None:
                 yield from self.rest(old, finished=begun)
             if not begun and (old is not None or self.path.exists()):
-                return  # the new log has yet to begin, and until then the position can only be in the old one
+                return  # the new log is still empty, and until then the position can only be in the old one
             lost = [self._compressed(path) for path in self._unreadable(beside)]
             if old is not None:
                 rotated = rotated[rotated.index(old) + 1 :]
@@ -118,7 +118,7 @@ class DemonLog:
         yield from self.rest(self.path)
 
     def rest(self, path: Path, *, finished: bool = False) -> Iterator[LogRead]:
-        """The content after the position. finished: the file is complete, even without a final line feed."""
+        """Yield the content after the position. finished: the file is complete, even without a final line feed."""
         with path.open("rb") as file:
             file.seek(self.position.offset)
             left = b""
@@ -132,19 +132,19 @@ class DemonLog:
             yield LogRead(settled)
 
     def _rotated(self) -> Iterator[Path]:
-        """The files beside the log that have its name and something more, which is not another scheduler's name."""
+        """Yield the files next to the log whose names extend its name, except for those of other schedulers."""
         for path in self.path.parent.iterdir():
             name, more = path.name[: len(self.path.name)], path.name[len(self.path.name) :]
             if name == self.path.name and more and not more[0].isalnum() and path.is_file():
                 yield path
 
     def _begins_later(self, path: Path) -> bool:
-        """Whether a log begins after what was read last."""
+        """Return True if a log begins after the last line that was read."""
         begins, last = begins_at(path, self._zone), self.position.runs.last
         return last is None or (begins is not None and begins >= last - _OUT_OF_ORDER)
 
     def _unreadable(self, beside: Sequence[Path]) -> list[Path]:
-        """The compressed files that were written after what was read last, and whose content is not there besides."""
+        """Return the compressed files written after the last read line, whose content is not in another file."""
         last = self.position.runs.last
         return [
             path
@@ -169,8 +169,8 @@ class DemonLog:
         return Finding(
             "log/rotation",
             Severity.WARNING,
-            f"the file that was read up to {f'{last:%Y-%m-%d %H:%M:%S} UTC' if last else 'its first lines'} is not "
-            "beside the log any more: what was written to it later may be missing. Reading goes on with "
+            f"the file that was read up to {f'{last:%Y-%m-%d %H:%M:%S} UTC' if last else 'its first lines'} no longer "
+            "exists next to the log: later lines of it may be missing. Continuing with "
             + ", ".join(path.name for path in [*rotated, self.path]),
             str(self.path),
             0,
@@ -178,7 +178,7 @@ class DemonLog:
         )
 
     def _is_same(self, path: Path) -> bool:
-        """Whether a file is the one that was read: it begins with the same bytes, and is no shorter."""
+        """Return True if a file is the one that was read: it begins with the same bytes, and is not shorter."""
         try:
             with path.open("rb") as file:
                 beginning = file.read(self.position.identifying)
@@ -208,7 +208,7 @@ class DemonLog:
         if unbegun := self._runs.taken_unbegun():
             found.errors.append(_unbegun(path, unbegun))
         if data.endswith(b"\n"):
-            self.position.line -= 1  # after the last line feed there is no line
+            self.position.line -= 1  # there is no line after the last line feed
         self.position.offset += len(data)
         if self.position.offset > self.position.identifying < IDENTIFYING:
             beginning = os.pread(descriptor, min(IDENTIFYING, self.position.offset), 0)
@@ -223,7 +223,7 @@ def _unbegun(path: Path, jobs: Sequence[str]) -> Finding:
     return Finding(
         "log/beginning",
         Severity.WARNING,
-        f"{len(jobs)} ended here and began before: nothing read says when, so that each end is a run of its own: "
+        f"{len(jobs)} ended here without a known start, so each end is a separate run: "
         + ", ".join(jobs[:10])
         + (" ..." if len(jobs) > 10 else ""),
         str(path),
@@ -240,12 +240,11 @@ def read_kept(
     historical: bool = False,
     begun: Begun = nothing_begun,
 ) -> Iterator[tuple[Path, LogRead]]:
-    """What log files say that lie around, a piece at a time with its file, in the order of time whatever theirs is.
+    """Yield the contents of log files in time order, a piece at a time with its file.
 
-    Files of one scheduler are one log: a run that is under way at the end of one goes on in the next. It does not
-    where the next begins before the end of the one before it or more than a day after it, for then they are not
-    neighbours; `begun` then says what was under way. Of files that are copies of each other the longest is read.
-    Raises OSError.
+    Files of one scheduler are one log: a run that is active at the end of one continues in the next, unless the next
+    begins before the end of the one before it or more than a day after it, since then they are not consecutive; `begun`
+    then returns the running attempts. Of copies only the longest is read. Raises OSError.
     """
     logs: dict[str, list[Path]] = {}
     for path in paths:
@@ -266,7 +265,8 @@ def read_kept(
 def first_state(
     path: Path, zone: tzinfo, instance: str, begun: Begun, before: DemonState | None = None
 ) -> DemonState:
-    """What to know at the first line of a log that follows none: the runs that `begun` says were under way then."""
+    """Return the state at the first line of a log without a predecessor: the attempts that `begun` reports as
+    running."""
     begins = begins_at(path, zone)
     jobs = dict(begun(instance, begins)) if begins is not None else {}
     known = {name for name, job in jobs.items() if job.machine}

@@ -1,4 +1,4 @@
-"""Completion files on any filesystem that fsspec knows: object stores, SFTP and the like."""
+"""Completion files on any filesystem that fsspec supports: object stores, SFTP and the like."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from headrace.orchestration.completions.folder import (
     is_dropped,
 )
 
-# Where an object appears as a whole or not at all.
+# Filesystems on which an object appears atomically.
 _ATOMIC = {"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "adl", "oss", "memory"}
 _MODIFIED = ("mtime", "LastModified", "last_modified", "updated", "created")
 
@@ -26,7 +26,7 @@ _MODIFIED = ("mtime", "LastModified", "last_modified", "updated", "created")
 class Bucket:
     """A folder at a URI.
 
-    There is no rename to claim a file by: it is moved away only if, after it was read, it is the same as before.
+    Files cannot be claimed by renaming: a file is moved away only if it is unchanged after it was read.
     """
 
     def __init__(self, location: str) -> None:
@@ -37,11 +37,11 @@ class Bucket:
         self._seen: dict[str, tuple[tuple[object, ...], float]] = {}
 
     def left(self) -> list[Claimed]:
-        """See `Folder`: whoever dies leaves the files where they were."""
+        """Return nothing, see `Folder`: a dead process leaves files in place."""
         return []
 
     def claim(self, limit: int) -> list[Claimed]:
-        """See `Folder`."""
+        """Claim files, see `Folder`."""
         found: list[Claimed] = []
         for entry in self._listing(self._root):
             claimed = _claimed(entry)
@@ -52,22 +52,22 @@ class Bucket:
         return found
 
     def read(self, file: Claimed) -> bytes:
-        """See `Folder`."""
+        """Read a file, see `Folder`."""
         return bytes(self._files.cat_file(file.place))
 
     def archive(self, file: Claimed) -> bool:
-        """See `Folder`."""
+        """Archive a file, see `Folder`."""
         return self._put(file, self._free(f"{self._root}/archive/{archive_day()}/{file.name}"))
 
     def quarantine(self, file: Claimed, reason: str) -> bool:
-        """See `Folder`."""
+        """Quarantine a file, see `Folder`."""
         target = self._free(f"{self._root}/quarantine/{file.name}")
         self._files.makedirs(target.rpartition("/")[0], exist_ok=True)
         self._files.pipe_file(f"{target}{REASON}", reason.encode())
         return self._put(file, target)
 
     def quarantined(self) -> list[Quarantined]:
-        """See `Folder`."""
+        """List quarantined files, see `Folder`."""
         entries = [_claimed(entry) for entry in self._listing(f"{self._root}/quarantine")]
         names = {entry.name for entry in entries}
         return [
@@ -76,20 +76,20 @@ class Bucket:
                 entry.place,
                 self._files.cat_file(f"{entry.place}{REASON}").decode().strip()
                 if f"{entry.name}{REASON}" in names
-                else "no reason is beside it",
+                else "without a reason file",
             )
             for entry in sorted(entries, key=lambda entry: entry.name)
             if not entry.name.endswith(REASON)
         ]
 
     def retry(self, name: str) -> None:
-        """See `Folder`."""
+        """Retry a file, see `Folder`."""
         name = name.rpartition("/")[2]
         source, target = f"{self._root}/quarantine/{name}", f"{self._root}/{name}"
         if not self._files.exists(source):
             raise FileNotFoundError(f"{source} is not there")
         if self._files.exists(target):
-            raise FileExistsError(f"{target} is there already, and waits to be read")
+            raise FileExistsError(f"{target} already exists, and waits to be read")
         self._files.mv(source, target)
         if self._files.exists(f"{source}{REASON}"):
             self._files.rm_file(f"{source}{REASON}")
@@ -112,7 +112,7 @@ class Bucket:
         return monotonic() - since >= SETTLED
 
     def _put(self, file: Claimed, target: str) -> bool:
-        """Move the file unless it has changed."""
+        """Move the file unless it has changed; returns False if it has."""
         self._files.invalidate_cache(self._root)
         if _claimed(self._files.info(file.place)).stamp != file.stamp:
             return False
@@ -139,7 +139,7 @@ def _claimed(entry: dict[str, Any]) -> Claimed:
 
 
 def _time(changed: object) -> datetime:
-    """The time of a change as filesystems keep it; now, where one does not."""
+    """Return the modification time as filesystems keep it; the current time without one."""
     if isinstance(changed, str):
         changed = datetime.fromisoformat(changed)
     if isinstance(changed, int | float):

@@ -1,5 +1,5 @@
 # ruff: noqa: PTH104, PTH105, PTH110, PTH116 - for each of 100,000 files, a Path costs more than what is done with it
-"""The folder where completion files are dropped: which of them are whole, and where they go once they were read."""
+"""The folder of completion files: which of them are complete, and where they are moved after reading."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from time import monotonic, time
 from typing import Protocol
 from uuid import uuid4
 
-SETTLED = 1.0  # seconds for which a file has not changed that is taken to be whole
+SETTLED = 1.0  # seconds without a change after which a file counts as complete
 REASON = ".reason.txt"
-MAX_NAME_BYTES = 200  # bytes of a name; filesystems take 255
+MAX_NAME_BYTES = 200  # bytes of a name; filesystems allow 255
 _ARCHIVE, _QUARANTINE, _CLAIMED = "archive", "quarantine", ".claimed"
 _UNFINISHED = (".tmp", ".temp", ".part", ".partial", ".filepart", ".writing", ".crdownload", ".swp", "~")
 
 
 @dataclass(frozen=True, slots=True)
 class Claimed:
-    """A file that nobody else reads now. name: as it was dropped; place: where it is; stamp: changes when it does."""
+    """A file claimed by this process. name: as dropped; place: its current path; stamp: changes with the file."""
 
     name: str
     place: str
@@ -40,7 +40,7 @@ class Claimed:
 
 @dataclass(frozen=True, slots=True)
 class Quarantined:
-    """A file that could not be taken. reason: what is beside it, one line for each thing that is wrong."""
+    """A file that could not be ingested. reason: the content of its reason file, one line per error."""
 
     name: str
     place: str
@@ -48,54 +48,55 @@ class Quarantined:
 
 
 class Folder(Protocol):
-    """A place where completion files are dropped. Whoever dies between two of these calls loses no file."""
+    """A folder of completion files. A process that dies between two of these calls loses no file."""
 
     location: str
 
     def left(self) -> list[Claimed]:
-        """The files that a process had claimed which died."""
+        """Return the files claimed by dead processes."""
 
     def claim(self, limit: int) -> list[Claimed]:
-        """Up to so many whole files; they may be those that were claimed before and have not been put away."""
+        """Claim up to so many complete files, including files that were claimed before and not moved."""
 
     def read(self, file: Claimed) -> bytes:
-        """The bytes of a file. Raises FileNotFoundError when somebody took it away, OSError."""
+        """Return the bytes of a file. Raises FileNotFoundError if it was removed meanwhile, OSError."""
 
     def archive(self, file: Claimed) -> bool:
-        """Put a file that has been read away; False, and it stays, when it was written to meanwhile."""
+        """Move a file to the archive; False, without moving it, if it was written to meanwhile."""
 
     def quarantine(self, file: Claimed, reason: str) -> bool:
-        """Put a bad file away, with the reason beside it; False, and it stays, when it was written to meanwhile."""
+        """Move an invalid file to quarantine, with its reason file; False, without moving it, if it was written to
+        meanwhile."""
 
     def quarantined(self) -> list[Quarantined]:
-        """What is in quarantine, by name."""
+        """Return the quarantined files by name."""
 
     def retry(self, name: str) -> None:
-        """Drop a file in quarantine once more. Raises FileNotFoundError, FileExistsError."""
+        """Drop a quarantined file again. Raises FileNotFoundError, FileExistsError."""
 
 
 def is_dropped(name: str) -> bool:
-    """Whether a name is that of a finished file: not hidden, and not as writers name what they have not finished."""
+    """Return True for the name of a finished file: not hidden, and without an extension of unfinished files."""
     return not name.startswith((".", "_")) and not name.lower().endswith(_UNFINISHED)
 
 
 def archive_day() -> str:
-    """Where a file of today goes below the archive."""
+    """Return the folder of today's files in the archive."""
     return f"{datetime.now(UTC):%Y/%m/%d}"
 
 
 def another(name: str) -> str:
-    """The name under which a second file of a name is kept."""
+    """Return the name for a second file with the same name."""
     stem, dot, ending = name.rpartition(".")
     token = uuid4().hex[:12]
     return f"{stem}.{token}.{ending}" if dot and stem else f"{name}.{token}"
 
 
 class LocalFolder:
-    """A folder of this machine, or one that is mounted here.
+    """A local or mounted folder.
 
-    A file is claimed by renaming it, so that a new file of its name is another file. It is whole when it was renamed to
-    its name after it was written (its status changed later than its content), or has not changed for a second.
+    A file is claimed by renaming it, so that a new file with its name is a different one. It is complete if it was
+    renamed after it was written (its status changed later than its content), or has not changed for a second.
     """
 
     def __init__(self, path: Path) -> None:
@@ -108,7 +109,7 @@ class LocalFolder:
         self._claims.mkdir(parents=True, exist_ok=True)
 
     def left(self) -> list[Claimed]:
-        """See `Folder`."""
+        """Return the files claimed by dead processes, see `Folder`."""
         found = []
         with os.scandir(self._claims) as entries:
             for entry in entries:
@@ -117,7 +118,7 @@ class LocalFolder:
         return found
 
     def claim(self, limit: int) -> list[Claimed]:
-        """See `Folder`. Looks at no more of the folder than it needs."""
+        """Claim files, see `Folder`. Lists no more of the folder than needed."""
         found: list[Claimed] = []
         with os.scandir(self._path) as entries:
             for entry in entries:
@@ -129,18 +130,18 @@ class LocalFolder:
         return found
 
     def read(self, file: Claimed) -> bytes:
-        """See `Folder`."""
+        """Read a file, see `Folder`."""
         return Path(file.place).read_bytes()
 
     def archive(self, file: Claimed) -> bool:
-        """See `Folder`."""
+        """Archive a file, see `Folder`."""
         if _stamp(os.stat(file.place)) != file.stamp:
             return False
         self._put(file.place, f"{self.location}/{_ARCHIVE}/{archive_day()}", file.name)
         return True
 
     def quarantine(self, file: Claimed, reason: str) -> bool:
-        """See `Folder`. The reason comes first, so that no file is there without one."""
+        """Quarantine a file, see `Folder`. The reason is written first, so that no file is without one."""
         found = Path(file.place).stat()
         if _stamp(found) != file.stamp:
             return False
@@ -151,13 +152,13 @@ class LocalFolder:
         hidden.write_text(reason, encoding="utf-8", errors="replace")
         os.utime(
             hidden, ns=(modified, modified)
-        )  # a report without a time has its file's, also after it was put right
+        )  # a report without a time uses its file's, also after it was corrected
         hidden.replace(folder / f"{name}{REASON}")
         Path(file.place).replace(folder / name)
         return True
 
     def quarantined(self) -> list[Quarantined]:
-        """See `Folder`."""
+        """List quarantined files, see `Folder`."""
         folder = self._path / _QUARANTINE
         if not folder.is_dir():
             return []
@@ -169,13 +170,13 @@ class LocalFolder:
         return [Quarantined(file.name, str(file), _reason(file)) for file in files]
 
     def retry(self, name: str) -> None:
-        """See `Folder`."""
+        """Retry a file, see `Folder`."""
         file = self._path / _QUARANTINE / Path(name).name
         target = self._path / file.name
         if not file.exists():
             raise FileNotFoundError(f"{file} is not there")
         if target.exists():
-            raise FileExistsError(f"{target} is there already, and waits to be read")
+            raise FileExistsError(f"{target} already exists, and waits to be read")
         reason = file.with_name(f"{file.name}{REASON}")
         if reason.exists():
             modified = reason.stat().st_mtime_ns
@@ -184,7 +185,7 @@ class LocalFolder:
         reason.unlink(missing_ok=True)
 
     def _claim(self, entry: os.DirEntry[str]) -> Claimed | None:
-        """The file under its claim, if it is whole."""
+        """Return the claimed file, if it is complete."""
         try:
             if not is_dropped(entry.name) or not entry.is_file():
                 return None
@@ -201,7 +202,7 @@ class LocalFolder:
         if found.st_ctime_ns > found.st_mtime_ns or now - changed >= SETTLED:
             self._seen.pop(name, None)
             return True
-        # The clock of whoever keeps the files may be ahead of ours.
+        # The clock of the file server may be ahead.
         size, modified, since = self._seen.get(name, (-1, -1, 0.0))
         if (size, modified) != (found.st_size, found.st_mtime_ns):
             self._seen[name] = (found.st_size, found.st_mtime_ns, monotonic())
@@ -220,7 +221,7 @@ class LocalFolder:
 
 
 def _shortened(name: str) -> str:
-    """A name that leaves room for what stands before and behind it; its end says what kind of file it is."""
+    """Shorten a name to leave room for prefix and suffix; its extension gives the format."""
     raw = os.fsencode(name)
     return (
         name
@@ -230,18 +231,21 @@ def _shortened(name: str) -> str:
 
 
 def _is_open_for_writing(path: str) -> bool:
-    """Whether somebody still writes to the file, where the system knows: Linux refuses a lease on such a file."""
+    """Return True if a process has the file open for writing, if the system can tell: Linux refuses a lease on such
+    a file."""
     if not hasattr(fcntl, "F_SETLEASE"):
         return False
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     except PermissionError:
-        return False  # reading it will say so
+        return False  # reading it will raise the error
     try:
         fcntl.fcntl(handle, fcntl.F_SETLEASE, fcntl.F_RDLCK)
         fcntl.fcntl(handle, fcntl.F_SETLEASE, fcntl.F_UNLCK)
     except OSError as error:
-        return error.errno == errno.EAGAIN  # anything else says that leases are not for this file or user
+        return (
+            error.errno == errno.EAGAIN
+        )  # other errors mean that leases are not available for this file or user
     finally:
         os.close(handle)
     return False
@@ -259,4 +263,4 @@ def _reason(file: Path) -> str:
     try:
         return file.with_name(f"{file.name}{REASON}").read_text(encoding="utf-8").strip()
     except FileNotFoundError:
-        return "no reason is beside it"
+        return "without a reason file"

@@ -1,4 +1,4 @@
-"""Completion files become run events in the catalog: read, ingested, and only then moved away."""
+"""Ingest completion files: read, store the events, and only then move the files away."""
 
 from __future__ import annotations
 
@@ -33,10 +33,11 @@ _UnderWay = tuple[Readings, "Future[tuple[Ingested, dict[str, str]]]"]
 
 @dataclass(slots=True)
 class Taken:
-    """What a look at the folder came to.
+    """Result of reading the folder.
 
-    files: how many were ingested. problems: what is wrong, a line each, with file, line and field. waiting: files that
-    do not read and may still be being written. more: there was no time for all. busy: somebody else is at it.
+    files: number of ingested files. problems: errors, one line each, with file, line and field. waiting: invalid files
+    that may still be being written. more: files were left for lack of time. busy: another process is reading the
+    folder.
     """
 
     files: int = 0
@@ -47,7 +48,7 @@ class Taken:
     busy: bool = False
 
     def __add__(self, later: Taken) -> Taken:
-        """What two looks came to, one after the other."""
+        """Combine two results, in order."""
         return Taken(
             self.files + later.files,
             self.ingested + later.ingested,
@@ -66,16 +67,15 @@ def take_in(
     patience: float = PATIENCE_SECONDS,
     batch_files: int = MAX_BATCH_FILES,
 ) -> Taken:
-    """Ingest the completion files that are in the folder, for as long as `within` says.
+    """Ingest the completion files in the folder, for at most `within`.
 
-    A file is archived when its events are in the catalog, so that a process that dies in between reads it once more and
-    changes nothing. One with anything wrong goes into quarantine with the reasons; its other reports are ingested all
-    the same. One process at a time looks at a folder. patience: seconds since its last change for which a file that
-    cannot be read may still be being written.
+    A file is archived once its events are in the catalog, so a process that dies in between reads it again, without
+    effect. An invalid file is quarantined with the reasons; its valid reports are ingested. One process at a time reads
+    a folder. patience: seconds since its last change for which an invalid file may still be being written.
     """
     taken = Taken()
     deadline = monotonic() + within.total_seconds()
-    held: set[str] = set()  # files that are under way, or have to wait for the next look
+    held: set[str] = set()  # files in progress, or left for the next call
     with alone(engine, f"completions in {folder.location}") as mine:
         if not mine:
             taken.busy = True
@@ -98,7 +98,7 @@ def take_in(
 
 
 def _put_away(folder: Folder, under_way: _UnderWay, taken: Taken, held: set[str], patience: float) -> None:
-    """Archive the files of a batch once it is stored, or put them in quarantine."""
+    """Archive or quarantine the files of a batch after it was stored."""
     readings, stored = under_way
     ingested, refused = stored.result()
     taken.ingested += ingested
@@ -113,12 +113,12 @@ def _put_away(folder: Folder, under_way: _UnderWay, taken: Taken, held: set[str]
         elif not problems and folder.archive(file):
             taken.files += 1
         else:
-            continue  # it was written to: the next look reads it again
+            continue  # it was written to: the next call reads it again
         held.discard(file.place)
 
 
 def _read(folder: Folder, file: Claimed) -> Completions | None:
-    """What the file says; None when it is gone."""
+    """Parse the file; None if it was removed."""
     here = settings()
     shown = f"{folder.location}/{file.name}".encode(errors="replace").decode()
     if file.byte_size > MAX_FILE_BYTES:
@@ -141,7 +141,7 @@ def _read(folder: Folder, file: Claimed) -> Completions | None:
             patterns=(*here.completion_names, *DEFAULT_NAMES),
         )
     except VALUE_ERRORS as error:
-        return _unreadable(shown, f"cannot be taken in: {type(error).__name__}: {error}")
+        return _unreadable(shown, f"cannot be ingested: {type(error).__name__}: {error}")
 
 
 def _unreadable(file: str, why: str) -> Completions:
@@ -149,14 +149,14 @@ def _unreadable(file: str, why: str) -> Completions:
 
 
 def _ingest(engine: Engine, readings: Readings) -> tuple[Ingested, dict[str, str]]:
-    """Ingest the events of the files; by key, why the database would not take one."""
+    """Ingest the events of the files; returns, by key, why the database rejected one."""
     events = [event for _, found in readings for event in measured(engine, found.events)]
     came_to, refused = ingest_each(engine, events)
     return came_to, {event.key: why for event, why in refused}
 
 
 def _batches(folder: Folder, held: set[str], batch_files: int) -> Iterator[list[Claimed]]:
-    """The files to read, no more bytes at once than the memory is meant for; they are `held` from then on."""
+    """Yield batches of files to read, limited by their total size; they are `held` from then on."""
     files = folder.left()
     while True:
         batch: list[Claimed] = []

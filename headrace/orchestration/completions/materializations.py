@@ -1,4 +1,4 @@
-"""Reporting completions elsewhere to Dagster: one materialization each, exactly once, whoever dies in between."""
+"""Report external completions to Dagster: one materialization each, exactly once, whichever process dies in between."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ def report_completions(
     within: timedelta,
     shown: Collection[dg.AssetKey] | None = None,
 ) -> int:
-    """Report the genuine completions that Dagster does not know of, for as long as `within` says; how many.
+    """Report the genuine completions that Dagster does not have, for at most `within`; returns their number.
 
-    Each run, and each version, is reported once, the earliest first; Dagster's own record says what it knows. One that
-    comes late is reported after what is newer, and marked. shown: the assets that there are; a process that was scanned
-    and is none of them, because its box stands for it, is not reported.
+    Each run, and each version, is reported once, earliest first; Dagster's own events show what it has. A late one is
+    reported after newer ones, and marked. shown: the existing assets; a scanned process that is not among them, because
+    its box represents it, is not reported.
     """
     deadline = monotonic() + within.total_seconds()
     count = 0
@@ -58,7 +58,7 @@ def report_completions(
 
 
 def materialization(pending: PendingMaterialization) -> dg.AssetMaterialization:
-    """The materialization that a completion is to Dagster."""
+    """Convert a completion to a materialization."""
     run: dict[str, dg.MetadataValue | str | int | float | bool | None] = {
         "process": pending.process_key,
         "run": str(pending.run_id) if pending.run_id else None,
@@ -110,16 +110,16 @@ def _is_news(
     event: dg.AssetMaterialization,
     shown: Collection[dg.AssetKey] | None,
 ) -> bool:
-    """Whether the completion is of something that is shown, and Dagster does not know of it."""
+    """Return True if the completion belongs to an existing asset, and Dagster does not have it."""
     if shown is not None and pending.version is None and pending.scanned and event.asset_key not in shown:
         return False
     return not _knows(instance, event)
 
 
 def _knows(instance: dg.DagsterInstance, event: dg.AssetMaterialization) -> bool:
-    """Whether this very completion is one that Dagster knows of its asset and partition."""
+    """Return True if Dagster has this completion for its asset and partition."""
     tags = event.tags or {}
-    version = {DATA_VERSION_TAG: tags[DATA_VERSION_TAG]}  # the only tag that Dagster finds events by
+    version = {DATA_VERSION_TAG: tags[DATA_VERSION_TAG]}  # the only tag by which Dagster finds events
     if not instance.event_log_storage.get_event_tags_for_asset(event.asset_key, filter_tags=version):
         return False
     partitions = [event.partition] if event.partition else None

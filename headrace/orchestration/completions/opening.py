@@ -1,4 +1,4 @@
-"""The place of completion files: a folder of this machine, or a bucket."""
+"""The location of completion files: a local folder, or a bucket."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from headrace.stores.files.filesystem import is_local, local_path
 
 
 def folder_at(location: str) -> Folder:
-    """The folder at a path of this machine, or at a URI that fsspec knows. A local one is made if need be."""
+    """Return the folder at a local path, created if needed, or at a URI that fsspec supports."""
     if is_local(location):
         return LocalFolder(local_path(location))
     return Bucket(location)

@@ -1,4 +1,4 @@
 """Dagster jobs and schedules that projects use.
 
-Nothing is imported here, since a scan has no use for Dagster.
+Nothing is imported here, since scans do not need Dagster.
 """

@@ -19,8 +19,8 @@ from headrace.dagster_internals import (
     SqlEventLogStorageTable,
 )
 
-BATCH_SIZE = 20_000  # rows looked at in one statement
-# How a run went, step by step, beside what its loggers said (events without a type). What failed is kept.
+BATCH_SIZE = 20_000  # rows per statement
+# Step events, in addition to log messages (events without a type). Failures are kept.
 DETAILS = (
     DagsterEventType.STEP_INPUT,
     DagsterEventType.STEP_OUTPUT,
@@ -44,11 +44,11 @@ DETAILS = (
     DagsterEventType.HOOK_ERRORED,
     DagsterEventType.HOOK_SKIPPED,
     DagsterEventType.LOGS_CAPTURED,
-    # The results of checks have a table of their own.
+    # Check results are in a separate table.
     DagsterEventType.ASSET_CHECK_EVALUATION_PLANNED,
     DagsterEventType.ASSET_CHECK_EVALUATION,
 )
-# Of these Dagster wants the newest of each asset and partition.
+# Dagster needs the newest of each asset and partition.
 OF_ASSETS = (
     DagsterEventType.ASSET_MATERIALIZATION,
     DagsterEventType.ASSET_MATERIALIZATION_PLANNED,
@@ -62,24 +62,24 @@ _checks = AssetCheckExecutionsTable.c
 
 @dataclass(frozen=True, slots=True)
 class Pruned:
-    """How many rows: events of the log, and results of checks that later ones have taken the place of."""
+    """Numbers of deleted rows: log events, and check results superseded by later ones."""
 
     events: int
     check_results: int
 
 
 def prune(instance: dg.DagsterInstance, before: datetime, *, dry_run: bool = False) -> Pruned:
-    """Delete from Dagster's event log what is older than `before` and that nothing asks for any more.
+    """Delete unneeded rows older than `before` from Dagster's event log.
 
-    That is what loggers and steps of finished runs said, and events of assets and results of checks of which there are
-    newer ones. Runs, their ends and failures stay, and so does the newest event of each asset and partition, on which
-    automation, staleness and the lists of partitions rest. Deletes a piece at a time, each committed: it may be stopped
-    anywhere. A dry run counts and deletes nothing.
+    These are log messages and step events of finished runs, and asset events and check results that have newer ones.
+    Runs, their ends and failures stay, and so does the newest event of each asset and partition, which automation,
+    staleness and partition status depend on. Deletes in pieces, each committed: it can be stopped at any time. A dry
+    run counts and deletes nothing.
     """
     storage = instance.event_log_storage
     if not isinstance(storage, SqlEventLogStorage):
         raise TypeError(f"Dagster's event log is a {type(storage).__name__}, which Headrace cannot prune")
-    naive = before.astimezone(UTC).replace(tzinfo=None)  # as Dagster stores it
+    naive = before.astimezone(UTC).replace(tzinfo=None)  # in Dagster's format
     going_on = [run.run_id for run in instance.get_runs(RunsFilter(statuses=_UNFINISHED))]
     log = _Log(storage, naive, going_on, dry_run)
     return Pruned(log.events(), log.check_results())
@@ -97,7 +97,7 @@ class _Log:
 
     def events(self) -> int:
         done = 0
-        doomed = sa.and_(
+        superseded = sa.and_(
             _events.timestamp < self.before,
             _events.run_id.not_in(self.going_on),
             sa.or_(
@@ -110,7 +110,7 @@ class _Log:
         )
         for part in self._parts(SqlEventLogStorageTable, _events.timestamp):
             with self.storage.index_transaction() as connection:
-                ids = list(connection.scalars(sa.select(_events.id).where(part, doomed)))
+                ids = list(connection.scalars(sa.select(_events.id).where(part, superseded)))
                 done += len(ids)
                 if ids and not self.dry_run:
                     _delete(connection, AssetEventTagsTable.c.event_id, ids)
@@ -120,7 +120,7 @@ class _Log:
     def check_results(self) -> int:
         done = 0
         newer = sa.alias(AssetCheckExecutionsTable)
-        doomed = sa.and_(
+        superseded = sa.and_(
             _checks.create_timestamp < self.before,
             _checks.run_id.not_in(self.going_on),
             sa.exists().where(
@@ -132,14 +132,14 @@ class _Log:
         )
         for part in self._parts(AssetCheckExecutionsTable, _checks.create_timestamp):
             with self.storage.index_transaction() as connection:
-                ids = list(connection.scalars(sa.select(_checks.id).where(part, doomed)))
+                ids = list(connection.scalars(sa.select(_checks.id).where(part, superseded)))
                 done += len(ids)
                 if ids and not self.dry_run:
                     _delete(connection, _checks.id, ids)
         return done
 
     def _parts(self, table: sa.Table, time: ColumnElement[datetime]) -> Iterator[ColumnElement[bool]]:
-        """The table from its first row to the first that is not old any more, so many rows at a time."""
+        """Yield ranges of rows, from the first to the first that is not old, in pieces."""
         key = table.c.id
         first = 0
         while True:

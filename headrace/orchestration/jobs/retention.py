@@ -11,7 +11,7 @@ from headrace.retention import HOT_RETENTION, ArchivingElsewhere, archive_everyw
 
 @dg.op(description="Archives runs and events older than 90 days, and prunes Dagster's event log as far back.")
 def archive_and_prune(context: dg.OpExecutionContext) -> None:
-    """Both may be stopped anywhere; the next run goes on."""
+    """Archive and prune. Both can be stopped at any time; the next run continues."""
     found: dict[str, dg.MetadataValue] = {}
     try:
         done = archive_everywhere(connect(), on_progress=context.log.info)
@@ -19,7 +19,7 @@ def archive_and_prune(context: dg.OpExecutionContext) -> None:
         context.log.warning(str(elsewhere))
     else:
         counts = {f"archived {kind.folder}": rows for kind, rows in done.rows.items()}
-        counts |= {"files": done.files, "bytes": done.byte_size, "runs heard of late": done.late}
+        counts |= {"files": done.files, "bytes": done.byte_size, "late runs": done.late}
         counts |= {
             "partitions made": done.made,
             "partitions dropped": done.dropped,
@@ -34,10 +34,10 @@ def archive_and_prune(context: dg.OpExecutionContext) -> None:
 
 @dg.job(
     name="catalog_retention",
-    description="Keeps the database in bounds: 90 days in its tables, what is older in the archive.",
+    description="Keeps 90 days in the tables, and older runs and events in the archive.",
 )
 def catalog_retention() -> None:
-    """One step."""
+    """Run the only step."""
     archive_and_prune()
 
 
@@ -47,5 +47,5 @@ catalog_retention_nightly = dg.ScheduleDefinition(
     cron_schedule="20 2 * * *",
     execution_timezone="UTC",
     default_status=dg.DefaultScheduleStatus.RUNNING,
-    description="Each night; a night that was missed is made up for by the next.",
+    description="Nightly; a missed night is made up for by the next.",
 )

@@ -13,7 +13,7 @@ from headrace.orchestration.sensors.slas import slas_sensor
 
 
 def sensors(plans: Sequence[Plan]) -> list[dg.SensorDefinition]:
-    """The sensors over the datasets that `plans` declare."""
+    """Create the sensors for the datasets that `plans` declare."""
     return [
         landing_sensor(plans),
         completions_sensor(),

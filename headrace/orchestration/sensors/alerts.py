@@ -20,9 +20,9 @@ from headrace.declarations.alerting.rules import FILE, WrongRules, alert_rules
 from headrace.orchestration.nouns import noun
 from headrace.project import project_root
 
-SEND_TIME_LIMIT = timedelta(seconds=30)  # Dagster cuts a tick at 60 s
+SEND_TIME_LIMIT = timedelta(seconds=30)  # Dagster cancels a tick at 60 s
 DECIDE_TIME_LIMIT = timedelta(seconds=10)
-DAEMON_INTERVAL_SECONDS = 5.0  # seconds from one look of Dagster's daemon at its sensors to the next
+DAEMON_INTERVAL_SECONDS = 5.0  # seconds between two evaluations of sensors by Dagster's daemon
 PAUSE_SECONDS = 1.0
 PING_EVERY = timedelta(minutes=1)
 _MAX_LOGGED = 20
@@ -49,35 +49,35 @@ class Tick:
         self.busy = sent.busy
 
     def problems(self) -> list[str]:
-        """Deliveries that failed and alerts without a recipient, without duplicates."""
+        """Failed deliveries and alerts without a recipient, without duplicates."""
         why = f"no route in {FILE} matches, or its owners have no destination"
         without_recipient = [f"{each} has no recipient: {why}" for each in self.decided.without_recipient]
         return list(dict.fromkeys([*self.failed, *without_recipient]))
 
     def summary(self) -> str:
-        """For the tick's line on the Automation page."""
+        """Summarise the tick for the Automation page."""
         if self.busy:
             return "Another process sends alerts."
         sent = self.decided
-        said = []
+        sentences = []
         if sent.alert_events:
             opened = f"{sent.opened} {noun(sent.opened, 'alert')} opened, {sent.closed} closed."
-            said.append(f"{sent.alert_events} {noun(sent.alert_events, 'event')}: {opened}")
+            sentences.append(f"{sent.alert_events} {noun(sent.alert_events, 'event')}: {opened}")
         if self.notifications:
-            said.append(f"{self.notifications} {noun(self.notifications, 'notification')} sent.")
+            sentences.append(f"{self.notifications} {noun(self.notifications, 'notification')} sent.")
         if self.failed:
             count = len(self.failed)
-            said.append(f"{count} {noun(count, 'destination')} refused notifications; see the log.")
+            sentences.append(f"{count} {noun(count, 'destination')} refused notifications; see the log.")
         if self.held:
-            said.append(f"Rate limited: {self.held} {noun(self.held, 'notification')}.")
+            sentences.append(f"Rate limited: {self.held} {noun(self.held, 'notification')}.")
         if sent.without_recipient:
             count = len(sent.without_recipient)
-            said.append(f"Without a recipient in {FILE}: {count} {noun(count, 'alert')}; see the log.")
-        return " ".join(said) or "No new alert events."
+            sentences.append(f"Without a recipient in {FILE}: {count} {noun(count, 'alert')}; see the log.")
+        return " ".join(sentences) or "No new alert events."
 
 
 def alerts_sensor(root: Path | None = None) -> dg.SensorDefinition:
-    """The sensor over all alert events; a tick polls several times, until the next one is due.
+    """Create the sensor over all alert events; a tick polls several times, until the next one is due.
 
     It keeps no state of its own: decisions and deliveries are in the catalog. While alerts.yaml is invalid, the last
     valid rules stay in effect and the heartbeat is not pinged; without any valid rules it does not tick, and events
@@ -126,7 +126,7 @@ class _Memory:
         self._signed_at: datetime | None = None
 
     def rules(self) -> AlertRules:
-        """The current rules, or the last valid ones if the file is invalid (`wrong` says how)."""
+        """Return the current rules, or the last valid ones if the file is invalid (`wrong` has the errors)."""
         try:
             self._right = alert_rules(self._root)
             self.wrong = ""
@@ -137,7 +137,7 @@ class _Memory:
         return self._right
 
     def ping_heartbeat(self, engine: Engine, rules: AlertRules, now: datetime) -> str | None:
-        """Ping the external monitoring if all is well and it is due; otherwise the reason why not."""
+        """Ping the external monitoring if alerting works and a ping is due; returns the reason if it does not work."""
         if rules.heartbeat is None or (self._signed_at and now - self._signed_at < PING_EVERY):
             return None
         found = heartbeat.alerting_status(engine, now)

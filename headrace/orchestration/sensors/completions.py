@@ -16,30 +16,30 @@ from headrace.orchestration.completions.opening import folder_at
 from headrace.orchestration.nouns import noun
 from headrace.settings import settings
 
-FILE_TIME_LIMIT = timedelta(seconds=20)  # Dagster cuts a tick at 60 s
+FILE_TIME_LIMIT = timedelta(seconds=20)  # Dagster cancels a tick at 60 s
 REPORT_TIME_LIMIT = timedelta(seconds=15)
 DAEMON_INTERVAL_SECONDS = (
-    5.0  # seconds from one look of Dagster's daemon at its sensors to the next, whatever their intervals are
+    5.0  # seconds between two evaluations of sensors by Dagster's daemon, whatever their intervals
 )
-_MAX_LOGGED = 20  # problems of a kind, of a tick, in its log
+_MAX_LOGGED = 20  # logged problems per kind and tick
 
 
 def completions_sensor() -> dg.SensorDefinition:
-    """The sensor that ingests completion files, and reports all new completions to Dagster, whatever ingested them.
+    """Create the sensor that ingests completion files and reports all new completions to Dagster, from any source.
 
     It commits as it goes, and keeps no state of its own: files are moved after ingestion, and pending materializations
     are in the catalog. Its cursor only counts reported completions. With an interval of less than DAEMON_LOOP a tick
-    looks several times, until the next one is due.
+    polls several times, until the next one is due.
     """
     folders: dict[
         str, Folder
-    ] = {}  # for the life of the process: a folder knows which files are being written
+    ] = {}  # for the life of the process: a folder remembers which files are being written
 
     @dg.sensor(
         name="completions",
         minimum_interval_seconds=settings().completions_interval,
         default_status=dg.DefaultSensorStatus.RUNNING,
-        description=f"Takes in the completion files that are dropped in {settings().completions_location}.",
+        description=f"Ingests completion files from {settings().completions_location}.",
     )
     def completions(context: dg.SensorEvaluationContext) -> dg.SensorResult:
         engine = connect()
@@ -48,7 +48,7 @@ def completions_sensor() -> dg.SensorDefinition:
             folders[location] = folder_at(location)
         repository = context.repository_def
         shown = repository.asset_graph.get_all_asset_keys() if repository else None
-        # A tick that is not over when the daemon looks again would wait for its next look.
+        # A tick that is still running at the daemon's next evaluation would skip it.
         last_look = monotonic() + DAEMON_INTERVAL_SECONDS - 2 * settings().completions_interval
         taken, count = Taken(), 0
         while True:
@@ -70,17 +70,17 @@ def _log(context: dg.SensorEvaluationContext, taken: Taken) -> None:
         context.log.warning(f"in quarantine: {problem}")
     if len(taken.problems) > _MAX_LOGGED:
         context.log.warning(
-            f"{len(taken.problems) - _MAX_LOGGED} more problems; `headrace legacy quarantine` has all"
+            f"{len(taken.problems) - _MAX_LOGGED} more problems; `headrace legacy quarantine` lists all"
         )
     for missing in taken.ingested.not_measured[:_MAX_LOGGED]:
         context.log.warning(missing)
     for key in taken.ingested.unscanned:
-        context.log.info(f"{key} has reported, and no scan has seen it yet")
+        context.log.info(f"{key} has reported runs, but is not in any scan yet")
     for scheduler in taken.ingested.assumed:
-        context.log.info(f"jobs of {scheduler} are taken for those that were scanned without an instance")
+        context.log.info(f"jobs of {scheduler} are matched with those scanned without an instance")
     for dataset in sorted(set(taken.ingested.computed_here)):
         context.log.warning(
-            f"{dataset} was reported as written elsewhere, and Spark computes it here: not taken"
+            f"{dataset} was reported as an external output, but Spark computes it here: ignored"
         )
     for dataset in taken.ingested.drafts:
         context.log.info(f"{dataset} was reported but is not declared: it is a draft")

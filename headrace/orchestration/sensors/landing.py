@@ -17,20 +17,20 @@ from headrace.execution.landed.files import not_looked_at
 from headrace.execution.landed.observation import Memory, Observation, observe
 from headrace.execution.plan import ExternalPlan, Plan
 
-READ_TIME_LIMIT = timedelta(seconds=30)  # Dagster cuts a tick at 60 s
+READ_TIME_LIMIT = timedelta(seconds=30)  # Dagster cancels a tick at 60 s
 NEVER_REPORTED = datetime.min.replace(tzinfo=UTC)
-MARK = "headrace/landed_files_told"  # in Dagster's own storage, for what tells it outside of the sensor
+MARK = "headrace/landed_files_told"  # in Dagster's storage, for reports from outside the sensor
 
 
 def landing_sensor(plans: Sequence[Plan]) -> dg.SensorDefinition:
-    """The sensor over the external datasets among `plans`.
+    """Create the sensor over the external datasets among `plans`.
 
     Its cursor is the time of the newest version reported to Dagster. A tick that dies after publishing leaves the
     cursor unchanged, so that the next one reports the rest.
     """
     external = [plan for plan in plans if isinstance(plan, ExternalPlan)]
     memory: Memory = {}
-    says = [
+    parts = [
         "Registers the files that landed as versions of their external datasets.",
         not_looked_at(external),
     ]
@@ -39,7 +39,7 @@ def landing_sensor(plans: Sequence[Plan]) -> dg.SensorDefinition:
         name="landed_files",
         minimum_interval_seconds=30,
         default_status=dg.DefaultSensorStatus.RUNNING,
-        description=" ".join(filter(None, says)),
+        description=" ".join(filter(None, parts)),
     )
     def landed_files(context: dg.SensorEvaluationContext) -> dg.SensorResult:
         engine = connect()
@@ -65,7 +65,7 @@ def landing_sensor(plans: Sequence[Plan]) -> dg.SensorDefinition:
 
 
 def report_landed_files(instance: dg.DagsterInstance, observation: Observation) -> None:
-    """Tell Dagster now of the versions that it does not know yet, in the sensor's place; it will not do so again."""
+    """Report unreported versions to Dagster immediately, instead of the sensor, which will not repeat that."""
     versions = _since(_reported(instance), observation)
     for version in versions:
         instance.report_runless_asset_event(materialization(version))
@@ -74,13 +74,13 @@ def report_landed_files(instance: dg.DagsterInstance, observation: Observation) 
 
 
 def _since(reported: datetime, observation: Observation) -> list[Version]:
-    untold = [
+    unreported = [
         version
         for version in observation.published
         if version.created_at > reported
-        and REPORTED not in version.metadata  # who ingests a report tells of it
+        and REPORTED not in version.metadata  # whoever ingests a report reports it
     ]
-    return sorted(untold, key=lambda version: version.created_at)
+    return sorted(unreported, key=lambda version: version.created_at)
 
 
 def _reported(instance: dg.DagsterInstance) -> datetime:
@@ -94,7 +94,7 @@ def _mark(instance: dg.DagsterInstance, reported: datetime) -> None:
 
 
 def materialization(version: Version) -> dg.AssetMaterialization:
-    """The materialization of a version of an external dataset."""
+    """Create the materialization of an external dataset's version."""
     rows = "dagster/row_count" if version.partition is None else "dagster/partition_row_count"
     return dg.AssetMaterialization(
         asset_key=dg.AssetKey.from_user_string(version.dataset),

@@ -20,16 +20,16 @@ from headrace.execution.partitions import NoUpstreamPartition, upstream_keys
 from headrace.execution.plan import Plan, ProcessPlan, ProcessTrigger
 from headrace.orchestration.business_dates import NoPartition, partition_of
 
-START_TIME_LIMIT = timedelta(seconds=20)  # Dagster cuts a tick at 60 s
-BATCH_SIZE = 200  # completions of a look, and about as many runs of a tick
+START_TIME_LIMIT = timedelta(seconds=20)  # Dagster cancels a tick at 60 s
+BATCH_SIZE = 200  # completions per poll, and about as many runs per tick
 MAX_COMPLETIONS_PER_PROCESS = 2000  # completions of each other process of a trigger
-MAX_PENDING_PARTITIONS = 1000  # partitions that may wait for their inputs
+MAX_PENDING_PARTITIONS = 1000  # partitions waiting for their inputs
 
 Triggered = Sequence[tuple[ProcessPlan, ProcessTrigger]]
 
 
 class PendingPartition(BaseModel):
-    """A partition whose process has ended, and whose inputs are not all there."""
+    """A partition whose process has completed, and whose inputs are not all published."""
 
     dataset: str
     partition: str | None
@@ -38,10 +38,10 @@ class PendingPartition(BaseModel):
 
 
 class Cursor(BaseModel):
-    """Where the sensor is.
+    """The sensor's cursor.
 
-    sequence: of the last event that it has dealt with. started: of each unpartitioned dataset, the sequence of the
-    completion that started it last.
+    sequence: of the last handled event. started: by unpartitioned dataset, the sequence of the completion that last
+    started it.
     """
 
     sequence: int = 0
@@ -50,11 +50,11 @@ class Cursor(BaseModel):
 
 
 def process_trigger_sensor(plans: Sequence[Plan]) -> dg.SensorDefinition:
-    """The sensor over those of `plans` that declare a trigger with `process`.
+    """Create the sensor over those of `plans` with a `process` trigger.
 
-    Its cursor moves over the catalog's events in the order of their arrival, so that a tick that dies does no harm: the
-    next one requests the same runs by the same keys, which Dagster starts once. Where no trigger is declared it moves
-    all the same, and one that is declared later starts with what comes then.
+    Its cursor follows the catalog's events in order of arrival, so a tick that dies does no harm: the next one requests
+    the same runs with the same keys, which Dagster starts once. It advances even without triggers, so a trigger
+    declared later starts with new completions.
     """
     triggered: Triggered = [
         (plan, plan.started_by) for plan in plans if isinstance(plan, ProcessPlan) and plan.started_by
@@ -67,7 +67,7 @@ def process_trigger_sensor(plans: Sequence[Plan]) -> dg.SensorDefinition:
         target=dg.AssetSelection.assets(*keys),
         minimum_interval_seconds=5,
         default_status=dg.DefaultSensorStatus.RUNNING,
-        description="Starts the datasets whose trigger names processes elsewhere, when these have ended with success.",
+        description="Starts datasets when the external processes in their triggers have succeeded.",
     )
     def process_triggers(context: dg.SensorEvaluationContext) -> dg.SensorResult:
         tick = Tick(context, connect(), triggered)
@@ -84,7 +84,7 @@ def process_trigger_sensor(plans: Sequence[Plan]) -> dg.SensorDefinition:
 
 
 class Tick:
-    """One look: the completions since the last one, and the runs that they come to."""
+    """One poll: the completions since the last one, and the resulting runs."""
 
     def __init__(self, context: dg.SensorEvaluationContext, engine: Engine, triggered: Triggered) -> None:
         self.context = context
@@ -96,7 +96,7 @@ class Tick:
         self._ended: dict[str, list[Completion]] = {}
 
     def requests(self) -> Iterator[dg.RunRequest]:
-        """The runs to start; when they are all taken, the cursor is where the next look begins."""
+        """Yield the runs to start; after all of them, the cursor is the start of the next poll."""
         deadline = monotonic() + START_TIME_LIMIT.total_seconds()
         names = {name for _, trigger in self.triggered for name in trigger.names}
         found = completions(self.engine, names, after=self.cursor.sequence, to=self.newest, limit=BATCH_SIZE)
@@ -113,10 +113,10 @@ class Tick:
         yield from self._inputs_there()
 
     def why_not(self) -> str:
-        """What to tell of a tick that starts nothing."""
+        """Return the message of a tick that starts nothing."""
         waiting = [f"{each.dataset} {each.partition or ''}".strip() for each in self.cursor.pending]
-        said = [*self.problems, *([f"waiting for inputs: {', '.join(waiting[:20])}"] if waiting else [])]
-        return "; ".join(said) or "No process that is waited for has ended since the last look."
+        messages = [*self.problems, *([f"waiting for inputs: {', '.join(waiting[:20])}"] if waiting else [])]
+        return "; ".join(messages) or "No process of a trigger has completed since the last tick."
 
     def _started(
         self, plan: ProcessPlan, trigger: ProcessTrigger, completion: Completion
@@ -135,7 +135,7 @@ class Tick:
         if not trigger.with_inputs:
             yield self._request(plan, key, run_key, completion.process_key)
             return
-        # A later completion of the same partition takes the place of one that still waits.
+        # A later completion of the same partition replaces one that still waits.
         others = [each for each in self.cursor.pending if (each.dataset, each.partition) != (dataset, key)]
         if len(others) >= MAX_PENDING_PARTITIONS:
             self._problem(f"{others[0].dataset} {others[0].partition} waits for its inputs no longer")
@@ -148,7 +148,8 @@ class Tick:
     def _others_ended(
         self, plan: ProcessPlan, trigger: ProcessTrigger, completion: Completion, key: str | None
     ) -> bool:
-        """Whether every other process of the trigger ended before, for the same partition or since the last start."""
+        """Return True if every other process of the trigger completed before, for the same partition or since the
+        last start."""
         after = self.cursor.started.get(plan.record.key, 0) if key is None else 0
         others = [name for name in trigger.names if name not in (completion.name, completion.process_key)]
         return all(
@@ -181,7 +182,7 @@ class Tick:
             return False
 
     def _inputs_there(self) -> Iterator[dg.RunRequest]:
-        """Runs of the partitions that waited for their inputs, and need not wait any more."""
+        """Yield runs of the waiting partitions whose inputs are published now."""
         plans = {plan.record.key: plan for plan, trigger in self.triggered if trigger.with_inputs}
         needs: list[tuple[PendingPartition, list[tuple[str, str | None]], list[str]]] = []
         for pending in self.cursor.pending:
@@ -202,7 +203,7 @@ class Tick:
         self.cursor.pending = waiting
 
     def _needs(self, plan: ProcessPlan, key: str | None) -> tuple[list[tuple[str, str | None]], list[str]]:
-        """The input partitions that a run reads, and the inputs of which it reads whatever is published."""
+        """Return the input partitions that a run reads, and the inputs of which it reads everything published."""
         repository = self.context.repository_def
         if repository is None:
             raise dg.DagsterInvariantViolationError("the sensor is evaluated without its repository")
@@ -210,7 +211,7 @@ class Tick:
         whole: list[str] = []
         for item in plan.inputs:
             if item.version_tag is not None or item.as_of is not None:
-                continue  # a version that the declaration names is there
+                continue  # a version named in the declaration exists
             keys = upstream_keys(repository.asset_graph, self.context.instance, plan, item, [key])[key]
             places += [(item.dataset, each) for each in keys]
             whole += [] if keys else [item.dataset]
@@ -219,7 +220,7 @@ class Tick:
     def _published(
         self, needs: Sequence[tuple[PendingPartition, Sequence[tuple[str, str | None]], Sequence[str]]]
     ) -> set[tuple[str, Any]]:
-        """Those of the places that have a published version; (dataset, ...) where any partition has one."""
+        """Return those of the places with a published version; (dataset, ...) if any partition has one."""
         places = list(dict.fromkeys(place for _, each, _ in needs for place in each))
         whole = sorted({dataset for _, _, each in needs for dataset in each})
         there: set[tuple[str, Any]] = set()
@@ -244,7 +245,7 @@ class Tick:
 
 
 def is_of(completion: Completion, trigger: ProcessTrigger) -> bool:
-    """Whether the completion is of a process that the trigger names."""
+    """Return True if the completion is of a process that the trigger names."""
     return (
         completion.name in trigger.names or completion.process_key in trigger.names
     ) and trigger.instance in (None, completion.instance)
@@ -264,7 +265,7 @@ def _warn_about_unknown_processes(
     unknown = waited_for.keys() - known_names(engine, waited_for.keys()) if waited_for else set()
     for name in sorted(unknown - unknown):
         context.log.warning(
-            f"{waited_for[name]} waits for {name}, which no scan and no completion has named yet: is it spelt right?"
+            f"{waited_for[name]} waits for {name}, which no scan and no completion has reported yet; check the spelling"
         )
     unknown |= unknown
     unknown &= unknown

@@ -18,14 +18,14 @@ from headrace.slas.queries import OutOfOrder, out_of_order
 from headrace.slas.status import SlaStatus
 from headrace.slas.tick import Tick, evaluate
 
-DAEMON_INTERVAL_SECONDS = 5.0  # seconds from one look of Dagster's daemon at its sensors to the next
+DAEMON_INTERVAL_SECONDS = 5.0  # seconds between two evaluations of sensors by Dagster's daemon
 PAUSE_SECONDS = 2.0
-MAX_TICK_SECONDS = 40.0  # Dagster cuts a tick at 60 s
-_NAMED = 3  # of what is late, and of what is at risk
+MAX_TICK_SECONDS = 40.0  # Dagster cancels a tick at 60 s
+_NAMED = 3  # late, and at-risk objectives shown
 
 
 def slas_sensor() -> dg.SensorDefinition:
-    """The sensor over all SLA objectives. A tick evaluates several times, each in its own transaction.
+    """Create the sensor over all SLA objectives. A tick evaluates several times, each in its own transaction.
 
     It keeps no state of its own: objective states are in the catalog, and a tick that dies leaves no trace. Changes
     during a downtime are recorded at the time they happened.
@@ -54,25 +54,25 @@ def slas_sensor() -> dg.SensorDefinition:
 
 
 def summary(looks: Sequence[Tick], wrong: Sequence[OutOfOrder]) -> str:
-    """The result of a tick and the current issues, for the Automation page."""
+    """Summarise a tick and the current issues, for the Automation page."""
     done = [tick for tick in looks if not tick.skipped]
     if not done:
         return "Another process judges."
     evaluated = sum(tick.evaluated for tick in done)
-    said = [
+    sentences = [
         f"{evaluated:,} {noun(evaluated, 'objective')} evaluated, {sum(tick.predicted for tick in done)} forecast."
     ]
     if compiled := sum(tick.compiled for tick in done):
-        said.append(f"{compiled:,} {noun(compiled, 'SLA')} new or changed.")
+        sentences.append(f"{compiled:,} {noun(compiled, 'SLA')} new or changed.")
     happened: Counter[Kind] = Counter()
     for tick in done:
         happened.update(tick.events)
     if happened:
-        said.append("Happened: " + ", ".join(f"{n} {_plain(kind)}" for kind, n in happened.items()) + ".")
-    said += [f"{_plain(each.state).capitalize()}: {_named(each)}." for each in wrong]
+        sentences.append("Events: " + ", ".join(f"{n} {_plain(kind)}" for kind, n in happened.items()) + ".")
+    sentences += [f"{_plain(each.state).capitalize()}: {_named(each)}." for each in wrong]
     if not wrong:
-        said.append("Nothing is late or at risk.")
-    return " ".join(said)
+        sentences.append("Nothing is late or at risk.")
+    return " ".join(sentences)
 
 
 def _named(wrong: OutOfOrder) -> str:

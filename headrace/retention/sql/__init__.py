@@ -1,4 +1,4 @@
-"""Statements of `headrace.retention`, one a file, with named parameters: %(name)s."""
+"""SQL of `headrace.retention`, one statement per file, with named parameters: %(name)s."""
 
 from headrace.database.sql import Statements
 

@@ -9,7 +9,7 @@ from headrace.spark.column_lineage.values import Key, Path, Sources, Value, fiel
 
 
 def column_lineage(path: Path, value: Value) -> ColumnLineage:
-    """What is known of one column."""
+    """Convert the lineage of one column."""
     return ColumnLineage(
         dotted(path),
         tuple(sources(value.sources, dotted(path[-1:]))),
@@ -19,7 +19,7 @@ def column_lineage(path: Path, value: Value) -> ColumnLineage:
 
 
 def fields(path: Path, value: Value) -> Iterator[ColumnLineage]:
-    """The fields of a struct that the query made, also those of a struct in it."""
+    """Yield the fields of a struct created by the query, including nested ones."""
     for name in value.fields or ():
         found = field_of(value, name)
         yield column_lineage((*path, name), found)
@@ -27,7 +27,7 @@ def fields(path: Path, value: Value) -> Iterator[ColumnLineage]:
 
 
 def sources(found: Sources, plain: str) -> list[ColumnSource]:
-    """The same in the catalog's words. plain: the expression of what is only passed on."""
+    """Convert sources to the catalog's form. plain: the expression of a value that is passed on unchanged."""
     return [_source(key, masked, plain) for key, masked in found.items()]
 
 
@@ -38,5 +38,5 @@ def _source(key: Key, masked: bool, plain: str) -> ColumnSource:
 
 
 def dotted(path: Path) -> str:
-    """A path of names as Spark writes it: a name that has a dot itself is quoted."""
+    """Format a path as Spark does: a name with a dot is quoted."""
     return ".".join(f"`{name.replace('`', '``')}`" if "." in name or "`" in name else name for name in path)

@@ -23,7 +23,8 @@ from headrace.spark.column_lineage.values import (
 Reference = int | None
 Environment = dict[int, Value]
 
-# What comes out does not show what went in: OpenLineage's list, and approx_count_distinct, which is a count as well.
+# Masking functions, whose results do not reveal the input: OpenLineage's list, and approx_count_distinct, which is also
+# a count.
 MASKING = frozenset(
     [
         "Crc32",
@@ -39,7 +40,7 @@ MASKING = frozenset(
         "MaskExpr",
     ]
 )
-# What comes out is one of what went in, or is made of such: the fields of structs stay what they are.
+# Functions that return one of their inputs, or elements of them: struct fields are preserved.
 # fmt: off
 _KEEPING = frozenset({
     "AnyValue", "ArrayAppend", "ArrayDistinct", "ArrayExcept", "ArrayInsert", "ArrayIntersect",
@@ -50,20 +51,20 @@ _KEEPING = frozenset({
     "Shuffle", "Slice", "SortArray",
 })
 # fmt: on
-# Likewise of the first argument; the others decide which of its elements or rows comes out.
+# The same for the first argument; the others decide which of its elements or rows is returned.
 _CHOOSING = frozenset(
     ["ElementAt", "GetArrayItem", "GetMapValue", "MaxBy", "MaxMinByK", "MinBy", "TryElementAt"]
 )
 _FILTERING = frozenset({"ArrayFilter", "MapFilter"})
-# What is not in the body of the lambda comes out as well: a map's keys or its values.
+# Values outside the lambda's body are returned as well: a map's keys or its values.
 _BESIDE = frozenset({"MapZipWith", "TransformKeys", "TransformValues"})
 
 
 class Expressions:
     """The expressions of one node.
 
-    known: values of the attributes in reach. subquery: the values of a subquery's output, what its rows depend on, and
-    the inputs that they come from. below: the inputs that the node's rows come from. inputs: all that the plan has.
+    known: values of the attributes in scope. subquery: the values of a subquery's output, its row dependencies, and its
+    inputs. below: the inputs of the node's rows. inputs: all inputs of the plan.
     """
 
     def __init__(
@@ -74,7 +75,7 @@ class Expressions:
         below: frozenset[str],
         inputs: Sequence[str],
     ) -> None:
-        """Reads all of them. Raises KeyError for an attribute that nothing below the node gives."""
+        """Trace all expressions. Raises KeyError for an attribute that no node below provides."""
         self.defined: Environment = {}
         self._bound: Environment = {}
         self._known = known
@@ -88,7 +89,7 @@ class Expressions:
             self._values.append(read(self, *record[1:]) if read else self._other(record[0], record[1:]))
 
     def value(self, reference: Reference) -> Value:
-        """The value that a reference stands for."""
+        """Return the value of a reference."""
         if reference is None:
             return NOTHING
         if reference >= 0:
@@ -96,7 +97,7 @@ class Expressions:
         return self._bound.get(-1 - reference) or self._known(-1 - reference)
 
     def named(self, references: Iterable[Reference]) -> Environment:
-        """The values of a list of named expressions, by the attributes that they are."""
+        """Return the values of named expressions, by their attributes."""
         found: Environment = {}
         for reference in references:
             if reference is None:
@@ -106,7 +107,7 @@ class Expressions:
         return found
 
     def head(self, reference: Reference) -> tuple[str, Sequence[Any]]:
-        """The class of an expression and what it is made of; '' for an attribute or a literal."""
+        """Return the class of an expression and its operands; '' for an attribute or a literal."""
         if reference is None or reference < 0:
             return "", ()
         record = self._records[reference]
@@ -162,7 +163,7 @@ class Expressions:
     def _over(
         self, kind: str, function: Reference, partition: Sequence[Reference], order: Sequence[Reference]
     ) -> Value:
-        # A ranking function has the order as its children, which are not what it makes its value of.
+        # The children of a ranking function are its order, which its value is not made of.
         value = NOTHING if kind else through(self.value(function), Subtype.TRANSFORMATION, keep=True)
         return depending(value, self._all([*partition, *order]), Subtype.WINDOW)
 
@@ -189,7 +190,7 @@ class Expressions:
         arguments: Sequence[Reference],
         bodies: Sequence[Reference],
     ) -> Value:
-        """What the variables of a lambda stand for while its body is read."""
+        """Bind the variables of a lambda while its body is traced."""
         elements = [through(self.value(each), Subtype.TRANSFORMATION, keep=True) for each in arguments]
         if name == "ArrayAggregate":
             start = merged([elements[1], *map(self.value, bodies)], keep=True)
@@ -217,7 +218,7 @@ class Expressions:
             for input, path, subtype, _ in made.sources
             if subtype in DIRECT and name not in _BESIDE
         ]
-        # How many elements there are comes from the array, whichever of their fields the body looks at.
+        # The number of elements depends on the array, whichever of their fields the body uses.
         length = {
             key: masked
             for key, masked in through(whole, Subtype.TRANSFORMATION).sources.items()
@@ -230,7 +231,7 @@ class Expressions:
         return rows(self._inputs, False, Doubt(reason, 0.2))
 
     def _function(self, kind: str, name: str, *arguments: Reference) -> Value:
-        reason = f"the {kind} function {name}: what it makes of its arguments is not in the plan"
+        reason = f"the {kind} function {name}: the plan does not show how its result depends on its arguments"
         given = through(self._all(arguments), Subtype.TRANSFORMATION)
         return Value(given.sources, Doubt(reason, 0.5))
 

@@ -19,17 +19,16 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 MAX_SECONDS = 2.0
-SOURCES = 200_000  # of all columns together
+SOURCES = 200_000  # for all columns together
 
 
 def lineage_of(
     frame: DataFrame, inputs: Sequence[tuple[str, DataFrame]], *, steps: Sequence[SqlStep] = ()
 ) -> LineageOfOutput:
-    """Where each column of `frame` comes from, one entry each in order, then fields of structs that are known apart.
+    """Return the lineage of each column of `frame`, in order, then of struct fields that are traced separately.
 
-    inputs: the key of each dataset that was read, and the very frame that its rows were read through. steps: the SQL
-    that made the frame, which is what there is to go by when Spark is reached over Connect. Never raises: what
-    cannot be found out is unknown, with the reason.
+    inputs: the key of each input dataset, and the exact frame through which it was read. steps: the SQL of the frame,
+    used with Spark Connect. Never raises: lineage that cannot be determined is unknown, with the reason.
     """
     from py4j.protocol import Py4JError  # type: ignore[import-untyped]
     from pyspark.errors import PySparkException
@@ -59,8 +58,8 @@ def lineage_of(
 
 
 def lineage_of_plan(plan: Any, inputs: Sequence[tuple[str, Any]]) -> LineageOfOutput:  # noqa: ANN401
-    """The same of plans of Spark's. Raises PlanUnreadable, OutOfBudget."""
-    ready()  # before the clock runs: it is not this plan's fault
+    """Return the lineage from Spark plans. Raises PlanUnreadable, OutOfBudget."""
+    ready()  # before the time budget starts: compilation does not depend on the plan
     started = time.monotonic()
     text = plan_text(plan, [each for _, each in inputs], MAX_SECONDS)
     read = Plan(json.loads(text), [key for key, _ in inputs], started + MAX_SECONDS, READERS, other)

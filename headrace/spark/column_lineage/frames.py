@@ -1,4 +1,4 @@
-"""The state of a trace: of one node, and of the query around it."""
+"""The state of a trace: of one node, and of the enclosing query."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from headrace.spark.column_lineage.values import Key, Sources, Value, add
 
 @dataclass(slots=True)
 class Scope:
-    """A query or subquery while it is read: what all of its rows depend on, and what can be said of them only in words.
+    """A query or subquery being traced: what all of its rows depend on, and remarks about them.
 
-    multiplied: what decides how often a row is there, besides (the length of an array that is exploded).
+    multiplied: additional dependencies of how often a row occurs (the length of an exploded array).
     """
 
     outer: Mapping[int, Value]
@@ -23,7 +23,7 @@ class Scope:
     notes: dict[str, None] = field(default_factory=dict)
 
     def include(self, other: Scope) -> None:
-        """What another scope's rows depend on, this one's do as well."""
+        """Add the row dependencies of another scope."""
         add(self.whole, other.whole)
         add(self.multiplied, other.multiplied)
         self.notes.update(other.notes)
@@ -31,7 +31,7 @@ class Scope:
     def depend(
         self, values: Iterable[Value], how: Subtype, expression: str, *, multiplying: bool = False
     ) -> None:
-        """All rows depend on these values. multiplying: they only decide how often a row is there."""
+        """Add values that all rows depend on. multiplying: they only determine how often a row occurs."""
         for value in values:
             if value.doubt:
                 self.notes[f"which rows there are depends on {value.doubt.reason}"] = None
@@ -40,7 +40,7 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What is known of a node: the values of the attributes that it gives, and the inputs that its rows come from."""
+    """The state of a node: the values of its output attributes, and the inputs of its rows."""
 
     values: Environment
     below: frozenset[str] = frozenset()

@@ -12,7 +12,7 @@ from headrace.spark.column_lineage.values import NOTHING, Value, field_of, merge
 def generated(
     expressions: Expressions, reference: int | None, names: Sequence[str]
 ) -> tuple[list[Value], bool]:
-    """What each column of a generator comes from, and whether it makes as many rows of each whatever is in it."""
+    """Return the sources of each generated column, and whether the number of rows per input row is constant."""
     name, children = expressions.head(reference)
     given = [expressions.value(each) for each in children if is_reference(each)]
     if name == "GeneratorOuter":
@@ -37,7 +37,7 @@ def generated(
 
 
 def _elements(expressions: Expressions, collection: Reference, count: int) -> list[Value]:
-    """The elements of an array, or the keys and the values of a map, which are apart where it is spelt out."""
+    """Return the elements of an array, or the keys and values of a map, which are separate for a literal map."""
     name, cells = expressions.head(collection)
     if name != "CreateMap":
         return [expressions.value(collection)] * count
@@ -45,5 +45,5 @@ def _elements(expressions: Expressions, collection: Reference, count: int) -> li
 
 
 def is_reference(each: object) -> bool:
-    """Whether a part of an expression is another one, and not a word about it."""
+    """Return True if a part of an expression is another expression, and not an annotation."""
     return each is None or isinstance(each, int)

@@ -25,7 +25,7 @@ from headrace.spark.column_lineage.values import (
 if TYPE_CHECKING:
     from headrace.spark.column_lineage.plan import Plan
 
-_ROUNDS = 20  # of a recursion; each can only add sources, and most add none after the second
+_ROUNDS = 20  # rounds of a recursion; each can only add sources, and most add none after the second
 
 
 def _input(plan: Plan, node: Node, frame: Frame, under: list[Frame], scope: Scope) -> Frame:
@@ -139,7 +139,7 @@ def _union(plan: Plan, node: Node, frame: Frame, under: list[Frame], scope: Scop
 
 
 def _positions(plan: Plan, node: Node, frame: Frame, under: list[Frame], scope: Scope) -> Frame:
-    """A node that gives its only child's columns, perhaps under ids of its own."""
+    """Trace a node that passes on its only child's columns, possibly under new ids."""
     return Frame(
         {own: frame.values[child] for own, child in zip(node["o"], node["b"][0], strict=True)},
         frame.below,
@@ -156,7 +156,7 @@ def _deduplicate(plan: Plan, node: Node, frame: Frame, under: list[Frame], scope
 
 
 def _compared(plan: Plan, node: Node, frame: Frame, under: list[Frame], scope: Scope) -> Frame:
-    """INTERSECT and EXCEPT: rows of the left, by whether the right has the same."""
+    """Trace INTERSECT and EXCEPT: rows of the left side, depending on the right side."""
     for one, output in zip(under, node["b"], strict=True):
         scope.depend([one.values[each] for each in output], Subtype.JOIN, node["c"].upper())
     left = under[0].values
@@ -182,7 +182,7 @@ def _definition(plan: Plan, node: Node, frame: Frame, under: list[Frame], scope:
 
 
 def _loop(plan: Plan, node: Node, frame: Frame, under: list[Frame], scope: Scope) -> Frame:
-    """A recursion: what refers to itself is read until it says nothing new."""
+    """Trace a recursion: repeat until it adds nothing new."""
     anchor, recursion = node["b"]
     start = [under[0].values[each] for each in anchor]
     values, below = start, under[0].below
@@ -207,7 +207,7 @@ def _again(plan: Plan, node: Node, frame: Frame, under: list[Frame], scope: Scop
 def _literal(plan: Plan, node: Node, frame: Frame, under: list[Frame], scope: Scope) -> Frame:
     if node.get("w", True):
         return Frame(dict.fromkeys(node["o"], NOTHING))
-    return _made(plan, node, "rows that the program made itself")
+    return _made(plan, node, "rows created by the program")
 
 
 def _rdd(plan: Plan, node: Node, frame: Frame, under: list[Frame], scope: Scope) -> Frame:
@@ -220,7 +220,7 @@ def _made(plan: Plan, node: Node, reason: str) -> Frame:
 
 
 def _merge(plan: Plan, node: Node, frame: Frame, under: list[Frame], scope: Scope) -> Frame:
-    """MERGE and UPDATE: a column of the table is what it was, or what an action sets it to."""
+    """Trace MERGE and UPDATE: a column of the table keeps its value, or is set by an action."""
     expressions = plan.expressions(node, frame, scope)
     scope.depend(map(expressions.value, node.get("p", ())), Subtype.JOIN, node["s"])
     values = dict(frame.values)
@@ -240,7 +240,7 @@ def _delete(plan: Plan, node: Node, frame: Frame, under: list[Frame], scope: Sco
 
 
 def _merged_rows(plan: Plan, node: Node, frame: Frame, under: list[Frame], scope: Scope) -> Frame:
-    """MERGE as Spark carries it out: each column is what one of the instructions makes it, by its condition."""
+    """Trace MERGE as executed by Spark: each column is computed by one of the instructions, by its condition."""
     expressions = plan.expressions(node, frame, scope)
     ways: list[list[Value]] = [[] for _ in node["o"]]
     for copies, (condition, when), *made in node["r"]:
@@ -256,7 +256,7 @@ def _merged_rows(plan: Plan, node: Node, frame: Frame, under: list[Frame], scope
 
 
 def _written(plan: Plan, node: Node, frame: Frame, under: list[Frame], scope: Scope) -> Frame:
-    """UPDATE, DELETE and MERGE as Spark carries them out: whole files again, or rows beside those that stay."""
+    """Trace UPDATE, DELETE and MERGE as executed by Spark: rewritten files, or new rows added to kept ones."""
     query, *stays = under
     values: Environment = {}
     for own, before, now in zip(node["o"], node["b"], node["r"], strict=True):
@@ -266,12 +266,12 @@ def _written(plan: Plan, node: Node, frame: Frame, under: list[Frame], scope: Sc
 
 
 def _numbered(plan: Plan, node: Node, frame: Frame, under: list[Frame], scope: Scope) -> Frame:
-    """Rows with their places, which no column has a part in."""
+    """Trace row numbers, which do not depend on columns."""
     return Frame({each: frame.values.get(each, NOTHING) for each in node["o"]}, frame.below)
 
 
 def other(plan: Plan, node: Node, frame: Frame, under: list[Frame], scope: Scope) -> Frame:
-    """A node of another class: what it passes on is known, what it makes is not."""
+    """Trace any other node: columns passed through are known, new ones are unknown."""
     output = node.get("o", ())
     what = f"the function {node['n']} ({node['c']})" if node.get("n") else node["c"]
     if not under:
@@ -280,13 +280,13 @@ def other(plan: Plan, node: Node, frame: Frame, under: list[Frame], scope: Scope
         if node["c"] in _UNSEEN:
             scope.notes[f"which rows there are depends on {what}"] = None
         return frame
-    doubt = Doubt(f"{what}: what it makes of its rows is not in the plan", 0.2)
+    doubt = Doubt(f"{what}: the plan does not show how its result depends on its rows", 0.2)
     made = rows(frame.below, False, doubt)
     scope.notes[f"which rows there are depends on {what}"] = None
     return Frame({each: frame.values.get(each, made) for each in output}, frame.below)
 
 
-# Nodes that give their only child's rows, or some of them, as they are.
+# Nodes that pass on their only child's rows, or some of them, unchanged.
 _PASSING = frozenset(
     {"SubqueryAlias", "GlobalLimit", "LocalLimit", "Offset", "Tail", "Sample", "ResolvedHint"}
 )

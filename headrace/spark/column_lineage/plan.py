@@ -1,4 +1,4 @@
-"""Walk a plan bottom up; subqueries on demand."""
+"""Traverse a plan bottom-up; subqueries on demand."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from headrace.spark.column_lineage.expressions import Environment, Expressions
 from headrace.spark.column_lineage.frames import Frame, Scope
 from headrace.spark.column_lineage.values import NOTHING, Node, Value, add
 
-Reader = Callable[..., Frame]  # of the plan, the node, the frame below, the frames under it, the scope
+Reader = Callable[..., Frame]  # the plan, the node, the frame below, the frames under it, the scope
 
 
 class OutOfBudget(Exception):
-    """Reading the plan took too long, or there is too much to say of it."""
+    """Reading the plan took too long, or the result is too large."""
 
 
 class Plan:
-    """A plan as PlanText exports it.
+    """A plan as exported by PlanText.
 
-    inputs: their names, by number. deadline: when to give up, of time.monotonic(). readers: what traces a node of each
-    type; other: what traces a node of any other type.
+    inputs: their names, by number. deadline: time limit, of time.monotonic(). readers: the tracing function for each
+    node type; other: for any other type.
     """
 
     def __init__(
@@ -52,13 +52,13 @@ class Plan:
         self.read: dict[int, tuple[Frame, Scope]] = {}
 
     def columns(self) -> tuple[list[tuple[str, Value]], Scope]:
-        """The output's columns in order with their values, and what all rows depend on. Raises OutOfBudget."""
+        """Return the output columns in order with their values, and what all rows depend on. Raises OutOfBudget."""
         frame, scope = self.scope(0, {})
         values = [frame.values.get(attribute, NOTHING) for attribute in self._output]
         return list(zip(self._columns, values, strict=True)), scope
 
     def scope(self, number: int, outer: Mapping[int, Value]) -> tuple[Frame, Scope]:
-        """The last node of a query or subquery. outer: the values in reach around it. Raises OutOfBudget."""
+        """Trace the root node of a query or subquery. outer: the values in the enclosing scope. Raises OutOfBudget."""
         scope = Scope(outer)
         frames: dict[int, Frame] = {}
         place = -1
@@ -79,7 +79,7 @@ class Plan:
         return read(self, node, Frame(values, below), under, scope)
 
     def expressions(self, node: Node, frame: Frame, scope: Scope) -> Expressions:
-        """The expressions of a node, over what the nodes below it give."""
+        """Return the expressions of a node, over the output of the nodes below."""
 
         def known(attribute: int) -> Value:
             found = frame.values.get(attribute)

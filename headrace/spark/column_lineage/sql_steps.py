@@ -1,6 +1,6 @@
 """Column lineage from the SQL tree alone, when Spark's plan is on a server.
 
-The tree has names and no types, and a function of the user's looks like any other; so what it says is trusted less.
+The tree has names and no types, and user-defined functions look like any other; so its lineage has a lower confidence.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ CONFIDENCE = 0.7
 
 @dataclass(frozen=True, slots=True)
 class SqlStep:
-    """A step of a transform. text: its SQL, None for Python. tables: for each table that the text names, the dataset
-    or the earlier step that it is."""
+    """A step of a transform. text: its SQL, None for Python. tables: the dataset or earlier step of each table in
+    the text."""
 
     name: str
     text: str | None
@@ -34,7 +34,7 @@ class SqlStep:
 def lineage_of_sql(
     steps: Sequence[SqlStep], inputs: Mapping[str, Sequence[str]], names: Sequence[str]
 ) -> LineageOfOutput:
-    """The lineage of what the last step gives, whose columns have these names. inputs: the columns of each dataset."""
+    """Return the lineage of the last step's columns. inputs: the columns of each dataset."""
     if not steps or steps[-1].text is None:
         return unknown(
             names, "the plan is on the Spark Connect server, and there is no SQL to analyse", Origin.SQL
@@ -66,7 +66,9 @@ def _input(key: str, columns: Sequence[str]) -> QueryColumns:
 def _step(step: SqlStep, known: Mapping[str, QueryColumns]) -> QueryColumns:
     if step.text is None:
         below = frozenset().union(*(made.below for made in known.values()))
-        doubt = Doubt(f"the Python step {step.name}: what it makes of its inputs is not in the SQL", 0.2)
+        doubt = Doubt(
+            f"the Python step {step.name}: the SQL does not show how its result depends on its inputs", 0.2
+        )
         return QueryColumns(UnknownColumns(rows(below, False, doubt)), {}, below)
     tree = parse_one(step.text, dialect="spark")
     tables: dict[str, QueryColumns] = {}

@@ -30,7 +30,7 @@ Columns = dict[str, Value]
 
 @dataclass(frozen=True, slots=True)
 class QueryColumns:
-    """What a query gives: its columns in order, and what all of its rows depend on."""
+    """Output of a query: its columns in order, and what all of its rows depend on."""
 
     columns: Columns
     whole: Mapping[Key, bool]
@@ -38,14 +38,14 @@ class QueryColumns:
 
 
 class UnknownColumns(Columns):
-    """The columns of what is known of no column: each that is asked for is the same."""
+    """The columns of a table with unknown columns: every name has the same lineage."""
 
     def __init__(self, value: Value) -> None:
         self._value = value
         super().__init__()
 
     def get(self, key: str, default: object = None) -> Value:
-        """The same for each."""
+        """Return the same lineage for every name."""
         return self._value
 
 
@@ -54,20 +54,18 @@ _NOT_YET = QueryColumns(UnknownColumns(NOTHING), {}, frozenset())
 
 
 class Query:
-    """A query with its subqueries. tables: what each table in it is. inputs: all that it may read."""
+    """A query with its subqueries. tables: the meaning of each table in it. inputs: all of its possible inputs."""
 
     def __init__(self, tables: Mapping[str, QueryColumns]) -> None:
         self.tables = tables
         self.inputs: frozenset[str] = frozenset().union(*(made.below for made in tables.values()))
-        self._recursions: dict[
-            exp.Expr, QueryColumns
-        ] = {}  # what each gives, as far as it is known, by where it starts
+        self._recursions: dict[exp.Expr, QueryColumns] = {}  # the known output columns, by start position
 
     def made(self, scope: Scope, outer: Mapping[str, Columns]) -> QueryColumns:
-        """What the scope gives; outer: the tables around a correlated subquery."""
+        """Return the output of the scope; outer: the tables around a correlated subquery."""
         if scope.set_operation_scopes:
             return self._set_operation(scope, outer)
-        if not scope.sources and scope.expression.find(exp.From):  # so a recursion sees itself
+        if not scope.sources and scope.expression.find(exp.From):  # so that a recursion sees itself
             return self._recursions.setdefault(scope.expression, _NOT_YET)
         return _Select(self, scope, outer).made()
 
@@ -119,7 +117,7 @@ class _Select:
                 self._below |= found.below
 
     def made(self) -> QueryColumns:
-        """Its columns, and what its rows depend on."""
+        """Return its columns, and what its rows depend on."""
         select = self._scope.expression
         if not isinstance(select, exp.Select):
             raise SqlglotError(f"{type(select).__name__} is not read")
@@ -128,7 +126,7 @@ class _Select:
             value = self.value(lateral.this)
             self._generated[lateral.alias] = through(value, Subtype.TRANSFORMATION)
             if isinstance(lateral.this.this, exp.Array | exp.Map | exp.VarMap):
-                continue  # as many rows of each, whatever is in it
+                continue  # the same number of rows for each input row
             add(multiplied, reported(through(value, Subtype.JOIN), lateral.this.sql("spark")).sources)
         for join in select.args.get("joins") or ():
             self._depend([join.args.get("on")], Subtype.JOIN)
@@ -148,7 +146,7 @@ class _Select:
         )
 
     def value(self, tree: exp.Expr | None) -> Value:
-        """Where the value of an expression comes from."""
+        """Return the sources of an expression's value."""
         if tree is None:
             return NOTHING
         if isinstance(tree, exp.Alias | exp.Paren):
@@ -162,7 +160,7 @@ class _Select:
         if isinstance(tree, exp.Window):
             order = tree.args.get("order")
             around = [*(tree.args.get("partition_by") or ()), *(order.expressions if order else ())]
-            # A ranking function has nothing that it makes its value of, and is not an aggregate of rows.
+            # A ranking function has no source for its value, and is not an aggregate of rows.
             function = tree.this if tree.this.find(exp.Column) or isinstance(tree.this, exp.Count) else None
             return depending(self.value(function), self._all(around), Subtype.WINDOW)
         if isinstance(tree, exp.Case):
@@ -209,9 +207,7 @@ class _Select:
         query = query.this if isinstance(query, exp.Exists) else query
         scope = next((each for each in self._scope.subquery_scopes if each.expression is query), None)
         if scope is None:
-            return rows(
-                self._query.inputs, False, Doubt("a subquery that the SQL's tree has no place for", 0.2)
-            )
+            return rows(self._query.inputs, False, Doubt("an unsupported subquery", 0.2))
         made = self._query.made(scope, self._tables)
         depends = Value(dict(made.whole))
         if isinstance(tree, exp.Exists):

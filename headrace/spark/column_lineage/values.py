@@ -9,18 +9,18 @@ from typing import Any
 from headrace.catalog.column_lineage import DIRECT, Subtype
 
 Path = tuple[str, ...]
-# Input, path of the column in it (none: the input as a whole), what is done with it, and the expression that does it.
+# Input, path of the column in it (none: the whole input), transformation, and its expression.
 Key = tuple[str, Path, Subtype, str]
-Sources = Mapping[Key, bool]  # whether the value is masked on its way
+Sources = Mapping[Key, bool]  # whether the value is masked on the path
 
 _STRENGTH = {Subtype.IDENTITY: 0, Subtype.TRANSFORMATION: 1, Subtype.AGGREGATION: 2}
 
-Node = Mapping[str, Any]  # of a plan, as PlanText exports it
+Node = Mapping[str, Any]  # of a plan, as exported by PlanText
 
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """Why a value cannot be known, and how far what is said of it can be trusted all the same (0 to 1)."""
+    """Why a value is unknown, and the confidence of what is known nevertheless (0 to 1)."""
 
     reason: str
     confidence: float
@@ -28,11 +28,11 @@ class Doubt:
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """Where a value comes from.
+    """The sources of a value.
 
-    whole: it is a column of an input as it stands, or an element of one, so that its fields are that column's fields.
+    whole: it is an unchanged column of an input, or an element of one, so that its fields are that column's fields.
     fields: it is a struct of these. ways: it is one of these, each after a step, so that a field of it is that field of
-    one of them. around: what it depends on as a whole, and so every field of it, which `sources` has as well.
+    one of them. around: dependencies of the whole value, and so of every field, which `sources` contains as well.
     """
 
     sources: Sources = field(default_factory=dict)
@@ -47,12 +47,12 @@ NOTHING = Value()
 
 
 def column(input: str, name: str, *, structured: bool = True) -> Value:
-    """A column of an input. structured: it may have fields, in it or in its elements."""
+    """Create the value of an input's column. structured: it may have fields, in it or in its elements."""
     return Value({(input, (name,), Subtype.IDENTITY, ""): False}, whole=structured)
 
 
 def through(value: Value, subtype: Subtype, masking: bool = False, keep: bool = False) -> Value:
-    """The value after a step of this kind. keep: fields stay what they are (an element, a maximum), or end here."""
+    """Return the value after a step of this kind. keep: fields are preserved (an element, a maximum), or end here."""
     if not value.sources and not value.doubt:
         return value
     sources: dict[Key, bool] = {}
@@ -65,7 +65,7 @@ def through(value: Value, subtype: Subtype, masking: bool = False, keep: bool = 
 
 
 def merged(values: Iterable[Value], keep: bool = False) -> Value:
-    """What comes from all of the values. keep: it is one of them as it stands, so that its fields are theirs."""
+    """Merge the sources of all values. keep: the result is one of them unchanged, so that its fields are theirs."""
     every = [value for value in values if value.sources or value.doubt]
     if not every:
         return NOTHING
@@ -83,12 +83,12 @@ def merged(values: Iterable[Value], keep: bool = False) -> Value:
 
 
 def depending(value: Value, on: Value, how: Subtype) -> Value:
-    """The value, and that it depends on another."""
+    """Add a dependency on another value."""
     return owing(value, through(on, how))
 
 
 def owing(value: Value, to: Value) -> Value:
-    """The value, and that it owes to another what that says."""
+    """Add a dependency of a given kind on another value."""
     if not to.sources and not to.doubt:
         return value
     sources: dict[Key, bool] = dict(value.sources)
@@ -100,19 +100,19 @@ def owing(value: Value, to: Value) -> Value:
 
 
 def multiplied_by(value: Value, sources: Sources) -> Value:
-    """A value whose rows are there as often as these say, beside what it says of them itself."""
+    """Add dependencies of how often the value's rows occur."""
     claimed = {(input, path) for input, path, _, _ in value.sources}
     return owing(value, Value({key: masked for key, masked in sources.items() if key[:2] not in claimed}))
 
 
 def add(to: dict[Key, bool], sources: Sources) -> None:
-    """Add sources to others; one that is masked on one way only is not masked."""
+    """Add sources to others; a source masked on only one path is not masked."""
     for key, masked in sources.items():
         to[key] = to.get(key, True) and masked
 
 
 def reported(value: Value, expression: str, *, plain: bool = False) -> Value:
-    """The value with the expression that it is computed by. plain: that only names it, and older ones say more."""
+    """Return the value with its expression. plain: a bare name, which an existing expression takes precedence over."""
     if not value.sources:
         return value
     sources: dict[Key, bool] = {}
@@ -124,7 +124,7 @@ def reported(value: Value, expression: str, *, plain: bool = False) -> Value:
 
 
 def field_of(value: Value, name: str) -> Value:
-    """The field of this name in a value that is a struct, or an array of structs."""
+    """Return the field with this name of a struct, or of an array of structs."""
     return _field(value, name) if value.around is None else owing(_field(value, name), value.around)
 
 
@@ -151,13 +151,13 @@ def _field(value: Value, name: str) -> Value:
 
 
 def struct(fields: Mapping[str, Value]) -> Value:
-    """A struct of these fields."""
+    """Create the value of a struct."""
     whole = merged(through(value, Subtype.TRANSFORMATION) for value in fields.values())
     return Value(whole.sources, whole.doubt, fields=fields)
 
 
 def rows(inputs: Iterable[str], masking: bool, doubt: Doubt | None = None) -> Value:
-    """What is owed to the inputs as wholes: a count of rows, or whatever a function made of them."""
+    """Create a dependency on whole inputs: a row count, or an opaque function of them."""
     subtype = Subtype.TRANSFORMATION if doubt else Subtype.AGGREGATION
     return Value({(input, (), subtype, ""): masking for input in sorted(inputs)}, doubt)
 
@@ -167,7 +167,7 @@ def _structured(value: Value) -> bool:
 
 
 def _after(before: Subtype, step: Subtype) -> Subtype:
-    """What two steps are together: a dependence stays one, and an aggregation is more than a transformation."""
+    """Combine two steps: a dependency stays one, and an aggregation outranks a transformation."""
     if step not in DIRECT:
         return step
     if before not in DIRECT:

@@ -1,8 +1,8 @@
 """Export a plan from Spark's JVM as text, in one call.
 
 A plan of a thousand columns and fifty joins has some 25,000 expressions: one call each from Python is too slow, and
-Spark's own JSON of it is 10 MB, most of it types. So the text is made beside the plan, by a class that Spark's own
-compiler of generated code (Janino) compiles once for each JVM.
+Spark's own JSON of it is 10 MB, most of it types. So the text is created next to the plan, by a class that Spark's own
+compiler of generated code (Janino) compiles once per JVM.
 """
 
 from __future__ import annotations
@@ -16,34 +16,34 @@ from typing import Any
 _SOURCE = Path(__file__).with_name("PlanText.java")
 _LENGTH = 32_000_000  # characters
 _lock = threading.Lock()
-_compiled: dict[str, Any] = {}  # the class, and the gateway to the JVM that it is in
+_compiled: dict[str, Any] = {}  # the class, and the gateway to its JVM
 
 
 class PlanUnreadable(Exception):
-    """Spark's plan could not be had as text."""
+    """Spark's plan could not be exported as text."""
 
 
 def ready() -> None:
-    """Compile what tells plans, some 0.5 s once for each JVM. Raises PlanUnreadable."""
+    """Compile the exporter, about 0.5 s once per JVM. Raises PlanUnreadable."""
     with _explained():
         _constructor()
 
 
 def anticipate() -> threading.Thread:
-    """Have `ready` done beside what the session does first, so that no run waits for it."""
+    """Run `ready` in parallel with the session's first work, so that no run waits for it."""
     thread = threading.Thread(target=_early, name="column-lineage", daemon=True)
     thread.start()
     return thread
 
 
 def _early() -> None:
-    # Whoever needs it finds out himself what is wrong: the session may be at its end already.
+    # Errors are left to the caller that needs it: the session may have ended already.
     with suppress(AttributeError, OSError, PlanUnreadable):
         ready()
 
 
 def plan_text(plan: Any, inputs: Sequence[Any], seconds: float) -> str:  # noqa: ANN401
-    """The plan as PlanText tells it, the inputs' plans by their places. Raises PlanUnreadable."""
+    """Export the plan as text, with the inputs' plans by position. Raises PlanUnreadable."""
     with _explained():
         constructor = _constructor()
         gateway = _compiled["gateway"]
@@ -68,7 +68,7 @@ def _explained() -> Iterator[None]:
 
 
 def _constructor() -> Any:  # noqa: ANN401
-    """The constructor of PlanText in the JVM that PySpark talks to, compiled there when it has not been."""
+    """Return the constructor of PlanText in PySpark's JVM, compiled there if needed."""
     from pyspark import SparkContext
 
     gateway = SparkContext._gateway

@@ -1,14 +1,14 @@
-"""Plan how each check of a write is answered, and compute its result.
+"""Plan how each check of a write is evaluated, and compute its result.
 
-A check is answered at the first of these places that can:
-1. by the footers of the written Parquet files, which bound every column for nothing: `not_null`, ranges, prefixes and
-   comparisons hold for all rows when they hold for the bounds, and most data keep them;
-2. by the dictionaries of these files, which hold all values of a text column that has few: lists and patterns;
+A check is evaluated by the first of these methods that can:
+1. by the footers of the written Parquet files, which have bounds for every column at no cost: `not_null`, ranges,
+   prefixes and comparisons hold for all rows if they hold for the bounds, which is true of most data;
+2. by the dictionaries of these files, which contain all values of a text column with few values: lists and patterns;
 3. by a count of failing rows that Spark makes while it writes (an Observation), one per remaining row check.
-   A count of zero answers for every partition of a range;
-4. by reading the written, still unpublished files once more, for all checks that are left: those whose bounds
-   or dictionaries prove nothing or whose count is not zero (to tell partitions apart and to show examples), unique
-   keys and custom checks. So a good write is read back only for `unique`, `unique_values_eq`, custom pandera
+   A count of zero applies to every partition of a range;
+4. by reading the written, still unpublished files once more, for all remaining checks: those whose bounds
+   or dictionaries prove nothing or whose count is not zero (to separate partitions and to show examples), unique
+   keys and custom checks. So a valid write is read back only for `unique`, `unique_values_eq`, custom pandera
    checks, and lists and patterns of a text column with very many values.
 """
 
@@ -45,18 +45,18 @@ class RowCheck:
     check: Check
     types: Mapping[str, str]  # column -> Spark's simple type name
     shown: tuple[str, ...]
-    bounded: bool  # the footers of the files may prove it
-    valued: bool  # the dictionaries of the files may
+    bounded: bool  # the files' footers may prove it
+    valued: bool  # the files' dictionaries may prove it
 
     @cached_property
     def failing(self) -> Column:
-        """The condition under which a row fails; made when it is asked for, since the JVM makes it piece by piece."""
+        """The condition for a failing row; created on demand, since the JVM builds it piece by piece."""
         return predicates.failing(self.check, self.types)
 
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """The checks of one write, sorted by how they are answered."""
+    """The checks of one write, grouped by method."""
 
     types: Mapping[str, str]  # column -> Spark's simple type name
     sensitive: frozenset[str]
@@ -66,7 +66,7 @@ class Audit:
 
     @property
     def quarantined(self) -> Column | None:
-        """The condition under which a row is set aside, never null; None when no check sets rows aside."""
+        """The condition for quarantined rows, never null; None if no check quarantines rows."""
         from pyspark.sql import functions as F
 
         conditions = [F.coalesce(r.failing, F.lit(False)) for r in self.rows if r.check.quarantine]
@@ -75,7 +75,7 @@ class Audit:
     def require_valid(self, frame: DataFrame) -> None:
         """Raise InvalidCheck naming the check whose condition Spark cannot resolve on the frame.
 
-        What bounds may prove has been held against the columns' types before, and leaves Spark nothing to refuse.
+        Conditions that bounds may prove have been checked against the columns' types before, so Spark accepts them.
         """
         asked = [row for row in self.rows if not row.bounded]
         if not asked:
@@ -89,18 +89,17 @@ class Audit:
                 try:
                     _ = frame.where(row.failing).schema
                 except (AnalysisException, ParseException) as culprit:
-                    said = str(culprit).partition("SQLSTATE")[0].strip()
+                    message = str(culprit).partition("SQLSTATE")[0].strip()
                     raise InvalidCheck(
-                        f"Check {row.check.name} cannot be evaluated: {said} Correct its expression or parameters."
+                        f"Check {row.check.name} cannot be evaluated: {message} Correct its expression or parameters."
                     ) from error
             raise
 
     def counts(self, scope: Column, accepted: Column, footers: bool) -> dict[str, Column]:
-        """The counts of failing rows to make while writing, by check name.
+        """Return the counts of failing rows to compute while writing, by check name.
 
-        scope: the rows that are written at all; accepted: those of them that are not set aside (both never
-        null).
-        footers: the files will have footers and dictionaries, which may spare a count.
+        scope: the rows that are written at all; accepted: those that are not quarantined (both never null). footers:
+        the files will have footers and dictionaries, which may replace a count.
         """
         return {
             r.check.name: predicates.counted((scope if r.check.quarantine else accepted) & r.failing)
@@ -109,7 +108,7 @@ class Audit:
         }
 
     def proven(self, row: RowCheck, observed: Mapping[str, int], footer: Footer | None) -> bool:
-        """Whether it is known without reading that no row of a version fails."""
+        """Return True if it is known without reading that no row of a version fails."""
         if row.check.name in observed:
             return observed[row.check.name] == 0
         if footer is None or row.check.column is None or row.check.quarantine:
@@ -118,10 +117,10 @@ class Audit:
 
 
 def plan(checks: Sequence[Check], columns: Sequence[DatasetColumn]) -> Audit:
-    """Sort the checks of a dataset with these columns.
+    """Group the checks of a dataset with these columns.
 
-    Raises InvalidCheck for an unknown kind, a column that is not there, wrong parameters, or a quarantine by
-    a check that is not about single rows.
+    Raises InvalidCheck for an unknown kind, a missing column, invalid parameters, or quarantine in a check that is not
+    a row check.
     """
     types = {column.name: column.type for column in columns}
     hidden = sensitive(columns)
@@ -131,8 +130,8 @@ def plan(checks: Sequence[Check], columns: Sequence[DatasetColumn]) -> Audit:
             rows.append(_row_check(check, types, hidden))
         elif check.quarantine:
             raise InvalidCheck(
-                f"Check {check.name}: {check.kind} judges the dataset as a whole and cannot say which rows to set "
-                "aside. Remove `quarantine`, or use a check of single rows."
+                f"Check {check.name}: {check.kind} is a dataset check and cannot identify the rows to set "
+                "aside. Remove `quarantine`, or use a row check."
             )
         elif check.kind == PARTITION_KIND:
             partition = check
@@ -145,7 +144,7 @@ def plan(checks: Sequence[Check], columns: Sequence[DatasetColumn]) -> Audit:
 
 
 def result(check: Check, failed_rows: int | None, passed: bool, detail: Mapping[str, Any]) -> CheckResult:
-    """A check's result: rows set aside and failures of severity WARN are warnings."""
+    """Create a check's result: quarantined rows and failures of severity WARN are warnings."""
     if passed:
         return CheckResult(check.name, CheckStatus.PASS, failed_rows, detail)
     warn = check.quarantine or check.severity is Severity.WARNING
@@ -153,14 +152,14 @@ def result(check: Check, failed_rows: int | None, passed: bool, detail: Mapping[
 
 
 def row_count_result(check: Check, row_count: int) -> CheckResult:
-    """The result of a `row_count` check."""
+    """Create the result of a `row_count` check."""
     low, high = check.parameters.get("min"), check.parameters.get("max")
     passed = (low is None or row_count >= low) and (high is None or row_count <= high)
     return result(check, None, passed, {"row_count": row_count, **check.parameters})
 
 
 def _row_check(check: Check, types: Mapping[str, str], sensitive: frozenset[str]) -> RowCheck:
-    """The check with its condition and examples: of an sql check all columns it uses, of not_null nothing."""
+    """Create the check with its condition and examples: for an sql check all columns it uses, for not_null none."""
     predicates.validate(check, types)
     used = _columns_of(check) if check.kind == "sql" else () if check.kind == "not_null" else (check.column,)
     lowered = {name.lower() for name in used if name is not None}
@@ -174,7 +173,7 @@ def _row_check(check: Check, types: Mapping[str, str], sensitive: frozenset[str]
 
 
 def _columns_of(check: Check) -> tuple[str, ...]:
-    """The columns that an sql check looks at; raises InvalidCheck when it does not parse."""
+    """Return the columns that an sql check uses; raises InvalidCheck if it cannot be parsed."""
     expression = str(check.parameters.get("expression") or "")
     try:
         tree = sqlglot.parse_one(expression, dialect="spark")
@@ -186,7 +185,7 @@ def _columns_of(check: Check) -> tuple[str, ...]:
 
 
 def _plain(error: sqlglot.errors.SqlglotError) -> str:
-    """The parser's word, without the terminal's colours."""
+    """Return the parser's message without terminal colours."""
     first: dict[str, Any] = (getattr(error, "errors", None) or [{}])[0]
     return str(first.get("description") or error)
 
@@ -204,7 +203,7 @@ def _whole_check(check: Check, types: Mapping[str, str]) -> Check:
             unknown = set(check.parameters) - {"min", "max"}
             if unknown or not check.parameters:
                 raise InvalidCheck(
-                    f"Check {check.name}: row_count takes `min`, `max` or both; got {dict(check.parameters)}."
+                    f"Check {check.name}: row_count requires `min`, `max` or both; got {dict(check.parameters)}."
                 )
         case "unique_values_eq":
             if check.column not in types or "values" not in check.parameters:
@@ -222,11 +221,11 @@ def _whole_check(check: Check, types: Mapping[str, str]) -> Check:
 
 
 def unique_columns(check: Check) -> tuple[str, ...]:
-    """The columns of a `unique` check."""
+    """Return the columns of a `unique` check."""
     named = check.parameters.get("columns") or check.column or ()
     return (named,) if isinstance(named, str) else tuple(named)
 
 
 def _orderable(type: str) -> bool:
-    """Whether Spark can take a minimum of the type."""
+    """Return True if Spark can compute a minimum of the type."""
     return not any(word in type for word in ("map<", "variant", "interval"))

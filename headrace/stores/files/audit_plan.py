@@ -20,10 +20,9 @@ from headrace.stores.files.partitions import PartitionWrite
 def with_footers(
     output_directories: OutputDirectories, types: Mapping[str, str], single: Footer | None
 ) -> OutputDirectories:
-    """The leaves with what Parquet's footers would say, for formats that have none.
+    """Return the directories with computed footers, for formats without footers.
 
-    single: what was counted while one version was written; the partitions of a range and rows that were set
-    aside are counted now.
+    single: the counts of a write of one version; the partitions of a range and quarantined rows are counted now.
     """
 
     def measured(side: Sequence[OutputDirectory], known: Footer | None) -> list[OutputDirectory]:
@@ -51,7 +50,7 @@ def results(
     partition: PartitionWrite | None,
     observed: Mapping[str, Any],
 ) -> dict[str | None, list[CheckResult]]:
-    """The check results of each partition, in the order of the checks, `partition` last."""
+    """Return the check results of each partition, in the order of the checks, `partition` last."""
     found: dict[str | None, list[CheckResult]] = {
         output_directory.partition: [] for output_directory in output_directories.accepted
     }
@@ -79,7 +78,7 @@ def results(
 def _failures(
     output_directories: OutputDirectories, audit: Audit, observed: Mapping[str, Any]
 ) -> dict[tuple[str, str | None], readback.Failures]:
-    """Failing rows and examples by check and partition, for those that are not known to have none; one job a side."""
+    """Return failing rows and examples by check and partition, for checks not proven to pass; one job per side."""
     counts = {
         name.removeprefix("check:"): int(n) for name, n in observed.items() if name.startswith("check:")
     }
@@ -108,7 +107,7 @@ def _failures(
 def _beyond_values(
     output_directories: OutputDirectories, filled: Sequence[OutputDirectory], rows: Sequence[RowCheck]
 ) -> list[RowCheck]:
-    """The row checks that are not shown to hold by the few values that their columns have."""
+    """Return the row checks that are not proven by the distinct values of their columns."""
     asked = {str(row.check.column) for row in rows if row.valued}
     if output_directories.format != PARQUET or not asked:
         return list(rows)
@@ -116,16 +115,16 @@ def _beyond_values(
     values = known_values(
         files, (file for output_directory in filled for file in output_directory.files), asked
     )
-    told = [row for row in rows if row.valued and row.check.column in values]
-    if not readback.none_fails(output_directories.session, values, [row.failing for row in told]):
+    provable = [row for row in rows if row.valued and row.check.column in values]
+    if not readback.none_fails(output_directories.session, values, [row.failing for row in provable]):
         return list(rows)
-    return [row for row in rows if row not in told]
+    return [row for row in rows if row not in provable]
 
 
 def _whole(
     output_directories: OutputDirectories, audit: Audit, check: Check
 ) -> dict[str | None, CheckResult]:
-    """The results of a check that judges a version as a whole, by partition."""
+    """Return the results of a dataset check, by partition."""
     if check.kind == "row_count":
         return {
             output_directory.partition: row_count_result(check, output_directory.measured.row_count)
@@ -157,7 +156,7 @@ def _unique(
 def _one(
     output_directories: OutputDirectories, output_directory: OutputDirectory, audit: Audit, check: Check
 ) -> CheckResult:
-    """A check that needs a version's frame of its own."""
+    """Run a check that needs a separate frame of the version."""
     frame = output_directories.frame([output_directory]).drop(readback.PARTITION)
     if check.kind == "pandera":
         from headrace.stores.files.models import passes
@@ -175,13 +174,13 @@ def _one(
 
 
 def _raised(error: Exception, audit: Audit) -> dict[str, Any]:
-    """What a custom check raised; only its kind where the words may hold a value that nobody is shown."""
+    """Describe the exception of a custom check; only its class if the message may contain a sensitive value."""
     kind, words = type(error).__name__, str(error).splitlines()
     return {"error": kind if audit.sensitive or not words else f"{kind}: {words[0]}"}
 
 
 def _partition(audit: Audit, observed: Mapping[str, Any]) -> CheckResult:
-    count = int(observed.get("partition", 0))  # not counted where all rows are of the one partition
+    count = int(observed.get("partition", 0))  # not counted if all rows are of the only partition
     hidden = audit.sensitive.intersection(audit.partition.parameters.get("columns", ()))
     examples = dict.fromkeys(
         observed[name]

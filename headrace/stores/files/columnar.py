@@ -32,14 +32,14 @@ _SIMPLE: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """The number of rows, and Spark's type by column; a type that Spark does not have is in the file's words."""
+    """The number of rows, and Spark's type by column; a type that Spark lacks is named as in the file."""
 
     row_count: int
     types: Mapping[str, str]
 
 
 def parquet_contents(file: BinaryIO) -> Contents:
-    """What the footer of a Parquet file says. Raises ValueError or OSError for anything else."""
+    """Read the footer of a Parquet file. Raises ValueError or OSError for anything else."""
     metadata = pq.read_metadata(file)
     output_directories: dict[str, list[Any]] = {}
     for number in range(metadata.num_columns):
@@ -53,13 +53,13 @@ def parquet_contents(file: BinaryIO) -> Contents:
 
 
 def orc_contents(file: BinaryIO) -> Contents:
-    """What the footer of an ORC file says. Raises ValueError or OSError for anything else."""
+    """Read the footer of an ORC file. Raises ValueError or OSError for anything else."""
     read = orc.ORCFile(file)
     return Contents(read.nrows, {field.name: _orc_type(field) for field in read.schema})
 
 
 def spark_type(found: pa.DataType) -> str:
-    """A type of Arrow's as Spark names it; one that Spark does not have is given in Arrow's words."""
+    """Convert an Arrow type to Spark's name; a type that Spark lacks keeps Arrow's name."""
     if pa.types.is_timestamp(found):
         return "timestamp" if found.tz else "timestamp_ntz"
     if pa.types.is_decimal(found):
@@ -76,7 +76,7 @@ def spark_type(found: pa.DataType) -> str:
 
 
 def _parquet_type(field: pa.Field, output_directories: Sequence[Any]) -> str:
-    """The type of a column with what Arrow does not tell: times by INT96, which are instants, and by nanoseconds."""
+    """Return the type of a column with details that Arrow lacks: INT96 times, which are instants, and nanoseconds."""
     kinds = [output_directory.physical_type for output_directory in output_directories]
     if any(
         kind == "INT64" and "nanoseconds" in output_directory.logical_type.to_json()
@@ -88,7 +88,8 @@ def _parquet_type(field: pa.Field, output_directories: Sequence[Any]) -> str:
 
 
 def _orc_type(field: pa.Field) -> str:
-    """The type of a column as Spark noted it, where it wrote the file; times without a zone are instants to it."""
+    """Return the type of a column as stored by Spark, if it wrote the file; it reads times without a zone as
+    instants."""
     noted = (field.metadata or {}).get(b"spark.sql.catalyst.type")
     return noted.decode() if noted else spark_type(field.type).replace("timestamp_ntz", "timestamp")
 

@@ -1,4 +1,4 @@
-"""Row checks that other packages add."""
+"""Row checks of other packages."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ if TYPE_CHECKING:
 
 
 class RowCheckPlugin(Protocol):
-    """A check of one value at a time, counted in the pass that writes the rows."""
+    """A check of single values, counted while the rows are written."""
 
     types: tuple[str, ...]
     """Spark's simple names of the types that it is defined for (`string`, `bigint`); empty: for every type."""
 
     def validate(self, parameters: Mapping[str, Any]) -> None:
-        """Raise ValueError for parameters that cannot be."""
+        """Raise ValueError for invalid parameters."""
         ...
 
     def condition(self, value: Column, parameters: Mapping[str, Any]) -> Column:
-        """The condition that is true, or null, for a value that passes. A null value passes."""
+        """Return the condition that is true, or null, for a value that passes. A null value passes."""
         ...
 
 

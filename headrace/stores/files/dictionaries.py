@@ -1,7 +1,7 @@
 """Distinct values of text columns from Parquet dictionaries, where that is cheap.
 
-A writer puts the distinct values of a column in front of its pages as long as they are few, which states, codes
-and names of kinds are. Reading only that tells what no bound does. Small columns are read whole.
+A writer stores the distinct values of a column before its pages as long as they are few, as for states, codes and
+kinds. They prove more than bounds do. Small columns are read completely.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ import pyarrow.parquet as pq
 from headrace.stores.files.filesystem import Files, StoredFile
 from headrace.stores.files.footers import top_level
 
-_MAX_VALUES = 100_000  # values of one column; beyond that Spark is the better one to ask
-_MAX_CHUNK_BYTES = 1 << 20  # bytes of a column's chunk that is read whole
-_PAGE = 1 << 16  # bytes read at once, so that the pages behind the dictionary stay unread
+_MAX_VALUES = 100_000  # distinct values per column; beyond that Spark is faster
+_MAX_CHUNK_BYTES = 1 << 20  # bytes of a column chunk that is read completely
+_PAGE = 1 << 16  # bytes per read, so that the pages after the dictionary are not read
 
 
 def known_values(files: Files, stored: Iterable[StoredFile], columns: Iterable[str]) -> dict[str, set[str]]:
-    """The distinct values but null of those of the top-level text columns that are small or all in dictionaries."""
+    """Return the distinct non-null values of top-level text columns that are small or all in dictionaries."""
     values: dict[str, set[str]] = {name: set() for name in columns}
     for file in stored:
         if not values:
@@ -50,15 +50,15 @@ def _values(parquet: pq.ParquetFile, name: str, place: int) -> set[str] | None:
             return None
         try:
             values.update(value for value in found.to_pylist() if value is not None)
-        except UnicodeDecodeError:  # Spark writes any bytes as text; what it thinks of them is its own to say
+        except UnicodeDecodeError:  # Spark writes any bytes as text; how it interprets them is up to Spark
             return None
     return values
 
 
 def _all_in_dictionary(encodings: Sequence[str]) -> bool:
-    """Whether no page holds values of its own, by parquet-java's rule for files of format version 1.
+    """Return True if no page has values of its own, by parquet-java's rule for files of format version 1.
 
-    Files of version 2 name the dictionary's own page as a page with values, so that nothing is known of them.
+    Files of version 2 list the dictionary page as a page with values, so nothing is known.
     Source: org.apache.parquet.filter2.dictionarylevel.DictionaryFilter.hasNonDictionaryPages.
     """
     return set(encodings) - {"RLE", "BIT_PACKED"} == {"PLAIN_DICTIONARY"}

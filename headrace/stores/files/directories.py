@@ -1,4 +1,4 @@
-"""The directories of one write: one per partition, with quarantined rows beside accepted ones."""
+"""The directories of one write: one per partition, with quarantined rows next to accepted ones."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ QUARANTINED = f"{ROWS}=quarantined"
 
 @dataclass(frozen=True, slots=True)
 class OutputDirectory:
-    """A directory of one version: its files and what their footers say (None for formats without footers)."""
+    """A directory of one version: its files and their combined footers (None for formats without footers)."""
 
     partition: str | None
     location: str
@@ -52,7 +52,8 @@ class OutputDirectories:
     quarantined: Sequence[OutputDirectory] = field(default=())
 
     def frame(self, output_directories: Sequence[OutputDirectory]) -> DataFrame:
-        """The rows of the leaves with their partition key in the column PARTITION (null when not partitioned)."""
+        """Return the rows of the directories with their partition key in the column PARTITION (null if
+        unpartitioned)."""
         from pyspark.sql import functions as F
 
         schema = schema_text(self.columns)

@@ -25,7 +25,7 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):/")
 
 @dataclass(frozen=True, slots=True)
 class StoredFile:
-    """A data file: its path relative to the location, its length, and the filesystem's own word on its content."""
+    """A data file: its path relative to the location, its length, and the filesystem's checksum."""
 
     name: str
     path: str
@@ -35,9 +35,9 @@ class StoredFile:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What a listing tells without reading: the name, and of a file its length and when it last changed.
+    """A directory entry: the name, and for a file its length and modification time.
 
-    name: relative to what was listed. modified_ns: nanoseconds since 1970, as exact as the filesystem keeps them.
+    name: relative to the listed directory. modified_ns: nanoseconds since 1970, at the filesystem's resolution.
     """
 
     name: str
@@ -47,59 +47,60 @@ class Entry:
 
 
 class Files(Protocol):
-    """What the store needs of a filesystem. Locations are Hadoop path strings, taken literally, never decoded."""
+    """The filesystem operations that the store needs. Locations are Hadoop path strings, taken literally, never
+    decoded."""
 
     def data_files(self, location: str) -> list[StoredFile]:
-        """The data files at a location (a directory or a single file), sorted by name; hidden ones are left out."""
+        """Return the data files at a location (a directory or a single file), sorted by name, without hidden ones."""
 
     def sizes(self, location: str) -> list[int]:
-        """The lengths of the data files at a location, in no order."""
+        """Return the lengths of the data files at a location, unordered."""
 
     def listing(self, location: str) -> list[Entry]:
-        """The data files at a location, sorted by name, unread; none where nothing is."""
+        """List the unread data files at a location, sorted by name; empty if it does not exist."""
 
     def entries(self, location: str) -> list[Entry]:
-        """What lies right below a directory, sorted by name, hidden names left out; nothing where there is none."""
+        """List the direct children of a directory, sorted by name, without hidden ones; empty if it does not exist."""
 
     def open(self, path: str) -> BinaryIO:
-        """A file for reading, at any place in it."""
+        """Open a seekable file for reading."""
 
     def make_directory(self, location: str) -> None:
         """Create a directory and its parents."""
 
     def exists(self, location: str) -> bool:
-        """Whether a file or directory is there."""
+        """Return True if the file or directory exists."""
 
     def folders(self, location: str) -> list[str]:
-        """The names of the directories right below a location, sorted; none where there is no location."""
+        """Return the names of the directories directly below a location, sorted; empty if it does not exist."""
         return [entry.name for entry in self.entries(location) if entry.is_directory]
 
     def delete(self, location: str) -> None:
-        """Delete a directory with everything in it."""
+        """Delete a directory with its contents."""
 
     def replace_text(self, path: str, text: str) -> None:
-        """Put a text file in place as a whole: a reader sees the old or the new one."""
+        """Replace a text file atomically: readers see the old or the new content."""
 
 
 def normalised(uri: str) -> str:
-    """A warehouse setting as the prefix of locations: percent-encoding of a file: URI undone, no trailing slash."""
+    """Normalise a warehouse setting to a prefix of locations: file: URIs decoded, no trailing slash."""
     return (unquote(uri) if is_local(uri) else uri).rstrip("/")
 
 
 def is_local(uri: str) -> bool:
-    """Whether the location is a path of this machine."""
+    """Return True if the location is a local path."""
     scheme = _SCHEME.match(uri)
     return scheme is None or scheme[1] == "file"
 
 
 def local_path(location: str) -> Path:
-    """The path that a file: location means."""
+    """Return the path of a file: location."""
     path = location.removeprefix("file:")
     return Path("/" + path.lstrip("/")) if location.startswith("file:") else Path(path)
 
 
 class LocalFiles(Files):
-    """This machine's filesystem, including the checksums that Hadoop keeps in hidden files beside its own."""
+    """The local filesystem, including the checksums that Hadoop stores in hidden files."""
 
     @override
     def data_files(self, location: str) -> list[StoredFile]:
@@ -135,7 +136,7 @@ class LocalFiles(Files):
             root = local_path(location)
             found = []
             for item in os.scandir(root) if root.is_dir() else ():
-                # What was renamed away meanwhile, or a link that leads nowhere, is not there.
+                # A file renamed in the meantime, or a dangling link, does not exist.
                 with suppress(FileNotFoundError):
                     if not hidden(item.name):
                         found.append(_entry(item.name, item.stat(), item.is_dir()))
@@ -185,16 +186,16 @@ class LocalFiles(Files):
 
 @contextmanager
 def reaching(location: str) -> Iterator[None]:
-    """Turn what the filesystem throws into WarehouseUnavailable."""
+    """Convert filesystem errors to WarehouseUnavailable."""
     from headrace.spark.failures import unavailable
 
     try:
         yield
     except Exception as error:
-        told = unavailable(error, location)
-        if told is None:
+        explained = unavailable(error, location)
+        if explained is None:
             raise
-        raise told from error
+        raise explained from error
 
 
 def _entry(name: str, status: os.stat_result, is_directory: bool = False) -> Entry:
@@ -206,12 +207,12 @@ def _raise(error: OSError) -> None:
 
 
 def hidden(name: str) -> bool:
-    """As Spark decides which files are data."""
+    """Return True for files that Spark does not treat as data."""
     return name.startswith(".") or (name.startswith("_") and "=" not in name) or name.endswith("._COPYING_")
 
 
 def by_name(file: StoredFile | Entry) -> str:
-    """What listings are sorted by."""
+    """Return the sort key of listings."""
     return file.name
 
 

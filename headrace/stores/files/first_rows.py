@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 Row = dict[str, str | None]
 
-# Types whose text is the same by Arrow, which takes milliseconds where a job of Spark takes a tenth of a second.
+# Types with the same text in Arrow, which takes milliseconds where a Spark job takes a tenth of a second.
 _PLAIN = frozenset(
     [
         "boolean",
@@ -38,14 +38,14 @@ _PLAIN = frozenset(
         "timestamp_ntz",
     ]
 )
-_UNSAYABLE = "<value out of range"  # Arrow's word for a date after the year 9999
+_UNSAYABLE = "<value out of range"  # Arrow's text for a date after the year 9999
 _SPOKEN = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 
 
 def first_rows(session: SparkSession, version: Version, count: int) -> list[Row]:
-    """As many rows as there are, up to `count`; instants in UTC, marked by a Z; null as None.
+    """Read up to `count` rows; instants in UTC, marked by a Z; null as None.
 
-    Raises CorruptInput for a version whose files are not what was published.
+    Raises CorruptInput for a version whose files are not those that were published.
     """
     require_complete(session, [version])
     plain = all(column.type in _PLAIN or column.type.startswith("decimal") for column in version.columns)
@@ -72,7 +72,7 @@ def _by_arrow(files: Files, version: Version, count: int) -> Iterator[Row]:
 
 
 def _texts(values: pa.Array, column: Column) -> list[str | None]:
-    if pa.types.is_float64(values.type):  # Arrow leaves ".0" out
+    if pa.types.is_float64(values.type):  # Arrow omits ".0"
         return [
             None if value is None else _SPOKEN.get(str(value), str(value)) for value in values.to_pylist()
         ]
@@ -92,7 +92,7 @@ def _by_spark(session: SparkSession, version: Version, count: int) -> list[Row]:
 
 
 def _text(name: str, type: str) -> SparkColumn:
-    """A column as text, made by Spark: Python has no value for some of its dates."""
+    """Convert a column to text in Spark: Python cannot represent some of its dates."""
     from pyspark.sql import functions as F
 
     value = F.col(quoted(name))

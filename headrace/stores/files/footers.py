@@ -14,16 +14,16 @@ import pyarrow.parquet as pq
 from headrace.spark.errors import WarehouseUnavailable
 from headrace.stores.files.filesystem import Files, StoredFile
 
-# Spark's mark of files whose days before 1582 are those of the Julian calendar (datetimeRebaseModeInWrite=LEGACY).
+# Spark's marker of files whose days before 1582 are in the Julian calendar (datetimeRebaseModeInWrite=LEGACY).
 _LEGACY_CALENDAR = b"org.apache.spark.legacyDateTime"
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """A column over a set of rows; the values are Python's of the column's type.
+    """Statistics of a column over a set of rows, as Python values of the column's type.
 
-    null_count is None, and so are minimum and maximum, where the files do not say: no value at all, a type
-    without order, a text too long for a footer, a NaN among the values.
+    null_count, minimum and maximum are None if the files lack them: no values, a type without order, a text too long
+    for a footer, a NaN among the values.
     """
 
     row_count: int
@@ -33,22 +33,22 @@ class Bounds:
 
     @property
     def all_null(self) -> bool:
-        """Whether it is known that there is no value."""
+        """True if the column is known to have no values."""
         return self.null_count == self.row_count
 
 
 @dataclass(frozen=True, slots=True)
 class Footer:
-    """The rows of some files together."""
+    """Combined footer of some files."""
 
     row_count: int
     columns: Mapping[str, Bounds]
 
 
 def read_footers(files: Files, stored: Iterable[StoredFile], columns: Iterable[str]) -> Footer:
-    """The footers of the files together, for these top-level columns (nested ones have no bounds).
+    """Read the combined footers of the files for these top-level columns (nested ones have no bounds).
 
-    Raises WarehouseUnavailable when a file cannot be read back.
+    Raises WarehouseUnavailable if a file cannot be read.
     """
     wanted = frozenset(columns)
     parts = [_footer(_metadata(files, file), wanted) for file in stored]
@@ -59,9 +59,9 @@ def read_footers(files: Files, stored: Iterable[StoredFile], columns: Iterable[s
 
 
 def top_level(metadata: pq.FileMetaData) -> dict[str, int]:
-    """Where in a file its columns are, by name; nested ones are left out.
+    """Return the positions of a file's columns by name, without nested ones.
 
-    So is a name with a dot in it, since a footer calls a field within a column the same.
+    Names with dots are also omitted, since a footer uses the same notation for nested fields.
     """
     paths = (metadata.schema.column(place).path for place in range(metadata.num_columns))
     return {path: place for place, path in enumerate(paths) if "." not in path}
@@ -102,9 +102,9 @@ def _bounds(chunk: pq.ColumnChunkMetaData, row_count: int) -> Bounds:
         return Bounds(row_count, nulls)
     try:
         minimum, maximum = statistics.min, statistics.max
-    except (OverflowError, ValueError):  # a date that Python has no value for
+    except (OverflowError, ValueError):  # a date that Python cannot represent
         return Bounds(row_count, nulls)
-    # Spark puts NaN above every number; writers put it among the bounds or leave it out.
+    # Spark orders NaN above every number; writers include it in the bounds or omit it.
     nan = isinstance(maximum, float) and (math.isnan(maximum) or math.isnan(minimum))
     if nan or isinstance(minimum, bytes):
         return Bounds(row_count, nulls)
@@ -112,7 +112,7 @@ def _bounds(chunk: pq.ColumnChunkMetaData, row_count: int) -> Bounds:
 
 
 def _merged(parts: list[Bounds]) -> Bounds:
-    """Bounds of disjoint sets of rows as one: what is unknown of one is unknown of all."""
+    """Merge bounds of disjoint sets of rows: unknown for one means unknown for all."""
     if len(parts) == 1:
         return parts[0]
     counts = [part.null_count for part in parts if part.null_count is not None]

@@ -35,16 +35,15 @@ _READING: Mapping[str, Mapping[str, str]] = {
     "csv": {**_CSV, "multiLine": "true", "positiveInf": "Infinity", "negativeInf": "-Infinity"},
     "json": _TEMPORAL,
 }
-# Never silently lose a line that does not parse, nor take columns by position when the header says otherwise.
+# Never silently lose a line that cannot be parsed, nor match columns by position against the header.
 _STRICT: Mapping[str, Mapping[str, str]] = {
     "csv": {"mode": "FAILFAST", "enforceSchema": "false"},
     "json": {"mode": "FAILFAST"},
 }
-# Spark reads an unquoted empty field as `nullValue` and a quoted one as text, but takes any text equal to
-# `nullValue` for null; so nulls are written as nothing, and read under a name (a private-use character) that
-# no text has.
+# Spark reads an unquoted empty field as `nullValue` and a quoted one as text, but reads any text equal to `nullValue`
+# as null; so nulls are written as empty fields, and read with a marker (a private-use character) that no text contains.
 _NULL_NAME = "\ue000"
-# A line with nothing on it is skipped by the reader, so in a file of one column a null needs a sign.
+# The reader skips empty lines, so in a file with one column a null needs a marker.
 _LONE_NULL = "\\N"
 
 FORMATS = frozenset(_WRITING)
@@ -52,9 +51,9 @@ FORMATS = frozenset(_WRITING)
 
 @dataclass(frozen=True, slots=True)
 class OutputFormat:
-    """How a dataset is stored: one of FORMATS, and Spark's writer options for it (compression, sep, ...).
+    """How a dataset is stored: one of FORMATS, and Spark's writer options (compression, sep, ...).
 
-    warehouse: the URI below which its versions lie, where that is not the settings' warehouse.
+    warehouse: the base URI of its versions, if different from the configured warehouse.
     """
 
     format: str = PARQUET
@@ -67,18 +66,18 @@ class OutputFormat:
 
 
 def writer_options(output: OutputFormat, columns: int) -> dict[str, str]:
-    """Spark's writer options for a frame of that many columns."""
+    """Return Spark's writer options for a frame with this number of columns."""
     nulls = {"nullValue": "" if columns > 1 else _LONE_NULL} if output.format == "csv" else {}
     return {**_WRITING[output.format], **nulls, **output.options}
 
 
 def reader_options(output: OutputFormat, columns: int) -> dict[str, str]:
-    """Spark's reader options that give back what writer_options wrote; kept with the version."""
+    """Return Spark's reader options that reverse writer_options; stored with the version."""
     nulls = {"nullValue": _NULL_NAME if columns > 1 else _LONE_NULL} if output.format == "csv" else {}
     given = {} if output.format in (PARQUET, "orc") else output.options
     return {**_STRICT.get(output.format, {}), **_READING[output.format], **nulls, **given}
 
 
 def foreign_reader_options(format: str, options: Mapping[str, str]) -> dict[str, str]:
-    """Spark's reader options for files that somebody else wrote: theirs, and no silent loss unless they ask for it."""
+    """Return Spark's reader options for external files: the declared ones, without silent loss unless requested."""
     return {**_STRICT.get(format, {}), **options}

@@ -18,7 +18,7 @@ _BLOCK = 1 << 20
 
 
 class HadoopFiles(Files):
-    """Any filesystem that Spark's Hadoop client knows."""
+    """Any filesystem that Spark's Hadoop client supports."""
 
     def __init__(self, session: SparkSession) -> None:
         self._jvm: Any = session._jvm
@@ -98,7 +98,7 @@ class HadoopFiles(Files):
                 stream.write(text.encode())
             finally:
                 stream.close()
-            # FileSystem.rename does not replace everywhere; FileContext's does, in one step where the store
+            # FileSystem.rename does not replace on every filesystem; FileContext's does, atomically where the store
             # can.
             rename = getattr(self._jvm.org.apache.hadoop.fs, "Options$Rename")
             overwrite = self._gateway.new_array(rename, 1)
@@ -107,7 +107,7 @@ class HadoopFiles(Files):
             context.rename(context.makeQualified(draft), context.makeQualified(target), overwrite)
 
     def _walk(self, filesystem: Any, root: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401 - objects of the JVM
-        """The data files below a root, each with its path relative to it and its FileStatus."""
+        """Yield the data files below a root, each with its path relative to it and its FileStatus."""
         prefix = root.toString().rstrip("/") + "/"
         listing = filesystem.listFiles(root, True)
         while listing.hasNext():
@@ -131,7 +131,7 @@ class HadoopFiles(Files):
 
 
 class _Stream(io.RawIOBase):
-    """A file of Hadoop's, read as Python reads files."""
+    """A Hadoop file with Python's file interface."""
 
     def __init__(self, jvm: Any, path: str, stream: Any, size: int) -> None:  # noqa: ANN401 - objects of the JVM
         self._read = jvm.org.apache.commons.io.IOUtils.toByteArray

@@ -1,7 +1,7 @@
 """Manifests: one JSON file per pointer, with which external readers find the published version.
 
-A manifest is a projection of its pointer, and written from what the catalog says at the time. A crash between a publish
-and its manifest leaves one that is behind; the next update of that pointer, or of all, puts it right.
+A manifest is a projection of its pointer, written from the catalog's current state. A crash between a publish and its
+manifest leaves it out of date; the next update of that pointer, or of all, corrects it.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from headrace.stores.files.partitions import escaped
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_MAX_CONCURRENT_FILES = 16  # files of an object store are all waiting
+_MAX_CONCURRENT_FILES = 16  # concurrent files; object stores are mostly waiting
 
 Session = Callable[[], "SparkSession"]
 
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """The manifest of a pointer, which now says what the catalog says. rewritten: it did not before."""
+    """The current manifest of a pointer. rewritten: it was out of date."""
 
     dataset: str
     partition: str | None
@@ -51,12 +51,13 @@ class Manifest:
 def update_manifests(
     engine: Engine, dataset: str, session: Session, partitions: Collection[str | None] | None = None
 ) -> list[Manifest]:
-    """Make the dataset's manifests (of these partitions, or all) say what is published; those that do so stay as are.
+    """Update the dataset's manifests (of these partitions, or all) to the published versions; current ones are
+    unchanged.
 
-    They lie in `_published` beside the dataset's versions, named `<partition or "current">.json`, and are replaced as a
-    whole. External datasets have none: others write their files, to one place. `session` is asked only where files
-    are not on this machine.
-    Raises UnknownDataset, CatalogUnavailable, and ResourceError for one that cannot be written, when all others are.
+    They are stored in `_published` next to the dataset's versions, named `<partition or "current">.json`, and replaced
+    atomically. External datasets have none: others write their files, to one place. `session` is only called for files
+    that are not on this machine.
+    Raises UnknownDataset, CatalogUnavailable, and ResourceError for one that cannot be written, after all others are.
     """
     with in_turn(engine, dataset, partitions) as published:
         if published.metadata.get("external"):
@@ -80,7 +81,7 @@ def _updated(row: PublishedRow, folder: str, session: Session) -> Manifest:
 
 
 def _is_of(files: Files, location: str, row: PublishedRow) -> bool:
-    """Whether a manifest is of this move of the pointer."""
+    """Return True if the manifest reflects this pointer move."""
     with files.open(location) as file:
         text = file.read()
     try:

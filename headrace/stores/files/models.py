@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-# pandera has no types that a checker could follow.
+# pandera has no usable type annotations.
 Model: TypeAlias = Any
 
 
 def load_model(reference: str) -> Model:
-    """The model that `package.module:Class` names.
+    """Import the model `package.module:Class`.
 
-    Raises InvalidModel when there is no such module or class, or it is not a pandera.pyspark DataFrameModel.
+    Raises InvalidModel if there is no such module or class, or it is not a pandera.pyspark DataFrameModel.
     """
     from pandera.pyspark import DataFrameModel
 
@@ -41,7 +41,7 @@ def load_model(reference: str) -> Model:
 
 
 def checks_of(model: Model) -> tuple[tuple[Column, ...], tuple[Check, ...]]:
-    """The model's columns and checks.
+    """Return the model's columns and checks.
 
     A field's description is the column's; its metadata may have `tags`, a list of names. A field that is not
     nullable has a `not_null` check, Config.unique is a `unique` check, and checks with raise_warning have
@@ -63,9 +63,9 @@ def checks_of(model: Model) -> tuple[tuple[Column, ...], tuple[Check, ...]]:
 
 
 def passes(check: Check, frame: DataFrame) -> tuple[bool, Exception | None]:
-    """Whether pandera's own backend passes a check of kind `pandera` on the frame, and what it raised, if it did.
+    """Run a check of kind `pandera` on the frame with pandera's backend; returns whether it passes, and its exception.
 
-    A check that raises has failed, as in pandera. Raises InvalidModel when the model has no such check.
+    A check that raises has failed, as in pandera. Raises InvalidModel if the model has no such check.
     """
     schema = load_model(check.parameters["model"]).to_schema()
     owner = schema if check.column is None else schema.columns.get(check.column)
@@ -77,10 +77,10 @@ def passes(check: Check, frame: DataFrame) -> tuple[bool, Exception | None]:
         )
     schema.register_default_backends(type(frame))  # pandera does so only when it validates
     accessor: Any = frame.pandera
-    frame = accessor.add_schema(schema)  # where pandera's checks look for the columns' types
+    frame = accessor.add_schema(schema)  # where pandera's checks look up the columns' types
     try:
         answer = custom(frame, check.column) if check.column is not None else custom(frame)
-    except Exception as error:  # the check is the user's code, and whatever it raises is its verdict
+    except Exception as error:  # the check is user code, and any exception is its verdict
         return False, error
     return bool(answer.check_passed), None
 
@@ -112,7 +112,7 @@ def _check(model: Model, check: Any, column: str | None) -> Check:  # noqa: ANN4
 
 
 def _distinct(checks: Iterator[Check]) -> Iterator[Check]:
-    """The checks with a number behind a name that occurred before."""
+    """Yield the checks, with a number appended to repeated names."""
     from dataclasses import replace
 
     seen: dict[str, int] = {}

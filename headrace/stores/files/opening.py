@@ -1,4 +1,4 @@
-"""The filesystem of a location: this machine's own, or one that Hadoop reaches."""
+"""The filesystem of a location: local, or through Hadoop."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ if TYPE_CHECKING:
 
 
 def files_for(uri: str, session: SparkSession) -> Files:
-    """The filesystem of a location.
+    """Return the filesystem of a location.
 
-    Raises WarehouseUnavailable for one that needs Hadoop when Spark runs behind Spark Connect, where there is
-    no way to it.
+    Raises WarehouseUnavailable for one that needs Hadoop on Spark Connect, which gives no access to it.
     """
     if is_local(uri):
         return LocalFiles()

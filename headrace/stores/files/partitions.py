@@ -10,9 +10,9 @@ _ESCAPED = frozenset([chr(i) for i in range(1, 0x20)] + list("\"#%'*/:=?\\{[]^\x
 
 @dataclass(frozen=True, slots=True)
 class PartitionWrite:
-    """The partitions that a write is to fill.
+    """The partitions to be written.
 
-    key: an SQL expression of a row's partition key as a string; None: every row is of the one partition that there is.
+    key: an SQL expression of a row's partition key as a string; None: all rows belong to the only partition.
     """
 
     key: str | None
@@ -28,10 +28,10 @@ class PartitionWrite:
 
 
 def directory(key: str) -> str:
-    """The name of a partition's directory: `partition=<escaped key>`."""
+    """Return the name of a partition's directory: `partition=<escaped key>`."""
     return f"{COLUMN}={escaped(key)}"
 
 
 def escaped(key: str) -> str:
-    """A key as part of a file name, as Spark does it (ExternalCatalogUtils.escapePathName)."""
+    """Escape a key for a file name, as Spark does (ExternalCatalogUtils.escapePathName)."""
     return "".join(f"%{ord(c):02X}" if c in _ESCAPED else c for c in key)

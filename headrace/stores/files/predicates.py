@@ -1,7 +1,7 @@
 """Row checks as Spark conditions that are true where a row fails.
 
-They mean what pandera's own checks of these names mean: a null passes all but `not_null`. pandera counts rows
-that do not meet a condition, one Spark job per check; a condition can be counted along with the write.
+They have the semantics of pandera's checks with these names: a null passes all but `not_null`. pandera counts rows that
+do not meet a condition, one Spark job per check; a condition can be counted during the write.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _ORDERED = _NUMBERS + _TIMES
 _ENUMERABLE = (*_ORDERED, *_TEXT, "binary")
 _COMPARED = (*_ENUMERABLE, "boolean")
 
-# kind: (types it is defined for, parameters it must have, parameters it may have)
+# kind: (supported types, required parameters, optional parameters)
 _SIGNATURES: Mapping[str, tuple[tuple[str, ...], frozenset[str], frozenset[str]]] = {
     "equal_to": (_COMPARED, frozenset({"value"}), frozenset()),
     "not_equal_to": (_COMPARED, frozenset({"value"}), frozenset()),
@@ -51,19 +51,19 @@ _WHOLE_VALUES = frozenset(["equal_to", "not_equal_to", "isin", "notin"])
 
 
 def is_row_check(kind: str) -> bool:
-    """Whether checks of this kind look at one row at a time."""
+    """Return True if checks of this kind are row checks."""
     return kind in KINDS or kind in CHECKS
 
 
 def failing(check: Check, types: Mapping[str, str]) -> Column:
-    """The condition that is true for a row that fails the check; false or null for one that passes.
+    """Return the condition that is true for a row that fails the check; false or null for one that passes.
 
-    types: the frame's columns with Spark's simple type names, which `validate` has found the check to fit.
+    types: the frame's columns with Spark's simple type names, which `validate` has found suitable.
     """
     from pyspark.sql import functions as F
 
     if check.kind == "sql":
-        # A line of its own, so that a comment at its end closes.
+        # On a separate line, so that a trailing comment ends.
         return ~F.expr(f"({check.parameters['expression']}\n)")
     value = F.col(quoted(str(check.column)))
     if check.kind == "not_null":
@@ -74,7 +74,7 @@ def failing(check: Check, types: Mapping[str, str]) -> Column:
 
 
 def validate(check: Check, types: Mapping[str, str]) -> None:
-    """Raise InvalidCheck unless the check's column exists, has a fitting type, and its parameters are complete."""
+    """Raise InvalidCheck unless the check's column exists, has a suitable type, and its parameters are complete."""
     if check.kind == "sql":
         expression = check.parameters.get("expression")
         if not isinstance(expression, str) or not expression.strip():
@@ -131,7 +131,7 @@ def validate(check: Check, types: Mapping[str, str]) -> None:
 
 
 def _items(value: Any) -> Collection[Any]:  # noqa: ANN401 - a check's parameter is any value
-    """The values of a list, or the one that it is."""
+    """Return the values of a list, or the single value."""
     return value if isinstance(value, list | tuple | set | frozenset) else [value]
 
 
@@ -140,7 +140,7 @@ def _is_number(value: object) -> bool:
 
 
 def _is_time(value: object) -> bool:
-    """A date or time of Python's, or text that Spark reads as one: of a full date also that there is such a day."""
+    """Return True for a Python date or time, or text that Spark reads as one; a full date must also exist."""
     if not isinstance(value, str):
         return isinstance(value, dt.date)
     found = re.fullmatch(r"\s*[+-]?\d{4,7}(-\d{1,2}(-\d{1,2}([T ].*)?)?)?\s*", value)
@@ -149,10 +149,10 @@ def _is_time(value: object) -> bool:
 
 
 def proven(check: Check, type: str, bounds: Bounds) -> bool:
-    """Whether a column's bounds alone show that no row fails the check; false when they do not tell.
+    """Return True if a column's bounds alone prove that no row fails the check.
 
-    Only for checks about order, beginnings and nulls. The bounds' values must be exact in Python as they are in Spark,
-    which is why a parameter of another kind of type than the column's proves nothing.
+    Only for checks about order, prefixes and nulls. The bounds' values must be as exact in Python as in Spark, so a
+    parameter of a different type than the column's proves nothing.
     """
     if bounds.row_count == 0:
         return True
@@ -184,11 +184,11 @@ _HOLDS: Mapping[str, Callable[[Any, Any, _Parameters], bool]] = {
         (low >= p["min_value"] if p.get("include_min", True) else low > p["min_value"])
         and (high <= p["max_value"] if p.get("include_max", True) else high < p["max_value"])
     ),
-    # Texts are ordered by their bytes, so that what lies between two with a prefix has it too.
+    # Text is ordered by bytes, so anything between two values with a prefix has the prefix too.
     "str_startswith": lambda low, high, p: bool(low.startswith(p["string"]) and high.startswith(p["string"])),
 }
 BOUNDED = frozenset(_HOLDS) | {"not_null"}
-# Lists and patterns, which are mostly about columns with few values.
+# Lists and patterns, mostly on columns with few values.
 VALUED = frozenset(
     [
         "isin",
@@ -204,10 +204,10 @@ VALUED = frozenset(
 
 
 def counted(condition: Column) -> Column:
-    """How many rows meet the condition, as an aggregate.
+    """Return the number of rows that meet the condition, as an aggregate.
 
-    Not Spark's count_if: its optimizer puts that condition into a projection of its own below the aggregate, which
-    copies every row that an Observation looks at twice more.
+    Not Spark's count_if: its optimizer puts the condition into a projection below the aggregate, which copies every row
+    of an Observation twice more.
     """
     from pyspark.sql import functions as F
 
@@ -215,17 +215,18 @@ def counted(condition: Column) -> Column:
 
 
 def quoted(name: str) -> str:
-    """A column name that Spark takes as one name, whatever is in it."""
+    """Quote a column name so that Spark reads it as one name."""
     return "`" + name.replace("`", "``") + "`"
 
 
 def literal(text: str) -> str:
-    """A text in SQL by its bytes, since what a backslash means in quotation marks depends on a setting of Spark."""
+    """Return SQL for a text by its bytes, since the meaning of backslashes in quotation marks depends on a Spark
+    setting."""
     return f"CAST(X'{text.encode().hex()}' AS STRING)"
 
 
 def _meets(kind: str, value: Column, parameters: _Parameters) -> Column:
-    """The condition that pandera's check of that name filters by."""
+    """Return the condition by which pandera's check of that name filters."""
     from pyspark.sql import functions as F
 
     conditions: Mapping[str, Callable[[_Parameters], Column]] = {
@@ -256,7 +257,7 @@ def _length(length: Column, parameters: _Parameters) -> Column:
         return length == exact
     low: int | None = parameters.get("min_value")
     high: int | None = parameters.get("max_value")
-    # One comparison where there is one bound: Spark counts the characters anew for each.
+    # A single comparison for a single bound: Spark counts the characters again for each.
     if high is None:
         return length >= (low or 0)
     return length <= high if low is None else length.between(low, high)
@@ -267,28 +268,28 @@ def _pattern(pattern: str | re.Pattern[str]) -> str:
 
 
 def _comparable(value: Any, type: str) -> Any:  # noqa: ANN401 - a check's parameter is any value
-    """The value as Python's type of the column, or None when comparing it in Python might differ from Spark."""
+    """Return the value as Python's type of the column, or None if comparing it in Python might differ from Spark."""
     base = type.partition("(")[0]
     if isinstance(value, bool):
         return None
     if base in ("tinyint", "smallint", "int", "bigint"):
         return value if isinstance(value, int) else None
     if base in ("float", "double"):
-        # Spark compares as doubles; an integer beyond 2**53 is not one.
+        # Spark compares as doubles, which cannot represent integers beyond 2**53.
         return value if isinstance(value, float) or (isinstance(value, int) and abs(value) <= 2**53) else None
     if base == "decimal":
         return value if isinstance(value, int | Decimal) else None
     if base == "date":
         if isinstance(value, str):
             return _date(value)
-        return value if value.__class__ is dt.date else None  # a datetime is a date to isinstance
+        return value if value.__class__ is dt.date else None  # isinstance treats a datetime as a date
     if base == "timestamp":
         return value if isinstance(value, dt.datetime) and value.tzinfo is not None else None
     return None
 
 
 def _date(text: str) -> dt.date | None:
-    """The date of `yyyy-mm-dd`; None for other spellings, of which Python and Spark know different ones."""
+    """Parse `yyyy-mm-dd`; None for other notations, in which Python and Spark differ."""
     if not re.fullmatch(r"\d{4}-\d{2}-\d{2}", text):
         return None
     try:

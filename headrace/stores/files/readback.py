@@ -1,6 +1,6 @@
-"""Read written, unpublished versions back for checks that the write could not answer.
+"""Read written, unpublished versions back for checks that the write could not evaluate.
 
-Many partitions are read by one job: frames have the column PARTITION, and every answer is per partition.
+Many partitions are read by one job: frames have the column PARTITION, and every result is per partition.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ PARTITION = "__partition"
 _EPOCH = dt.datetime.fromtimestamp(0, dt.UTC)
 _ISO = "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"
 
-# What counts from an epoch, and the value of such a count.
+# Types that count from an epoch, and the value of such a count.
 _COUNTED: Mapping[str, Callable[[int], dt.date]] = {
     "timestamp": lambda micros: _EPOCH + dt.timedelta(microseconds=micros),
     "date": lambda days: _EPOCH.date() + dt.timedelta(days=days),
 }
 
 Key = str | None
-Failures = tuple[int, list[Any]]  # how many rows fail, and examples
+Failures = tuple[int, list[Any]]  # the number of failing rows, and examples
 
 
 def failures(frame: DataFrame, rows: Sequence[RowCheck]) -> dict[Key, dict[str, Failures]]:
-    """Per partition and check the failing rows, with the smallest and the largest failing value as examples."""
+    """Return failing rows per partition and check, with the smallest and the largest failing value as examples."""
     from pyspark.sql import functions as F
 
     aggregates: list[Column] = []
@@ -54,9 +54,9 @@ def failures(frame: DataFrame, rows: Sequence[RowCheck]) -> dict[Key, dict[str, 
 
 
 def none_fails(session: SparkSession, values: Mapping[str, set[str]], failing: Sequence[Column]) -> bool:
-    """Whether no value of the text columns meets any of the conditions, each of which looks at one of them.
+    """Return True if no value of the text columns meets any of the conditions, each of which uses one of them.
 
-    Spark folds the question into its plan and starts no job for it.
+    Spark folds the query into its plan and starts no job.
     """
     if not failing:
         return True
@@ -71,7 +71,8 @@ def none_fails(session: SparkSession, values: Mapping[str, set[str]], failing: S
 
 
 def duplicates(frame: DataFrame, columns: Sequence[str], shown: Sequence[str]) -> dict[Key, Failures]:
-    """Per partition the rows whose key occurs more than once (nulls are equal, as in pandera), with example keys."""
+    """Return, per partition, rows whose key occurs more than once (nulls are equal, as in pandera), with example
+    keys."""
     from pyspark.sql import functions as F
 
     occurrences = "__occurrences"
@@ -90,7 +91,8 @@ def duplicates(frame: DataFrame, columns: Sequence[str], shown: Sequence[str]) -
 
 
 def summary_aggregates(columns: Mapping[str, str], scope: Column) -> dict[str, Column]:
-    """The aggregates over the rows in scope that `footer_of` reads: row count, and each column's nulls and bounds."""
+    """Return the aggregates over the rows in scope that `footer_of` reads: row count, and each column's nulls and
+    bounds."""
     from pyspark.sql import functions as F
 
     aggregates = {"rows": counted(scope)}
@@ -98,8 +100,8 @@ def summary_aggregates(columns: Mapping[str, str], scope: Column) -> dict[str, C
         value = F.col(quoted(name))
         aggregates[f"nulls{number}"] = counted(scope & value.isNull())
         if _bounded(type):
-            # As numbers: PySpark would hand a timestamp over in the zone of this process, without saying so, and has
-            # no date after the year 9999.
+            # As numbers: PySpark would return timestamps in this process's zone without saying so, and cannot represent
+            # dates after the year 9999.
             exact = value
             if type in _COUNTED:
                 exact = F.unix_micros(value) if type == "timestamp" else F.unix_date(value)
@@ -109,24 +111,24 @@ def summary_aggregates(columns: Mapping[str, str], scope: Column) -> dict[str, C
 
 
 def footer_of(answer: Mapping[str, Any], columns: Mapping[str, str]) -> Footer:
-    """What a Parquet footer would say, from the summary aggregates."""
+    """Create the equivalent of a Parquet footer from the summary aggregates."""
     rows = int(answer["rows"])
     bounds = {}
     for number, (name, type) in enumerate(columns.items()):
         low, high = answer.get(f"low{number}"), answer.get(f"high{number}")
-        if isinstance(high, float) and math.isnan(high):  # Spark puts NaN above every number
+        if isinstance(high, float) and math.isnan(high):  # Spark orders NaN above every number
             low = high = None
         if type in _COUNTED and low is not None and high is not None:
             try:
                 low, high = (_COUNTED[type](end) for end in (low, high))
-            except OverflowError:  # a year that Python has no value for
+            except OverflowError:  # a year that Python cannot represent
                 low = high = None
         bounds[name] = Bounds(rows, int(answer[f"nulls{number}"]), low, high)
     return Footer(rows, bounds)
 
 
 def summaries(frame: DataFrame, columns: Mapping[str, str]) -> dict[Key, Footer]:
-    """Per partition what a Parquet footer would say; partitions without rows are left out."""
+    """Return the equivalent of a Parquet footer per partition; partitions without rows are omitted."""
     from pyspark.sql import functions as F
 
     aggregates = [column.alias(name) for name, column in summary_aggregates(columns, F.lit(True)).items()]
@@ -136,14 +138,14 @@ def summaries(frame: DataFrame, columns: Mapping[str, str]) -> dict[Key, Footer]
 
 
 def distinct_values(frame: DataFrame, column: str, limit: int) -> set[Any]:
-    """Up to `limit` distinct values of the column, null among them."""
+    """Return up to `limit` distinct values of the column, including null."""
     from pyspark.sql import functions as F
 
     return {row[0] for row in frame.select(F.col(quoted(column))).distinct().limit(limit).collect()}
 
 
 def jsonable(value: Any) -> Any:  # noqa: ANN401 - any value of a Spark row
-    """A value of a Spark row as JSON has it: times as ISO text, decimals as text, NaN as text."""
+    """Convert a value of a Spark row to JSON: times as ISO text, decimals as text, NaN as text."""
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     if value is None or isinstance(value, str | int | float):
@@ -166,7 +168,7 @@ def _per_partition(frame: DataFrame, aggregates: Sequence[Column]) -> dict[Key, 
 
 
 def _examples(answer: Row, number: int, shown: Sequence[str]) -> list[Any]:
-    """The distinct examples; of a single column the bare values."""
+    """Return the distinct examples; for a single column the bare values."""
     if not shown:
         return []
     ends = [answer[f"low{number}"], answer[f"high{number}"]]
@@ -180,7 +182,8 @@ def _bounded(type: str) -> bool:
 
 
 def _shown(frame: DataFrame, columns: Sequence[str]) -> Column:
-    """The columns to show; timestamps as text in UTC, dates as text, since Python has none after the year 9999."""
+    """Select the columns to show; timestamps as text in UTC, dates as text, since Python has none after the year
+    9999."""
     from pyspark.sql import functions as F
     from pyspark.sql.types import DateType, TimestampType
 

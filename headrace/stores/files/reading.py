@@ -18,14 +18,14 @@ from headrace.stores.files.predicates import quoted
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-# Types that Spark's readers widen on their own, from left to right.
+# Types that Spark's readers widen automatically, from left to right.
 _WIDENED = (("tinyint", "smallint", "int", "bigint"), ("float", "double"))
 _BY_POSITION = "csv"
-_LISTINGS = 16  # directories looked at together; a listing of an object store is all waiting
+_LISTINGS = 16  # directories listed concurrently; listing an object store is mostly waiting
 
 
 def read_versions(session: SparkSession, versions: Sequence[Version]) -> DataFrame:
-    """The rows of the versions; see FilesStore.read."""
+    """Return the rows of the versions; see FilesStore.read."""
     if not versions:
         raise ValueError("no versions to read")
     columns = merged_columns(versions)
@@ -39,23 +39,23 @@ def read_versions(session: SparkSession, versions: Sequence[Version]) -> DataFra
 
 
 def require_complete(session: SparkSession, versions: Sequence[Version]) -> None:
-    """Raise CorruptInput for a version whose files are not as many or as long as when it was written.
+    """Raise CorruptInput for a version whose files differ in number or size from when it was written.
 
-    Spark takes an empty file for no rows, and a text file that was cut at a line's end for a whole one.
+    Spark reads an empty file as no rows, and a text file cut at the end of a line as complete.
     """
 
     def check(version: Version) -> None:
         if not isinstance(version.locator, FilesLocator):
             raise CorruptInput(
                 f"{version.dataset} version {version.tag} has no files to read: it was registered without a location. "
-                "Register it with one, or declare the dataset with the `location` where its files are."
+                "Register it with one, or declare the dataset's `location`."
             )
         try:
             sizes = files_for(version.location, session).sizes(version.location)
         except WarehouseUnavailable as error:
             raise corrupt(version, version.location, str(error).partition(". ")[0]) from error
         if version.byte_size is None:
-            return  # whoever wrote it did not say how long it is
+            return  # the writer did not report the size
         if (len(sizes), sum(sizes)) != (version.file_count, version.byte_size):
             raise corrupt(
                 version,
@@ -68,9 +68,9 @@ def require_complete(session: SparkSession, versions: Sequence[Version]) -> None
 
 
 def merged_columns(versions: Sequence[Version]) -> tuple[Column, ...]:
-    """The columns of the newest version, then those that only older ones have.
+    """Return the columns of the newest version, then those that only older ones have.
 
-    Raises SchemaMismatch naming the versions when a column has types that do not widen to the newest one's.
+    Raises SchemaMismatch naming the versions if a column has types that do not widen to the newest one's.
     """
     newest_first = sorted(versions, key=lambda v: (v.created_at, v.tag), reverse=True)
     merged: dict[str, tuple[Column, Version]] = {}
@@ -87,12 +87,12 @@ def merged_columns(versions: Sequence[Version]) -> tuple[Column, ...]:
 
 
 def widens(old: str, new: str) -> bool:
-    """Whether Spark's readers take a column of the one type for one of the other, which has all of its values."""
+    """Return True if Spark's readers can read a column of the one type as the other, which has all of its values."""
     return any(old in line and new in line and line.index(old) < line.index(new) for line in _WIDENED)
 
 
 def schema_text(columns: Sequence[Column]) -> str:
-    """The columns as Spark's DDL."""
+    """Format the columns as Spark DDL."""
     return ", ".join(f"{quoted(column.name)} {column.type}" for column in columns)
 
 
@@ -103,9 +103,8 @@ def scan(
     options: Mapping[str, str],
     locations: Sequence[str],
 ) -> DataFrame:
-    """A frame over all files at the locations, which are taken literally though they may look like patterns."""
-    # The DDL parser is asked on this side once; a schema object would need a round trip of its own under
-    # Connect.
+    """Return a frame over all files at the locations, which are taken literally even if they look like patterns."""
+    # The DDL is parsed locally once; a schema object would need a round trip with Spark Connect.
     reader = session.read.format(format).schema(schema_text(columns)).options(**options)
     return reader.option("__globPaths__", "false").load(list(locations))
 
@@ -136,7 +135,7 @@ def _scan(session: SparkSession, versions: Sequence[Version], columns: Sequence[
 
 
 def _options(version: Version) -> dict[str, str]:
-    """The reader's options: kept with the version when it was written or landed, else those of our own files."""
+    """Return the reader's options: those stored with the version, otherwise those of Headrace's own files."""
     kept = version.metadata.get("options")
     if kept is None:
         return reader_options(OutputFormat(version.format), len(version.columns))

@@ -33,28 +33,26 @@ class FilesStoreType:
     capabilities = frozenset({Capability.ATOMIC_SWAP, Capability.TIME_TRAVEL, Capability.PARTITION_OVERWRITE})
 
     def open(self, session: SparkSession, warehouse_uri: str) -> FilesStore:
-        """The store in the warehouse. Raises WarehouseUnavailable when there is no way to it."""
+        """Open the store in the warehouse. Raises WarehouseUnavailable if it cannot be reached."""
         return FilesStore(session, warehouse_uri)
 
 
 class FilesStore:
     """Writes and reads versions with one Spark session. Locations are Hadoop path strings, taken literally.
 
-    A version lies at `<warehouse>/<domain>/<name>/<tag>`, of a partitioned dataset in `partition=<key>`
-    below, and when rows can be set aside in `rows=accepted` below that.
+    A version is stored at `<warehouse>/<domain>/<name>/<tag>`, for a partitioned dataset in `partition=<key>` below,
+    and if rows can be quarantined in `rows=accepted` below that.
     """
 
     def __init__(self, session: SparkSession, warehouse_uri: str) -> None:
         self._session = session
         self._warehouse = normalised(warehouse_uri)
-        files_for(
-            self._warehouse, session
-        )  # says at once, and not after the computation, when there is no way to it
+        files_for(self._warehouse, session)  # fails early, before the computation, if it cannot be reached
         self._inputs: dict[str, Version] = {}
 
     @staticmethod
     def tag() -> str:
-        """A fresh version tag: the time in UTC to the second, and eight random hex digits."""
+        """Generate a version tag: the time in UTC to the second, and eight random hex digits."""
         return f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}"
 
     def write(
@@ -70,11 +68,11 @@ class FilesStore:
     ) -> list[WrittenVersion]:
         """Write the frame as a new version (one per partition key, in their order) and run the checks on it.
 
-        columns: the declared ones, which the frame must have by name and type in any order; they are written
-        in the declared order. Empty: the frame's own. Rows whose partition key was not asked for are not
-        written; the check `partition` fails with their number.
+        columns: the declared ones, which the frame must have by name and type in any order; they are written in the
+        declared order. Empty: the frame's own. Rows with other partition keys are not written; the check `partition`
+        fails with their number.
         Raises SchemaMismatch, InvalidCheck, WarehouseUnavailable, CorruptInput (an input version's file) and
-        SparkUnavailable; what was written by then is in no version and is never read.
+        SparkUnavailable; files written by then belong to no version and are never read.
         """
         stored = output or OutputFormat()
         location = self.location(dataset, tag, stored.warehouse)
@@ -92,54 +90,54 @@ class FilesStore:
             )
 
     def read(self, versions: Sequence[Version]) -> DataFrame:
-        """The rows of all the versions, which are of one dataset: one scan, however many partitions.
+        """Return the rows of all the versions, which are of one dataset: one scan, however many partitions.
 
-        The columns are those of the newest version, then those that only older ones have; what a version
-        lacks is null.
-        Raises SchemaMismatch when a column's types do not fit each other, CorruptInput for a version that
-        does not have the files and bytes that were published. A file that turns out to be corrupt while it is
-        read raises CorruptInput when the frame is written through this store, or within `explained`.
+        The columns are those of the newest version, then those that only older ones have; columns that a version lacks
+        are null.
+        Raises SchemaMismatch if a column's types are incompatible, CorruptInput for a version without the published
+        files and bytes. A file that turns out to be corrupt while it is read raises CorruptInput when the frame is
+        written through this store, or within `explained`.
         """
         require_complete(self._session, versions)
         self._inputs.update((version.location, version) for version in versions)
         return read_versions(self._session, versions)
 
     def first_rows(self, version: Version, count: int) -> list[Row]:
-        """Up to `count` rows as text, by column. Raises CorruptInput as `read` does."""
+        """Return up to `count` rows as text, by column. Raises CorruptInput like `read`."""
         self._inputs[version.location] = version
         return first_rows(self._session, version, count)
 
     @contextmanager
     def explained(self, target: str, *, wholly: bool = False) -> Iterator[None]:
-        """Raise Spark's and Java's exceptions within as WarehouseUnavailable, CorruptInput, ... where they mean that.
+        """Convert Spark's and Java's exceptions to WarehouseUnavailable, CorruptInput, ... where applicable.
 
-        target: what is being worked on, for the message; wholly: see resources.failures.explained.
+        target: the subject of the message; wholly: see resources.failures.explained.
         """
         with explained(target, self._inputs.values(), wholly=wholly):
             yield
 
     def sizes(self, location: str) -> Size:
-        """Bytes, files and checksum of whatever lies at a location, a directory or a file.
+        """Return bytes, files and checksum of a location, a directory or a file.
 
-        Raises WarehouseUnavailable when nothing does.
+        Raises WarehouseUnavailable if it does not exist.
         """
         return size_of(files_for(location, self._session).data_files(location))
 
     def exists(self, location: str) -> bool:
-        """Whether anything lies at a location."""
+        """Return True if the location exists."""
         return files_for(location, self._session).exists(location)
 
     def location(self, dataset: str, tag: str, warehouse: str | None = None) -> str:
-        """The directory below which everything of a dataset's tag lies; `warehouse` when it is not the settings'."""
+        """Return the directory of a dataset's tag; `warehouse` if it is not the configured one."""
         return f"{normalised(warehouse) if warehouse else self._warehouse}/{dataset}/{tag}"
 
     def tags(self, dataset: str, warehouse: str | None = None) -> list[str]:
-        """The tags below which something of the dataset lies, whether the catalog knows it or not."""
+        """Return the tags with files of the dataset, whether the catalog knows them or not."""
         folder = self.location(dataset, "", warehouse)
         return [name for name in files_for(folder, self._session).folders(folder) if TAG.fullmatch(name)]
 
     def delete(self, dataset: str, tag: str, warehouse: str | None = None) -> None:
-        """Delete what lies below a tag of the dataset. Raises ValueError for what is not a tag."""
+        """Delete the files of a tag of the dataset. Raises ValueError for an invalid tag."""
         if not TAG.fullmatch(tag):
             raise ValueError(f"{tag!r} is not a version tag")
         location = self.location(dataset, tag, warehouse)

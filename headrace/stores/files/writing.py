@@ -29,13 +29,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class WrittenVersion:
-    """A version that lies in the warehouse and that no reader knows of yet.
+    """A written version that is not published yet.
 
-    location: the directory that readers will read. statistics: column -> null_count, min, max as JSON values,
-    each left out when not known, and of a sensitive column only null_count. read_options: Spark's reader options
-    for it, to be kept in the version's metadata as `options`.
-    quarantine_location: where rows that were set aside lie, None when there are none.
-    checksum: see `sizes`. locator: where it is, for a store that does not keep files at `location`.
+    location: the directory that readers will read. statistics: column -> null_count, min, max as JSON values, each
+    omitted if unknown, and only null_count for a sensitive column. read_options: Spark's reader options for it, stored
+    in the version's metadata as `options`. quarantine_location: the location of quarantined rows, None if there are
+    none. checksum: see `sizes`. locator: for a store that does not keep files at `location`.
     """
 
     partition: str | None
@@ -71,7 +70,7 @@ def write_version(
     clash = [column.name for column in columns if column.name.lower() in reserved]
     if clash:
         raise SchemaMismatch(
-            f"{dataset}: the column name {clash[0]!r} is taken for a directory level, or for the audit. Rename the "
+            f"{dataset}: the column name {clash[0]!r} is reserved for a directory level or the audit. Rename the "
             "column."
         )
     names = [column.name for column in columns]
@@ -91,13 +90,16 @@ def write_version(
 
 
 def conformed(df: DataFrame, declared: Sequence[Column], dataset: str) -> tuple[Column, ...]:
-    """The declared columns, if the frame has just these by name and type; the frame's own when none are declared.
+    """Return the declared columns, if the frame has exactly these by name and type; the frame's own if none are
+    declared.
 
     Raises SchemaMismatch listing every difference.
     """
     found = {field.name: field for field in df.schema.fields}
     if not found or len(found) < len(df.schema.fields):
-        raise SchemaMismatch(f"{dataset}: the result has no columns, or a column name twice: {df.columns}.")
+        raise SchemaMismatch(
+            f"{dataset}: the result has no columns, or duplicate column names: {df.columns}."
+        )
     if not declared:
         return tuple(Column(f.name, f.dataType.simpleString(), f.nullable) for f in found.values())
     expected = {column.name: column for column in declared}
@@ -119,11 +121,10 @@ def conformed(df: DataFrame, declared: Sequence[Column], dataset: str) -> tuple[
 def _write(
     frame: DataFrame, root: str, output: OutputFormat, audit: Audit, partition: PartitionWrite | None
 ) -> dict[str, Any]:
-    """Write the files in one Spark job; returns what was counted on the way.
+    """Write the files in one Spark job; returns the counts made meanwhile.
 
-    Names in the answer: `partition` (with `partition_low` and `partition_high`, examples) the rows that
-    belong to no requested partition; `check:<name>`; the names of readback.summary_aggregates for formats
-    without footers.
+    Keys of the result: `partition` (with `partition_low` and `partition_high`, examples) the rows that belong to no
+    requested partition; `check:<name>`; the names of readback.summary_aggregates for formats without footers.
     """
     from pyspark.sql import Observation
     from pyspark.sql import functions as F
@@ -137,7 +138,7 @@ def _write(
             frame = frame.withColumn(COLUMN, F.expr(key))
             key = quoted(COLUMN)
             directories.append(COLUMN)
-            # Each partition's rows go to few tasks, and small partitions share one: no file per task and
+            # Each partition's rows go to few tasks, and small partitions share one: not one file per task and
             # partition.
             frame = frame.hint("rebalance", COLUMN)
         written = f"coalesce({key} IN ({', '.join(map(literal, partition.keys))}), FALSE)"
@@ -152,7 +153,7 @@ def _write(
     scope = F.expr(written)
     accepted = scope if quarantined is None else scope & ~quarantined
     footers = output.format == PARQUET
-    # What options such as a word for null write may read back as something else: then the files themselves are asked.
+    # Values that options such as a marker for null may change when read back: then the files themselves are read.
     faithful = footers or not output.options
     if faithful:
         counts += [
@@ -187,7 +188,7 @@ def _output_directories(
     partition: PartitionWrite | None,
     observed: Mapping[str, Any],
 ) -> OutputDirectories:
-    """What was written, with the files and footers of each directory; missing directories are made, and are empty."""
+    """Return the written directories with their files and footers; missing directories are created empty."""
     keys: Sequence[str | None] = partition.keys if partition else (None,)
     bases = {key: root if key is None else f"{root}/{directory(key)}" for key in keys}
     by_folder: dict[str, list[StoredFile]] = {}
@@ -243,11 +244,11 @@ def _written(
 
 
 def _statistics(footer: Footer, sensitive: frozenset[str]) -> dict[str, dict[str, Any]]:
-    """Per column what is known of null_count, min and max; of a sensitive one no bounds, which are values."""
-    told: dict[str, dict[str, Any]] = {}
+    """Return the known null_count, min and max per column; for a sensitive one no bounds, which are values."""
+    statistics: dict[str, dict[str, Any]] = {}
     for name, bounds in footer.columns.items():
         values: dict[str, Any] = {"null_count": bounds.null_count}
         if name not in sensitive:
             values |= {"min": jsonable(bounds.minimum), "max": jsonable(bounds.maximum)}
-        told[name] = {key: value for key, value in values.items() if value is not None}
-    return told
+        statistics[name] = {key: value for key, value in values.items() if value is not None}
+    return statistics

@@ -71,7 +71,7 @@ def test_a_name_that_jil_cannot_hold_is_refused(name):
 
 def test_a_value_that_jil_cannot_hold_is_refused_with_its_place():
     statement = Statement("insert", "job", "A", [Attribute("command", "a\nmachine: m", 8)], "f.jil", 7)
-    with pytest.raises(UnwritableError, match=r"f\.jil:8: A\.command: JIL has no spelling"):
+    with pytest.raises(UnwritableError, match=r"f\.jil:8: A\.command: JIL cannot express"):
         write([statement])
 
 

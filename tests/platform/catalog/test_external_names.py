@@ -135,7 +135,7 @@ def test_an_adoption_can_be_corrected(engine, tmp_path):
 def test_a_job_known_from_another_instance_is_mentioned(engine, tmp_path):
     scanned(engine, tmp_path, BOX)
     heard(engine, "EXTRA", instance="ACE")
-    with pytest.raises(UnknownProcess, match="unknown process EXTRA; it was heard of with `--instance ACE`"):
+    with pytest.raises(UnknownProcess, match="unknown process EXTRA; it is known with `--instance ACE`"):
         adopt(engine, "EXTRA", box=None, owners=None, by="dana")
 
 

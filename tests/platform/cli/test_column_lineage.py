@@ -89,7 +89,7 @@ def test_column_that_there_is_not(chain: Engine, invoke: Invoke) -> None:
     for command in ("lineage", "impact"):
         refused = invoke(command, "shop/bill.custmer")
         assert refused.exit_code == 1
-        assert "shop/bill has no column custmer. There are: customer." in " ".join(refused.stderr.split())
+        assert "shop/bill has no column custmer. Its columns: customer." in " ".join(refused.stderr.split())
     assert "shop/clean.name" in invoke("lineage", "shop/bill.customer").stdout
     assert "lineage is known for" in invoke("lineage", "shop/raw.anything").stdout  # nobody knows its schema
 

@@ -123,7 +123,7 @@ def test_a_port_that_is_taken_is_said(invoke: Invoke, engine: Engine) -> None:
         other.listen()
         done = invoke("serve", "--port", str(other.getsockname()[1]))
     assert done.exit_code == 1
-    assert "cannot be listened on. Name a free one with --port." in done.stderr
+    assert "cannot be listened on. Choose a free one with --port." in done.stderr
 
 
 def test_what_waits_for_which_job_is_listed(

@@ -224,7 +224,7 @@ def test_a_wrong_entry_of_a_review_is_lost_alone(
     assert result.exit_code == 1
     assert result.stdout == "1 of 1 decisions were new.\n"
     for said in (
-        f"{file}:1: error: /data/out/ledger.dat: what is confirmed needs a `dataset: domain/name`",
+        f"{file}:1: error: /data/out/ledger.dat: a confirmed candidate needs a `dataset: domain/name`",
         f"{file}:8: error: a.decision: input should be 'pending', 'confirm' or 'reject'",
         f"{file}:10: error: this is not YAML",
     ):

@@ -234,8 +234,8 @@ def test_when_one_part_dies_the_others_stop_and_its_log_is_shown(
     up.wait_for("Headrace is up")
     up.part("dagster._daemon").kill()
     assert up.process.wait(WAIT_SECONDS) == 1
-    assert "daemon was killed by signal 9, so the others were stopped. It last said:" in up.said()
-    assert f"the whole log: {home / 'logs' / 'daemon.log'}" in up.said()
+    assert "daemon was killed by signal 9, so the others were stopped. Its last output:" in up.said()
+    assert f"full log: {home / 'logs' / 'daemon.log'}" in up.said()
     assert marked(home) == []
 
 
@@ -270,7 +270,7 @@ def test_a_port_asked_for_and_taken_is_refused(home: Path) -> None:
         other.listen()
         port = other.getsockname()[1]
         with pytest.raises(
-            ServiceError, match=f"port {port} is taken by another program. Name a free one with --port"
+            ServiceError, match=f"port {port} is taken by another program. Choose a free one with --port"
         ):
             services.up(port)
     assert not (home / "postgres").exists()

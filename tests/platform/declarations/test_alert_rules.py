@@ -130,7 +130,7 @@ STEPS = "routes:\n  - name: r\n    steps: "
         (f"{STEPS}[{{to: a}}]", r"alerts.yaml:3: routes.0.steps.0.to: unknown destination 'a'"),
         (f"{STEPS}[{{to: owners}}]", r"alerts.yaml:3: .*no owner has a destination\n  Add `owners`"),
         (f"{STEPS}[]", r"alerts.yaml:3: routes.0.steps: "),
-        (f"{STEPS}[{{to: a, after: 5m}}]", r"alerts.yaml:2: routes.0: the first step is taken at once"),
+        (f"{STEPS}[{{to: a, after: 5m}}]", r"alerts.yaml:2: routes.0: the first step is immediate"),
         (
             f"{STEPS}[{{to: a}}, {{to: a}}]",
             r"alerts.yaml:2: routes.0: every step but the first needs `after`",

@@ -346,7 +346,7 @@ CASES = {
         """,
         8,
         "partitions.dimensions.a.ranges",
-        "beside `dimensions`",
+        "next to `dimensions`",
     ),
     "partition column that is not there": Case(
         """\
@@ -361,7 +361,7 @@ CASES = {
         "partitions.column",
         "'day' is not among the columns",
     ),
-    "no code": Case("type: headrace.Dataset\nattributes:\n  key: shop/bad\n", 1, None, "no code is given"),
+    "no code": Case("type: headrace.Dataset\nattributes:\n  key: shop/bad\n", 1, None, "the code is missing"),
     "sql and python": Case(
         "type: headrace.Dataset\nattributes:\n  key: shop/bad\n  sql: SELECT 1\n  python: x.py:f\n",
         5,
@@ -553,7 +553,7 @@ CASES = {
         """,
         5,
         "outputs.1",
-        "no code is given",
+        "the code is missing",
     ),
     "check with a value of another type": Case(
         """\
@@ -637,7 +637,7 @@ CASES = {
         """,
         5,
         "schema.columns.ID",
-        "differ in case alone",
+        "differ only in case",
     ),
     "nested column in CSV": Case(
         """\
@@ -650,7 +650,7 @@ CASES = {
         """,
         6,
         "schema.columns.id",
-        "a CSV file has no place for array<int>",
+        "CSV cannot store array<int>",
     ),
     "compression that Spark does not bring": Case(
         """\
@@ -674,7 +674,7 @@ CASES = {
         """,
         5,
         "schema.columns.id.type",
-        "write `string`, and the check `str_length`",
+        "use `string`, with the check `str_length`",
     ),
     "location that is not a URI": Case(
         """\

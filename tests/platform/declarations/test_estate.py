@@ -129,7 +129,7 @@ def test_groups_kinds_owners_tags_and_metadata() -> None:
     assert found["A"].metadata["owner"] == "ops@unx, ops@example.com"
     assert found["A"].metadata["schedule"] == "at 04:00"
     assert found["B"].tags["estate/application"] == "FX_rates"
-    assert found["D"].description == "Heard of, and in no file that was scanned."
+    assert found["D"].description == "Known from run events, not from a scan."
 
 
 def test_many_jobs_are_shown_as_boxes_and_those_with_datasets_as_themselves() -> None:

@@ -156,7 +156,7 @@ def test_a_scheduler_that_does_not_answer_does_not_hold_up_a_year_of_days(
             "{date} is not a known placeholder; there are {domain}, {name}",
         ),
         ("- {flag_file: '/flags/{'}", 6, "there is a brace without its other"),
-        ("- {flag_file: '/flags/{partition}'}", 6, "names {partition}, and shop/orders has no partitions"),
+        ("- {flag_file: '/flags/{partition}'}", 6, "uses {partition}, but shop/orders has no partitions"),
         ("- {}", 6, "give either `flag_file` or `sendevent`"),
         ("- {sendevent: {event: SET_GLOBAL, global: X}}", 6, "SET_GLOBAL needs `value`"),
         ("- {sendevent: {event: STARTJOB, job: X, value: y}}", 6, "`value` does not belong to STARTJOB"),

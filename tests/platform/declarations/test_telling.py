@@ -81,7 +81,7 @@ def test_a_preview_that_cannot_be_made_is_a_warning_of_a_run_that_published(
     metadata = assert_succeeded(engine, result, "shop/orders")
     assert metadata["dagster/row_count"] == 2
     assert str(metadata["preview"]).startswith("No preview: shop/orders version")
-    assert "shop/orders is published, but its preview could not be made" in log(project, result)
+    assert "shop/orders is published, but its preview could not be created" in log(project, result)
 
 
 def test_values_that_python_does_not_have_are_in_the_preview(tmp_path: Path, engine: Engine) -> None:

@@ -528,7 +528,7 @@ def test_unknown_names_are_reported_where_they_are_used(engine: Engine, tmp_path
         told % ("warning", f"{name} is neither in these files nor in the catalog ({hint})")
         for name, hint in (
             ("autosys/LAOD", "did you mean autosys/LOAD?"),
-            ("B.LOAD", "is it misspelt, or yet to be scanned?"),
+            ("B.LOAD", "misspelt, or not scanned yet?"),
             ("mail.sh", "did you mean shell/mail.sh?"),
         )
     ]

@@ -170,7 +170,7 @@ def test_the_db2_statements_run_on_apache_derby(tmp_path: Path):
 @pytest.mark.parametrize(
     ("url", "said"),
     [
-        ("mysql://h/d", "databases of the kind 'mysql' have no OL_* tables"),
+        ("mysql://h/d", "'mysql' is not supported for OL_* tables"),
         ("nonsense", "is not a database URL"),
         ("postgresql://u:s3cret@h:port/d", "is not a database URL"),
     ],

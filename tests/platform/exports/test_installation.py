@@ -129,7 +129,7 @@ def test_only_ol_tables_are_removed(target):
 
 def test_the_catalogs_own_views_are_not_overwritten(target):
     for refused in (install, drop):
-        with pytest.raises(TargetRefused, match=r"there are views of these names.*--schema"):
+        with pytest.raises(TargetRefused, match=r"views with these names exist.*--schema"):
             refused(target, "openlineage")
 
 

@@ -39,7 +39,7 @@ CHECK                        03/04/2026 22:31:10  03/04/2026 22:31:11  SU    711
 """
     )
     assert [event.process for event in found.events] == ["CHECK"]
-    assert "LOAD: 03/04/2099 22:31:09 is not a time: 2099-03-04 22:31:09Z is yet to come" in str(
+    assert "LOAD: 03/04/2099 22:31:09 is not a time: 2099-03-04 22:31:09Z is in the future" in str(
         found.errors[0]
     )
 

@@ -351,7 +351,7 @@ def test_a_time_that_is_yet_to_come_is_refused_with_both_times(field, value):
     (error,) = errors(json.dumps({"process": "A", "status": "SU", field: value}))
     named = "at" if field == "end_time" else field
     assert re.search(
-        rf"A.{named}: \d{{4}}-.*Z is yet to come, as it is \d{{4}}-.*Z now: are the clock and", error
+        rf"A.{named}: \d{{4}}-.*Z is in the future; it is \d{{4}}-.*Z now: check the clock and", error
     )
 
 

@@ -348,7 +348,7 @@ def test_a_line_that_is_yet_to_come_is_refused_and_moves_no_clock():
     runs = DemonRuns(UTC, "ACE")
     runs.read(status("01:00:05", "STARTING", "LOAD"), "log:1")
     with pytest.raises(
-        WrongLine, match=r"is not a time of this log: 2099-.* is yet to come, as it is 20.* now"
+        WrongLine, match=r"is not a time of this log: 2099-.* is in the future; it is 20.* now"
     ):
         runs.read(status("01:00:06", "RUNNING", "LOAD", day="03/04/2099"), "log:2")
     with pytest.raises(WrongLine, match="is before 1990"):
@@ -534,7 +534,7 @@ def test_when_the_log_of_the_position_is_gone_what_is_younger_is_read_and_a_warn
     assert ends == ["JOB21", "LONG", "JOB22", "JOB23"]
     (warning,) = [error for piece in pieces for error in piece.errors]
     assert (warning.rule, warning.severity) == ("log/rotation", Severity.WARNING)
-    assert "read up to 2026-11-20 23:59:00 UTC is not beside the log any more" in warning.message
+    assert "read up to 2026-11-20 23:59:00 UTC no longer exists next to the log" in warning.message
     assert warning.message.endswith(
         "goes on with event_demon.ACE.11212026, event_demon.ACE.11222026, event_demon.ACE"
     )

@@ -303,7 +303,7 @@ def test_a_report_from_the_future_blocks_no_later_one(engine, folder):
     drop(folder, "2.json", document(run="2", outputs=[{"dataset": "ops/raw", "version": "right"}]))
     taken = take_in(engine, folder, WITHIN)
     assert (taken.files, len(taken.problems)) == (1, 1)
-    assert "LOAD.at: 2028-10-21 08:35:00Z is yet to come, as it is 20" in folder.quarantined()[0].reason
+    assert "LOAD.at: 2028-10-21 08:35:00Z is in the future; it is 20" in folder.quarantined()[0].reason
     assert queries.published(engine, ["ops/raw"])[0].version.tag == "right"
 
 

@@ -102,7 +102,7 @@ def test_spark_connect_without_plan_access_is_reported(
     monkeypatch.setenv("HEADRACE_SPARK__REMOTE", "sc://localhost:1")
     settings.cache_clear()
     (problem,) = observe(engine, [external("one", "s3a://feed/one", "parquet", COLUMNS)]).problems
-    assert "Spark Connect gives no way" in problem
+    assert "Spark Connect has no access" in problem
 
 
 def test_local_places_start_no_spark(

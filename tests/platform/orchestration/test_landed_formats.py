@@ -89,7 +89,7 @@ def test_a_file_and_a_directory_of_each_format(
     ]
     observation = observe(engine, plans)
     assert observation.problems == ()
-    assert observation.waiting == (f"landed/empty: nothing is at file://{landing.resolve()}/empty yet",)
+    assert observation.waiting == (f"landed/empty: nothing at file://{landing.resolve()}/empty yet",)
     one, many = observation.new
     assert (one.dataset, one.row_count, one.file_count) == ("landed/one", 3, 1)
     assert (many.dataset, many.row_count, many.file_count) == ("landed/many", 4, 2)
@@ -307,7 +307,7 @@ def test_folders_that_tell_a_column(
     assert len(rows) == 6
     write(landing / "table" / "old" / f"part-0.{format}", format, ROWS.select(["id"]))
     (problem,) = observe(engine, [plan]).problems
-    assert "Spark does not read what is in the folder 'old'" in problem
+    assert "Spark does not read files in the folder 'old'" in problem
 
 
 @pytest.mark.parametrize("format", ["parquet", "orc"])

@@ -49,12 +49,12 @@ def test_a_tick_says_how_many_it_looked_at_what_happened_and_what_is_late_or_at_
     for key, minutes in (("mart/late", 90), ("mart/near", 40), ("mart/fine", 5)):
         published(engine, key, ago(minutes))
     assert look() == (
-        "3 objectives evaluated, 0 forecast. 3 SLAs new or changed. Happened: 2 at risk, 1 late. "
+        "3 objectives evaluated, 0 forecast. 3 SLAs new or changed. Events: 2 at risk, 1 late. "
         "Late: mart/late. At risk: mart/near."
     )
     published(engine, "mart/late", ago(0))
     assert look() == (
-        "1 objective evaluated, 0 forecast. Happened: 1 met late, 1 incident closed. At risk: mart/near."
+        "1 objective evaluated, 0 forecast. Events: 1 met late, 1 incident closed. At risk: mart/near."
     )
     assert look() == "0 objectives evaluated, 0 forecast. At risk: mart/near."
 

@@ -79,7 +79,7 @@ def test_who_sees_one_domain_sees_no_sources_in_others(mails: Engine, ask: Ask) 
 def test_column_that_there_is_not(mails: Engine, reader: TestClient, path: str) -> None:
     refused = reader.get(f"/api/v1/dataset/hr/people/{path}column=emial")
     assert refused.status_code == 404
-    assert "hr/people has no column emial. There are: email" in refused.json()["detail"]
+    assert "hr/people has no column emial. Its columns: email" in refused.json()["detail"]
 
 
 def test_two_versions_are_compared(mails: Engine, reader: TestClient) -> None:

@@ -253,7 +253,7 @@ def test_what_python_and_spark_may_see_differently_is_not_proven(type, bounds, p
         (Check("c", "unique", "n", quarantine=True), "cannot say which rows to set aside"),
         (Check("c", "row_count", parameters={"least": 1}), "takes `min`, `max` or both"),
         (Check("c", "pandera", parameters={"model": "x:Y"}), "needs `model` \\(module:Class\\) and `check`"),
-        (Check("c", "str_matches", "text", {"pattern": "(["}), "A regular expression is none to Java"),
+        (Check("c", "str_matches", "text", {"pattern": "(["}), "Java cannot parse a regular expression"),
     ],
 )
 def test_a_check_that_cannot_be_evaluated_says_why(spark, store, check, message):

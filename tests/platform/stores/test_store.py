@@ -202,7 +202,7 @@ def test_a_column_may_be_named_anything_but_a_directory_level(spark, store, vers
     [written] = store.write(frame, dataset="shop/orders", tag="t", checks=[check])
     assert written.check_results[0].failed_rows == 1
     assert store.read([version(written)]).columns == frame.columns
-    with pytest.raises(SchemaMismatch, match="'partition' is taken for a directory level"):
+    with pytest.raises(SchemaMismatch, match="'partition' is reserved for a directory level"):
         store.write(frame, dataset="shop/orders", tag="u", partition=PartitionWrite("'k'", ("k",)))
 
 

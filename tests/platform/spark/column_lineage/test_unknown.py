@@ -1,4 +1,4 @@
-"""What the plan does not show is said to be unknown, with the reason, and what may be in it all the same."""
+"""What the plan does not show is reported unknown, with the reason, and what may be in it all the same."""
 
 from __future__ import annotations
 
