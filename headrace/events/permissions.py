@@ -17,17 +17,27 @@ from headrace.catalog.naming import Name, key_of, own_namespace, place
 from headrace.catalog.naming import job as plain_job
 from headrace.catalog.queries.names import keys_of
 from headrace.database.connection import transaction
+from headrace.database.principal import without_row_security
 from headrace.events.sql import statement
 
 Names = frozenset[Name]
-_WRITTEN_BY = """
-SELECT process_key, array_agg(DISTINCT full_name) AS written
+_PROCESSES = """
+SELECT process_key, external_name IS NOT NULL AND lifecycle <> 'UNSCANNED' AS is_scanned, ARRAY(
+    SELECT DISTINCT full_name
+    FROM catalog.lineage_edge edge
+    JOIN catalog.dataset ON dataset_id = edge.target_id
+    WHERE edge.process_id = process.process_id AND edge.target_type = 'DATASET' AND edge.valid_to IS NULL
+    ORDER BY full_name
+) AS written
 FROM catalog.process
-JOIN catalog.lineage_edge edge USING (process_id)
-JOIN catalog.dataset ON dataset_id = edge.target_id
-WHERE process.organisation_id = %s AND process_key = ANY (%s) AND edge.target_type = 'DATASET' AND edge.valid_to IS NULL
-GROUP BY process_key
+WHERE organisation_id = %s AND process_key = ANY (%s)
 """
+_OWN_PROCESS = (
+    "SELECT process_key FROM catalog.process_run JOIN catalog.process USING (process_id) WHERE run_id = %s"
+)
+# What an event may say of an input that its reporter may not describe.
+_FACETS_OF_READING = frozenset({"version"})
+_INPUT_FACETS_OF_READING = frozenset({"inputStatistics", "subset"})
 # Facets of OpenLineage. Column lineage determines which columns are sensitive.
 _GOVERNING = frozenset({"ownership", "tags", "lifecycleStateChange", "columnLineage", "lineage"})
 
@@ -51,6 +61,15 @@ class Report:
     jobs: Names = frozenset()
 
 
+@dataclass(frozen=True, slots=True)
+class KnownProcess:
+    """A process that the catalog knows. is_scanned: from a scheduler's definitions. written: its current outputs."""
+
+    key: str
+    is_scanned: bool
+    written: Sequence[str]
+
+
 def refusals(engine: Engine, caller: Caller, reports: Sequence[Report]) -> list[str | None]:
     """Return, for each report, why the caller may not make it; None if it may.
 
@@ -64,8 +83,8 @@ def refusals(engine: Engine, caller: Caller, reports: Sequence[Report]) -> list[
     own = own_namespace(caller.organisation)
     jobs = frozenset[Name]().union(*map(_jobs, reports))
     processes = keys_of_jobs(engine, caller.organisation_id, own, jobs)
-    by_process = written_by(engine, caller, set(processes.values()))
-    written = {job: by_process.get(process, []) for job, process in processes.items()}
+    known = known_processes(engine, caller, set(processes.values()))
+    written = {job: known[process] for job, process in processes.items() if process in known}
     if caller.capability is None:
         scope = caller.scope(Permission.REPORT)
         assert scope is not None  # noqa: S101 - `require` was asked before
@@ -75,6 +94,9 @@ def refusals(engine: Engine, caller: Caller, reports: Sequence[Report]) -> list[
             for report in reports
         ]
     below = _below(engine, caller.capability, reports)
+    own_process = _own_process(engine, caller.capability)
+    # The token was issued for this very run, so its process needs no known outputs.
+    written = {job: each for job, each in written.items() if each.key != own_process}
     outputs = Scope(frozenset(), caller.capability.outputs)
     return [
         _of_another_run(report, caller.capability, below)
@@ -82,6 +104,38 @@ def refusals(engine: Engine, caller: Caller, reports: Sequence[Report]) -> list[
         or _of_another_job(caller, report, outputs, written)
         for report in reports
     ]
+
+
+def without_foreign_facets(engine: Engine, caller: Caller, events: Sequence[object]) -> list[object]:
+    """Return the events without what they say of inputs that the caller may not report.
+
+    To have read a dataset gives no right to describe it: its schema, its other names, the results of its tests. The
+    version that was read and the statistics of reading it remain.
+    """
+    if reports_everything(caller):
+        return list(events)
+    capability = caller.capability
+    scope = Scope(frozenset(), capability.outputs) if capability else caller.scope(Permission.REPORT)
+    names = {name for event in events for each in _list(_at(event, "inputs")) if (name := _name(each))}
+    keys = _keys(engine, caller, names)
+    foreign_names = {name for name in names if scope is None or not scope.covers(keys[name].key)}
+    return [_limited(event, foreign_names) for event in events]
+
+
+def _limited(event: object, foreign_names: Collection[Name]) -> object:
+    inputs = _at(event, "inputs")
+    if not isinstance(event, Mapping) or not isinstance(inputs, list):
+        return event
+    return {**event, "inputs": [_use_only(each) if _name(each) in foreign_names else each for each in inputs]}
+
+
+def _use_only(dataset: Mapping[str, Any]) -> dict[str, Any]:
+    limited = dict(dataset)
+    for name, kept in (("facets", _FACETS_OF_READING), ("inputFacets", _INPUT_FACETS_OF_READING)):
+        facets = dataset.get(name)
+        if isinstance(facets, Mapping):
+            limited[name] = {each: content for each, content in facets.items() if each in kept}
+    return limited
 
 
 def reports_everything(caller: Caller) -> bool:
@@ -143,7 +197,7 @@ def _keys(engine: Engine, caller: Caller, names: Iterable[Name]) -> dict[Name, _
 
 
 def _of_another_job(
-    caller: Caller, report: Report, scope: Scope, written: Mapping[Name, Sequence[str]]
+    caller: Caller, report: Report, scope: Scope, known: Mapping[Name, KnownProcess]
 ) -> str | None:
     """Check the job: Headrace's processes are identified by their first output, others by what they write.
 
@@ -154,8 +208,8 @@ def _of_another_job(
     for job in sorted(_jobs(report)):
         if job.namespace == own and not scope.covers(plain_job(job).name):
             return f"the job {job.name} is one of the catalog's own, and not this token's"
-        if foreign := foreign_output(scope, written[job]):
-            return f"the job {job} writes {foreign} and nothing that this token may report"
+        if job in known and (reason := foreign(scope, known[job])):
+            return f"the job {job} {reason}"
     return None
 
 
@@ -163,17 +217,35 @@ def _jobs(report: Report) -> Names:
     return report.jobs if report.job is None else report.jobs | {report.job}
 
 
-def foreign_output(scope: Scope, written: Sequence[str]) -> str | None:
-    """Return the first output of a job if none may be reported; None also for a job that writes nothing."""
-    return written[0] if written and not any(map(scope.covers, written)) else None
+def foreign(scope: Scope, process: KnownProcess) -> str | None:
+    """Return why a caller with this scope may not report a known process; None if they may.
+
+    A success of it starts triggers and meets SLAs, a failure alerts people. Of a process that only events made known,
+    and that writes nothing so far, the first outputs are still to come.
+    """
+    if any(map(scope.covers, process.written)):
+        return None
+    if process.written:
+        return f"writes {process.written[0]} and nothing that this token may report"
+    if process.is_scanned:
+        return "belongs to a scanned estate and has no known outputs: reporting it takes a token for every domain"
+    return None
 
 
-def written_by(engine: Engine, caller: Caller, processes: Collection[str]) -> dict[str, list[str]]:
-    """Return the current outputs of the processes with these keys, without unknown processes and those without
-    outputs."""
-    with transaction(engine) as cursor:
-        rows = cursor.execute(_WRITTEN_BY, [caller.organisation_id, sorted(processes)]).fetchall()
-    return {row["process_key"]: row["written"] for row in rows}
+def known_processes(engine: Engine, caller: Caller, keys: Collection[str]) -> dict[str, KnownProcess]:
+    """Return those of the processes with these keys that the catalog knows, by key."""
+    with without_row_security(), transaction(engine) as cursor:
+        rows = cursor.execute(_PROCESSES, [caller.organisation_id, sorted(keys)]).fetchall()
+    return {
+        row["process_key"]: KnownProcess(row["process_key"], row["is_scanned"], row["written"])
+        for row in rows
+    }
+
+
+def _own_process(engine: Engine, capability: Capability) -> str | None:
+    with without_row_security(), transaction(engine) as cursor:
+        row = cursor.execute(_OWN_PROCESS, [capability.run_id]).fetchone()
+    return None if row is None else row["process_key"]
 
 
 def _of_another_run(report: Report, capability: Capability, below: Mapping[UUID, bool]) -> str | None:

@@ -10,7 +10,7 @@ from sqlalchemy import Engine
 from headrace.access.callers import Caller, Permission, Scope
 from headrace.catalog.run_events import RunEvent
 from headrace.events.ingestion import process_keys, run_ids
-from headrace.events.permissions import foreign_output, reports_everything, written_by
+from headrace.events.permissions import KnownProcess, foreign, known_processes, reports_everything
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +25,8 @@ def run_refusals(engine: Engine, caller: Caller, events: Sequence[RunEvent]) -> 
     """Return, for each event, why the caller may not report it; None if it may.
 
     A run's token reports that run, and its outputs also outside it. A caller with some domains only reports outputs in
-    these, and runs of processes that write to any of them, or nothing. Raises Forbidden if the caller may not report at
-    all.
+    these, and runs of processes that write to any of them, or that only events made known and that write nothing.
+    Raises Forbidden if the caller may not report at all.
     """
     caller.require(Permission.REPORT)
     if reports_everything(caller):
@@ -36,10 +36,10 @@ def run_refusals(engine: Engine, caller: Caller, events: Sequence[RunEvent]) -> 
         scope = caller.scope(Permission.REPORT)
         assert scope is not None  # noqa: S101 - `require` was asked before
         processes = process_keys(engine, events)
-        written = written_by(engine, caller, {key for key in processes if key is not None})
+        known = known_processes(engine, caller, {key for key in processes if key is not None})
         return [
             _outside(event, scope, "the domains of this token")
-            or _of_another_process(event, scope, written.get(process or "", ()))
+            or _of_another_process(event, scope, known.get(process or ""))
             for event, process in zip(events, processes, strict=True)
         ]
     outputs = Scope(frozenset(), capability.outputs)
@@ -53,12 +53,9 @@ def run_refusals(engine: Engine, caller: Caller, events: Sequence[RunEvent]) -> 
     ]
 
 
-def _of_another_process(event: RunEvent, scope: Scope, written: Sequence[str]) -> Refusal | None:
-    """Check the process: reporting a failure or success of a run alerts people and triggers downstream runs."""
-    foreign = foreign_output(scope, written)
-    if foreign is None:
-        return None
-    return Refusal(f"{event.process} writes {foreign} and nothing that this token may report")
+def _of_another_process(event: RunEvent, scope: Scope, process: KnownProcess | None) -> Refusal | None:
+    reason = None if process is None else foreign(scope, process)
+    return None if reason is None else Refusal(f"{event.process} {reason}")
 
 
 def _outside(event: RunEvent, scope: Scope, what: str) -> Refusal | None:

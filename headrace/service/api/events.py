@@ -16,7 +16,7 @@ from starlette.concurrency import run_in_threadpool
 from headrace.access.callers import Caller, Permission
 from headrace.access.sensitivity import Public
 from headrace.events.openlineage import Outcome, Result, read_events
-from headrace.events.permissions import refusals, report_of, reports_everything
+from headrace.events.permissions import refusals, report_of, reports_everything, without_foreign_facets
 from headrace.service.http.coalescing import Coalescing
 from headrace.service.http.decoding import Unreadable, decoded, decoded_batch
 from headrace.service.http.metrics import Metrics
@@ -159,6 +159,8 @@ async def _stored(
     allowed = [index for index, reason in enumerate(wrong) if reason is None]
     # Authorized before they wait for their transaction, while PostgreSQL handles others.
     permitted = [events[index] for index in allowed]
+    if not reports_everything(caller):
+        permitted = await run_in_threadpool(without_foreign_facets, coalescing.engine, caller, permitted)
     read = await _read(request, lambda _: read_events(permitted, historical=historical))
     stored = read.outcomes(await coalescing.store(read.good, historical=historical))
     outcomes = [

@@ -11,7 +11,7 @@ from headrace.catalog.naming import Name
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id
 from headrace.errors import Forbidden
-from headrace.events.permissions import Report, refusals, report_of
+from headrace.events.permissions import Report, refusals, report_of, without_foreign_facets
 from headrace.settings import settings
 from tests.platform.access.conftest import caller, service
 
@@ -347,3 +347,52 @@ def _store(engine, run_id, parent):
             "FROM catalog.process WHERE process_key = 'mart/report'",
             [run_id, parent],
         )
+
+
+def _scan(engine, name):
+    """A job of a scanned estate, with no known outputs."""
+    with transaction(engine) as cursor:
+        cursor.execute(
+            "INSERT INTO catalog.process (process_id, organisation_id, process_key, technology, trigger_mode, owners, "
+            "steps, metadata_json, declaration_hash, external_name, lifecycle) "
+            "VALUES (gen_random_uuid(), %s, %s, 'AUTOSYS', 'PROCESS', '{}', '[]', '{}', '', %s, 'ACTIVE')",
+            [organisation_id(), f"AUTOSYS/{name}", name],
+        )
+
+
+def test_a_scanned_job_without_known_outputs_takes_a_token_for_every_domain(two, task):
+    _scan(two, "PAYROLL_DONE")
+    run_id, by = task
+    job = {"namespace": "AUTOSYS", "name": "PAYROLL_DONE"}
+    refused = (
+        "the job AUTOSYS#PAYROLL_DONE belongs to a scanned estate and has no known outputs: "
+        "reporting it takes a token for every domain"
+    )
+    assert why(two, by, event(uuid4(), job=job, parent=run_id), event(run_id, job=job)) == [refused] * 2
+    assert why(two, service(Permission.REPORT, domain="mart"), event(uuid4(), job=job)) == [refused]
+    assert why(two, service(Permission.REPORT), event(uuid4(), job=job)) == [None]
+    assert why(two, by, event(uuid4(), job={"namespace": "airflow", "name": "new"}, parent=run_id)) == [None]
+
+
+@pytest.mark.parametrize("facet", ["schema", "documentation", "storage", "symlinks", "dataSource"])
+def test_who_read_a_dataset_may_not_describe_it(two, task, facet):
+    run_id, by = task
+    theirs = {
+        "namespace": "k://b",
+        "name": "t3",
+        "facets": {facet: {"x": 1}, "version": {"datasetVersion": "7"}},
+        "inputFacets": {"dataQualityAssertions": {"assertions": []}, "inputStatistics": {"rowCount": 1}},
+    }
+    own = {"namespace": OWN, "name": "mart/delays", "facets": {facet: {"x": 1}}}
+    [limited] = without_foreign_facets(two, by, [event(run_id, inputs=[theirs, own])])
+    assert limited["inputs"] == [
+        {
+            **theirs,
+            "facets": {"version": {"datasetVersion": "7"}},
+            "inputFacets": {"inputStatistics": {"rowCount": 1}},
+        },
+        own,
+    ]
+    whole = event(run_id, inputs=[theirs])
+    assert without_foreign_facets(two, service(Permission.REPORT), [whole, None]) == [whole, None]
+    assert without_foreign_facets(two, by, [None, {"inputs": [1]}]) == [None, {"inputs": [1]}]
