@@ -80,18 +80,18 @@ def store_lineage(
     known = statement("lineage_known").execute(
         cursor, {"organisation": organisation, "run_id": run_id, "lineages": jsonb(items)}
     )
-    new, reported, replaced = [], [], []
+    new, changed, replaced = [], [], []
     for row in known.fetchall():
         each = reported[row["ordinal"]]
         if not row["stored"]:
             new.append(_stored(each))
-        if not row["said"] and each.published is not None:
-            reported.append(replace(each, reporter_id=row["process_id"], run_id=run_id))
+        if not row["is_reported"] and each.published is not None:
+            changed.append(replace(each, reporter_id=row["process_id"], run_id=run_id))
         if row["others"] and each.published is not None:
             replaced.append((row["dataset_id"], each))
     if new:
         statement("lineage_store").execute(cursor, {"organisation": organisation, "lineages": jsonb(new)})
-    _record(cursor, reported)
+    _record(cursor, changed)
     for dataset_id, each in replaced:
         follow_pointers(cursor, dataset_id, each.dataset, each.published)
 

@@ -1,4 +1,4 @@
--- How alerting stands: what is open, what waits to be decided about or sent, and since when.
+-- The status of alerting: open alerts, undecided events and overdue notifications, and since when.
 SELECT
     (SELECT count(*) FROM catalog.alert WHERE organisation_id = %(organisation)s AND state = 'OPEN') AS open,
     (SELECT count(*) FROM catalog.alert WHERE organisation_id = %(organisation)s AND state = 'ACKNOWLEDGED') AS acknowledged,

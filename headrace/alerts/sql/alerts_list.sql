@@ -1,4 +1,4 @@
--- Alerts, the newest first, those after a place.
+-- Alerts, newest first, after a position.
 SELECT alert.*,
        (SELECT count(*) FROM catalog.notification notification
         WHERE notification.alert_id = alert.alert_id AND notification.state IN ('SENT', 'MERGED')) AS sent,

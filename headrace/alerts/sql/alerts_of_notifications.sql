@@ -1,4 +1,4 @@
--- The alerts that notifications, or the notifications which a digest tells, are about.
+-- The alerts of notifications, or of the notifications in a digest.
 SELECT DISTINCT alert.*
 FROM catalog.notification notification
 JOIN catalog.alert USING (alert_id)

@@ -1,4 +1,4 @@
--- Alerts as decided.
+-- Store decided alerts.
 INSERT INTO catalog.alert (
     alert_id, organisation_id, incident_id, subject_type, subject, dataset_id, process_id, owners, kind, severity, state,
     at, opened_at, facts, affected, route, round, event_count, closed_at, acknowledged_at, acknowledged_by, comment

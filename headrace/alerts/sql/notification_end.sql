@@ -1,5 +1,5 @@
--- What became of a try. A notification that was dropped while it was on its way has been sent all the same. What a digest
--- that is given up was to process_alerts is given up with it.
+-- Record the outcome of a try. A notification that was dropped while it was being sent counts as sent. The
+-- notifications in a digest that is given up are given up with it.
 WITH ended AS (
     UPDATE catalog.notification
     SET state = CASE WHEN %(sent)s THEN 'SENT' WHEN state = 'PENDING' AND %(failed)s THEN 'FAILED' ELSE state END,

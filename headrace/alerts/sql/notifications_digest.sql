@@ -1,4 +1,4 @@
--- New notifications that process_alerts several others in one.
+-- New digests, each of which contains several notifications.
 INSERT INTO catalog.notification (
     notification_id, organisation_id, destination, address, purpose, severity, step, round, state, due_at, decided_at, tries,
     next_try_at

@@ -1,4 +1,4 @@
--- Messages that nobody needs any more.
+-- Drop notifications that are no longer needed.
 UPDATE catalog.notification notification
 SET state = 'DROPPED', reason = dropped.reason
 FROM jsonb_to_recordset(%(dropped)s) AS dropped (notification_id uuid, reason text)

@@ -1,4 +1,4 @@
--- Messages whose time has come, kept from others until the transaction ends. `away`: destinations that do not answer.
+-- Due notifications, locked until the transaction ends. `away`: destinations that do not respond.
 SELECT * FROM catalog.notification
 WHERE organisation_id = %(organisation)s AND state = 'PENDING' AND next_try_at <= %(now)s
   AND destination <> ALL (%(away)s)

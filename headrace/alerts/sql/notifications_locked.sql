@@ -1,4 +1,4 @@
--- The notifications of alerts, kept from the sender until the transaction ends.
+-- The notifications of alerts, locked until the transaction ends.
 SELECT * FROM catalog.notification
 WHERE organisation_id = %(organisation)s AND alert_id = ANY (%(alerts)s)
 ORDER BY notification_id

@@ -1,4 +1,4 @@
--- Messages that a digest tells.
+-- Mark notifications as part of a digest.
 UPDATE catalog.notification notification
 SET state = 'MERGED', digest_id = merged.digest_id, reason = 'sent in one with others'
 FROM jsonb_to_recordset(%(merged)s) AS merged (notification_id uuid, digest_id uuid)

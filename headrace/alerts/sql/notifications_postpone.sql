@@ -1,4 +1,4 @@
--- Messages that have to wait for what their destination may get.
+-- Postpone notifications beyond the rate limit of their destination.
 UPDATE catalog.notification notification
 SET next_try_at = pending.until
 FROM jsonb_to_recordset(%(pending)s) AS pending (notification_id uuid, until timestamptz)

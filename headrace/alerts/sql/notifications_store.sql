@@ -1,4 +1,4 @@
--- Messages as decided. One that is known stays as it is: it may have been sent.
+-- Store decided notifications. A known one is unchanged: it may have been sent.
 INSERT INTO catalog.notification (
     notification_id, organisation_id, alert_id, destination, address, purpose, severity, step, round, state,
     due_at, decided_at, tries, next_try_at

@@ -1,4 +1,4 @@
--- A sensor has ticked, which it does before anything is registered, too.
+-- Record a sensor's tick, possibly before anything is registered.
 WITH mine AS (
     INSERT INTO catalog.organisation (organisation_id, name) VALUES (%(organisation)s, %(name)s)
     ON CONFLICT DO NOTHING

@@ -1,5 +1,4 @@
--- Datasets that are computed from these, of whose columns nobody has said where they come from; and what is computed from
--- them.
+-- Datasets derived from these without reported column lineage, and the datasets derived from them.
 WITH RECURSIVE unknown AS (
     SELECT edge.target_id AS dataset_id, seed.depth + 1 AS depth
     FROM unnest(%(datasets)s::uuid[], %(depths)s::integer[]) AS seed (dataset_id, depth)
@@ -9,8 +8,8 @@ WITH RECURSIVE unknown AS (
       AND NOT EXISTS (
           SELECT
           FROM catalog.dataset_name named
-          JOIN catalog.column_lineage_report said ON said.target_name_id = named.name_id
-          WHERE named.dataset_id = edge.target_id AND (said.via <> 'plan' OR said.lineage_hash IS NOT NULL))
+          JOIN catalog.column_lineage_report report ON report.target_name_id = named.name_id
+          WHERE named.dataset_id = edge.target_id AND (report.via <> 'plan' OR report.lineage_hash IS NOT NULL))
     UNION
     SELECT edge.target_id, unknown.depth + 1
     FROM unknown

@@ -1,16 +1,16 @@
--- Breadth first, as lineage.sql, from column to column: each column of each dataset is met once. The empty field stands for
--- the dataset as a whole, which all of its columns are in; a column and the fields in it touch each other.
+-- Breadth first, like lineage.sql, from column to column: each column of each dataset is visited once. The empty field
+-- is the whole dataset, which contains all of its columns; a column and its fields touch each other.
 WITH RECURSIVE edge AS NOT MATERIALIZED (
     SELECT lineage.*, source.dataset_id AS source_id, target.dataset_id AS target_id,
-           lineage.last_at >= said.last_at AS current
+           lineage.last_at >= report.last_at AS current
     FROM catalog.column_lineage lineage
     JOIN catalog.dataset_name source ON source.name_id = lineage.source_name_id
     JOIN catalog.dataset_name target ON target.name_id = lineage.target_name_id
-    JOIN catalog.column_lineage_report said
-        ON said.target_name_id = lineage.target_name_id AND said.reporter_id = lineage.reporter_id AND said.via = lineage.via
+    JOIN catalog.column_lineage_report report
+        ON report.target_name_id = lineage.target_name_id AND report.reporter_id = lineage.reporter_id AND report.via = lineage.via
     WHERE CASE
-        WHEN %(as_of)s::timestamptz IS NULL THEN lineage.last_at >= said.last_at
-        ELSE lineage.first_at <= %(as_of)s AND (lineage.last_at >= %(as_of)s OR lineage.last_at >= said.last_at)
+        WHEN %(as_of)s::timestamptz IS NULL THEN lineage.last_at >= report.last_at
+        ELSE lineage.first_at <= %(as_of)s AND (lineage.last_at >= %(as_of)s OR lineage.last_at >= report.last_at)
     END
 ), walk AS (
     SELECT ARRAY[%(dataset_id)s::uuid] AS datasets, ARRAY[%(field)s::text] AS fields, '{}'::uuid[] AS edges,

@@ -2,14 +2,14 @@ SELECT full_name AS key, description, default_format AS format, owners, tags, pa
        lineage.known_count AS known_columns, lineage.column_count AS lineage_columns
 FROM catalog.dataset
 LEFT JOIN LATERAL (
-    -- What was said last of where its columns come from.
+    -- The last reported column lineage.
     SELECT stored.known_count, stored.column_count
     FROM catalog.dataset_name named
-    JOIN catalog.column_lineage_report said ON said.target_name_id = named.name_id AND said.via = 'plan'
+    JOIN catalog.column_lineage_report report ON report.target_name_id = named.name_id AND report.via = 'plan'
     JOIN catalog.dataset_lineage stored
-        ON stored.dataset_id = named.dataset_id AND stored.lineage_hash = said.lineage_hash
+        ON stored.dataset_id = named.dataset_id AND stored.lineage_hash = report.lineage_hash
     WHERE named.dataset_id = dataset.dataset_id
-    ORDER BY said.last_at DESC
+    ORDER BY report.last_at DESC
     LIMIT 1
 ) lineage ON true
 WHERE organisation_id = %(organisation)s

@@ -1,6 +1,5 @@
--- The process of each name that another system uses. A name of a scheduler of which nothing was scanned is that of the
--- estate that was scanned without one. One that nobody has heard of is kept as UNSCANNED, if `make` says so, and is left
--- out otherwise.
+-- The process of each external name. A name of a scheduler that was never scanned belongs to the estate that was
+-- scanned without an instance. An unknown one is stored as UNSCANNED if `make` is set, and omitted otherwise.
 WITH named AS MATERIALIZED (
     SELECT * FROM jsonb_to_recordset(%(processes)s) AS item (
         technology text, instance text, external_name text, short_key text, whole_key text

@@ -1,5 +1,5 @@
--- What reads a dataset, directly and in the end: the datasets that are computed from it, and the processes that read any
--- of them. Breadth first, each met once at its least depth. `nodes` bounds the datasets that are met.
+-- The direct and transitive readers of a dataset: the datasets derived from it, and the processes that read any of
+-- them. Breadth first, each visited once at its least depth. `nodes` limits the visited datasets.
 WITH RECURSIVE walk AS (
     SELECT ARRAY[%(dataset_id)s::uuid] AS frontier, ARRAY[%(dataset_id)s::uuid] AS seen, 0 AS depth
     UNION ALL

@@ -1,4 +1,5 @@
--- The newest successful run of those that wrote a published version of a dataset, and of the processes that produce it.
+-- The newest successful run among those that wrote a published version of a dataset, and those of its producing
+-- processes.
 SELECT run.run_id
 FROM (
     (SELECT run.run_id, run.start_ts

@@ -1,4 +1,4 @@
--- Breadth first: each node is met once, at its least depth, so that cycles and diamonds cost nothing.
+-- Breadth first: each node is visited once, at its least depth, so that cycles and diamonds are cheap.
 WITH RECURSIVE walk AS (
     SELECT ARRAY[dataset_id] AS frontier, ARRAY[dataset_id] AS seen, 0 AS depth
     FROM catalog.dataset

@@ -1,5 +1,5 @@
--- The edges between shown nodes, and of each node how many lead to one that is not shown (`far` null), in the walk's
--- direction. Ids as text, which take a reader a tenth of the time that UUIDs do.
+-- The edges between shown nodes, and for each node the number of edges to hidden ones (`far` null), in the direction of
+-- traversal. Ids as text, which clients parse in a tenth of the time of UUIDs.
 WITH shown AS MATERIALIZED (
     SELECT unnest(%(ids)s::uuid[]) AS id
 ), edge AS MATERIALIZED (

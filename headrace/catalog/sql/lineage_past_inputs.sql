@@ -1,5 +1,4 @@
--- A draft for each name that transforms read past their inputs and that nobody has heard of, under the id that it has when an
--- event tells of it first.
+-- A draft for each unknown name of an undeclared input, under the id that it has when an event reports it first.
 WITH item AS (
     SELECT item.*
     FROM jsonb_to_recordset(%(past)s) AS item (name_id uuid, namespace text, name text, key text)

@@ -1,15 +1,15 @@
--- What is said no longer was said until just before; what is said as before goes on; what is new begins. Both sides are
--- grouped, and not joined: PostgreSQL does not know how many rows JSON holds.
+-- Rows that are no longer reported end just before now; unchanged ones continue; new ones begin. Both sides are
+-- grouped, not joined: PostgreSQL does not know how many rows the JSON has.
 WITH item AS MATERIALIZED (
-    SELECT item.*, greatest(item.at, said.last_at + interval '1 microsecond') AS now, said.last_at AS before
+    SELECT item.*, greatest(item.at, report.last_at + interval '1 microsecond') AS now, report.last_at AS before
     FROM jsonb_to_recordset(%(lineages)s) AS item (name_id uuid, reporter_id uuid, hash text, at timestamptz)
-    JOIN catalog.column_lineage_report said
-        ON said.target_name_id = item.name_id AND said.reporter_id = item.reporter_id AND said.via = 'plan'
-    WHERE said.lineage_hash IS DISTINCT FROM item.hash
+    JOIN catalog.column_lineage_report report
+        ON report.target_name_id = item.name_id AND report.reporter_id = item.reporter_id AND report.via = 'plan'
+    WHERE report.lineage_hash IS DISTINCT FROM item.hash
 ), edge AS MATERIALIZED (
     SELECT name_id, target_field, source_name_id, source_field, type, subtype, description, masking, confidence, origin,
            (array_agg(existing_id) FILTER (WHERE existing_id IS NOT NULL))[1] AS existing_id,
-           bool_or(existing_id IS NULL) AS said
+           bool_or(existing_id IS NULL) AS is_reported
     FROM (
         SELECT edge.name_id, edge.target_field, edge.source_name_id, edge.source_field, edge.type, edge.subtype,
                edge.description, edge.masking, edge.confidence, edge.origin, NULL::uuid AS existing_id
@@ -30,14 +30,14 @@ WITH item AS MATERIALIZED (
            AND lineage.last_at >= item.before
     ) both_sides
     GROUP BY name_id, target_field, source_name_id, source_field, type, subtype, description, masking, confidence, origin
-), said AS (
-    UPDATE catalog.column_lineage_report said
+), report AS (
+    UPDATE catalog.column_lineage_report report
     SET last_at = item.now, lineage_hash = item.hash
     FROM item
-    WHERE said.target_name_id = item.name_id AND said.reporter_id = item.reporter_id AND said.via = 'plan'
+    WHERE report.target_name_id = item.name_id AND report.reporter_id = item.reporter_id AND report.via = 'plan'
 ), stood AS (
     UPDATE catalog.column_lineage lineage
-    SET last_at = CASE WHEN edge.said THEN item.now ELSE item.now - interval '1 microsecond' END
+    SET last_at = CASE WHEN edge.is_reported THEN item.now ELSE item.now - interval '1 microsecond' END
     FROM edge
     JOIN item USING (name_id)
     WHERE lineage.column_lineage_id = edge.existing_id

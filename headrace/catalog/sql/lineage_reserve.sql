@@ -1,4 +1,4 @@
--- Locks what a process says of a dataset, so that the statement that follows finds all that others have said before.
+-- Locks a process's reports on a dataset, so that the next statement sees all earlier reports.
 WITH named AS (
     INSERT INTO catalog.dataset_name (organisation_id, namespace, name, name_id, dataset_id, reported)
     SELECT %(organisation)s, %(namespace)s, dataset.full_name, item.name_id, dataset.dataset_id, true

@@ -1,5 +1,5 @@
--- The edges between datasets and the processes of other systems become those that declarations (`produced_by`) and
--- confirmed candidates mean; others that were declared end now.
+-- Set the edges between datasets and external processes to the declared (`produced_by`) and confirmed ones; other
+-- declared edges end now.
 WITH named AS (
     SELECT dataset.dataset_id, role.field, item.name
     FROM catalog.dataset

@@ -1,4 +1,4 @@
--- A count that a bigint does not hold is none.
+-- A count that does not fit a bigint is null.
 SELECT run_id,
        CASE WHEN abs(row_count) < 2::numeric ^ 63 THEN row_count::bigint END AS row_count,
        CASE WHEN abs(byte_size) < 2::numeric ^ 63 THEN byte_size::bigint END AS byte_size,

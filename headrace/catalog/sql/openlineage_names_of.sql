@@ -1,4 +1,4 @@
--- The names of a dataset. One that nobody reported has the name that its key is.
+-- The names of a dataset. A dataset that was never reported has the name of its key.
 SELECT named.namespace, named.name,
        dataset.full_name = CASE
            WHEN named.namespace = 'headrace://' || organisation.name THEN named.name

@@ -1,4 +1,4 @@
--- As lineage.sql, over datasets and the processes between them; each edge is a step.
+-- Like lineage.sql, over datasets and the processes between them; each edge is a step.
 WITH RECURSIVE walk AS (
     SELECT ARRAY[%(start)s::uuid] AS frontier, ARRAY[%(start)s::uuid] AS seen, 0 AS depth
     UNION ALL

@@ -1,5 +1,5 @@
--- The edges between nodes that are shown, and of each node how many lead to one that is not, in the walk's direction. Of one
--- process that waits for another several conditions may tell.
+-- The edges between shown nodes, and for each node the number of edges to hidden ones, in the direction of traversal. A
+-- dependency between two processes may have several conditions.
 SELECT near, CASE WHEN far = ANY (%(ids)s::uuid[]) THEN far END AS far,
        CASE WHEN far = ANY (%(ids)s::uuid[]) THEN role END AS role,
        CASE WHEN far = ANY (%(ids)s::uuid[]) THEN string_agg(DISTINCT condition, ', ' ORDER BY condition) END AS condition,

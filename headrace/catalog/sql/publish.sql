@@ -1,5 +1,5 @@
--- Stores the drafts and moves the pointers, all at once. The pointers are locked (reserve.sql), so that every
--- decision taken from this statement's snapshot still holds when it writes.
+-- Stores the drafts and moves the pointers, all at once. The pointers are locked (reserve.sql), so that every decision
+-- taken from this statement's snapshot still holds when it writes.
 WITH draft AS MATERIALIZED (
     SELECT item.*, dataset.dataset_id, gen_random_uuid() AS version_id, clock_timestamp() AS now
     FROM jsonb_to_recordset(%(drafts)s) AS item (
@@ -12,7 +12,7 @@ WITH draft AS MATERIALIZED (
 ), run AS MATERIALIZED (
     SELECT process_id FROM catalog.process_run WHERE run_id = %(run_id)s
 ), known AS MATERIALIZED (
-    -- A completion that came before: published under the same key, or this very draft with whatever outcome.
+    -- An earlier completion: published under the same key, or this very draft with any outcome.
     SELECT DISTINCT ON (draft.ordinal)
            draft.ordinal, version.dataset_version_id, version.outcome, version.reason, version.produced_at,
            (version.dataset_id, version.partition_key, version.idempotency_key)
@@ -95,7 +95,7 @@ WITH draft AS MATERIALIZED (
     CROSS JOIN LATERAL jsonb_to_recordset(fresh.checks)
         AS result (name text, status text, failed_rows bigint, detail jsonb)
 ), edge AS (
-    -- An edge that was declared and ended is not brought back by a run that still used it.
+    -- A declared edge that has ended is not restored by a run that still used it.
     INSERT INTO catalog.lineage_edge (
         organisation_id, source_type, source_id, target_type, target_id, edge_role, process_id, origin
     )

@@ -1,4 +1,4 @@
--- A live attempt holds its lock; the lock taken here to find out is given back at the transaction's end.
+-- A live attempt holds its lock; the lock taken here as a test is released at the end of the transaction.
 UPDATE catalog.run_attempt SET state = 'LOST'
 FROM catalog.process_run run, catalog.process
 WHERE run_attempt.organisation_id = %(organisation)s

@@ -1,4 +1,4 @@
--- The checks of the datasets in %(datasets)s become those in %(checks)s; what is not among them is retired.
+-- Set the checks of the datasets in %(datasets)s to those in %(checks)s; others are retired.
 WITH declared AS MATERIALIZED (
     SELECT dataset.dataset_id, item.*
     FROM jsonb_to_recordset(%(checks)s) AS item (

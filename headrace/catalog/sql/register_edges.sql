@@ -1,4 +1,4 @@
--- The edges of each process in %(processes)s become those that its inputs and outputs mean; others of it end now.
+-- Set the edges of each process in %(processes)s to its inputs and outputs; other edges of it end now.
 WITH declared AS (
     SELECT process.process_id, item.inputs, item.outputs
     FROM jsonb_to_recordset(%(processes)s) AS item (process_key text, inputs text[], outputs text[])

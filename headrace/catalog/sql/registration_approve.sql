@@ -1,4 +1,4 @@
--- Puts what was asked for into force.
+-- Apply an approved request.
 UPDATE catalog.dataset SET
     description = coalesce(asked.description, dataset.description),
     default_format = asked.format,

@@ -1,4 +1,4 @@
--- A dataset that nobody has heard of becomes a draft, described as asked for.
+-- An unknown dataset becomes a draft, described as requested.
 INSERT INTO catalog.dataset (
     organisation_id, namespace, name, full_name, description, default_format, owners, tags, columns, status,
     metadata_json, declaration_hash

@@ -1,4 +1,4 @@
--- A statement of its own after registration_draft.sql: row-level security looks for the dataset as it was before this one.
+-- A separate statement after registration_draft.sql: row-level security uses the dataset as it was before this one.
 INSERT INTO catalog.dataset_registration (organisation_id, dataset_id, submitted_by, requested)
 SELECT %(organisation)s, dataset_id, %(by)s, %(requested)s
 FROM catalog.dataset

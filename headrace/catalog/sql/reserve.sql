@@ -1,6 +1,6 @@
--- Locks the pointer of each place, and makes it where there is none yet, in one order for all, so that two publishers
--- never wait for each other. Until the transaction ends nobody else moves these pointers: what the next statement sees
--- stays true. (PostgreSQL locks a row that is in conflict even where WHERE then refuses to update it.)
+-- Locks the pointer of each place, and creates missing ones, in the same order for all, so that two publishers never
+-- deadlock. No one else moves these pointers until the transaction ends: the next statement's snapshot stays valid.
+-- (PostgreSQL locks a conflicting row even if WHERE then prevents its update.)
 INSERT INTO catalog.published_pointer AS pointer (dataset_id, partition_key, organisation_id)
 SELECT dataset_id, partition_key, organisation_id
 FROM unnest(%(datasets)s::text[], %(partitions)s::text[]) AS place (full_name, partition_key)

@@ -1,6 +1,6 @@
--- The version that each (request, partition) reads, by the first of: the tag asked for, the time asked for, the pin made
--- for the consumer, the pin made for everyone, the published version. partition_key null: every partition there is.
--- Rows without a dataset_version_id are partitions that were asked for and have none.
+-- The version that each (request, partition) reads, by the first of: the requested tag, the requested time, the
+-- consumer's pin, the pin for everyone, the published version. partition_key null: every existing partition. Rows
+-- without a dataset_version_id are requested partitions without a version.
 WITH request AS MATERIALIZED (
     SELECT asked.*, dataset.dataset_id, consumer.dataset_id AS consumer_id
     FROM unnest(

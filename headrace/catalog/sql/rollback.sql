@@ -1,5 +1,5 @@
--- The version that was published before the one that is published now (not: before the last move, which may itself
--- have been a rollback).
+-- The version that was published before the currently published one (not: before the last move, which may itself have
+-- been a rollback).
 SELECT before.dataset_version_id
 FROM catalog.pointer_move first
 JOIN catalog.pointer_move before

@@ -1,5 +1,5 @@
--- Runs whose id, or one of whose Dagster run ids, begins with the prefix, and external runs with this very number or reported
--- id. `lower` and `upper` bound the prefix as a UUID.
+-- Runs whose id, or one of whose Dagster run ids, has the prefix, and external runs with this run number or reported id.
+-- `lower` and `upper` bound the prefix as a UUID.
 SELECT run.run_id, run.start_ts, 'run' AS kind, run.run_id::text AS id
 FROM catalog.process_run run
 WHERE run.organisation_id = %(organisation)s AND run.run_id BETWEEN %(lower)s::uuid AND %(upper)s::uuid

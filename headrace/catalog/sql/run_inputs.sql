@@ -1,4 +1,4 @@
--- What each attempt said that it reads, and what the versions of the run say that they were computed from.
+-- The inputs recorded by each attempt, and those of the run's versions.
 SELECT read.run_id, read.version_id, dataset.full_name AS dataset, version.partition_key, version.version_tag AS tag,
        max(read.reason) AS reason
 FROM (

@@ -1,4 +1,4 @@
--- How long each process of an instance takes on average: its genuine successes of the last days.
+-- The mean run time of each process of an instance: its genuine successes of the last days.
 SELECT external_name, avg(attempt.end_ts - attempt.start_ts) AS mean
 FROM catalog.process
 JOIN catalog.process_run run USING (process_id)

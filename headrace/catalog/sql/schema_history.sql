@@ -1,6 +1,6 @@
--- The published versions of a dataset with which its schema became another, the newest first; among them, by the time they
--- were first said, the schemas that no version has. A version of which nobody told the columns says nothing of a schema.
-WITH said AS (
+-- The published versions of a dataset that changed its schema, newest first, combined by time with reported schemas
+-- that no version has. A version without reported columns does not count.
+WITH report AS (
     SELECT dataset_version_id, version_tag AS tag, partition_key, schema_hash, produced_at AS since,
            dataset_version_id::text AS place
     FROM catalog.dataset_version
@@ -13,7 +13,7 @@ WITH said AS (
     GROUP BY schema_hash
 )
 SELECT dataset_version_id, tag, partition_key, schema_hash, previous_hash, since, place
-FROM (SELECT *, lag(schema_hash) OVER (ORDER BY since, place) AS previous_hash FROM said) change
+FROM (SELECT *, lag(schema_hash) OVER (ORDER BY since, place) AS previous_hash FROM report) change
 WHERE schema_hash IS DISTINCT FROM previous_hash
   AND (%(before_at)s::timestamptz IS NULL OR (since, place) < (%(before_at)s, %(before_place)s::text))
 ORDER BY since DESC, place DESC

@@ -1,4 +1,4 @@
--- catalog.schema.SENSITIVE has the same tags. An owner's clearing outdoes all but the declaration.
+-- catalog.schema.SENSITIVE has the same tags. An owner's clearing overrides everything except the declaration.
 WITH inherited AS MATERIALIZED (
     SELECT *
     FROM catalog.inherited_columns(%(organisation)s, ARRAY(

@@ -1,4 +1,4 @@
--- Every column of these datasets that is sensitive, or was and is cleared, and why.
+-- Every sensitive or cleared column of these datasets, and why.
 WITH asked AS MATERIALIZED (
     SELECT dataset_id, full_name, columns FROM catalog.dataset
     WHERE organisation_id = %(organisation)s AND full_name = ANY (%(datasets)s)

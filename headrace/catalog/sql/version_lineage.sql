@@ -1,4 +1,4 @@
--- As lineage.sql, from version to version.
+-- Like lineage.sql, from version to version.
 WITH RECURSIVE walk AS (
     SELECT %(start)s::uuid[] AS frontier, %(start)s::uuid[] AS seen, 0 AS depth
     UNION ALL

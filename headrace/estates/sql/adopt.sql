@@ -1,4 +1,4 @@
--- Makes a process an active one, with what a person says of it.
+-- Activate a process, with the attributes given by a person.
 UPDATE catalog.process SET
     lifecycle = 'ACTIVE',
     process_key = catalog.external_key(

@@ -1,4 +1,4 @@
--- Candidates with the evidence of processes that are still there, the best first.
+-- Candidates with the evidence of active processes, best first.
 SELECT candidate.instance, candidate.pattern, candidate.status, dataset.full_name AS dataset, decided_by, decided_at,
        found.evidence
 FROM catalog.dataset_candidate candidate

@@ -1,5 +1,5 @@
--- Makes the datasets of what is confirmed, unless they are there, and notes who has decided. One that no declaration
--- describes becomes what is confirmed.
+-- Create the datasets of confirmed candidates, unless they exist, and record who decided. An undeclared one gets the
+-- confirmed attributes.
 WITH decision AS MATERIALIZED (
     SELECT * FROM jsonb_to_recordset(%(decisions)s) AS item (
         instance text, pattern text, status text, dataset text, namespace text, name text, format text, owners text[],

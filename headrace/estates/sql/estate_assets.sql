@@ -1,5 +1,5 @@
--- The processes of other systems that are to be shown, with what they wait for and the datasets that they use, and the
--- datasets that a person has confirmed; all in one answer.
+-- The external processes to show, with their predecessors and datasets, and the datasets confirmed by people; all in
+-- one result.
 WITH shown AS (
     SELECT process_id, technology, instance, external_name, process_key, description, owners, lifecycle, metadata_json
     FROM catalog.process

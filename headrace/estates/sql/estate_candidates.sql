@@ -1,4 +1,4 @@
--- What a person has decided about a candidate stays.
+-- A person's decision about a candidate is kept.
 INSERT INTO catalog.dataset_candidate (organisation_id, instance, pattern)
 SELECT DISTINCT %(organisation)s::uuid, instance, pattern
 FROM scanned_evidence

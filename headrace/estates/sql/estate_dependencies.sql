@@ -1,4 +1,4 @@
--- The dependencies of the scanned processes become those given; others of theirs end now.
+-- Set the dependencies of the scanned processes to the given ones; other dependencies of theirs end now.
 WITH found AS MATERIALIZED (
     SELECT DISTINCT process.process_id, upstream_technology, upstream_instance, upstream_name, attribute, condition,
            orders

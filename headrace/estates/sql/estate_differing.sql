@@ -1,4 +1,4 @@
--- Those of the processes of which something else is stored, with their attributes as stored.
+-- Processes that are stored differently, with their stored attributes.
 SELECT technology, external_name, metadata_json -> 'attributes' AS attributes
 FROM unnest(%(technologies)s::text[], %(names)s::text[], %(hashes)s::text[])
     AS found (technology, external_name, found_hash)

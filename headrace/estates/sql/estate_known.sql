@@ -1,4 +1,4 @@
--- What the catalog knows of an instance's jobs, and of the processes of the systems that have no instances.
+-- The known jobs of an instance, and the known processes of systems without instances.
 SELECT process.technology, process.external_name, process.lifecycle, place.file, place.line, place.text_line,
        place.text_digest, place.lost, place.block_id
 FROM catalog.process

@@ -1,4 +1,4 @@
--- The objects of each kind that the scan has become exactly these; of a kind that it has none of, those known stay.
+-- Set the objects of each kind in the scan to exactly these; kinds that the scan does not contain are unchanged.
 WITH found AS MATERIALIZED (
     SELECT * FROM jsonb_to_recordset(%(objects)s) AS item (kind text, name text, file text, line integer, source text)
 ), gone AS (

@@ -1,4 +1,4 @@
--- Takes over what was only heard of, and what is back, under the id that it has.
+-- Takes over unscanned and retired processes, under their existing ids.
 INSERT INTO catalog.process AS known (
     organisation_id, process_key, description, technology, trigger_mode, owners, steps, source, metadata_json,
     declaration_hash, instance, external_name, lifecycle

@@ -1,4 +1,4 @@
--- The text of an instance, as written: its active jobs, and what there is beside them. A job's kind is job.
+-- The original text of an instance: its active jobs, and its other objects. A job's kind is job.
 SELECT 'job' AS kind, external_name AS name, place.file, place.text_line AS line, source
 FROM catalog.process
 JOIN catalog.process_place place USING (process_id)

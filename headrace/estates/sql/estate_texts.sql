@@ -1,4 +1,4 @@
--- Puts texts where they are now, in blocks of their own.
+-- Move texts to their current places, in new blocks.
 WITH last AS MATERIALIZED (
     SELECT coalesce(max(block_id), 0) AS block_id FROM catalog.text_block
 ), made AS (

@@ -1,4 +1,4 @@
--- The business calendars of an instance; SLAs whose calendar has changed are made anew.
+-- The business calendars of an instance; SLAs whose calendar has changed are compiled again.
 WITH given AS MATERIALIZED (
     SELECT name, ARRAY (SELECT jsonb_array_elements_text(days)::date) AS days
     FROM jsonb_to_recordset(%(calendars)s) AS item (name text, days jsonb)

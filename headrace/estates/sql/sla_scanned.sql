@@ -1,4 +1,4 @@
--- The SLAs of scanned processes become what their definitions objective, unless somebody has declared one.
+-- Set the SLAs of scanned processes to those in their definitions, unless an SLA is declared.
 WITH meant AS MATERIALIZED (
     SELECT process_id, metadata_json -> 'sla' AS definition
     FROM catalog.process

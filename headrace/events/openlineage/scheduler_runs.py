@@ -171,7 +171,9 @@ def _rivals(
     wanted = list(run_ids)
     if not wanted:
         return []
-    rows = statement("scheduler_run_rivals").execute(cursor, {"organisation": organisation, "runs": wanted})
+    rows = statement("scheduler_run_candidates").execute(
+        cursor, {"organisation": organisation, "runs": wanted}
+    )
     return [row for row in rows if (row["reported_run_id"], row["process_id"]) not in without]
 
 

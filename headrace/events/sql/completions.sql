@@ -1,4 +1,4 @@
--- Genuine successes of some processes, each run once for each partition that it states.
+-- Genuine successes of some processes, each run once per reported partition.
 WITH wanted AS MATERIALIZED (
     SELECT process_id, process_key, technology, instance, coalesce(external_name, job_name) AS name
     FROM catalog.process

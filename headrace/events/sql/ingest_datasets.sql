@@ -1,5 +1,5 @@
--- The datasets of these names as declared, and whether Spark computes them here; one that nobody has declared is
--- registered as a draft if `make` says so.
+-- The datasets of these names as declared, and whether Spark computes them here; an undeclared one is registered as a
+-- draft if `make` is set.
 WITH named AS MATERIALIZED (
     SELECT * FROM jsonb_to_recordset(%(datasets)s) AS item (full_name text, namespace text, name text, format text)
 ), known AS MATERIALIZED (

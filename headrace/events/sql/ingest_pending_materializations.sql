@@ -1,5 +1,5 @@
--- Queues these completions for Dagster: each run of which no live success was known, and each version. What else is reported
--- of a run that still waits changes what is reported of it: the last of its successes is.
+-- Queues these completions for Dagster: each run without a known live success, and each version. Further reports of a
+-- run that is still queued update the entry: its last success is reported.
 WITH completed AS MATERIALIZED (
     SELECT * FROM jsonb_to_recordset(%(completions)s) AS item (
         event_key text, at timestamptz, run_id uuid, subject_type text, subject_id uuid, partition_key text,

@@ -1,6 +1,6 @@
--- Stores the versions that are new, and moves each pointer to the newest one that was reported for its place, unless what
--- it points at is newer still. The pointers are locked (reserve.sql). Moves have the time at which the reports arrived, so
--- that a rebuild makes the same. The process has written the dataset since the earliest time that is known.
+-- Stores the new versions, and moves each pointer to the newest one reported for its place, unless it already points to
+-- a newer one. The pointers are locked (reserve.sql). Moves have the time at which the reports arrived, so that a
+-- rebuild creates the same ones. The process has written the dataset since the earliest known time.
 WITH item AS MATERIALIZED (
     SELECT * FROM jsonb_to_recordset(%(versions)s) AS item (
         version_id uuid, dataset_id uuid, partition_key text, version_tag text, path text, format text, schema_hash text,
@@ -63,13 +63,13 @@ WITH item AS MATERIALIZED (
         END
     FROM newest
     JOIN catalog.published_pointer before USING (dataset_id, partition_key)
-    LEFT JOIN catalog.dataset_version standing ON standing.dataset_version_id = before.dataset_version_id
+    LEFT JOIN catalog.dataset_version current_version ON current_version.dataset_version_id = before.dataset_version_id
     WHERE pointer.dataset_id = newest.dataset_id
       AND pointer.partition_key = newest.partition_key
-      AND (standing.dataset_version_id IS NULL
-           OR (newest.produced_at, newest.version_tag COLLATE "C") > (standing.produced_at, standing.version_tag))
+      AND (current_version.dataset_version_id IS NULL
+           OR (newest.produced_at, newest.version_tag COLLATE "C") > (current_version.produced_at, current_version.version_tag))
     RETURNING pointer.dataset_id, pointer.partition_key, pointer.generation, pointer.moved_at,
-              standing.dataset_version_id AS previous_version_id
+              current_version.dataset_version_id AS previous_version_id
 ), history AS (
     INSERT INTO catalog.pointer_move (
         dataset_id, partition_key, generation, organisation_id, dataset_version_id, previous_version_id, kind, run_id,

@@ -1,5 +1,5 @@
--- The outbox for Dagster, the earliest first. A completion is late when Dagster knows of a run of the same process already
--- that began after this one had ended, or of the version that readers get instead.
+-- The outbox for Dagster, earliest first. A completion is late if Dagster already has a run of the same process that
+-- started after this one had ended, or the version that is published instead.
 WITH waiting AS MATERIALIZED (
     SELECT *
     FROM catalog.pending_materialization

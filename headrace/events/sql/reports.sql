@@ -1,6 +1,6 @@
--- Stored reports, of these runs or with these digests, each with the process that it was stored for. By digest alone: one
--- whose reporter gave it a key may come again with another time. Each is looked up by its key in the partitions, whatever
--- the planner knows of them.
+-- Stored reports, of these runs or with these digests, each with its process. By digest alone, because a report with a
+-- key from its reporter may be repeated with another time. Each is found by the index of its key in the partitions,
+-- whatever statistics the planner has.
 SELECT event.content_hash, event.run_id, process.process_id, event.payload_json, event.historical, event.sequence,
        event.received_at
 FROM (

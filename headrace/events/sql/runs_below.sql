@@ -1,4 +1,4 @@
--- Of some runs, those that are known, and whether the run %(run_id)s is above them.
+-- The known runs among these, and whether the run %(run_id)s is above them.
 WITH RECURSIVE above AS (
     SELECT run_id, parent_run_id AS ancestor, 1 AS depth
     FROM catalog.process_run

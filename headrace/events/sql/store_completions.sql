@@ -1,4 +1,4 @@
--- Genuine successes, as all events of their runs come to. What else is reported of a run may change what is known of them.
+-- Genuine successes, derived from all events of their runs. Further reports of a run may change them.
 INSERT INTO catalog.completion AS known (
     organisation_id, event_key, sequence, run_id, process_id, run, attempt, status, at, started_at, moment, exit_code,
     machine, log_location, partition_key, run_partition_key, historical

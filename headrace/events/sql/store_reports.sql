@@ -1,4 +1,4 @@
--- Stores reports that are new. They are numbered in the order of their times.
+-- Stores new reports, numbered in the order of their times.
 INSERT INTO catalog.run_event (
     event_time, organisation_id, run_id, process_key, event_type, payload_json, content_hash, source, historical, received_at
 )

@@ -1,4 +1,4 @@
--- The attempts of runs of a scheduler that had begun at a moment and not ended; those that were set by hand are none.
+-- The attempts of a scheduler's runs that had started at a moment and not ended, without statuses set by an operator.
 SELECT process.external_name AS process, run.facets_json ->> 'external_run' AS run, attempt.attempt, attempt.state,
        attempt.start_ts AS began, attempt.host AS machine
 FROM catalog.process

@@ -1,6 +1,6 @@
--- The parent of a run is the run of its box that was the last to start before it, if that had not ended. Looked at again:
--- the given runs, and where they are boxes, all that started between them and the box's next run. `bounds` has each run
--- with `since` its start now, and once more with the start that it had before.
+-- The parent of a run is the run of its box that was the last to start before it, if that had not ended. Updated: the
+-- given runs, and for boxes, all runs that started between theirs and the box's next run. `bounds` has each run with
+-- `since` its current start, and again with its former start.
 WITH bound AS MATERIALIZED (
     SELECT * FROM jsonb_to_recordset(%(bounds)s) AS item (run_id uuid, process_id uuid, since timestamptz, start_ts timestamptz)
 ), child AS MATERIALIZED (

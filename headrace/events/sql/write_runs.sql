@@ -1,5 +1,5 @@
--- Inserts or replaces runs. The start is part of the key, so the row of a run whose start has changed is deleted first. A
--- run that another organisation has under the same id is left unchanged. `parent_run_id` is null for scheduler runs: their
+-- Inserts or replaces runs. The start is part of the key, so the row of a run whose start has changed is deleted first.
+-- A run with the same id in another organisation is left unchanged. `parent_run_id` is null for scheduler runs: their
 -- parent, which write_box_parents.sql finds, is kept while they stay in the same box.
 WITH item AS MATERIALIZED (
     SELECT * FROM jsonb_to_recordset(%(runs)s) AS item (

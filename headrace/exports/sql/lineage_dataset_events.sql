@@ -1,5 +1,5 @@
--- A page of an organisation's datasets, each with what a DatasetEvent says of it now. sources, columns: what it was
--- made from by no process that anybody knows.
+-- A page of an organisation's datasets, with the content of their DatasetEvents. sources, columns: lineage without a
+-- known process.
 SELECT dataset.dataset_id AS id, named.namespace_uri AS namespace, named.name, dataset.description, dataset.owners,
        dataset.tags, newest.version_tag, (
            SELECT jsonb_agg(jsonb_strip_nulls(jsonb_build_object(

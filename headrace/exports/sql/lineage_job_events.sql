@@ -1,4 +1,4 @@
--- A page of an organisation's processes, each with what a JobEvent says of it now.
+-- A page of an organisation's processes, with the content of their JobEvents.
 SELECT process.process_id AS id, named.namespace_uri AS namespace, named.name, process.technology, process.description,
        process.owners, coalesce(read.datasets, '[]') AS inputs, coalesce(written.datasets, '[]') AS outputs,
        coalesce(derived.pairs, '[]') AS pairs, coalesce(columns.pairs, '[]') AS columns

@@ -1,4 +1,4 @@
--- Deletes alert_events of which no alert is left, or of which none was made.
+-- Deletes alert events without an alert.
 DELETE FROM catalog.alert_event
 WHERE alert_event_id IN (
     SELECT alert_event_id

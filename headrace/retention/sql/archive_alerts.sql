@@ -1,4 +1,5 @@
--- Deletes alerts that were over before `before`, at most so many, with their messages and with what their incidents are made of.
+-- Deletes alerts that closed before `before`, at most so many, with their notifications and the events of their
+-- incidents.
 WITH gone AS MATERIALIZED (
     SELECT alert_id, incident_id
     FROM catalog.alert

@@ -1,5 +1,5 @@
--- Events to archive now, at most so many, the earliest first; not those that schedulers reported of runs that stay. Who is
--- at one is left alone.
+-- Events to archive now, at most so many, earliest first; not scheduler reports of runs that stay. Locked ones are
+-- skipped.
 INSERT INTO pg_temp.chosen_event (event_time, content_hash, organisation_id)
 SELECT event_time, content_hash, organisation_id
 FROM catalog.run_event event

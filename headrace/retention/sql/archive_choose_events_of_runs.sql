@@ -1,4 +1,5 @@
--- What schedulers reported of the chosen runs goes with them: until then each further report is folded with all of it.
+-- Scheduler reports of the chosen runs are archived with them: until then each further report is folded with all of
+-- them.
 INSERT INTO pg_temp.chosen_event (event_time, content_hash, organisation_id)
 SELECT event_time, content_hash, organisation_id
 FROM catalog.run_event

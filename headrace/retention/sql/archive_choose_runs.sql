@@ -1,4 +1,4 @@
--- Runs to archive now, at most so many; nobody changes them until the transaction ends. Who is at it is left alone.
+-- Runs to archive now, at most so many, locked until the transaction ends. Runs locked by others are skipped.
 INSERT INTO pg_temp.chosen_run (run_id, start_ts)
 SELECT run.run_id, run.start_ts
 FROM catalog.process_run run

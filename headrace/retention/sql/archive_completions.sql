@@ -1,4 +1,4 @@
--- Completions of datasets that were registered without a run, at most so many, which Dagster knows of.
+-- Completions of datasets registered without a run, at most so many, that Dagster has.
 DELETE FROM catalog.completion
 WHERE (organisation_id, event_key) IN (
     SELECT organisation_id, event_key

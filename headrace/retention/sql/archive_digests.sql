@@ -1,4 +1,4 @@
--- Deletes messages that stand for several, none of which is there any more.
+-- Deletes digests whose notifications are all deleted.
 DELETE FROM catalog.notification
 WHERE notification_id IN (
     SELECT notification_id

@@ -1,4 +1,4 @@
--- The files that hold rows of a kind from [since, until), those with the newest rows first.
+-- The files with rows of a kind from [since, until), those with the newest rows first.
 SELECT file_id, kind, month, location, first_ts, last_ts, row_count, byte_size
 FROM catalog.archive_file
 WHERE organisation_id = %(organisation)s

@@ -1,4 +1,4 @@
--- Deletes incidents that closed before `before` and to which nothing belongs any more.
+-- Deletes incidents that closed before `before` and have no members any more.
 DELETE FROM catalog.incident
 WHERE incident_id IN (
     SELECT incident_id

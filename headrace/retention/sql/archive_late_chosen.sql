@@ -1,4 +1,4 @@
--- Those of the chosen runs of which something was reported when they were old enough to have been archived before.
+-- The chosen runs that were reported on when they were old enough to have been archived before.
 SELECT run_id
 FROM pg_temp.chosen_run chosen
 WHERE EXISTS (

@@ -1,4 +1,4 @@
--- Runs of other systems of which something was reported when they were old enough to have been archived before.
+-- External runs that were reported on when they were old enough to have been archived before.
 SELECT run.run_id
 FROM catalog.process_run run
 WHERE run.organisation_id = %(organisation)s

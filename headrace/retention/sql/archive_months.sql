@@ -1,4 +1,4 @@
--- In which months there is something to archive, and how much of each kind. What schedulers reported of runs goes with them.
+-- The months with rows to archive, and their number by kind. Scheduler reports of runs are archived with them.
 WITH run AS MATERIALIZED (
     SELECT * FROM catalog.archivable_runs(%(organisation)s, %(before)s, '-infinity', 'infinity')
 )

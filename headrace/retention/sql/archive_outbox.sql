@@ -1,5 +1,5 @@
--- Deletes messages of the outbox that are older than `before`, at most so many. One that a reader has yet to read stays;
--- a reader that has not come for a year is waited for no longer.
+-- Deletes outbox messages older than `before`, at most so many. Unread ones stay, unless the reader has been inactive
+-- for a year.
 DELETE FROM catalog.outbox
 WHERE outbox_id IN (
     SELECT outbox_id

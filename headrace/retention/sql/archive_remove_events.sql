@@ -1,4 +1,4 @@
--- The chosen events go; their counts by day stay.
+-- Delete the chosen events; their counts by day stay.
 WITH gone AS (
     DELETE FROM catalog.run_event event
     USING pg_temp.chosen_event chosen

@@ -1,4 +1,4 @@
--- Events that were archived before and came again: they are in the archive, and counted.
+-- Events that were archived before and received again: they are in the archive, and counted.
 WITH known AS (
     SELECT * FROM unnest(%(times)s::timestamptz[], %(hashes)s::text[]) AS item (event_time, content_hash)
 ), removed AS (

@@ -1,4 +1,4 @@
--- The chosen runs go, with all that is kept by run; what they come to by day stays, and who made which version.
+-- Delete the chosen runs, with all rows by run; their roll-ups by day stay, and the producers of versions.
 WITH gone AS MATERIALIZED (
     SELECT run.* FROM pg_temp.chosen_run JOIN catalog.process_run run USING (run_id, start_ts)
 ), summed AS (

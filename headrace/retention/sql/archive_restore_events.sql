@@ -1,3 +1,3 @@
--- What was reported before, back among what has been reported since.
+-- Restore earlier reports next to those received since.
 INSERT INTO catalog.run_event
 SELECT * FROM jsonb_populate_recordset(NULL::catalog.run_event, %(events)s)

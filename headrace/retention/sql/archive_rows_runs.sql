@@ -1,4 +1,4 @@
--- Whole runs: the row as it is, who they are of, and as JSON their attempts, their inputs, and what OpenLineage events reported.
+-- Complete runs: the row, its process, and as JSON its attempts, its inputs, and the content of OpenLineage events.
 SELECT run.*, process.process_key, process.technology, process.instance, process.external_name, (
     SELECT jsonb_agg(to_jsonb(tried) ORDER BY tried.attempt)
     FROM catalog.run_attempt tried

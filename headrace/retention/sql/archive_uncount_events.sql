@@ -1,4 +1,4 @@
--- Takes events that leave the archive out of its counts.
+-- Subtract events that leave the archive from its counts.
 WITH item AS (
     SELECT * FROM jsonb_to_recordset(%(counts)s) AS item (day date, event_type text, events bigint)
 ), less AS (

@@ -1,4 +1,4 @@
--- Takes runs that leave the archive out of its sums. longest: of those that stay.
+-- Subtract runs that leave the archive from its roll-ups. longest: of the remaining ones.
 WITH item AS (
     SELECT * FROM jsonb_to_recordset(%(sums)s) AS item (
         process_id uuid, day date, state text, runs bigint, attempts bigint, timed bigint, seconds double precision,

@@ -1,4 +1,4 @@
--- As run_inputs.sql, with what the attempts of archived runs reported that they read.
+-- Like run_inputs.sql, with the reported inputs of archived attempts.
 SELECT read.run_id, read.version_id, dataset.full_name AS dataset, version.partition_key, version.version_tag AS tag,
        max(read.reason) AS reason
 FROM (

@@ -1,6 +1,5 @@
--- The facets of a use are in the events of the run themselves, which keep all of them: those in the tables, and those that
--- are archived; under names that stand for files of ours, those that are kept with the use. `used`: the uses of a run that
--- is archived.
+-- The facets of a use are in the events of the run, all of which are kept: in the tables, and in the archive; under
+-- names of Headrace's own files, those stored with the use. `used`: the uses of an archived run.
 WITH stated AS (
     SELECT DISTINCT ON (use.role, named.name_id, facet.name) use.role, named.name_id, facet.name, facet.content
     FROM (

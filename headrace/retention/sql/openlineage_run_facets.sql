@@ -1,4 +1,4 @@
--- From the events of the run themselves, which keep all of them: those in the tables, and those that are archived.
+-- From the events of the run, all of which are kept: in the tables, and in the archive.
 SELECT DISTINCT ON (facet.name) facet.name, facet.content, event.event_time AS at
 FROM (
     SELECT event_time, content_hash, payload_json

@@ -1,4 +1,4 @@
--- What Dagster has yet to get to know of a run that turned out otherwise is read from its completion still.
+-- What is still pending for Dagster of a run that turned out otherwise is read from its completion.
 DELETE FROM catalog.completion known
 WHERE organisation_id = %(organisation)s
   AND NOT (starts_with(event_key, 'openlineage/') AND EXISTS (

@@ -1,4 +1,4 @@
--- Names under which versions say where their columns come from do not come from events, and stay.
+-- Names under which versions report column lineage do not come from events, and stay.
 DELETE FROM catalog.dataset_name named
 WHERE organisation_id = %(organisation)s
   AND NOT EXISTS (

@@ -1,4 +1,4 @@
--- What runs and jobs reported of datasets and columns, and the runs that are known from nothing else.
+-- Reports of runs and jobs on datasets and columns, and the runs known from nothing else.
 WITH run AS (
     DELETE FROM catalog.openlineage_run WHERE organisation_id = %(organisation)s RETURNING run_id, native
 ), attempt AS (

@@ -1,4 +1,5 @@
--- The runs that schedulers report, and the versions that these wrote, with the history of the pointers that nobody else moved.
+-- The runs that schedulers report, and the versions that they wrote, with the history of pointers that no one else
+-- moved.
 WITH run AS (
     DELETE FROM catalog.process_run
     WHERE organisation_id = %(organisation)s AND facets_json ? 'external_run'

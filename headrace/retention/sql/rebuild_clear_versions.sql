@@ -1,4 +1,4 @@
--- The versions that runs elsewhere reported, with the history of the pointers that is a function of them.
+-- The versions reported by external runs, with the history of the pointers derived from them.
 WITH version AS MATERIALIZED (
     SELECT version.dataset_version_id, version.dataset_id
     FROM catalog.dataset_version version

@@ -1,4 +1,4 @@
--- What came again after it was archived is there already.
+-- Events received again after they were archived exist already.
 INSERT INTO pg_temp.raw_event
 SELECT event_time, content_hash, run_id, process_key, payload_json, historical, received_at, sequence, source
 FROM catalog.run_event event

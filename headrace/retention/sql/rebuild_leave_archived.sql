@@ -1,4 +1,4 @@
--- The rows of runs that are in the archive stay there alone, and so does what was reported of a dataset without a run.
+-- Archived runs stay in the archive only, and so do reports on datasets without a run.
 WITH gone AS MATERIALIZED (
     SELECT run_id FROM pg_temp.archived_run_id
     EXCEPT

@@ -1,4 +1,4 @@
--- Datasets that were made for a name, and that nobody has a name for or says anything of any more.
+-- Datasets that were created for a name, and have no names or reports any more.
 DELETE FROM catalog.dataset
 WHERE organisation_id = %(organisation)s
   AND declaration_hash = ''

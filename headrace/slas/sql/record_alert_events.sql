@@ -1,4 +1,4 @@
--- The alert_events of the table `happened` of this transaction.
+-- Store the alert events in the table `happened` of this transaction.
 INSERT INTO catalog.alert_event (
     organisation_id, kind, severity, subject_type, subject, dataset_id, process_id, owners, incident_id, at, detected_at, facts
 )

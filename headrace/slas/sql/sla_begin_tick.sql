@@ -1,4 +1,4 @@
--- Note a tick; when the one before was (null: none), and whether it knew other rules of time zones.
+-- Record a tick; returns the time of the previous one (null: none), and whether it used other time-zone rules.
 WITH last AS (
     SELECT zone_rules FROM catalog.sla_tick WHERE organisation_id = %(organisation)s
 )

@@ -1,5 +1,4 @@
--- The objectives of some SLAs become those of the table `given` of this transaction; one that says what it said goes on as it
--- stands.
+-- Set the objectives of some SLAs to those in the table `given` of this transaction; an unchanged one keeps its state.
 WITH gone AS (
     DELETE FROM catalog.sla_objective objective
     WHERE objective.sla_id = ANY (%(slas)s)

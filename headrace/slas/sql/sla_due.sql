@@ -1,5 +1,5 @@
--- Promises that have to be looked at: their time has come, something arrived in, or their process is kept from running. Each
--- with what arrived in since, the earliest first.
+-- Objectives to evaluate: they are due, have new arrivals, or their process is paused. Each with its new arrivals,
+-- earliest first.
 WITH held AS MATERIALIZED (
     SELECT run.process_id, run.start_ts AS since, newer.until, run.status
     FROM catalog.process_run run
@@ -17,7 +17,7 @@ WITH held AS MATERIALIZED (
 ), kept AS MATERIALIZED (
     SELECT process_id AS subject_id, since, until, status FROM held
     UNION
-    -- A dataset that a process makes which is kept from running.
+    -- A dataset whose producing process is paused.
     SELECT edge.target_id, held.since, held.until, held.status
     FROM held
     JOIN catalog.lineage_edge edge

@@ -1,4 +1,5 @@
--- Processes whose newest run has failed since a moment, that have not been told of, and have objectives at or below them.
+-- Processes whose newest run has failed since a moment, without an alert event for it, and with objectives on or
+-- downstream of them.
 WITH RECURSIVE failed AS MATERIALIZED (
     SELECT run.run_id, run.process_id, run.status, coalesce(run.end_ts, run.start_ts) AS at, run.log_location, run.attempt
     FROM catalog.process_run run
@@ -14,8 +15,8 @@ WITH RECURSIVE failed AS MATERIALIZED (
             AND newer.status NOT IN ('QUEUED', 'HELD', 'SUPERSEDED')
       )
       AND NOT EXISTS (
-          SELECT FROM catalog.alert_event told
-          WHERE told.process_id = run.process_id AND told.kind = 'RUN_FAILED' AND told.facts ->> 'run_id' = run.run_id::text
+          SELECT FROM catalog.alert_event event
+          WHERE event.process_id = run.process_id AND event.kind = 'RUN_FAILED' AND event.facts ->> 'run_id' = run.run_id::text
       )
 ), below (process_id, node, depth) AS (
     SELECT process_id, process_id, 0 FROM failed

@@ -7,10 +7,10 @@ FROM (
     WHERE organisation_id = %(organisation)s
       AND (NOT %(open_only)s::boolean OR closed_at IS NULL)
       AND (%(key)s::text IS NULL OR cause_key = %(key)s OR incident_id IN (
-          SELECT unnest(ARRAY[told.incident_id, whole.part_of])
-          FROM catalog.alert_event told
+          SELECT unnest(ARRAY[event.incident_id, whole.part_of])
+          FROM catalog.alert_event event
           JOIN catalog.incident whole USING (incident_id)
-          WHERE told.organisation_id = %(organisation)s AND told.subject = %(key)s))
+          WHERE event.organisation_id = %(organisation)s AND event.subject = %(key)s))
     ORDER BY opened_at DESC, incident_id
     LIMIT %(limit)s
 ) incident

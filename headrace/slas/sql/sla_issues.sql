@@ -1,5 +1,6 @@
--- What is out of order: the causes of open incidents that have not come since, and subjects whose objectives are broken or at
--- risk. waits: something has not come; holds: others wait for it (what is too small, or ran too short, keeps nobody waiting).
+-- Open issues: the causes of open incidents that have not arrived since, and subjects with missed or at-risk
+-- objectives. waits: something has not arrived; holds: others wait for it (a version that is too small, or a run that
+-- was too short, delays no one).
 SELECT cause_type AS subject_type, cause_key AS subject, coalesce(incident.dataset_id, incident.process_id) AS subject_id,
        coalesce(dataset.owners, process.owners) AS owners, opened_at AS since, reason, severity, run_id, waits, holds,
        NULL::timestamptz AS opens_at, arrived.at AS last_arrival_at, incident_id

@@ -1,5 +1,5 @@
--- What waits in some incidents belongs to others from now on; those of which nothing is left are closed as part of them, and
--- so is what was part of them before.
+-- Move waiting members of some incidents to others; incidents without members are closed as part of them, and so are
+-- those merged into them before.
 WITH moved AS MATERIALIZED (
     SELECT * FROM jsonb_to_recordset(%(moved)s) AS item (incident_id uuid, part_of uuid, closed boolean)
 ), parts AS MATERIALIZED (

@@ -1,4 +1,4 @@
--- When datasets were published, and processes succeeded, the last five times, the newest first.
+-- When datasets were published, and processes succeeded: the last five times, newest first.
 SELECT dataset_id AS subject_id, ARRAY (
            SELECT produced_at
            FROM catalog.dataset_version version

@@ -1,4 +1,4 @@
--- Histories of up to 200 arrivals, of subjects that have none or an old one.
+-- Histories of up to 200 arrivals, for subjects without one or with an old one.
 WITH stale AS MATERIALIZED (
     SELECT wanted.id AS subject_id
     FROM unnest(%(ids)s::uuid[]) AS wanted (id)

@@ -1,4 +1,4 @@
--- Datasets and processes whose objectives are all kept, this time's too, or made up for.
+-- Datasets and processes whose objectives are all met or met late, including the current ones.
 SELECT coalesce(dataset_id, process_id) AS subject_id
 FROM catalog.sla_objective
 WHERE organisation_id = %(organisation)s

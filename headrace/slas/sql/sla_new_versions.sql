@@ -1,6 +1,6 @@
--- Versions that the outbox has told of since a place in it, with the checks that did not pass, the row counts of the versions
--- before, and the schema of the one before of which anybody said one (no_schema: the hash of no columns).
-WITH told AS MATERIALIZED (
+-- Versions in the outbox since a position, with the checks that did not pass, the row counts of earlier versions, and
+-- the last known schema before (no_schema: the hash of no columns).
+WITH event AS MATERIALIZED (
     SELECT transaction_id, outbox_id, (payload_json ->> 'version_id')::uuid AS dataset_version_id
     FROM catalog.outbox
     WHERE organisation_id = %(organisation)s
@@ -10,11 +10,11 @@ WITH told AS MATERIALIZED (
     ORDER BY transaction_id, outbox_id
     LIMIT %(limit)s
 )
-SELECT told.transaction_id, told.outbox_id, 'DATASET' AS subject_type, dataset.full_name AS subject,
+SELECT event.transaction_id, event.outbox_id, 'DATASET' AS subject_type, dataset.full_name AS subject,
        dataset.dataset_id AS subject_id, dataset.owners, version.version_tag AS tag, version.partition_key, version.outcome,
        version.reason, version.produced_by_run_id AS run_id, version.produced_at AS at, version.row_count, version.schema_hash,
        previous.schema_hash AS previous_hash, past.history, bad.checks, bad.names
-FROM told
+FROM event
 JOIN catalog.dataset_version version USING (dataset_version_id)
 JOIN catalog.dataset USING (dataset_id)
 LEFT JOIN LATERAL (
@@ -43,4 +43,4 @@ LEFT JOIN LATERAL (
     ) counted
 ) past ON version.outcome = 'PUBLISHED' AND version.row_count IS NOT NULL
 WHERE version.produced_at > %(now)s - interval '1 day'
-ORDER BY told.transaction_id, told.outbox_id
+ORDER BY event.transaction_id, event.outbox_id

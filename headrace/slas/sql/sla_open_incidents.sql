@@ -1,4 +1,4 @@
--- The incidents that are open; apart: something belongs to it that waits for nothing.
+-- The open incidents; apart: a member waits for nothing.
 SELECT incident.incident_id, incident.cause_type, incident.cause_key, incident.dataset_id, incident.process_id,
        incident.reason, incident.severity, incident.run_id, incident.waits, incident.holds, incident.opened_at,
        coalesce(dataset.owners, process.owners) AS owners,

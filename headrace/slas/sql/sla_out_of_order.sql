@@ -1,4 +1,4 @@
--- How many datasets and processes stand so, of each of some states, and the few that have come to it last.
+-- The number of datasets and processes by state, and the few that changed to it last.
 SELECT state, count(*) AS count, (array_agg(key ORDER BY since DESC, key))[:%(few)s] AS keys
 FROM (
     SELECT objective.state, coalesce(dataset.full_name, process.process_key) AS key, max(objective.since) AS since

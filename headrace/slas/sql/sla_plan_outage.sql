@@ -1,4 +1,4 @@
--- Promises are looked at again when the outage begins, whatever they would have been looked at for.
+-- Objectives are evaluated when the outage begins, whatever their next evaluation.
 WITH sooner AS (
     UPDATE catalog.sla_objective SET next_at = least(next_at, %(begins_at)s)
     WHERE organisation_id = %(organisation)s AND next_at > %(begins_at)s AND next_at < 'infinity'

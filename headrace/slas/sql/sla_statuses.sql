@@ -9,7 +9,7 @@ CROSS JOIN LATERAL (
     UNION ALL
     SELECT process_key, owners FROM catalog.process WHERE process_id = objective.process_id
 ) subject
-LEFT JOIN LATERAL ( -- what the caller does not see is not named
+LEFT JOIN LATERAL ( -- objects hidden from the caller are not named
     SELECT full_name AS key FROM catalog.dataset WHERE dataset_id = objective.waits_for_id
     UNION ALL
     SELECT process_key FROM catalog.process WHERE process_id = objective.waits_for_id

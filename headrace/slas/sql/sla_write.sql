@@ -1,4 +1,4 @@
--- What judging arrived to: the tables evaluated, changed and settled of this transaction.
+-- Store the results of an evaluation: the tables evaluated, changed and settled of this transaction.
 WITH changes AS (
     INSERT INTO catalog.sla_change (
         organisation_id, dataset_id, process_id, kind, ordinal, state, before, at, detected_at, deadline, partition_key, reason

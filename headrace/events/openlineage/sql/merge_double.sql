@@ -1,4 +1,4 @@
--- What was stated of both, by a declaration or a person: the other's holds.
+-- Reported for both, by a declaration or a person: the target's value is kept.
 WITH sla AS (
     DELETE FROM catalog.sla
     WHERE dataset_id = %(old)s AND EXISTS (SELECT FROM catalog.sla other WHERE other.dataset_id = %(into)s)

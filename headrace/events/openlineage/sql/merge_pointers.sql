@@ -1,4 +1,4 @@
--- Takes away what merge_moves.sql has returned.
+-- Delete the moves that merge_moves.sql has returned.
 WITH move AS (
     DELETE FROM catalog.pointer_move
     WHERE dataset_id IN (%(old)s, %(into)s)

@@ -1,4 +1,4 @@
--- Of edges that become the same one is left: with the earliest beginning, and the declared one if there is one.
+-- Of edges that become duplicates one is kept: with the earliest start, and the declared one if there is one.
 WITH ranked AS MATERIALIZED (
     SELECT edge_id, row_number() OVER (same ORDER BY origin, edge_id) AS place, min(valid_from) OVER same AS first
     FROM (

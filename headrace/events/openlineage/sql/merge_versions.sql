@@ -1,5 +1,5 @@
--- Schemas and versions of %(old)s become those of %(into)s. Of a schema that both had, the earlier beginning counts. A tag
--- that both have stays that of the other's version; this one is distinguished by its id.
+-- Assign schemas and versions of %(old)s to %(into)s. For a common schema, the earlier start counts. A common tag stays
+-- with the target's version; the other version's tag gets its id appended.
 WITH schema AS (
     INSERT INTO catalog.dataset_schema AS known (
         dataset_id, schema_hash, column_order, organisation_id, column_name, column_type, nullable, column_metadata,

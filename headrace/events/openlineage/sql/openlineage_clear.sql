@@ -1,6 +1,5 @@
--- Makes room: the history of these datasets from `since` on, and the versions that are no more. What a person has moved, and
--- what others write as well, is no function of the versions (openlineage_pointers.sql) and stays; so does a version that
--- somebody has pinned or read.
+-- Delete the history of these datasets from `since` on, and obsolete versions. Moves by people or by other writers are
+-- not a function of the versions (openlineage_pointers.sql) and stay; so do versions that were pinned or read.
 WITH place AS MATERIALIZED (
     SELECT item.*
     FROM jsonb_to_recordset(%(places)s) AS item (dataset_id uuid, since timestamptz)
@@ -8,7 +7,7 @@ WITH place AS MATERIALIZED (
     WHERE position('#' IN full_name) > 0
       AND NOT EXISTS (SELECT FROM catalog.pointer_move move WHERE move.dataset_id = item.dataset_id AND kind = 'ROLLBACK')
 ), move AS (
-    -- Such moves are numbered in the order of their times: from the newest back, however many there are before.
+    -- Such moves are numbered in the order of their times: backwards from the newest, however many precede them.
     DELETE FROM catalog.pointer_move USING place
     WHERE pointer_move.dataset_id = place.dataset_id
       AND partition_key = ''

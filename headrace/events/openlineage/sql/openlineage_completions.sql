@@ -1,7 +1,7 @@
--- Stores a completion of each run, once; one that was known as history only completes now. What is known of one may have
--- changed: its business date, its times, and its run's id, where it turned out to be that of another job, or a scheduler's. `digest` null:
--- no event says so now. Its place in the order of arrival is that of the first live event that says so. Returns those that
--- are new.
+-- Stores a completion of each run, once; one known as history only completes now. A known one may have changed: its
+-- business date, its times, and its run's id, if it turned out to be that of another job, or a scheduler's. `digest`
+-- null: no event reports it any more. Its position in the order of arrival is that of the first live event that reports
+-- it. Returns the new ones.
 WITH item AS MATERIALIZED (
     SELECT item.*, coalesce(known_sequence, event.sequence) AS sequence
     FROM jsonb_to_recordset(%(completions)s) AS item (
@@ -29,7 +29,7 @@ WITH item AS MATERIALIZED (
     INSERT INTO catalog.pending_materialization (
         organisation_id, subject_type, subject_id, partition_key, event_key, at, run_id, version_id
     )
-    SELECT %(organisation)s, moved.* FROM moved ORDER BY event_key -- sorted, which waits for all to be gone
+    SELECT %(organisation)s, moved.* FROM moved ORDER BY event_key -- sorted, which waits until all are deleted
     ON CONFLICT (organisation_id, completion_id) DO NOTHING
 ), stored AS (
     INSERT INTO catalog.completion AS stored (

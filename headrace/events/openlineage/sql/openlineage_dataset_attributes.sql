@@ -1,4 +1,5 @@
--- A dataset that was made for a name is as its facets say; of another that nobody declared they fill in what is missing.
+-- A dataset created for a name has the attributes in its facets; for other undeclared datasets, facets fill in missing
+-- attributes.
 UPDATE catalog.dataset SET
     description = CASE WHEN item.made THEN item.description ELSE coalesce(dataset.description, item.description) END,
     default_format = CASE

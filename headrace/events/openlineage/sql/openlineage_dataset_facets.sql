@@ -1,5 +1,5 @@
--- What is stated of the datasets of these names and ids, by whatever name: the newest facet of each kind, and of those that one
--- event says of two names that of the lesser name.
+-- The facets of the datasets of these names and ids, under any name: the newest of each kind, and if one event states
+-- it for two names, that of the smaller name.
 SELECT dataset_id, coalesce(jsonb_object_agg(facet_name, content) FILTER (WHERE NOT deleted), '{}') AS facets
 FROM (
     SELECT DISTINCT ON (named.dataset_id, facet.name)

@@ -1,5 +1,5 @@
--- The edges that a job has no longer by design become these, but for those that it still has by any name. What a
--- process that is declared here reads and writes, its declaration says.
+-- Set the former edges of a job's design to these, except those that it still has by any name. Inputs and outputs of
+-- declared processes are defined by their declarations.
 WITH over AS MATERIALIZED (
     SELECT source_type, coalesce(source_name.dataset_id, item.source) AS source_id, target_type,
            coalesce(target_name.dataset_id, item.target) AS target_id, edge_role, min(since) AS since, max(until) AS until

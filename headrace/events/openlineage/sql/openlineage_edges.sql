@@ -1,5 +1,5 @@
--- Adds edges, or lets those that hold begin earlier. What a process that is declared here reads and
--- writes, its declaration says; a scan does not know that.
+-- Adds edges, or moves the start of current ones back. Inputs and outputs of declared processes are defined by their
+-- declarations; a scan does not know them.
 INSERT INTO catalog.lineage_edge AS known (
     organisation_id, source_type, source_id, target_type, target_id, edge_role, process_id, origin, valid_from
 )

@@ -1,5 +1,5 @@
--- Which of these edges, by their places, are known for no longer than since this run stated so. What is known for longer is known
--- from another run, and stays.
+-- Which of these edges, by index, start when this run reported them. An edge that starts earlier is known from another
+-- run, and stays.
 SELECT item.place, edge.valid_from
 FROM jsonb_to_recordset(%(edges)s) AS item (
     place int, source_type text, source uuid, target_type text, target uuid, edge_role text, process_id uuid, at timestamptz

@@ -1,5 +1,4 @@
--- Takes edges away, as if they had never been: an event has shown that they were not. What other runs still show begins when
--- the first of these did.
+-- Deletes edges that an event has shown to be wrong. An edge that other runs still show starts with the first of these.
 WITH gone AS MATERIALIZED (
     SELECT DISTINCT source_type, coalesce(source_name.dataset_id, item.source) AS source_id, target_type,
            coalesce(target_name.dataset_id, item.target) AS target_id, edge_role, process_id

@@ -1,5 +1,5 @@
--- Keeps the facets that are newer than what is there. Says which of them say something else (`changed`), and of which
--- datasets a schema was stated earlier than it is known for.
+-- Stores facets that are newer than the stored ones. Returns which of them have different content (`changed`), and for
+-- which datasets a schema was reported earlier than known.
 WITH item AS MATERIALIZED (
     SELECT * FROM jsonb_to_recordset(%(facets)s) AS item (
         subject_type text, subject_id uuid, name text, at timestamptz, first_at timestamptz, digest text, content jsonb,
@@ -10,7 +10,7 @@ WITH item AS MATERIALIZED (
     FROM item
     JOIN catalog.facet known USING (subject_type, subject_id, name)
     WHERE (known.content, known.modelled, known.deleted) = (item.content, item.modelled, item.deleted)
-      -- Of a dataset with other names, what is reported of one again may be newer now than what was reported of another.
+      -- For a dataset with several names, a repeated report of one may now be newer than that of another.
       AND (item.subject_type <> 'DATASET' OR (
           SELECT count(*)
           FROM catalog.dataset_name own

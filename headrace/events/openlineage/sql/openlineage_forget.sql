@@ -1,4 +1,4 @@
--- Takes away the rows of runs that have another id now; they are written anew under that. What a scheduler reports stays.
+-- Deletes the rows of runs that have another id now; they are written again under that. Scheduler reports stay.
 WITH attempt AS (
     DELETE FROM catalog.run_attempt attempt
     WHERE organisation_id = %(organisation)s

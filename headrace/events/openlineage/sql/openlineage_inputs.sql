@@ -1,6 +1,6 @@
--- Which versions were made from which: a run that says which version it read made its versions from that, where data flows
--- from the one dataset to the other. Also for runs that named a version which is known only now, or is now of a dataset that
--- they called by another name. What a run says otherwise by now was not so.
+-- Inputs of versions: a run that reports the version of an input derived its versions from that, if data flows between
+-- the two datasets. Includes runs that named a version known only now, or now of a dataset with another name. Inputs
+-- that a run no longer reports are removed.
 WITH known AS MATERIALIZED (
     SELECT dataset_version_id, dataset_id, version_tag, produced_by_run_id
     FROM catalog.dataset_version

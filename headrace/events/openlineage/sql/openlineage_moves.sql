@@ -1,4 +1,5 @@
--- The history of a dataset's pointers, where there is none any more: these moves, and the last of each partition stands.
+-- The history of a dataset's pointers, after the old one was deleted: these moves, of which the last of each partition
+-- counts.
 WITH move AS MATERIALIZED (
     SELECT * FROM jsonb_to_recordset(%(moves)s) AS item (
         partition_key text, generation int, organisation_id uuid, dataset_version_id uuid, previous_version_id uuid,

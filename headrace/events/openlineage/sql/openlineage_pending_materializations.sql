@@ -1,6 +1,6 @@
--- Queues for Dagster the runs that have just completed, where it knows their process and no other source has reported the
--- same, and what runs published: all versions of a run that has just completed, and of others those that are new. No key of
--- an asset has a `#`.
+-- Queues for Dagster the runs that have just completed, if it knows their process and no other source has reported
+-- them, and their published versions: all versions of a run that has just completed, and the new ones of others. No
+-- asset key has a `#`.
 WITH live AS MATERIALIZED (
     SELECT event_key, at, run_id, process_id, event_key = ANY (%(fresh)s::text[]) AS is_fresh
     FROM catalog.completion
@@ -17,7 +17,7 @@ CROSS JOIN LATERAL (
     FROM catalog.dataset_version written
     WHERE written.produced_by_run_id = live.run_id
       AND (is_fresh OR written.dataset_version_id = ANY (%(versions)s::uuid[]))
-    OFFSET 0 -- by the run, and by no other index, whatever the planner knows of the table
+    OFFSET 0 -- by the run's index, whatever statistics the planner has
 ) version
 WHERE starts_with(version.idempotency_key, 'openlineage/')
   AND version.outcome = 'PUBLISHED'

@@ -1,5 +1,5 @@
--- What readers get of these datasets. Where only such runs write, the moves from `since` on are the versions from then on.
--- Elsewhere a version that is newer than what stands moves the pointer now.
+-- The published versions of these datasets. If only such runs write them, the moves from `since` on are the versions
+-- since then. Otherwise a version that is newer than the published one moves the pointer now.
 WITH place AS MATERIALIZED (
     SELECT item.*, position('#' IN full_name) > 0 AND NOT EXISTS (
                SELECT FROM catalog.pointer_move move WHERE move.dataset_id = item.dataset_id AND kind = 'ROLLBACK'
@@ -7,7 +7,7 @@ WITH place AS MATERIALIZED (
     FROM jsonb_to_recordset(%(places)s) AS item (dataset_id uuid, since timestamptz)
     JOIN catalog.dataset USING (dataset_id)
 ), last AS MATERIALIZED (
-    SELECT place.*, coalesce(move.generation, 0) AS generation, move.dataset_version_id, standing.produced_at
+    SELECT place.*, coalesce(move.generation, 0) AS generation, move.dataset_version_id, current_version.produced_at
     FROM place
     LEFT JOIN LATERAL (
         SELECT generation, dataset_version_id
@@ -16,7 +16,7 @@ WITH place AS MATERIALIZED (
         ORDER BY generation DESC
         LIMIT 1
     ) move ON true
-    LEFT JOIN catalog.dataset_version standing USING (dataset_version_id)
+    LEFT JOIN catalog.dataset_version current_version USING (dataset_version_id)
 ), move AS MATERIALIZED (
     SELECT last.dataset_id, version.dataset_version_id, version.produced_by_run_id AS run_id,
            last.generation + row_number() OVER of_dataset AS generation,
@@ -27,7 +27,7 @@ WITH place AS MATERIALIZED (
         SELECT *
         FROM catalog.dataset_version written
         WHERE written.dataset_id = last.dataset_id AND written.partition_key = '' AND written.produced_at >= last.since
-        OFFSET 0 -- by the dataset, whatever the planner knows of the table
+        OFFSET 0 -- by the dataset's index, whatever statistics the planner has
     ) version
     WHERE last.derived AND version.outcome = 'PUBLISHED'
     WINDOW of_dataset AS (PARTITION BY last.dataset_id ORDER BY version.produced_at, version.version_tag COLLATE "C")
@@ -53,8 +53,8 @@ WITH place AS MATERIALIZED (
     )
     SELECT dataset_id, '', generation, %(organisation)s, dataset_version_id, previous_version_id, 'PUBLISH', run_id, moved_at
     FROM move
-), standing AS (
-    -- The last move; where the history has lost its end and nothing followed, that is one of before.
+), current_version AS (
+    -- The last move; if the end of the history was deleted and nothing followed, that is an earlier one.
     SELECT DISTINCT ON (dataset_id) dataset_id, dataset_version_id, generation, moved_at
     FROM (
         SELECT dataset_id, dataset_version_id, generation, moved_at FROM move
@@ -70,7 +70,7 @@ INSERT INTO catalog.published_pointer AS known (
     dataset_id, partition_key, organisation_id, dataset_version_id, generation, moved_at
 )
 SELECT dataset_id, '', %(organisation)s, dataset_version_id, generation, moved_at
-FROM standing
+FROM current_version
 ORDER BY dataset_id
 ON CONFLICT (dataset_id, partition_key) DO UPDATE SET
     dataset_version_id = excluded.dataset_version_id,

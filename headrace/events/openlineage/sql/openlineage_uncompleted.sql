@@ -1,5 +1,5 @@
--- Takes back the completions of runs that turned out otherwise. What triggers have started and Dagster knows goes on; a
--- version that a dataset of ours has got stays, and is still reported to Dagster.
+-- Retracts the completions of runs that turned out otherwise. Triggered runs and materializations in Dagster continue;
+-- a version of a dataset with a Headrace key stays, and is still reported to Dagster.
 WITH gone AS (
     DELETE FROM catalog.pending_materialization
     WHERE organisation_id = %(organisation)s AND event_key = ANY (%(completions)s::text[]) AND subject_type = 'PROCESS'

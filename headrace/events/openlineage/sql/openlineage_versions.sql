@@ -1,6 +1,5 @@
--- A version that two runs claim is that of the first; between runs that were weighed that is decided already. One that is
--- there may have come from a dataset that became part of this one; it gets its own tag back when the other that had it is
--- gone.
+-- A version claimed by two runs belongs to the first; between compared runs that is already decided. An existing one
+-- may come from a merged dataset; it gets its own tag back once the other with that tag is deleted.
 WITH item AS MATERIALIZED (
     SELECT * FROM jsonb_to_recordset(%(versions)s) AS item (
         dataset_version_id uuid, dataset_id uuid, version_tag text, path text, format text, row_count bigint,

@@ -1,4 +1,4 @@
--- The runs that schedulers report which each of these may be: of the same process, and named, or at the same time.
+-- The reported scheduler runs that each of these may be: of the same process, and named, or at the same time.
 WITH item AS MATERIALIZED (
     SELECT * FROM jsonb_to_recordset(%(runs)s) AS item (
         ordinal int, process_id uuid, named uuid[], first timestamptz, last timestamptz

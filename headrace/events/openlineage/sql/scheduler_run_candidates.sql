@@ -1,4 +1,4 @@
--- What else OpenLineage events are of that is one of these runs, or overlaps with it.
+-- Other runs of OpenLineage events that are one of these runs, or overlap with it.
 SELECT reported.reported_run_id, reported.process_id, reported.run_id, reported.document
 FROM catalog.openlineage_run reported
 WHERE reported.organisation_id = %(organisation)s AND reported.run_id = ANY (%(runs)s::uuid[])
