@@ -5,13 +5,22 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from psycopg.types.json import Jsonb
+from pydantic_core import from_json
+
+from headrace.database.jsonb import encoded, jsonb
+
 _HIDDEN = "***"
 _KEYS = ("api", "access", "account", "private")
+_PHRASE = "password|passwd|pwd|passphrase"
 _OPTION = (
-    r"\b(?:\w*_)?(?:password|passwd|pwd|passphrase|(?:client|shared)?secret(?:[._-]?key)?"
-    rf"|(?:access|auth|refresh|session|sas|id)?token|(?:{'|'.join(_KEYS)})[._-]?key(?:\.[\w.-]+)?|sig|x-amz-signature)"
+    rf"\b(?:\w*(?:{_PHRASE})|(?:\w*_)?(?:(?:client|shared)?secret(?:[._-]?key)?"
+    rf"|(?:access|auth|refresh|session|sas|id)?token|(?:{'|'.join(_KEYS)})[._-]?key(?:\.[\w.-]+)?|sig|x-amz-signature))"
 )
 _NAMED = re.compile(rf"(?:.*\W)?{_OPTION}", re.IGNORECASE | re.ASCII)
+_PAIR = re.compile(
+    rf'"(?:name|key)":\s*"(?:[^"]*\W)?{_OPTION}"', re.IGNORECASE | re.ASCII
+)  # {"name": ..., "value": ...}
 # Lower-case text that must occur for a pattern to match: a substring search takes a hundredth of the time.
 _WORDS = (
     "password",
@@ -23,7 +32,6 @@ _WORDS = (
     "sig",
     *(f"{kind}{mark}key" for kind in _KEYS for mark in ("", ".", "_", "-")),
 )
-# `catalog.without_secrets` does the same in SQL, also with ASCII letters only.
 _PATTERNS = (
     (
         ("hrs_", "hrt_"),
@@ -35,8 +43,58 @@ _PATTERNS = (
     ),  # JSON web tokens
     (
         ("://",),
-        (re.compile(r"(?P<keep>\b[\w+.-]+://[^\s:/@]*:)[^\s/@]+(?=@)", re.ASCII),),
-    ),  # scheme://user:password@
+        (
+            # scheme://user:password@host, where the password may have / and @, and scheme://token@host
+            re.compile(
+                r"(?P<keep>\b[\w+.-]+://[^\s:/@]*:)(?![0-9]+/)[^\s\"'<>]+?(?=@[\w.\-\[\]:]*(?:[/?#\s,;\"'<>]|$))",
+                re.ASCII,
+            ),
+            re.compile(r"(?P<keep>\b[\w+.-]+://)[\w.~+-]{20,}(?=@)", re.ASCII),
+        ),
+    ),
+    (("ghp_", "gho_", "ghu_", "ghs_", "ghr_"), (re.compile(r"\b(?P<keep>gh[opusr]_)\w{20,}", re.ASCII),)),
+    (("dapi",), (re.compile(r"\b(?P<keep>dapi)[0-9a-f]{32}", re.ASCII),)),
+    (("akia", "asia"), (re.compile(r"\b(?P<keep>A[KS]IA)[0-9A-Z]{16}\b", re.ASCII),)),
+    (
+        ("private key-----",),
+        (re.compile(r"(?P<keep>-----BEGIN [A-Z ]*PRIVATE KEY-----)[^-]+", re.ASCII),),
+    ),
+    (
+        ("identified",),
+        (
+            re.compile(
+                r"(?P<keep>\bIDENTIFIED\s+BY\s+(?:VALUES\s+)?)(?:'[^']*'|\"[^\"]*\"|[^\s;,'\"]+)", re.I | re.A
+            ),
+        ),
+    ),  # Oracle, MySQL
+    (
+        ("using",),
+        (re.compile(r"(?P<keep>\bUSER\s+[^\s;]+\s+USING\s+)[^\s;]+", re.I | re.A),),
+    ),  # DB2: CONNECT TO db USER u USING x
+    (
+        (".logon",),
+        (re.compile(r"(?P<keep>\.logon\s+[^\s,;]+,)[^\s;]+", re.I | re.A),),
+    ),  # Teradata
+    (
+        ("@",),
+        # Oracle: user/x@db, and jdbc:oracle:thin:user/x@host. No path, e-mail address or Kerberos principal.
+        (
+            re.compile(
+                r"(?P<keep>(?:(?<![\w/.:@-])|(?<=jdbc:oracle:thin:))[A-Za-z][\w$#]*/)(?!_HOST)[^\s/@:.]+(?=@)",
+                re.A,
+            ),
+        ),
+    ),
+    (("curl",), (re.compile(r"(?P<keep>\bcurl\b[^\n|;]*\s(?:-u|--user)[\s=]+[^\s:]+:)[^\s]+", re.A),)),
+    (("mysql",), (re.compile(r"(?P<keep>\bmysql\w*\b[^\n|;]*\s-p)[^\s]+", re.A),)),
+    (
+        ("--",),
+        (re.compile(rf"(?P<keep>--(?:{_PHRASE}|token|secret)\s+)[^\s]+", re.I | re.A),),
+    ),
+    (
+        ("password",),
+        (re.compile(r"(?P<keep>\bPASSWORD\s+)'[^']*'", re.I | re.A),),
+    ),  # SQL: CREATE USER u WITH PASSWORD 'x'
     (
         ("bearer", "basic"),
         (re.compile(r"(?P<keep>\b(?:Bearer|Basic)\s+)[\w.~+/=-]{8,}", re.IGNORECASE | re.ASCII),),
@@ -49,6 +107,11 @@ _PATTERNS = (
             ),
             # Without quotes only if nothing is in between: in SQL, `a.token = b.token` compares columns.
             re.compile(rf"(?P<keep>{_OPTION}[\"']?[=:])[^\s\"'=&;,]+", re.IGNORECASE | re.ASCII),
+            re.compile(
+                rf"(?P<keep>(?<![\w.])(?:\w*(?:{_PHRASE})|api[_-]key)\s+[=:]\s*|(?<![\w.])(?:\w*(?:{_PHRASE})|api[_-]key)[=:]\s+)"
+                r"[^\s\"'=&;,]+",
+                re.IGNORECASE | re.ASCII,
+            ),
         ),
     ),
 )
@@ -95,7 +158,13 @@ def without_values(text: str) -> str:
 
 def has_secrets(text: str) -> bool:
     """Return True if there is something to redact; for JSON text, if there may be."""
-    return any(pattern.search(text) for pattern in _possible(text))
+    return any(pattern.search(text) for pattern in _possible(text)) or _PAIR.search(text) is not None
+
+
+def jsonb_without_secrets(value: object) -> Jsonb:
+    """Return a psycopg parameter of type jsonb, redacted: what is not stored cannot be shown, or found by a search."""
+    text = encoded(value)
+    return jsonb(scrubbed(from_json(text)) if has_secrets(text.decode()) else value)
 
 
 def _unquoted(text: str) -> str:
@@ -120,7 +189,12 @@ def scrubbed(value: Any) -> Any:  # noqa: ANN401 - JSON
         return [scrubbed(each) for each in value]
     if not isinstance(value, dict):
         return value
+    is_pair = any(
+        isinstance(value.get(each), str) and _NAMED.fullmatch(value[each]) for each in ("name", "key")
+    )
     return {
-        name: _HIDDEN if isinstance(each, str) and each and _NAMED.fullmatch(name) else scrubbed(each)
+        name: _HIDDEN
+        if isinstance(each, str) and each and (_NAMED.fullmatch(name) or (is_pair and name == "value"))
+        else scrubbed(each)
         for name, each in value.items()
     }

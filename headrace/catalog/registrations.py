@@ -11,6 +11,7 @@ from psycopg import Cursor
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from sqlalchemy import Engine
 
+from headrace.access.redaction import jsonb_without_secrets
 from headrace.access.sensitivity import DatasetKey, Public
 from headrace.catalog.records import Column
 from headrace.catalog.sql import statement
@@ -130,7 +131,7 @@ def request(cursor: Cursor[Any], asked: Requested, *, by: str) -> Registration:
         "organisation": organisation_id(),
         "namespace": namespace,
         "name": name,
-        "requested": jsonb({**asdict(asked), "tags": dict(asked.tags)}),
+        "requested": jsonb_without_secrets({**asdict(asked), "tags": dict(asked.tags)}),
         "by": by,
     }
     statement("registration_draft").execute(cursor, parameters)

@@ -8,6 +8,7 @@ from typing import Any
 from psycopg import Cursor
 from sqlalchemy import Engine
 
+from headrace.access.redaction import jsonb_without_secrets
 from headrace.catalog.links import link
 from headrace.catalog.records import DatasetRecord, ProcessRecord
 from headrace.catalog.sql import statement
@@ -183,7 +184,7 @@ def _require_datasets(cursor: Cursor[Any], keys: Iterable[str]) -> None:
 def _execute(
     cursor: Cursor[Any], name: str, keys: list[str] | None = None, **rows: Sequence[Mapping[str, Any]]
 ) -> None:
-    parameters: dict[str, Any] = {name: jsonb(value) for name, value in rows.items()}
+    parameters: dict[str, Any] = {name: jsonb_without_secrets(value) for name, value in rows.items()}
     parameters["organisation"] = organisation_id()
     parameters["project"] = settings().project_name
     if keys is not None:

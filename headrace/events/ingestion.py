@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
 from psycopg import Cursor
+from pydantic_core import from_json
 from sqlalchemy import Engine
 
+from headrace.access.redaction import has_secrets, redacted, scrubbed
 from headrace.catalog.processes import ProcessName, find_processes, lock, lock_events
 from headrace.catalog.records import Technology
 from headrace.catalog.run_events import RunEvent
 from headrace.database.connection import transaction
 from headrace.database.ids import external_run_id, organisation_id
-from headrace.database.jsonb import jsonb
+from headrace.database.jsonb import encoded, jsonb
 from headrace.errors import CatalogUnavailable
 from headrace.events.projection import project
 from headrace.events.reports import Processes, StoredReport, name_of, store_reports
@@ -73,7 +75,7 @@ def ingest(engine: Engine, events: Sequence[RunEvent]) -> Ingested:
     Batches of one organisation are ingested one after another: `sequence` is the order in which events become visible.
     """
     unique: dict[str, RunEvent] = {}
-    for event in events:
+    for event in map(_without_secrets, events):
         if event.key not in unique or not event.historical:
             unique[event.key] = event
     if not unique:
@@ -146,6 +148,26 @@ def run_id_of(engine: Engine, technology: Technology, instance: str, process: st
     """Return the id of the run that another system identifies as `run` of its process, whether it is known or not."""
     name = (str(technology), instance, process)
     return external_run_id(name[0], _own_instances(engine, {name})[name], process, run)
+
+
+def _without_secrets(event: RunEvent) -> RunEvent:
+    """Return the event redacted: what is not stored cannot be shown, or found by a search."""
+    if not has_secrets(encoded(event).decode()):
+        return event
+    return replace(
+        event,
+        reason=event.reason and redacted(event.reason),
+        log_location=event.log_location and redacted(event.log_location),
+        payload=scrubbed(from_json(encoded(event.payload))),
+        outputs=tuple(
+            replace(
+                output,
+                location=output.location and redacted(output.location),
+                metadata=scrubbed(from_json(encoded(output.metadata))),
+            )
+            for output in event.outputs
+        ),
+    )
 
 
 def _own_instances(engine: Engine, names: set[ProcessName]) -> dict[ProcessName, str]:

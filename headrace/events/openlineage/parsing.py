@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+from headrace.access.redaction import has_secrets, scrubbed
 from headrace.catalog.naming import Name
 from headrace.events.openlineage import facet_schemas as schemas
 from headrace.events.openlineage.facet_schemas import (
@@ -49,16 +50,11 @@ def parse(body: object, *, received_at: datetime | None = None) -> AnyEvent:
     2000, or more than a day after `received_at` (now); for text that PostgreSQL cannot store (NUL, an unpaired
     surrogate); for more than 8 MiB, 100 levels, 5,000 datasets or 50,000 pairs of inputs and outputs in one event,
     names longer than 1,500 bytes and namespaces longer than 1,000.
-
-    Raises InvalidEvent naming the field: for what the spec does not allow; for a spec of a later model; for times
-    before 2000, or more than a day after `received_at` (now); for text that PostgreSQL cannot hold (NUL, half a
-    surrogate pair); for more than 8 MiB, 100 levels, 5,000 datasets or 50,000 pairs of inputs and outputs in one
-    event, names longer than 1,500 bytes and namespaces longer than 1,000.
     """
     if not isinstance(body, dict):
         raise InvalidEvent(f"an event is a JSON object, and not {_kind_of(body)}")
     refuse_depth(body)
-    content = encoded(body)
+    body, content = _without_secrets(body)
     kind = _event_kind(body)
     _refuse_version(body.get("schemaURL"))
     fault = event_schema(kind).fault(body)
@@ -90,6 +86,15 @@ def parse(body: object, *, received_at: datetime | None = None) -> AnyEvent:
         run_id=UUID(run["runId"]),
         run_facets=_facets(run, "facets", RUN, ("run",)),
     )
+
+
+def _without_secrets(body: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
+    """Return the event and its JSON text, redacted: what is not stored cannot be shown, or found by a search."""
+    content = encoded(body)
+    if not has_secrets(content.decode()):
+        return body, content
+    redacted: dict[str, Any] = scrubbed(body)
+    return redacted, encoded(redacted)
 
 
 def _refuse_breadth(job: Job, inputs: Sequence[Dataset], outputs: Sequence[Dataset]) -> None:
