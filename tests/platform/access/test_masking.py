@@ -41,7 +41,7 @@ from headrace.severity import Severity
 from headrace.slas.events import Kind, SubjectType
 from headrace.slas.queries import Incident
 from tests.platform.access.conftest import SECRETS, SQL, STATISTICS, acting_of, caller, service
-from tests.platform.events.openlineage.said import ingest, run_event, told_of, uuid
+from tests.platform.events.openlineage.events import facets_of, ingest, run_event, uuid
 
 CONSUMER = caller(Role.DATA_CONSUMER)
 LOCATION = "file:/warehouse/crm/people/v9"
@@ -399,7 +399,7 @@ def test_a_facet_of_a_run_is_of_the_spec_by_its_name_and_version_and_not_by_its_
     }
     assert [each.result for each in ingest(two, run_event(run="told", run_facets=facets))] == [Result.STORED]
     with act_as(acting_of("default")):
-        found = told_of(two, "told").facets
+        found = facets_of(two, "told").facets
         hidden = visible(two, CONSUMER, list(found.values()), "airflow#load")
     assert {name: each.modelled for name, each in found.items()} == {
         "plan": False,

@@ -108,7 +108,7 @@ def test_grants_and_tokens_are_out_of_a_callers_reach(two, table):
         cursor.execute(f"SELECT * FROM catalog.{table}")  # noqa: S608
 
 
-def test_the_queries_tell_of_the_callers_organisation(two):
+def test_queries_return_rows_of_the_callers_organisation(two):
     ours = [row.key for row in queries.datasets(two).rows]
     assert ours == ["crm/people", "mart/delays", "mart/report", "raw/flights"]
     with act_as(acting_of("acme")):

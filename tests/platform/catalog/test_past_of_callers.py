@@ -76,9 +76,7 @@ def test_a_caller_of_another_organisation_sees_nothing(catalog: Engine, old: dic
                 explain_run(catalog, old["mart/delays"])
 
 
-def test_an_archived_run_is_served_to_whom_it_may_be_without_the_words_of_its_failure(
-    catalog: Engine, old: dict[str, UUID]
-) -> None:
+def test_an_archived_run_is_served_with_a_masked_failure(catalog: Engine, old: dict[str, UUID]) -> None:
     def ask(run: UUID, *permissions: Permission, domain: str) -> tuple[int, str]:
         token = issue_service_token(catalog, uuid4().hex, permissions, domain=domain, by="test")
         with TestClient(create_app(catalog), headers={"Authorization": f"Bearer {token}"}) as client:

@@ -19,7 +19,7 @@ from headrace.events.openlineage import Outcome, Result, ingest
 from headrace.retention.rebuild import rebuild
 from headrace.retention.run_reports import why
 from tests.platform.access.conftest import acting_of
-from tests.platform.events.openlineage.said import run_event, uuid
+from tests.platform.events.openlineage.events import run_event, uuid
 
 ORGANISATIONS = ("default", "acme")
 RUN = UUID(uuid(1))
