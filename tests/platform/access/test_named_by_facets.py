@@ -14,7 +14,7 @@ from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id
 from headrace.database.principal import act_as
 from headrace.events.openlineage import Result, ingest
-from tests.platform.access.conftest import acting_of
+from tests.platform.access.conftest import principal_of
 
 OWN = "headrace://default"
 PEOPLE = {"namespace": OWN, "name": "crm/people"}
@@ -85,7 +85,7 @@ def names(value: object) -> list[str]:
 def test_narrow_callers_see_no_names_of_other_domains(two: Engine) -> None:
     [outcome] = ingest(two, organisation_id(), [naming_event()])
     assert outcome.result is Result.STORED, outcome.reason
-    with act_as(acting_of("default", domains=frozenset({"mart"}))):
+    with act_as(principal_of("default", domains=frozenset({"mart"}))):
         found = shown(two)
     for word in ("crm", "people", "PLANES", "hr", "secret"):
         assert word not in json.dumps(found), word
@@ -100,8 +100,8 @@ def test_unrestricted_callers_see_facets_unchanged(two: Engine) -> None:
     event = naming_event()
     ingest(two, organisation_id(), [event])
     output, job = event["outputs"][0]["facets"], event["job"]["facets"]
-    for caller in (None, acting_of("default")):
+    for caller in (None, principal_of("default")):
         with act_as(caller):
             assert shown(two) == {**output, "job": job["lineage"]}
-    with act_as(acting_of("default", domains=frozenset({"mart", "db2://host"}))):
+    with act_as(principal_of("default", domains=frozenset({"mart", "db2://host"}))):
         assert names(shown(two)["lineage"]["inputs"]) == ["PLANES", "mart/report"]

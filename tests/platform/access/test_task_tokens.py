@@ -24,7 +24,7 @@ from headrace.database.ids import organisation_id
 from headrace.database.principal import act_as
 from headrace.service.app import create_app
 from tests.paths import WAIT_SECONDS
-from tests.platform.access.conftest import acting_of
+from tests.platform.access.conftest import principal_of
 from tests.platform.service.serving import served
 
 OWN = "headrace://default"
@@ -187,7 +187,7 @@ def test_a_token_that_is_changed_is_refused(two: Engine, url: str, change: Any) 
 def test_a_token_of_another_organisation_reports_there(two: Engine, url: str) -> None:
     add_organisation(two, "acme", by="test")
     run_id = uuid4()
-    with act_as(acting_of("acme")), pytest.raises(Exception, match="may not"):
+    with act_as(principal_of("acme")), pytest.raises(Exception, match="may not"):
         issue_task_token(two, run_id, ["mart/delays"], by="test")  # callers issue none
     token = issue_task_token(two, run_id, ["mart/delays"], by="test")
     headers = {"Authorization": f"Bearer {token}", "Headrace-Organisation": "acme"}
