@@ -37,7 +37,8 @@ ALLOWED_NAMES = {
     "LEAVES": "the verb",
     "leaves": "the verb",
     "nobody": "the Unix user",
-    "_become_nobody": "the Unix user",
+    "NOBODY": "the Unix user",
+    "become_nobody": "the Unix user",
 }
 LIMITS = {
     "AT_ONCE",
