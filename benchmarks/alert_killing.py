@@ -90,23 +90,23 @@ def _kill(http_port: int, mail_port: int, kills: int, seconds: float, seed: int)
     apprise.Apprise.instantiate("json://localhost")  # loads every service that it knows
     chance, killed, began = random.Random(seed), 0, time.time()
     for number in range(kills + 1):
-        said, says = os.pipe()
+        message, says = os.pipe()
         child = os.fork()
         if child == 0:
             _alert(rules(http_port, mail_port), began, says)
             os._exit(0)
         os.close(says)
         if number == kills:
-            while os.read(said, 4096):
+            while os.read(message, 4096):
                 pass
             assert os.waitpid(child, 0)[1] == 0
             break
         for _ in range(chance.randint(1, _STEPS)):
-            os.read(said, 1)
+            os.read(message, 1)
         time.sleep(chance.uniform(0, seconds))
         os.kill(child, signal.SIGKILL)
         killed += os.WIFSIGNALED(os.waitpid(child, 0)[1])
-        os.close(said)
+        os.close(message)
     print(json.dumps({"killed": killed}))
 
 

@@ -163,8 +163,8 @@ def _steady(singles: int) -> dict[str, float]:
 def _newest_run() -> str | None:
     with dg.DagsterInstance.get() as instance:
         found = instance.get_latest_materialization_event(dg.AssetKey(["autosys", "LOAD"]))
-    told = found and found.asset_materialization
-    return str(told.metadata["run number"].value) if told else None
+    reported = found and found.asset_materialization
+    return str(reported.metadata["run number"].value) if reported else None
 
 
 @contextmanager
@@ -184,7 +184,7 @@ def _up(home: Path) -> Iterator[None]:
 
 
 def _killed(events: int, kills: int) -> dict[str, Any]:
-    from tests.platform.catalog.said import contents, wipe
+    from tests.platform.catalog.run_events import contents, wipe
 
     reports = history(events)
     shuffled = [*reports, *reports]

@@ -30,7 +30,7 @@ class Received:
     title: str
     body: str
     at: float
-    said: dict[str, Any]
+    message: dict[str, Any]
 
 
 @dataclass
@@ -58,11 +58,11 @@ def http_receiver() -> Iterator[Receiver]:
             body = self.rfile.read(length)
             if len(body) < length:  # the sender died on the way
                 return
-            said = json.loads(body)
+            message = json.loads(body)
             if not receiver.refuses:
                 key = str(self.headers["Idempotency-Key"])
                 receiver.received.append(
-                    Received(key, self.path, said["title"], said["message"], time.time(), said)
+                    Received(key, self.path, message["title"], message["message"], time.time(), message)
                 )
             self.send_response(503 if receiver.refuses else 200)
             self.send_header("Content-Length", "0")

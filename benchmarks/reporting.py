@@ -142,11 +142,11 @@ def _reported(client: httpx.Client, seconds: int, size: int, rate: int) -> dict[
                 due += pause
                 sender.request("POST", path, body, headers)
                 answer = sender.getresponse()
-                said = answer.read()
+                message = answer.read()
                 taken.append(time.perf_counter() - began)
-                assert answer.status in (HTTPStatus.OK, HTTPStatus.CREATED), said
+                assert answer.status in (HTTPStatus.OK, HTTPStatus.CREATED), message
                 # A peer may answer with nothing.
-                assert not said or json.loads(said).get("status", "success") == "success", said
+                assert not message or json.loads(message).get("status", "success") == "success", message
         sender.close()
         return taken
 

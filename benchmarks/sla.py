@@ -41,12 +41,12 @@ def main(
 ) -> None:
     """Measure ticks of different kinds and print seconds."""
     with _catalog() as engine:
-        promised = _fill(engine, datasets, days)
+        objectives = _fill(engine, datasets, days)
         report: dict[str, Any] = {
             "cpus": os.cpu_count(),
             "datasets": datasets,
             "days": days,
-            "objectives": promised,
+            "objectives": objectives,
         }
         ticks: dict[str, Callable[[], Tick]] = {
             "first (all compiled)": lambda: evaluate(engine, NIGHT - timedelta(hours=8)),
@@ -77,7 +77,7 @@ def main(
     if as_json:
         typer.echo(json.dumps(report, indent=2))
         return
-    typer.echo(f"{promised:,} promises over {datasets:,} datasets, {days} days of history")
+    typer.echo(f"{objectives:,} promises over {datasets:,} datasets, {days} days of history")
     for name, row in report["ticks"].items():
         typer.echo(
             f"{name:36} {row['seconds']:6.2f} s "
@@ -101,7 +101,7 @@ def _catalog() -> Iterator[Engine]:
 def _fill(engine: Engine, count: int, days: int) -> int:
     """Chains of datasets with two or three promises each; versions and runs of some weeks."""
     miss_probability = random.Random(7)
-    records, processes, promised = [], [], 0
+    records, processes, objectives = [], [], 0
     for number in range(count):
         sla: dict[str, Any] = {
             "deadline": f"0 {miss_probability.choice(HOURS)} * * *",
@@ -109,7 +109,7 @@ def _fill(engine: Engine, count: int, days: int) -> int:
             "min_rows": 5,
         }
         limits = {"max_run_seconds": 3600.0} if number % 2 == 0 else None
-        promised += 3 if limits else 2
+        objectives += 3 if limits else 2
         key = f"domain{number % 50}/set{number}"
         source = (f"domain{(number - 1) % 50}/set{number - 1}",) if number % DEPTH else ()
         records.append(DatasetRecord(key, "parquet", owners=(f"team:{number % 40}",), sla=sla))
@@ -124,7 +124,7 @@ def _fill(engine: Engine, count: int, days: int) -> int:
         cursor.execute(_VERSIONS, parameters)
         cursor.execute(_RUNS, {"since": NIGHT - timedelta(days=days + 1), "until": NIGHT})
     _analyse(engine)
-    return promised
+    return objectives
 
 
 def _analyse(engine: Engine) -> None:

@@ -157,8 +157,10 @@ def simulate(random: np.random.Generator) -> Year:
             began[job, day], ended[job, day] = ready, ready + took
             ready += took + random.exponential(60)
     midnights = np.array([(START + timedelta(days=day)).timestamp() for day in range(DAYS)])
-    promised = np.quantile(ended[-1] - midnights, 0.93)  # so that about one of fourteen nights is missed
-    return Year(landed, rows, began, ended, midnights + promised)
+    deadline_after = np.quantile(
+        ended[-1] - midnights, 0.93
+    )  # so that about one of fourteen nights is missed
+    return Year(landed, rows, began, ended, midnights + deadline_after)
 
 
 LANDED = uuid4()
@@ -172,9 +174,9 @@ def forecast_deadlines(
     """Chance of a miss and interval, from what was known at a moment; is_counted: with the rows that have landed."""
     days = slice(max(day - 180, 0), day + 1)
     over = year.landed[days] <= now
-    landed, nobody = year.landed[days][over], np.full(over.sum(), np.nan)
-    rows = year.rows[days][over] if is_counted else nobody
-    arrival_histories = {graph.number[LANDED]: ArrivalHistory(landed, nobody, rows)}
+    landed, unknown = year.landed[days][over], np.full(over.sum(), np.nan)
+    rows = year.rows[days][over] if is_counted else unknown
+    arrival_histories = {graph.number[LANDED]: ArrivalHistory(landed, unknown, rows)}
     running = {}
     for job in range(DEPTH):
         node = graph.number[JOBS[job]]

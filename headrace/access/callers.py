@@ -15,7 +15,7 @@ EVERY_DOMAIN = "*"
 
 
 class Permission(StrEnum):
-    """What a caller may do. `ROLES` maps roles to permissions."""
+    """A caller's permission. `ROLES` maps roles to permissions."""
 
     READ = "read"  # see datasets, versions, lineage, processes, runs, SLAs, checks
     READ_SENSITIVE = "read-sensitive"  # see what the service masks

@@ -17,7 +17,7 @@ _T = TypeVar("_T")
 
 
 class Sensitive(StrEnum):
-    """What a sensitive field holds, and so when it is hidden."""
+    """Kind of sensitive data in a field, which decides when it is hidden."""
 
     LOCATION = "LOCATION"  # hidden if the dataset has sensitive columns
     METADATA = "METADATA"  # free JSON, such as addresses and options of readers; as LOCATION

@@ -33,7 +33,7 @@ _ONE_ATOM = re.compile(r"([sfdtn])\(([^\s(),^|&\"]+)\)").fullmatch
 
 
 class Trigger(StrEnum):
-    """What starts a job."""
+    """A trigger of a job."""
 
     CLOCK = "clock"
     BOX = "box"
@@ -124,7 +124,7 @@ class Job:
 
     @property
     def triggers(self) -> tuple[Trigger, ...]:
-        """What starts it, all of which must hold; HAND alone if nothing does."""
+        """Its triggers, all of which must hold; HAND alone if nothing starts it."""
         found = [
             trigger
             for trigger, there in (

@@ -17,7 +17,7 @@ WHOLE = ""  # in place of a column: the whole dataset
 
 
 class How(StrEnum):
-    """Whether a column's values come from the source, or only depend on it."""
+    """Direct: values come from the source. Indirect: they only depend on it."""
 
     DIRECT = "DIRECT"
     INDIRECT = "INDIRECT"

@@ -54,7 +54,7 @@ def current_principal() -> Principal | None:
 
 
 def is_narrow() -> bool:
-    """Whether the principal is restricted to some domains by row-level security."""
+    """Return True if the principal is restricted to some domains by row-level security."""
     caller = _PRINCIPAL.get()
     return caller is not None and not caller.audit_only and caller.domains is not None
 

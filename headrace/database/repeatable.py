@@ -57,14 +57,14 @@ class Pending:
 
     @property
     def is_newer_catalog(self) -> bool:
-        """Whether the catalog's scripts come from a newer platform, which this one must not overwrite."""
+        """Return True if the catalog's scripts come from a newer platform, which this one must not overwrite."""
         return self.platform_version is not None and Version(self.platform_version) > Version(
             version("headrace")
         )
 
     @property
     def is_upgrade(self) -> bool:
-        """Whether this platform has scripts to apply."""
+        """Return True if this platform has scripts to apply."""
         return bool(self.changed) and not self.is_newer_catalog
 
 

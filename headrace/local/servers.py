@@ -3,7 +3,7 @@
 from headrace.local.ports import HOST, PROTOCOL, answers
 
 KEEP_ALIVE_SECONDS = 30
-MAX_CONNECTIONS = 1000  # concurrent requests; further callers are told to retry
+MAX_CONNECTIONS = 1000  # concurrent requests; further callers get a 503
 
 
 class Server:

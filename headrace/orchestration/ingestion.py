@@ -65,7 +65,7 @@ def load(
         instance: the scheduler of logs and reports; by default from a log's name.
         historical: trigger no runs and no alerts.
         source: parses every file, instead of the detected format.
-        tell: called with the progress in words.
+        on_progress: called with the progress in words.
         measured: measures the outputs that request it.
 
     Raises OSError for a file that cannot be read.
@@ -102,7 +102,7 @@ def follow(
     """Ingest an event demon's log as it grows, across its rotation, until `stop`.
 
     The position is stored in the state folder, after the events are in the catalog, so that the next call resumes
-    there. `tell` is called with the result of each piece. Raises OSError for a log that cannot be read.
+    there. `on_progress` is called with the result of each piece. Raises OSError for a log that cannot be read.
     """
     place = position_of(log)
     place.parent.mkdir(parents=True, exist_ok=True)

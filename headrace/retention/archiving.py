@@ -137,7 +137,7 @@ def archive(
         engine: the catalog.
         now: the reference time.
         hot: how long rows stay in the tables.
-        tell: called with the progress in words.
+        on_progress: called with the progress in words.
 
     Raises ArchivingElsewhere while another process does this, ArchiveUnavailable on storage errors.
     """

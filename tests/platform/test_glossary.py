@@ -1,9 +1,10 @@
-"""The glossary: words that must not come back, in help, messages, docs, names and tables."""
+"""The glossary: banned words in help, messages, docs, docstrings, comments, names, SQL and tables."""
 
 from __future__ import annotations
 
 import ast
 import re
+import tokenize
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -23,16 +24,21 @@ PAGES = [
 ]
 COLUMNS = 80
 
-# In names of modules, classes, functions, parameters, fields, constants, tables and columns, as whole parts of a name.
+# In names of modules, classes, functions, parameters, variables, tables, columns and SQL files: parts of a name.
 BANNED_NAMES = {
     "told", "tell", "tells", "telling", "said", "saying", "happening", "happenings", "promise", "promises", "promised",
     "gravity", "urgency", "standing", "standings", "announcement", "announcements", "parcel", "discretion", "discreet",
+    "nobody", "somebody", "anybody", "everybody", "whoever", "whom", "heard",
     "acting", "leaf", "leaves", "unheard", "noticed", "trouble", "troubles", "parcels", "door", "doors", "gravest",
 }  # fmt: skip
-# A name that is right all the same, with the reason.
+# Exceptions, with the reason.
 ALLOWED_NAMES = {
     "leave_late_runs": "the verb",
     "LEAVES": "the verb",
+    "leaves": "the verb",
+    "nobody": "the Unix user",
+    "NOBODY": "the Unix user",
+    "become_nobody": "the Unix user",
 }
 LIMITS = {
     "AT_ONCE",
@@ -53,6 +59,11 @@ BANNED_PHRASES = [
     r"\bis told\b", r"\bare told\b", r"\bbe told\b", r"\bwas told\b", r"\bwere told\b", r"\bparcels?\b",
     r"\bunasked\b", r"\banew\b", r"\bforeseen\b", r"(?<!here )\b(?:is|was) no (?!longer|more|earlier|less)",
 ]  # fmt: skip
+# In docstrings, comments and comments of SQL.
+BANNED_IN_PROSE = [
+    *BANNED_PHRASES, r"\bsaid\b", r"\btold\b", r"\btells?\b", r"\btelling\b", r"\bwhom\b",
+    r"\bheard of\b", r"\btaken for\b", r"^(?:What|Whether|Whoever|Whatever|Whose)\b",
+]  # fmt: skip
 # In messages of the code.
 BANNED_IN_MESSAGES = [
     r"\bhe\b", r"\bhim\b", r"\bhis\b", r"\bwhoever\b", r"\bsomebody\b", r"\bnobody\b", r"\bhappenings?\b",
@@ -61,10 +72,11 @@ BANNED_IN_MESSAGES = [
 
 
 @cache
-def trees() -> list[tuple[str, ast.Module]]:
+def trees(*folders: str) -> list[tuple[str, ast.Module]]:
     return [
         (str(path.relative_to(REPOSITORY)), ast.parse(path.read_text()))
-        for path in sorted(PLATFORM.rglob("*.py"))
+        for folder in folders
+        for path in sorted((REPOSITORY / folder).rglob("*.py"))
         if "templates" not in path.parts
     ]
 
@@ -73,27 +85,42 @@ def parts(name: str) -> set[str]:
     return {part.lower() for part in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", name)}
 
 
-def names() -> Iterator[tuple[str, str]]:
-    """Modules, classes, functions, parameters, fields of classes and constants of modules."""
-    for path, tree in trees():
+def names(*folders: str) -> Iterator[tuple[str, str]]:
+    """Modules, classes, functions, parameters and variables."""
+    for path, tree in trees(*folders):
         yield path, Path(path).stem
         for node in ast.walk(tree):
-            if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-                yield f"{path}:{node.lineno}", node.name
-            elif isinstance(node, ast.arg):
-                yield f"{path}:{node.lineno}", node.arg
-            if isinstance(node, ast.ClassDef | ast.Module):
-                for child in node.body:
-                    targets = child.targets if isinstance(child, ast.Assign) else ()
-                    targets = [child.target] if isinstance(child, ast.AnnAssign) else targets
-                    for target in targets:
-                        if isinstance(target, ast.Name):
-                            yield f"{path}:{child.lineno}", target.id
+            match node:
+                case ast.ClassDef() | ast.FunctionDef() | ast.AsyncFunctionDef():
+                    yield f"{path}:{node.lineno}", node.name
+                case ast.arg():
+                    yield f"{path}:{node.lineno}", node.arg
+                case ast.Name(ctx=ast.Store()):
+                    yield f"{path}:{node.lineno}", node.id
+
+
+def sql_files() -> list[Path]:
+    return [path for path in sorted(PLATFORM.rglob("*.sql")) if "versions" not in path.parts]
+
+
+def prose() -> Iterator[tuple[str, str]]:
+    """Docstrings and comments of the platform, those of SQL included."""
+    for path, tree in trees("headrace"):
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+                yield f"{path}: {getattr(node, 'name', '')}", ast.get_docstring(node) or ""
+        with tokenize.open(REPOSITORY / path) as source:
+            for token in tokenize.generate_tokens(source.readline):
+                if token.type == tokenize.COMMENT:
+                    yield f"{path}:{token.start[0]}", token.string
+    for file in sql_files():
+        for comment in re.findall(r"--.*", file.read_text()):
+            yield file.name, comment
 
 
 def messages() -> Iterator[tuple[str, str]]:
     """Texts of more than a word that are no docstrings and no SQL."""
-    for path, tree in trees():
+    for path, tree in trees("headrace"):
         docs = {
             id(node.body[0].value)
             for node in ast.walk(tree)
@@ -124,15 +151,29 @@ def found(patterns: list[str], text: str) -> list[str]:
 def test_names_use_the_words_of_the_glossary() -> None:
     wrong = [
         f"{place}: {name}"
-        for place, name in names()
-        if parts(name) & BANNED_NAMES and name.strip("_") not in ALLOWED_NAMES
+        for place, name in [
+            *names("headrace", "tests", "benchmarks"),
+            *((str(file), file.stem) for file in sql_files()),
+        ]
+        if parts(name) & BANNED_NAMES
+        and name.strip("_") not in ALLOWED_NAMES
+        and not name.startswith("test_")
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_docstrings_and_comments_use_the_words_of_the_glossary() -> None:
+    wrong = [
+        f"{place}: {' '.join(words)}: {' '.join(text.split())[:100]}"
+        for place, text in prose()
+        if (words := found(BANNED_IN_PROSE, text))
     ]
     assert not wrong, "\n".join(wrong)
 
 
 def test_constants_say_what_they_limit() -> None:
     wrong = [
-        f"{place}: {name}" for place, name in names() if name.isupper() and "MAX" not in name and any(
+        f"{place}: {name}" for place, name in names("headrace") if name.isupper() and "MAX" not in name and any(
             name.strip("_") == word or name.endswith(f"_{word}") or name.startswith((f"{word}_", f"_{word}_"))
             for word in LIMITS
         )

@@ -206,7 +206,7 @@ def _autosys() -> Document:
 
 
 def _log_place() -> Optional[str]:
-    """Return the file that the job's output goes to, if the system can tell."""
+    """Return the file that the job's output goes to, if it is known."""
     for descriptor in (1, 2):
         try:
             place = os.readlink("/proc/self/fd/%d" % descriptor)

@@ -21,7 +21,7 @@ class Subject:
 
 
 class Policy(Protocol):
-    """What the rules ask of a caller."""
+    """Context of the masking rules."""
 
     def allows(self, kind: Sensitive, about: Subject) -> bool:
         """Return True if the caller may see fields of this kind about the subject."""

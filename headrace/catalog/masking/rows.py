@@ -101,7 +101,7 @@ class _Field:
 
 @dataclass(frozen=True, slots=True)
 class _RowType:
-    """What to look at in the rows of a class. fields: sensitive ones, and those with rows that have such."""
+    """Fields to check in rows of a class. fields: sensitive ones, and those with rows that have such."""
 
     fields: tuple[_Field, ...]
     subjects: tuple[_Field, ...]

@@ -2,7 +2,7 @@
 -- A change of search_words, search_keys or search_vector must rebuild the index, at the end of this file: delete the
 -- rows of search_word and search_key, then call index_datasets for all datasets.
 
--- Return the words of a text: in lower case, split at everything that is no letter or digit, and where a capital
+-- Return the words of a text: in lower case, split at everything but letters and digits, and where a capital
 -- follows a small letter or digit.
 CREATE OR REPLACE FUNCTION catalog.search_words(value text) RETURNS text[] LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT coalesce(array_agg(DISTINCT left(word, 64)), '{}')

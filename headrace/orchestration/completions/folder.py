@@ -231,7 +231,7 @@ def _shortened(name: str) -> str:
 
 
 def _is_open_for_writing(path: str) -> bool:
-    """Return True if a process has the file open for writing, if the system can tell: Linux refuses a lease on such
+    """Return True if a process has the file open for writing, if the system knows: Linux refuses a lease on such
     a file."""
     if not hasattr(fcntl, "F_SETLEASE"):
         return False

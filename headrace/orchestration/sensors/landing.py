@@ -77,8 +77,7 @@ def _since(reported: datetime, observation: Observation) -> list[Version]:
     unreported = [
         version
         for version in observation.published
-        if version.created_at > reported
-        and REPORTED not in version.metadata  # whoever ingests a report reports it
+        if version.created_at > reported and REPORTED not in version.metadata  # reported by the ingestion
     ]
     return sorted(unreported, key=lambda version: version.created_at)
 

@@ -161,7 +161,7 @@ def withdraw_clearing(
 
 
 def _require_owner(caller: Caller, key: str) -> None:
-    """Require that whoever decides about a column may see its values. Raises Forbidden."""
+    """Require that the caller may see the values of the column. Raises Forbidden."""
     caller.require(Permission.REGISTER, key)
     caller.require(Permission.READ_SENSITIVE, key)
 

@@ -1,7 +1,7 @@
 """Rate limits per caller, and for invalid tokens.
 
-Own token buckets instead of the library `limits`, whose memory storage remembers every caller, without a bound: whoever
-sends invented tokens would fill the memory.
+Own token buckets instead of the library `limits`, whose memory storage keeps every caller without a limit: invented
+tokens would fill the memory.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ def two(catalog: Engine, draft) -> Engine:
     _run(catalog, draft("crm/people", columns=SECRETS, statistics=STATISTICS, lineage=lineage))
     evaluate(catalog)
     grants.add_organisation(catalog, "acme", by="test")
-    with act_as(acting_of("acme")):
+    with act_as(principal_of("acme")):
         register(
             catalog,
             [DatasetRecord("mart/delays", "parquet"), DatasetRecord("hr/people", "parquet", columns=SECRETS)],
@@ -60,7 +60,7 @@ def _run(engine: Engine, draft: VersionDraft) -> None:
         publish(engine, run_id, [draft])
 
 
-def acting_of(organisation: str, subject: str = "user:test", **given) -> Principal:
+def principal_of(organisation: str, subject: str = "user:test", **given) -> Principal:
     return Principal(organisation_named(organisation), organisation, subject, **given)
 
 

@@ -19,7 +19,7 @@ from headrace.database.principal import act_as
 from headrace.errors import Forbidden
 from headrace.events.openlineage.renames import alias
 from headrace.slas.outages import plan_outage
-from tests.platform.access.conftest import acting_of
+from tests.platform.access.conftest import principal_of
 
 
 def test_grants_and_tokens_are_noted_with_who_gave_them(engine):
@@ -52,7 +52,7 @@ def test_using_a_token_is_no_change(engine):
 
 def test_every_change_of_owners_is_audited(catalog):
     register(catalog, [DatasetRecord("mart/report", "csv", owners=("ann",))], [])
-    with act_as(acting_of("default", "user:eve", request_id="r-1")):
+    with act_as(principal_of("default", "user:eve", request_id="r-1")):
         register(catalog, [DatasetRecord("mart/report", "csv", owners=("eve",), description="x")], [])
     newest, older = entries(catalog, object_name="mart/report")
     assert (newest.subject, newest.request_id) == ("user:eve", "r-1")
@@ -67,12 +67,12 @@ def test_registering_the_same_again_is_no_change(catalog):
 
 
 def test_a_registration_and_its_review_are_noted(two):
-    with act_as(acting_of("default", "user:ann")), transaction(two) as cursor:
+    with act_as(principal_of("default", "user:ann")), transaction(two) as cursor:
         cursor.execute(
             "INSERT INTO catalog.dataset_registration (organisation_id, dataset_id, submitted_by) "
             "SELECT organisation_id, dataset_id, 'user:ann' FROM catalog.dataset WHERE full_name = 'mart/report'"
         )
-    with act_as(acting_of("default", "user:bob")), transaction(two) as cursor:
+    with act_as(principal_of("default", "user:bob")), transaction(two) as cursor:
         cursor.execute("UPDATE catalog.dataset_registration SET status = 'APPROVED', reviewer = 'user:bob'")
         cursor.execute("UPDATE catalog.dataset_registration SET status = 'APPROVED'")  # which changes nothing
     found = [entry for entry in entries(two) if entry.object_type == "DATASET_REGISTRATION"]
@@ -85,7 +85,7 @@ def test_what_people_decide_about_data_is_noted(two, draft):
     publish(two, None, [draft("mart/report", tag="two", generation=1)])
     at = datetime(2026, 12, 5, tzinfo=UTC)
     known = len(entries(two))
-    with act_as(acting_of("default", "user:ann")):
+    with act_as(principal_of("default", "user:ann")):
         pin(two, "mart/report", "one", by="user:ann", reason="it is right")
         unpin(two, "mart/report", by="user:ann")
         rollback(two, "mart/report", None, "one", by="user:ann", reason="the other is wrong")
@@ -106,7 +106,7 @@ def test_what_people_decide_about_data_is_noted(two, draft):
 
 
 def test_who_is_at_an_alert_is_noted(two):
-    with act_as(acting_of("default", "user:ann")), transaction(two) as cursor:
+    with act_as(principal_of("default", "user:ann")), transaction(two) as cursor:
         cursor.execute(
             "INSERT INTO catalog.alert (alert_id, organisation_id, subject_type, subject, dataset_id, owners, kind, "
             "severity, state, at, opened_at, facts, affected, round, event_count) "
@@ -127,7 +127,7 @@ def test_the_audit_trail_cannot_be_changed(engine, change):
     grants.grant(engine, "alice", Role.DATA_OWNER, by="test")
     with pytest.raises(psycopg.errors.InsufficientPrivilege), transaction(engine) as cursor:
         cursor.execute(change)
-    with act_as(acting_of("default")), pytest.raises(Forbidden), transaction(engine) as cursor:
+    with act_as(principal_of("default")), pytest.raises(Forbidden), transaction(engine) as cursor:
         cursor.execute(change)
     with pytest.raises(psycopg.errors.InsufficientPrivilege), transaction(engine) as cursor:
         cursor.execute("TRUNCATE catalog.audit_entry")
@@ -136,7 +136,7 @@ def test_the_audit_trail_cannot_be_changed(engine, change):
 @pytest.mark.parametrize("column", ["subject", "at"])
 def test_no_caller_signs_as_another_or_for_another_time(two, column):
     value = "now()" if column == "at" else "'user:bob'"
-    with act_as(acting_of("default")), pytest.raises(Forbidden), transaction(two) as cursor:
+    with act_as(principal_of("default")), pytest.raises(Forbidden), transaction(two) as cursor:
         cursor.execute(
             f"INSERT INTO catalog.audit_entry (organisation_id, action, object_type, object, detail, {column}) "  # noqa: S608
             f"VALUES (%s, 'READ', 'x', 'x', '{{}}', {value})",

@@ -235,7 +235,7 @@ def test_which_organisation_is_meant(engine, development):
     assert caller_of(engine, here, token).organisation == "default"
 
 
-def test_a_token_of_ours_does_not_open_another_organisation(engine):
+def test_a_headrace_token_does_not_open_another_organisation(engine):
     grants.add_organisation(engine, "acme", by="test")
     token = tokens.issue_service_token(engine, "airflow", [Permission.READ], by="test")
     with pytest.raises(Forbidden, match="is of another organisation than acme"):
@@ -256,7 +256,7 @@ def test_the_development_issuer_does_not_run_in_production(engine):
         caller_of(engine, None, "a.b.c")
 
 
-def test_the_development_issuer_does_not_stand_beside_another(engine, development, monkeypatch):
+def test_the_development_issuer_is_not_used_with_another(engine, development, monkeypatch):
     monkeypatch.setenv("HEADRACE_ACCESS__ISSUER", "https://login.example.com")
     settings.cache_clear()
     assert isinstance(issuer(settings()), OpenIdIssuer)

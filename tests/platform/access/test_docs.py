@@ -17,8 +17,8 @@ def test_the_table_of_roles_is_that_of_the_code():
     rows = re.findall(r"^\| `([\w-]+)`:[^|]*\|(.*)\|$", TEXT, re.MULTILINE)
     assert [name for name, _ in rows] == list(Permission)
     for name, cells in rows:
-        said = {role for role, cell in zip(Role, cells.split("|"), strict=True) if cell.strip() == "yes"}
-        assert said == {role for role in Role if Permission(name) in ROLES[role]}, name
+        permitted = {role for role, cell in zip(Role, cells.split("|"), strict=True) if cell.strip() == "yes"}
+        assert permitted == {role for role in Role if Permission(name) in ROLES[role]}, name
 
 
 @pytest.mark.parametrize("command", re.findall(r"^    headrace (access .*)$", TEXT, re.MULTILINE))

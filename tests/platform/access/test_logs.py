@@ -37,8 +37,8 @@ def log() -> Iterator[tuple[logging.Logger, io.StringIO]]:
 def test_secrets_are_in_no_line(log: tuple[logging.Logger, io.StringIO]) -> None:
     logger, written = log
     logger.warning("sent %s to %s", TOKEN, "postgresql://bob:hunter2@db/x?password=hunter3")
-    said = written.getvalue()
-    assert said.startswith("WARNING sent hrt_*** to postgresql://bob:***@db/x?password=***")
+    output = written.getvalue()
+    assert output.startswith("WARNING sent hrt_*** to postgresql://bob:***@db/x?password=***")
 
 
 def test_statements_and_their_values_are_in_no_traceback(
@@ -57,10 +57,10 @@ def test_statements_and_their_values_are_in_no_traceback(
                 cursor.execute("INSERT INTO catalog.organisation VALUES (gen_random_uuid(), %s)", [who])
     except psycopg.errors.UniqueViolation:
         logger.exception("request 8 failed")
-    said = written.getvalue()
-    for told in ("request 7 failed", "UndefinedTable", "request 8 failed", "UniqueViolation"):
-        assert told in said
-    assert "example.com" not in said
+    output = written.getvalue()
+    for reported in ("request 7 failed", "UndefinedTable", "request 8 failed", "UniqueViolation"):
+        assert reported in output
+    assert "example.com" not in output
 
 
 def test_the_service_writes_through_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -40,8 +40,8 @@ from headrace.service.api.responses import shown
 from headrace.severity import Severity
 from headrace.slas.events import Kind, SubjectType
 from headrace.slas.queries import Incident
-from tests.platform.access.conftest import SECRETS, SQL, STATISTICS, acting_of, caller, service
-from tests.platform.events.openlineage.said import ingest, run_event, told_of, uuid
+from tests.platform.access.conftest import SECRETS, SQL, STATISTICS, caller, principal_of, service
+from tests.platform.events.openlineage.events import facets_of, ingest, run_event, uuid
 
 CONSUMER = caller(Role.DATA_CONSUMER)
 LOCATION = "file:/warehouse/crm/people/v9"
@@ -105,7 +105,7 @@ class Text:
 
 
 def seen(engine, by, row, about=None):
-    with act_as(acting_of(by.organisation)):
+    with act_as(principal_of(by.organisation)):
         return visible(engine, by, row, about)
 
 
@@ -250,7 +250,7 @@ def test_facets_are_masked_by_their_fields(people):
 )
 def test_passwords_are_never_shown(people, row):
     for by in (CONSUMER, caller(Role.PLATFORM_ADMIN)):
-        with act_as(acting_of("default")):
+        with act_as(principal_of("default")):
             answer = shown(people, by, row)
         assert b"hunter" not in answer.body
         assert MASK.encode() in answer.body
@@ -398,8 +398,8 @@ def test_a_facet_of_a_run_is_of_the_spec_by_its_name_and_version_and_not_by_its_
         "processing_engine": named("1-1-1/ProcessingEngineRunFacet", version="3.5.1", name="spark"),
     }
     assert [each.result for each in ingest(two, run_event(run="told", run_facets=facets))] == [Result.STORED]
-    with act_as(acting_of("default")):
-        found = told_of(two, "told").facets
+    with act_as(principal_of("default")):
+        found = facets_of(two, "told").facets
         hidden = visible(two, CONSUMER, list(found.values()), "airflow#load")
     assert {name: each.modelled for name, each in found.items()} == {
         "plan": False,

@@ -14,7 +14,7 @@ from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id
 from headrace.database.principal import act_as
 from headrace.events.openlineage import Result, ingest
-from tests.platform.access.conftest import acting_of
+from tests.platform.access.conftest import principal_of
 
 OWN = "headrace://default"
 PEOPLE = {"namespace": OWN, "name": "crm/people"}
@@ -28,7 +28,7 @@ def facet(kind: str, version: str = "1-0-0", **content: object) -> dict[str, Any
     return {"_producer": "https://example.com", "_schemaURL": url, **content}
 
 
-def told() -> dict[str, Any]:
+def naming_event() -> dict[str, Any]:
     """An event of a job that makes mart/delays, with everything in it that names others."""
     sources = [{**each, "type": "DATASET"} for each in (PEOPLE, PLANES, REPORT)]
     columns = [{**each, "field": "email"} for each in (PEOPLE, PLANES, REPORT)]
@@ -43,7 +43,7 @@ def told() -> dict[str, Any]:
         {"type": "JOB", "namespace": "hr", "name": "secret", "inputs": sources[:1]},
     ]
     fields = {"id": {"inputFields": columns}}
-    said = {
+    message = {
         "columnLineage": facet("ColumnLineageDatasetFacet", "1-2-0", fields=fields, dataset=columns),
         "lineage": facet("LineageFacet", inputs=[*sources, {"type": "JOB"}]),
     }
@@ -58,7 +58,7 @@ def told() -> dict[str, Any]:
             "name": "app",
             "facets": {"lineage": facet("LineageFacet", entries=entries)},
         },
-        "outputs": [{**DELAYS, "facets": said}],
+        "outputs": [{**DELAYS, "facets": message}],
     }
 
 
@@ -83,9 +83,9 @@ def names(value: object) -> list[str]:
 
 
 def test_narrow_callers_see_no_names_of_other_domains(two: Engine) -> None:
-    [outcome] = ingest(two, organisation_id(), [told()])
+    [outcome] = ingest(two, organisation_id(), [naming_event()])
     assert outcome.result is Result.STORED, outcome.reason
-    with act_as(acting_of("default", domains=frozenset({"mart"}))):
+    with act_as(principal_of("default", domains=frozenset({"mart"}))):
         found = shown(two)
     for word in ("crm", "people", "PLANES", "hr", "secret"):
         assert word not in json.dumps(found), word
@@ -97,11 +97,11 @@ def test_narrow_callers_see_no_names_of_other_domains(two: Engine) -> None:
 
 
 def test_unrestricted_callers_see_facets_unchanged(two: Engine) -> None:
-    event = told()
+    event = naming_event()
     ingest(two, organisation_id(), [event])
     output, job = event["outputs"][0]["facets"], event["job"]["facets"]
-    for caller in (None, acting_of("default")):
+    for caller in (None, principal_of("default")):
         with act_as(caller):
             assert shown(two) == {**output, "job": job["lineage"]}
-    with act_as(acting_of("default", domains=frozenset({"mart", "db2://host"}))):
+    with act_as(principal_of("default", domains=frozenset({"mart", "db2://host"}))):
         assert names(shown(two)["lineage"]["inputs"]) == ["PLANES", "mart/report"]

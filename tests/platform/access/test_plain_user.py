@@ -15,7 +15,7 @@ from headrace.database.ids import organisation_named
 from headrace.database.principal import NARROW_ROLE, ROLE, act_as
 from headrace.errors import CatalogUnavailable, Forbidden
 from headrace.service.security import install
-from tests.platform.access.conftest import acting_of
+from tests.platform.access.conftest import principal_of
 
 
 @pytest.fixture
@@ -47,18 +47,18 @@ def test_the_service_says_what_an_administrator_has_to_run(plain, admin):
     ) as refused:
         install(FastAPI(openapi_url=None), plain)
     register(plain, [DatasetRecord("mart/delays", "csv"), DatasetRecord("crm/people", "csv")], [])
-    with pytest.raises(Forbidden), act_as(acting_of("default")), transaction(plain):
+    with pytest.raises(Forbidden), act_as(principal_of("default")), transaction(plain):
         pytest.fail("a caller was let in without the role that keeps him to his rows")
 
     for command in str(refused.value).rpartition("run: ")[2].removesuffix(";").split(";"):
         if "CREATE" not in command:  # the tests' server has the roles already
             admin.execute(command)
     install(FastAPI(openapi_url=None), plain)
-    with act_as(acting_of("default")):
+    with act_as(principal_of("default")):
         assert len(queries.datasets(plain).rows) == 2
-    with act_as(acting_of("acme")):
+    with act_as(principal_of("acme")):
         assert queries.datasets(plain).rows == ()
-    with act_as(acting_of("default", domains=frozenset({"mart"}))):
+    with act_as(principal_of("default", domains=frozenset({"mart"}))):
         assert [row.key for row in queries.datasets(plain).rows] == ["mart/delays"]
         register(plain, [DatasetRecord("mart/new", "csv")], [])
 
@@ -69,7 +69,7 @@ def test_who_may_make_roles_needs_no_administrator(plain, admin):
     migrate(plain)
     install(FastAPI(openapi_url=None), plain)
     register(plain, [DatasetRecord("mart/delays", "csv")], [])
-    with act_as(acting_of("acme")), transaction(plain) as cursor:
+    with act_as(principal_of("acme")), transaction(plain) as cursor:
         cursor.execute(
             "SELECT count(*) AS n FROM catalog.dataset WHERE organisation_id = %s",
             [organisation_named("default")],

@@ -148,8 +148,8 @@ def test_what_a_job_explains_counts_as_written(two):
 def test_lineage_of_inputs_cannot_be_reported(two, facet):
     """Else he takes from its columns that they are sensitive."""
     people = {"namespace": OWN, "name": "crm/people", "facets": {facet: {"fields": {}}}}
-    said = event(uuid4(), (OWN, "mart/delays"), inputs=[people])
-    assert "whose owners, tags, sources" in why(two, service(Permission.REPORT, domain="mart"), said)[0]
+    message = event(uuid4(), (OWN, "mart/delays"), inputs=[people])
+    assert "whose owners, tags, sources" in why(two, service(Permission.REPORT, domain="mart"), message)[0]
     assert why(two, service(Permission.REPORT, domain="crm"), event(uuid4(), inputs=[people])) == [None]
 
 
@@ -208,11 +208,11 @@ def test_jobs_without_own_outputs_cannot_be_reported(two):
             "WHERE process_key = 'crm/people' AND organisation_id = %s",
             [organisation_id()],
         )
-    said = event(uuid4(), job=job)
+    message = event(uuid4(), job=job)
     design = {"job": job, "outputs": []}
     refused = "the job airflow#people writes crm/people and nothing that this token may report"
-    assert why(two, mart, said, design) == [refused, refused]
-    assert why(two, crm, said, design) == [None, None]
+    assert why(two, mart, message, design) == [refused, refused]
+    assert why(two, crm, message, design) == [None, None]
     run_id = uuid4()
     by = caller_of(two, None, issue_task_token(two, run_id, ["mart/delays"], by="test"))
     assert why(two, by, event(run_id, job=job)) == [refused]
@@ -230,10 +230,10 @@ def test_a_job_is_known_by_each_of_its_names(two, namespace, name):
             "WHERE process_key = 'crm/people' AND organisation_id = %s",
             [organisation_id()],
         )
-    said = event(uuid4(), job={"namespace": namespace, "name": name})
+    message = event(uuid4(), job={"namespace": namespace, "name": name})
     refused = f"the job {namespace}#{name} writes crm/people and nothing that this token may report"
-    assert why(two, service(Permission.REPORT, domain="mart"), said) == [refused]
-    assert why(two, service(Permission.REPORT, domain="crm"), said) == [None]
+    assert why(two, service(Permission.REPORT, domain="mart"), message) == [refused]
+    assert why(two, service(Permission.REPORT, domain="crm"), message) == [None]
 
 
 @pytest.fixture
@@ -294,9 +294,9 @@ def test_a_run_makes_no_child_of_a_run_of_others(two, task):
     _store(two, child, run_id)
 
     def below(run, parent):
-        said = event(run, (OWN, "mart/delays"), parent=parent)
-        said["run"]["facets"]["parent"]["root"] = {"run": {"runId": str(run_id)}}
-        return said
+        message = event(run, (OWN, "mart/delays"), parent=parent)
+        message["run"]["facets"]["parent"]["root"] = {"run": {"runId": str(run_id)}}
+        return message
 
     refused = f"this token reports the run {run_id} and its child runs; %s is not one of them"
     fresh = uuid4()
@@ -305,7 +305,7 @@ def test_a_run_makes_no_child_of_a_run_of_others(two, task):
     assert why(two, by, event(run_id, parent=others)) == [None]  # what has started it, it may say
 
 
-def test_a_run_tells_nothing_outside_of_it(two, task):
+def test_a_run_reports_nothing_outside_of_it(two, task):
     _, by = task
     job = {"job": {"namespace": "a", "name": "b"}, "outputs": [{"namespace": OWN, "name": "mart/delays"}]}
     dataset = {"dataset": {"namespace": OWN, "name": "mart/delays"}}

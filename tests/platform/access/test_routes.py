@@ -128,9 +128,9 @@ def test_each_route_for_what_belongs_to_another_organisation(app, client, tokens
             assert answer.status_code == 403, rule
         elif "{" in rule.path:
             assert answer.status_code == 404, (rule, answer.text)
-        said = answer.text.replace(path.removeprefix("/api/v1"), "")  # which is repeated to whoever asked
+        message = answer.text.replace(path.removeprefix("/api/v1"), "")  # which is repeated to whoever asked
         for marker in MARKERS:
-            assert marker not in said or marker in path, (rule, marker)
+            assert marker not in message or marker in path, (rule, marker)
     assert _everything(two) == before
 
 

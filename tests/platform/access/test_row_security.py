@@ -14,7 +14,7 @@ from headrace.database.ids import organisation_id, organisation_named
 from headrace.database.principal import NARROW_ROLE, ROLE, Principal, act_as
 from headrace.errors import Forbidden, UnknownDataset
 from headrace.slas.queries import sla_statuses
-from tests.platform.access.conftest import acting_of
+from tests.platform.access.conftest import principal_of
 
 _TABLES = """
 SELECT relname AS name, relrowsecurity AS secured,
@@ -67,7 +67,7 @@ def test_no_table_shows_rows_of_another_organisation(two, tables, narrow):
             mine = _count(cursor, name, "acme", of_acme=True)
             others = _count(cursor, name, "acme", of_acme=False)
         filled += others > 0
-        with act_as(acting_of("acme", domains=domains)), transaction(two) as cursor:
+        with act_as(principal_of("acme", domains=domains)), transaction(two) as cursor:
             assert _count(cursor, name, "acme", of_acme=False) == 0, name
             if not narrow:
                 assert _count(cursor, name, "acme", of_acme=True) == mine, name
@@ -84,7 +84,7 @@ def _count(cursor, table: str, organisation: str, *, of_acme: bool) -> int:
 
 
 def test_no_row_is_written_into_another_organisation(two):
-    with act_as(acting_of("acme")):
+    with act_as(principal_of("acme")):
         with pytest.raises(Forbidden, match="user:test may not"), transaction(two) as cursor:
             cursor.execute(
                 "INSERT INTO catalog.outbox (organisation_id, topic, payload_json) VALUES (%s, 'x', '{}')",
@@ -104,14 +104,14 @@ def test_no_row_is_written_into_another_organisation(two):
 
 @pytest.mark.parametrize("table", sorted(CLOSED))
 def test_grants_and_tokens_are_out_of_a_callers_reach(two, table):
-    with act_as(acting_of("default")), pytest.raises(Forbidden), transaction(two) as cursor:
+    with act_as(principal_of("default")), pytest.raises(Forbidden), transaction(two) as cursor:
         cursor.execute(f"SELECT * FROM catalog.{table}")  # noqa: S608
 
 
-def test_the_queries_tell_of_the_callers_organisation(two):
+def test_queries_return_rows_of_the_callers_organisation(two):
     ours = [row.key for row in queries.datasets(two).rows]
     assert ours == ["crm/people", "mart/delays", "mart/report", "raw/flights"]
-    with act_as(acting_of("acme")):
+    with act_as(principal_of("acme")):
         assert organisation_id() == organisation_named("acme")
         assert [row.key for row in queries.datasets(two).rows] == ["hr/people", "mart/delays"]
         assert queries.dataset(two, "mart/delays").upstream == ("hr/people",)
@@ -129,7 +129,7 @@ def test_an_id_of_another_organisation_finds_nothing(two):
             "SELECT dataset_id, dataset_version_id FROM catalog.dataset_version"
         ).fetchone()
         assert cursor.execute(by_version, foreign).fetchone()
-    with act_as(acting_of("acme")), transaction(two) as cursor:
+    with act_as(principal_of("acme")), transaction(two) as cursor:
         for query in (by_dataset, by_version):
             assert cursor.execute(query, foreign).fetchone() is None
 
@@ -141,7 +141,7 @@ def test_without_an_organisation_nothing_is_seen(two):
 
 
 def test_the_next_transaction_of_the_connection_is_the_platforms_again(two):
-    with act_as(acting_of("acme")), transaction(two) as cursor:
+    with act_as(principal_of("acme")), transaction(two) as cursor:
         assert cursor.execute("SELECT current_user AS who").fetchone() == {"who": ROLE}
     with transaction(two) as cursor:
         row = cursor.execute(
@@ -152,11 +152,11 @@ def test_the_next_transaction_of_the_connection_is_the_platforms_again(two):
 
 
 def test_also_sqlalchemys_transactions_are_kept_to_the_caller(two):
-    with act_as(acting_of("acme")), reading(two) as connection:
+    with act_as(principal_of("acme")), reading(two) as connection:
         assert connection.scalar(sa.text("SELECT count(*) FROM catalog.dataset")) == 2
         connection.commit()
         assert connection.scalar(sa.text("SELECT count(*) FROM catalog.dataset")) == 2  # its next one too
-    with act_as(acting_of("acme")), pytest.raises(RuntimeError, match="autocommit"):
+    with act_as(principal_of("acme")), pytest.raises(RuntimeError, match="autocommit"):
         two.connect().execution_options(isolation_level="AUTOCOMMIT").execute(sa.text("SELECT 1"))
 
 
@@ -164,7 +164,7 @@ def test_also_sqlalchemys_transactions_are_kept_to_the_caller(two):
 
 
 def narrow(*domains: str, datasets=()) -> Principal:
-    return acting_of("default", domains=frozenset(domains), datasets=frozenset(datasets))
+    return principal_of("default", domains=frozenset(domains), datasets=frozenset(datasets))
 
 
 def test_who_has_one_domain_sees_its_datasets_only(two):
@@ -241,7 +241,7 @@ def test_who_has_one_domain_writes_into_no_other(two):
 
 
 def test_partitions_are_made_for_a_caller(two):
-    with act_as(acting_of("acme")), transaction(two) as cursor:
+    with act_as(principal_of("acme")), transaction(two) as cursor:
         row = cursor.execute("SELECT catalog.make_partitions('2019-01-01', 1) AS made").fetchone()
     assert row == {"made": 2}
 
@@ -254,8 +254,8 @@ def test_what_later_revisions_make_is_protected_as_well(two):
     migrate(two)
     migrate(two)  # again, which changes nothing
     for relation in ("later", "later_view"):
-        with act_as(acting_of("default")), transaction(two) as cursor:
+        with act_as(principal_of("default")), transaction(two) as cursor:
             assert cursor.execute(f"SELECT count(*) AS n FROM catalog.{relation}").fetchone() == {"n": 1}  # noqa: S608
-        for other in (acting_of("acme"), narrow("mart")):
+        for other in (principal_of("acme"), narrow("mart")):
             with act_as(other), transaction(two) as cursor:
                 assert cursor.execute(f"SELECT count(*) AS n FROM catalog.{relation}").fetchone() == {"n": 0}  # noqa: S608

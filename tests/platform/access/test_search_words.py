@@ -6,7 +6,7 @@ from headrace.catalog.queries.search import search
 from headrace.catalog.records import Column, DatasetRecord
 from headrace.catalog.registry import register
 from headrace.database.principal import act_as
-from tests.platform.access.conftest import acting_of
+from tests.platform.access.conftest import principal_of
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def words(two):
 
 @pytest.mark.parametrize("word", ["takeover", "takeove", "takeovre", "secretplan", "secretplna", "secret"])
 def test_search_reveals_no_words_of_hidden_datasets(words, word):
-    with act_as(acting_of("default", domains=frozenset({"mart"}))):
+    with act_as(principal_of("default", domains=frozenset({"mart"}))):
         found = search(words, word)
         assert [row.key for row in found.rows if row.key.startswith("crm")] == []
         assert (found.misspelt == ()) == (found.rows == ())
@@ -32,10 +32,10 @@ def test_search_reveals_no_words_of_hidden_datasets(words, word):
 
 
 def test_those_who_see_them_find_them(words):
-    for caller in (None, acting_of("default"), acting_of("default", domains=frozenset({"crm"}))):
+    for caller in (None, principal_of("default"), principal_of("default", domains=frozenset({"crm"}))):
         with act_as(caller):
             for word in ("takeover", "takeovre", "secretplan", "secretplna"):
                 assert "crm/secretplan" in [row.key for row in search(words, word).rows], (caller, word)
-    with act_as(acting_of("default", domains=frozenset({"mart"}))):
+    with act_as(principal_of("default", domains=frozenset({"mart"}))):
         assert [row.key for row in search(words, "takigns").rows] == ["mart/takings"]
         assert [row.key for row in search(words, "delays").rows] == ["mart/delays"]

@@ -24,7 +24,7 @@ from headrace.catalog.queries.facets import FacetRow
 from headrace.database.principal import act_as
 from headrace.events.openlineage.schema_digest import SHAPES
 from headrace.service import api
-from tests.platform.access.conftest import acting_of, caller
+from tests.platform.access.conftest import caller, principal_of
 
 Json = dict[str, Any]
 MARKER = "of-somebody@example.com"
@@ -77,7 +77,7 @@ class Unmarked:
 
 def test_a_field_that_says_nothing_is_hidden(two: Engine) -> None:
     assert undeclared_fields(Unmarked) == ["note"]
-    with act_as(acting_of("default")):
+    with act_as(principal_of("default")):
         assert visible(two, caller(Role.DATA_CONSUMER), Unmarked("a", "b"), ABOUT) == Unmarked("a", MASK)
         assert visible(two, caller(Role.DATA_OWNER), Unmarked("a", "b"), ABOUT) == Unmarked("a", "b")
 
@@ -93,7 +93,7 @@ def test_only_public_fields_of_a_standard_facet_are_shown_to_consumers(two: Engi
     for document in SPEC[facet]:
         for part in parts(document):
             row = FacetRow(facet, filled(part, document), datetime.now(UTC), modelled=True)
-            with act_as(acting_of("default")):
+            with act_as(principal_of("default")):
                 shown |= set(fields(visible(two, caller(Role.DATA_CONSUMER), row, ABOUT).content))
     assert shown <= PUBLIC_FACET_FIELDS.get(facet, frozenset())
 
@@ -107,7 +107,7 @@ def test_the_public_fields_are_those_of_standard_facets() -> None:
 @pytest.mark.parametrize("facet", ["parent", "schema"])
 def test_an_unknown_field_of_a_standard_facet_is_hidden(two: Engine, facet: str) -> None:
     row = FacetRow(facet, {"name": "load", "note": MARKER, "more": [MARKER], "n": 1}, datetime.now(UTC), True)
-    with act_as(acting_of("default")):
+    with act_as(principal_of("default")):
         hidden = visible(two, caller(Role.DATA_CONSUMER), row, ABOUT)
         assert visible(two, caller(Role.DATA_OWNER), row, ABOUT) == row
     assert hidden.content == {"name": "load", "note": MASK, "more": MASK, "n": 1}
@@ -116,7 +116,7 @@ def test_an_unknown_field_of_a_standard_facet_is_hidden(two: Engine, facet: str)
 def test_facets_outside_the_spec_are_hidden(two: Engine) -> None:
     content = {"_producer": "p", "_schemaURL": "https://example.com/Plan.json", "plan": [MARKER], "n": 7}
     row = FacetRow("spark.logicalPlan", content, datetime.now(UTC), modelled=False)
-    with act_as(acting_of("default")):
+    with act_as(principal_of("default")):
         hidden = visible(two, caller(Role.DATA_CONSUMER), row, ABOUT)
         assert visible(two, caller(Role.DATA_OWNER), row, ABOUT) == row
     assert hidden.content == {**content, "plan": MASK, "n": MASK}

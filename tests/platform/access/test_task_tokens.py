@@ -24,7 +24,7 @@ from headrace.database.ids import organisation_id
 from headrace.database.principal import act_as
 from headrace.service.app import create_app
 from tests.paths import WAIT_SECONDS
-from tests.platform.access.conftest import acting_of
+from tests.platform.access.conftest import principal_of
 from tests.platform.service.serving import served
 
 OWN = "headrace://default"
@@ -66,7 +66,7 @@ def test_an_unmodified_client_reports_its_run_with_the_token(two: Engine, url: s
     provider = ApiKeyTokenProvider({"api_key": token})
     client = OpenLineageClient(transport=HttpTransport(HttpConfig(url=url, auth=provider)))
 
-    def said(run: UUID, output: str) -> RunEvent:
+    def event_of(run: UUID, output: str) -> RunEvent:
         return RunEvent(
             eventType=RunState.RUNNING,
             eventTime="2026-11-28T12:00:00Z",
@@ -75,8 +75,8 @@ def test_an_unmodified_client_reports_its_run_with_the_token(two: Engine, url: s
             outputs=[OutputDataset(namespace=OWN, name=output)],
         )
 
-    client.emit(said(run_id, "mart/delays"))
-    for wrong in (said(uuid4(), "mart/delays"), said(run_id, "mart/report")):
+    client.emit(event_of(run_id, "mart/delays"))
+    for wrong in (event_of(uuid4(), "mart/delays"), event_of(run_id, "mart/report")):
         with pytest.raises(Exception, match="403"):
             client.emit(wrong)
     assert _stored(two) == [(run_id, f"task:{run_id}")]
@@ -116,13 +116,13 @@ def test_a_run_reports_a_finished_child_as_an_adapter(two: Engine, url: str) -> 
     times = {"startTime": "2026-11-28T12:00:00Z", "endTime": "2026-11-28T12:05:00Z"}
     parent = {"run": {"runId": str(run_id)}, "job": {"namespace": "x", "name": "y"}}
 
-    def said(facets: dict[str, Any]) -> dict[str, Any]:
+    def event_of(facets: dict[str, Any]) -> dict[str, Any]:
         run = {"runId": str(child), **times, "facets": facets}
         return {"eventType": "COMPLETE", "run": run, "job": {"namespace": "spark", "name": "app"}}
 
-    assert post(url, token, said({}), "/api/v1/run_event").status_code == 403
+    assert post(url, token, event_of({}), "/api/v1/run_event").status_code == 403
     assert _stored(two) == []
-    answer = post(url, token, said({"parent": parent}), "/api/v1/run_event")
+    answer = post(url, token, event_of({"parent": parent}), "/api/v1/run_event")
     assert answer.status_code == 200, answer.text
     assert _stored(two) == [(child, f"task:{run_id}")]
 
@@ -187,7 +187,7 @@ def test_a_token_that_is_changed_is_refused(two: Engine, url: str, change: Any) 
 def test_a_token_of_another_organisation_reports_there(two: Engine, url: str) -> None:
     add_organisation(two, "acme", by="test")
     run_id = uuid4()
-    with act_as(acting_of("acme")), pytest.raises(Exception, match="may not"):
+    with act_as(principal_of("acme")), pytest.raises(Exception, match="may not"):
         issue_task_token(two, run_id, ["mart/delays"], by="test")  # callers issue none
     token = issue_task_token(two, run_id, ["mart/delays"], by="test")
     headers = {"Authorization": f"Bearer {token}", "Headrace-Organisation": "acme"}
@@ -223,8 +223,8 @@ def test_a_job_that_a_run_has_started_does_not_end_the_run(two: Engine, url: str
         own, started = {"namespace": OWN, "name": "mart/delays"}, {"namespace": "spark", "name": "app"}
         for job, time in ((own, "2026-11-28T12:00:00Z"), (started, at)):
             for kind in ("COMPLETE", "FAIL"):
-                said = {**event(run_id, "mart/delays"), "job": job, "eventType": kind, "eventTime": time}
-                assert post(url, token, said).status_code in (200, 403), kind
+                event_of = {**event(run_id, "mart/delays"), "job": job, "eventType": kind, "eventTime": time}
+                assert post(url, token, event_of).status_code in (200, 403), kind
         assert _run(two, run_id) == {"status": "RUNNING", "state": "RUNNING", "process_key": "mart/delays"}
         assert (
             post(url, token, event(run_id, "mart/delays")).status_code == 200
@@ -239,8 +239,8 @@ def test_the_run_of_another_organisation_is_left_as_it_is(two: Engine, url: str)
         token = issue_service_token(
             two, "x", [Permission.REPORT, Permission.READ], organisation="acme", by="test"
         )
-        said = {**event(run_id), "eventType": "FAIL"}
-        assert post(url, token, said).status_code in (200, 422)
+        event_of = {**event(run_id), "eventType": "FAIL"}
+        assert post(url, token, event_of).status_code in (200, 422)
         assert _run(two, run_id) == before
         headers = {"Authorization": f"Bearer {token}"}
         assert "mart/report" not in httpx.get(f"{url}/api/v1/run/{run_id}", headers=headers).text

@@ -240,7 +240,7 @@ class Anything(RuleBasedStateMachine):
 
     @precondition(lambda self: self.thread.alert is not None)
     @rule()
-    def somebody_acknowledges(self) -> None:
+    def someone_acknowledges(self) -> None:
         self.thread.acknowledged(self.minutes)
 
     @rule(minutes=st.sampled_from([0.5, 29, 31, 600]))
@@ -266,7 +266,7 @@ class Anything(RuleBasedStateMachine):
             self.thread.notifications[key] = replace(self.thread.notifications[key], tries=1)
 
     @invariant()
-    def everybody_who_was_told_hears_of_the_end(self) -> None:
+    def everyone_notified_learns_of_the_end(self) -> None:
         thread = self.thread
         if thread.alert is None or thread.alert.state is not AlertState.CLOSED:
             return
@@ -277,7 +277,7 @@ class Anything(RuleBasedStateMachine):
                 assert any(number >= notification.round for number in ends)
 
     @invariant()
-    def an_open_alert_has_told_or_will_tell(self) -> None:
+    def an_open_alert_has_notified_or_will_notify(self) -> None:
         alert = self.thread.alert
         if alert is not None and alert.state is not AlertState.CLOSED and alert.route is not None:
             mine = [m for m in self.thread.notifications.values() if m.purpose not in LAST]

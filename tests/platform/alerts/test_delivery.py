@@ -24,7 +24,7 @@ from headrace.severity import Severity
 from tests.platform.alerts.making import OFTEN
 
 Asked = tuple[str, str, dict[str, Any]]  # path, authorization, body
-PARCEL = RenderedNotification(
+RENDERED = RenderedNotification(
     uuid4(), uuid4(), "LATE mart/delays", "What: it is late.\nSince: now", Severity.ERROR
 )
 
@@ -37,15 +37,17 @@ def test_a_message_that_is_sent_again_is_known_by_its_id(http: Receiver, mail: R
     posted = to(f"json://127.0.0.1:{http.port}/a?+X-Team=data")
     mailed = to(f"mailto://127.0.0.1:{mail.port}?from=headrace@example.com&to={{owner}}")
     for _ in range(2):
-        deliver(posted, "", PARCEL)
-        deliver(mailed, "alice@example.com", PARCEL)
+        deliver(posted, "", RENDERED)
+        deliver(mailed, "alice@example.com", RENDERED)
     assert len(http.received) == len(mail.received) == 2
-    assert [each.key for each in http.known] == [str(PARCEL.notification_id)]
-    assert [each.key for each in mail.known] == [f"<{PARCEL.notification_id}@example.com> alice@example.com"]
-    assert http.known[0].said["alert"] == str(PARCEL.thread)
-    assert mail.known[0].title == PARCEL.title
-    assert mail.known[0].body.replace("\r\n", "\n").strip() == PARCEL.body
-    assert mail.known[0].said["Auto-Submitted"] == "auto-generated"
+    assert [each.key for each in http.known] == [str(RENDERED.notification_id)]
+    assert [each.key for each in mail.known] == [
+        f"<{RENDERED.notification_id}@example.com> alice@example.com"
+    ]
+    assert http.known[0].message["alert"] == str(RENDERED.thread)
+    assert mail.known[0].title == RENDERED.title
+    assert mail.known[0].body.replace("\r\n", "\n").strip() == RENDERED.body
+    assert mail.known[0].message["Auto-Submitted"] == "auto-generated"
 
 
 @pytest.fixture
@@ -55,8 +57,8 @@ def pager(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Asked]]:
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
-            said = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            asked.append((self.path, str(self.headers["Authorization"]), said))
+            message = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            asked.append((self.path, str(self.headers["Authorization"]), message))
             answer = b'{"result": "Request will be processed", "requestId": "r-1"}'
             self.send_response(202)
             self.send_header("Content-Length", str(len(answer)))
@@ -86,42 +88,42 @@ def test_pagerduty_gets_one_incident_for_an_alert_and_its_end(
     """As its Events API v2 has it: https://developer.pagerduty.com/docs/send-alert-event."""
     monkeypatch.setenv("PD_KEY", "k" * 32)
     there = to("pagerduty://${PD_KEY}@" + "a" * 20)
-    long = replace(PARCEL, body="What: it is late.\n" * 200)
+    long = replace(RENDERED, body="What: it is late.\n" * 200)
     deliver(there, "", long)
     deliver(there, "", replace(long, notification_id=uuid4(), ends_thread=True))
     (_, _, opened), (path, _, ended) = pager
     assert path == "/v2/enqueue"
     assert opened["routing_key"] == "k" * 32
     assert opened["event_action"] == "trigger"
-    assert opened["dedup_key"] == str(PARCEL.thread)
-    assert opened["payload"]["summary"] == PARCEL.title, "a summary is cut after 1024 characters"
+    assert opened["dedup_key"] == str(RENDERED.thread)
+    assert opened["payload"]["summary"] == RENDERED.title, "a summary is cut after 1024 characters"
     assert opened["payload"]["custom_details"] == {"message": long.body}
     assert (opened["payload"]["severity"], opened["payload"]["source"]) == ("critical", "Headrace")
     assert ended == {
         "routing_key": "k" * 32,
         "event_action": "resolve",
-        "dedup_key": str(PARCEL.thread),
+        "dedup_key": str(RENDERED.thread),
     }
 
 
 def test_opsgenie_gets_one_alert_with_all_responders_and_its_end(pager: list[Asked]) -> None:
     """As its Alert API has it: https://docs.opsgenie.com/docs/alert-api."""
     there = to("opsgenie://a39a0f0e-aaaa-bbbb-cccc-1234567890ab/#data/@lead@example.com")
-    deliver(there, "", PARCEL)
-    deliver(there, "", replace(PARCEL, notification_id=uuid4(), ends_thread=True))
+    deliver(there, "", RENDERED)
+    deliver(there, "", replace(RENDERED, notification_id=uuid4(), ends_thread=True))
     (path, key, opened), (end, end_key, ended) = pager
     assert path == "/v2/alerts"
     assert key == end_key == "GenieKey a39a0f0e-aaaa-bbbb-cccc-1234567890ab"
-    assert (opened["alias"], opened["message"]) == (str(PARCEL.thread), PARCEL.title)
-    assert opened["description"] == PARCEL.body
+    assert (opened["alias"], opened["message"]) == (str(RENDERED.thread), RENDERED.title)
+    assert opened["description"] == RENDERED.body
     assert [each["type"] for each in opened["responders"]] == ["team", "user"]
-    assert end == f"/v2/alerts/{PARCEL.thread}/close?identifierType=alias"
-    assert ended["note"] == PARCEL.body
+    assert end == f"/v2/alerts/{RENDERED.thread}/close?identifierType=alias"
+    assert ended["note"] == RENDERED.body
 
 
 def test_what_is_no_more_than_news_leaves_for_opsgenie_too(pager: list[Asked]) -> None:
     there = to("opsgenie://a39a0f0e-aaaa-bbbb-cccc-1234567890ab")
-    deliver(there, "", replace(PARCEL, severity=Severity.INFO))
+    deliver(there, "", replace(RENDERED, severity=Severity.INFO))
     assert [path for path, _, _ in pager] == ["/v2/alerts"]
 
 
@@ -129,7 +131,7 @@ def test_what_opsgenie_does_not_close_is_tried_again(monkeypatch: pytest.MonkeyP
     monkeypatch.setitem(OPSGENIE_API_LOOKUP, "us", "http://127.0.0.1:1/v2/alerts")
     there = to("opsgenie://a39a0f0e-aaaa-bbbb-cccc-1234567890ab")
     with pytest.raises(NotDelivered, match="Opsgenie cannot be had") as refused:
-        deliver(there, "", replace(PARCEL, ends_thread=True))
+        deliver(there, "", replace(RENDERED, ends_thread=True))
     assert "a39a0f0e" not in str(refused.value)
 
 
@@ -145,7 +147,7 @@ def test_teams_gets_paragraphs_and_links_that_can_be_pressed(monkeypatch: pytest
 
     monkeypatch.setattr("requests.post", post)
     body = "What: mart/x_y [1] is late.\nNext: `headrace why 3f`\n\nRun: https://dagster.example.com/runs/3f?a=b_c&d=(e)"
-    deliver(to("workflows://prod-1.logic.azure.com:443/WF/SIG"), "", replace(PARCEL, body=body))
+    deliver(to("workflows://prod-1.logic.azure.com:443/WF/SIG"), "", replace(RENDERED, body=body))
     (card,) = (each["content"] for each in sent[0]["attachments"])
     assert card["type"] == "AdaptiveCard"
     (text,) = (each["text"] for each in card["body"] if each.get("id") == "body")
@@ -159,10 +161,10 @@ def test_teams_gets_paragraphs_and_links_that_can_be_pressed(monkeypatch: pytest
 def test_a_mail_has_its_links_in_html_too(mail: Receiver) -> None:
     body = 'What: <b>x</b> & y\nmore\n\nAcknowledge: https://c.example.com/a?token=t&x="1'
     address = f"mailto://127.0.0.1:{mail.port}?from=a@example.com&to=b@example.com"
-    deliver(to(address), "", replace(PARCEL, body=body))
+    deliver(to(address), "", replace(RENDERED, body=body))
     (found,) = mail.received
     assert found.body.replace("\r\n", "\n").strip() == body
-    assert found.said["html"].replace("\r\n", "\n") == (
+    assert found.message["html"].replace("\r\n", "\n") == (
         "<p><b>What:</b> &lt;b&gt;x&lt;/b&gt; &amp; y<br>\nmore</p>\n"
         '<p><a href="https://c.example.com/a?token=t&amp;x=%221">Acknowledge</a></p>'
     )
@@ -174,32 +176,32 @@ def test_secrets_come_from_the_environment_and_are_quoted(monkeypatch: pytest.Mo
     assert resolved(to("json://me:${WORD}@host"), "") == "json://me:p%40ss%2Fw%3Ard%3F@host"
     assert resolved(to("${WHOLE}"), "") == "json://host/path?a=b"
     with pytest.raises(NotDelivered, match="environment variable NOT_SET, which there needs, is not set"):
-        deliver(to("json://${NOT_SET}"), "", PARCEL)
+        deliver(to("json://${NOT_SET}"), "", RENDERED)
 
 
 def test_what_cannot_be_delivered_says_why_and_nothing_secret(http: Receiver, mail: Receiver) -> None:
     http.refuses = mail.refuses = True
     with pytest.raises(NotDelivered, match="503") as refused:
-        deliver(to(f"json://me:hunter2@127.0.0.1:{http.port}"), "", PARCEL)
+        deliver(to(f"json://me:hunter2@127.0.0.1:{http.port}"), "", RENDERED)
     assert "hunter2" not in str(refused.value)
     with pytest.raises(NotDelivered, match="rejected it: 451 not now"):
-        deliver(to(f"mailto://127.0.0.1:{mail.port}?from=a@example.com&to=b@example.com"), "", PARCEL)
+        deliver(to(f"mailto://127.0.0.1:{mail.port}?from=a@example.com&to=b@example.com"), "", RENDERED)
     with pytest.raises(NotDelivered, match="cannot be had"):
-        deliver(to("mailto://127.0.0.1:1?from=a@example.com&to=b@example.com"), "", PARCEL)
+        deliver(to("mailto://127.0.0.1:1?from=a@example.com&to=b@example.com"), "", RENDERED)
     with pytest.raises(NotDelivered, match="onnection"):
-        deliver(to("json://127.0.0.1:1"), "", PARCEL)
+        deliver(to("json://127.0.0.1:1"), "", RENDERED)
 
 
 def test_no_log_has_a_secret_however_much_is_logged(http: Receiver, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
-    deliver(to(f"json://me:hunter2@127.0.0.1:{http.port}/hunter2?+X-Key=hunter2"), "", PARCEL)
+    deliver(to(f"json://me:hunter2@127.0.0.1:{http.port}/hunter2?+X-Key=hunter2"), "", RENDERED)
     http.refuses = True
     with pytest.raises(NotDelivered):
-        deliver(to(f"json://me:hunter2@127.0.0.1:{http.port}/hunter2?+X-Key=hunter2"), "", PARCEL)
+        deliver(to(f"json://me:hunter2@127.0.0.1:{http.port}/hunter2?+X-Key=hunter2"), "", RENDERED)
     assert "503" in caplog.text, "what went wrong is said"
     assert "hunter2" not in caplog.text
 
 
 def test_an_unknown_url_scheme_is_refused() -> None:
     with pytest.raises(NotDelivered, match="apprise does not support the URL of there"):
-        deliver(to("nonsense://x"), "", PARCEL)
+        deliver(to("nonsense://x"), "", RENDERED)

@@ -12,7 +12,7 @@ from headrace.database.connection import transaction
 pytestmark = pytest.mark.slow
 
 
-def test_no_alert_is_lost_and_none_doubled_for_who_can_tell(
+def test_no_alert_is_lost_and_none_duplicated_for_deduplicating_receivers(
     engine: Engine, http: Receiver, mail: Receiver
 ) -> None:
     breaches(engine, 60)

@@ -71,8 +71,8 @@ def test_at_risk_then_late_then_there(
         ("alice@example.com", "Recovered: LATE mart/delays [2026-11-01]"),
     ]
     assert "Cause: It will be late." in mail.received[0].body
-    assert len({each.said["References"] for each in mail.received}) == 1
-    assert [(each.to, each.title, each.said["state"]) for each in http.received] == [
+    assert len({each.message["References"] for each in mail.received}) == 1
+    assert [(each.to, each.title, each.message["state"]) for each in http.received] == [
         ("/lead", "Not acknowledged: LATE mart/delays [2026-11-01]", "firing"),
         ("/lead", "Recovered: LATE mart/delays [2026-11-01]", "recovered"),
     ]
@@ -157,8 +157,8 @@ def test_an_undeliverable_address_does_not_delay_others(
     base = rules()
     mail = Destination("mail", "mailto://mail.example.com?to={owner}", OFTEN)
     sent = replace(base, destinations={**base.destinations, "mail": mail}, owners={"*": ("mail",)})
-    everybody = {f"{name}@example.com" for name in ("a", "b", "c", "d", "e")}
-    happen(*(alert_event(Kind.AT_RISK, opened(), owners=(who,)) for who in sorted(everybody)))
+    everyone = {f"{name}@example.com" for name in ("a", "b", "c", "d", "e")}
+    happen(*(alert_event(Kind.AT_RISK, opened(), owners=(who,)) for who in sorted(everyone)))
     decide_next(engine, sent, at(0))
     taken: list[str] = []
 
@@ -224,7 +224,7 @@ def test_a_delayed_digest_is_sent(
     assert [key for key in (f"mart/{a}{n}" for a in "ab" for n in range(9)) if key not in sent] == []
 
 
-def test_what_a_digest_was_to_tell_is_given_up_with_it(
+def test_notifications_in_a_given_up_digest_are_given_up(
     engine: Engine, http: Receiver, opened: Opened, happen: Happen, tick: Tick
 ) -> None:
     limited = posting(http, limit=Limit(2, timedelta(hours=1)))
@@ -253,7 +253,7 @@ def test_words_are_those_of_when_a_message_leaves(
     assert sum("Acknowledged: by user:alice" in each.body for each in http.received) == 1
 
 
-def test_a_destination_that_the_rules_no_longer_name_is_said_to_be_missing(
+def test_a_destination_removed_from_the_rules_is_reported_missing(
     engine: Engine, http: Receiver, opened: Opened, happen: Happen
 ) -> None:
     happen(alert_event(Kind.AT_RISK, opened()))
@@ -305,11 +305,11 @@ def test_a_tick_that_runs_out_of_time_leaves_the_rest_untried(
     assert sorted(row["tries"] for row in notifications(engine)) == [0, 0, 0, 1]
 
 
-def test_secrets_of_what_a_run_said_do_not_leave(
+def test_secrets_in_failure_messages_are_not_sent(
     http: Receiver, opened: Opened, happen: Happen, tick: Tick
 ) -> None:
-    said = "cannot connect to postgresql://etl:hunter2@db.example.com/sales"
-    happen(alert_event(Kind.RUN_FAILED, opened(), reason=said))
+    message = "cannot connect to postgresql://etl:hunter2@db.example.com/sales"
+    happen(alert_event(Kind.RUN_FAILED, opened(), reason=message))
     tick(posting(http), 0)
     assert "cannot connect to postgresql://etl:" in http.received[0].body
     assert "hunter2" not in http.received[0].body
@@ -318,8 +318,8 @@ def test_secrets_of_what_a_run_said_do_not_leave(
 def test_values_that_a_run_met_do_not_leave(
     http: Receiver, opened: Opened, happen: Happen, tick: Tick
 ) -> None:
-    said = "[CAST_INVALID_INPUT] The value 'Flann O'Brien' of the type \"STRING\" cannot be cast\nrow: (Flann, 1911)"
-    happen(alert_event(Kind.RUN_FAILED, opened(), reason=said))
+    message = "[CAST_INVALID_INPUT] The value 'Flann O'Brien' of the type \"STRING\" cannot be cast\nrow: (Flann, 1911)"
+    happen(alert_event(Kind.RUN_FAILED, opened(), reason=message))
     tick(posting(http), 0)
     assert "Cause: [CAST_INVALID_INPUT] The value '***' of the type" in http.received[0].body
     assert "Brien" not in http.received[0].body

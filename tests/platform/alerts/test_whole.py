@@ -51,7 +51,7 @@ def test_a_completion_is_held_back_and_comes_late(engine: Engine, http: Receiver
         ("owner@example.com", ["Now", "LATE"]),
         ("owner@example.com", ["Recovered:", "LATE"]),
     ]
-    assert [(each.to, each.said["state"]) for each in http.received] == [
+    assert [(each.to, each.message["state"]) for each in http.received] == [
         ("/lead", "firing"),
         ("/lead", "recovered"),
     ]

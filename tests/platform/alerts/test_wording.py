@@ -42,15 +42,15 @@ def test_an_alert_says_what_since_when_why_who_is_hit_what_to_do_and_where_to_lo
         run_id="8a4c1f0e",
     )
     affected = Affected((("mart/report", ("team:bi",)), ("mart/x", ())), 14)
-    said = render(
+    message = render(
         alert,
         notification,
         LINKS,
         affected=affected,
         link="https://catalog.example.com/alerts/acknowledge?token=t",
     )
-    assert said.title == "LATE mart/delays [2026-11-01]"
-    assert said.body == (
+    assert message.title == "LATE mart/delays [2026-11-01]"
+    assert message.body == (
         "What: mart/delays [2026-11-01] is late.\n"
         "Since: 2026-11-02 09:00Z (12 min ago), due 2026-11-02 08:30Z\n"
         "Cause: The partition 2026-11-01 was due at 08:30. Waiting for autosys/LOAD_FLIGHTS, for 42 minutes.\n"
@@ -70,11 +70,11 @@ def test_an_alert_says_what_since_when_why_who_is_hit_what_to_do_and_where_to_lo
 def test_a_recovery_asks_for_nothing() -> None:
     alert, notification = sent(Kind.LATE)
     over = replace(notification, purpose=Purpose.RECOVERED)
-    said = render(replace(alert, closed_at=at(30)), over, Links())
-    assert said.title == "Recovered: LATE mart/delays"
-    assert "What: mart/delays was late. Resolved at 2026-11-02 09:30Z." in said.body
-    assert "Next" not in said.body
-    assert "Acknowledge" not in said.body
+    message = render(replace(alert, closed_at=at(30)), over, Links())
+    assert message.title == "Recovered: LATE mart/delays"
+    assert "What: mart/delays was late. Resolved at 2026-11-02 09:30Z." in message.body
+    assert "Next" not in message.body
+    assert "Acknowledge" not in message.body
 
 
 def test_without_a_link_it_says_the_command() -> None:
@@ -102,10 +102,10 @@ def test_a_reason_begins_no_other_line_and_is_not_as_long_as_a_log() -> None:
 
 
 def test_a_digest_names_the_first_and_counts_the_rest() -> None:
-    said = digest([sent(Kind.LATE, partition=str(number)) for number in range(14)])
-    assert said.title == "14 more alerts"
-    assert said.body.count("LATE mart/delays") == 10
-    assert "and 4 more" in said.body
+    message = digest([sent(Kind.LATE, partition=str(number)) for number in range(14)])
+    assert message.title == "14 more alerts"
+    assert message.body.count("LATE mart/delays") == 10
+    assert "and 4 more" in message.body
 
 
 PLAIN = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=30)
@@ -138,10 +138,10 @@ def test_whatever_the_facts_are_the_alert_has_words(
     kind: Kind, purpose: Purpose, facts: dict[str, object]
 ) -> None:
     alert, notification = sent(Kind.LATE)
-    said = render(
+    message = render(
         replace(alert, kind=kind, facts=facts),
         replace(notification, purpose=purpose, decided_at=START),
         LINKS,
     )
-    assert said.title.isprintable()
-    assert said.body
+    assert message.title.isprintable()
+    assert message.body

@@ -70,7 +70,7 @@ def test_the_variant_spelling_and_times_with_seconds():
 
 
 @pytest.mark.parametrize(
-    ("lines", "day", "told"),
+    ("lines", "day", "reported"),
     [
         ("02/03/2026\n12/25/2026", date(2026, 2, 3), None),
         ("02/03/2026\n31/12/2026", date(2026, 3, 2), "read as day/month/year"),
@@ -79,11 +79,11 @@ def test_the_variant_spelling_and_times_with_seconds():
         ("2026/03/02", date(2026, 3, 2), None),
     ],
 )
-def test_the_order_of_dates_is_found_out(lines, day, told):
+def test_the_order_of_dates_is_found_out(lines, day, reported):
     export = read_calendars(f"calendar: C\n{lines}\n", "c")
     assert day in export.calendars["C"].days
-    assert len(export.findings) == (told is not None)
-    assert all(each.rule == "calendar/date-order" and told in each.message for each in export.findings)
+    assert len(export.findings) == (reported is not None)
+    assert all(each.rule == "calendar/date-order" and reported in each.message for each in export.findings)
 
 
 def test_what_is_no_date_is_a_finding_and_the_rest_stays():

@@ -214,8 +214,8 @@ def test_an_autosys_job_says_who_it_is(client: Client, server: Server) -> None:
     client("dataset", "ops/raw", "process=OTHER", **autosys)
     process, dataset, *of_run, other, of_other = {each["key"]: each for each in server.documents}.values()
     for document in (process, *of_run):
-        said = (document["process"], document["technology"], document["instance"], document["run"])
-        assert said == ("LOAD", "AUTOSYS", "PRD", "1620")
+        message = (document["process"], document["technology"], document["instance"], document["run"])
+        assert message == ("LOAD", "AUTOSYS", "PRD", "1620")
     # That a job has written something does not say that it has ended.
     assert "process" not in dataset
     assert dataset["metadata"] == {"job": "LOAD", "instance": "PRD", "run": "1620"}
@@ -441,9 +441,9 @@ def test_a_command_may_read_the_terminal(client: Client, server: Server) -> None
         )
     time.sleep(0.5)
     os.write(terminal, b"hello\n")
-    said = b""
-    while b"got hello" not in said:
-        said += os.read(terminal, 1000)
+    message = b""
+    while b"got hello" not in message:
+        message += os.read(terminal, 1000)
     _, status = os.waitpid(pid, 0)
     os.close(terminal)
     assert os.waitstatus_to_exitcode(status) == 4

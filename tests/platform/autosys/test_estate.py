@@ -30,7 +30,7 @@ def test_updates_change_clear_and_add_in_place():
     assert [step.affected for step in found.steps] == [("A",)]
 
 
-def test_an_override_stands_beside_the_job_until_it_is_deleted():
+def test_an_override_is_kept_with_the_job_until_it_is_deleted():
     text = "insert_job: A\ncommand: a\noverride_job: A\ncommand: b\n"
     job = estate(text).jobs["A"]
     assert (job.command, [each.value for each in job.overrides]) == ("a", ["b"])
@@ -79,13 +79,13 @@ def test_a_rename_keeps_the_definition():
     assert estate("insert_job: A\ncommand: a\nrename_job: A\nnew_name: Z\n").jobs["Z"].command == "a"
 
 
-@pytest.mark.parametrize(("new", "told"), [("new_name: B\n", "B already exists"), ("", "no new name")])
-def test_an_impossible_rename_is_a_finding(new, told):
+@pytest.mark.parametrize(("new", "reported"), [("new_name: B\n", "B already exists"), ("", "no new name")])
+def test_an_impossible_rename_is_a_finding(new, reported):
     found = estate(f"insert_job: A\ninsert_job: B\nrename_job: A\n{new}")
     assert list(found.jobs) == ["A", "B"]
     [finding] = found.findings
     assert (finding.rule, finding.line) == ("estate/rename", 3)
-    assert told in finding.message
+    assert reported in finding.message
 
 
 def test_edges_carry_the_atom_that_makes_them_and_its_place():

@@ -62,7 +62,7 @@ def test_and_waits_for_the_last_and_or_for_the_first():
 
 
 # "Atoms latch: they read the current status of each job, whatever day it was set"
-def test_the_clock_takes_a_predecessor_that_is_not_due_as_it_stands():
+def test_a_predecessor_that_is_not_due_keeps_its_status():
     text = (
         clock("WEEKLY", "09:00")
         + clock("LATE", "12:50")

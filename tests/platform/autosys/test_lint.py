@@ -12,7 +12,7 @@ from .building import estate
 WHOLE = "owner: o\nmachine: m\ncommand: x\n"
 
 
-def told(text, **more):
+def findings_of(text, **more):
     return [
         (each.rule.removeprefix("estate/"), each.line, each.subject) for each in lint(estate(text, **more))
     ]
@@ -25,7 +25,7 @@ CLEAN = (
 
 
 def test_an_estate_in_order_has_no_findings():
-    assert told(CLEAN) == []
+    assert findings_of(CLEAN) == []
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_an_estate_in_order_has_no_findings():
     ],
 )  # fmt: skip
 def test_a_rule_says_what_and_where(text, expected):
-    assert told(text) == expected
+    assert findings_of(text) == expected
 
 
 def test_a_name_in_another_case_is_offered():

@@ -71,7 +71,7 @@ def test_a_text_without_entries_is_one_finding():
     ]
 
 
-def test_what_stands_before_the_entries_is_not_lost_without_a_word():
+def test_text_before_the_entries_is_reported():
     for text, line in (
         ("processes:\n  - name: a\n", 1),
         ("# x\n\n-name: a\n  technology: shell\n" + GOOD, 3),

@@ -29,8 +29,8 @@ def test_a_sample_comes_to_these_figures(name, statements, jobs, findings):
     assert len(read(path.read_bytes(), name).statements) == statements
     estate = read_estate([path])
     assert len(estate.jobs) == jobs
-    told = [(each.line, each.rule) for each in estate.findings if each.rule != "estate/nothing-to-change"]
-    assert sorted(told) == sorted(findings)
+    reported = [(each.line, each.rule) for each in estate.findings if each.rule != "estate/nothing-to-change"]
+    assert sorted(reported) == sorted(findings)
 
 
 @pytest.mark.parametrize("name", [name for name, *_ in EXPECTED])

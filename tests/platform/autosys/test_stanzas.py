@@ -7,7 +7,7 @@ from headrace.autosys.stanzas import stanzas
 from tests.platform.autosys.test_jil_roundtrip import TEXTS
 
 
-def said(text, line=1):
+def meanings(text, line=1):
     return [
         (
             *each.meaning[:4],
@@ -28,11 +28,11 @@ def said(text, line=1):
 def test_stanzas_read_one_by_one_are_the_whole(text):
     found = stanzas(text)
     assert "".join(text[each.start : each.end] for each in found) == text
-    alone = [one for each in found for one in said(text[each.start : each.end], each.line)]
-    assert alone == said(text)
+    alone = [one for each in found for one in meanings(text[each.start : each.end], each.line)]
+    assert alone == meanings(text)
 
 
-def test_a_stanza_is_known_again_wherever_it_stands():
+def test_a_stanza_is_recognised_at_any_place():
     first, second = "insert_job: A\nmachine: m\n", "insert_job: B\nmachine: m\n"
     there = {each.digest for each in stanzas(first + second)}
     assert {each.digest for each in stanzas(second + first)} == there

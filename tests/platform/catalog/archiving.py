@@ -134,6 +134,6 @@ def _around(original: Callable[..., Any], count: Callable[[], None]) -> Callable
 
 if __name__ == "__main__":
     catalog = connect()
-    told = _killing(int(sys.argv[1]))
+    archive_killed = _killing(int(sys.argv[1]))
     archive(catalog, now=later())
-    told()
+    archive_killed()

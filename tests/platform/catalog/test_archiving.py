@@ -44,7 +44,7 @@ from headrace.retention.run_reports import why as explain_run
 from headrace.settings import settings
 from tests.paths import REPOSITORY, WAIT_SECONDS
 from tests.platform.catalog.archiving import archive_folder, daily, everything, later
-from tests.platform.catalog.said import contents, histories, output, said, wipe
+from tests.platform.catalog.run_events import contents, histories, job_event, output, wipe
 from tests.platform.conftest import Draft
 
 DAY = 24 * 60  # minutes
@@ -54,13 +54,13 @@ OLD = -200 * DAY
 def nights(process: str, *days: int, state: RunState = RunState.SUCCESS) -> list[RunEvent]:
     """Runs of a job, each of them started and ended so many days before said.START."""
     return [
-        said(process, each, -day * DAY + minutes, run=str(day))
+        job_event(process, each, -day * DAY + minutes, run=str(day))
         for day in days
         for minutes, each in ((0, RunState.RUNNING), (5, state))
     ]
 
 
-def told(engine: Engine) -> None:
+def deliver_all(engine: Engine) -> None:
     """Dagster has been told of everything."""
     with engine.begin() as connection:
         connection.execute(sa.text("DELETE FROM catalog.pending_materialization"))
@@ -77,7 +77,7 @@ def estate(engine: Engine) -> Engine:
     ingest(engine, nights("LOAD", 200, 199, 160, 100, 2))
     ingest(engine, nights("FAILING", 180, 150, 3, state=RunState.FAILED))
     ingest(engine, [*nights("CHECK", 170), *nights("CHECK", 140, 120, 1, state=RunState.FAILED)])
-    told(engine)
+    deliver_all(engine)
     return engine
 
 
@@ -130,7 +130,7 @@ def test_a_second_pass_has_nothing_to_do(estate: Engine) -> None:
     assert sorted(Path(archive_folder()).rglob("*")) == files
 
 
-def test_what_will_be_archived_is_said_before(estate: Engine) -> None:
+def test_a_dry_run_reports_what_would_be_archived(estate: Engine) -> None:
     foretold = cold(estate)
     done = archive(estate)
     for kind in (Kind.RUN, Kind.EVENT):
@@ -141,11 +141,11 @@ def test_what_has_not_ended_stays_for_a_year(engine: Engine) -> None:
     ingest(
         engine,
         [
-            *(said("LONG", RunState.RUNNING, -300 * DAY, run="going on"), *nights("LONG", 10)),
-            *(said("LONG", RunState.QUEUED, -500 * DAY, run="forgotten"),),
+            *(job_event("LONG", RunState.RUNNING, -300 * DAY, run="going on"), *nights("LONG", 10)),
+            *(job_event("LONG", RunState.QUEUED, -500 * DAY, run="forgotten"),),
         ],
     )
-    told(engine)
+    deliver_all(engine)
     archive(engine)
     assert [run.external_run for run in runs(engine, archived=False)] == ["10", "going on"]
     assert [run.external_run for run in runs(engine)] == ["10", "going on", "forgotten"]
@@ -158,7 +158,7 @@ def test_a_living_attempt_stays_however_old(catalog: Engine) -> None:
 
 
 def test_pending_materializations_are_not_archived(engine: Engine) -> None:
-    ingest(engine, [said("LOAD", RunState.SUCCESS, OLD, outputs=(output(),)), *nights("LOAD", 2)])
+    ingest(engine, [job_event("LOAD", RunState.SUCCESS, OLD, outputs=(output(),)), *nights("LOAD", 2)])
     with engine.begin() as connection:
         connection.execute(
             sa.text("DELETE FROM catalog.pending_materialization WHERE subject_type = 'PROCESS'")
@@ -166,7 +166,7 @@ def test_pending_materializations_are_not_archived(engine: Engine) -> None:
     archive(engine)
     assert len(runs(engine, archived=False)) == 2
 
-    told(engine)
+    deliver_all(engine)
     archive(engine)
     assert len(runs(engine, archived=False)) == 1
 
@@ -220,12 +220,12 @@ HOT_RETENTION = timedelta(hours=1)  # the histories of hypothesis are of two day
 @hypothesis_settings(
     max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
-def test_what_is_said_late_or_again_comes_to_the_same(
+def test_late_and_repeated_events_give_the_same_result(
     engine: Engine, history: Sequence[RunEvent], cut: int, repeated: int
 ) -> None:
     clear(engine)
     ingest(engine, history)
-    told(engine)
+    deliver_all(engine)
     expected, sums, versions = comparable(engine), totals(engine), contents(engine)["versions"]
     archive(engine, hot=HOT_RETENTION)
     assert comparable(engine) == expected
@@ -233,7 +233,7 @@ def test_what_is_said_late_or_again_comes_to_the_same(
     clear(engine)
     for part in (history[:cut], [*history[cut:], *history[:repeated]]):
         ingest(engine, part)
-        told(engine)
+        deliver_all(engine)
         archive(engine, hot=HOT_RETENTION)
     archive(engine, hot=HOT_RETENTION)  # what was of late in the second one
 
@@ -277,12 +277,12 @@ def clear(engine: Engine) -> None:
     wipe(engine)
 
 
-def test_runs_said_of_late_are_up_to_date_in_the_archive(engine: Engine) -> None:
+def test_runs_with_late_events_are_updated_in_the_archive(engine: Engine) -> None:
     ingest(engine, [*nights("LOAD", 200, 2)])
-    told(engine)
+    deliver_all(engine)
     archive(engine)
-    ingest(engine, [said("LOAD", RunState.FAILED, OLD + 9, run="200", attempt=2, exit_code=3)])
-    told(engine)
+    ingest(engine, [job_event("LOAD", RunState.FAILED, OLD + 9, run="200", attempt=2, exit_code=3)])
+    deliver_all(engine)
 
     assert archive(engine).late == 1
 
@@ -296,12 +296,12 @@ def test_runs_said_of_late_are_up_to_date_in_the_archive(engine: Engine) -> None
 def test_the_longest_of_a_day_is_one_that_is_still_of_it(engine: Engine) -> None:
     """And not one of which was heard late that it ended otherwise."""
     long, short = nights("LOAD", 200, state=RunState.FAILED), nights("LOAD", 2)
-    ends = [said("LOAD", RunState.FAILED, OLD + minutes, run="other") for minutes in (60, 62)]
-    ingest(engine, [*long, *short, said("LOAD", RunState.RUNNING, OLD + 60, run="other"), ends[1]])
-    told(engine)
+    ends = [job_event("LOAD", RunState.FAILED, OLD + minutes, run="other") for minutes in (60, 62)]
+    ingest(engine, [*long, *short, job_event("LOAD", RunState.RUNNING, OLD + 60, run="other"), ends[1]])
+    deliver_all(engine)
     archive(engine)
-    ingest(engine, [said("LOAD", RunState.SUCCESS, OLD + 9, run="200", attempt=2)])
-    told(engine)
+    ingest(engine, [job_event("LOAD", RunState.SUCCESS, OLD + 9, run="200", attempt=2)])
+    deliver_all(engine)
 
     assert archive(engine).late == 1
 
@@ -316,10 +316,12 @@ def test_the_longest_of_a_day_is_one_that_is_still_of_it(engine: Engine) -> None
 
 def test_a_run_whose_box_is_archived_stays_in_it(engine: Engine) -> None:
     ingest(engine, nights("NIGHT_BOX", 200, 2))
-    ingest(engine, [said("LOAD", RunState.RUNNING, OLD + 1, run="200", box="NIGHT_BOX"), *nights("LOAD", 2)])
-    told(engine)
-    ingest(engine, [said("LOAD", RunState.SUCCESS, OLD + 3, run="200", box="NIGHT_BOX")])
-    told(engine)
+    ingest(
+        engine, [job_event("LOAD", RunState.RUNNING, OLD + 1, run="200", box="NIGHT_BOX"), *nights("LOAD", 2)]
+    )
+    deliver_all(engine)
+    ingest(engine, [job_event("LOAD", RunState.SUCCESS, OLD + 3, run="200", box="NIGHT_BOX")])
+    deliver_all(engine)
     (before,) = [
         run.parent_run_id
         for run in runs(engine, process="AUTOSYS/LOAD", run=None)
@@ -328,8 +330,8 @@ def test_a_run_whose_box_is_archived_stays_in_it(engine: Engine) -> None:
     assert before is not None
     archive(engine)
 
-    ingest(engine, [said("LOAD", RunState.FAILED, OLD + 9, run="200", attempt=2)])
-    told(engine)
+    ingest(engine, [job_event("LOAD", RunState.FAILED, OLD + 9, run="200", attempt=2)])
+    deliver_all(engine)
     archive(engine)
 
     (after,) = [
@@ -341,7 +343,7 @@ def test_a_run_whose_box_is_archived_stays_in_it(engine: Engine) -> None:
 def test_small_files_of_a_month_become_one(engine: Engine) -> None:
     for day in (200, 199, 198):
         ingest(engine, [*nights("LOAD", day), *nights("LOAD", 2)])
-        told(engine)
+        deliver_all(engine)
         last = archive(engine)
     assert last.merged > 0
     with transaction(engine) as cursor:
@@ -383,7 +385,7 @@ def test_partitions_with_rows_of_another_organisation_stay(
     monkeypatch.setenv("HEADRACE_ORGANISATION", "another")
     settings.cache_clear()
     ingest(estate, nights("LOAD", 200, 2))
-    told(estate)
+    deliver_all(estate)
     monkeypatch.setenv("HEADRACE_ORGANISATION", "default")
     settings.cache_clear()
     with estate.begin() as connection:
@@ -402,7 +404,7 @@ def test_every_organisation_is_archived_for_itself(estate: Engine, monkeypatch: 
     another = Principal(organisation_named("another"), "another", "user:test")
     with act_as(another):
         ingest(estate, nights("LOAD", 300, 200, 2))
-        told(estate)
+        deliver_all(estate)
     waiting, own = (
         sum(each.rows for each in found if each.kind is Kind.RUN)
         for found in (cold_everywhere(estate), cold(estate))
@@ -491,10 +493,10 @@ def test_messages_wait_for_a_reader_that_still_comes(catalog: Engine, draft: Dra
 @pytest.mark.parametrize("step", range(2, 222, 23))
 def test_killed_anywhere_nothing_is_lost_or_doubled(estate: Engine, step: int) -> None:
     ingest(estate, nights("LOAD", 198, 197))
-    told(estate)
+    deliver_all(estate)
     archive(estate, now=datetime.now(UTC) - timedelta(days=65))  # small files, to be merged
-    ingest(estate, [said("LOAD", RunState.FAILED, OLD + 9, run="200", attempt=2)])
-    told(estate)
+    ingest(estate, [job_event("LOAD", RunState.FAILED, OLD + 9, run="200", attempt=2)])
+    deliver_all(estate)
     before, sums = everything(estate), daily(estate)
 
     done = subprocess.run(

@@ -62,8 +62,8 @@ def night(day: float) -> list[dict[str, Any]]:
     return [event(day, "START"), event(day, "COMPLETE", 5)]
 
 
-def store(engine: Engine, *told: dict[str, Any]) -> None:
-    outcomes = ingest(engine, organisation_id(), told)
+def store(engine: Engine, *reported: dict[str, Any]) -> None:
+    outcomes = ingest(engine, organisation_id(), reported)
     assert {outcome.result for outcome in outcomes} <= {Result.STORED, Result.REPEATED}, outcomes
 
 
@@ -144,12 +144,12 @@ def show(engine: Engine, day: float, *permissions: Permission, domain: str = "*"
 
 
 def test_a_run_is_served_with_its_facets_live_or_archived(engine: Engine) -> None:
-    told = {
+    reported = {
         "nominalTime": facet("1-0-1/NominalTimeRunFacet", nominalStartTime="2026-01-01T00:00:00Z"),
         "mine": {"_producer": PRODUCER, "_schemaURL": f"{PRODUCER}/mine.json", "who": "ann@example.com"},
     }
     for day in (200, 150):  # the first is archived with its events, of the other, the newest, these only
-        store(engine, event(day, "START", **told), event(day, "COMPLETE", 5))
+        store(engine, event(day, "START", **reported), event(day, "COMPLETE", 5))
     callers: list[tuple[tuple[Permission, ...], str]] = [
         ((Permission.READ, Permission.READ_SENSITIVE), "*"),
         ((Permission.READ,), "*"),

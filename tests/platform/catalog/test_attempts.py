@@ -77,8 +77,8 @@ def test_an_exception_is_the_reason(catalog, error, kind):
     (report,) = why(catalog, run_id)
     assert report.state is RunState.FAILED
     assert report.attempts[0].failure_kind == kind
-    said = str(error) or "its process was asked to stop"
-    assert str(report.attempts[0].reason).startswith(f"{type(error).__name__}: {said}")
+    message = str(error) or "its process was asked to stop"
+    assert str(report.attempts[0].reason).startswith(f"{type(error).__name__}: {message}")
 
 
 def test_a_retry_is_the_next_attempt_of_the_run(catalog):
@@ -91,7 +91,7 @@ def test_a_retry_is_the_next_attempt_of_the_run(catalog):
     assert why(catalog, run_id)[0].state is RunState.SUCCESS
 
 
-def test_a_reported_end_stands(catalog):
+def test_a_reported_end_is_kept(catalog):
     run_id = uuid4()
 
     def block():

@@ -66,7 +66,7 @@ def test_connecting_again_is_the_same_engine(engine):
 
 
 @pytest.mark.parametrize(
-    ("url", "said"),
+    ("url", "message"),
     [
         ("postgresql://u:s3cret@127.0.0.1:1/x", "Connection refused. Check that the server runs"),
         (
@@ -79,10 +79,10 @@ def test_connecting_again_is_the_same_engine(engine):
         ("postgresql://u:s3cret@h:port/x", "is not a URL"),
     ],
 )
-def test_a_database_that_is_not_there_is_one_message_without_the_password(url, said):
+def test_a_database_that_is_not_there_is_one_message_without_the_password(url, message):
     with pytest.raises(CatalogUnavailable) as refused:
         revision(engine_for(url))
-    assert said in str(refused.value)
+    assert message in str(refused.value)
     assert "HEADRACE_DATABASE_URL" in str(refused.value)
     assert "s3cret" not in str(refused.value)
 

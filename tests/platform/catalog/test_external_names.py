@@ -14,7 +14,7 @@ from headrace.errors import UnknownProcess
 from headrace.estates.adoption import adopt
 from headrace.estates.estates import scan
 from headrace.events.ingestion import ingest
-from tests.platform.catalog.said import said
+from tests.platform.catalog.run_events import job_event
 
 S = RunState
 BOX = (
@@ -36,7 +36,7 @@ def processes(engine) -> dict[tuple[str, str], str]:
         return {(row[0], row[1]): row[2] for row in connection.execute(text(query))}
 
 
-def told(engine) -> list[tuple[str, str, str]]:
+def reported_runs(engine) -> list[tuple[str, str, str]]:
     """Scheduler, name and run of each run that was reported."""
     query = (
         "SELECT instance, external_name, facets_json ->> 'external_run' FROM catalog.process_run "
@@ -58,23 +58,23 @@ def test_a_box_may_be_called_like_a_scheduler(engine, tmp_path, box_first):
     for jil, instance in estates:
         scanned(engine, tmp_path, f"{jil}priority: 1\n", instance)
     assert processes(engine) == wanted
-    ingest(engine, [said("X", S.SUCCESS, 5, instance="PRD"), said("X", S.SUCCESS, 6, run="2")])
-    assert told(engine) == [("", "X", "2"), ("PRD", "X", "1")]
+    ingest(engine, [job_event("X", S.SUCCESS, 5, instance="PRD"), job_event("X", S.SUCCESS, 6, run="2")])
+    assert reported_runs(engine) == [("", "X", "2"), ("PRD", "X", "1")]
 
 
 def test_an_unscanned_job_is_not_matched_to_a_box_member(engine, tmp_path):
     scanned(engine, tmp_path, BOX)
     scanned(engine, tmp_path, "insert_job: Y\nmachine: m\n", "PRD")
-    ingested = ingest(engine, [said("X", S.SUCCESS, 5, instance="PRD")])
+    ingested = ingest(engine, [job_event("X", S.SUCCESS, 5, instance="PRD")])
     assert ingested.unscanned == ("AUTOSYS/PRD//X",)
-    assert told(engine) == [("PRD", "X", "1")]
+    assert reported_runs(engine) == [("PRD", "X", "1")]
     scanned(engine, tmp_path, "insert_job: Y\nmachine: m\n" + ALONE, "PRD")
     assert processes(engine)["PRD", "X"] == "AUTOSYS/PRD//X"
 
 
 def test_a_declared_process_cannot_be_reported_by_others(engine):
     register(engine, [], [ProcessRecord("AUTOSYS/X", Technology.SPARK)])
-    assert ingest(engine, [said("X", S.SUCCESS, 5)]).unscanned == ("AUTOSYS///X",)
+    assert ingest(engine, [job_event("X", S.SUCCESS, 5)]).unscanned == ("AUTOSYS///X",)
 
 
 def test_a_slash_within_a_name_is_no_place_of_the_key(engine, tmp_path):
@@ -85,34 +85,36 @@ def test_a_slash_within_a_name_is_no_place_of_the_key(engine, tmp_path):
 
 def test_a_scheduler_that_was_not_scanned_is_the_one_that_was_scanned_without_a_name(engine, tmp_path):
     scanned(engine, tmp_path, BOX)
-    ingested = ingest(engine, [said("X", S.SUCCESS, 5, instance="ACE", box="PRD"), said("X", S.SUCCESS, 5)])
+    ingested = ingest(
+        engine, [job_event("X", S.SUCCESS, 5, instance="ACE", box="PRD"), job_event("X", S.SUCCESS, 5)]
+    )
     assert (ingested.unscanned, ingested.runs, ingested.assumed) == ((), 1, ("ACE",))
-    assert told(engine) == [("", "X", "1")]
-    assert ingest(engine, [said("Z", S.SUCCESS, 5, instance="ACE")]).unscanned == ("AUTOSYS/ACE/Z",)
-    assert ingest(engine, [said("X", S.SUCCESS, 9, "2", instance="ACE")]).unscanned == ()
-    assert told(engine)[:2] == [("", "X", "1"), ("", "X", "2")]
+    assert reported_runs(engine) == [("", "X", "1")]
+    assert ingest(engine, [job_event("Z", S.SUCCESS, 5, instance="ACE")]).unscanned == ("AUTOSYS/ACE/Z",)
+    assert ingest(engine, [job_event("X", S.SUCCESS, 9, "2", instance="ACE")]).unscanned == ()
+    assert reported_runs(engine)[:2] == [("", "X", "1"), ("", "X", "2")]
 
 
 def test_a_scheduler_that_was_scanned_keeps_its_own(engine, tmp_path):
     scanned(engine, tmp_path, BOX)
     scanned(engine, tmp_path, "insert_job: Y\nmachine: m\n", "ACE")
-    assert ingest(engine, [said("X", S.SUCCESS, 5, instance="ACE")]).unscanned == ("AUTOSYS/ACE/X",)
+    assert ingest(engine, [job_event("X", S.SUCCESS, 5, instance="ACE")]).unscanned == ("AUTOSYS/ACE/X",)
 
 
 def test_a_scan_takes_over_unscanned_jobs(engine, tmp_path):
-    ingest(engine, [said("X", S.SUCCESS, 5, instance="ACE")])
+    ingest(engine, [job_event("X", S.SUCCESS, 5, instance="ACE")])
     scanned(engine, tmp_path, BOX)
-    ingest(engine, [said("X", S.SUCCESS, 9, "2", instance="ACE")])
-    assert ("", "X", "2") in told(engine)
+    ingest(engine, [job_event("X", S.SUCCESS, 9, "2", instance="ACE")])
+    assert ("", "X", "2") in reported_runs(engine)
 
 
-def heard(engine, *names: str, instance: str = "") -> None:
-    ingest(engine, [said(name, S.SUCCESS, 5, instance=instance) for name in names])
+def report(engine, *names: str, instance: str = "") -> None:
+    ingest(engine, [job_event(name, S.SUCCESS, 5, instance=instance) for name in names])
 
 
 def test_a_job_is_adopted_into_a_box_that_is_there(engine, tmp_path):
     scanned(engine, tmp_path, BOX)
-    heard(engine, "EXTRA")
+    report(engine, "EXTRA")
     with pytest.raises(UnknownProcess, match=r"no box PDR; did you mean PRD\?"):
         adopt(engine, "EXTRA", box="PDR", owners=None, by="dana")
     with pytest.raises(UnknownProcess, match="X is not a box but a CMD job"):
@@ -122,7 +124,7 @@ def test_a_job_is_adopted_into_a_box_that_is_there(engine, tmp_path):
 
 def test_an_adoption_can_be_corrected(engine, tmp_path):
     scanned(engine, tmp_path, BOX + "insert_job: OTHER   job_type: BOX \nowner: a\n")
-    heard(engine, "EXTRA")
+    report(engine, "EXTRA")
     adopt(engine, "EXTRA", box="PRD", owners=["a"], by="dana")
     assert adopt(engine, "EXTRA", box="OTHER", owners=None, by="dana") == "AUTOSYS/OTHER/EXTRA"
     assert adopt(engine, "EXTRA", box=None, owners=["b"], by="dana") == "AUTOSYS/OTHER/EXTRA"
@@ -134,7 +136,7 @@ def test_an_adoption_can_be_corrected(engine, tmp_path):
 
 def test_a_job_known_from_another_instance_is_mentioned(engine, tmp_path):
     scanned(engine, tmp_path, BOX)
-    heard(engine, "EXTRA", instance="ACE")
+    report(engine, "EXTRA", instance="ACE")
     with pytest.raises(UnknownProcess, match="unknown process EXTRA; it is known with `--instance ACE`"):
         adopt(engine, "EXTRA", box=None, owners=None, by="dana")
 
@@ -142,5 +144,5 @@ def test_a_job_known_from_another_instance_is_mentioned(engine, tmp_path):
 def test_an_adopted_job_keeps_its_key_where_another_has_it(engine, tmp_path):
     scanned(engine, tmp_path, BOX)
     scanned(engine, tmp_path, "insert_job: Y\nmachine: m\n" + ALONE.replace("X", "EXTRA"), "PRD")
-    heard(engine, "EXTRA")
+    report(engine, "EXTRA")
     assert adopt(engine, "EXTRA", box="PRD", owners=None, by="dana") == "AUTOSYS//PRD/EXTRA"

@@ -17,7 +17,7 @@ from headrace.catalog.run_events import Ending
 from headrace.database.ids import external_run_id
 from headrace.events.ingestion import ingest
 from headrace.retention.run_reports import why as explain_run
-from tests.platform.catalog.said import at, contents, histories, output, said, wipe
+from tests.platform.catalog.run_events import at, contents, histories, job_event, output, wipe
 from tests.platform.conftest import DATASETS, PROCESSES
 
 S = RunState
@@ -59,8 +59,8 @@ def test_any_order_doubled_and_in_any_batches_gives_the_same_rows(engine, events
 
 
 def test_an_end_before_its_start_is_one_run(engine):
-    ingest(engine, [said("LOAD", S.SUCCESS, 10, exit_code=0, log_location="/logs/load.1")])
-    ingest(engine, [said("LOAD", S.RUNNING, 1, machine="unxhost01")])
+    ingest(engine, [job_event("LOAD", S.SUCCESS, 10, exit_code=0, log_location="/logs/load.1")])
+    ingest(engine, [job_event("LOAD", S.RUNNING, 1, machine="unxhost01")])
     found = report(engine, "LOAD")
     assert (found.state, found.started_at, found.ended_at) == (S.SUCCESS, at(1), at(10))
     (attempt,) = found.attempts
@@ -75,17 +75,17 @@ def test_an_end_before_its_start_is_one_run(engine):
 @pytest.mark.parametrize("status", ["STARTING", "ST", "RUNNING"])
 def test_a_run_begins_when_it_starts_and_not_when_it_waits(engine, status):
     state = S.RUNNING if status == "RUNNING" else S.QUEUED
-    starts = replace(said("LOAD", state, 7, key="starts"), status=status)
-    waits = [said("LOAD", S.QUEUED, 1), said("LOAD", S.QUEUED, 6)]
+    starts = replace(job_event("LOAD", state, 7, key="starts"), status=status)
+    waits = [job_event("LOAD", S.QUEUED, 1), job_event("LOAD", S.QUEUED, 6)]
     ingest(engine, waits)
     assert report(engine, "LOAD").started_at == at(1)
-    ingest(engine, [starts, said("LOAD", S.SUCCESS, 10)])
+    ingest(engine, [starts, job_event("LOAD", S.SUCCESS, 10)])
     found = report(engine, "LOAD")
     assert (found.started_at, found.attempts[0].started_at, found.ended_at) == (at(7), at(7), at(10))
 
 
 def test_a_success_of_which_only_the_wait_is_known_took_no_time(engine):
-    ingest(engine, [said("LOAD", S.QUEUED, 1), said("LOAD", S.SUCCESS, 10)])
+    ingest(engine, [job_event("LOAD", S.QUEUED, 1), job_event("LOAD", S.SUCCESS, 10)])
     (attempt,) = report(engine, "LOAD").attempts
     assert (attempt.started_at, attempt.ended_at) == (at(10), at(10))
 
@@ -94,9 +94,9 @@ def test_retries_are_attempts_of_one_run(engine):
     ingest(
         engine,
         [
-            said("LOAD", S.FAILED, 5, exit_code=3),
-            said("LOAD", S.RUNNING, 6, attempt=2),
-            said("LOAD", S.SUCCESS, 9, attempt=2, exit_code=0),
+            job_event("LOAD", S.FAILED, 5, exit_code=3),
+            job_event("LOAD", S.RUNNING, 6, attempt=2),
+            job_event("LOAD", S.SUCCESS, 9, attempt=2, exit_code=0),
         ],
     )
     assert attempts(engine, "LOAD") == [(1, S.FAILED, Ending.GENUINE, 3), (2, S.SUCCESS, Ending.GENUINE, 0)]
@@ -106,36 +106,40 @@ def test_retries_are_attempts_of_one_run(engine):
 @pytest.mark.parametrize("order", [1, -1])
 def test_a_start_after_an_end_is_the_next_attempt_if_attempts_are_unnumbered(engine, order):
     first = [
-        said("LOAD", S.RUNNING, 0, started_at=at(0)),
-        said("LOAD", S.FAILED, 5, started_at=at(0), exit_code=1),
+        job_event("LOAD", S.RUNNING, 0, started_at=at(0)),
+        job_event("LOAD", S.FAILED, 5, started_at=at(0), exit_code=1),
     ]
-    again = said("LOAD", S.RUNNING, 8)
+    again = job_event("LOAD", S.RUNNING, 8)
     for event in [*first, again][::order]:
         ingest(engine, [event])
     assert report(engine, "LOAD").state is S.RUNNING
     assert attempts(engine, "LOAD") == [(1, S.FAILED, Ending.GENUINE, 1), (2, S.RUNNING, None, None)]
-    ingest(engine, [said("LOAD", S.SUCCESS, 9, started_at=at(8), exit_code=0)])
+    ingest(engine, [job_event("LOAD", S.SUCCESS, 9, started_at=at(8), exit_code=0)])
     found = report(engine, "LOAD")
     assert (found.state, found.attempts[1].started_at) == (S.SUCCESS, at(8))
     assert [each[:2] for each in attempts(engine, "LOAD")] == [(1, S.FAILED), (2, S.SUCCESS)]
 
 
 def test_a_status_set_by_hand_after_the_end_has_the_last_word_and_one_before_it_has_not(engine):
-    failed = said("LOAD", S.FAILED, 5, exit_code=3)
-    ingest(engine, [failed, said("LOAD", S.SUCCESS, 8, attempt=0)])
+    failed = job_event("LOAD", S.FAILED, 5, exit_code=3)
+    ingest(engine, [failed, job_event("LOAD", S.SUCCESS, 8, attempt=0)])
     assert report(engine, "LOAD").state is S.SUCCESS
     assert attempts(engine, "LOAD") == [(0, S.SUCCESS, Ending.FORCED, None), (1, S.FAILED, Ending.GENUINE, 3)]
-    ingest(engine, [said("LOAD", S.FAILED, 9, attempt=2)])
+    ingest(engine, [job_event("LOAD", S.FAILED, 9, attempt=2)])
     assert report(engine, "LOAD").state is S.FAILED
 
 
 @pytest.mark.parametrize("box_first", [True, False])
 def test_the_run_of_the_box_that_was_under_way_is_the_parent(engine, box_first):
-    box = [said("BOX", S.RUNNING, 0, "7"), said("BOX", S.SUCCESS, 30, "7"), said("BOX", S.RUNNING, 60, "8")]
+    box = [
+        job_event("BOX", S.RUNNING, 0, "7"),
+        job_event("BOX", S.SUCCESS, 30, "7"),
+        job_event("BOX", S.RUNNING, 60, "8"),
+    ]
     jobs = [
-        said("LOAD", S.SUCCESS, 10, "7", box="BOX"),
-        said("LOAD", S.RUNNING, 61, "8", box="BOX"),
-        said("LOAD", S.SUCCESS, 45, "by hand", box="BOX"),
+        job_event("LOAD", S.SUCCESS, 10, "7", box="BOX"),
+        job_event("LOAD", S.RUNNING, 61, "8", box="BOX"),
+        job_event("LOAD", S.SUCCESS, 45, "by hand", box="BOX"),
     ]
     for batch in (box, jobs) if box_first else (jobs, box):
         ingest(engine, batch)
@@ -144,8 +148,8 @@ def test_the_run_of_the_box_that_was_under_way_is_the_parent(engine, box_first):
     assert report(engine, "LOAD", "by hand").parent_run_id is None
 
 
-def test_a_job_without_a_number_is_a_run_for_each_thing_said(engine):
-    ingested = ingest(engine, [said("FLAG", S.SUCCESS, 1, None), said("FLAG", S.SUCCESS, 2, None)])
+def test_events_without_a_run_number_are_separate_runs(engine):
+    ingested = ingest(engine, [job_event("FLAG", S.SUCCESS, 1, None), job_event("FLAG", S.SUCCESS, 2, None)])
     assert ingested.runs == 2
     assert ingested.unscanned == ("AUTOSYS/FLAG",)
 
@@ -160,7 +164,8 @@ def test_a_job_that_a_scan_knows_keeps_its_key_and_its_box(engine):
             "jsonb_build_object('box', 'BOX'), '', 'PRD', 'LOAD' FROM catalog.organisation"
         )
     ingested = ingest(
-        engine, [said("LOAD", S.SUCCESS, 5, instance="PRD"), said("BOX", S.RUNNING, 0, instance="PRD")]
+        engine,
+        [job_event("LOAD", S.SUCCESS, 5, instance="PRD"), job_event("BOX", S.RUNNING, 0, instance="PRD")],
     )
     assert ingested.unscanned == ("AUTOSYS/PRD/BOX",)
     (found,) = explain_run(engine, external_run_id("AUTOSYS", "PRD", "LOAD", "1"))
@@ -169,7 +174,7 @@ def test_a_job_that_a_scan_knows_keeps_its_key_and_its_box(engine):
 
 
 def test_a_genuine_success_publishes_its_outputs_and_registers_an_unknown_dataset(engine):
-    event = said(
+    event = job_event(
         "LOAD",
         S.SUCCESS,
         5,
@@ -187,14 +192,14 @@ def test_a_genuine_success_publishes_its_outputs_and_registers_an_unknown_datase
 @pytest.mark.parametrize("ending", [Ending.FORCED, Ending.BYPASSED])
 def test_forced_and_bypassed_ends_are_no_materializations(engine, ending):
     state = S.SUCCESS if ending is Ending.FORCED else S.SKIPPED
-    ingest(engine, [said("LOAD", state, 5, ending=ending, outputs=(output(),))])
+    ingest(engine, [job_event("LOAD", state, 5, ending=ending, outputs=(output(),))])
     assert contents(engine)["versions"] == []
     assert contents(engine)["to tell"] == []
 
 
 def test_a_late_completion_is_kept_and_does_not_move_the_pointer(engine):
-    new = said("LOAD", S.SUCCESS, 60, "2", outputs=(output(tag="new"),))
-    old = said("LOAD", S.SUCCESS, 5, "1", outputs=(output(tag="old"),))
+    new = job_event("LOAD", S.SUCCESS, 60, "2", outputs=(output(tag="new"),))
+    old = job_event("LOAD", S.SUCCESS, 5, "1", outputs=(output(tag="old"),))
     ingest(engine, [new])
     assert ingest(engine, [old]).versions == 1
     (row,) = queries.published(engine, ["ops/raw"])
@@ -204,10 +209,12 @@ def test_a_late_completion_is_kept_and_does_not_move_the_pointer(engine):
 
 def test_a_version_that_was_published_otherwise_is_replaced_by_a_newer_completion_only(catalog, draft):
     place = ("raw/flights", "2026-11-26")
-    before = said(
+    before = job_event(
         "LOAD", S.SUCCESS, -(10**6), "1", outputs=(output(place[0], partition=place[1], tag="before"),)
     )
-    after = said("LOAD", S.SUCCESS, 10**7, "2", outputs=(output(place[0], partition=place[1], tag="after"),))
+    after = job_event(
+        "LOAD", S.SUCCESS, 10**7, "2", outputs=(output(place[0], partition=place[1], tag="after"),)
+    )
     (mine,) = publish(catalog, None, [draft(*place)])
     ingest(catalog, [before])
     assert queries.published(catalog, ["raw/flights"])[0].version.tag == mine.version.tag
@@ -221,14 +228,14 @@ def test_a_version_that_was_published_otherwise_is_replaced_by_a_newer_completio
 
 def test_a_dataset_that_spark_computes_here_takes_no_versions_from_elsewhere(catalog):
     ingested = ingest(
-        catalog, [said("LOAD", S.SUCCESS, 5, outputs=(output("mart/delays"), output("ops/raw")))]
+        catalog, [job_event("LOAD", S.SUCCESS, 5, outputs=(output("mart/delays"), output("ops/raw")))]
     )
     assert (ingested.versions, ingested.computed_here) == (1, ("mart/delays",))
     assert queries.published(catalog, ["mart/delays"]) == []
 
 
 def test_the_business_date_is_the_partition_where_the_dataset_has_partitions(catalog):
-    event = said(
+    event = job_event(
         "LOAD", S.SUCCESS, 5, partition="2026-11-26", outputs=(output("raw/flights"), output("ops/raw"))
     )
     ingest(catalog, [event])
@@ -237,7 +244,7 @@ def test_the_business_date_is_the_partition_where_the_dataset_has_partitions(cat
 
 
 def test_history_triggers_nothing_until_reported_live(engine):
-    event = said("LOAD", S.SUCCESS, 5, outputs=(output(),))
+    event = job_event("LOAD", S.SUCCESS, 5, outputs=(output(),))
     ingest(engine, [replace(event, historical=True)])
     assert contents(engine)["to tell"] == []
     assert contents(engine)["runs"][0][9] is True
@@ -250,12 +257,12 @@ def test_history_triggers_nothing_until_reported_live(engine):
 
 def test_of_a_backlog_each_run_is_pending(engine):
     for minutes in (3, 9, 0, 4, 8):
-        ingest(engine, [said("LOAD", S.SUCCESS, minutes, str(minutes))])
+        ingest(engine, [job_event("LOAD", S.SUCCESS, minutes, str(minutes))])
     assert [row[3] for row in contents(engine)["to tell"]] == [at(0), at(3), at(4), at(8), at(9)]
 
 
 def test_a_dataset_may_be_registered_without_a_process(engine):
-    event = replace(said("", S.SUCCESS, 5, outputs=(output(tag="v1"),)), key="k")
+    event = replace(job_event("", S.SUCCESS, 5, outputs=(output(tag="v1"),)), key="k")
     ingest(engine, [event])
     assert contents(engine)["runs"] == []
     (row,) = queries.published(engine, ["ops/raw"])
@@ -264,7 +271,7 @@ def test_a_dataset_may_be_registered_without_a_process(engine):
 
 def test_several_at_once_come_to_the_same_as_one(engine):
     events = [
-        said(
+        job_event(
             "LOAD",
             state,
             minutes,

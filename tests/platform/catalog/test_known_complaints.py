@@ -17,7 +17,15 @@ from headrace.catalog.queries.rows import Direction
 from headrace.catalog.sql import statement
 from headrace.database.ids import organisation_id
 from headrace.retention.run_reports import why as explain_run
-from tests.platform.events.openlineage.said import dataset, everything, facet, ingest, run_event, tell, uuid
+from tests.platform.events.openlineage.events import (
+    dataset,
+    everything,
+    facet,
+    ingest,
+    ingest_valid,
+    run_event,
+    uuid,
+)
 
 _READERS = 2500
 _HUB = """
@@ -54,7 +62,7 @@ def hub(engine: Engine) -> tuple[Engine, UUID]:
 
 def test_a_list_of_6000_jobs_asks_for_no_runs(engine: Engine) -> None:
     for begin in range(0, 6000, 2000):
-        tell(engine, *(run_event(run=n, job=f"job {n:04}") for n in range(begin, begin + 2000)))
+        ingest_valid(engine, *(run_event(run=n, job=f"job {n:04}") for n in range(begin, begin + 2000)))
     seen: list[str] = []
     after = ""
     while page := process_page(engine, after=after, limit=500):
@@ -78,7 +86,7 @@ def test_each_version_has_the_very_version_of_its_input_and_older_lineage_can_be
 
     for number in (1, 2):
         source = dataset("source", **version(f"s{number}"))
-        tell(
+        ingest_valid(
             engine,
             run_event(run=f"write {number}", job="write", minutes=number * 10, outputs=[source]),
             run_event(
@@ -138,7 +146,7 @@ def test_the_dated_directories_of_a_table_are_one_dataset_with_a_version_a_day(e
     linked = {**facet(identifiers=[table]), "_schemaURL": url}
     for day in range(1, 4):
         path = dataset(f"sales/dt=2026-03-0{day}", "s3://lake", symlinks=linked)
-        tell(
+        ingest_valid(
             engine,
             run_event(run=f"write {day}", job="write", minutes=day * 1440, inputs=["orders"], outputs=[path]),
             run_event(
@@ -153,8 +161,8 @@ def test_the_dated_directories_of_a_table_are_one_dataset_with_a_version_a_day(e
 
 
 def test_an_event_that_comes_twice_leaves_the_graph_as_it_was(engine: Engine) -> None:
-    said = [run_event("START", inputs=["a"]), run_event("COMPLETE", minutes=1, outputs=["b"])]
-    tell(engine, *said)
+    message = [run_event("START", inputs=["a"]), run_event("COMPLETE", minutes=1, outputs=["b"])]
+    ingest_valid(engine, *message)
     before = everything(engine)
-    tell(engine, *said, *reversed(said))
+    ingest_valid(engine, *message, *reversed(message))
     assert everything(engine) == before

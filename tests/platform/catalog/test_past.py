@@ -14,7 +14,7 @@ from headrace.events.ingestion import ingest
 from headrace.retention import PastRun, archive, archived_events, events, runs
 from headrace.retention import visibility as visible
 from headrace.retention.files import Archive
-from tests.platform.catalog.test_archiving import nights, told
+from tests.platform.catalog.test_archiving import deliver_all, nights
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def years(engine: Engine) -> Engine:
     """Runs of two jobs, one a month for a year, the older ones archived in a file a month."""
     ingest(engine, nights("LOAD", *range(2, 362, 30)))
     ingest(engine, nights("CHECK", *range(3, 363, 30), state=RunState.FAILED))
-    told(engine)
+    deliver_all(engine)
     archive(engine)
     return engine
 

@@ -19,7 +19,7 @@ from headrace.retention import archive, events, runs
 from headrace.retention.run_reports import why as explain_run
 from headrace.service.app import create_app
 from headrace.settings import settings
-from tests.platform.access.conftest import acting_of
+from tests.platform.access.conftest import principal_of
 from tests.platform.catalog.archiving import later
 from tests.platform.conftest import DATASETS, PROCESSES
 
@@ -49,9 +49,9 @@ def test_a_caller_with_one_domain_sees_the_archived_runs_of_its_processes(
     catalog: Engine, old: dict[str, UUID]
 ) -> None:
     everything = runs(catalog)
-    with act_as(acting_of("default")):
+    with act_as(principal_of("default")):
         assert runs(catalog) == everything
-    with act_as(acting_of("default", domains=frozenset({"raw"}))):
+    with act_as(principal_of("default", domains=frozenset({"raw"}))):
         seen = runs(catalog)  # mart/delays reads raw/flights
         assert {run.process_key for run in seen} == {"mart/delays"}
         assert {run.location is None for run in seen} == {True, False}
@@ -61,24 +61,22 @@ def test_a_caller_with_one_domain_sees_the_archived_runs_of_its_processes(
         with pytest.raises(UnknownRun):
             explain_run(catalog, old["mart/report"])
         assert events(catalog) == []
-    with act_as(acting_of("default", domains=frozenset({"crm"}))):
+    with act_as(principal_of("default", domains=frozenset({"crm"}))):
         assert runs(catalog) == []
-    with act_as(acting_of("default", domains=frozenset(), datasets=frozenset({"mart/report"}))):
+    with act_as(principal_of("default", domains=frozenset(), datasets=frozenset({"mart/report"}))):
         assert {run.process_key for run in runs(catalog)} == {"mart/report"}
 
 
 def test_a_caller_of_another_organisation_sees_nothing(catalog: Engine, old: dict[str, UUID]) -> None:
     for narrow in (None, frozenset({"mart"})):
-        with act_as(acting_of("acme", domains=narrow)):
+        with act_as(principal_of("acme", domains=narrow)):
             assert runs(catalog) == []
             assert events(catalog) == []
             with pytest.raises(UnknownRun):
                 explain_run(catalog, old["mart/delays"])
 
 
-def test_an_archived_run_is_served_to_whom_it_may_be_without_the_words_of_its_failure(
-    catalog: Engine, old: dict[str, UUID]
-) -> None:
+def test_an_archived_run_is_served_with_a_masked_failure(catalog: Engine, old: dict[str, UUID]) -> None:
     def ask(run: UUID, *permissions: Permission, domain: str) -> tuple[int, str]:
         token = issue_service_token(catalog, uuid4().hex, permissions, domain=domain, by="test")
         with TestClient(create_app(catalog), headers={"Authorization": f"Bearer {token}"}) as client:

@@ -93,8 +93,8 @@ def test_values_survive_json_and_the_facet_has_all_of_them():
     )
     assert from_json(as_json(lineage)) == lineage
     assert lineage.coverage() == (1, 2)
-    said = facet(lineage, lambda key: ("ns", key))
-    assert said["fields"]["a"]["inputFields"] == [
+    message = facet(lineage, lambda key: ("ns", key))
+    assert message["fields"]["a"]["inputFields"] == [
         {
             "namespace": "ns",
             "name": "x/y",
@@ -104,8 +104,8 @@ def test_values_survive_json_and_the_facet_has_all_of_them():
             ],
         }
     ]
-    assert said["fields"]["b"]["headrace"]["unknown"] == "a Python function"
-    assert said["dataset"][0]["transformations"][0]["subtype"] == "FILTER"
+    assert message["fields"]["b"]["headrace"]["unknown"] == "a Python function"
+    assert message["dataset"][0]["transformations"][0]["subtype"] == "FILTER"
 
 
 def test_a_source_cannot_be_direct_by_a_filter():
@@ -149,7 +149,7 @@ def test_the_same_lineage_again_writes_nothing_but_its_hash(catalog, draft):
     assert count(catalog, "dataset_lineage") == 1
 
 
-def test_what_is_said_no_longer_is_not_current_and_was_as_of_then(catalog, draft):
+def test_lineage_no_longer_reported_is_not_current_but_found_as_of_then(catalog, draft):
     less = LineageOfOutput((ColumnLineage("id", (direct("raw/flights", "id"),)),))
     first = publish(catalog, None, [draft(lineage=DELAYS)])[0]
     second = publish(catalog, None, [draft(generation=1, lineage=less)])[0]
@@ -209,7 +209,7 @@ def test_of_several_partitions_the_newest_that_readers_get_is_what_the_graph_has
     assert sources(catalog) == ["id"]
 
 
-def test_what_another_process_said_ends_when_its_version_is_replaced(catalog, draft):
+def test_lineage_of_another_process_ends_when_its_version_is_replaced(catalog, draft):
     others = [ProcessRecord(name, Technology.SPARK, outputs=("mart/delays",)) for name in ("old", "new")]
     register(catalog, DATASETS, [*PROCESSES, *others])
     for name, generation, lineage in (("old", 0, DELAYS), ("new", 1, LESS)):
@@ -326,9 +326,9 @@ def test_the_event_of_a_publish_carries_the_facet(catalog, draft):
     publish(catalog, None, [draft(lineage=past), draft("mart/report")])
     with transaction(catalog) as cursor:
         found = cursor.execute("SELECT payload_json -> 'dataset' AS told FROM catalog.run_event").fetchall()
-    told = {row["told"]["name"]: row["told"]["facets"] for row in found}
-    assert "columnLineage" not in told["mart/report"]
-    facet = told["mart/delays"]["columnLineage"]
+    reported = {row["reported"]["name"]: row["reported"]["facets"] for row in found}
+    assert "columnLineage" not in reported["mart/report"]
+    facet = reported["mart/delays"]["columnLineage"]
     assert [(each["namespace"], each["name"]) for each in facet["fields"]["id"]["inputFields"]] == [
         (f"headrace://{_organisation(catalog)}", "raw/flights"),
         ("file", "/data/x.csv"),

@@ -246,13 +246,13 @@ def test_each_outcome_is_in_the_outbox(catalog, draft):
     publish(catalog, None, [draft(tag="a")])
     publish(catalog, None, [draft(tag="b")])
     publish(catalog, None, [draft(tag="c", generation=1, checks=(CheckResult("x", CheckStatus.FAIL),))])
-    told = rows(
+    found = rows(
         catalog,
         "SELECT topic, payload_json FROM catalog.outbox WHERE topic LIKE 'version.%%' ORDER BY outbox_id",
     )
-    assert [row["topic"] for row in told] == ["version.published", "version.superseded", "version.blocked"]
-    assert [row["payload_json"]["tag"] for row in told] == ["a", "b", "c"]
-    assert [row["payload_json"]["generation"] for row in told] == [1, 1, 1]
+    assert [row["topic"] for row in found] == ["version.published", "version.superseded", "version.blocked"]
+    assert [row["payload_json"]["tag"] for row in found] == ["a", "b", "c"]
+    assert [row["payload_json"]["generation"] for row in found] == [1, 1, 1]
 
 
 def test_generations_of_what_is_not_there(catalog, draft):

@@ -46,7 +46,7 @@ def computed(catalog, draft):
     return catalog, run, blocked
 
 
-def test_status_tells_published_and_latest_apart(computed):
+def test_status_distinguishes_published_and_latest_versions(computed):
     engine, _, blocked = computed
     rows = {row.key: row for row in queries.status(engine)}
     delays = rows["mart/delays"]
@@ -126,10 +126,10 @@ def test_why_by_run_by_dagster_run_and_by_prefix(computed):
 
 
 @pytest.mark.parametrize(
-    ("given", "said"), [("da9", "too short"), ("ffff0000", "no run"), ("zzzz", "no run")]
+    ("given", "message"), [("da9", "too short"), ("ffff0000", "no run"), ("zzzz", "no run")]
 )
-def test_why_of_nothing(computed, given, said):
-    with pytest.raises(UnknownRun, match=said):
+def test_why_of_nothing(computed, given, message):
+    with pytest.raises(UnknownRun, match=message):
         explain_run(computed[0], given)
 
 

@@ -13,7 +13,7 @@ from headrace.access.issuers import issuer
 from headrace.catalog.records import RunState
 from headrace.events.ingestion import run_ids
 from headrace.settings import settings
-from tests.platform.catalog.said import said
+from tests.platform.catalog.run_events import job_event
 
 
 def test_a_role_is_given_listed_and_taken(engine, invoke, ask):
@@ -30,7 +30,7 @@ def test_a_role_is_given_listed_and_taken(engine, invoke, ask):
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "job_event"),
     [
         (("grant", "alice", "KING"), "is not a role; use one of PLATFORM_ADMIN"),
         (("grant", "alice", "DATA_OWNER", "--organisation", "acme"), "there is no organisation 'acme'"),
@@ -41,10 +41,10 @@ def test_a_role_is_given_listed_and_taken(engine, invoke, ask):
         (("dev-token", "alice"), "is not available in production"),
     ],
 )
-def test_what_cannot_be_done_is_said(engine, invoke, words, said):
+def test_refused_grants_explain_why(engine, invoke, words, job_event):
     result = invoke("access", *words)
     assert result.exit_code in {1, 2}
-    assert said in " ".join(result.output.replace("│", " ").split())
+    assert job_event in " ".join(result.output.replace("│", " ").split())
 
 
 def test_a_token_is_printed_once_and_opens(engine, invoke, ask):
@@ -78,7 +78,7 @@ def test_a_run_of_another_system_gets_a_token_by_its_number(engine, invoke):
     words = ("access", "task-token", "4711", "--process", "LOAD_FLIGHTS", "--output", "ops/flights")
     result = invoke(*words)
     assert result.exit_code == 0, result.output
-    [run] = run_ids(engine, [said("LOAD_FLIGHTS", RunState.RUNNING, run="4711")])
+    [run] = run_ids(engine, [job_event("LOAD_FLIGHTS", RunState.RUNNING, run="4711")])
     assert caller_of(engine, None, result.stdout.strip()).capability.run_id == run
     assert "is not a run id" in invoke("access", "task-token", "4711").output
     assert "is not a technology" in invoke(*words, "--technology", "COBOL").output

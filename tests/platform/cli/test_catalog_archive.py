@@ -12,7 +12,7 @@ from typer.testing import Result
 from headrace.catalog.records import RunState
 from headrace.events.ingestion import ingest
 from headrace.retention import archive
-from tests.platform.catalog.test_archiving import nights, told
+from tests.platform.catalog.test_archiving import deliver_all, nights
 
 Invoke = Callable[..., Result]
 Ask = Callable[..., Any]
@@ -21,7 +21,7 @@ Ask = Callable[..., Any]
 @pytest.fixture
 def old(engine: Engine) -> Engine:
     ingest(engine, [*nights("LOAD", 200, 199, 2), *nights("CHECK", 150, 1, state=RunState.FAILED)])
-    told(engine)
+    deliver_all(engine)
     return engine
 
 
@@ -51,8 +51,8 @@ def test_runs_and_events_are_found_in_the_archive(old: Engine, invoke: Invoke, a
     assert [run["location"] is None for run in found] == [True, True, False, False, False]
     (failed,) = ask("catalog", "runs", "--archived", "--state", "failed", "--until", "2026-08-01")["runs"]
     assert failed["process_key"] == "AUTOSYS/CHECK"
-    said = ask("catalog", "events", "--archived", "--run", failed["run_id"], "--type", "fail")["events"]
-    assert [event["payload"]["eventType"] for event in said] == ["FAIL"]
+    found = ask("catalog", "events", "--archived", "--run", failed["run_id"], "--type", "fail")["events"]
+    assert [event["payload"]["eventType"] for event in found] == ["FAIL"]
 
     shown = invoke("catalog", "runs", "--archived", "--process", "AUTOSYS/LOAD").stdout
     assert (shown.count("archive"), shown.count("database")) == (2, 1)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from tests.platform.events.openlineage.said import edges, run_event, tell
+from tests.platform.events.openlineage.events import edges, ingest_valid, run_event
 
 
 def test_names_are_decided_and_kept_by_a_rebuild(shop, invoke):
-    tell(
+    ingest_valid(
         shop,
         run_event(inputs=["source"], outputs=["landed"]),
         run_event(run=2, job="read", inputs=["landed"], outputs=["report"], minutes=1),
@@ -33,7 +33,7 @@ def test_impossible_decisions_are_reported(shop, invoke):
 
 
 def test_a_merge_is_asked_about(shop, invoke):
-    tell(shop, run_event(outputs=["landed"]))
+    ingest_valid(shop, run_event(outputs=["landed"]))
     stopped = invoke("catalog", "merge", "db#landed", "shop/raw", "--reason", "x", input="n\n")
     assert stopped.exit_code == 1
     assert "This cannot be undone." in stopped.output

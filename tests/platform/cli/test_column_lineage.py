@@ -81,7 +81,7 @@ def published(
     return publication.version.version_id
 
 
-def test_column_that_there_is_not(chain: Engine, invoke: Invoke) -> None:
+def test_an_unknown_column_is_an_error(chain: Engine, invoke: Invoke) -> None:
     """It is an error with the nearest names, and not the lineage of all rows; what a dataset had once is not an
     error."""
     columns = (Column("customer", "string", True), Column("score", "double", True))
@@ -135,7 +135,7 @@ def test_lineage_complaints_of_columns(chain: Engine, invoke: Invoke) -> None:
     assert "No upstream lineage is known for shop/raw.id" in invoke("lineage", "shop/raw.id").stdout
 
 
-def test_impact_tells_direct_from_indirect_and_from_what_is_not_known(chain: Engine, ask: Ask) -> None:
+def test_impact_distinguishes_direct_indirect_and_possible_uses(chain: Engine, ask: Ask) -> None:
     by_key = {each["key"]: each for each in ask("impact", "shop/raw.name")["used_by"]}
     assert list(by_key) == ["shop/clean", "shop/bill", "shop/audit"]
     assert (by_key["shop/clean"]["direct"], by_key["shop/clean"]["rows"]) == (["name"], False)

@@ -78,9 +78,10 @@ def test_datasets_for_people(shop: Engine, invoke: Invoke) -> None:
 
 def test_no_datasets(engine: Engine, invoke: Invoke) -> None:
     assert "`headrace materialize 'key:\"*\"' --dry-run` registers the declared" in invoke("datasets").stdout
-    said = complaint(invoke("show", "shop/raw"))
+    message = complaint(invoke("show", "shop/raw"))
     assert (
-        "shop/raw. No dataset is registered; `headrace materialize 'key:\"*\"' --dry-run` registers" in said
+        "shop/raw. No dataset is registered; `headrace materialize 'key:\"*\"' --dry-run` registers"
+        in message
     )
 
 
@@ -108,7 +109,7 @@ def test_show_has_the_columns_of_the_published_version_where_none_are_declared(
 
 def test_show_for_people(stocked: Stocked, invoke: Invoke) -> None:
     invoke("pin", "shop/raw", "raw-1", "--consumer", "shop/clean", "--reason", "wrong prices")
-    said = invoke("show", "shop/clean").stdout
+    message = invoke("show", "shop/clean").stdout
     for line in (
         r"published +2 partitions, 6 rows, 2\.5 kB, newest clean-1, ",
         r"sla +never older than 1 h",
@@ -118,7 +119,7 @@ def test_show_for_people(stocked: Stocked, invoke: Invoke) -> None:
         r"id_unique +unique +- +ERROR +PASS",
         r"name_short +str_length +name +WARNING +WARN",
     ):
-        assert re.search(line, said), line
+        assert re.search(line, message), line
     assert re.search(
         r"pins +raw-1 for shop/clean, by \w+ .* ago: wrong prices", invoke("show", "shop/raw").stdout
     )
@@ -129,8 +130,8 @@ def test_show_for_people(stocked: Stocked, invoke: Invoke) -> None:
 
 @pytest.mark.parametrize("command", ["show", "versions", "lineage", "rollback", "unpin", "read"])
 def test_unknown_dataset(shop: Engine, invoke: Invoke, command: str) -> None:
-    said = complaint(invoke(command, "shop/raww"))
-    assert "error: not registered in the catalog: shop/raww. Did you mean shop/raw?" in said
+    message = complaint(invoke(command, "shop/raww"))
+    assert "error: not registered in the catalog: shop/raww. Did you mean shop/raw?" in message
 
 
 def test_versions(stocked: Stocked, ask: Ask, invoke: Invoke) -> None:
@@ -148,18 +149,18 @@ def test_versions(stocked: Stocked, ask: Ask, invoke: Invoke) -> None:
     assert [row["version"]["tag"] for row in ask("versions", "shop/raw", "--limit", "1")["versions"]] == [
         "raw-3"
     ]
-    said = invoke("versions", "shop/raw", "--limit", "2").stdout
-    assert re.search(r"raw-3 .* BLOCKED .* failed check: id_unique \(7 rows\)", said)
-    assert re.search(r"raw-2 .* published now", said)
-    assert "Showing the newest 2; use --limit for more." in said
+    message = invoke("versions", "shop/raw", "--limit", "2").stdout
+    assert re.search(r"raw-3 .* BLOCKED .* failed check: id_unique \(7 rows\)", message)
+    assert re.search(r"raw-2 .* published now", message)
+    assert "Showing the newest 2; use --limit for more." in message
     days = ask("versions", "shop/clean", "--partition", "2026-01-02")["versions"]
     assert [(row["version"]["partition"], row["warning"]) for row in days] == [("2026-01-02", ["name_short"])]
     assert str(run_id)[:8] in invoke("versions", "shop/clean").stdout
 
 
 def test_no_versions(shop: Engine, invoke: Invoke) -> None:
-    said = invoke("versions", "shop/raw").stdout
-    assert said == "shop/raw has no version; `headrace materialize shop/raw` creates one.\n"
+    message = invoke("versions", "shop/raw").stdout
+    assert message == "shop/raw has no version; `headrace materialize shop/raw` creates one.\n"
 
 
 # --- lineage
@@ -226,8 +227,8 @@ def test_pin_and_unpin(stocked: Stocked, ask: Ask, invoke: Invoke) -> None:
 
 def test_pin_complaints(stocked: Stocked, invoke: Invoke) -> None:
     engine, _ = stocked
-    said = complaint(invoke("pin", "shop/raw", "raw-9"))
-    assert "shop/raw has no version raw-9. The newest are: raw-2, raw-1." in said
+    message = complaint(invoke("pin", "shop/raw", "raw-9"))
+    assert "shop/raw has no version raw-9. The newest are: raw-2, raw-1." in message
     put(engine, "shop/raw", "raw-3", checks=(CheckResult("id_unique", CheckStatus.FAIL),))
     assert "version raw-3 of shop/raw is BLOCKED" in complaint(invoke("pin", "shop/raw", "raw-3"))
 
@@ -272,7 +273,7 @@ def no_spark(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("no_spark")
-def test_rollback_tells_readers_outside(stocked: Stocked, invoke: Invoke) -> None:
+def test_rollback_updates_the_manifest(stocked: Stocked, invoke: Invoke) -> None:
     assert invoke("rollback", "shop/raw", "--yes").exit_code == 0
     found = json.loads(manifest().read_text())
     assert (found["tag"], found["generation"]) == ("raw-1", 3)
@@ -283,11 +284,11 @@ def test_rollback_reports_an_outdated_manifest(stocked: Stocked, invoke: Invoke)
     manifest().parents[1].mkdir(parents=True)
     manifest().parent.touch()
     result = invoke("rollback", "shop/raw", "--yes", "--json")
-    said = complaint(result)
+    message = complaint(result)
     assert json.loads(result.stdout)["to"] == "raw-1"
-    assert "shop/raw is rolled back, but its manifest could not be written" in said
-    assert "readers still find raw-2" in said
-    assert "run `headrace manifests shop/raw`" in said
+    assert "shop/raw is rolled back, but its manifest could not be written" in message
+    assert "readers still find raw-2" in message
+    assert "run `headrace manifests shop/raw`" in message
     assert queries.version(engine, "shop/raw").version.tag == "raw-1"
 
 
@@ -299,8 +300,8 @@ def test_manifests_that_are_behind(stocked: Stocked, ask: Ask, invoke: Invoke, t
     assert [(each["dataset"], each["tag"]) for each in found["rewritten"]] == [("shop/raw", "raw-2")]
     assert ask("manifests", "shop/raw") == {"current": 1, "rewritten": [], "problems": []}
     put(engine, "shop/raw", "raw-3", location=tmp_path / "files")
-    said = invoke("manifests", "shop/raw")
-    assert "1 of 1 manifests were out of date and have been rewritten." in said.stdout
+    message = invoke("manifests", "shop/raw")
+    assert "1 of 1 manifests were out of date and have been rewritten." in message.stdout
     assert json.loads(manifest().read_text())["tag"] == "raw-3"
 
 
@@ -313,8 +314,8 @@ def test_manifests_of_all_datasets_but_those_that_have_problems(stocked: Stocked
 
 
 def test_rollback_complaints(stocked: Stocked, invoke: Invoke) -> None:
-    said = complaint(invoke("rollback", "shop/clean", "--partition", "2026-01-01", "--yes"))
-    assert "shop/clean partition 2026-01-01 had no version published before clean-1" in said
+    message = complaint(invoke("rollback", "shop/clean", "--partition", "2026-01-01", "--yes"))
+    assert "shop/clean partition 2026-01-01 had no version published before clean-1" in message
     assert "has version raw-2 published already" in complaint(
         invoke("rollback", "shop/raw", "--to", "raw-2", "--yes")
     )
@@ -326,8 +327,8 @@ def test_rollback_complaints(stocked: Stocked, invoke: Invoke) -> None:
 def test_a_partitioned_dataset_without_its_partition(
     stocked: Stocked, invoke: Invoke, words: tuple[str, ...]
 ) -> None:
-    said = complaint(invoke(*words))
-    assert "name one with --partition, such as 2026-01-02, 2026-01-01" in said
+    message = complaint(invoke(*words))
+    assert "name one with --partition, such as 2026-01-02, 2026-01-01" in message
 
 
 # --- why, status
@@ -339,22 +340,22 @@ def test_why(stocked: Stocked, ask: Ask, invoke: Invoke) -> None:
     assert (report["process_key"], report["state"]) == ("shop/clean", "SUCCESS")
     assert [item["version"]["tag"] for item in report["inputs"]] == ["raw-2"]
     assert [item["version"]["partition"] for item in report["outputs"]] == ["2026-01-01", "2026-01-02"]
-    said = invoke("why", "dagster-run-1").stdout
+    message = invoke("why", "dagster-run-1").stdout
     for line in (
         r"of +shop/clean \(SPARK\)",
         r"log of attempt 1: /logs/1",
         r"shop/raw +raw-2",
         r"shop/clean +2026-01-02 +clean-1 +PUBLISHED +3 +1 passed; name_short warn \(2 rows\)",
     ):
-        assert re.search(line, said), line
+        assert re.search(line, message), line
 
 
 def test_why_a_run_failed(shop: Engine, invoke: Invoke) -> None:
     run_id = uuid4()
     with pytest.raises(ValueError, match="no"), attempt(shop, run_id=run_id, process_key="shop/clean"):
         raise ValueError("no column price")
-    said = invoke("why", str(run_id)[:8]).stdout
-    assert re.search(r"1 +FAILED .* CODE +ValueError: no column price", said)
+    message = invoke("why", str(run_id)[:8]).stdout
+    assert re.search(r"1 +FAILED .* CODE +ValueError: no column price", message)
 
 
 def test_why_says_that_a_run_was_lost(shop: Engine, ask: Ask) -> None:
@@ -383,17 +384,17 @@ def test_status(stocked: Stocked, ask: Ask, invoke: Invoke) -> None:
     assert by_key["shop/clean"]["warning"] == ["name_short"]
     assert [each["state"] for each in by_key["lab/other"]["objectives"]] == ["UNKNOWN"]
     assert by_key["shop/raw"]["objectives"] == []
-    said = invoke("status").stdout
-    assert "shop/raw: version raw-3 is blocked, failed check: id_unique (7 rows)." in said
-    assert "lab/other has never been published." in said
+    message = invoke("status").stdout
+    assert "shop/raw: version raw-3 is blocked, failed check: id_unique (7 rows)." in message
+    assert "lab/other has never been published." in message
 
 
 def test_status_names_runs_that_failed_and_that_go_on(shop: Engine, invoke: Invoke) -> None:
     run_id = uuid4()
     with attempt(shop, run_id=run_id, process_key="shop/clean"):
-        said = invoke("status").stdout
-        assert f"; headrace why {run_id}" in said
-        assert "shop/clean: a run has been running since" in said
+        message = invoke("status").stdout
+        assert f"; headrace why {run_id}" in message
+        assert "shop/clean: a run has been running since" in message
     with pytest.raises(ValueError, match="no"), attempt(shop, run_id=run_id, process_key="shop/clean"):
         raise ValueError("no")
     assert f"shop/clean: its last run failed; headrace why {run_id}" in invoke("status").stdout

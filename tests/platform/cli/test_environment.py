@@ -94,10 +94,10 @@ def test_an_old_java_is_reported(
 ) -> None:
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", fake_java(tmp_path, answer))
-    with pytest.raises(PreflightError, match="apt-get install") as told:
+    with pytest.raises(PreflightError, match="apt-get install") as reported:
         preflight()
-    assert f"is {found}" in str(told.value)
-    assert "\n" not in str(told.value)
+    assert f"is {found}" in str(reported.value)
+    assert "\n" not in str(reported.value)
 
 
 @pytest.mark.parametrize(

@@ -64,6 +64,6 @@ def test_a_failed_process_does_not_unmake_what_the_others_of_its_run_published(
     assert (first.ending, first.published, first.missing) == (Ending.FAILED, ("shop/good",), ("shop/bad",))
     assert (second.ending, second.published, second.missing) == (Ending.SUCCESS, ("shop/after_good",), ())
     assert (third.ending, third.published, third.missing) == (Ending.SKIPPED, (), ("shop/after_bad",))
-    said = [text.strip() for text in line(first).splitlines()]
-    assert said[0].startswith("failed   shop/bad after ")
-    assert said[1:3] == ["published nevertheless: shop/good", "shop__bad: no column price"]
+    message = [text.strip() for text in line(first).splitlines()]
+    assert message[0].startswith("failed   shop/bad after ")
+    assert message[1:3] == ["published nevertheless: shop/good", "shop__bad: no column price"]

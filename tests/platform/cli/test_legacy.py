@@ -45,7 +45,7 @@ def jil(tmp_path: Path) -> Callable[[str], str]:
 def test_the_report_counts_and_lists_findings_by_file_and_line(invoke: Invoke) -> None:
     result = invoke("legacy", "report", *ESTATE)
     assert result.exit_code == 0
-    for said in (
+    for message in (
         "10: 6 CMD, 2 BOX, 1 FW, 1 DBPROC",
         "12, 1 to jobs of other schedulers",
         "Undefined names: 1",
@@ -53,7 +53,7 @@ def test_the_report_counts_and_lists_findings_by_file_and_line(invoke: Invoke) -
         f"{FORMS}:49: error: RISK.PUB.condition: there is no NOT in conditions",
         "1 error, 4 warnings, 2 infos.",
     ):
-        assert said in result.stdout
+        assert message in result.stdout
 
 
 def test_the_report_in_json(ask: Ask) -> None:
@@ -76,26 +76,26 @@ def test_the_sections_of_the_report(invoke: Invoke, jil: Callable[[str], str]) -
         "insert_job: ORPHAN\nowner: o\ninsert_job: BOX job_type: b owner: o\ninsert_job: IN box_name: BOX owner: o\n"
         "delete_box: BOX\n"
     )
-    said = invoke("legacy", "report", jil(text)).stdout
-    titles = [line for line in said.splitlines() if line[:1].isupper() and line.rstrip()[-1:].isdigit()]
+    message = invoke("legacy", "report", jil(text)).stdout
+    titles = [line for line in message.splitlines() if line[:1].isupper() and line.rstrip()[-1:].isdigit()]
     assert [title.rstrip() for title in titles] == [
         "Changes by statements: 1", "Undefined names: 1", "Orphans: 1", "Cycles: 1", "Dead jobs: 2",
         "Jobs without an owner: 1", "Other findings: 10",
     ]  # fmt: skip
-    assert "BOX, IN" in said
+    assert "BOX, IN" in message
 
 
 def test_an_expired_calendar_is_a_finding(invoke: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("headrace.cli.legacy.commands.today", lambda: date(2026, 12, 30))
-    said = invoke("legacy", "report", *ESTATE).stdout
-    assert f"{CALENDARS}:1: warning: UK_BUSINESS_DAYS: its last date is 2026-12-29" in said
+    message = invoke("legacy", "report", *ESTATE).stdout
+    assert f"{CALENDARS}:1: warning: UK_BUSINESS_DAYS: its last date is 2026-12-29" in message
 
 
 def test_a_long_section_is_shortened(invoke: Invoke, ask: Ask, jil: Callable[[str], str]) -> None:
     path = jil("".join(f"insert_job: J{number}\nmachine: m\ncommand: x\n" for number in range(30)))
-    said = invoke("legacy", "report", path).stdout
-    assert "Orphans: 30, the first 20 of them (--json has all)" in said
-    assert said.count("[estate/orphan]") == 20
+    message = invoke("legacy", "report", path).stdout
+    assert "Orphans: 30, the first 20 of them (--json has all)" in message
+    assert message.count("[estate/orphan]") == 20
     assert len([each for each in ask("legacy", "report", path)["findings"] if "orphan" in each["rule"]]) == 30
 
 
@@ -106,14 +106,14 @@ def test_strict_fails_on_errors_alone(invoke: Invoke) -> None:
 
 
 def test_jobs_with_what_starts_them_and_what_they_wait_for(invoke: Invoke) -> None:
-    said = invoke("legacy", "jobs", NIGHT).stdout
+    message = invoke("legacy", "jobs", NIGHT).stdout
     for words in (
         "at 21:55 Monday to Friday, Europe/London",
         "when its box starts, if its condition holds then",
         "s(FIN_WATCH_LEDGER)",
         "file /data/in/ledger/LEDGER_*.DAT",
     ):
-        assert words in said
+        assert words in message
     assert invoke("legacy", "jobs", NIGHT, "--like", "NONE%").stdout == "No matching job.\n"
 
 
@@ -145,11 +145,11 @@ def test_a_job_in_json_has_its_edges(ask: Ask) -> None:
 
 def test_an_expected_start_says_why_and_in_which_zone(invoke: Invoke) -> None:
     after = ("--after", "2026-07-03T20:56Z")  # a Friday, one minute past the start in London's summer
-    said = " ".join(invoke("legacy", "expected", "FIN_NIGHT_BOX", NIGHT, *after).stdout.split())
-    assert "next start 2026-07-06 20:55:00Z" in said
-    assert "Mon 2026-07-06 21:55:00 BST" in said
-    assert "zone Europe/London" in said
-    assert "why the clock: days_of_week, start_times" in said
+    message = " ".join(invoke("legacy", "expected", "FIN_NIGHT_BOX", NIGHT, *after).stdout.split())
+    assert "next start 2026-07-06 20:55:00Z" in message
+    assert "Mon 2026-07-06 21:55:00 BST" in message
+    assert "zone Europe/London" in message
+    assert "why the clock: days_of_week, start_times" in message
 
 
 def test_a_job_without_a_zone_starts_in_that_of_the_server(ask: Ask, invoke: Invoke) -> None:
@@ -159,23 +159,23 @@ def test_a_job_without_a_zone_starts_in_that_of_the_server(ask: Ask, invoke: Inv
     assert found["must_start"] == "2026-12-25T00:05:00Z"
     assert found["must_complete"] == "2026-12-25T00:45:00Z"
     assert "not on a day of UK_BANK_HOLIDAYS" in found["why"][0]
-    said = " ".join(invoke(*words).stdout.split())
-    assert "next start 2026-12-29 18:30:00Z" in said
-    assert "zone UTC; the job has no time zone; set the server's with --zone" in said
-    assert "must start by 2026-12-29 18:35:00Z" in said
+    message = " ".join(invoke(*words).stdout.split())
+    assert "next start 2026-12-29 18:30:00Z" in message
+    assert "zone UTC; the job has no time zone; set the server's with --zone" in message
+    assert "must start by 2026-12-29 18:35:00Z" in message
 
 
 def test_an_unknown_start_has_a_reason_and_a_lower_bound(ask: Ask, invoke: Invoke) -> None:
     words = ("legacy", "expected", "FIN_LOAD_LEDGER", NIGHT, "--after", "2026-12-04T20:00")
-    said = " ".join(invoke(*words).stdout.split())
-    assert "next start unknown, but not before 2026-12-04 21:55:00Z" in said
-    assert "when FIN_WATCH_LEDGER ends is not known" in said
+    message = " ".join(invoke(*words).stdout.split())
+    assert "next start unknown, but not before 2026-12-04 21:55:00Z" in message
+    assert "when FIN_WATCH_LEDGER ends is not known" in message
     found = ask(*words)
     assert (found["at"], found["not_before"], found["zone"]) == (None, "2026-12-04T21:55:00Z", None)
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "said"),
+    ("words", "code", "message"),
     [
         (("expected", "fin_night_bx", NIGHT), 1, "no job fin_night_bx in these files; did you mean FIN_NIGHT"),
         (("expected", "ZZZ", NIGHT), 1, "`headrace legacy jobs` lists them"),
@@ -185,10 +185,10 @@ def test_an_unknown_start_has_a_reason_and_a_lower_bound(ask: Ask, invoke: Invok
         (("diff", NIGHT), 2, "Missing argument 'NEW'"),
     ],
 )  # fmt: skip
-def test_what_is_asked_wrongly(invoke: Invoke, words: tuple[str, ...], code: int, said: str) -> None:
+def test_what_is_asked_wrongly(invoke: Invoke, words: tuple[str, ...], code: int, message: str) -> None:
     result = invoke("legacy", *words)
     assert result.exit_code == code
-    assert said in " ".join(result.stderr.split())
+    assert message in " ".join(result.stderr.split())
 
 
 def test_a_directory_is_read_in_order_without_hidden_files(
@@ -214,7 +214,7 @@ def test_a_file_that_vanishes_while_files_are_read(
     assert result.stderr == f"error: {tmp_path / 'gone.jil'} cannot be read: No such file or directory\n"
 
 
-def test_what_was_lost_in_reading_is_said_beside_the_answer(invoke: Invoke) -> None:
+def test_lost_statements_are_reported_on_stderr(invoke: Invoke) -> None:
     result = invoke("legacy", "jobs", FORMS, "--json")
     assert json.loads(result.stdout)["jobs"]
     assert result.stderr == f"1 error in {FORMS}; `headrace legacy report` shows what was lost.\n"
@@ -227,9 +227,9 @@ def test_candidates_with_evidence_and_confidence(ask: Ask, invoke: Invoke) -> No
     assert (watched["confidence"], watched["writers"], watched["readers"]) == (0.95, [], ["FIN_WATCH_LEDGER"])
     [evidence] = watched["evidence"]
     assert (evidence["attribute"], evidence["file"], evidence["line"]) == ("watch_file", NIGHT, 21)
-    said = invoke("legacy", "candidates", NIGHT).stdout
-    assert "/data/out/ledger/ledger_$$AUTORUN.parquet" in said
-    assert "3 below confidence 0.2 omitted; --at-least 0 shows them." in said
+    message = invoke("legacy", "candidates", NIGHT).stdout
+    assert "/data/out/ledger/ledger_$$AUTORUN.parquet" in message
+    assert "3 below confidence 0.2 omitted; --at-least 0 shows them." in message
     everything = ask("legacy", "candidates", NIGHT, "--at-least", "0")["candidates"]
     assert len(everything) == len(found) + 3
 

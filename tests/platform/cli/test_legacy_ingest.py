@@ -17,7 +17,7 @@ from headrace.orchestration.completions.folder import LocalFolder
 from headrace.orchestration.completions.intake import take_in
 from headrace.settings import settings
 from tests.paths import REPOSITORY, WAIT_SECONDS
-from tests.platform.catalog.said import contents
+from tests.platform.catalog.run_events import contents
 from tests.platform.job_reports.test_event_demon import night, status
 
 RUN = {
@@ -28,7 +28,7 @@ RUN = {
     "log": "/logs/load.1620",
     "business_date": "2026-11-26",
 }
-SAID = [
+EVENTS = [
     {**RUN, "status": "FAILURE", "at": "2026-11-26T22:10:00Z", "exit_code": 3, "reason": "no file"},
     {**RUN, "status": "RUNNING", "at": "2026-11-26T22:11:00Z", "attempt": 2},
     {**RUN, "status": "SUCCESS", "at": "2026-11-26T22:31:00Z", "attempt": 0},
@@ -38,7 +38,7 @@ SAID = [
 @pytest.fixture
 def feed(tmp_path):
     file = tmp_path / "feed.jsonl"
-    file.write_text("\n".join(json.dumps(each) for each in SAID))
+    file.write_text("\n".join(json.dumps(each) for each in EVENTS))
     return file
 
 
@@ -55,12 +55,12 @@ def test_invalid_reports_are_rejected_by_line_and_others_stored(engine, invoke, 
     feed.write_text(feed.read_text() + '\n{"process": "LOAD", "status": "SUCESS"}\n')
     result = invoke("legacy", "ingest", str(feed), "--json")
     assert result.exit_code == 1
-    said = json.loads(result.stdout)
-    assert said["new"] == 3
-    assert (said["errors"][0]["line"], said["errors"][0]["attribute"]) == (4, "status")
+    job_event = json.loads(result.stdout)
+    assert job_event["new"] == 3
+    assert (job_event["errors"][0]["line"], job_event["errors"][0]["attribute"]) == (4, "status")
 
 
-def test_what_reports_ask_for_is_measured_and_what_cannot_be_is_said(engine, invoke, feed, tmp_path):
+def test_requested_measurements_are_made_and_failures_reported(engine, invoke, feed, tmp_path):
     (tmp_path / "raw.csv").write_text("a,b\n1,2\n3,4\n")
     outputs = [
         {"dataset": "ops/raw", "version": "1", "location": f"{tmp_path}/raw.csv", "format": "csv", "measure": True},
@@ -102,8 +102,12 @@ def test_a_value_that_the_catalog_does_not_take_costs_itself_alone(engine, invok
     feed.write_text(feed.read_text() + "\n" + json.dumps({**RUN, "status": "SU", "outputs": [output]}))
     result = invoke("legacy", "ingest", str(feed), "--json")
     assert result.exit_code == 1
-    said = json.loads(result.stdout)
-    assert (said["new"], said["errors"][0]["line"], said["errors"][0]["rule"]) == (3, 4, "event/value")
+    job_event = json.loads(result.stdout)
+    assert (job_event["new"], job_event["errors"][0]["line"], job_event["errors"][0]["rule"]) == (
+        3,
+        4,
+        "event/value",
+    )
 
 
 def test_history_and_zone_and_instance(engine, ask, tmp_path):

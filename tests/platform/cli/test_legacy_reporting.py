@@ -73,11 +73,11 @@ def test_the_files_of_the_client_are_written_ready_to_run(invoke: Invoke, tmp_pa
         ]
     assert all(os.access(file, os.X_OK) for file in folder.iterdir())
     assert len(list(folder.iterdir())) == 3
-    said = json.loads(invoke("legacy", "client", str(folder), "--json").stdout)
-    assert said["files"][0] == str(folder / "headrace_client.py")
+    text = json.loads(invoke("legacy", "client", str(folder), "--json").stdout)
+    assert text["files"][0] == str(folder / "headrace_client.py")
 
 
-def test_a_folder_that_cannot_be_written_to_is_said(invoke: Invoke, tmp_path: Path) -> None:
+def test_an_unwritable_folder_is_reported(invoke: Invoke, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     done = invoke("legacy", "client", str(tmp_path / "file" / "x"))
     assert done.exit_code == 1
@@ -117,7 +117,7 @@ def test_a_notice_that_fails_is_a_failure(
     assert "2013-01-01.done: it cannot be written: No such file or directory" in done.stderr
 
 
-def test_a_port_that_is_taken_is_said(invoke: Invoke, engine: Engine) -> None:
+def test_a_taken_port_is_reported(invoke: Invoke, engine: Engine) -> None:
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         other.listen()
@@ -156,11 +156,11 @@ def test_what_waits_for_which_job_is_listed(
     assert (first["process"], first["partition"], first["known"]) == ("LOAD", "2013-01-31", True)
 
 
-def test_where_nothing_waits_that_is_said(invoke: Invoke, flags: Path) -> None:
+def test_no_triggers_are_reported_as_such(invoke: Invoke, flags: Path) -> None:
     assert invoke("legacy", "triggers").stdout.startswith("No dataset is triggered by a job")
 
 
-def test_mean_run_times_tell_when_a_job_finishes(engine: Engine, ask: Ask, tmp_path: Path) -> None:
+def test_mean_run_times_predict_when_a_job_finishes(engine: Engine, ask: Ask, tmp_path: Path) -> None:
     estate = tmp_path / "jobs.jil"
     estate.write_text(
         'insert_job: LOAD\ndate_conditions: 1\ndays_of_week: all\nstart_times: "04:00"\n'

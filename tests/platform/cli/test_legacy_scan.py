@@ -65,16 +65,16 @@ def edges(engine: Engine) -> set[tuple[str, str, str]]:
         return {tuple(row) for row in rows}
 
 
-def test_a_scan_tells_its_plan_and_stores_it(engine: Engine, invoke: Invoke, estate: Path) -> None:
-    said = invoke("legacy", "scan", str(estate), "--dry-run").stdout
-    assert "added      3" in said
-    assert "Nothing stored." in said
+def test_a_scan_shows_its_plan_and_stores_it(engine: Engine, invoke: Invoke, estate: Path) -> None:
+    message = invoke("legacy", "scan", str(estate), "--dry-run").stdout
+    assert "added      3" in message
+    assert "Nothing stored." in message
     assert invoke("legacy", "processes").stdout == "No processes have been scanned yet.\n"
     assert invoke("legacy", "scan", str(estate)).stdout.endswith("Stored.\n")
     estate.write_text(JIL.replace("m1", "m2") + "insert_job: NEW\nmachine: m1\n")
-    said = invoke("legacy", "scan", str(estate)).stdout
-    assert "LOAD      machine     m1     m2" in said
-    assert "NEW" in said
+    message = invoke("legacy", "scan", str(estate)).stdout
+    assert "LOAD      machine     m1     m2" in message
+    assert "NEW" in message
 
 
 def test_a_scan_in_json(engine: Engine, ask: Ask, estate: Path) -> None:
@@ -87,10 +87,10 @@ def test_a_scan_in_json(engine: Engine, ask: Ask, estate: Path) -> None:
 
 def test_lost_statements_are_reported_by_file_and_line(engine: Engine, invoke: Invoke, estate: Path) -> None:
     estate.write_text(JIL + "insert_job: BAD\ncondition: !s(LOAD)\n")
-    said = invoke("legacy", "scan", str(estate)).stdout
-    assert f"{estate}:12: error: BAD.condition: there is no NOT in conditions" in said
-    assert "1 errors" not in said
-    assert "1 error, " in said
+    message = invoke("legacy", "scan", str(estate)).stdout
+    assert f"{estate}:12: error: BAD.condition: there is no NOT in conditions" in message
+    assert "1 errors" not in message
+    assert "1 error, " in message
 
 
 def test_an_incomplete_file_needs_a_word(engine: Engine, invoke: Invoke, estate: Path) -> None:
@@ -120,8 +120,8 @@ def test_an_unscanned_job_is_adopted(engine: Engine, invoke: Invoke, ask: Ask, e
     unscanned(engine, "EXTRA")
     assert [each["name"] for each in ask("legacy", "unscanned")["processes"]] == ["EXTRA"]
     assert "did you mean EXTRA" in invoke("legacy", "adopt", "EXTRAS").stderr
-    said = invoke("legacy", "adopt", "EXTRA", "--box", "BOX", "--owner", "team:ops")
-    assert said.stdout == "AUTOSYS/BOX/EXTRA is active.\n"
+    message = invoke("legacy", "adopt", "EXTRA", "--box", "BOX", "--owner", "team:ops")
+    assert message.stdout == "AUTOSYS/BOX/EXTRA is active.\n"
     assert ask("legacy", "unscanned")["processes"] == []
     assert "is active: a scan knows it" in invoke("legacy", "adopt", "LOAD").stderr
     assert "no box BOXX; did you mean BOX?" in invoke("legacy", "adopt", "EXTRA", "--box", "BOXX").stderr
@@ -143,8 +143,8 @@ def test_a_confirmed_candidate_is_a_dataset_with_its_jobs(
     assert ask("datasets")["datasets"] == []
     assert "did you mean" in invoke("legacy", "confirm", "/data/in/ledger.csv", "--as", "fin/raw").stderr
     assert "is not a dataset key" in invoke("legacy", "confirm", pattern, "--as", "raw").stderr
-    said = invoke("legacy", "confirm", pattern, "--as", "fin/raw", "--owner", "team:fin")
-    assert said.stdout == f"{pattern} is confirmed as fin/raw.\n"
+    message = invoke("legacy", "confirm", pattern, "--as", "fin/raw", "--owner", "team:fin")
+    assert message.stdout == f"{pattern} is confirmed as fin/raw.\n"
     invoke("legacy", "confirm", "/data/out/ledger.dat", "--as", "fin/loaded")
     detail = queries.dataset(engine, "fin/raw")
     assert (detail.format, detail.owners, detail.metadata["location"]) == ("csv", ("team:fin",), pattern)
@@ -171,15 +171,15 @@ def test_a_confirmed_candidate_is_a_dataset_with_its_jobs(
     assert ("AUTOSYS/BOX/LOAD", "PRODUCES", "fin/loaded") not in edges(engine)
 
 
-def test_who_writes_and_reads_can_be_said_where_the_evidence_is_open(
+def test_producers_and_readers_can_be_given_if_the_evidence_is_open(
     engine: Engine, invoke: Invoke, estate: Path
 ) -> None:
     estate.write_text(JIL + "insert_job: PACK\nmachine: m\ncommand: pack.sh /data/packed.csv\n")
     invoke("legacy", "scan", str(estate))
     assert invoke("legacy", "confirm", "/data/packed.csv", "--as", "fin/packed").exit_code == 0
     assert edges(engine) == set()
-    said = ("--written-by", "PACK", "--read-by", "AUTOSYS/BOX/LOAD")
-    invoke("legacy", "confirm", "/data/packed.csv", "--as", "fin/packed", *said)
+    message = ("--written-by", "PACK", "--read-by", "AUTOSYS/BOX/LOAD")
+    invoke("legacy", "confirm", "/data/packed.csv", "--as", "fin/packed", *message)
     wanted = {("AUTOSYS/PACK", "PRODUCES", "fin/packed"), ("AUTOSYS/BOX/LOAD", "CONSUMES", "fin/packed")}
     assert edges(engine) == wanted
     invoke("legacy", "scan", str(estate))
@@ -223,12 +223,12 @@ def test_a_wrong_entry_of_a_review_is_lost_alone(
     result = invoke("legacy", "review", "--apply", str(file))
     assert result.exit_code == 1
     assert result.stdout == "1 of 1 decisions were new.\n"
-    for said in (
+    for message in (
         f"{file}:1: error: /data/out/ledger.dat: a confirmed candidate needs a `dataset: domain/name`",
         f"{file}:8: error: a.decision: input should be 'pending', 'confirm' or 'reject'",
         f"{file}:10: error: this is not YAML",
     ):
-        assert said in result.stderr
+        assert message in result.stderr
 
 
 def test_the_json_of_a_plan_is_one_document(engine: Engine, invoke: Invoke, estate: Path) -> None:
@@ -261,7 +261,7 @@ def test_the_page_shows_what_a_scan_prints(
 
 
 @pytest.mark.parametrize("text", ["processes:\n  - name: A\n", "", "some words\n"])
-def test_files_in_which_there_is_nothing_are_an_error(
+def test_files_without_statements_are_an_error(
     engine: Engine, invoke: Invoke, tmp_path: Path, text: str
 ) -> None:
     file = tmp_path / "odd.yaml"
@@ -290,12 +290,12 @@ def test_the_next_start_is_the_same_from_catalog_and_files(engine: Engine, invok
 def test_kept_and_doubtful_processes_are_listed(engine: Engine, invoke: Invoke, estate: Path) -> None:
     described = estate.with_name("p.yaml")
     described.write_text("- name: a.sh\n  technology: shell\n  after: autosys/LAOD\n")
-    said = invoke("legacy", "scan", str(estate), str(described)).stdout
-    assert f"{described}:3: warning: a.sh.after: autosys/LAOD is neither in these files" in said
+    message = invoke("legacy", "scan", str(estate), str(described)).stdout
+    assert f"{described}:3: warning: a.sh.after: autosys/LAOD is neither in these files" in message
     described.write_text("- name: a sh\n  technology: shell\n")
-    said = invoke("legacy", "scan", str(estate), str(described)).stdout
-    assert "kept       1" in said
-    assert "SHELL/a.sh" in said
+    message = invoke("legacy", "scan", str(estate), str(described)).stdout
+    assert "kept       1" in message
+    assert "SHELL/a.sh" in message
 
 
 def test_descriptions_are_stored_as_of_no_instance(engine: Engine, invoke: Invoke, tmp_path: Path) -> None:

@@ -59,7 +59,7 @@ def test_a_dry_run_connects_to_nothing(invoke: Invoke) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         ([], "give --openlineage"),
         (["-o", "--openlineage-only"], "give --openlineage"),
@@ -67,10 +67,10 @@ def test_a_dry_run_connects_to_nothing(invoke: Invoke) -> None:
         (["-o", "--verify", "--dry-run"], "--verify cannot be combined with --drop or --dry-run"),
     ],
 )
-def test_wrong_calls(invoke: Invoke, words: list[str], said: str) -> None:
+def test_wrong_calls(invoke: Invoke, words: list[str], message: str) -> None:
     called = invoke("setup-lineage", "db2://", *words)
     assert called.exit_code == 2
-    assert said in called.stderr
+    assert message in called.stderr
 
 
 def test_without_a_database_it_says_where_to_name_one(invoke: Invoke) -> None:
@@ -88,7 +88,7 @@ def test_a_dataset_needs_no_word_before_it(invoke: Invoke, shop: Engine) -> None
     assert "export" in invoke("lineage", "--help").stdout
 
 
-def test_datasets_complete_beside_commands(shop: Engine) -> None:
+def test_datasets_and_commands_are_completed(shop: Engine) -> None:
     from typer.main import get_command
 
     group = get_command(lineage_elsewhere.app)
@@ -108,17 +108,17 @@ def test_the_graph_goes_to_standard_output(invoke: Invoke, shop: Engine) -> None
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["export"], "give one of --format"),
         (["export", "--format", "graphml", "--tables"], "give one of --format"),
         (["export", "--format", "graphml", "--schema", "x"], "require --tables"),
     ],
 )
-def test_wrong_exports(invoke: Invoke, words: list[str], said: str) -> None:
+def test_wrong_exports(invoke: Invoke, words: list[str], message: str) -> None:
     called = invoke("lineage", *words)
     assert called.exit_code == 2
-    assert said in called.stderr
+    assert message in called.stderr
 
 
 def test_without_neo4j_sync_says_what_to_set(invoke: Invoke, shop: Engine) -> None:

@@ -53,11 +53,11 @@ def test_questions_import_neither_dagster_nor_spark(shop: Engine, words: list[st
 
 
 def test_help_lists_every_command_in_a_section(invoke: Invoke) -> None:
-    said = invoke("--help").stdout
+    message = invoke("--help").stdout
     for section in ("Start here:", "Datasets:", "Runs:", "Versions:", "This machine:", "Autosys estate:"):
-        assert section in said
-    assert "None:" not in said
-    assert "$ headrace init shop" in said
+        assert section in message
+    assert "None:" not in message
+    assert "$ headrace init shop" in message
 
 
 def test_the_reference_is_current() -> None:
@@ -115,9 +115,9 @@ def test_a_variable_that_is_no_json_is_named(configured: Configure, invoke: Invo
 
 def test_a_surprise_says_how_to_see_more(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", ["headrace", "show", "a/b"])
-    said = explanation(ZeroDivisionError("division by zero"))
-    assert said.startswith("unexpected ZeroDivisionError: division by zero")
-    assert "`headrace --debug show a/b`" in said
+    message = explanation(ZeroDivisionError("division by zero"))
+    assert message.startswith("unexpected ZeroDivisionError: division by zero")
+    assert "`headrace --debug show a/b`" in message
 
 
 def test_completion_of_dataset_keys(shop: Engine) -> None:
@@ -188,7 +188,7 @@ def test_check_names_file_and_line(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         (("--partition", "a", "--partitions", "a...b"), "give --partition or --partitions, not both"),
         (("--partitions", "a"), "'a' is not FIRST...LAST, as in 2013-01-01...2013-01-31"),
@@ -196,11 +196,11 @@ def test_check_names_file_and_line(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     ],
 )
 def test_materialize_complains_before_it_loads_anything(
-    invoke: Invoke, options: tuple[str, ...], said: str
+    invoke: Invoke, options: tuple[str, ...], message: str
 ) -> None:
     result = invoke("materialize", "a/b", *options)
     assert result.exit_code == 2
-    assert said in " ".join(result.stderr.split())
+    assert message in " ".join(result.stderr.split())
 
 
 def test_a_misspelt_variable_is_refused(configured: Configure, invoke: Invoke) -> None:

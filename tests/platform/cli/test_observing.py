@@ -56,8 +56,8 @@ def test_for_scripts(invoke: Invoke) -> None:
     (settings().home / "late.json").write_text("none\n")
     done = invoke("observe", "--json")
     assert done.exit_code == 1
-    told = json.loads(done.stdout)
-    assert [(new["dataset"], new["rows"]) for new in told["new"]] == [("shop/orders", 2)]
-    assert "line 1 is not valid JSON" in told["problems"][0]
-    assert len(told["waiting"]) == 1
+    reported = json.loads(done.stdout)
+    assert [(new["dataset"], new["rows"]) for new in reported["new"]] == [("shop/orders", 2)]
+    assert "line 1 is not valid JSON" in reported["problems"][0]
+    assert len(reported["waiting"]) == 1
     assert "late.json" in done.stderr

@@ -70,9 +70,9 @@ def test_read_chooses_versions(written: Engine, ask: Ask, invoke: Invoke) -> Non
 def test_read_of_a_partition_that_is_not_published_says_which_are(written: Engine, invoke: Invoke) -> None:
     result = invoke("read", "shop/clean", "--partition", "nope")
     assert result.exit_code == 1
-    said = " ".join(result.stderr.split())
-    assert "in partition nope; published: 2 partitions from 2026-01-01 to 2026-01-02." in said
-    assert "--partition nope" not in said
+    message = " ".join(result.stderr.split())
+    assert "in partition nope; published: 2 partitions from 2026-01-01 to 2026-01-02." in message
+    assert "--partition nope" not in message
 
 
 def test_export(written: Engine, ask: Ask, invoke: Invoke, tmp_path: Path) -> None:
@@ -88,7 +88,7 @@ def test_export(written: Engine, ask: Ask, invoke: Invoke, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "said"),
+    ("words", "code", "message"),
     [
         (("--version", "raw-1", "--as-of", "2026-01-01"), 2, "give --version or --as-of, not both"),
         (("--force",), 2, "--format and --force require --export"),
@@ -99,11 +99,11 @@ def test_export(written: Engine, ask: Ask, invoke: Invoke, tmp_path: Path) -> No
     ],
 )
 def test_read_complaints(
-    written: Engine, invoke: Invoke, words: tuple[str, ...], code: int, said: str
+    written: Engine, invoke: Invoke, words: tuple[str, ...], code: int, message: str
 ) -> None:
     result = invoke("read", "shop/raw", *words)
     assert result.exit_code == code
-    assert said in " ".join(result.stderr.split())
+    assert message in " ".join(result.stderr.split())
 
 
 def test_a_version_whose_files_are_gone(shop: Engine, spark: SparkSession, invoke: Invoke) -> None:
@@ -133,8 +133,8 @@ def test_diff(written: Engine, ask: Ask, invoke: Invoke) -> None:
     by_name = ask("diff", "shop/raw", "raw-1", "raw-2", "--key", "name")
     assert (by_name["added"], by_name["removed"]) == (2, 2)
     assert by_name["samples"]["added"] == [{"name": "***"}, {"name": "***"}]
-    said = " ".join(invoke("diff", "shop/raw", "raw-1", "raw-2").stdout.split())
-    assert "schema the same key id keys added 1 keys removed 1 keys changed 1" in said
+    message = " ".join(invoke("diff", "shop/raw", "raw-1", "raw-2").stdout.split())
+    assert "schema the same key id keys added 1 keys removed 1 keys changed 1" in message
 
 
 def test_diff_across_a_change_of_types(
@@ -148,9 +148,9 @@ def test_diff_across_a_change_of_types(
     put(written, "shop/raw", "raw-3", location=tmp_path / "changed", columns=columns, rows=1)
     found = ask("diff", "shop/raw", "raw-1", "raw-3")
     assert (found["changed"], found["removed"], found["apart"]) == (0, 2, {"name": "string became int"})
-    said = " ".join(invoke("diff", "shop/raw", "raw-1", "raw-3").stdout.split())
-    assert "breaking: column name: type string became int" in said
-    assert "not compared name: string became int" in said
+    message = " ".join(invoke("diff", "shop/raw", "raw-1", "raw-3").stdout.split())
+    assert "breaking: column name: type string became int" in message
+    assert "not compared name: string became int" in message
     by_name = invoke("diff", "shop/raw", "raw-1", "raw-3", "--key", "name")
     assert by_name.exit_code == 1
     assert "breaking: column name: type string became int" in by_name.stdout

@@ -41,11 +41,11 @@ def test_serves_until_stopped(engine: Engine) -> None:
             connection.close()
         finally:
             process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=WAIT_SECONDS)
-    assert process.returncode == 0, said
-    lines = said.strip().splitlines()
-    told = [json.loads(line) for line in lines if line.startswith("{")]
-    assert [each["status"] for each in told if each["path"] == "/api/v1/dataset"] == [200]
+        _, message = process.communicate(timeout=WAIT_SECONDS)
+    assert process.returncode == 0, message
+    lines = message.strip().splitlines()
+    reported = [json.loads(line) for line in lines if line.startswith("{")]
+    assert [each["status"] for each in reported if each["path"] == "/api/v1/dataset"] == [200]
 
 
 def test_is_not_up_where_nothing_listens() -> None:

@@ -70,14 +70,14 @@ class Up:
     output: Path
     home: Path
 
-    def said(self) -> str:
+    def log_text(self) -> str:
         return self.output.read_text()
 
     def wait_for(self, text: str, seconds: float = START_SECONDS) -> None:
         deadline = time.monotonic() + seconds
-        while text not in self.said():
-            assert self.process.poll() is None, self.said()
-            assert time.monotonic() < deadline, self.said()
+        while text not in self.log_text():
+            assert self.process.poll() is None, self.log_text()
+            assert time.monotonic() < deadline, self.log_text()
             time.sleep(0.2)
 
     def part(self, name: str) -> psutil.Process:
@@ -156,7 +156,7 @@ def test_serves_until_ctrl_c_and_leaves_nothing(home: Path, start: Callable[...,
     up = start()
     up.wait_for("Headrace is up")
     port = port_of(home)
-    assert f"http://127.0.0.1:{port}" in up.said()
+    assert f"http://127.0.0.1:{port}" in up.log_text()
     assert webserver.health(port) == webserver.Health((), {})
     addresses = {
         connection.laddr.ip
@@ -165,7 +165,7 @@ def test_serves_until_ctrl_c_and_leaves_nothing(home: Path, start: Callable[...,
         if connection.status == psutil.CONN_LISTEN
     }
     assert addresses == {"127.0.0.1"}
-    (service_port,) = re.findall(r"service +http://127\.0\.0\.1:(\d+)", up.said())
+    (service_port,) = re.findall(r"service +http://127\.0\.0\.1:(\d+)", up.log_text())
     report = http.client.HTTPConnection("127.0.0.1", int(service_port), timeout=WAIT_SECONDS)
     report.request("POST", "/api/v1/events", '{"process": "LOAD", "status": "SUCCESS"}')
     assert report.getresponse().status == 202
@@ -183,9 +183,9 @@ def test_serves_until_ctrl_c_and_leaves_nothing(home: Path, start: Callable[...,
         time.sleep(0.5)
 
     up.process.send_signal(signal.SIGINT)
-    assert up.process.wait(WAIT_SECONDS) == 0, up.said()
-    assert "Cancelled 1 runs." in up.said()
-    assert up.said().rstrip().endswith("Headrace has stopped.")
+    assert up.process.wait(WAIT_SECONDS) == 0, up.log_text()
+    assert "Cancelled 1 runs." in up.log_text()
+    assert up.log_text().rstrip().endswith("Headrace has stopped.")
     assert marked(home) == []
     assert servers_of(home) == []
     assert status_of(run_id) == "CANCELED"
@@ -234,8 +234,8 @@ def test_when_one_part_dies_the_others_stop_and_its_log_is_shown(
     up.wait_for("Headrace is up")
     up.part("dagster._daemon").kill()
     assert up.process.wait(WAIT_SECONDS) == 1
-    assert "daemon was killed by signal 9, so the others were stopped. Its last output:" in up.said()
-    assert f"full log: {home / 'logs' / 'daemon.log'}" in up.said()
+    assert "daemon was killed by signal 9, so the others were stopped. Its last output:" in up.log_text()
+    assert f"full log: {home / 'logs' / 'daemon.log'}" in up.log_text()
     assert marked(home) == []
 
 
@@ -244,7 +244,7 @@ def test_broken_code_is_reported_and_the_ui_serves(home: Path, start: Callable[.
     up = start("raise ValueError('no such river')")
     up.wait_for("Headrace is up")
     up.wait_for("The code location tiny did not load")
-    assert "no such river" in up.said()
+    assert "no such river" in up.log_text()
     up.process.terminate()
     assert up.process.wait(WAIT_SECONDS) == 0
     assert marked(home) == []
@@ -258,8 +258,8 @@ def test_a_signal_during_the_start_ends_it(home: Path, start: Callable[..., Up])
     while not marked(home) and time.monotonic() < deadline:
         time.sleep(0.1)
     services.down()
-    assert up.process.wait(WAIT_SECONDS) == 0, up.said()
-    assert "Headrace is up" not in up.said()
+    assert up.process.wait(WAIT_SECONDS) == 0, up.log_text()
+    assert "Headrace is up" not in up.log_text()
     assert marked(home) == []
     assert servers_of(home) == []
 
@@ -367,10 +367,10 @@ def test_the_end_of_a_log_is_readable_and_the_one_before_is_kept(home: Path) -> 
         home, "for i in range(40): print(f'\\x1b[31mline {i}\\x1b[0m', flush=True)\nraise SystemExit(3)"
     )
     service.process.wait(WAIT_SECONDS)
-    with pytest.raises(ServiceError, match="part ended with exit code 3") as told:
+    with pytest.raises(ServiceError, match="part ended with exit code 3") as error:
         parts.check_alive([service])
-    assert "    line 39\n" in str(told.value)
-    assert "line 24" not in str(told.value)
-    assert "\x1b" not in str(told.value)
-    assert str(service.log) in str(told.value)
+    assert "    line 39\n" in str(error.value)
+    assert "line 24" not in str(error.value)
+    assert "\x1b" not in str(error.value)
+    assert str(service.log) in str(error.value)
     assert service.log.with_suffix(".log.1").read_text() == "before\n"

@@ -93,7 +93,7 @@ STEPS = "routes:\n  - name: r\n    steps: "
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("destinations: [a]", r"alerts.yaml:1: destinations: .* is not valid"),
         ("destinations:\n  a: nonsense", r"alerts.yaml:2: destinations.a: not an apprise URL"),
@@ -152,9 +152,9 @@ STEPS = "routes:\n  - name: r\n    steps: "
         ("a: 1\n---\nb: 2", r"alerts.yaml:1: there is more than one document"),
     ],
 )
-def test_what_is_wrong_is_said_with_its_line(tmp_path: Path, text: str, said: str) -> None:
+def test_errors_have_a_line(tmp_path: Path, text: str, message: str) -> None:
     found = problems(tmp_path, text)
-    assert re.search(said, found), found
+    assert re.search(message, found), found
 
 
 def test_the_projects_own_file_and_the_one_in_its_comments_can_be_used(tmp_path: Path) -> None:

@@ -94,13 +94,13 @@ def test_a_materialized_chain_has_its_column_lineage_everywhere(
     assert by_name["email"].unknown
     assert (scores.known, scores.columns) == (1, 3)
 
-    (told,) = result.asset_materializations_for_node("shop__cities")
-    lineage = told.metadata["dagster/column_lineage"].value
+    (materialization,) = result.asset_materializations_for_node("shop__cities")
+    lineage = materialization.metadata["dagster/column_lineage"].value
     assert isinstance(lineage, dg.TableColumnLineage)
     assert lineage.deps_by_column["city"] == [dg.TableColumnDep(dg.AssetKey(["shop", "people"]), "city")]
-    assert told.metadata["columns_known_percent"].value == 100.0
-    assert "p1@example.com" not in str(told.metadata["preview"].value)
-    assert "P" not in str(told.metadata["preview"].value)
+    assert materialization.metadata["columns_known_percent"].value == 100.0
+    assert "p1@example.com" not in str(materialization.metadata["preview"].value)
+    assert "P" not in str(materialization.metadata["preview"].value)
 
     assert {
         (each.dataset, each.column, each.status)
@@ -193,9 +193,9 @@ def test_dagster_gets_input_columns_and_lineage_coverage() -> None:
             ColumnLineage("u", (source("a/b", ""),), "a Python function"),
         )
     )
-    told = dagster_lineage(lineage, ["a/b"])
-    assert told["dagster/column_lineage"] == dg.TableColumnLineage(
+    materialization = dagster_lineage(lineage, ["a/b"])
+    assert materialization["dagster/column_lineage"] == dg.TableColumnLineage(
         {"s": [dg.TableColumnDep(dg.AssetKey(["a", "b"]), "x")]}
     )
-    assert (told["columns_known"], told["columns_known_percent"]) == (1, 50.0)
-    assert told["columns_unknown"].md_str == "- `u`: a Python function"
+    assert (materialization["columns_known"], materialization["columns_known_percent"]) == (1, 50.0)
+    assert materialization["columns_unknown"].md_str == "- `u`: a Python function"

@@ -363,13 +363,13 @@ def test_dg_checks_lists_and_scaffolds(full: Project) -> None:
     full.write(
         "bad/defs.yaml", "type: headrace.Dataset\nattributes: {key: bad/bad, sql: SELECT 1, ownr: x}\n"
     )
-    told = dg_command(full.root, "check", "yaml", "assets/bad")
-    assert told.returncode == 1
-    assert "bad/defs.yaml:2" in told.stdout + told.stderr
+    done = dg_command(full.root, "check", "yaml", "assets/bad")
+    assert done.returncode == 1
+    assert "bad/defs.yaml:2" in done.stdout + done.stderr
     full.write("bad/defs.yaml", "type: headrace.Dataset\nattributes: {key: bad/bad, sql: SELECT FROM}\n")
-    told = dg_command(full.root, "check", "defs")
-    assert told.returncode == 1
-    assert "bad/defs.yaml:2" in told.stdout + told.stderr
+    done = dg_command(full.root, "check", "defs")
+    assert done.returncode == 1
+    assert "bad/defs.yaml:2" in done.stdout + done.stderr
 
 
 def test_a_column_without_nulls_may_set_rows_with_a_null_aside(project: Project) -> None:

@@ -82,7 +82,7 @@ def test_a_query_has_no_place_at_a_function() -> None:
         def one() -> None: ...
 
 
-def test_assets_of_dagster_live_beside_and_can_be_read(project: Project) -> None:
+def test_dagster_assets_can_be_defined_and_read(project: Project) -> None:
     project.write(
         "shop/code.py",
         """

@@ -258,5 +258,5 @@ def test_a_catalog_that_does_not_answer_is_one_warning(
     settings.cache_clear()
     with caplog.at_level(logging.WARNING):
         assert known() == NOTHING_KNOWN
-    [said] = caplog.messages
-    assert said.startswith("Processes of other systems and datasets of other projects are not shown: ")
+    [message] = caplog.messages
+    assert message.startswith("Processes of other systems and datasets of other projects are not shown: ")

@@ -37,7 +37,7 @@ def failures(engine: Engine) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("raised", "said"),
+    ("raised", "message"),
     [
         (
             "ConnectionError('rates.example.com: Connection refused')",
@@ -54,7 +54,7 @@ def failures(engine: Engine) -> list[str]:
     ],
 )
 def test_exceptions_of_a_transform_are_reported_unchanged(
-    tmp_path: Path, engine: Engine, raised: str, said: str
+    tmp_path: Path, engine: Engine, raised: str, message: str
 ) -> None:
     code = f"def rated(numbers):\n    numbers.count()\n    raise {raised}\n"
     project = load_project(write_project(tmp_path, "shop", PYTHON, code_py=code), engine)
@@ -62,9 +62,9 @@ def test_exceptions_of_a_transform_are_reported_unchanged(
 
     (result,) = project.materialize("shop/rated")
 
-    told = f"{said}\nin the transform rated, {tmp_path}/assets/shop/code.py:3"
-    assert failure(result) == told
-    assert failures(engine) == [told, told]
+    reported = f"{message}\nin the transform rated, {tmp_path}/assets/shop/code.py:3"
+    assert failure(result) == reported
+    assert failures(engine) == [reported, reported]
 
 
 def test_code_that_is_wrong_is_not_tried_again(tmp_path: Path, engine: Engine) -> None:

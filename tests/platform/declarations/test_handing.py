@@ -32,16 +32,16 @@ type: headrace.Dataset
 attributes: {key: shop/numbers, sql: SELECT id FROM range(3)}
 ---
 type: headrace.Dataset
-attributes: {key: shop/told, python: 'told.py:tell', inputs: [numbers]}
+attributes: {key: shop/reported, python: 'reporting.py:report', inputs: [numbers]}
 """
 # A transform that reports by an unmodified OpenLineage client, as its run, and as what it is not.
-TELLING = """
+REPORTING = """
 import os
 from openlineage.client import OpenLineageClient
 from openlineage.client.event_v2 import Job, OutputDataset, Run, RunEvent, RunState
 
 
-def tell(numbers):
+def report(numbers):
     def emit(run, output):
         OpenLineageClient().emit(
             RunEvent(
@@ -54,9 +54,9 @@ def tell(numbers):
         )
 
     own = os.environ["HEADRACE_RUN_ID"]
-    emit(own, "shop/told")
+    emit(own, "shop/reported")
     refused = 0
-    for run, output in ((own, "shop/numbers"), ("0190b5c0-0000-7000-8000-000000000000", "shop/told")):
+    for run, output in ((own, "shop/numbers"), ("0190b5c0-0000-7000-8000-000000000000", "shop/reported")):
         try:
             emit(run, output)
         except Exception as error:
@@ -79,12 +79,12 @@ def url(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 @pytest.mark.usefixtures("spark")
 def test_a_transform_reports_as_its_run_and_as_no_other(tmp_path: Path, engine: Engine, url: str) -> None:
     before = dict(os.environ)
-    project = load_project(write_project(tmp_path, "shop", PEOPLE, told_py=TELLING), engine)
+    project = load_project(write_project(tmp_path, "shop", PEOPLE, reporting_py=REPORTING), engine)
     (result,) = project.materialize()
     assert result.success
     assert dict(os.environ) == before
     with transaction(engine) as cursor:
-        told = cursor.execute(
+        reported = cursor.execute(
             "SELECT run_id, reported_by FROM catalog.run_event WHERE reported_by LIKE 'task:%%'"
         ).fetchall()
         runs = cursor.execute(
@@ -92,9 +92,9 @@ def test_a_transform_reports_as_its_run_and_as_no_other(tmp_path: Path, engine: 
         ).fetchall()
     assert [(row["outputs"], row["inputs"]) for row in runs] == [
         (["shop/numbers"], []),
-        (["shop/told"], ["shop/numbers"]),
+        (["shop/reported"], ["shop/numbers"]),
     ]
-    assert [(row["run_id"], row["reported_by"]) for row in told] == [
+    assert [(row["run_id"], row["reported_by"]) for row in reported] == [
         (runs[1]["run_id"], f"task:{runs[1]['run_id']}")
     ]
     assert all(row["left"] <= TASK_GRACE for row in runs)

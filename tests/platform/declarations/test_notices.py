@@ -71,8 +71,8 @@ def sendevent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Calls:
     monkeypatch.setenv("PATH", f"{tools}:{os.environ['PATH']}")
 
     def calls() -> list[list[str]]:
-        said = (tools / "calls").read_text().split("\n\0")
-        return [[word for word in call.split("\0") if word] for call in said if call]
+        output = (tools / "calls").read_text().split("\n\0")
+        return [[word for word in call.split("\0") if word] for call in output if call]
 
     return calls
 
@@ -83,8 +83,8 @@ def test_a_flag_appears_whole_and_says_what_it_is_about(tmp_path: Path) -> None:
     assert (given, failed) == ([f"{tmp_path}/shop.orders_2013-01-31.done"], [])
     [written] = tmp_path.iterdir()
     assert written.name == "shop.orders_2013-01-31.done"
-    said = json.loads(written.read_text())
-    assert (said["dataset"], said["partition"], said["row_count"]) == ("shop/orders", "2013-01-31", 2)
+    output = json.loads(written.read_text())
+    assert (output["dataset"], output["partition"], output["row_count"]) == ("shop/orders", "2013-01-31", 2)
     assert notify([flag], [version()])[1] == []
 
 
@@ -115,7 +115,7 @@ def test_an_event_is_tried_again(sendevent: Calls, tmp_path: Path) -> None:
     assert len(sendevent()) == 3
 
 
-def test_what_does_not_get_through_is_said(
+def test_failed_notifications_are_reported(
     sendevent: Calls, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "tools" / "failures").write_text("1\n2\n")
@@ -183,7 +183,7 @@ def test_a_declared_event_is_a_call(project: Project) -> None:
 
 
 @pytest.mark.usefixtures("spark")
-def test_a_run_tells_after_the_publish_and_a_failure_undoes_nothing(
+def test_a_run_notifies_after_the_publish_and_a_failure_undoes_nothing(
     tmp_path: Path, engine: Engine, sendevent: Calls, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(notices, "PAUSES", ())
@@ -202,5 +202,5 @@ def test_a_run_tells_after_the_publish_and_a_failure_undoes_nothing(
     assert [flag.name for flag in flags.iterdir()] == [f"orders.{tag}.done"]
     assert sendevent() == [["-E", "SET_GLOBAL", "-G", f"SALES={tag}"]]
     assert "missing/flag: it cannot be written" in str(event.materialization.metadata["not_notified"].value)
-    said = "\n".join(entry.user_message for entry in project.instance.all_logs(result.run_id))
-    assert "run `headrace legacy notify shop/orders`" in said
+    output = "\n".join(entry.user_message for entry in project.instance.all_logs(result.run_id))
+    assert "run `headrace legacy notify shop/orders`" in output

@@ -79,7 +79,7 @@ def test_dagster_sees_version_rows_schema_location_and_preview(tmp_path: Path, e
     assert "| day | n |" in str(materialization.metadata["preview"].value)
 
 
-def test_the_log_of_a_run_tells_how_far_spark_is(
+def test_the_log_of_a_run_shows_sparks_progress(
     tmp_path: Path, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(run, "progress", partial(progress, interval=0.02))
@@ -89,8 +89,8 @@ def test_the_log_of_a_run_tells_how_far_spark_is(
 
     (result,) = project.materialize()
 
-    said = [entry.user_message for entry in project.instance.all_logs(result.run_id)]
-    assert any(text.startswith("Spark: 1 job; stage") and text.endswith("/4 tasks") for text in said)
+    message = [entry.user_message for entry in project.instance.all_logs(result.run_id)]
+    assert any(text.startswith("Spark: 1 job; stage") and text.endswith("/4 tasks") for text in message)
 
 
 def test_sensitive_values_are_masked_in_the_preview(tmp_path: Path, engine: Engine) -> None:
@@ -204,7 +204,7 @@ def test_a_failed_check_keeps_the_version_from_readers_and_the_pointer_where_it_
 
 
 @pytest.mark.parametrize("same_work", [True, False])
-def test_a_run_that_was_overtaken_ends_as_superseded_and_fails_unless_the_same_work_stands(
+def test_an_overtaken_run_is_superseded_and_fails_unless_the_same_work_is_published(
     tmp_path: Path, engine: Engine, monkeypatch: pytest.MonkeyPatch, same_work: bool
 ) -> None:
     project = load_project(write_project(tmp_path, "shop", NUMBERS.format(rows=7)), engine)
@@ -260,14 +260,14 @@ def test_a_breaking_schema_change_stops_unless_it_is_allowed(tmp_path: Path, eng
 
 
 @pytest.mark.parametrize(
-    ("sql", "said"),
+    ("sql", "message"),
     [
         ("SELECT nothing FROM shop.numbers", "nothing"),
         ("SELECT CAST('x' AS INT) AS id FROM range(1)", "x"),
     ],
 )
 def test_code_that_spark_refuses_fails_with_its_place_and_reason(
-    tmp_path: Path, engine: Engine, sql: str, said: str
+    tmp_path: Path, engine: Engine, sql: str, message: str
 ) -> None:
     declaration = (
         NUMBERS.format(rows=7)
@@ -278,9 +278,9 @@ def test_code_that_spark_refuses_fails_with_its_place_and_reason(
 
     (result,) = project.materialize("shop/wrong")
 
-    assert said in failure(result)
+    assert message in failure(result)
     (attempt,) = rows(engine, "SELECT reason FROM catalog.run_attempt WHERE state = 'FAILED'")
-    assert said in str(attempt["reason"])
+    assert message in str(attempt["reason"])
     assert newest(engine, "shop/wrong") is None
 
 
@@ -410,7 +410,7 @@ attributes:
 """
 
 
-def test_python_that_asks_for_the_key_of_a_range_is_told_what_there_is(
+def test_python_that_uses_the_key_of_a_range_gets_an_error_with_the_parameters(
     tmp_path: Path, engine: Engine
 ) -> None:
     code = "def one_key(context):\n    return context.spark.range(1).where(context.parameters['partition_key'])\n"

@@ -41,7 +41,7 @@ def test_deadlines_by_the_cron_alone_are_dagsters_policy_too():
 
 
 @pytest.mark.parametrize(
-    ("written", "said"),
+    ("written", "message"),
     [
         ({}, "needs `deadline`, `max_age`"),
         ({"deadline": "0 6 * * *", "max_age": "1d"}, "either `deadline` or `max_age`"),
@@ -50,6 +50,6 @@ def test_deadlines_by_the_cron_alone_are_dagsters_policy_too():
         ({"max_run": "1h", "min_run": "2h"}, "shorter than `max_run`"),
     ],
 )
-def test_invalid_slas_are_refused(written, said):
-    with pytest.raises(ValidationError, match=said):
+def test_invalid_slas_are_refused(written, message):
+    with pytest.raises(ValidationError, match=message):
         Sla.model_validate(written)

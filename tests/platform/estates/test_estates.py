@@ -132,7 +132,7 @@ def test_candidates_wait_for_a_decision(engine: Engine, tmp_path: Path) -> None:
     assert rows(engine, "SELECT * FROM catalog.dataset") == []
 
 
-def test_the_second_scan_tells_what_changed_attribute_by_attribute(engine: Engine, tmp_path: Path) -> None:
+def test_the_second_scan_shows_changes_by_attribute(engine: Engine, tmp_path: Path) -> None:
     run(engine, tmp_path, ESTATE)
     changed = ESTATE.replace("12.00", "06.00").replace("machine: m1\nowner", "machine: m2\nowner")
     plan = run(engine, tmp_path, changed + "insert_job: NEW\nmachine: m1\n")
@@ -173,7 +173,7 @@ def test_jobs_that_move_within_the_files_keep_their_new_place(engine: Engine, tm
 
 
 @pytest.mark.parametrize("largest", [1, 2, 4, 500])
-def test_only_what_stands_below_moves(
+def test_only_lines_below_a_change_move(
     engine: Engine, tmp_path: Path, largest: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("headrace.estates.storage._MAX_BLOCK_TEXTS", largest)
@@ -275,13 +275,13 @@ def test_a_job_known_from_events_keeps_its_id_after_a_scan(engine: Engine, tmp_p
         cursor.execute(
             "UPDATE catalog.process SET external_name = 'LOAD', lifecycle = 'UNSCANNED' RETURNING process_id"
         )
-        heard = cursor.fetchone()
+        reported_ones = cursor.fetchone()
     plan = run(engine, tmp_path, ESTATE)
     assert (plan.added, plan.taken_over) == (("BOX", "WATCH", "LOAD"), ("LOAD",))
     [load] = rows(
         engine, "SELECT process_id, process_key, lifecycle FROM catalog.process WHERE external_name = 'LOAD'"
     )
-    assert load == {**dict(heard), "process_key": "AUTOSYS/BOX/LOAD", "lifecycle": "ACTIVE"}
+    assert load == {**dict(reported_ones), "process_key": "AUTOSYS/BOX/LOAD", "lifecycle": "ACTIVE"}
 
 
 def test_an_update_that_goes_away_changes_the_job_back(engine: Engine, tmp_path: Path) -> None:
@@ -463,7 +463,7 @@ def scan_all(engine: Engine, tmp_path: Path, **files: str) -> Plan:
     return scan(engine, paths)
 
 
-def test_described_processes_land_beside_the_jobs(engine: Engine, tmp_path: Path) -> None:
+def test_described_processes_are_stored_with_the_jobs(engine: Engine, tmp_path: Path) -> None:
     listing = "procedure,object,access\nSALES.LOAD,SALES.DAILY,write\nSALES.OTHER,SALES.DAILY,read\n"
     plan = scan_all(engine, tmp_path, a_jil=ESTATE, p_yaml=DESCRIBED, d_csv=listing)
     assert plan.added == ("BOX", "WATCH", "LOAD", "DB2_SP/SALES.LOAD", "SHELL/mail.sh", "DB2_SP/SALES.OTHER")
@@ -519,13 +519,13 @@ def test_unknown_names_are_reported_where_they_are_used(engine: Engine, tmp_path
         "- name: mail.sh\n  technology: shell\n  after:\n    - db2_sp/A.LOAD\n    - autosys/LOAD\n"
     )
     plan = scan_all(engine, tmp_path, a_jil=ESTATE, p_yaml=text)
-    told = f"{tmp_path / 'p.yaml'}:3: %s: A.LOAD.after: %s [entry/after]"
+    reported = f"{tmp_path / 'p.yaml'}:3: %s: A.LOAD.after: %s [entry/after]"
     assert [str(each) for each in plan.errors] == [
-        told % ("error", "'autosis/LOAD' is not a name: write NAME, autosys/JOB, autosys/INSTANCE/JOB, shell/NAME "
+        reported % ("error", "'autosis/LOAD' is not a name: write NAME, autosys/JOB, autosys/INSTANCE/JOB, shell/NAME "
                 "(the process is kept without it)")
     ]  # fmt: skip
     assert [str(each) for each in plan.doubts] == [
-        told % ("warning", f"{name} is neither in these files nor in the catalog ({hint})")
+        reported % ("warning", f"{name} is neither in these files nor in the catalog ({hint})")
         for name, hint in (
             ("autosys/LAOD", "did you mean autosys/LOAD?"),
             ("B.LOAD", "misspelt, or not scanned yet?"),
@@ -645,7 +645,7 @@ def objects(engine: Engine) -> dict[tuple[str, str], str]:
     return {(each["kind"], each["name"]): each["source"] for each in found}
 
 
-def test_what_there_is_beside_jobs_is_kept_as_written(engine: Engine, tmp_path: Path) -> None:
+def test_objects_other_than_jobs_are_kept_as_written(engine: Engine, tmp_path: Path) -> None:
     run(engine, tmp_path, ESTATE, MACHINES, CALENDARS, instance="PRD")
     found = objects(engine)
     assert set(found) == {

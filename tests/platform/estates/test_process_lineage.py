@@ -12,7 +12,7 @@ from headrace.catalog.queries.process_detail import process_id
 from headrace.catalog.queries.process_lineage import ProcessLineage, process_lineage
 from headrace.catalog.queries.rows import Direction
 from headrace.estates.estates import scan
-from tests.platform.events.openlineage.said import facet, run_event, tell
+from tests.platform.events.openlineage.events import facet, ingest_valid, run_event
 
 ESTATE = """
 insert_job: NIGHT job_type: b
@@ -91,8 +91,8 @@ def test_circles_of_conditions_end_where_they_meet(engine: Engine, tmp_path: Pat
 
 def test_datasets_and_conditions_are_one_graph(engine: Engine, tmp_path: Path) -> None:
     scanned(engine, tmp_path, ESTATE)
-    tell(engine, run_event(job="NIGHT/LOAD", namespace="AUTOSYS", outputs=["orders"]))
-    tell(engine, run_event(run=2, job="report", inputs=["orders"], outputs=["figures"]))
+    ingest_valid(engine, run_event(job="NIGHT/LOAD", namespace="AUTOSYS", outputs=["orders"]))
+    ingest_valid(engine, run_event(run=2, job="report", inputs=["orders"], outputs=["figures"]))
     found = process_lineage(engine, process_id(engine, "AUTOSYS/NIGHT/LOAD"), Direction.DOWN, 2)
     assert edges(found) == {
         ("AUTOSYS/NIGHT/LOAD", "AUTOSYS/NIGHT/CHECK", "AWAITS", "d(LOAD), s(LOAD, 12.00)"),
@@ -108,6 +108,6 @@ def test_what_one_job_hands_to_another_without_a_dataset(engine: Engine) -> None
     lineage = facet(entries=[entry]) | {
         "_schemaURL": "https://openlineage.io/spec/facets/1-0-0/LineageFacet.json"
     }
-    tell(engine, run_event(job="load", job_facets={"lineage": lineage}))
+    ingest_valid(engine, run_event(job="load", job_facets={"lineage": lineage}))
     found = process_lineage(engine, process_id(engine, "airflow#load"), Direction.UP, 3)
     assert edges(found) == {("airflow#extract", "airflow#load", "DERIVES", None)}

@@ -18,8 +18,8 @@ from headrace.database.principal import act_as
 from headrace.events.openlineage import Outcome, Result, ingest
 from headrace.retention.rebuild import rebuild
 from headrace.retention.run_reports import why
-from tests.platform.access.conftest import acting_of
-from tests.platform.events.openlineage.said import run_event, uuid
+from tests.platform.access.conftest import principal_of
+from tests.platform.events.openlineage.events import run_event, uuid
 
 ORGANISATIONS = ("default", "acme")
 RUN = UUID(uuid(1))
@@ -37,7 +37,7 @@ def report(engine: Engine, organisation: str, kind: str = "COMPLETE", run: objec
 
 
 def seen(engine: Engine, organisation: str, run: UUID = RUN) -> tuple[RunState, list[str]]:
-    with act_as(acting_of(organisation)):
+    with act_as(principal_of(organisation)):
         (found,) = why(engine, run)
     return found.state, [output.version.dataset for output in found.outputs]
 
@@ -64,7 +64,7 @@ def test_a_run_of_headrace_itself_does_not_keep_another_organisation_from_its_id
     event["run"]["runId"] = str(run_id)
     ingest(two, organisation_named("acme"), [event])
     assert seen(two, "acme", run_id) == (RunState.SUCCESS, ["db#acme.out"])
-    with act_as(acting_of("default")):
+    with act_as(principal_of("default")):
         (own,) = why(two, run_id)
     assert own.process_key == "mart/delays"
 

@@ -26,10 +26,10 @@ from headrace.events.ingestion import ingest
 from headrace.orchestration.ingestion import load
 from headrace.retention import archive
 from headrace.retention.rebuild import rebuild
-from tests.platform.catalog.said import histories, output, said
+from tests.platform.catalog.run_events import histories, job_event, output
 from tests.platform.catalog.test_archiving import clear
 from tests.platform.conftest import Draft
-from tests.platform.events.openlineage.said import everything, recorded, run_event, tell, wipe
+from tests.platform.events.openlineage.events import everything, ingest_valid, recorded, run_event, wipe
 from tests.platform.job_reports.test_event_demon import night
 
 # What is a function of the raw events, and of nothing else. Ids of processes and datasets are drawn, and stay.
@@ -84,8 +84,10 @@ def autorep_report(engine: Engine, folder: Path) -> None:
 
 
 def openlineage_events(engine: Engine, folder: Path) -> None:
-    tell(engine, *recorded("airflow"), run_event("START", namespace="AUTOSYS/ACE", job="JOB0", outputs=["a"]))
-    tell(engine, run_event("COMPLETE", namespace="AUTOSYS/ACE", job="JOB0", minutes=4, outputs=["a"]))
+    ingest_valid(
+        engine, *recorded("airflow"), run_event("START", namespace="AUTOSYS/ACE", job="JOB0", outputs=["a"])
+    )
+    ingest_valid(engine, run_event("COMPLETE", namespace="AUTOSYS/ACE", job="JOB0", minutes=4, outputs=["a"]))
 
 
 SOURCES = [completion_files, demon_log, autorep_report, openlineage_events]
@@ -125,7 +127,7 @@ def test_what_was_lost_is_there_again(
 def test_all_sources_together_live_and_archived(engine: Engine, tmp_path: Path) -> None:
     for source in SOURCES:
         source(engine, tmp_path)
-    ingest(engine, [said("LOAD", RunState.SUCCESS, -(10**5) + each, str(each)) for each in range(9)])
+    ingest(engine, [job_event("LOAD", RunState.SUCCESS, -(10**5) + each, str(each)) for each in range(9)])
     delivered(engine)
     archive(engine)
     before, order = everything(engine), sequences(engine)
@@ -163,7 +165,7 @@ def test_any_history_in_any_batches_comes_back(
 
 
 def test_what_was_loaded_as_history_and_came_again_live_comes_back(engine: Engine) -> None:
-    events = [said("LOAD", RunState.SUCCESS, each, str(each), outputs=(output(),)) for each in range(4)]
+    events = [job_event("LOAD", RunState.SUCCESS, each, str(each), outputs=(output(),)) for each in range(4)]
     ingest(engine, [replace(event, historical=True) for event in events[:3]])
     ingest(engine, events[1:])
     before, order = everything(engine), sequences(engine)
@@ -175,9 +177,10 @@ def test_what_was_loaded_as_history_and_came_again_live_comes_back(engine: Engin
 def test_what_people_and_spark_made_of_a_reported_version_stays(catalog: Engine, draft: Draft) -> None:
     place = ("raw/flights", "2026-11-26")
     ingest(
-        catalog, [said("LOAD", RunState.SUCCESS, 5, outputs=(output(place[0], partition=place[1], tag="r"),))]
+        catalog,
+        [job_event("LOAD", RunState.SUCCESS, 5, outputs=(output(place[0], partition=place[1], tag="r"),))],
     )
-    ingest(catalog, [said("LOAD", RunState.SUCCESS, 6, "2", outputs=(output("ops/raw", tag="pinned"),))])
+    ingest(catalog, [job_event("LOAD", RunState.SUCCESS, 6, "2", outputs=(output("ops/raw", tag="pinned"),))])
     (reported,) = queries.published(catalog, [place[0]])
     with attempt(catalog, run_id=reported.version.version_id, process_key="mart/delays") as begun:
         publish(catalog, begun.run_id, [draft(inputs=(reported.version.version_id,))])
@@ -189,7 +192,7 @@ def test_what_people_and_spark_made_of_a_reported_version_stays(catalog: Engine,
 
 
 def test_triggers_go_on_where_they_stopped(engine: Engine) -> None:
-    ingest(engine, [said("LOAD", RunState.SUCCESS, each, str(each)) for each in range(5)])
+    ingest(engine, [job_event("LOAD", RunState.SUCCESS, each, str(each)) for each in range(5)])
     before = completions(engine, ["LOAD"], after=0, to=10**6, limit=10)
     lose(engine)
     rebuild(engine)

@@ -14,7 +14,7 @@ from headrace.catalog.run_events import RunEvent
 from headrace.database.jsonb import encoded
 from headrace.events.openlineage import parse
 from headrace.events.scheduler_events import openlineage_event, scheduler_report
-from tests.platform.catalog.said import histories, output, said
+from tests.platform.catalog.run_events import histories, job_event, output
 
 
 def stored(event: RunEvent) -> dict[str, Any]:
@@ -50,7 +50,7 @@ def test_so_does_all_that_it_may_say(process: str, outputs: int) -> None:
         )
         for number in range(outputs)
     ]
-    event = said(process, RunState.SUCCESS, 5, None, outputs=tuple(written), reason="why", box="BOX")
+    event = job_event(process, RunState.SUCCESS, 5, None, outputs=tuple(written), reason="why", box="BOX")
     event = replace(event, instance="PRD", payload={"status": "SU"}, origin="file:1", historical=True)
     assert scheduler_report(stored(event), historical=True) == event
 

@@ -23,15 +23,15 @@ from headrace.events.completions import completions
 from headrace.events.ingestion import ingest
 from headrace.retention.rebuild import rebuild
 from headrace.retention.run_reports import why as explain_run
-from tests.platform.catalog.said import START as SCHEDULED
-from tests.platform.catalog.said import histories, output, said
-from tests.platform.events.openlineage.said import (
+from tests.platform.catalog.run_events import START as SCHEDULED
+from tests.platform.catalog.run_events import histories, job_event, output
+from tests.platform.events.openlineage.events import (
     START,
     contents,
     everything,
     facet,
+    ingest_valid,
     run_event,
-    tell,
     uuid,
     wipe,
 )
@@ -49,11 +49,11 @@ def send(engine: Engine, *events: Source) -> None:
         if isinstance(event, RunEvent):
             ingest(engine, [event])
         else:
-            tell(engine, event)
+            ingest_valid(engine, event)
 
 
 def reported(state: RunState, at: float, run: str | None = "7", **more: Any) -> RunEvent:
-    return said("LOAD", state, minutes(at), run, **more)
+    return job_event("LOAD", state, minutes(at), run, **more)
 
 
 def observed(kind: str, at: float, run: object = 1, number: str | None = None, **more: Any) -> dict[str, Any]:
@@ -145,7 +145,7 @@ def test_of_two_tries_the_first_is_the_run_and_the_other_one_stays_its_own(
     [
         [reported(RunState.SUCCESS, 30, "8", started_at=START + timedelta(minutes=5))],
         [reported(RunState.SUCCESS, -20, "7")],
-        [said("OTHER", RunState.SUCCESS, minutes(10), "7", started_at=START)],
+        [job_event("OTHER", RunState.SUCCESS, minutes(10), "7", started_at=START)],
     ],
 )
 @pytest.mark.parametrize("before", [True, False])

@@ -49,7 +49,7 @@ def filled(catalog: Engine, draft: Draft) -> Filled:
             "mart/delays", generation=before["mart/delays", None], inputs=(landed.version.version_id,)
         )
         publish(catalog, run, [made])
-    outcomes = ingest(catalog, organisation_id(), told())
+    outcomes = ingest(catalog, organisation_id(), reported_events())
     assert {outcome.result for outcome in outcomes} == {Result.STORED}
     with transaction(catalog) as cursor:
         ids = [
@@ -64,7 +64,7 @@ def filled(catalog: Engine, draft: Draft) -> Filled:
     return Filled(catalog, run, *ids, loading)
 
 
-def told() -> list[dict[str, Any]]:
+def reported_events() -> list[dict[str, Any]]:
     """Two runs of the job etl/load: orders (of a long name) -> sales. The second no longer reads cents, and fails."""
     first = event(
         "START", EARLIER, "2026-11-27T01:00:00Z", columns(("cents", "amount", "DIRECT", "TRANSFORMATION"))

@@ -55,11 +55,11 @@ INDEXES = {
 
 
 def test_the_model_is_complete():
-    said = {
+    message = {
         table.name: " ".join(c.name if c.nullable else c.name.upper() for c in table.columns)
         for table in MODEL.tables.values()
     }
-    assert said == TABLES
+    assert message == TABLES
     assert {
         str(index.name): f"{table.name}({', '.join(column.name for column in index.columns)})"
         for table in MODEL.tables.values()
@@ -113,8 +113,8 @@ def test_the_model_is_complete():
 )
 def test_each_database_gets_its_own_words(database, lines):
     text = ";\n".join(create_statements(dialect_of(URLS[database]), "lineage"))
-    said = [line.strip() for line in text.splitlines()]
-    assert [line for line in lines if line not in said] == []
+    message = [line.strip() for line in text.splitlines()]
+    assert [line for line in lines if line not in message] == []
     assert text.count("CREATE INDEX") == len(INDEXES)
     assert text.count("CREATE ") == len(INDEXES) + len(TABLES)
     assert text.count(" DEFAULT ") == 4
@@ -168,14 +168,14 @@ def test_the_db2_statements_run_on_apache_derby(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("url", "said"),
+    ("url", "message"),
     [
         ("mysql://h/d", "'mysql' is not supported for OL_* tables"),
         ("nonsense", "is not a database URL"),
         ("postgresql://u:s3cret@h:port/d", "is not a database URL"),
     ],
 )
-def test_other_databases_are_refused(url, said):
-    with pytest.raises(TargetRefused, match=said.replace("*", "[*]")) as refused:
+def test_other_databases_are_refused(url, message):
+    with pytest.raises(TargetRefused, match=message.replace("*", "[*]")) as refused:
         dialect_of(url)
     assert "s3cret" not in str(refused.value)

@@ -136,17 +136,17 @@ def test_lines_say_the_whole_graph(filled):
 def test_nothing_sensitive_is_in_the_exports(filled):
     with transaction(filled.engine) as cursor:
         cursor.execute("UPDATE catalog.process SET source = 'SELECT secret_text'")
-    said = json.dumps([*lines_of(filled), nx.node_link_data(graph_of(filled))])
+    message = json.dumps([*lines_of(filled), nx.node_link_data(graph_of(filled))])
     for secret in ("secret_text", "sum(amount)", "file:/warehouse"):
-        assert secret not in said
+        assert secret not in message
 
 
 def test_no_password_is_in_the_exports(filled):
     with transaction(filled.engine) as cursor:
         cursor.execute("UPDATE catalog.dataset SET description = 'see jdbc:db2://bob:hunter2@host'")
-    said = json.dumps([*lines_of(filled), nx.node_link_data(graph_of(filled))])
-    assert "bob:***@host" in said
-    assert "hunter2" not in said
+    message = json.dumps([*lines_of(filled), nx.node_link_data(graph_of(filled))])
+    assert "bob:***@host" in message
+    assert "hunter2" not in message
 
 
 def test_every_line_is_what_the_spec_allows(filled):

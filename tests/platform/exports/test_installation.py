@@ -63,16 +63,16 @@ def test_tables_that_are_not_of_this_model_are_refused_and_nothing_is_created(ta
     )
     with pytest.raises(TargetRefused) as refused:
         install(target, "lineage")
-    said = str(refused.value)
-    assert "ol_dataset.dataset_id holds 64 characters, and 256 are needed" in said
-    assert "ol_dataset.namespace_id is missing" in said
-    assert "ol_dataset has the primary key (), not (dataset_id)" in said
-    assert "rename or remove them first" in said
+    message = str(refused.value)
+    assert "ol_dataset.dataset_id holds 64 characters, and 256 are needed" in message
+    assert "ol_dataset.namespace_id is missing" in message
+    assert "ol_dataset has the primary key (), not (dataset_id)" in message
+    assert "rename or remove them first" in message
     assert set(sa.inspect(target).get_table_names("lineage")) == {"lin_table", "ol_dataset"}
 
 
 @pytest.mark.parametrize(
-    ("damage", "said"),
+    ("damage", "message"),
     [
         (
             "ALTER TABLE lineage.ol_job ALTER created_at TYPE text",
@@ -100,13 +100,13 @@ def test_tables_that_are_not_of_this_model_are_refused_and_nothing_is_created(ta
         ),
     ],
 )
-def test_what_was_damaged_is_found_and_not_taken_for_whole(target, damage, said):
+def test_what_was_damaged_is_found_and_not_taken_for_whole(target, damage, message):
     install(target, "lineage")
     run(target, damage)
-    assert verify(target, "lineage").problems[0] == said
+    assert verify(target, "lineage").problems[0] == message
     with pytest.raises(TargetRefused) as refused:
         install(target, "lineage")
-    assert said in str(refused.value)
+    assert message in str(refused.value)
 
 
 def test_another_version_is_refused(target):

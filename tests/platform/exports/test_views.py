@@ -47,7 +47,7 @@ def test_columns_types_and_lengths_are_those_of_the_model(engine):
         }
 
 
-def test_namespaces_are_ours_and_those_that_were_reported(filled):
+def test_namespaces_are_headraces_and_reported_ones(filled):
     assert {uri for (uri,) in rows(filled.engine, "ol_namespace", "namespace_uri")} == {
         OURS, "s3://lake", "postgres://db:5432", "etl",
     }  # fmt: skip
@@ -113,18 +113,18 @@ def test_jobs_and_runs(filled):
         (str(RUN), "load", "FAIL"),
         (str(filled.run), "mart/delays", "COMPLETE"),
     }
-    told = {
+    reported = {
         row[0]: row[1:]
         for row in rows(
             filled.engine, "ol_run", "run_id", "event_time", "nominal_start_time", "nominal_end_time", "producer",
             "schema_url",
         )
     }  # fmt: skip
-    assert told[str(RUN)] == (
+    assert reported[str(RUN)] == (
         datetime(2026, 11, 28, 1, 5, 0, 500_000, UTC), datetime(2026, 11, 28, tzinfo=UTC), None,
         "https://example.com/spark", "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent",
     )  # fmt: skip
-    assert told[str(filled.run)][3] == "https://github.com/headrace/headrace"
+    assert reported[str(filled.run)][3] == "https://github.com/headrace/headrace"
 
 
 def test_what_runs_read_and_wrote(filled):
@@ -143,7 +143,7 @@ def test_what_runs_read_and_wrote(filled):
     }
 
 
-def test_column_lineage_that_is_no_longer_said_is_not_active(filled):
+def test_column_lineage_no_longer_reported_is_not_active(filled):
     found = rows(
         filled.engine, "ol_column_lineage", "source_field", "target_field", "transformation_type",
         "transformation_subtype", "masking", "is_active",
@@ -230,7 +230,7 @@ def test_a_role_that_is_granted_them_as_documented_reads_nothing_else(reader):
         reader.execute("ROLLBACK TO before")
 
 
-def test_a_run_that_another_organisation_has_under_the_same_id_tells_nothing(filled):
+def test_a_run_of_another_organisation_with_the_same_id_is_hidden(filled):
     other = organisation_named("acme")
     with transaction(filled.engine) as cursor:
         cursor.execute(
@@ -262,29 +262,29 @@ def test_no_password_is_in_the_views(filled):
         "DocumentationDatasetFacet", description="see jdbc:db2://h:1/d:user=a;password=hunter2;"
     )
     named = {**written, "name": "jdbc://bob:hunter2@db/t", "facets": {"documentation": documented}}
-    told = event(
+    reported = event(
         "COMPLETE", uuid4(), "2026-11-28T02:00:00Z", columns(("amount", "amount", "DIRECT", "IDENTITY"))
     )
-    told["outputs"][0] |= written
-    told["outputs"].append(named)
-    assert [each.result for each in ingest(filled.engine, organisation_id(), [told])] == [Result.STORED]
-    said = ""
+    reported["outputs"][0] |= written
+    reported["outputs"].append(named)
+    assert [each.result for each in ingest(filled.engine, organisation_id(), [reported])] == [Result.STORED]
+    message = ""
     for table in in_schema(VIEWS):
         with filled.engine.connect() as connection:
-            said += str(connection.execute(sa.select(table)).all())
-    assert "postgres://bob:***@db:5432" in said
-    assert "password=***" in said
-    assert "hunter2" not in said
+            message += str(connection.execute(sa.select(table)).all())
+    assert "postgres://bob:***@db:5432" in message
+    assert "password=***" in message
+    assert "hunter2" not in message
 
 
 def test_the_end_of_all_time_is_a_nominal_time(filled):
-    told = event("COMPLETE", uuid4(), "2026-11-28T02:00:00Z")
+    reported = event("COMPLETE", uuid4(), "2026-11-28T02:00:00Z")
     end = "9999-12-31T23:59:59.999999Z"
-    told["run"]["facets"] = {
+    reported["run"]["facets"] = {
         "nominalTime": facet(
             "NominalTimeRunFacet", nominalStartTime="2026-11-28T00:00:00Z", nominalEndTime=end
         )
     }
-    assert [each.result for each in ingest(filled.engine, organisation_id(), [told])] == [Result.STORED]
+    assert [each.result for each in ingest(filled.engine, organisation_id(), [reported])] == [Result.STORED]
     ends = dict(rows(filled.engine, "ol_run", "run_id", "nominal_end_time"))
     assert datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC) in ends.values()

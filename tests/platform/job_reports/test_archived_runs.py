@@ -55,7 +55,7 @@ def test_bypassed_runs_are_distinguished():
     ]
 
 
-def test_jobs_without_a_name_are_said_and_a_wrong_row_costs_itself_alone():
+def test_jobs_without_a_name_are_reported_and_an_invalid_row_affects_no_other():
     found = read(ROW, ROW.replace("5,5,5", "7,1,1"), "x,1", "5,1", ROW.replace("1287054429", "9" * 30))
     assert len(found.events) == 1
     errors = {error.line: str(error) for error in found.errors}

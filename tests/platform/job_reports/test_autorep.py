@@ -97,7 +97,7 @@ A_JOB_WITH_A_NAME_TOO_LONG_FOR_ITS_COLUMN
     assert found.events[0].at == datetime(2026, 7, 4, 5, 5, tzinfo=UTC)
 
 
-def test_details_tell_every_step():
+def test_details_contain_every_step():
     found = read(
         HEADER
         + """\
@@ -171,7 +171,7 @@ def test_details_of_the_attempts_before_the_last_start_are_of_its_run():
     assert len(found.errors) == 1
 
 
-def test_where_all_details_are_of_earlier_runs_the_row_tells():
+def test_the_row_counts_if_all_details_are_of_earlier_runs():
     found = read(
         HEADER
         + "LOAD                         03/04/2026 11:27:31  -----                RU    197/1\n"

@@ -152,7 +152,7 @@ def test_an_output_has_other_names_for_its_fields_and_may_leave_them_empty():
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "lines"),
     [
         ("job=A\nSTATUS=SU\nrun=1\nSTATUS=FA\n", "status is given twice: 'SU' in line 2, 'FA' in line 4"),
         ("job,status,state\nA,SU,FA\n", "status is given twice: 'SU' as status, 'FA' as state"),
@@ -160,8 +160,8 @@ def test_an_output_has_other_names_for_its_fields_and_may_leave_them_empty():
         ('{"job": "A", "status": "SU", "status": "FA"}', "status is given twice: 'SU' and 'FA'"),
     ],
 )  # fmt: skip
-def test_what_is_said_twice_and_differently_is_wrong(text, said):
-    assert said in " ".join(errors(text))
+def test_a_field_with_two_values_is_an_error(text, lines):
+    assert lines in " ".join(errors(text))
     assert read(text).events == ()
     assert only(text.replace("FA", "SU")).state is RunState.SUCCESS
 
@@ -268,7 +268,7 @@ def test_what_is_in_a_flag_wins_over_its_name():
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "lines"),
     [
         ('{"process": "A", "status": "SUCESS"}', "drop/feed.json:1: error: A.status: unknown status 'SUCESS'"),
         ('{"process": "A"}', "drop/feed.json:1: error: A.status: is missing [report/field]"),
@@ -291,9 +291,9 @@ def test_what_is_in_a_flag_wins_over_its_name():
         ("", "is empty, and no pattern matches the name feed.json"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_said_with_its_place(text, said):
+def test_errors_have_a_place(text, lines):
     found = errors(text)
-    assert any(said in error for error in found), found
+    assert any(lines in error for error in found), found
     assert all(error.startswith("drop/feed.json:") for error in found)
 
 
@@ -366,7 +366,7 @@ def test_a_clock_may_be_some_minutes_ahead():
     assert only(json.dumps({"process": "A", "status": "SU", "at": soon.isoformat()})).at == soon
 
 
-def test_the_time_of_a_file_is_looked_at_where_it_stands_for_one_that_is_missing():
+def test_the_time_of_a_file_is_checked_if_a_report_has_none():
     later = datetime.now(UTC) + timedelta(days=365)
     (error,) = read("", "LOAD.done", at=later).errors
     assert error.attribute == "at"
@@ -379,13 +379,13 @@ def test_a_date_may_be_a_number():
 
 
 @pytest.mark.parametrize("value", ["31.01.2013", "2013-13-01", "20131301", 20131301, 5, True, "yesterday"])
-def test_the_forms_of_a_date_are_said(value):
+def test_the_error_of_a_date_lists_the_notations(value):
     (error,) = errors(json.dumps({"process": "A", "status": "SU", "business_date": value}))
     assert "business_date: " in error
     assert "is not a date; one is written 2013-01-31, 20130131 or 01/31/2013" in error
 
 
-def test_the_forms_of_a_time_are_said():
+def test_the_error_of_a_time_lists_the_notations():
     (error,) = errors('{"process": "A", "status": "SU", "at": "28.11.2026 04:15"}')
     assert (
         "A.at: '28.11.2026 04:15' is not a time; one is written 2026-11-28T04:15:00Z or, as Autosys" in error

@@ -36,7 +36,7 @@ def connected(time, job, number, machine="hostA", day="03/04/2026"):
     return f"[{day} {time}]      CAUAJM_I_10082 [{machine} connected for {job} {number}]"
 
 
-def told(*lines, zone=UTC):
+def read_lines(*lines, zone=UTC):
     runs = DemonRuns(zone, "ACE")
     events = [event for number, line in enumerate(lines, 1) for event in runs.read(line, f"log:{number}")]
     return [*events, *runs.settled(datetime.now(UTC))]
@@ -46,8 +46,8 @@ def short(events):
     return [(event.process, event.run, event.attempt, event.state, event.ending) for event in events]
 
 
-def test_a_run_gets_its_number_from_the_line_that_tells_it():
-    events = told(
+def test_a_run_gets_its_number_from_the_line_that_contains_it():
+    events = read_lines(
         status("01:00:00", "ACTIVATED", "LOAD", None),
         status("01:00:05", "STARTING", "LOAD"),
         connected("01:00:06", "LOAD", "77.1620.1"),
@@ -77,14 +77,14 @@ def test_a_retry_is_the_next_attempt_of_the_run():
     again = [status("01:11:00", "STARTING", "LOAD"), connected("01:11:01", "LOAD", "77.1620.2")]
     end = status("01:30:00", "SUCCESS", "LOAD", code=0)
     for middle in (again, again[:1], []):  # the lines between may be missing
-        events = short(told(*lines, *middle, end))
+        events = short(read_lines(*lines, *middle, end))
         assert events[2] == ("LOAD", "1620", 1, S.FAILED, Ending.GENUINE)
         assert events[3] == ("LOAD", "1620", 2, S.QUEUED, None)
         assert events[-1] == ("LOAD", "1620", 2, S.SUCCESS, Ending.GENUINE)
 
 
 def test_the_next_run_is_another():
-    events = told(
+    events = read_lines(
         status("01:00:05", "STARTING", "LOAD"),
         connected("01:00:06", "LOAD", "77.1620.1"),
         status("01:10:00", "SUCCESS", "LOAD", code=0),
@@ -99,12 +99,12 @@ def test_the_next_run_is_another():
 
 
 def test_without_a_number_a_run_is_known_by_its_beginning():
-    events = told(status("01:00:05", "STARTING", "LOAD"), status("01:00:07", "RUNNING", "LOAD"))
+    events = read_lines(status("01:00:05", "STARTING", "LOAD"), status("01:00:07", "RUNNING", "LOAD"))
     assert {event.run for event in events} == {"@2026-03-04T01:00:05Z"}
 
 
 def test_what_starts_while_it_runs_is_another_run_whose_predecessors_end_was_not_read():
-    events = told(
+    events = read_lines(
         status("01:00:05", "STARTING", "LOAD"),
         connected("01:00:06", "LOAD", "77.1620.1"),
         status("01:00:07", "RUNNING", "LOAD"),
@@ -123,7 +123,7 @@ def test_what_starts_while_it_runs_is_another_run_whose_predecessors_end_was_not
 
 
 def test_boxes_have_no_machine_and_end_genuinely():
-    events = told(
+    events = read_lines(
         status("01:00:00", "RUNNING", "BOX", None), status("02:00:00", "SUCCESS", "BOX", None, code=0)
     )
     assert short(events) == [
@@ -136,13 +136,13 @@ def test_what_an_operator_says_is_forced():
     by_hand = ("LOAD", "1620", 0, S.SUCCESS, Ending.FORCED)
     begun = [status("01:00:05", "STARTING", "LOAD"), connected("01:00:06", "LOAD", "77.1620.1")]
     failed = status("01:10:00", "FAILURE", "LOAD", code=3)
-    said = status("01:20:00", "SUCCESS", "LOAD", None)
-    assert short(told(*begun, failed, said))[-1] == by_hand
-    assert short(told(*begun, said))[-1] == by_hand
+    output = status("01:20:00", "SUCCESS", "LOAD", None)
+    assert short(read_lines(*begun, failed, output))[-1] == by_hand
+    assert short(read_lines(*begun, output))[-1] == by_hand
     ended = status("01:10:00", "SUCCESS", "LOAD", code=0)
     again = status("02:00:00", "ACTIVATED", "LOAD", None)
-    said = status("02:20:00", "SUCCESS", "LOAD", None)
-    assert short(told(*begun, ended, again, said))[-1] == (
+    output = status("02:20:00", "SUCCESS", "LOAD", None)
+    assert short(read_lines(*begun, ended, again, output))[-1] == (
         "LOAD",
         "@2026-03-04T02:00:00Z",
         0,
@@ -177,7 +177,7 @@ RAN = [
 )
 @pytest.mark.parametrize("before", [[], RAN])
 def test_a_success_on_ice_or_on_noexec_is_a_bypassed_run_of_its_own(before, put):
-    events = told(*before, *put, status("03:10:01", "SUCCESS", "LOAD", None))
+    events = read_lines(*before, *put, status("03:10:01", "SUCCESS", "LOAD", None))
     (*_, success) = [event for event in events if event.status == "SUCCESS"]
     assert success.run in {"@2026-03-04T03:10:01Z", "@2026-03-04T03:00:00Z", "@2026-03-04T03:00:01Z"}
     assert short([success])[0][2:] == (1, S.SKIPPED, Ending.BYPASSED)
@@ -197,7 +197,7 @@ def test_a_box_on_noexec_is_bypassed_each_time_it_runs_until_it_is_taken_off():
         status("08:31:00", "ON_NOEXEC", "BOX", None),  # it runs already
         status("08:40:00", "SUCCESS", "BOX", None),
     ]
-    assert [(e.run, e.state, e.ending) for e in told(*lines) if e.status == "SUCCESS"] == [
+    assert [(e.run, e.state, e.ending) for e in read_lines(*lines) if e.status == "SUCCESS"] == [
         ("@2026-03-04T06:30:00Z", S.SKIPPED, Ending.BYPASSED),
         ("@2026-03-04T07:30:00Z", S.SKIPPED, Ending.BYPASSED),
         ("@2026-03-04T08:30:00Z", S.SUCCESS, Ending.GENUINE),
@@ -208,16 +208,18 @@ def test_a_box_on_noexec_is_bypassed_each_time_it_runs_until_it_is_taken_off():
 def test_what_was_taken_off_ice_or_noexec_counts_again(off):
     on = idle("01:00:00", off.replace("OFF", "ON"), "LOAD")
     end = status("02:00:00", "SUCCESS", "LOAD", None)
-    assert [e.ending for e in told(on, end)] == [Ending.BYPASSED]
-    assert [e.ending for e in told(on, idle("01:30:00", off, "LOAD"), end)] == [Ending.GENUINE]
-    assert told(on, *RAN)[-1].ending is Ending.GENUINE  # a machine ran it
-    again = told(on, *RAN, status("03:00:00", "SUCCESS", "LOAD", None))[-1]
+    assert [e.ending for e in read_lines(on, end)] == [Ending.BYPASSED]
+    assert [e.ending for e in read_lines(on, idle("01:30:00", off, "LOAD"), end)] == [Ending.GENUINE]
+    assert read_lines(on, *RAN)[-1].ending is Ending.GENUINE  # a machine ran it
+    again = read_lines(on, *RAN, status("03:00:00", "SUCCESS", "LOAD", None))[-1]
     assert (again.run, again.ending) == ("100", Ending.FORCED)
 
 
 def test_what_started_after_ice_is_not_on_ice_any_more():
     on = status("01:00:00", "ON_ICE", "BOX", None)
-    events = told(on, status("02:00:00", "RUNNING", "BOX", None), status("02:10:00", "SUCCESS", "BOX", None))
+    events = read_lines(
+        on, status("02:00:00", "RUNNING", "BOX", None), status("02:10:00", "SUCCESS", "BOX", None)
+    )
     assert events[-1].ending is Ending.GENUINE
 
 
@@ -228,11 +230,11 @@ def test_that_a_job_is_on_noexec_is_kept_over_gaps_and_days(tmp_path):
     assert kept(first, later)[-1].ending is Ending.BYPASSED
 
 
-@pytest.mark.parametrize("said", ["SUCCESS", "FAILURE"])
-def test_the_end_that_a_machine_tells_is_genuine_whatever_an_operator_said_before(said):
-    events = told(
+@pytest.mark.parametrize("output", ["SUCCESS", "FAILURE"])
+def test_an_end_reported_by_a_machine_is_genuine_after_an_operator_set_a_status(output):
+    events = read_lines(
         *RAN[:3],
-        status("02:00:10", said, "LOAD", None),
+        status("02:00:10", output, "LOAD", None),
         status("02:00:12", "RUNNING", "LOAD"),  # the machine says it again
         status("02:00:20", "SUCCESS", "LOAD", code=0),
         status("02:30:00", "SUCCESS", "LOAD", None),
@@ -249,16 +251,22 @@ def test_what_starts_after_an_operators_end_is_another_run():
     forced = status("02:00:10", "SUCCESS", "LOAD", None)
     again = [status("02:10:00", "STARTING", "LOAD"), connected("02:10:01", "LOAD", "12.101.1")]
     end = status("02:20:00", "SUCCESS", "LOAD", code=0)
-    assert short(told(*RAN[:3], forced, *again, end))[-1] == ("LOAD", "101", 1, S.SUCCESS, Ending.GENUINE)
+    assert short(read_lines(*RAN[:3], forced, *again, end))[-1] == (
+        "LOAD",
+        "101",
+        1,
+        S.SUCCESS,
+        Ending.GENUINE,
+    )
 
 
 def test_the_number_that_comes_after_running_is_the_runs():
     starting, number, running, end = RAN
     for lines in ((starting, running, number, end), (running, number, end), (number, starting, running, end)):
-        events = told(*lines)
+        events = read_lines(*lines)
         assert {event.run for event in events} == {"100"}
         assert len(events) == sum("CHANGE_STATUS" in line for line in lines)
-    never = told(
+    never = read_lines(
         starting, running, status("03:00:00", "STARTING", "LOAD"), connected("03:00:01", "LOAD", "1.2.1")
     )
     assert [e.run for e in never] == ["@2026-03-04T02:00:02Z", "@2026-03-04T02:00:02Z", "2"]
@@ -277,7 +285,7 @@ def test_a_number_may_come_with_the_next_piece_of_a_log(log):
 
 
 def test_what_was_activated_and_did_not_run_is_no_part_of_the_next_run():
-    events = told(
+    events = read_lines(
         status("01:00:00", "ACTIVATED", "LOAD", None),
         status("01:00:00", "QUE_WAIT", "LOAD", None),
         status("02:00:00", "ACTIVATED", "LOAD", None),
@@ -285,7 +293,7 @@ def test_what_was_activated_and_did_not_run_is_no_part_of_the_next_run():
     )
     assert events[0].at == datetime(2026, 3, 4, 2, tzinfo=UTC)
     for word in ("ON_HOLD", "ON_ICE", "ON_NOEXEC"):
-        events = told(
+        events = read_lines(
             status("01:00:00", "ACTIVATED", "LOAD", None), status("01:10:00", word, "LOAD", None), *RAN
         )
         assert [e.status for e in events] == [word, "STARTING", "RUNNING", "SUCCESS"]
@@ -298,12 +306,12 @@ def test_a_pending_restart_ends_when_the_box_runs_again():
         status("02:00:10", "RESTART", "LOAD", None),
     ]
     again = [status("03:00:00", "ACTIVATED", "LOAD", None), status("03:00:01", "RUNNING", "LOAD")]
-    assert [(e.run, e.attempt) for e in told(*failed, *again)[-1:]] == [("@2026-03-04T03:00:00Z", 1)]
+    assert [(e.run, e.attempt) for e in read_lines(*failed, *again)[-1:]] == [("@2026-03-04T03:00:00Z", 1)]
 
 
 @pytest.mark.parametrize("code", [0, None])
 def test_an_end_whose_beginning_was_not_read_is_no_operators(code):
-    (event,) = told(status("02:00:00", "SUCCESS", "BOX", None, code=code))
+    (event,) = read_lines(status("02:00:00", "SUCCESS", "BOX", None, code=code))
     assert (event.run, event.attempt, event.ending) == ("@2026-03-04T02:00:00Z", 1, Ending.GENUINE)
 
 
@@ -320,10 +328,12 @@ def test_that_a_job_has_a_machine_is_remembered_when_its_run_is_forgotten():
 
 def test_what_never_ran_has_no_run_of_its_own():
     assert (
-        told(status("01:00:00", "ACTIVATED", "LOAD", None), status("02:00:00", "INACTIVE", "LOAD", None))
+        read_lines(
+            status("01:00:00", "ACTIVATED", "LOAD", None), status("02:00:00", "INACTIVE", "LOAD", None)
+        )
         == []
     )
-    (held, iced) = told(
+    (held, iced) = read_lines(
         status("01:00:00", "ON_HOLD", "LOAD", None), status("01:10:00", "ON_ICE", "LOAD", None)
     )
     assert (held.run, held.state) == (None, S.HELD)
@@ -332,7 +342,7 @@ def test_what_never_ran_has_no_run_of_its_own():
 
 def test_other_lines_say_nothing():
     assert (
-        told(
+        read_lines(
             "[03/04/2026 01:00:00]  CAUAJM_I_40245 EVENT: ALARM            ALARM: JOBFAILURE       JOB: LOAD",
             "[03/04/2026 01:00:00]  CAUAJM_I_40245 EVENT: SET_GLOBAL       GLOBAL: DAY = 2013-01-01",
             "[03/04/2026 01:00:00]  CAUAJM_I_40162 The starting conditions for job LOAD have not been met.",
@@ -359,7 +369,7 @@ def test_a_line_that_is_yet_to_come_is_refused_and_moves_no_clock():
 
 
 def test_the_repeated_hour_is_resolved_by_line_order():
-    events = told(
+    events = read_lines(
         status("01:10:00", "RUNNING", "BOX", None, day="11/01/2026"),
         status("01:50:00", "RUNNING", "LOAD", day="11/01/2026"),
         status("01:05:00", "SUCCESS", "LOAD", code=0, day="11/01/2026"),
@@ -541,7 +551,7 @@ def test_when_the_log_of_the_position_is_gone_what_is_younger_is_read_and_a_warn
     assert list(reader.read()) == []
 
 
-def test_after_a_gap_an_end_is_not_said_of_the_run_before_it(log):
+def test_after_a_gap_an_end_does_not_belong_to_the_run_before_it(log):
     log.write_text(status("01:00:00", "SUCCESS", "BOX", None, day="11/20/2026") + "\n")
     _, position = read_on(log)
     log.write_text(status("01:00:00", "SUCCESS", "BOX", None, day="11/21/2026") + "\n")
@@ -645,6 +655,6 @@ def test_a_line_that_cannot_be_read_costs_itself_alone(log):
     assert "hour must be in 0..23" in piece.errors[0].message
 
 
-def test_the_name_tells_the_scheduler():
+def test_the_name_contains_the_scheduler():
     assert instance_of("event_demon.ACE") == instance_of("event_demon.ACE.11262026") == "ACE"
     assert instance_of("event_demon.log") == instance_of("other.ACE") == ""

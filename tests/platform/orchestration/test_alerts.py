@@ -71,7 +71,7 @@ def test_alerts_without_a_recipient_are_reported(tick: Tick, engine: Engine, roo
     )
 
 
-def test_a_destination_that_is_away_is_said(tick: Tick, engine: Engine, http: Receiver) -> None:
+def test_an_unavailable_destination_is_reported(tick: Tick, engine: Engine, http: Receiver) -> None:
     http.refuses = True
     breaches(engine, 1)
     assert "1 destination refused notifications; see the log." in tick()

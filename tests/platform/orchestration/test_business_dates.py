@@ -86,7 +86,7 @@ def test_without_a_date_on_a_day_that_is_left_out_it_is_the_last_before(day: int
         (SITES, None, "states no partition"),
     ],
 )
-def test_what_is_outside_is_said(
+def test_dates_outside_the_partitions_are_reported(
     definition: dg.PartitionsDefinition[str], stated: str | None, why: str
 ) -> None:
     with pytest.raises(NoPartition) as raised:

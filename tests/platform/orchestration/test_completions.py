@@ -24,7 +24,7 @@ from headrace.orchestration.completions.materializations import materialization,
 from headrace.orchestration.completions.opening import folder_at
 from headrace.orchestration.sensors.completions import completions_sensor
 from headrace.settings import settings
-from tests.platform.catalog.said import at, contents, output, said, wipe
+from tests.platform.catalog.run_events import at, contents, job_event, output, wipe
 
 WITHIN = timedelta(seconds=20)
 LOAD = dg.AssetKey(["autosys", "LOAD"])
@@ -259,9 +259,7 @@ def test_any_fsspec_uri_will_do(engine):
         ({"location": "{broken}", "format": "parquet"}, "broken.parquet: not a valid parquet file"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_measured_is_said_in_the_log_and_to_dagster(
-    engine, folder, instance, tmp_path, output, why
-):
+def test_failed_measurements_are_in_the_log_and_in_dagster(engine, folder, instance, tmp_path, output, why):
     broken = tmp_path / "broken.parquet"
     broken.write_bytes(b"no parquet")
     output = {name: value.replace("{broken}", str(broken)) for name, value in output.items()}
@@ -308,7 +306,7 @@ def test_a_report_from_the_future_blocks_no_later_one(engine, folder):
 
 
 def test_dagster_gets_the_job_and_its_outputs_once(engine, instance):
-    event = said(
+    event = job_event(
         "LOAD", RunState.SUCCESS, 5, exit_code=0, machine="unxhost01", log_location="/logs/1", started_at=at(1),
         outputs=(output(partition="2026-11-26", tag="v1", row_count=842),),
     )  # fmt: skip
@@ -328,7 +326,7 @@ def test_dagster_gets_the_job_and_its_outputs_once(engine, instance):
     assert "bytes" not in raw.metadata
 
 
-def told_of(instance, key):
+def materializations_of(instance, key):
     """The materializations of an asset, in the order in which Dagster was told."""
     records = dg.AssetRecordsFilter(asset_key=key)
     found = instance.fetch_materializations(records, limit=100, ascending=True).records
@@ -337,7 +335,7 @@ def told_of(instance, key):
 
 def test_runs_are_materialized_once_in_order_and_late_ones_are_marked(engine, instance):
     reports = [
-        said(
+        job_event(
             "LOAD",
             RunState.SUCCESS,
             run,
@@ -354,14 +352,14 @@ def test_runs_are_materialized_once_in_order_and_late_ones_are_marked(engine, in
     ingest(engine, reports)
     assert report_completions(engine, instance, WITHIN) == 0
     for key in (LOAD, dg.AssetKey(["ops", "raw"])):
-        facts = [told.metadata for told in told_of(instance, key)]
+        facts = [each.metadata for each in materializations_of(instance, key)]
         assert [each["run number"].value for each in facts] == ["2", "3", "4", "5", "1"]
         assert [each["late"].value if "late" in each else False for each in facts] == [False] * 4 + [True]
         assert facts[-1]["business date"].value == "2026-11-21"
 
 
 def test_materializations_in_dagster_are_not_repeated(engine, instance):
-    reports = [said("LOAD", RunState.SUCCESS, run, str(run), outputs=(output(),)) for run in (1, 2)]
+    reports = [job_event("LOAD", RunState.SUCCESS, run, str(run), outputs=(output(),)) for run in (1, 2)]
     ingest(engine, reports)
     assert report_completions(engine, instance, WITHIN) == 4
     wipe(engine)
@@ -370,12 +368,12 @@ def test_materializations_in_dagster_are_not_repeated(engine, instance):
 
 
 def test_a_run_reported_by_several_sources_is_materialized_once(engine, instance):
-    ingest(engine, [said("LOAD", RunState.SUCCESS, 5, exit_code=0)])
+    ingest(engine, [job_event("LOAD", RunState.SUCCESS, 5, exit_code=0)])
     assert report_completions(engine, instance, WITHIN) == 1
-    ingest(engine, [said("LOAD", RunState.SUCCESS, 6, machine="unxhost01", partition="2026-11-26")])
-    ingest(engine, [said("LOAD", RunState.SUCCESS, 4, log_location="/logs/1")])
+    ingest(engine, [job_event("LOAD", RunState.SUCCESS, 6, machine="unxhost01", partition="2026-11-26")])
+    ingest(engine, [job_event("LOAD", RunState.SUCCESS, 4, log_location="/logs/1")])
     assert report_completions(engine, instance, WITHIN) == 0
-    ingest(engine, [said("LOAD", RunState.SUCCESS, 7, "2")])
+    ingest(engine, [job_event("LOAD", RunState.SUCCESS, 7, "2")])
     assert report_completions(engine, instance, WITHIN) == 1
 
 
@@ -383,7 +381,8 @@ def test_dagster_gets_no_passwords(engine, instance):
     """Anybody who can open its pages reads them."""
     place = output(location="https://etl:hunter2@files/raw?token=hunter2", row_count=3)
     ingest(
-        engine, [said("LOAD", RunState.SUCCESS, 5, log_location="ftp://etl:hunter2@host/1", outputs=(place,))]
+        engine,
+        [job_event("LOAD", RunState.SUCCESS, 5, log_location="ftp://etl:hunter2@host/1", outputs=(place,))],
     )
     for each in pending_materializations(engine, 10):
         metadata = str(materialization(each).metadata)
@@ -391,18 +390,18 @@ def test_dagster_gets_no_passwords(engine, instance):
         assert "://etl:***@" in metadata
 
 
-@pytest.mark.parametrize("died_after_telling", [True, False])
-def test_a_teller_that_died_is_made_up_for_once(engine, instance, died_after_telling):
-    ingest(engine, [said("LOAD", RunState.SUCCESS, 5)])
+@pytest.mark.parametrize("died_after_reporting", [True, False])
+def test_a_reporter_that_died_is_made_up_for_once(engine, instance, died_after_reporting):
+    ingest(engine, [job_event("LOAD", RunState.SUCCESS, 5)])
     (begun,) = pending_materializations(engine, 10)
-    if died_after_telling:
+    if died_after_reporting:
         instance.report_runless_asset_event(materialization(begun))
     report_completions(engine, instance, WITHIN)
     assert len(instance.fetch_materializations(LOAD, limit=10).records) == 1
 
 
-def test_a_scanned_job_whose_box_stands_for_it_has_no_asset_of_its_own(engine, instance):
-    ingest(engine, [said("LOAD", RunState.SUCCESS, 5), said("NEW", RunState.SUCCESS, 5)])
+def test_a_scanned_job_in_a_collapsed_box_has_no_asset(engine, instance):
+    ingest(engine, [job_event("LOAD", RunState.SUCCESS, 5), job_event("NEW", RunState.SUCCESS, 5)])
     with engine.begin() as connection:
         connection.exec_driver_sql(
             "UPDATE catalog.process SET lifecycle = 'ACTIVE' WHERE external_name = 'LOAD'"
@@ -412,7 +411,7 @@ def test_a_scanned_job_whose_box_stands_for_it_has_no_asset_of_its_own(engine, i
     assert instance.get_latest_materialization_event(LOAD) is None
 
 
-def test_the_sensor_takes_files_in_and_tells_dagster(engine, folder, instance):
+def test_the_sensor_ingests_files_and_reports_to_dagster(engine, folder, instance):
     drop(folder, "load.json", document(outputs=[{"dataset": "ops/raw", "row_count": 3}]))
     drop(folder, "bad.json", "{}")
     sensor = completions_sensor()
@@ -427,11 +426,11 @@ def test_the_sensor_takes_files_in_and_tells_dagster(engine, folder, instance):
 
 
 def test_any_name_can_be_reported_to_dagster(engine, instance):
-    odd = said(
+    odd = job_event(
         "JOB#1.é@x", RunState.SUCCESS, 5, "r" * 500, partition="a|b,c...d", instance="P:1",
         outputs=(output("a b/ü", partition="x/y,z...", tag="t" * 500, location="s3://b/c"),),
     )  # fmt: skip
-    ingest(engine, [odd, said("LOAD", RunState.SUCCESS, 6)])
+    ingest(engine, [odd, job_event("LOAD", RunState.SUCCESS, 6)])
     assert report_completions(engine, instance, WITHIN) == 3
 
 
@@ -453,5 +452,5 @@ def test_at_an_interval_of_a_second_a_tick_looks_again_and_again(engine, folder,
     assert looks
     assert set(looks) == {1}
     n, many = len(looks), "s" if len(looks) > 1 else ""
-    said = f"{n} file{many}, {n} new event{many}. {n} materialization{many} reported."
-    assert result.skip_reason.skip_message == said
+    job_event = f"{n} file{many}, {n} new event{many}. {n} materialization{many} reported."
+    assert result.skip_reason.skip_message == job_event

@@ -15,7 +15,7 @@ from headrace.orchestration.ingestion import follow, load, position_of
 from headrace.retention.run_reports import why as explain_run
 from headrace.severity import Severity
 from tests.paths import WAIT_SECONDS
-from tests.platform.catalog.said import contents, wipe
+from tests.platform.catalog.run_events import contents, wipe
 from tests.platform.job_reports.test_event_demon import connected, night, status
 
 REPORT = """\
@@ -70,10 +70,10 @@ def test_a_job_over_midnight_is_one_run_in_whatever_order_its_logs_are_given(eng
         + connected("23:50:01", "LONG", "7.99.1", day="10/20/2026") + "\n"
     )  # fmt: skip
     second.write_text(status("00:10:00", "SUCCESS", "LONG", code=0, day="10/21/2026") + "\n")
-    told = []
-    loaded = load(engine, [second, first], on_progress=told.append)
+    progress = []
+    loaded = load(engine, [second, first], on_progress=progress.append)
     assert (loaded.files, loaded.ingested.new) == (2, 2)
-    assert told == [f"ingesting {first} (1 of 2)", f"ingesting {second} (2 of 2)"]
+    assert progress == [f"ingesting {first} (1 of 2)", f"ingesting {second} (2 of 2)"]
     ((process, state),) = [(row[0], row[5]) for row in contents(engine)["runs"]]
     assert (process, state) == ("AUTOSYS/X/LONG", "SUCCESS")
     (run,) = explain_run(engine, external_run_id("AUTOSYS", "X", "LONG", "99"))

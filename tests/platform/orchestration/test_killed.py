@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.killing import drop, history, ingest_and_be_killed
 from headrace.settings import settings
-from tests.platform.catalog.said import contents, wipe
+from tests.platform.catalog.run_events import contents, wipe
 
 
 @pytest.mark.slow

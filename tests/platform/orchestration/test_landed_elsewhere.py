@@ -118,9 +118,9 @@ def test_local_places_start_no_spark(
 
 def test_the_sensor_says_what_it_does_not_look_at(engine: Engine, external: Plans) -> None:
     plans = [external("people", None, "parquet"), external("orders", "PROD.ORDERS", "db2")]
-    said = landing_sensor(plans).description
-    assert said is not None
-    assert "landed/people (no location), landed/orders (format db2)" in said
+    message = landing_sensor(plans).description
+    assert message is not None
+    assert "landed/people (no location), landed/orders (format db2)" in message
     assert observe(engine, plans).problems == ()
     assert "Not looked at" not in str(landing_sensor([external("a", "a", "csv")]).description)
 

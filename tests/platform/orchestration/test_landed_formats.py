@@ -294,7 +294,7 @@ def test_one_json_array_over_several_lines(
 
 
 @pytest.mark.parametrize("format", ["parquet", "orc", "json", "csv"])
-def test_folders_that_tell_a_column(
+def test_folders_that_encode_a_column(
     engine: Engine, landing: Path, external: Plans, spark: SparkSession, format: str
 ) -> None:
     for day in ("2013-01-01", "2013-01-02"):

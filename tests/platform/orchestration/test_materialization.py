@@ -39,15 +39,15 @@ def test_partitions_from_one_to_another_in_the_order_of_the_declaration() -> Non
 
 
 @pytest.mark.parametrize(
-    ("plans", "keys", "said"),
+    ("plans", "keys", "message"),
     [
         ([SALES], ("de", "us"), "de comes after us in shop/sales; swap them: us...de"),
         ([SALES], ("us", "nope"), "shop/sales has no partition nope; it has us to fr"),
         ([PEOPLE], ("us", "us"), "shop/people is not partitioned"),
     ],
 )
-def test_partitions_that_cannot_be(plans: list[ProcessPlan], keys: tuple[str, str], said: str) -> None:
-    with pytest.raises(InvalidSelection, match=said):
+def test_partitions_that_cannot_be(plans: list[ProcessPlan], keys: tuple[str, str], message: str) -> None:
+    with pytest.raises(InvalidSelection, match=message):
         planned(plans, *keys)
 
 

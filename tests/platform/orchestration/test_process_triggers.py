@@ -75,7 +75,7 @@ class Watched:
     repository: dg.RepositoryDefinition
     instance: dg.DagsterInstance
     cursor: str | None = None
-    said: list[str] = field(default_factory=list)
+    message: list[str] = field(default_factory=list)
 
     def look(self, *events: RunEvent) -> list[dg.RunRequest]:
         if events:
@@ -85,7 +85,7 @@ class Watched:
         )
         found = self.sensor.evaluate_tick(context)
         self.cursor = found.cursor
-        self.said.append(found.skip_message or "")
+        self.message.append(found.skip_message or "")
         return list(found.run_requests or [])
 
     def days(self, *events: RunEvent) -> list[str | None]:
@@ -142,7 +142,7 @@ def test_one_completion_starts_one_run_for_its_day(watch: Watch) -> None:
     assert watched.look(event) == []
 
 
-def test_a_run_that_two_sources_tell_of_starts_one(watch: Watch) -> None:
+def test_a_run_reported_by_two_sources_starts_one(watch: Watch) -> None:
     watched = watch("{process: LOAD}")
     wrapper = ended("LOAD", "2013-03-01", run="7", source="wrapper")
     log = ended("LOAD", None, run="7", source="log")
@@ -193,7 +193,7 @@ def test_what_starts_nothing(watch: Watch, changes: dict[str, object]) -> None:
     assert watched.days(ended("LOAD", "2013-03-02")) == ["2013-03-02"]
 
 
-def test_history_that_is_said_again_live_starts_its_run(watch: Watch) -> None:
+def test_history_reported_again_live_starts_its_run(watch: Watch) -> None:
     watched = watch("{process: LOAD}")
     assert watched.look(ended("LOAD", "2013-03-01", run="7", historical=True)) == []
     assert watched.days(ended("LOAD", "2013-03-01", run="7")) == ["2013-03-01"]
@@ -204,10 +204,10 @@ def test_a_day_outside_of_the_partitions_is_skipped_with_the_reason(watch: Watch
     assert watched.look(ended("LOAD", "2014-01-01", run="7")) == []
     assert (
         "AUTOSYS//LOAD/7 does not start shop/sales: 2014-01-01 is in none of its partitions"
-        in watched.said[-1]
+        in watched.message[-1]
     )
     assert watched.look() == []
-    assert "2014-01-01" not in watched.said[-1]
+    assert "2014-01-01" not in watched.message[-1]
 
 
 def test_a_scheduler_and_a_key_can_be_named(watch: Watch) -> None:
@@ -240,7 +240,7 @@ def test_an_unpartitioned_dataset_waits_for_a_new_completion_of_each_process(wat
 def test_hybrid_waits_for_process_and_inputs_of_the_day(watch: Watch) -> None:
     watched = watch("{process: LOAD, when: all_inputs}")
     assert watched.look(ended("LOAD", "2013-03-01")) == []
-    assert "waiting for inputs: shop/sales 2013-03-01" in watched.said[-1]
+    assert "waiting for inputs: shop/sales 2013-03-01" in watched.message[-1]
     put(watched.engine, "shop/raw", "2013-03-02")
     assert watched.look() == []
     put(watched.engine, "shop/raw", "2013-03-01")

@@ -20,7 +20,7 @@ from headrace.orchestration.completions.folder import LocalFolder
 from headrace.orchestration.completions.intake import take_in
 from headrace.orchestration.sensors.landing import landing_sensor
 from headrace.settings import settings
-from tests.platform.catalog.said import output, said
+from tests.platform.catalog.run_events import job_event, output
 
 LINES = '{"id": 1}\n{"id": 2}\n'
 
@@ -34,7 +34,7 @@ def orders(external, landing):
 
 
 def reported(**given):
-    event = said(
+    event = job_event(
         "LOAD", RunState.SUCCESS, 5, partition="2013-01-01", outputs=(output("landed/orders", **given),)
     )
     return replace(event, at=datetime.now(UTC))

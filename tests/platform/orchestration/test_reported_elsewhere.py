@@ -23,7 +23,7 @@ from headrace.orchestration.sensors.process_triggers import process_trigger_sens
 from headrace.retention.rebuild import rebuild
 from headrace.service.http.openlineage_adapters import AdapterEvent, openlineage_events
 from headrace.settings import settings
-from tests.platform.events.openlineage.said import contents, facet, run_event, tell, uuid
+from tests.platform.events.openlineage.events import contents, facet, ingest_valid, run_event, uuid
 from tests.platform.projects import write_project
 
 SOON = timedelta(seconds=20)
@@ -83,7 +83,7 @@ class Platform:
             if request.asset_selection
         )
 
-    def told(self, key: dg.AssetKey = ORDERS) -> list[dict[str, Any]]:
+    def materialized(self, key: dg.AssetKey = ORDERS) -> list[dict[str, Any]]:
         """What Dagster knows of the asset, after it has been told of whatever waits."""
         report_completions(self.engine, self.instance, SOON)
         events = self.instance.fetch_materializations(key, limit=100).records
@@ -129,16 +129,19 @@ def test_adapter_reports_are_materialized_and_trigger_runs(
 ) -> None:
     platform = Platform(engine, instance, tmp_path, "LOAD")
     events = adapter()
-    tell(engine, *events)
+    ingest_valid(engine, *events)
     assert platform.starts() == [("shop/daily", "2026-03-01"), ("shop/sales", None)]
-    (said,) = platform.told()
-    assert (said["version"], said["dagster/row_count"], said["process"]) == ("v1", 7, "AUTOSYS/LOAD")
-    assert said["seconds"] == 1800
-    (ended,) = platform.told(dg.AssetKey(["autosys", "LOAD"]))
+    (message,) = platform.materialized()
+    assert (message["version"], message["dagster/row_count"], message["process"]) == ("v1", 7, "AUTOSYS/LOAD")
+    assert message["seconds"] == 1800
+    (ended,) = platform.materialized(dg.AssetKey(["autosys", "LOAD"]))
     assert ended["run"] == events[-1]["run"]["runId"]
-    tell(engine, *events)
+    ingest_valid(engine, *events)
     assert platform.starts() == []
-    assert (len(platform.told()), len(platform.told(dg.AssetKey(["autosys", "LOAD"])))) == (1, 1)
+    assert (len(platform.materialized()), len(platform.materialized(dg.AssetKey(["autosys", "LOAD"])))) == (
+        1,
+        1,
+    )
 
 
 def test_an_adapter_may_state_the_business_date(
@@ -147,7 +150,7 @@ def test_an_adapter_may_state_the_business_date(
     platform = Platform(engine, instance, tmp_path, "LOAD")
     run = {"runId": str(uuid4()), "endTime": "2026-03-02T01:30:00Z"}
     run["facets"] = {"nominalTime": {"nominalStartTime": "2026-02-20T00:00:00Z"}}
-    tell(engine, *adapter(run=run))
+    ingest_valid(engine, *adapter(run=run))
     assert ("shop/daily", "2026-02-20") in platform.starts()
 
 
@@ -156,15 +159,17 @@ def test_openlineage_completions_are_materialized_and_trigger_runs(
     engine: Engine, instance: dg.DagsterInstance, tmp_path: Path, name: str
 ) -> None:
     platform = Platform(engine, instance, tmp_path, f'"{name}"')
-    tell(engine, run_event("START", outputs=[orders()]))
-    assert (platform.starts(), platform.told()) == ([], [])
-    tell(engine, run_event(minutes=5, outputs=[orders()]))
+    ingest_valid(engine, run_event("START", outputs=[orders()]))
+    assert (platform.starts(), platform.materialized()) == ([], [])
+    ingest_valid(engine, run_event(minutes=5, outputs=[orders()]))
     assert ("shop/sales", None) in platform.starts()
-    (said,) = platform.told()
-    assert (said["process"], said["run"]) == ("airflow#load", uuid(1))
-    tell(engine, run_event("OTHER", minutes=6, outputs=[orders()]), run_event(minutes=5, outputs=[orders()]))
+    (message,) = platform.materialized()
+    assert (message["process"], message["run"]) == ("airflow#load", uuid(1))
+    ingest_valid(
+        engine, run_event("OTHER", minutes=6, outputs=[orders()]), run_event(minutes=5, outputs=[orders()])
+    )
     assert platform.starts() == []
-    assert len(platform.told()) == 1
+    assert len(platform.materialized()) == 1
 
 
 def test_a_new_version_elsewhere_starts_what_waits_for_its_inputs(
@@ -172,8 +177,8 @@ def test_a_new_version_elsewhere_starts_what_waits_for_its_inputs(
 ) -> None:
     platform = Platform(engine, instance, tmp_path, "LOAD")
     asked = dg.evaluate_automation_conditions(defs=platform.definitions, instance=instance)
-    tell(engine, run_event(outputs=[orders()]))
-    assert len(platform.told()) == 1
+    ingest_valid(engine, run_event(outputs=[orders()]))
+    assert len(platform.materialized()) == 1
     asked = dg.evaluate_automation_conditions(
         defs=platform.definitions, instance=instance, cursor=asked.cursor
     )
@@ -184,10 +189,10 @@ def test_outputs_reported_later_are_materialized_then(
     engine: Engine, instance: dg.DagsterInstance, tmp_path: Path
 ) -> None:
     platform = Platform(engine, instance, tmp_path, "load")
-    tell(engine, run_event(minutes=5))
-    assert platform.told() == []
-    tell(engine, run_event("START", outputs=[orders()]))
-    assert len(platform.told()) == 1
+    ingest_valid(engine, run_event(minutes=5))
+    assert platform.materialized() == []
+    ingest_valid(engine, run_event("START", outputs=[orders()]))
+    assert len(platform.materialized()) == 1
 
 
 @pytest.mark.parametrize("kind", ["FAIL", "ABORT", "START", "RUNNING", "OTHER"])
@@ -195,8 +200,8 @@ def test_what_did_not_complete_starts_nothing(
     engine: Engine, instance: dg.DagsterInstance, tmp_path: Path, kind: str
 ) -> None:
     platform = Platform(engine, instance, tmp_path, "load")
-    tell(engine, run_event(kind, outputs=[orders()]))
-    assert (platform.starts(), platform.told()) == ([], [])
+    ingest_valid(engine, run_event(kind, outputs=[orders()]))
+    assert (platform.starts(), platform.materialized()) == ([], [])
 
 
 def test_a_child_of_an_internal_run_is_reported_by_its_token(
@@ -205,26 +210,26 @@ def test_a_child_of_an_internal_run_is_reported_by_its_token(
     platform = Platform(engine, instance, tmp_path, "load")
     parent = facet(run={"runId": uuid("ours")}, job=orders() | {"name": "shop/sales"})
     parent["_schemaURL"] = "https://openlineage.io/spec/facets/1-1-0/ParentRunFacet.json"
-    tell(engine, run_event(outputs=[orders()], run_facets={"parent": parent}))
+    ingest_valid(engine, run_event(outputs=[orders()], run_facets={"parent": parent}))
     assert platform.starts() == []
 
 
-def test_history_starts_nothing_until_it_is_said_again_live(
+def test_history_starts_nothing_until_it_is_reported_live(
     engine: Engine, instance: dg.DagsterInstance, tmp_path: Path
 ) -> None:
     platform = Platform(engine, instance, tmp_path, "load")
     events = [run_event("START", outputs=[orders()]), run_event(minutes=5, outputs=[orders()])]
     history(engine, *events)
-    assert (platform.starts(), platform.told()) == ([], [])
+    assert (platform.starts(), platform.materialized()) == ([], [])
     assert {row[-1] for row in contents(engine)["runs"]} == {True}
     again = openlineage.ingest(engine, organisation_id(), events, historical=True)
     assert {each.result for each in again} == {Result.REPEATED}
     before = contents(engine)
     rebuild(engine)
     assert contents(engine) == before
-    tell(engine, *events)
+    ingest_valid(engine, *events)
     assert ("shop/sales", None) in platform.starts()
-    assert len(platform.told()) == 1
+    assert len(platform.materialized()) == 1
     assert {row[-1] for row in contents(engine)["runs"]} == {False}
 
 
@@ -232,8 +237,8 @@ def test_rebuilding_materializes_nothing(
     engine: Engine, instance: dg.DagsterInstance, tmp_path: Path
 ) -> None:
     platform = Platform(engine, instance, tmp_path, "load")
-    tell(engine, run_event(outputs=[orders()]))
-    assert len(platform.told()) == 1
+    ingest_valid(engine, run_event(outputs=[orders()]))
+    assert len(platform.materialized()) == 1
     platform.starts()
     rebuild(engine)
     assert contents(engine)["to tell"] == []
@@ -243,12 +248,12 @@ def test_rebuilding_materializes_nothing(
 def test_a_scan_takes_over_a_job_that_was_reported_first(engine: Engine, tmp_path: Path) -> None:
     from headrace.estates.estates import scan
 
-    tell(engine, *adapter())
+    ingest_valid(engine, *adapter())
     (tmp_path / "night.jil").write_text(
         "insert_job: NIGHT job_type: b\ninsert_job: LOAD job_type: c\nbox_name: NIGHT\ncommand: a\nmachine: m\n"
     )
     scan(engine, [tmp_path / "night.jil"])
-    tell(engine, *adapter())
+    ingest_valid(engine, *adapter())
     keys = {row[1] for row in contents(engine)["processes"]}
     assert {key for key in keys if key.startswith("AUTOSYS")} == {"AUTOSYS/NIGHT", "AUTOSYS/NIGHT/LOAD"}
     assert datetime.now(UTC) > datetime.fromisoformat(adapter()[0]["eventTime"])

@@ -81,7 +81,7 @@ def test_a_dataset_with_two_missed_objectives_is_named_once(look: Look, engine: 
     assert look().endswith(" Late: mart/late.")
 
 
-def test_another_process_that_judges_is_said(look: Look, engine: Engine) -> None:
+def test_a_concurrent_evaluation_is_reported(look: Look, engine: Engine) -> None:
     key = int.from_bytes(organisation_id().bytes[:4], "big", signed=True)
     with transaction(engine) as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [judging._LOCK, key])

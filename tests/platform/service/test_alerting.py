@@ -155,7 +155,7 @@ def link(alert: UUID, now: datetime = NOW, key: str | None = None) -> str:
     return whole.removeprefix("http://testserver")
 
 
-def anybody(ask: Any) -> Any:
+def anyone(ask: Any) -> Any:
     """A client without a token."""
     client = ask(Permission.READ)
     del client.headers["Authorization"]
@@ -171,7 +171,7 @@ def signed(monkeypatch: pytest.MonkeyPatch, catalog: Engine) -> None:
 @pytest.mark.usefixtures("signed")
 def test_a_link_acknowledges_with_a_click_and_not_by_being_opened(ask: Any, catalog: Engine) -> None:
     alert = raised(catalog, "mart/delays")
-    client = anybody(ask)
+    client = anyone(ask)
     for _ in range(2):
         page = client.get(link(alert))
         assert page.status_code == 200
@@ -192,7 +192,7 @@ def test_a_link_acknowledges_with_a_click_and_not_by_being_opened(ask: Any, cata
 @pytest.mark.usefixtures("signed")
 def test_links_that_are_none_open_nothing(ask: Any, catalog: Engine) -> None:
     alert = raised(catalog, "mart/delays")
-    client = anybody(ask)
+    client = anyone(ask)
     old = link(alert, NOW - timedelta(days=8))
     for address in (
         link(alert)[:-3] + "abc",
@@ -211,7 +211,7 @@ def test_links_that_are_none_open_nothing(ask: Any, catalog: Engine) -> None:
 def test_in_production_without_a_secret_there_are_no_links(ask: Any, catalog: Engine) -> None:
     assert settings().is_production
     assert links.secret(settings()) is None
-    assert anybody(ask).post(link(uuid4(), key="y" * 40)).status_code == 403
+    assert anyone(ask).post(link(uuid4(), key="y" * 40)).status_code == 403
 
 
 def test_external_monitoring_detects_dead_alerting(ask: Any, catalog: Engine) -> None:

@@ -76,7 +76,7 @@ def test_who_sees_one_domain_sees_no_sources_in_others(mails: Engine, ask: Ask) 
 
 
 @pytest.mark.parametrize("path", ["column-impact?", "lineage?level=column&"])
-def test_column_that_there_is_not(mails: Engine, reader: TestClient, path: str) -> None:
+def test_an_unknown_column_is_an_error(mails: Engine, reader: TestClient, path: str) -> None:
     refused = reader.get(f"/api/v1/dataset/hr/people/{path}column=emial")
     assert refused.status_code == 404
     assert "hr/people has no column emial. Its columns: email" in refused.json()["detail"]

@@ -46,8 +46,8 @@ def bearer(token: str) -> dict[str, str]:
 
 def test_a_run_reports_itself_and_its_output(engine: Engine, served: Served, token: str) -> None:
     alone = {"dataset": "ops/flights", "version": "v2", "status": "SUCCESS", "at": "2026-11-28T04:16:00Z"}
-    status, said = served.post(json.dumps([WRITES, alone]), **bearer(token))
-    assert (status, said["accepted"]) == (202, 2), said
+    status, message = served.post(json.dumps([WRITES, alone]), **bearer(token))
+    assert (status, message["accepted"]) == (202, 2), message
     with transaction(engine) as cursor:
         rows = cursor.execute("SELECT DISTINCT reported_by FROM catalog.run_event").fetchall()
     assert [row["reported_by"] for row in rows] == [f"task:{external_run_id('AUTOSYS', '', 'LOAD', '7')}"]
@@ -61,18 +61,18 @@ def test_a_run_reports_itself_and_its_output(engine: Engine, served: Served, tok
 def test_another_run_is_not_the_tokens(
     engine: Engine, served: Served, token: str, wrong: dict[str, str]
 ) -> None:
-    status, said = served.post(json.dumps(wrong), **bearer(token))
-    assert (status, said["forbidden"], said["rejected"]) == (400, [1], [])
-    status, said = served.post(json.dumps([OWN, wrong]), **bearer(token))
-    assert (status, said["accepted"], len(said["forbidden"])) == (202, 1, 1)
+    status, message = served.post(json.dumps(wrong), **bearer(token))
+    assert (status, message["forbidden"], message["rejected"]) == (400, [1], [])
+    status, message = served.post(json.dumps([OWN, wrong]), **bearer(token))
+    assert (status, message["accepted"], len(message["forbidden"])) == (202, 1, 1)
     assert [each["run"] for each in events(engine)] == ["7"]
 
 
 @pytest.mark.parametrize("more", [{}, {"process": None, "run": None}])
 def test_another_output_is_refused(engine: Engine, served: Served, token: str, more: dict[str, None]) -> None:
-    status, said = served.post(json.dumps({**WRITES, "dataset": "ops/planes", **more}), **bearer(token))
+    status, message = served.post(json.dumps({**WRITES, "dataset": "ops/planes", **more}), **bearer(token))
     assert status == 400
-    assert "the output ops/planes is not among the outputs" in said["rejected"][0]["message"]
+    assert "the output ops/planes is not among the outputs" in message["rejected"][0]["message"]
     assert events(engine) == []
 
 
@@ -99,7 +99,7 @@ def test_a_service_reports_for_its_organisation(engine: Engine, served: Served) 
     assert served.post(json.dumps(WRITES), **bearer(narrow))[1]["rejected"][0]["line"] == 1
 
 
-def test_a_service_of_one_domain_tells_of_no_run_of_another(engine: Engine, served: Served) -> None:
+def test_a_service_of_one_domain_reports_no_run_of_another(engine: Engine, served: Served) -> None:
     """A success that nobody had starts what comes after it."""
     whole, ops, mart = (
         issue_service_token(engine, name, [Permission.REPORT], domain=domain, by="test")
@@ -108,9 +108,9 @@ def test_a_service_of_one_domain_tells_of_no_run_of_another(engine: Engine, serv
     assert served.post(json.dumps(OWN), **bearer(mart))[0] == 202  # nobody knows yet whose it is
     assert served.post(json.dumps(WRITES), **bearer(whole))[0] == 202
     later = {**OWN, "run": "8"}
-    status, said = served.post(json.dumps(later), **bearer(mart))
+    status, message = served.post(json.dumps(later), **bearer(mart))
     assert status == 400
-    assert "writes ops/flights and nothing that this token may report" in said["rejected"][0]["message"]
+    assert "writes ops/flights and nothing that this token may report" in message["rejected"][0]["message"]
     assert served.post(json.dumps(later), **bearer(ops))[0] == 202
 
 

@@ -147,7 +147,9 @@ def test_a_wrong_array_element_is_reported_by_number(served: Served, engine: Eng
     assert [each["message"].partition(":")[0] for each in answer["rejected"]] == ["element 2", "element 3"]
 
 
-def test_that_nothing_is_measured_here_is_said(served: Served, engine: Engine, tmp_path: Path) -> None:
+def test_a_warning_says_that_nothing_is_measured_over_http(
+    served: Served, engine: Engine, tmp_path: Path
+) -> None:
     (tmp_path / "raw.csv").write_text("a\n1\n")
     document = {"dataset": "ops/raw", "status": "SU", "location": str(tmp_path / "raw.csv"), "measure": True}
     status, answer = served.post(json.dumps(document))

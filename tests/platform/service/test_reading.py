@@ -77,7 +77,7 @@ def test_pages_over_versions_that_were_written_at_once(reader: TestClient, catal
     assert one["version"]["partition"] == "2026-01-03"
 
 
-def test_tells_what_produced_a_version(reader: TestClient, run_id: UUID) -> None:
+def test_shows_what_produced_a_version(reader: TestClient, run_id: UUID) -> None:
     answer = got(reader, "dataset/mart/delays/versions/second")
     assert [ref["dataset"] for ref in answer["version"]["inputs"]] == ["raw/flights"]
     assert answer["run"]["run_id"] == str(run_id)
@@ -85,7 +85,7 @@ def test_tells_what_produced_a_version(reader: TestClient, run_id: UUID) -> None
     assert got(reader, "dataset/mart/delays/versions/published") == answer
 
 
-def test_tells_how_the_schema_changed(reader: TestClient, run_id: UUID) -> None:
+def test_shows_how_the_schema_changed(reader: TestClient, run_id: UUID) -> None:
     newest, first = all_of(reader, "dataset/mart/delays/schema", limit=1)
     assert newest["change"]["compatible"] == ["column carrier (string) was added"]
     assert [column["name"] for column in newest["columns"]] == ["id", "delay", "carrier"]
@@ -96,7 +96,7 @@ def test_tells_how_the_schema_changed(reader: TestClient, run_id: UUID) -> None:
 def test_a_version_without_columns_is_no_change_of_the_schema(ask: Ask, reader: TestClient) -> None:
     reporter = ask(Permission.REPORT)
 
-    def told(day: int, role: str, name: str, *columns: str) -> None:
+    def report_schema(day: int, role: str, name: str, *columns: str) -> None:
         schema = {
             "_producer": "https://example.com/producer",
             "_schemaURL": "https://openlineage.io/spec/facets/1-1-1/SchemaDatasetFacet.json",
@@ -107,21 +107,21 @@ def test_a_version_without_columns_is_no_change_of_the_schema(ask: Ask, reader: 
         event[role] = [{"namespace": "db", "name": name, "facets": facets}]
         assert reporter.post("/api/v1/lineage", json=event).status_code == 200
 
-    told(1, "outputs", "out", "a")
-    told(2, "outputs", "out")
-    told(3, "outputs", "out", "a")
-    told(4, "outputs", "out", "a", "b")
+    report_schema(1, "outputs", "out", "a")
+    report_schema(2, "outputs", "out")
+    report_schema(3, "outputs", "out", "a")
+    report_schema(4, "outputs", "out", "a", "b")
     last, first = all_of(reader, "dataset/db%23out/schema", limit=1)
     assert (first["since"][:10], last["since"][:10]) == ("2026-03-01", "2026-03-04")
     assert last["change"] == {"compatible": ["column b (int) was added"], "breaking": []}
-    told(1, "inputs", "source", "a")
-    told(2, "inputs", "source", "a", "b")
+    report_schema(1, "inputs", "source", "a")
+    report_schema(2, "inputs", "source", "a", "b")
     rows = all_of(reader, "dataset/db%23source/schema", limit=1)
     assert [[column["name"] for column in row["columns"]] for row in rows] == [["a", "b"], ["a"]]
     assert [row["version_id"] for row in rows] == [None, None]
 
 
-def test_tells_of_checks(reader: TestClient, catalog: Engine, run_id: UUID) -> None:
+def test_lists_checks(reader: TestClient, catalog: Engine, run_id: UUID) -> None:
     put(catalog, "mart/delays", "bad", status=CheckStatus.WARN)
     rows = all_of(reader, "dataset/mart/delays/quality", limit=1)
     assert [(row["tag"], row["name"], row["status"]) for row in rows] == [
@@ -133,7 +133,7 @@ def test_tells_of_checks(reader: TestClient, catalog: Engine, run_id: UUID) -> N
     assert [row["tag"] for row in all_of(reader, "dataset/mart/delays/quality", status="WARN")] == ["bad"]
 
 
-def test_tells_the_last_success(reader: TestClient, run_id: UUID) -> None:
+def test_shows_the_last_success(reader: TestClient, run_id: UUID) -> None:
     assert got(reader, "dataset/mart/delays/last-success")["run_id"] == str(run_id)
 
 
@@ -171,7 +171,7 @@ def test_walks_over_processes(reader: TestClient) -> None:
     assert [node["key"] for node in up["nodes"]] == ["mart/report", "mart/delays"]
 
 
-def test_tells_who_reads_directly_and_in_the_end(reader: TestClient) -> None:
+def test_lists_direct_and_transitive_readers(reader: TestClient) -> None:
     answer = got(reader, "dataset/raw/flights/impact")
     assert (answer["datasets"], answer["processes"], answer["truncated"]) == (2, 2, False)
     assert [(row["kind"], row["key"], row["depth"], row["is_end"]) for row in answer["items"]] == [
@@ -204,7 +204,7 @@ def test_goes_round_a_circle_once(reader: TestClient, catalog: Engine) -> None:
     ]
 
 
-def test_tells_of_processes_and_runs(reader: TestClient, run_id: UUID) -> None:
+def test_shows_processes_and_runs(reader: TestClient, run_id: UUID) -> None:
     assert [row["key"] for row in all_of(reader, "process", limit=1)] == ["mart/delays", "mart/report"]
     assert all_of(reader, "process", technology="AUTOSYS") == []
     answer = got(reader, "process/mart/delays")
@@ -217,7 +217,7 @@ def test_tells_of_processes_and_runs(reader: TestClient, run_id: UUID) -> None:
     assert [output["version"]["tag"] for output in run["run"]["outputs"]] == ["second"]
 
 
-def test_tells_how_slas_are_kept(reader: TestClient, catalog: Engine, run_id: UUID) -> None:
+def test_shows_sla_history(reader: TestClient, catalog: Engine, run_id: UUID) -> None:
     now = datetime.now(UTC)
     assert all_of(reader, "sla/status") == []  # nobody has judged yet
     evaluate(catalog, now)

@@ -79,7 +79,7 @@ def test_refuses_a_method_that_is_not_there(reader: TestClient) -> None:
     assert "GET" in answer.headers["allow"]
 
 
-def test_takes_the_id_that_a_request_has_unless_it_is_none(reader: TestClient) -> None:
+def test_keeps_the_request_id_if_it_is_valid(reader: TestClient) -> None:
     assert reader.get("/health/live", headers={"X-Request-ID": "mine-1"}).headers["x-request-id"] == "mine-1"
     made = reader.get("/health/live", headers={"X-Request-ID": 'no"id\t'}).headers["x-request-id"]
     assert UUID(hex=made)
@@ -238,7 +238,7 @@ def test_knows_what_the_client_has_already(reader: TestClient) -> None:
     assert "authorization" in changed.headers["vary"].lower()
 
 
-def test_tells_by_head_what_get_would_without_the_body(app: FastAPI, ask: Ask, caplog) -> None:
+def test_answers_head_like_get_without_the_body(app: FastAPI, ask: Ask, caplog) -> None:
     token = {"Authorization": ask(Permission.READ).headers["Authorization"]}
     with served(app) as address, httpx.Client(base_url=address) as client, caplog.at_level("INFO"):
         for path in (

@@ -45,7 +45,7 @@ def test_becomes_active_when_approved(admin: TestClient) -> None:
         assert admin.post(f"{path}/{word}", json=body).status_code == 409
 
 
-def test_repeats_no_password_to_anybody(admin: TestClient, catalog: Engine) -> None:
+def test_passwords_are_never_returned(admin: TestClient, catalog: Engine) -> None:
     asked = {**ASKED, "description": "see jdbc:db2://bob:hunter2@host"}
     answers = [admin.post("/api/v1/dataset/register", json=asked, headers={"Idempotency-Key": "a"})]
     path = f"/api/v1/registration/{answers[0].json()['registration_id']}"

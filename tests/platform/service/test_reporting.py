@@ -212,8 +212,8 @@ def test_takes_the_adapters_form(reporter: TestClient, catalog: Engine) -> None:
     assert answer.status_code == 200, answer.text
     assert answer.json() == {"result": "STORED", "run_id": run}
     assert reporter.post("/api/v1/run_event", json=event).json()["result"] == "REPEATED"
-    told = reporter.get(f"/api/v1/run/{run}").json()["run"]
-    assert (told["state"], told["started_at"], told["ended_at"]) == (
+    reported = reporter.get(f"/api/v1/run/{run}").json()["run"]
+    assert (reported["state"], reported["started_at"], reported["ended_at"]) == (
         "SUCCESS",
         "2026-09-08T08:02:00Z",
         "2026-09-08T08:07:00Z",
@@ -308,8 +308,8 @@ def test_takes_what_openlineages_own_client_sends(
     for event in _events(run):
         client.emit(event)
     assert client.close(timeout=WAIT_SECONDS)
-    told = reader.get(f"/api/v1/run/{run}").json()["run"]
-    assert (told["state"], told["started_at"]) == ("SUCCESS", "2026-11-01T00:00:00Z")
+    reported = reader.get(f"/api/v1/run/{run}").json()["run"]
+    assert (reported["state"], reported["started_at"]) == ("SUCCESS", "2026-11-01T00:00:00Z")
     target = reader.get("/api/v1/dataset/named", params={"namespace": "db", "name": "target"}).json()
     assert target["dataset"]["columns"][0]["name"] == "id"
     assert count(catalog, "run_event") == 2

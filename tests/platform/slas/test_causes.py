@@ -96,7 +96,7 @@ def test_of_several_at_one_place_it_is_the_one_by_which_it_is_itself_to_blame() 
         ([], [], True),  # the first night
     ],
 )
-def test_what_is_waited_for_by_when_things_came(source: list[str], target: list[str], waits: bool) -> None:
+def test_awaited_inputs_are_found_by_arrival_times(source: list[str], target: list[str], waits: bool) -> None:
     assert (
         ArrivalTimes([time(each) for each in target]).waits_for(ArrivalTimes([time(each) for each in source]))
         is waits

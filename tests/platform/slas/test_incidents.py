@@ -268,10 +268,10 @@ def test_incidents_that_were_two_end_as_one(engine: Engine) -> None:
 
     night.tick("07:01")
     assert sorted(night.pages[3:]) == ["Now LATE core/p", "Part of core/p: LATE mart/b"]
-    (said,) = [each for each in night.rendered if each.title.startswith("Part of")]
-    assert "mart/b is late. It is now part of core/p." in said.body
-    assert "Acknowledged: by alice" in said.body
-    assert said.ends_thread, "a pager's own incident is over"
+    (message,) = [each for each in night.rendered if each.title.startswith("Part of")]
+    assert "mart/b is late. It is now part of core/p." in message.body
+    assert "Acknowledged: by alice" in message.body
+    assert message.ends_thread, "a pager's own incident is over"
     (found,) = listed(engine)
     assert (found.cause, {each.key for each in found.members}) == ("core/p", {"core/p", "mart/a", "mart/b"})
     (old,) = [each for each in listed(engine, open_only=False) if each.closed_at]

@@ -296,7 +296,7 @@ def test_age() -> None:
     assert found.objective_state.next_at == at("2026-01-10T04:30")
 
 
-def test_what_is_too_old_is_said_so_once() -> None:
+def test_an_overdue_age_is_reported_once() -> None:
     age = terms(ObjectiveKind.AGE, {"max_age_seconds": 7200.0, "warn_after_seconds": 3600.0})
     late = evaluated(age, begin(at("2026-01-10T00:00")), ["2026-01-10T01:00"], "2026-01-10T03:10")
     assert late.objective_state.state is SlaStatus.LATE

@@ -67,7 +67,7 @@ def test_what_goes_as_usual_is_expected_at_its_usual_time() -> None:
     assert found.chance_after((START + timedelta(days=140, hours=3)).timestamp()) == 1
 
 
-def test_what_waits_for_something_late_is_late_by_as_much_and_says_for_whom() -> None:
+def test_a_node_that_waits_for_a_late_one_is_late_by_as_much_and_names_it() -> None:
     now = START + timedelta(days=140, hours=4)  # A, which comes at 2:00, has not come by 4:00
     found = foretold(CHAIN, chain(), C, now)
     assert found is not None

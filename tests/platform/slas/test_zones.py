@@ -21,7 +21,7 @@ from headrace.slas.tick import evaluate
 from tests.platform.slas.building import alert_events, declare, published
 
 GOES_BACK, STAYS = "<+02>-2<+03>,M3.5.5/0,M10.5.5/1", "<+03>-3"
-PROMISE = {"deadline": "0 6 * * *", "timezone": "Test/Country"}
+SLA = {"deadline": "0 6 * * *", "timezone": "Test/Country"}
 Rule = Callable[[str], None]
 
 
@@ -64,34 +64,34 @@ def objective_state(engine: Engine) -> tuple[str, datetime]:
     return row["state"], row["deadline"]
 
 
-def said(engine: Engine) -> list[tuple[str, datetime]]:
+def recorded_events(engine: Engine) -> list[tuple[str, datetime]]:
     return [(each.kind.value, each.at) for each in alert_events(engine)]
 
 
 def test_a_deadline_that_comes_earlier_by_new_rules_is_late_then(engine: Engine, rule: Rule) -> None:
     rule(GOES_BACK)
-    declare(engine, {"sales/orders": PROMISE})
+    declare(engine, {"sales/orders": SLA})
     evaluate(engine, at("2026-10-29T12:00"))
     assert objective_state(engine) == ("UNKNOWN", at("2026-10-30T04:00"))
     rule(STAYS)
     evaluate(engine, at("2026-10-29T20:00"))
     assert objective_state(engine) == ("UNKNOWN", at("2026-10-30T03:00"))
     evaluate(engine, at("2026-10-30T03:01"))
-    assert said(engine) == [("LATE", at("2026-10-30T03:00"))]
+    assert recorded_events(engine) == [("LATE", at("2026-10-30T03:00"))]
 
 
 def test_rules_that_are_learned_in_the_last_hour_count_at_once(engine: Engine, rule: Rule) -> None:
     rule(GOES_BACK)
-    declare(engine, {"sales/orders": PROMISE})
+    declare(engine, {"sales/orders": SLA})
     evaluate(engine, at("2026-10-30T02:50"))
     rule(STAYS)
     evaluate(engine, at("2026-10-30T03:05"))
-    assert said(engine) == [("LATE", at("2026-10-30T03:00"))]
+    assert recorded_events(engine) == [("LATE", at("2026-10-30T03:00"))]
 
 
 def test_what_is_late_by_old_rules_only_is_late_no_more(engine: Engine, rule: Rule) -> None:
     rule(STAYS)
-    declare(engine, {"sales/orders": PROMISE})
+    declare(engine, {"sales/orders": SLA})
     evaluate(engine, at("2026-10-30T00:00"))
     evaluate(engine, at("2026-10-30T03:30"))
     assert objective_state(engine) == ("LATE", at("2026-10-30T03:00"))
@@ -105,7 +105,7 @@ def test_what_is_late_by_old_rules_only_is_late_no_more(engine: Engine, rule: Ru
 
 def test_a_day_that_has_had_its_deadline_by_old_rules_has_no_second_one(engine: Engine, rule: Rule) -> None:
     rule(STAYS)
-    declare(engine, {"sales/orders": PROMISE})
+    declare(engine, {"sales/orders": SLA})
     evaluate(engine, at("2026-11-02T00:00"))
     published(engine, "sales/orders", at("2026-11-02T02:30"))
     evaluate(engine, at("2026-11-02T03:10"))
@@ -114,12 +114,12 @@ def test_a_day_that_has_had_its_deadline_by_old_rules_has_no_second_one(engine: 
     evaluate(engine, at("2026-11-02T03:20"))
     assert objective_state(engine) == ("ON_TRACK", at("2026-11-03T04:00"))
     evaluate(engine, at("2026-11-02T04:10"))
-    assert said(engine) == []
+    assert recorded_events(engine) == []
 
 
 def test_rules_that_have_not_changed_are_no_reason_to_look(engine: Engine, rule: Rule) -> None:
     rule(STAYS)
-    declare(engine, {"sales/orders": PROMISE})
+    declare(engine, {"sales/orders": SLA})
     evaluate(engine, at("2026-11-02T00:00"))
     rule(STAYS)
     assert evaluate(engine, at("2026-11-02T00:01")).evaluated == 0

@@ -45,7 +45,7 @@ def test_nothing_starts_before_the_session_is_used(tmp_path):
     assert _run(script, tmp_path).split() == ["False", "False"]
 
 
-def test_what_reads_plans_is_made_ready_beside_the_run(tmp_path):
+def test_the_plan_reader_is_compiled_in_parallel_with_the_run(tmp_path):
     """So that the first lineage of a process compiles nothing."""
     script = """
         import threading
@@ -221,7 +221,7 @@ def test_a_wrong_java_is_reported_with_the_remedy(tmp_path, monkeypatch, answer,
         java.require_java.cache_clear()
 
 
-def test_progress_tells_stages_and_tasks(spark, caplog):
+def test_progress_shows_stages_and_tasks(spark, caplog):
     slow = spark.range(0, 4, 1, 2).selectExpr(
         "java_method('java.util.concurrent.TimeUnit', 'valueOf', 'DAYS') d", "id"
     )

@@ -133,8 +133,10 @@ def test_failing_rows_are_counted_and_shown_unless_sensitive(spark, store, forma
         columns=columns,
         checks=checks,
     )
-    told = {r.name: (r.status.value, r.failed_rows, r.detail.get("examples")) for r in written.check_results}
-    assert told == {
+    reported = {
+        r.name: (r.status.value, r.failed_rows, r.detail.get("examples")) for r in written.check_results
+    }
+    assert reported == {
         "low": ("FAIL", 3, [5, 9]),
         "mail": ("FAIL", 3, None),
         "known": ("WARN", 2, None),

@@ -33,14 +33,14 @@ def test_all_values_are_reported(spark, store, values):
     assert known_values(files, stored, ["code"]) == {"code": set(values) - {None}}
 
 
-def test_a_large_column_without_a_whole_dictionary_tells_nothing(spark, store):
+def test_a_large_column_without_a_complete_dictionary_proves_nothing(spark, store):
     """Its dictionary was given up in the middle, and holds only the values before."""
     values = [hashlib.sha1(b"%d" % i, usedforsecurity=False).hexdigest() for i in range(40_000)]
     files, stored = _written(spark, store, values, store.tag())
     assert known_values(files, stored, ["code"]) == {}
 
 
-def test_one_file_that_tells_nothing_is_enough(spark, store, monkeypatch):
+def test_one_file_without_a_dictionary_is_enough(spark, store, monkeypatch):
     files, few = _written(spark, store, FEW, store.tag())
     _, many = _written(spark, store, [f"code {i}" for i in range(3000)], store.tag())
     monkeypatch.setattr(dictionaries, "_MAX_CHUNK_BYTES", 0)
@@ -48,7 +48,7 @@ def test_one_file_that_tells_nothing_is_enough(spark, store, monkeypatch):
     assert known_values(files, [*few, *many], ["code"]) == {}
 
 
-def test_files_that_do_not_say_whether_all_is_in_the_dictionary_tell_nothing(spark, tmp_path, monkeypatch):
+def test_files_that_do_not_state_dictionary_coverage_prove_nothing(spark, tmp_path, monkeypatch):
     """Arrow's writer names the dictionary's own page as plain."""
     monkeypatch.setattr(dictionaries, "_MAX_CHUNK_BYTES", 0)
     pq.write_table(pa.table({"code": FEW}), tmp_path / "part-0.parquet", data_page_version="2.0")

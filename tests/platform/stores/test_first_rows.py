@@ -53,7 +53,7 @@ def test_rows_come_from_as_many_files_as_it_takes(store: FilesStore, written: Ca
     assert len(store.first_rows(version, 3)) == 3
 
 
-def test_a_date_that_arrow_cannot_say_is_said_by_spark(
+def test_a_date_that_arrow_cannot_format_is_formatted_by_spark(
     store: FilesStore, written: Callable[..., Version]
 ) -> None:
     version = written("SELECT DATE '99999-01-01' AS day")

@@ -46,11 +46,11 @@ def test_round_trip_is_exact(spark, store, version, format, rows):
     [written] = store.write(frame, dataset="shop/orders", tag=store.tag(), output=OutputFormat(format))
     back = store.read([version(written, format)])
     assert back.schema.simpleString() == frame.schema.simpleString()
-    assert _told(back) == _told(frame)
+    assert _comparable(back) == _comparable(frame)
     assert written.row_count == len(rows)
 
 
-def _told(frame) -> list[tuple[str, ...]]:
+def _comparable(frame) -> list[tuple[str, ...]]:
     """Rows as comparable texts, in which NaN equals itself and -0.0 differs from 0.0."""
     return sorted(tuple(f"{type(v).__name__}:{v!r}" for v in row) for row in frame.collect())
 

@@ -69,7 +69,7 @@ def test_the_audit_column_cannot_collide(spark, store):
 
 
 @pytest.mark.parametrize(
-    ("type", "check", "told"),
+    ("type", "check", "reported"),
     [
         ("string", Check("c", "isin", "x", {"allowed_values": [False, "DE"]}), "must be text"),
         ("string", Check("c", "equal_to", "x", {"value": 1}), "must be text"),
@@ -78,6 +78,8 @@ def test_the_audit_column_cannot_collide(spark, store):
         ("int", Check("c", "greater_than", "x", {"min_value": True}), "must be a number"),
     ],
 )
-def test_parameters_that_do_not_fit_are_refused_before_anything_is_written(spark, store, type, check, told):
-    with pytest.raises(InvalidCheck, match=told):
+def test_parameters_that_do_not_fit_are_refused_before_anything_is_written(
+    spark, store, type, check, reported
+):
+    with pytest.raises(InvalidCheck, match=reported):
         _written(store, spark.sql(f"SELECT CAST(NULL AS {type}) AS x"), check, columns=[Column("x", type)])

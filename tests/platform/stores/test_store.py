@@ -139,9 +139,9 @@ def test_rows_that_fail_a_quarantining_check_are_set_aside(spark, orders, store,
     )
     first = written[0]
     assert (first.row_count, first.quarantine_rows) == (4, 6)
-    told = {r.name: (r.status.value, r.failed_rows) for r in first.check_results}
-    told.pop("partition", None)
-    assert told == {
+    reported = {r.name: (r.status.value, r.failed_rows) for r in first.check_results}
+    reported.pop("partition", None)
+    assert reported == {
         "even": ("WARN", 5),
         "small": ("WARN", 2),
         "positive": ("FAIL", 1),
@@ -357,7 +357,7 @@ def test_the_checksum_follows_the_content(spark, store):
     assert store.sizes(one.location).checksum != one.checksum
 
 
-def test_hadoop_and_local_files_tell_the_same(spark, store, tmp_path):
+def test_hadoop_and_local_files_are_listed_alike(spark, store, tmp_path):
     [written] = store.write(spark.range(10), dataset="shop/orders", tag="t")
     hadoop, local = HadoopFiles(spark), LocalFiles()
     ours, theirs = (files.data_files(written.location) for files in (local, hadoop))

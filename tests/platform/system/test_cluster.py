@@ -314,7 +314,7 @@ def test_a_master_that_is_not_there(engine: Engine, monkeypatch: pytest.MonkeyPa
     (reason,) = run["reasons"]
     assert f"Nothing answers at {address}" in reason
     assert "HEADRACE_SPARK__MASTER" in reason
-    (told,) = headrace("why", run["dagster_run_id"])["runs"]
-    assert told["state"] == "FAILED"
-    assert f"Nothing answers at {address}" in told["attempts"][-1]["reason"]
+    (reported,) = headrace("why", run["dagster_run_id"])["runs"]
+    assert reported["state"] == "FAILED"
+    assert f"Nothing answers at {address}" in reported["attempts"][-1]["reason"]
     assert versions(engine, "flights/airlines") == {}

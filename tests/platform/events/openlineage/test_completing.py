@@ -12,7 +12,7 @@ from sqlalchemy import Engine
 from headrace.database.connection import transaction
 from headrace.events.completions import completions
 from headrace.retention.rebuild import rebuild
-from tests.platform.events.openlineage.said import START, facet, run_event, tell
+from tests.platform.events.openlineage.events import START, facet, ingest_valid, run_event
 
 NOMINAL = {
     "nominalTime": {
@@ -34,13 +34,13 @@ def completed(engine: Engine) -> set[tuple[str, str | None]]:
 def test_jobs_that_share_the_id_of_a_run_complete_each_for_itself(
     engine: Engine, order: tuple[int, ...]
 ) -> None:
-    said: list[dict[str, Any]] = [
+    message: list[dict[str, Any]] = [
         run_event("START", job="load"),
         run_event("COMPLETE", job="load", minutes=3),
         run_event("COMPLETE", job="report", minutes=2),
     ]
     for index in order:
-        tell(engine, said[index])
+        ingest_valid(engine, message[index])
     assert completed(engine) == {("airflow#load", None), ("airflow#report", None)}
     rebuild(engine)
     assert completed(engine) == {("airflow#load", None), ("airflow#report", None)}
@@ -50,17 +50,17 @@ def test_jobs_that_share_the_id_of_a_run_complete_each_for_itself(
 def test_a_business_date_that_only_the_start_states_is_that_of_the_completion(
     engine: Engine, order: tuple[int, ...]
 ) -> None:
-    said = [run_event("START", run_facets=NOMINAL), run_event("COMPLETE", minutes=2)]
+    message = [run_event("START", run_facets=NOMINAL), run_event("COMPLETE", minutes=2)]
     for index in order:
-        tell(engine, said[index])
+        ingest_valid(engine, message[index])
     assert completed(engine) == {("airflow#load", "2026-03-01T00:00:00Z")}
 
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
 def test_dagster_gets_the_effective_end(engine: Engine, order: tuple[int, ...]) -> None:
-    said = [run_event("COMPLETE", namespace="AUTOSYS", minutes=minutes) for minutes in (5, 6)]
+    message = [run_event("COMPLETE", namespace="AUTOSYS", minutes=minutes) for minutes in (5, 6)]
     for index in order:
-        tell(engine, said[index])
+        ingest_valid(engine, message[index])
     with transaction(engine) as cursor:
         waiting = cursor.execute("SELECT at FROM catalog.pending_materialization").fetchall()
     assert [row["at"] for row in waiting] == [START + timedelta(minutes=6)]

@@ -13,7 +13,7 @@ from headrace.events.openlineage import parse
 from headrace.events.openlineage.documents import Ids, document_of, merged
 from headrace.events.openlineage.outlines import edges, uses, versions
 from headrace.events.run_fold import fold
-from tests.platform.events.openlineage.said import dataset, facet, run_event
+from tests.platform.events.openlineage.events import dataset, facet, run_event
 
 OWN = "headrace://default"
 
@@ -52,8 +52,8 @@ def events() -> st.SearchStrategy:
 
 
 @given(st.lists(events(), min_size=1, max_size=6), st.randoms(use_true_random=False))
-def test_order_and_repetition_change_nothing(said, order):
-    documents = [document_of(parse(event), IDS, OWN) for event in said]
+def test_order_and_repetition_change_nothing(message, order):
+    documents = [document_of(parse(event), IDS, OWN) for event in message]
     orderly = reduce(merged, documents)
     doubled = [*documents, *documents]
     order.shuffle(doubled)

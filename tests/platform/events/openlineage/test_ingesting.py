@@ -21,17 +21,17 @@ from headrace.events import openlineage
 from headrace.events.openlineage import Result
 from headrace.events.openlineage import ingestion as ingesting
 from headrace.retention.run_reports import why as explain_run
-from tests.platform.events.openlineage.said import (
+from tests.platform.events.openlineage.events import (
     START,
     contents,
     dataset,
     dataset_event,
     edges,
     facet,
+    facets_of,
     ingest,
+    ingest_valid,
     run_event,
-    tell,
-    told_of,
     uuid,
     wipe,
 )
@@ -91,7 +91,7 @@ def test_an_unexpected_event_is_refused_alone(engine, monkeypatch):
 def test_a_run_is_in_the_state_that_its_events_come_to_in_any_order(engine, kinds, state):
     events = [run_event(kind, minutes=minutes) for minutes, kind in enumerate(kinds)]
     for event in reversed(events):
-        tell(engine, event)
+        ingest_valid(engine, event)
     found = report(engine)
     assert (found.state, found.started_at) == (state, START)
     assert len(found.attempts) == 1
@@ -110,18 +110,22 @@ def test_a_run_is_in_the_state_that_its_events_come_to_in_any_order(engine, kind
 @pytest.mark.parametrize("namespace", ["airflow", "AUTOSYS"])
 def test_a_run_that_completes_and_fails_ends_the_same_in_any_order(engine, ends, state, namespace):
     # Made before, as the id of a scheduler's job is made up.
-    tell(engine, run_event("COMPLETE", run="first", outputs=["a"], namespace=namespace, minutes=-9))
+    ingest_valid(engine, run_event("COMPLETE", run="first", outputs=["a"], namespace=namespace, minutes=-9))
     events = [run_event(kind, minutes=minutes, outputs=["a"], namespace=namespace) for kind, minutes in ends]
     found = []
     for order in permutations(events):
         run = len(found)
-        tell(engine, *({**each, "run": {"runId": uuid(f"{run}")}} for each in order))
+        ingest_valid(engine, *({**each, "run": {"runId": uuid(f"{run}")}} for each in order))
         for each in order:
-            tell(engine, {**each, "run": {"runId": uuid(f"{run}/singly")}})
+            ingest_valid(engine, {**each, "run": {"runId": uuid(f"{run}/singly")}})
         for name in (f"{run}", f"{run}/singly"):
             assert report(engine, name).state is state
-            told = {key: contents(engine)[key] for key in ("versions", "published", "completions", "to tell")}
-            found.append({key: sum(uuid(name) in repr(row) for row in rows) for key, rows in told.items()})
+            events_of_run = {
+                key: contents(engine)[key] for key in ("versions", "published", "completions", "to tell")
+            }
+            found.append(
+                {key: sum(uuid(name) in repr(row) for row in rows) for key, rows in events_of_run.items()}
+            )
     assert all(each == found[0] for each in found), found
     assert (found[0]["completions"] == 1) == (state is RunState.SUCCESS)
 
@@ -130,15 +134,15 @@ def test_a_run_that_completes_and_fails_ends_the_same_in_any_order(engine, ends,
 def test_a_failed_run_writes_nothing_although_its_listener_reports_a_complete(engine, order):
     ends = [run_event("FAIL", outputs=["a"]), run_event("COMPLETE", outputs=["a"], minutes=0.095 / 60)]
     for event in ends[::order]:
-        tell(engine, event)
+        ingest_valid(engine, event)
     assert (report(engine).state, report(engine).ended_at) == (RunState.FAILED, START)
     found = contents(engine)
     assert (found["versions"], found["published"], found["completions"]) == ([], [], [])
 
 
 def test_a_withdrawn_version_has_no_pointer(engine):
-    tell(engine, run_event("COMPLETE", outputs=["a"]))
-    tell(engine, run_event("FAIL", outputs=["a"], minutes=1))
+    ingest_valid(engine, run_event("COMPLETE", outputs=["a"]))
+    ingest_valid(engine, run_event("FAIL", outputs=["a"], minutes=1))
     found = contents(engine)
     assert (found["versions"], found["moves"], found["published"]) == ([], [], [])
 
@@ -146,8 +150,8 @@ def test_a_withdrawn_version_has_no_pointer(engine):
 def test_why_a_run_failed_and_whose_it_was(engine):
     parent = facet(run={"runId": uuid("dag")}, job={"namespace": "airflow", "name": "dag"})
     error = facet(message="no such table", programmingLanguage="SQL")
-    tell(engine, run_event("START", run_facets={"parent": parent}))
-    tell(engine, run_event("FAIL", run_facets={"errorMessage": error}, minutes=4))
+    ingest_valid(engine, run_event("START", run_facets={"parent": parent}))
+    ingest_valid(engine, run_event("FAIL", run_facets={"errorMessage": error}, minutes=4))
     found = report(engine)
     assert (found.attempts[0].reason, found.parent_run_id) == ("no such table", UUID(uuid("dag")))
     assert found.ended_at == START + timedelta(minutes=4)
@@ -169,8 +173,8 @@ def test_facets_show_on_datasets_and_processes_the_newest_of_each(engine):
         "sourceCodeLocation": facet(type="git", url="https://example.com/r", version="abc"),
         "ownership": facet(owners=[{"name": "team:air"}]),
     }
-    tell(engine, run_event(outputs=[described], job_facets=job, minutes=5))
-    tell(engine, run_event("START", outputs=[dataset("x", documentation=facet(description="old"))]))
+    ingest_valid(engine, run_event(outputs=[described], job_facets=job, minutes=5))
+    ingest_valid(engine, run_event("START", outputs=[dataset("x", documentation=facet(description="old"))]))
     found = queries.dataset(engine, "db#x")
     assert (found.description, found.owners, found.tags, found.format) == (
         "Planes",
@@ -185,12 +189,12 @@ def test_facets_show_on_datasets_and_processes_the_newest_of_each(engine):
     assert facets(engine, "DATASET", found.dataset_id)["mine_own"].content == facet(a=1)
     (process,) = contents(engine)["processes"]
     assert process[5:8] == (["team:air"], "SELECT 1", "abc")
-    tell(engine, dataset_event(dataset("x", documentation=facet(_deleted=True)), minutes=6))
+    ingest_valid(engine, dataset_event(dataset("x", documentation=facet(_deleted=True)), minutes=6))
     assert queries.dataset(engine, "db#x").description is None
 
 
 def test_all_facets_of_a_run_are_there(engine):
-    tell(
+    ingest_valid(
         engine,
         run_event(
             "START",
@@ -198,7 +202,7 @@ def test_all_facets_of_a_run_are_there(engine):
         ),
         run_event("COMPLETE", run_facets={"mine": facet(a=2)}, minutes=1),
     )
-    found = told_of(engine, 1).facets
+    found = facets_of(engine, 1).facets
     assert found["mine"].content == facet(a=2)
     assert found["nominalTime"].content["nominalStartTime"] == "2026-03-01T00:00:00Z"
 
@@ -206,8 +210,8 @@ def test_all_facets_of_a_run_are_there(engine):
 def test_versions_are_those_of_completed_runs_and_the_last_one_is_published(engine):
     counted = {"outputFacets": {"outputStatistics": facet(rowCount=7, size=70, fileCount=2)}}
     named = dataset("x", use=counted, version=facet(datasetVersion="snap-2"))
-    tell(engine, run_event(run=2, outputs=[named], minutes=10))
-    tell(
+    ingest_valid(engine, run_event(run=2, outputs=[named], minutes=10))
+    ingest_valid(
         engine,
         run_event(run=1, outputs=["x"], minutes=5),
         run_event("FAIL", run=3, outputs=["x"], minutes=20),
@@ -222,22 +226,24 @@ def test_versions_are_those_of_completed_runs_and_the_last_one_is_published(engi
 
 
 def test_an_output_that_is_dropped_has_no_new_version(engine):
-    tell(engine, run_event(outputs=[dataset("x", lifecycleStateChange=facet(lifecycleStateChange="DROP"))]))
+    ingest_valid(
+        engine, run_event(outputs=[dataset("x", lifecycleStateChange=facet(lifecycleStateChange="DROP"))])
+    )
     assert queries.versions(engine, "db#x") == []
 
 
 def test_a_version_of_a_run_that_did_not_write_it_is_that_of_the_next_that_did(engine):
     stated = dataset("out", version=facet(datasetVersion="v1"))
-    said = [
+    output = [
         run_event(run=1, outputs=[stated]),
         run_event(run=2, minutes=1, outputs=[stated]),
         run_event("FAIL", run=1, minutes=2),
     ]
     found = []
-    for order in permutations(said):
+    for order in permutations(output):
         wipe(engine)
         for event in order:
-            tell(engine, event)
+            ingest_valid(engine, event)
         (version,) = queries.versions(engine, "db#out")
         assert (version.published, str(version.version.run_id)) == (True, uuid(2))
         found.append(contents(engine)["versions"])
@@ -248,7 +254,7 @@ def test_the_version_that_a_run_read_is_the_last_that_it_names_whenever_it_says_
     def read(version):
         return [dataset("a", version=facet(datasetVersion=version))]
 
-    said = [
+    output = [
         *(
             run_event(run=run, minutes=run, outputs=[dataset("a", version=facet(datasetVersion=f"v{run}"))])
             for run in (1, 2)
@@ -257,11 +263,11 @@ def test_the_version_that_a_run_read_is_the_last_that_it_names_whenever_it_says_
         run_event("RUNNING", run=3, job="copy", minutes=4, inputs=read("v2")),
         run_event(run=3, job="copy", minutes=5, inputs=["a"], outputs=["b"]),
     ]
-    for order in permutations(said[2:]):
+    for order in permutations(output[2:]):
         wipe(engine)
-        tell(engine, *said[:2])
+        ingest_valid(engine, *output[:2])
         for event in order:
-            tell(engine, event)
+            ingest_valid(engine, event)
         (version,) = queries.versions(engine, "db#b")
         detail = queries.version(engine, "db#b", version.version.tag)
         assert [each.tag for each in detail.inputs] == ["v2"]
@@ -269,8 +275,8 @@ def test_the_version_that_a_run_read_is_the_last_that_it_names_whenever_it_says_
 
 def test_input_versions_reported_later_are_recorded(engine):
     read = dataset("a", version=facet(datasetVersion="7"))
-    tell(engine, run_event(run=2, job="next", inputs=[read], outputs=["x"], minutes=10))
-    tell(engine, run_event(run=1, outputs=[dataset("a", version=facet(datasetVersion="7"))]))
+    ingest_valid(engine, run_event(run=2, job="next", inputs=[read], outputs=["x"], minutes=10))
+    ingest_valid(engine, run_event(run=1, outputs=[dataset("a", version=facet(datasetVersion="7"))]))
     (version,) = queries.versions(engine, "db#x")
     detail = queries.version(engine, "db#x", version.version.tag)
     assert [(each.dataset, each.tag) for each in detail.inputs] == [("db#a", "7")]
@@ -285,8 +291,8 @@ def test_tests_and_measures_are_kept_the_later_of_what_a_run_says(engine):
         use = {"inputFacets": {"dataQualityAssertions": assertions, "dataQualityMetrics": metrics}}
         return run_event("RUNNING", inputs=[dataset("a", use=use)], minutes=minutes)
 
-    tell(engine, tested(False, 3))
-    tell(engine, tested(True, 1))
+    ingest_valid(engine, tested(False, 3))
+    ingest_valid(engine, tested(True, 1))
     found = asking.quality(engine, located(engine, "a"))
     assert [(each.assertion, each.column, each.success, each.severity) for each in found.assertions] == [
         ("not_null", "id", False, "warn")
@@ -298,13 +304,15 @@ def test_tests_and_measures_are_kept_the_later_of_what_a_run_says(engine):
 
 def test_a_count_that_is_no_count_hides_nothing_else(engine):
     metrics = facet(rowCount=2**70, bytes=5, columnMetrics={})
-    tell(engine, run_event(inputs=[dataset("a", use={"inputFacets": {"dataQualityMetrics": metrics}})]))
+    ingest_valid(
+        engine, run_event(inputs=[dataset("a", use={"inputFacets": {"dataQualityMetrics": metrics}})])
+    )
     (found,) = asking.quality(engine, located(engine, "a")).metrics
     assert (found.row_count, found.byte_size) == (None, 5)
 
 
 def test_a_version_is_where_the_run_says_that_it_wrote(engine):
-    tell(
+    ingest_valid(
         engine,
         run_event(run=1, outputs=[dataset("a", path=facet(value="s3://lake/a/v7"))]),
         run_event(run=2, outputs=[dataset("s3://lake/b/v8", namespace="S3")]),
@@ -315,10 +323,10 @@ def test_a_version_is_where_the_run_says_that_it_wrote(engine):
 
 def test_all_facets_of_a_use_are_there(engine):
     read = {"inputFacets": {"icebergScanReport": facet(snapshotId=1), "inputStatistics": facet(rowCount=3)}}
-    tell(engine, run_event("START", inputs=[dataset("a", use=read)], outputs=["b"]))
+    ingest_valid(engine, run_event("START", inputs=[dataset("a", use=read)], outputs=["b"]))
     written = {"outputFacets": {"icebergCommitReport": facet(snapshotId=2)}}
-    tell(engine, run_event("COMPLETE", outputs=[dataset("b", use=written)], minutes=1))
-    found = {each.key: each.facets for each in told_of(engine, 1).datasets}
+    ingest_valid(engine, run_event("COMPLETE", outputs=[dataset("b", use=written)], minutes=1))
+    found = {each.key: each.facets for each in facets_of(engine, 1).datasets}
     assert found == {"db#a": read["inputFacets"], "db#b": written["outputFacets"]}
 
 
@@ -332,7 +340,7 @@ def test_a_run_of_several_jobs_is_one_of_each(engine, order):
         run_event("FAIL", job="other", inputs=["mart"], outputs=["other"], minutes=3),
     ]
     for index in order:
-        tell(engine, events[index])
+        ingest_valid(engine, events[index])
     assert edges(engine) == {("db#raw", "db#mart"), ("db#mart", "db#other")}
     found = contents(engine)
     assert {(row[1], row[4], str(row[0]) == uuid(1)) for row in found["runs"]} == {
@@ -353,7 +361,7 @@ def test_organisations_have_catalogs_of_their_own(engine):
             sa.text("INSERT INTO catalog.organisation (organisation_id, name) VALUES (:id, 'other')"),
             {"id": other},
         )
-    tell(engine, run_event(outputs=["x"]))
+    ingest_valid(engine, run_event(outputs=["x"]))
     openlineage.ingest(engine, other, [run_event("FAIL", outputs=["x"])])
     assert asking.locate(engine, other, "db", "x") not in {None, located(engine, "x")}
     assert report(engine).state is RunState.SUCCESS
@@ -375,43 +383,43 @@ def test_many_may_report_at_once(engine):
         for m, kind in enumerate(["START", "COMPLETE"])
     ]
     with ThreadPoolExecutor(6) as pool:
-        list(pool.map(lambda event: tell(engine, event), [*events, *events]))
+        list(pool.map(lambda event: ingest_valid(engine, event), [*events, *events]))
     found = contents(engine)
     assert len(found["raw"]) == len(events)
     assert len(found["datasets"]) == 1
     assert {row[4] for row in found["runs"]} == {"SUCCESS"}
 
 
-def test_what_is_said_again_of_one_name_is_newer_than_what_was_said_of_the_other(engine):
+def test_a_repeated_report_of_one_name_is_newer_than_that_of_the_other(engine):
     def schema(column):
         content = facet(fields=[{"name": column, "type": "int"}])
         return {**content, "_schemaURL": "https://openlineage.io/spec/facets/1-1-1/SchemaDatasetFacet.json"}
 
     links = facet(identifiers=[{"namespace": "db", "name": "b", "type": "TABLE"}])
     links["_schemaURL"] = "https://openlineage.io/spec/facets/1-0-1/SymlinksDatasetFacet.json"
-    said = [
+    output = [
         run_event(minutes=1, outputs=[dataset("a", schema=schema("old"), symlinks=links)]),
         run_event(run=2, minutes=2, outputs=[dataset("b", schema=schema("new"))]),
         run_event(run=3, minutes=3, outputs=[dataset("a", schema=schema("old"))]),
     ]
-    tell(engine, *said)
+    ingest_valid(engine, *output)
     together = contents(engine)
     assert [row[8][0]["name"] for row in together["datasets"]] == ["old"]
     wipe(engine)
-    for event in said:
-        tell(engine, event)
+    for event in output:
+        ingest_valid(engine, event)
     assert contents(engine) == together
 
 
 def test_of_two_runs_that_say_the_same_of_columns_at_the_same_time_one_is_named_in_any_order(engine):
     columns = facet(fields={"id": {"inputFields": [{"namespace": "db", "name": "x", "field": "id"}]}})
     columns["_schemaURL"] = "https://openlineage.io/spec/facets/1-2-0/ColumnLineageDatasetFacet.json"
-    said = [run_event(run=run, outputs=[dataset("y", columnLineage=columns)]) for run in (1, 2, 3)]
+    output = [run_event(run=run, outputs=[dataset("y", columnLineage=columns)]) for run in (1, 2, 3)]
     found = []
-    for order in (said, said[::-1], [said[1], said[0], said[2]]):
+    for order in (output, output[::-1], [output[1], output[0], output[2]]):
         wipe(engine)
         for event in order:
-            tell(engine, event)
+            ingest_valid(engine, event)
         found.append(contents(engine)["columns"])
     assert found[0] == found[1] == found[2]
 
@@ -429,7 +437,7 @@ def test_no_table_is_read_whole_however_short_it_was_when_the_plans_were_made(en
                 )
             }
 
-    def told(run):
+    def events_of_run(run):
         facets = {"schema": facet(fields=[{"name": "a", "type": "int"}])}
         return [
             run_event("START", run=run, minutes=run, inputs=[dataset("in", **facets)]),
@@ -437,10 +445,10 @@ def test_no_table_is_read_whole_however_short_it_was_when_the_plans_were_made(en
         ]
 
     for run in range(1, 8):
-        for event in told(run):
+        for event in events_of_run(run):
             ingest(engine, event)
     before = read_whole()
     for run in range(8, 12):
-        for event in told(run):
+        for event in events_of_run(run):
             ingest(engine, event)
     assert read_whole() == before

@@ -17,16 +17,16 @@ from headrace.database.ids import organisation_id
 from headrace.events.openlineage import runs
 from headrace.retention.rebuild import rebuild
 from headrace.retention.run_reports import why as explain_run
-from tests.platform.events.openlineage.said import (
+from tests.platform.events.openlineage.events import (
     START,
     contents,
     dataset,
     dataset_event,
     edges,
     facet,
+    ingest_valid,
     job_event,
     run_event,
-    tell,
     wipe,
 )
 
@@ -50,7 +50,9 @@ PAIRS = facet(entries=[entry("x", source("a")), entry("y", source("b"))])
 
 
 def test_every_input_leads_to_every_output_over_the_events_of_a_run(engine):
-    tell(engine, run_event("START", inputs=["a", "b"]), run_event("COMPLETE", outputs=["x"], minutes=5))
+    ingest_valid(
+        engine, run_event("START", inputs=["a", "b"]), run_event("COMPLETE", outputs=["x"], minutes=5)
+    )
     assert edges(engine) == {("db#a", "db#x"), ("db#b", "db#x")}
     assert edges(engine, "CONSUMES") == {("db#a", "airflow#load"), ("db#b", "airflow#load")}
     assert edges(engine, "PRODUCES") == {("airflow#load", "db#x")}
@@ -58,7 +60,7 @@ def test_every_input_leads_to_every_output_over_the_events_of_a_run(engine):
     assert since == {START + timedelta(minutes=5)}
 
 
-SAID = [
+REPORTED = [
     run_event("START", inputs=["a", "b"], outputs=["x", "y"]),
     run_event("RUNNING", job_facets={"lineage": PAIRS}, minutes=1),
     run_event("COMPLETE", outputs=["x"], minutes=2),
@@ -68,34 +70,34 @@ SAID = [
 @pytest.mark.parametrize("order", list(permutations(range(3))))
 def test_the_pairs_of_a_lineage_facet_are_all_that_is_claimed_in_any_order(engine, order):
     for index in order:
-        tell(engine, SAID[index])
+        ingest_valid(engine, REPORTED[index])
     assert edges(engine) == {("db#a", "db#x"), ("db#b", "db#y")}
 
 
 def test_an_edge_that_another_run_shows_stays_with_its_time(engine):
     crossing = run_event(run=2, inputs=["a"], outputs=["y"], minutes=30)
-    tell(engine, SAID[0], crossing)
-    tell(engine, SAID[1])
+    ingest_valid(engine, REPORTED[0], crossing)
+    ingest_valid(engine, REPORTED[1])
     assert edges(engine) == {("db#a", "db#x"), ("db#b", "db#y"), ("db#a", "db#y")}
     late = contents(engine)
     wipe(engine)
-    tell(engine, SAID[1], SAID[0])
-    tell(engine, crossing)
+    ingest_valid(engine, REPORTED[1], REPORTED[0])
+    ingest_valid(engine, crossing)
     assert contents(engine)["edges"] == late["edges"]
     rebuild(engine)
     assert contents(engine)["edges"] == late["edges"]
 
 
-def test_what_a_facet_of_before_said_was_read_is_read_since_the_run_says_so_itself(engine):
-    said = [
+def test_an_input_of_an_earlier_facet_counts_from_the_run_that_reports_it(engine):
+    message = [
         run_event("START", outputs=[dataset("x", lineage=facet(inputs=[source("a")]))]),
         run_event(minutes=5, inputs=["a"], outputs=[dataset("x", lineage=facet(inputs=[source("b")]))]),
     ]
     found = []
-    for order in (said, said[::-1]):
+    for order in (message, message[::-1]):
         wipe(engine)
         for event in order:
-            tell(engine, event)
+            ingest_valid(engine, event)
         found.append(contents(engine)["edges"])
     assert found[0] == found[1]
     since = {row[5] for row in found[0] if (row[0], row[2]) == ("db#a", "CONSUMES")}
@@ -106,8 +108,8 @@ def test_a_job_that_ran_often_claims_no_more_than_another(engine, monkeypatch):
     monkeypatch.setattr(runs, "_MAX_DOCUMENTS", 4)
     pairs = {(f"db#{one}", f"db#{other}") for one, other in ("ax", "by")}
     for run in range(8):
-        tell(engine, run_event("START", run=run, minutes=run, inputs=["a", "b"], outputs=["x", "y"]))
-        tell(engine, run_event(run=run, minutes=run + 0.5, job_facets={"lineage": PAIRS}))
+        ingest_valid(engine, run_event("START", run=run, minutes=run, inputs=["a", "b"], outputs=["x", "y"]))
+        ingest_valid(engine, run_event(run=run, minutes=run + 0.5, job_facets={"lineage": PAIRS}))
         assert edges(engine) == pairs
     since = {row[5] for row in contents(engine)["edges"]}
     assert since == {START}
@@ -115,7 +117,7 @@ def test_a_job_that_ran_often_claims_no_more_than_another(engine, monkeypatch):
 
 def test_a_generated_dataset_has_no_source_whatever_the_job_read(engine):
     facets = {"lineage": facet(entries=[entry("x")])}
-    tell(engine, run_event(inputs=["a"], outputs=["x"], job_facets=facets))
+    ingest_valid(engine, run_event(inputs=["a"], outputs=["x"], job_facets=facets))
     assert edges(engine) == set()
     assert edges(engine, "PRODUCES") == {("airflow#load", "db#x")}
 
@@ -131,15 +133,15 @@ def test_jobs_feed_datasets_and_jobs(engine):
             ]
         )
     }
-    tell(engine, run_event(job_facets=facets))
+    ingest_valid(engine, run_event(job_facets=facets))
     assert edges(engine, "PRODUCES") == {("airflow#extract", "db#x")}
     assert edges(engine, "CONSUMES") == {("db#t", "airflow#load")}
     assert edges(engine) == {("airflow#extract", "airflow#load")}
 
 
 def test_lineage_from_dataset_events_has_no_job(engine):
-    told = facet(inputs=[source("a")], fields={"id": {"inputs": [source("b", "key")]}})
-    tell(engine, dataset_event(dataset("x", lineage=told)))
+    reported = facet(inputs=[source("a")], fields={"id": {"inputs": [source("b", "key")]}})
+    ingest_valid(engine, dataset_event(dataset("x", lineage=reported)))
     assert edges(engine) == {("db#a", "db#x"), ("db#b", "db#x")}
     (column,) = asking.column_lineage(engine, asking.locate(engine, organisation_id(), "db", "x"))
     assert (column.source_key, column.source_field, column.target_field, column.process) == (
@@ -151,13 +153,13 @@ def test_lineage_from_dataset_events_has_no_job(engine):
 
 
 def test_a_job_says_by_design_what_it_reads_and_writes(engine):
-    tell(engine, job_event("load", ["a"], ["x"]))
+    ingest_valid(engine, job_event("load", ["a"], ["x"]))
     assert edges(engine) == {("db#a", "db#x")}
     assert contents(engine)["runs"] == []
 
 
 def test_loops_and_circles_are_harmless(engine):
-    tell(
+    ingest_valid(
         engine,
         run_event(inputs=["a"], outputs=["a", "b"]),
         run_event(run=2, job="back", inputs=["b"], outputs=["a"], minutes=1),
@@ -175,11 +177,11 @@ def test_a_declared_process_reads_and_writes_what_its_declaration_says(engine):
     )
     before = contents(engine)["edges"]
     event = run_event(job="mart/b", namespace="headrace://default", inputs=["stray"], outputs=["other"])
-    tell(engine, event)
+    ingest_valid(engine, event)
     assert contents(engine)["edges"] == before
 
 
-def test_what_runs_below_a_run_of_ours_shows_no_edges_of_its_own(engine):
+def test_child_runs_of_a_headrace_run_have_no_edges(engine):
     parent = facet(
         run={"runId": "00000000-0000-0000-0000-000000000009"},
         job={"namespace": "headrace://default", "name": "mart/b"},
@@ -188,8 +190,8 @@ def test_what_runs_below_a_run_of_ours_shows_no_edges_of_its_own(engine):
     second = run_event("COMPLETE", run_facets={"parent": parent}, minutes=1)
     for order in ((first, second), (second, first)):
         wipe(engine)
-        tell(engine, order[0])
-        tell(engine, order[1])
+        ingest_valid(engine, order[0])
+        ingest_valid(engine, order[1])
         assert edges(engine) == edges(engine, "PRODUCES") == set()
 
 
@@ -210,14 +212,16 @@ def column_facet(**fields) -> dict:
         return {"namespace": "db", "name": name, "field": column, "transformations": how}
 
     return facet(
-        fields={column: {"inputFields": [inputs(each) for each in said]} for column, said in fields.items()}
+        fields={
+            column: {"inputFields": [inputs(each) for each in message]} for column, message in fields.items()
+        }
     )
 
 
 def test_columns_are_followed_through_datasets_up_and_down(engine):
     first = column_facet(id=[("a", "key", "IDENTITY")], total=[("a", "amount", "AGGREGATION")])
     second = column_facet(id=[("m", "id", "IDENTITY")])
-    tell(
+    ingest_valid(
         engine,
         run_event(inputs=["a"], outputs=[dataset("m", columnLineage=first)]),
         run_event(run=2, job="b", inputs=["m"], outputs=[dataset("x", columnLineage=second)], minutes=1),
@@ -233,11 +237,13 @@ def test_columns_are_followed_through_datasets_up_and_down(engine):
     }
 
 
-def test_what_is_said_of_columns_no_longer_is_not_current_and_is_found_as_of_then(engine):
+def test_column_lineage_no_longer_reported_is_not_current_but_found_as_of_then(engine):
     old = column_facet(id=[("a", "old", "IDENTITY")])
     new = column_facet(id=[("a", "new", "IDENTITY")])
-    tell(engine, run_event(run=2, inputs=["a"], outputs=[dataset("x", columnLineage=new)], minutes=10))
-    tell(engine, run_event(inputs=["a"], outputs=[dataset("x", columnLineage=old)]))
+    ingest_valid(
+        engine, run_event(run=2, inputs=["a"], outputs=[dataset("x", columnLineage=new)], minutes=10)
+    )
+    ingest_valid(engine, run_event(inputs=["a"], outputs=[dataset("x", columnLineage=old)]))
     assert columns(engine) == {("db#a", "new", "db#x", "id", "IDENTITY")}
     assert columns(engine, as_of=START) == {("db#a", "old", "db#x", "id", "IDENTITY")}
 
@@ -252,7 +258,7 @@ def test_the_first_version_of_the_column_facet_is_understood(engine):
             }
         }
     )
-    tell(engine, run_event(inputs=["a"], outputs=[dataset("x", columnLineage=old)]))
+    ingest_valid(engine, run_event(inputs=["a"], outputs=[dataset("x", columnLineage=old)]))
     (found,) = asking.column_lineage(engine, asking.locate(engine, organisation_id(), "db", "x"))
     assert (found.type, found.description, found.masking) == ("DIRECT", "sha256", True)
 
@@ -269,20 +275,20 @@ def test_a_filter_is_followed_from_each_of_its_columns(engine):
             }
         ],
     )
-    tell(engine, run_event(inputs=["a"], outputs=[dataset("x", columnLineage=whole)]))
+    ingest_valid(engine, run_event(inputs=["a"], outputs=[dataset("x", columnLineage=whole)]))
     assert columns(engine, field="anything") == {("db#a", "day", "db#x", "", "FILTER")}
 
 
-def test_a_run_known_here_tells_of_itself(engine):
+def test_a_headrace_run_reports_itself(engine):
     register(engine, [DatasetRecord("mart/b", "parquet")], [ProcessRecord("mart/b", Technology.SPARK)])
     from uuid import UUID
 
     from headrace.catalog.runs import attempt
-    from tests.platform.events.openlineage.said import uuid
+    from tests.platform.events.openlineage.events import uuid
 
     run = UUID(uuid(1))
     with attempt(engine, run_id=run, process_key="mart/b"):
-        tell(engine, run_event("FAIL", inputs=["a"], outputs=["x"]))
+        ingest_valid(engine, run_event("FAIL", inputs=["a"], outputs=["x"]))
     (found,) = explain_run(engine, run)
     assert found.state.value == "SUCCESS"
     assert edges(engine) == set()

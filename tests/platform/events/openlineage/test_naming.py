@@ -20,16 +20,16 @@ from headrace.database.ids import organisation_id
 from headrace.errors import UnknownDataset
 from headrace.events.openlineage import renames as renaming
 from headrace.retention.rebuild import rebuild
-from tests.platform.events.openlineage.said import (
+from tests.platform.events.openlineage.events import (
     contents,
     dataset,
     dataset_event,
     edges,
     everything,
     facet,
+    facets_of,
+    ingest_valid,
     run_event,
-    tell,
-    told_of,
     uuid,
     wipe,
 )
@@ -52,8 +52,8 @@ def key_of(engine, name, namespace="db"):
 
 
 def test_a_path_and_the_table_that_it_is_are_one_dataset(engine):
-    tell(engine, run_event(outputs=[dataset("/lake/t", "hdfs://lake", symlinks=link("default.t"))]))
-    tell(
+    ingest_valid(engine, run_event(outputs=[dataset("/lake/t", "hdfs://lake", symlinks=link("default.t"))]))
+    ingest_valid(
         engine, run_event(run=2, job="read", inputs=[dataset("default.t", "hive")], outputs=["b"], minutes=5)
     )
     assert edges(engine) == {("hdfs://lake#/lake/t", "db#b")}
@@ -65,7 +65,7 @@ def test_a_path_and_the_table_that_it_is_are_one_dataset(engine):
 
 
 def test_two_datasets_that_turn_out_to_be_one_become_one_with_all_that_was_known(engine):
-    tell(
+    ingest_valid(
         engine,
         run_event(outputs=[dataset("a", version=facet(datasetVersion="1"))], inputs=["x"]),
         run_event(
@@ -74,7 +74,7 @@ def test_two_datasets_that_turn_out_to_be_one_become_one_with_all_that_was_known
         run_event(run=3, job="reader", inputs=[dataset("t", "hive")], outputs=["y"], minutes=2),
     )
     former = located(engine, "t", "hive")
-    tell(engine, dataset_event(dataset("a", symlinks=link("t")), minutes=3))
+    ingest_valid(engine, dataset_event(dataset("a", symlinks=link("t")), minutes=3))
     now = located(engine, "t", "hive")
     assert now == located(engine, "a") != former
     assert asking.locate_id(engine, organisation_id(), former) == now
@@ -113,7 +113,7 @@ def test_what_was_written_under_two_names_are_the_versions_of_one_dataset(engine
     for order in itertools.permutations(events):
         wipe(engine)
         for event in order:
-            tell(engine, event)
+            ingest_valid(engine, event)
         found.append(everything(engine))
         rebuild(engine)
         found.append(everything(engine))
@@ -121,7 +121,7 @@ def test_what_was_written_under_two_names_are_the_versions_of_one_dataset(engine
 
 
 def test_a_person_who_merges_makes_one_of_the_versions_that_are_one(engine):
-    tell(
+    ingest_valid(
         engine,
         run_event(outputs=[written("b")], minutes=1),
         run_event(run=2, job="other", outputs=[written("a")], minutes=2),
@@ -172,53 +172,57 @@ def histories(draw):
 @given(histories(), st.randoms(use_true_random=False), st.integers(1, 4))
 def test_whatever_order_names_become_known_in_the_lineage_is_the_same(engine, events, order, cut):
     wipe(engine)
-    tell(engine, *events)
+    ingest_valid(engine, *events)
     orderly = contents(engine)
     wipe(engine)
     shuffled = [*events, *events[:2]]
     order.shuffle(shuffled)
     for begin in range(0, len(shuffled), cut):
-        tell(engine, *shuffled[begin : begin + cut])
+        ingest_valid(engine, *shuffled[begin : begin + cut])
     found = contents(engine)
     for part in found:
         assert found[part] == orderly[part], part
 
 
-def test_events_never_merge_two_datasets_with_keys_of_ours(engine):
+def test_events_never_merge_two_datasets_with_headrace_keys(engine):
     register(engine, [DatasetRecord("raw/a", "parquet"), DatasetRecord("raw/b", "parquet")])
     own = "headrace://default"
     other = facet(identifiers=[{"namespace": own, "name": "raw/b", "type": "TABLE"}])
-    tell(engine, dataset_event(dataset("raw/a", own, symlinks=other)))
+    ingest_valid(engine, dataset_event(dataset("raw/a", own, symlinks=other)))
     assert located(engine, "raw/a", own) != located(engine, "raw/b", own)
 
 
-def test_a_dataset_of_ours_takes_in_what_is_said_to_be_it(engine):
+def test_a_headrace_dataset_absorbs_names_reported_as_it(engine):
     register(engine, [DatasetRecord("raw/a", "parquet", description="ours")])
-    tell(engine, run_event(outputs=["a"]))
+    ingest_valid(engine, run_event(outputs=["a"]))
     own = facet(identifiers=[{"namespace": "headrace://default", "name": "raw/a", "type": "TABLE"}])
-    tell(engine, run_event(run=2, job="read", inputs=[dataset("a", symlinks=own)], outputs=["b"], minutes=1))
+    ingest_valid(
+        engine, run_event(run=2, job="read", inputs=[dataset("a", symlinks=own)], outputs=["b"], minutes=1)
+    )
     assert key_of(engine, "a") == "raw/a"
     assert edges(engine) == {("raw/a", "db#b")}
     assert queries.dataset(engine, "raw/a").description == "ours"
 
 
 def test_a_renamed_dataset_keeps_its_history(engine):
-    tell(engine, run_event(inputs=["x"], outputs=["a"]))
+    ingest_valid(engine, run_event(inputs=["x"], outputs=["a"]))
     change = facet(lifecycleStateChange="RENAME", previousIdentifier={"namespace": "db", "name": "a"})
-    tell(engine, run_event(run=2, job="ddl", outputs=[dataset("z", lifecycleStateChange=change)], minutes=1))
+    ingest_valid(
+        engine, run_event(run=2, job="ddl", outputs=[dataset("z", lifecycleStateChange=change)], minutes=1)
+    )
     assert key_of(engine, "a") == "db#z"
     assert edges(engine) == {("db#x", "db#z")}
     assert len(queries.versions(engine, "db#z")) == 1
 
 
 @pytest.mark.parametrize("rest", ["", "/partition=2026-03-01", "/partition=2026-03-01/rows=accepted"])
-def test_the_path_of_a_version_of_ours_is_its_dataset(engine, rest):
+def test_the_path_of_a_headrace_version_is_its_dataset(engine, rest):
     register(engine, [DatasetRecord("flights/planes", "parquet", partitions="daily")])
     root = configuration.settings().warehouse_uri.removeprefix("file://")
     path = dataset(f"{root}/flights/planes/{TAG}{rest}", "file")
-    tell(engine, run_event(job="spark", inputs=[path], outputs=["report"]))
+    ingest_valid(engine, run_event(job="spark", inputs=[path], outputs=["report"]))
     assert edges(engine) == {("flights/planes", "db#report")}
-    (used,) = [each for each in told_of(engine, 1).datasets if each.role == "INPUT"]
+    (used,) = [each for each in facets_of(engine, 1).datasets if each.role == "INPUT"]
     assert (used.key, used.version, used.partition) == ("flights/planes", TAG, "2026-03-01" if rest else None)
     assert located(engine, path["name"], "file") == queries.dataset(engine, "flights/planes").dataset_id
     assert not any(TAG in name for name in (row[1] for row in contents(engine)["names"]))
@@ -246,20 +250,22 @@ def test_a_version_with_an_internal_input_has_it_in_any_order(engine, monkeypatc
     )
     (published,) = publish(engine, None, [draft])
     path = dataset(f"{root.removeprefix('file://')}/flights/planes/{TAG}", "file")
-    tell(engine, run_event(job="spark", inputs=[path], outputs=["report"]))
+    ingest_valid(engine, run_event(job="spark", inputs=[path], outputs=["report"]))
     (version,) = queries.versions(engine, "db#report")
     detail = queries.version(engine, "db#report", version.version.tag)
     assert [each.version_id for each in detail.inputs] == [published.version.version_id]
 
 
 def test_the_files_of_other_warehouses_are_their_own_datasets(engine):
-    tell(engine, run_event(inputs=[dataset(f"/elsewhere/flights/planes/{TAG}", "file")], outputs=["b"]))
+    ingest_valid(
+        engine, run_event(inputs=[dataset(f"/elsewhere/flights/planes/{TAG}", "file")], outputs=["b"])
+    )
     assert edges(engine) == {(f"file#/elsewhere/flights/planes/{TAG}", "db#b")}
 
 
 def test_people_give_aliases_merge_and_rename_and_a_rebuild_keeps_that(engine):
     register(engine, [DatasetRecord("flights/planes", "parquet")])
-    tell(
+    ingest_valid(
         engine,
         run_event(inputs=[dataset("AIR.PLANES", "db2://prod")], outputs=["/landing"]),
         run_event(run=2, job="b", inputs=["/landing"], outputs=["c"], minutes=1),
@@ -274,7 +280,9 @@ def test_people_give_aliases_merge_and_rename_and_a_rebuild_keeps_that(engine):
     after = contents(engine)
     for part in before:
         assert after[part] == before[part], part
-    tell(engine, run_event(run=3, job="d", inputs=[dataset("of-c", "dataset")], outputs=["e"], minutes=2))
+    ingest_valid(
+        engine, run_event(run=3, job="d", inputs=[dataset("of-c", "dataset")], outputs=["e"], minutes=2)
+    )
     assert ("db#c", "db#e") in edges(engine)
     found = queries.lineage(engine, "db#e", Direction.UP, depth=5)
     assert "legacy/planes" in {node.key for node in found.nodes}
@@ -282,7 +290,7 @@ def test_people_give_aliases_merge_and_rename_and_a_rebuild_keeps_that(engine):
 
 def test_names_that_cannot_be_given_are_refused(engine):
     register(engine, [DatasetRecord("flights/planes", "parquet", declared_at="assets/flights/defs.yaml:3")])
-    tell(engine, run_event(inputs=["a"], outputs=["b"]))
+    ingest_valid(engine, run_event(inputs=["a"], outputs=["b"]))
     organisation = organisation_id()
     with pytest.raises(UnknownDataset):
         renaming.alias(engine, organisation, "db#nowhere", "db#x", **WHY)

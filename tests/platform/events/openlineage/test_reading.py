@@ -8,7 +8,7 @@ import json
 import pytest
 
 from headrace.events.openlineage import DatasetEvent, InvalidEvent, JobEvent, RunEvent, parse
-from tests.platform.events.openlineage.said import (
+from tests.platform.events.openlineage.events import (
     BASE,
     SAMPLES,
     SCENARIOS,
@@ -181,7 +181,7 @@ def test_the_digest_is_that_of_the_content():
 
 
 @pytest.mark.parametrize(
-    ("said", "meant"),
+    ("message", "meant"),
     [
         ("2026-03-01t04:00:00z", "2026-03-01T04:00:00+00:00"),
         ("2016-12-31T23:59:60Z", "2017-01-01T00:00:00+00:00"),
@@ -189,8 +189,8 @@ def test_the_digest_is_that_of_the_content():
         ("2026-03-01T04:00:00.123456789Z", "2026-03-01T04:00:00.123456+00:00"),
     ],
 )
-def test_times_are_read_as_rfc_3339_has_them(said, meant):
-    assert parse({**EVENT, "eventTime": said}).at.isoformat() == meant
+def test_times_are_read_as_rfc_3339_has_them(message, meant):
+    assert parse({**EVENT, "eventTime": message}).at.isoformat() == meant
 
 
 @pytest.mark.parametrize(

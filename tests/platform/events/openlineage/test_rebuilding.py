@@ -7,21 +7,31 @@ from concurrent.futures import ThreadPoolExecutor
 from sqlalchemy import Engine
 
 from headrace.retention.rebuild import rebuild
-from tests.platform.events.openlineage.said import SCENARIOS, everything, recorded, run_event, tell, wipe
+from tests.platform.events.openlineage.events import (
+    SCENARIOS,
+    everything,
+    ingest_valid,
+    recorded,
+    run_event,
+    wipe,
+)
 
 
 def test_events_that_come_meanwhile_are_neither_lost_nor_counted_twice(engine: Engine) -> None:
-    said = [event for scenario in SCENARIOS for event in recorded(scenario)]
-    said += [
+    message = [event for scenario in SCENARIOS for event in recorded(scenario)]
+    message += [
         run_event(kind, run=number, minutes=minute, inputs=["a"], outputs=[f"b{number % 5}"])
         for number in range(60)
         for minute, kind in enumerate(("START", "COMPLETE"))
     ]
-    tell(engine, *said)
+    ingest_valid(engine, *message)
     orderly = everything(engine)
     wipe(engine)
     with ThreadPoolExecutor(4) as senders:
-        sent = [senders.submit(tell, engine, *said[begin : begin + 3]) for begin in range(0, len(said), 3)]
+        sent = [
+            senders.submit(ingest_valid, engine, *message[begin : begin + 3])
+            for begin in range(0, len(message), 3)
+        ]
         rebuilt = [rebuild(engine).events]
         while not all(each.done() for each in sent):
             rebuilt.append(rebuild(engine).events)

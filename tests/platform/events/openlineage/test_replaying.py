@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 from sqlalchemy import Engine
 
 from headrace.retention.rebuild import rebuild
-from tests.platform.events.openlineage.said import (
+from tests.platform.events.openlineage.events import (
     dataset,
     dataset_event,
     everything,
     facet,
+    ingest_valid,
     job_event,
     run_event,
-    tell,
     wipe,
 )
 
@@ -112,16 +112,16 @@ def streams(draw: st.DrawFn) -> list[dict[str, Any]]:
 )
 @given(st.data())
 def test_any_order_comes_to_the_same(engine: Engine, data: st.DataObject) -> None:
-    said = data.draw(streams())
+    message = data.draw(streams())
     wipe(engine)
-    tell(engine, *said)
+    ingest_valid(engine, *message)
     together = everything(engine)
     rebuild(engine)
     assert everything(engine) == together
     wipe(engine)
-    for event in data.draw(st.permutations(said)):
-        tell(engine, event)
-    tell(engine, *said)
+    for event in data.draw(st.permutations(message)):
+        ingest_valid(engine, event)
+    ingest_valid(engine, *message)
     assert everything(engine) == together
     rebuild(engine)
     assert everything(engine) == together

@@ -13,14 +13,14 @@ from headrace.events.openlineage import Result
 from headrace.retention.rebuild import rebuild
 from headrace.retention.run_reports import why as explain_run
 from headrace.settings import settings
-from tests.platform.events.openlineage.said import (
+from tests.platform.events.openlineage.events import (
     SCENARIOS,
     contents,
     edges,
     everything,
     ingest,
+    ingest_valid,
     recorded,
-    tell,
     wipe,
 )
 
@@ -30,7 +30,7 @@ def test_every_order_gives_the_same_catalog_and_so_does_rebuilding(engine, scena
     events = recorded(scenario)
     by_time = sorted(events, key=lambda event: event["eventTime"])
     shuffled = random.Random(7).sample(events, len(events))  # noqa: S311
-    tell(engine, *by_time)
+    ingest_valid(engine, *by_time)
     orderly = everything(engine)
     assert {"process_run", "lineage_edge", "facet", "dataset_search"} <= {
         name for name, rows in orderly.items() if rows
@@ -38,22 +38,22 @@ def test_every_order_gives_the_same_catalog_and_so_does_rebuilding(engine, scena
     for each in ([*events], shuffled, [*by_time, *events], list(reversed(by_time))):
         wipe(engine)
         for event in each:
-            tell(engine, event)
+            ingest_valid(engine, event)
         assert everything(engine) == orderly
-    tell(engine, *shuffled)
+    ingest_valid(engine, *shuffled)
     assert everything(engine) == orderly
     assert rebuild(engine).events == len(events)
     assert everything(engine) == orderly
 
 
-def test_what_is_said_again_is_repeated(engine):
+def test_a_repeated_event_is_a_repetition(engine):
     events = recorded("CLL")
     assert {each.result for each in ingest(engine, *events)} == {Result.STORED}
     assert {each.result for each in ingest(engine, *events)} == {Result.REPEATED}
 
 
 def test_sparks_create_table_as_select(engine):
-    tell(engine, *recorded("CLL"))
+    ingest_valid(engine, *recorded("CLL"))
     target = "file#/tmp/cll_test/tbl1"
     assert edges(engine) == {(f"file#/tmp/cll_test/cll_source{number}", target) for number in (1, 2)}
     found = queries.dataset(engine, target)
@@ -66,7 +66,7 @@ def test_sparks_create_table_as_select(engine):
 
 
 def test_airflows_chain_of_tables_and_files(engine):
-    tell(engine, *recorded("airflow"))
+    ingest_valid(engine, *recorded("airflow"))
     found = queries.lineage(engine, "gs://mock-bucket#result.csv", Direction.UP, depth=5)
     assert {node.key for node in found.nodes} == {
         "gs://mock-bucket#result.csv",
@@ -78,7 +78,7 @@ def test_airflows_chain_of_tables_and_files(engine):
 
 
 def test_assets_sharing_a_dagster_run_are_separate_runs(engine):
-    tell(engine, *recorded("dagster"))
+    ingest_valid(engine, *recorded("dagster"))
     assert edges(engine) == set()
     states = {row[1]: row[4] for row in contents(engine)["runs"]}
     # When one asset fails, Dagster's integration reports a FAIL of all that run, and later their COMPLETE. A failure is
@@ -92,7 +92,7 @@ def test_assets_sharing_a_dagster_run_are_separate_runs(engine):
 
 
 def test_dbts_models_and_tests(engine):
-    tell(engine, *recorded("dbt"))
+    ingest_valid(engine, *recorded("dbt"))
     clean, totals = "duckdb://shop.duckdb#shop.main.clean", "duckdb://shop.duckdb#shop.main.totals"
     assert (clean, totals) in edges(engine)
     tests = {(row[2], row[3], row[4]) for row in contents(engine)["assertions"]}
@@ -107,10 +107,10 @@ def test_dbts_models_and_tests(engine):
     assert set(parents.values()) == {True}
 
 
-def test_sparks_listener_reads_and_writes_versions_of_ours(engine):
+def test_sparks_listener_reads_and_writes_headrace_versions(engine):
     warehouse = settings().warehouse_uri.removeprefix("file://")
     recorded_at = json.dumps(recorded("spark_listener"))
-    tell(engine, *json.loads(recorded_at.replace("/data/warehouse", warehouse)))
+    ingest_valid(engine, *json.loads(recorded_at.replace("/data/warehouse", warehouse)))
     assert edges(engine) == {("shop/orders", "shop/sales")}
     found = contents(engine)
     assert {row[1] for row in found["datasets"]} == {"shop/orders", "shop/sales"}

@@ -79,7 +79,7 @@ def test_steps() -> None:
     assert {(source.input, source.column) for source in found.columns[0].sources} == {("shop/t", "s")}
 
 
-def test_what_the_tree_does_not_tell_may_be_of_any_input() -> None:
+def test_columns_unknown_to_the_tree_may_come_from_any_input() -> None:
     """As the columns of a PIVOT, which are in no table."""
     sql = "SELECT p FROM (SELECT s, b FROM t) PIVOT (sum(b) FOR s IN ('p')) WHERE p IN (SELECT c FROM u)"
     found = lineage_of_sql(

@@ -95,12 +95,12 @@ def test_a_failure_holds_no_value_of_a_sensitive_column(
         ).fetchone()
         events = cursor.execute("SELECT payload_json FROM catalog.run_event").fetchall()
     assert row is not None
-    told = [failure(result), row["reason"], *map(repr, result.all_events), *map(str, events)]
+    reported = [failure(result), row["reason"], *map(repr, result.all_events), *map(str, events)]
     assert kept in failure(result)
     assert kept in row["reason"]
     assert row["failure_kind"] == "CODE"
     hidden = tag == "pii"
-    assert any(secret.split()[1] in text for text in told) is not hidden
+    assert any(secret.split()[1] in text for text in reported) is not hidden
     assert ("may hold values of name" in row["reason"]) is hidden
 
 
@@ -125,9 +125,9 @@ def test_a_broken_file_of_sensitive_records_is_named_and_not_quoted(
 
 def test_errors_that_hold_no_values_are_left_as_they_are() -> None:
     error = SchemaMismatch("shop/people: column 'name' is missing")
-    with pytest.raises(SchemaMismatch) as told, without_sensitive_values({"name"}, (SchemaMismatch,)):
+    with pytest.raises(SchemaMismatch) as reported, without_sensitive_values({"name"}, (SchemaMismatch,)):
         raise error
-    assert told.value is error
+    assert reported.value is error
 
 
 def test_without_sensitive_columns_nothing_is_hidden() -> None:

@@ -9,14 +9,14 @@ from headrace.autosys.objectives import business_calendars, sla_of, unsupported_
 from headrace.autosys.schedules import read_schedule
 
 
-def promised(**attributes: str):
+def sla_with(**attributes: str):
     schedule, problems = read_schedule({"date_conditions": "1", **attributes})
     assert not problems
     return sla_of(schedule, "PRD", "America/New_York")
 
 
 def test_must_times_become_deadlines_of_their_start_times():
-    found = promised(
+    found = sla_with(
         days_of_week="mo,fr",
         start_times='"22:00, 23:30"',
         must_start_times='"22:10, 23:40"',
@@ -35,14 +35,14 @@ def test_must_times_become_deadlines_of_their_start_times():
 
 
 def test_relative_must_times_hold_for_every_start_on_the_days_of_the_calendar():
-    found = promised(run_calendar="BUSINESS", start_times='"06:00, 18:00"', must_complete_times="+90")
+    found = sla_with(run_calendar="BUSINESS", start_times='"06:00, 18:00"', must_complete_times="+90")
     assert [each["deadline"] for each in found["complete_by"]] == ["30 7 * * *", "30 19 * * *"]
     assert {each["calendar"] for each in found["complete_by"]} == {"BUSINESS"}
     assert {each["timezone"] for each in found["complete_by"]} == {"America/New_York"}
 
 
 def test_alarms_become_run_times():
-    assert promised(max_run_alarm="90", min_run_alarm="5") == {
+    assert sla_with(max_run_alarm="90", min_run_alarm="5") == {
         "max_run_seconds": 5400,
         "min_run_seconds": 300,
     }
@@ -57,7 +57,7 @@ def test_alarms_become_run_times():
     ],
 )
 def test_must_times_without_a_start_have_no_objective(attributes):
-    assert promised(**attributes) is None
+    assert sla_with(**attributes) is None
 
 
 @pytest.mark.parametrize(
@@ -68,13 +68,13 @@ def test_must_times_without_a_start_have_no_objective(attributes):
     ],
 )
 def test_jobs_that_start_by_minutes_have_a_deadline_after_each_start(offset, crons):
-    found = promised(days_of_week="all", start_mins="0,30", must_complete_times=offset)
+    found = sla_with(days_of_week="all", start_mins="0,30", must_complete_times=offset)
     assert [each["deadline"] for each in found["complete_by"]] == crons
     assert {each["within_seconds"] for each in found["complete_by"]} == {60.0 * int(offset)}
 
 
 def test_what_starts_before_midnight_by_minutes_is_due_on_the_day_after():
-    found = promised(days_of_week="mo", start_mins="50", must_start_times="+20", exclude_calendar="HOLIDAYS")
+    found = sla_with(days_of_week="mo", start_mins="50", must_start_times="+20", exclude_calendar="HOLIDAYS")
     # Of Monday from 0:50 to 22:50 by 1:10 to 23:10; of Monday 23:50 by 0:10 on Tuesday, if Monday is not a holiday.
     assert found["start_by"] == [
         {
@@ -109,16 +109,18 @@ condition: SOMETHING#9
 def test_unsupported_must_times_are_findings():
     calendars = read_calendars(_EXTENDED, "calendars.txt")
 
-    def said(**attributes: str) -> list[str]:
+    def unsupported(**attributes: str) -> list[str]:
         schedule, _ = read_schedule({"date_conditions": "1", **attributes})
         return [attribute for attribute, _ in unsupported_must_times(schedule, calendars, date(2026, 1, 1))]
 
     of_day = {"start_times": '"06:00"', "must_complete_times": "+5"}
-    assert said(run_calendar="FRIDAYS", **of_day) == []
-    assert said(run_calendar="ODD", **of_day) == ["run_calendar"]
-    assert said(run_calendar="FRIDAYS", exclude_calendar="ODD", **of_day) == ["exclude_calendar"]
-    assert said(days_of_week="all", start_mins="5", must_complete_times='"06:00"') == ["must_complete_times"]
-    assert said(run_calendar="ODD", start_times='"06:00"') == []
+    assert unsupported(run_calendar="FRIDAYS", **of_day) == []
+    assert unsupported(run_calendar="ODD", **of_day) == ["run_calendar"]
+    assert unsupported(run_calendar="FRIDAYS", exclude_calendar="ODD", **of_day) == ["exclude_calendar"]
+    assert unsupported(days_of_week="all", start_mins="5", must_complete_times='"06:00"') == [
+        "must_complete_times"
+    ]
+    assert unsupported(run_calendar="ODD", start_times='"06:00"') == []
 
 
 def test_the_days_of_extended_calendars_that_are_certain():

@@ -102,13 +102,13 @@ def ingest(engine: Engine, *events: object) -> list[Outcome]:
     return openlineage.ingest(engine, organisation_id(), events)
 
 
-def tell(engine: Engine, *events: object) -> None:
+def ingest_valid(engine: Engine, *events: object) -> None:
     """Ingest what has to be taken."""
     refused = [each for each in ingest(engine, *events) if each.result is Result.REFUSED]
     assert not refused, refused
 
 
-def told_of(engine: Engine, run: object) -> RunFacets:
+def facets_of(engine: Engine, run: object) -> RunFacets:
     (report,) = explain_run(engine, UUID(uuid(run)))
     return run_facets(engine, report)
 

@@ -20,7 +20,9 @@ def at(minutes: float) -> datetime:
     return START + timedelta(minutes=minutes)
 
 
-def said(process: str, state: RunState, minutes: float = 0, run: str | None = "1", **given: Any) -> RunEvent:
+def job_event(
+    process: str, state: RunState, minutes: float = 0, run: str | None = "1", **given: Any
+) -> RunEvent:
     """An event of the Autosys job `process`, so many minutes after START; its key comes from all of it."""
     attempt = given.get("attempt", 1)
     ending = given.pop("ending", None)
@@ -47,7 +49,7 @@ def histories() -> st.SearchStrategy[list[RunEvent]]:
         [state for state in RunState if state.value not in {"BLOCKED", "SUPERSEDED", "LOST"}]
     )
     event = st.builds(
-        said,
+        job_event,
         st.sampled_from(["LOAD", "CHECK", "NIGHT_BOX"]),
         state,
         st.integers(0, 20),
