@@ -35,9 +35,6 @@ def following(clock: Clock, calendars: Calendars, moment: datetime) -> datetime:
 
     A time skipped by a clock change is due right after the gap; a repeated time is due once. Raises NoDeadline,
     UnknownCalendar.
-
-    A time that the night of a clock change leaves out counts right after the gap; one that it has twice counts once.
-    Raises NoDeadline, UnknownCalendar.
     """
     zone = ZoneInfo(clock.timezone)
     for found in CronSim(expression(clock), moment.astimezone(zone)):
