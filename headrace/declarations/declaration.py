@@ -29,7 +29,10 @@ def _valid_owner(owner: str) -> str:
 
 
 def _valid_tags(tags: dict[str, str]) -> dict[str, str]:
-    normalize_tags(tags, strict=True)
+    try:
+        normalize_tags(tags, strict=True)
+    except dg.DagsterInvalidDefinitionError as error:  # no ValueError, so it would stop every declaration
+        raise ValueError(str(error)) from error
     return tags
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cache
 from typing import Any, Literal, cast
+from zoneinfo import ZoneInfo
 
 import dagster as dg
 
@@ -25,6 +26,11 @@ _DEFINITIONS: Mapping[str, Any] = {
 _FORMATS = {"hourly": "%Y-%m-%d-%H:%M", "daily": "%Y-%m-%d", "weekly": "%Y-%m-%d", "monthly": "%Y-%m-%d"}
 
 
+_SEPARATORS = {
+    "...": "separates the ends of a range",
+    ",": "separates keys in lists",
+    "|": "separates the keys of two dimensions",
+}
 # The attributes that determine the partition keys.
 PARTITION_SHAPE = frozenset({"type", "start", "end", "timezone", "end_offset", "keys", "dimensions"})
 
@@ -60,7 +66,11 @@ def definition(partitions: Time | Static | Multi) -> Definition:
     if isinstance(partitions, Static):
         if len(set(partitions.keys)) < len(partitions.keys):
             raise PartitionProblem("keys", "a partition key comes twice")
-        return dg.StaticPartitionsDefinition(partitions.keys)
+        _refuse_ambiguous(partitions.keys)
+        try:
+            return dg.StaticPartitionsDefinition(partitions.keys)
+        except dg.DagsterError as error:
+            raise PartitionProblem("keys", str(error)) from error
     if isinstance(partitions, Multi):
         found: dict[str, Definition] = {}
         for name, dimension in partitions.dimensions.items():
@@ -73,10 +83,27 @@ def definition(partitions: Time | Static | Multi) -> Definition:
                 found[name] = definition(dimension)
             except PartitionProblem as problem:
                 raise PartitionProblem(f"dimensions.{name}.{problem.field}", str(problem)) from problem
-        return dg.MultiPartitionsDefinition(found)
+        try:
+            return dg.MultiPartitionsDefinition(found)
+        except dg.DagsterError as error:
+            raise PartitionProblem("dimensions", str(error)) from error
     return _time_definition(
         partitions.type, partitions.start, partitions.end, partitions.timezone, partitions.end_offset
     )
+
+
+def _refuse_ambiguous(keys: Sequence[str]) -> None:
+    """Raise PartitionProblem for a key with a character that separates keys: in commands, ranges and dimensions."""
+    for key in keys:
+        for separator, use in _SEPARATORS.items():
+            if separator in key:
+                raise PartitionProblem(
+                    "keys", f"{key!r} contains {separator!r}, which {use}; write another key"
+                )
+        if not key.strip() or not key.isprintable():
+            raise PartitionProblem(
+                "keys", f"{key!r} is empty, or has a tab, line break or other control character"
+            )
 
 
 @cache
@@ -85,11 +112,27 @@ def _time_definition(length: str, start: str, end: str | None, timezone: str, en
     last = _moment("end", length, end) if end is not None else None
     if last is not None and last <= first:
         raise PartitionProblem("end", f"{end} is not after the start {start}")
+    if length == "hourly" and not _has_whole_hours(timezone, first.year, (last or first).year + 10):
+        raise PartitionProblem(
+            "timezone",
+            f"clock changes in {timezone} are not of a whole hour, so that its hours have no distinct keys; use UTC",
+        )
     extra = {} if end is None else {"end_date": end}
     return cast(
         "Definition",
         _DEFINITIONS[length](start_date=start, timezone=timezone, end_offset=end_offset, **extra),
     )
+
+
+def _has_whole_hours(timezone: str, first: int, last: int) -> bool:
+    """Return True if the zone's UTC offsets in these years differ by whole hours."""
+    zone = ZoneInfo(timezone)
+    offsets = {
+        datetime(year, month, 1, tzinfo=zone).utcoffset()
+        for year in range(first, last + 1)
+        for month in range(1, 13)
+    }
+    return len({offset % timedelta(hours=1) for offset in offsets if offset is not None}) == 1
 
 
 def _moment(field: str, length: str, text: str) -> datetime:

@@ -62,8 +62,8 @@ def sql_parameters(plan: PartitionPlan | None, keys: Sequence[Key]) -> Mapping[s
     """Return the parameters of a transform: partition_keys, partition_start, partition_end, and partition_key.
 
     Start and end exist for a time dimension: the first partition's start and the last one's end (exclusive), as dates,
-    or as timestamps for hourly partitions. partition_key exists if no run has several keys. Accessing another parameter
-    raises UnknownParameter; raises RangeRefused for several keys without `ranges`.
+    or as instants for hourly partitions and in time zones other than UTC. partition_key exists if no run has several
+    keys. Accessing another parameter raises UnknownParameter; raises RangeRefused for several keys without `ranges`.
     """
     if plan is None:
         return _Parameters()
@@ -79,7 +79,8 @@ def sql_parameters(plan: PartitionPlan | None, keys: Sequence[Key]) -> Mapping[s
     time, time_keys = _time_part(plan.definition, named)
     if time is not None and time_keys:
         starts = sorted(time_keys)
-        moment = _as_timestamp if ":" in starts[0] else _as_date
+        # Spark's sessions are in UTC, where a date is its midnight. Elsewhere a day starts at another instant.
+        moment = _as_date if ":" not in starts[0] and time.timezone == "UTC" else _as_timestamp
         values["partition_start"] = moment(time.time_window_for_partition_key(starts[0]).start)
         values["partition_end"] = moment(time.time_window_for_partition_key(starts[-1]).end)
     return values

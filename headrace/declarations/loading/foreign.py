@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from pathlib import Path
 from typing import Any, cast
@@ -13,14 +14,33 @@ from dagster.components.core.context import ComponentDeclLoadContext, ComponentL
 from dagster.components.core.decl import YamlDecl
 from dagster.components.core.defs_module import ComponentPath
 from dagster.components.resolved.core_models import post_process_defs
+from dagster.components.resolved.errors import ResolutionException
+from dagster.components.resolved.scopes import EnvScope
 from dagster_shared.yaml_utils.source_position import ValueAndSourcePositionTree
 
 from headrace.declarations.loading.documents import Document
 
 
 def render(attributes: Any, root: Path) -> Any:  # noqa: ANN401
-    """Render the templates (`{{ env.OWNER }}`) in the attributes with Dagster."""
-    return _context(root).resolution_context.resolve_value(attributes)
+    """Render the templates (`{{ env.OWNER }}`) in the attributes with Dagster.
+
+    Raises ResolutionException for an environment variable that is not set, which Dagster renders as None.
+    """
+    context = _context(root).resolution_context.with_scope(env=_Environment())
+    return context.resolve_value(attributes)
+
+
+class _Environment(EnvScope):
+    """Environment variables in templates; one that is not set is an error."""
+
+    def __getattr__(self, key: str) -> str | None:
+        if key.startswith(("_", "jinja")):  # asked by jinja of every object
+            raise AttributeError(key)
+        if key not in os.environ:
+            raise ResolutionException(
+                f"the environment variable {key} is not set; set it, or give a default: env('{key}', 'default')"
+            )
+        return os.environ[key]
 
 
 def build(document: Document, root: Path) -> dg.Definitions:

@@ -70,7 +70,15 @@ def failing(check: Check, types: Mapping[str, str]) -> Column:
         return value.isNull()
     if check.kind not in KINDS:
         return ~CHECKS.get(check.kind).condition(value, check.parameters)
-    return ~_meets(check.kind, value, check.parameters)
+    return ~_meets(check.kind, value, {name: _for_spark(each) for name, each in check.parameters.items()})
+
+
+def _for_spark(value: Any) -> Any:  # noqa: ANN401 - a check's parameter is any value
+    """Return whole numbers beyond 64 bits as decimals: py4j passes Java a BigInteger, which Spark does not accept."""
+    if isinstance(value, list | tuple):
+        return [_for_spark(each) for each in value]
+    is_wide = isinstance(value, int) and not -(2**63) <= value < 2**63
+    return Decimal(value) if is_wide else value
 
 
 def validate(check: Check, types: Mapping[str, str]) -> None:
@@ -127,6 +135,12 @@ def validate(check: Check, types: Mapping[str, str]) -> None:
                 raise InvalidCheck(
                     f"Check {check.name}: `{name}` must be {kind} as {check.column} is {types[check.column]}; "
                     f"got {value!r}."
+                )
+            if base in _NUMBERS and any(
+                isinstance(item, int) and abs(item) >= 10**38 for item in _items(value)
+            ):
+                raise InvalidCheck(
+                    f"Check {check.name}: `{name}` is {value!r}, and Spark's numbers have at most 38 digits."
                 )
 
 

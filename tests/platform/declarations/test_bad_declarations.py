@@ -455,6 +455,114 @@ CASES = {
         "sql",
         "there are none",
     ),
+    "tag key that Dagster refuses": Case(
+        """\
+        type: headrace.Dataset
+        attributes:
+          key: shop/bad
+          sql: SELECT 1 AS a
+          tags: {cost centre: retail}
+        """,
+        5,
+        "tags",
+        "invalid tag keys: ['cost centre']",
+    ),
+    "tag key with two slashes": Case(
+        """\
+        type: headrace.Dataset
+        attributes:
+          key: shop/bad
+          sql: SELECT 1 AS a
+          tags: {a/b/c: retail}
+        """,
+        5,
+        "tags",
+        "invalid tag keys",
+    ),
+    "tag value that Dagster refuses": Case(
+        """\
+        type: headrace.Dataset
+        attributes:
+          key: shop/bad
+          sql: SELECT 1 AS a
+          tags: {ok: "straße"}
+        """,
+        5,
+        "tags",
+        "Invalid tag value",
+    ),
+    "partition key with an ellipsis": Case(
+        """\
+        type: headrace.Dataset
+        attributes:
+          key: shop/bad
+          sql: SELECT 1 AS a
+          partitions: {type: static, keys: [a...b, c]}
+        """,
+        5,
+        "partitions.keys",
+        "separates the ends of a range",
+    ),
+    "partition key with a comma": Case(
+        """\
+        type: headrace.Dataset
+        attributes:
+          key: shop/bad
+          sql: SELECT 1 AS a
+          partitions: {type: static, keys: ["a,b", c]}
+        """,
+        5,
+        "partitions.keys",
+        "separates keys in lists",
+    ),
+    "partition key with a tab": Case(
+        """\
+        type: headrace.Dataset
+        attributes:
+          key: shop/bad
+          sql: SELECT 1 AS a
+          partitions: {type: static, keys: ["a\\tb", c]}
+        """,
+        5,
+        "partitions.keys",
+        "control character",
+    ),
+    "partition key with the separator of dimensions": Case(
+        """\
+        type: headrace.Dataset
+        attributes:
+          key: shop/bad
+          sql: SELECT 1 AS a
+          partitions: {type: multi, dimensions: {x: {type: static, keys: [a|b]}, y: {type: daily, start: 2026-01-01}}}
+        """,
+        5,
+        "partitions.dimensions.x.keys",
+        "separates the keys of two dimensions",
+    ),
+    "hours of a zone whose clocks change by half an hour": Case(
+        """\
+        type: headrace.Dataset
+        attributes:
+          key: shop/bad
+          sql: SELECT 1 AS a
+          partitions: {type: hourly, start: 2026-04-05-00:00, timezone: Australia/Lord_Howe}
+        """,
+        5,
+        "partitions.timezone",
+        "no distinct keys; use UTC",
+    ),
+    "environment variable that is not set": Case(
+        """\
+        type: headrace.Dataset
+        attributes:
+          key: shop/bad
+          sql: SELECT 1 AS a
+          description: "{{ env.NO_SUCH_VARIABLE }}"
+        """,
+        2,
+        None,
+        "NO_SUCH_VARIABLE is not set",
+    ),
     "bad time": Case(
         """\
         type: headrace.Dataset

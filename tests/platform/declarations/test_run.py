@@ -444,6 +444,30 @@ def test_the_hour_that_comes_twice_is_two_partitions(tmp_path: Path, engine: Eng
     ]
 
 
+NEW_YORK = """
+type: headrace.Dataset
+attributes:
+  key: shop/half_hours
+  sql: |
+    SELECT at FROM (
+      SELECT explode(sequence(timestamp'2026-03-06 00:00Z', timestamp'2026-03-11 00:00Z', interval 30 minute)) AS at
+    )
+    WHERE at >= :partition_start AND at < :partition_end
+  partitions: {type: daily, start: 2026-03-07, end: 2026-03-10, timezone: America/New_York, column: at}
+"""
+
+
+def test_a_day_of_a_time_zone_starts_and_ends_there(tmp_path: Path, engine: Engine) -> None:
+    """2026-03-08 has 23 hours in New York."""
+    project = load_project(write_project(tmp_path, "shop", NEW_YORK), engine)
+
+    results = project.materialize("shop/half_hours", partitions=("2026-03-07", "2026-03-08"))
+
+    assert [result.success for result in results] == [True, True]
+    published = rows(engine, "SELECT partition_key, row_count FROM catalog.dataset_version ORDER BY 1")
+    assert [tuple(row.values()) for row in published] == [("2026-03-07", 48), ("2026-03-08", 46)]
+
+
 READER = """
 ---
 type: headrace.Dataset

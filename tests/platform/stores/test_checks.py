@@ -264,6 +264,28 @@ def test_a_check_that_cannot_be_evaluated_says_why(spark, store, check, message)
         store.write(frame, dataset="shop/orders", tag=store.tag(), checks=[check])
 
 
+@pytest.mark.parametrize(
+    ("type", "kind", "parameters", "status"),
+    [
+        ("decimal(38,0)", "greater_than", {"min_value": 10**20}, CheckStatus.FAIL),
+        ("decimal(38,0)", "less_than", {"max_value": 10**20}, CheckStatus.PASS),
+        ("bigint", "isin", {"allowed_values": [1, 2**63]}, CheckStatus.PASS),
+        ("bigint", "greater_than", {"min_value": -(10**30)}, CheckStatus.PASS),
+    ],
+)
+def test_numbers_beyond_64_bits_are_compared(spark, store, type, kind, parameters, status):
+    frame = spark.sql(f"SELECT CAST(1 AS {type}) AS n")
+    checks = [Check("wide", kind, "n", parameters)]
+    [written] = store.write(frame, dataset="shop/orders", tag=store.tag(), checks=checks)
+    assert [each.status for each in written.check_results] == [status]
+
+
+def test_a_number_that_spark_has_not_is_refused(spark, store):
+    checks = [Check("c", "less_than", "n", {"max_value": 10**38})]
+    with pytest.raises(InvalidCheck, match="at most 38 digits"):
+        store.write(spark.range(1).toDF("n"), dataset="shop/orders", tag=store.tag(), checks=checks)
+
+
 class Orders(DataFrameModel):
     """A model with everything that a model can have."""
 
