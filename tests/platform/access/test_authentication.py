@@ -1,4 +1,4 @@
-"""Tokens: whose is whose, and which are refused."""
+"""Tokens: their owners, and which are refused."""
 
 import json
 import threading

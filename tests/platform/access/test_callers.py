@@ -1,4 +1,4 @@
-"""What roles come to, by domain."""
+"""Permissions of roles, by domain."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Exports of `autocal_asc` with their three kinds of records, and the dates that rules come to."""
+"""Exports of `autocal_asc` with their three kinds of records, and the resulting dates."""
 
 from datetime import date, time
 

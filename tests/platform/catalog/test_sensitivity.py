@@ -1,4 +1,4 @@
-"""Sensitive tags travel along the columns, through masking and unknown steps, until an owner clears them."""
+"""Sensitive tags are inherited along columns, through masking and unknown steps, until an owner clears them."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any

@@ -1,4 +1,4 @@
-"""What a run hands to whatever it starts, and what that can do with it."""
+"""The environment that a run passes to child processes, and what they can do with it."""
 
 from __future__ import annotations
 
@@ -190,4 +190,4 @@ def test_a_session_with_the_token_of_another_run_is_not_used(
     assert not _another("hrt_new")
     assert not _another("a key of somebody's own")
     assert _another("hrt_old")
-    assert SparkResource().session is not None  # this one has no listener, and goes on
+    assert SparkResource().session is not None  # this one has no listener, and continues
