@@ -120,10 +120,10 @@ def _rebuild_openlineage(cursor: Cursor[Any], owner: Owner) -> None:
             )
             for row in rows
         ]
-        came_to = project(cursor, owner, events)
+        result = project(cursor, owner, events)
         sequences = {row["content_hash"]: row["sequence"] for row in rows}
         store_completions(
-            cursor, owner.organisation, events, came_to.processes, came_to.runs, sequences=sequences
+            cursor, owner.organisation, events, result.processes, result.runs, sequences=sequences
         )
 
 

@@ -546,7 +546,7 @@ def test_when_the_log_of_the_position_is_gone_what_is_younger_is_read_and_a_warn
     assert (warning.rule, warning.severity) == ("log/rotation", Severity.WARNING)
     assert "read up to 2026-11-20 23:59:00 UTC no longer exists next to the log" in warning.message
     assert warning.message.endswith(
-        "goes on with event_demon.ACE.11212026, event_demon.ACE.11222026, event_demon.ACE"
+        "Continuing with event_demon.ACE.11212026, event_demon.ACE.11222026, event_demon.ACE"
     )
     assert list(reader.read()) == []
 
