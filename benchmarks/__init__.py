@@ -1,1 +1,1 @@
-"""Every claim about performance, to be measured again; each beside its alternative in the same run."""
+"""Performance claims, repeatable; each measured with its alternative in the same run."""

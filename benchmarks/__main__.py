@@ -1,4 +1,4 @@
-"""Measure every claim, one after another: python -m benchmarks [NAME ...]. On a machine that does nothing else."""
+"""Measure every claim, one after another: python -m benchmarks [NAME ...]. Use an otherwise idle machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Alert by processes that are killed at random, until nothing is left to do: for a test and a benchmark."""
+"""Alerting by processes that are killed at random, until nothing is left to do: for a test and a benchmark."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from tests.paths import REPOSITORY
 
 FAST = 200  # how much faster than the world's the clock of the processes goes, so that pauses between tries are short
 _STEPS = 6  # that a process takes at most before it is to die
-_AT_ONCE = 4  # happenings and messages of a transaction: many small ones, for many places to die between
+_AT_ONCE = 4  # events and notifications per transaction: many small ones, for many places to die between
 
 
 def rules(http_port: int, mail_port: int) -> AlertRules:
@@ -49,7 +49,7 @@ def rules(http_port: int, mail_port: int) -> AlertRules:
 
 
 def breaches(engine: Engine, count: int, named: str = "table") -> None:
-    """Store so many happenings of an incident each, as the engine that judges SLAs does."""
+    """Store an event of a new incident each, like the SLA engine does."""
     with transaction(engine) as cursor:
         cursor.execute(
             "INSERT INTO catalog.organisation (organisation_id, name) VALUES (%s, %s) ON CONFLICT DO NOTHING",

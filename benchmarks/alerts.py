@@ -1,7 +1,7 @@
-"""How soon an alert leaves after a breach, how many leave, and what 200 deaths between deciding and sending cost.
+"""Latency from breach to notification, throughput, and the effect of 200 deaths between deciding and sending.
 
-The sensor itself ticks as Dagster's daemon lets it, and sends to an HTTP endpoint and a mail server on this machine; on
-a fresh PostgreSQL server in a temporary folder. Run: python -m benchmarks.alerts [--json]
+The sensor itself ticks at the interval of Dagster's daemon, and sends to an HTTP endpoint and a mail server on this
+machine; on a fresh PostgreSQL server in a temporary folder. Run: python -m benchmarks.alerts [--json]
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def _until(holds: Callable[[], bool]) -> None:
 
 
 def _flood(engine: Engine, http: Receiver, mail: Receiver, count: int) -> dict[str, float]:
-    """How many happenings a second become alerts, and how many messages a second leave."""
+    """Measure how many events per second become alerts, and how many notifications per second are sent."""
     rules, now = alert_killing.rules(http.port, mail.port), datetime.now(UTC)
     alert_killing.breaches(engine, count, "flood")
     began = time.perf_counter()
@@ -153,7 +153,7 @@ def _flood(engine: Engine, http: Receiver, mail: Receiver, count: int) -> dict[s
 
 
 def _kills(engine: Engine, http: Receiver, mail: Receiver, kills: int) -> dict[str, float]:
-    """What arrives when those who decide and send are killed at random."""
+    """Measure what is delivered if the sending processes are killed at random."""
     count = kills * 2
     alert_killing.breaches(engine, count, "killed")
     killed = alert_killing.alert_and_be_killed(http.port, mail.port, kills, seconds=0.02)

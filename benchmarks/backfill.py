@@ -1,4 +1,4 @@
-"""What a backfill of daily partitions costs: Spark's own write, what Dagster adds, what Headrace adds.
+"""Cost of a backfill of daily partitions: Spark's own write, what Dagster adds, what Headrace adds.
 
 The same query over the same days three ways, in the same process, taking turns at each day: a bare PySpark write; a
 plain Dagster asset around that write, with a resource and as many checks, launched by its key as Dagster's own command

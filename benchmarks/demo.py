@@ -1,4 +1,4 @@
-"""What the seconds of `headrace demo` are spent on: from an empty state folder, and a second time.
+"""Where `headrace demo` spends its time: from an empty state folder, and a second time.
 
 Run: python -m benchmarks.demo
 """

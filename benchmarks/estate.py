@@ -162,7 +162,7 @@ def scan(path: Path, environment: Mapping[str, str]) -> dict[str, Any]:
 
 
 def in_dagster(path: Path, home: Path, jobs: int, environment: Mapping[str, str]) -> dict[str, Any]:
-    """Seconds to load the assets of an estate, boxes standing for their jobs, and one asset a job."""
+    """Return the seconds to load the assets of an estate, with collapsed boxes, and with one asset per job."""
     from headrace.database import embedded
 
     own = {**environment, "HEADRACE_HOME": str(home)}
@@ -178,7 +178,7 @@ def in_dagster(path: Path, home: Path, jobs: int, environment: Mapping[str, str]
 
 
 def against(command: str, path: Path, environment: Mapping[str, str]) -> dict[str, Any]:
-    """The linter of dsl41 beside `headrace legacy report`, on the same file."""
+    """Compare the linter of dsl41 with `headrace legacy report`, on the same file."""
     ours = python(HEADRACE, environment, "legacy", "report", str(path), "--json")["seconds"]
     began = time.perf_counter()
     try:
@@ -190,7 +190,7 @@ def against(command: str, path: Path, environment: Mapping[str, str]) -> dict[st
 
 
 def python(code: str, environment: Mapping[str, str], *words: str) -> dict[str, Any]:
-    """What a fresh process prints as JSON, with the seconds that it took, and those of them that it computed."""
+    """Return the JSON output of a fresh process, with its elapsed and CPU seconds."""
     began, computed = time.perf_counter(), _computed()
     run = subprocess.run(
         [sys.executable, "-c", code, *words],

@@ -1,4 +1,4 @@
-"""What questions to a large catalog take, over HTTP: lineage and impact in a million edges, search in 100,000 datasets.
+"""Queries on a large catalog over HTTP: lineage and impact in a million edges, search in 100,000 datasets.
 
 On a fresh server in a temporary folder, as a service that may read; some edges make circles, and one dataset is a hub.
 Run: python -m benchmarks.graph [--json]

@@ -1,4 +1,4 @@
-"""What it takes to ingest completion files: a folder full of them, one at a time, and with a process that is killed.
+"""Ingestion of completion files: from a full folder, one at a time, and with a process that is killed.
 
 On a fresh server in a temporary folder with PostgreSQL's durable defaults. Run: python -m benchmarks.ingestion [--json]
 """
@@ -61,7 +61,7 @@ def main(
 
 
 def _backlog(files: int) -> dict[str, float]:
-    """In a process of its own, whose memory is measured."""
+    """Run in a separate process, whose memory is measured."""
     with _catalog() as (_, home):
         folder = home / "completions"
         folder.mkdir()
@@ -100,7 +100,7 @@ def _document(number: int) -> dict[str, Any]:
 
 
 def drain(folder: Path) -> None:
-    """Ingest what is in the folder, tick by tick, and print how long that took and how much memory."""
+    """Ingest the files in the folder, tick by tick, and print time and memory."""
     engine, here = database.connect(), LocalFolder(folder)
     before = _peak()
     began = time.perf_counter()
@@ -214,7 +214,7 @@ def _killed(events: int, kills: int) -> dict[str, Any]:
 
 @contextmanager
 def _catalog() -> Iterator[tuple[Engine, Path]]:
-    """A catalog of its own, which the settings of this process and of those that it starts name."""
+    """A separate catalog, configured for this process and its children."""
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
         os.environ["HEADRACE_HOME"] = str(home)

@@ -1,4 +1,4 @@
-"""Loading N declared datasets, beside Dagster alone loading N plain assets: seconds, peak memory, what dominates.
+"""Loading N declared datasets, compared with Dagster loading N plain assets: seconds, peak memory, what dominates.
 
 Each size is loaded in fresh processes, ours and Dagster's in turns; the times count from the start of the process to
 the resolved repository, imports included, as a code server would. Run as `python -m benchmarks.loading [N ...]`.

@@ -1,4 +1,5 @@
-"""What an audited, versioned write costs beside the bare one: python benchmarks/materialization.py [--rows 10000000].
+"""Cost of an audited, versioned write compared with the bare one: python benchmarks/materialization.py [--rows
+10000000].
 
 Three ways to do the same work, paired in one run, in an order that alternates, after one warm-up of each:
 bare     spark.read -> transform -> write.parquet, no check

@@ -1,4 +1,4 @@
-"""How fast the catalog publishes, beside a bare one-row insert (the floor) and one statement a row (the plain way).
+"""Publishing throughput, compared with a bare one-row insert (the floor) and one statement per row (the plain way).
 
 The three take turns in the same run, on a fresh server in a temporary folder with PostgreSQL's durable defaults
 (synchronous_commit and fsync on). Run: python -m benchmarks.publish [--json]

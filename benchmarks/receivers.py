@@ -1,4 +1,4 @@
-"""Receivers of alerts on this machine: an HTTP endpoint and a mail server that keep what they get."""
+"""Receivers of alerts on this machine: an HTTP endpoint and a mail server that store what they get."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from aiosmtpd.smtp import Envelope, Session
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """One message as it arrived; key: by which its receiver knows a second copy. to: the path, or the address.
+    """A received message; key: its deduplication key. to: the path, or the address.
 
-    said: the JSON, or the headers and the `html`.
+    message: the JSON, or the headers and the `html`.
     """
 
     key: str
@@ -35,7 +35,7 @@ class Received:
 
 @dataclass
 class Receiver:
-    """Where it listens and what it got. refuses: it answers that it cannot take anything."""
+    """The address and messages of a receiver. refuses: it rejects everything."""
 
     port: int = 0
     received: list[Received] = field(default_factory=list)
@@ -43,7 +43,7 @@ class Receiver:
 
     @property
     def known(self) -> list[Received]:
-        """What it got, without second copies."""
+        """The messages without duplicates."""
         return list({each.key: each for each in reversed(self.received)}.values())[::-1]
 
 
@@ -116,7 +116,7 @@ def mail_receiver() -> Iterator[Receiver]:
 
     class Listening(Controller):
         def _trigger_server(self) -> None:
-            """Port 0 is none that could be tried: the one that was given is known now."""
+            """The requested port was 0: the assigned one is known now."""
             self.port = receiver.port = self.server.sockets[0].getsockname()[1]  # type: ignore[union-attr]
             super()._trigger_server()  # type: ignore[no-untyped-call]
 

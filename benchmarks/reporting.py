@@ -1,4 +1,4 @@
-"""What it takes to report OpenLineage events over HTTP, in batches and one by one, with a million runs stored before.
+"""Reporting OpenLineage events over HTTP, in batches and one by one, with a million runs already stored.
 
 `headrace serve`, PostgreSQL with its durable defaults, and the clients that send, all on this machine. Then the same
 while the database is restarted: no event may be lost, and none be there twice.
@@ -114,7 +114,7 @@ def _first(client: httpx.Client) -> dict[str, float]:
 
 
 def _settle() -> None:
-    """What PostgreSQL does by itself within minutes: what was loaded at once just now was not stored long before."""
+    """Do what PostgreSQL does by itself within minutes: the bulk load happened just now."""
     with psycopg.connect(os.environ["HEADRACE_DATABASE_URL"], autocommit=True) as connection:
         connection.execute("VACUUM (ANALYZE)")
         connection.execute("CHECKPOINT")
@@ -128,7 +128,7 @@ def _reported(client: httpx.Client, seconds: int, size: int, rate: int) -> dict[
 
     def send(number: int) -> list[float]:
         taken = []
-        # httpx would take a third of the two CPUs that it is to leave to what is measured.
+        # httpx would take a third of the two CPUs that are needed for the measurement.
         sender = http.client.HTTPConnection(client.base_url.host, client.base_url.port or 80, timeout=60)
         headers = {"Content-Type": "application/json"}
         if "authorization" in client.headers:
@@ -246,7 +246,7 @@ def _dataset(name: str) -> dict[str, Any]:
 
 @contextmanager
 def _service(runs: int) -> Iterator[tuple[httpx.Client, Path]]:
-    """A service on a catalog of its own, and a client that may report to it."""
+    """A service on a separate catalog, and a client that may report to it."""
     with tempfile.TemporaryDirectory(prefix="headrace-reporting-") as folder:
         home = Path(folder)
         os.environ["HEADRACE_HOME"] = str(home)

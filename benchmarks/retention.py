@@ -1,4 +1,4 @@
-"""How fast old runs and events are archived, and how long questions about them take, beside DELETE alone (the floor).
+"""Archiving throughput of old runs and events, and query times, compared with DELETE alone (the floor).
 
 On a fresh server in a temporary folder with PostgreSQL's durable defaults. Run: python -m benchmarks.retention [--json]
 """

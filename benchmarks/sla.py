@@ -1,4 +1,4 @@
-"""How long one tick takes: 50,000 promises over 20,000 datasets and their processes, judged, foreseen and stored.
+"""Duration of one tick: 50,000 objectives on 20,000 datasets and their processes, evaluated, forecast and stored.
 
 On a fresh server in a temporary folder, with 60 days of history. Run: python -m benchmarks.sla [--json]
 """
@@ -77,7 +77,7 @@ def main(
     if as_json:
         typer.echo(json.dumps(report, indent=2))
         return
-    typer.echo(f"{objectives:,} promises over {datasets:,} datasets, {days} days of history")
+    typer.echo(f"{objectives:,} objectives over {datasets:,} datasets, {days} days of history")
     for name, row in report["ticks"].items():
         typer.echo(
             f"{name:36} {row['seconds']:6.2f} s "
@@ -99,7 +99,7 @@ def _catalog() -> Iterator[Engine]:
 
 
 def _fill(engine: Engine, count: int, days: int) -> int:
-    """Chains of datasets with two or three promises each; versions and runs of some weeks."""
+    """Create chains of datasets with two or three objectives each; versions and runs of some weeks."""
     miss_probability = random.Random(7)
     records, processes, objectives = [], [], 0
     for number in range(count):

@@ -1,9 +1,9 @@
-"""How early misses are foreseen, and how often wrongly: a simulated year, against the rule of a fixed warning time.
+"""Lead time of predicted misses, and false warnings: a simulated year, compared with a fixed warning time.
 
 Chains of jobs that wait for each other, with slow Mondays and month-ends, nights of two to four times the usual rows,
-and now and then a job that takes much longer or fails. Each night is foreseen every twenty minutes from four hours
-before the deadline on, from what was known then, with the rows that have landed and without; the first half of the year
-is only learned from. The rule to compare with: warn when nothing has come so long before the deadline.
+and now and then a job that takes much longer or fails. Each night is forecast every twenty minutes from four hours
+before the deadline on, from what was known then, with the landed rows and without; the first half of the year is only
+used for learning. The rule to compare with: warn when nothing has arrived so long before the deadline.
 Run: python -m benchmarks.sla_calibration [--json]
 """
 
@@ -54,7 +54,7 @@ class Year:
 
 @dataclass(slots=True)
 class Score:
-    """What a rule came to: misses warned of and how early (minutes), warnings of nights that went well."""
+    """Results of a rule: predicted misses and their lead time (minutes), warnings in nights that went well."""
 
     misses: int = 0
     warned: int = 0
@@ -153,7 +153,7 @@ def simulate(random: np.random.Generator) -> Year:
             if random.random() < 0.012:
                 took *= random.uniform(2, 5)  # a full machine
             if random.random() < 0.006:
-                took += random.uniform(3600, 3 * 3600)  # failed, and run again by somebody
+                took += random.uniform(3600, 3 * 3600)  # failed, and run again by a person
             began[job, day], ended[job, day] = ready, ready + took
             ready += took + random.exponential(60)
     midnights = np.array([(START + timedelta(days=day)).timestamp() for day in range(DAYS)])

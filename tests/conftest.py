@@ -1,4 +1,4 @@
-"""What all tests share: one PostgreSQL server, one database and one Spark session for each worker."""
+"""Shared fixtures: one PostgreSQL server, one database and one Spark session per worker."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _DATABASES = count()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What takes longest begins first, so that workers which share the tests end together."""
+    """Start the slowest tests first, so that parallel workers finish together."""
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 
 

@@ -69,7 +69,7 @@ def decide(
     if alert_event.kind in RECOVERIES:
         return Decision(counted)
     worse = is_worse(alert_event.severity, known.severity)
-    if not worse and not _is_found_to_be_the_cause(known, alert_event):
+    if not worse and not _is_new_root_cause(known, alert_event):
         came_true = known.kind is Kind.AT_RISK and _is_about(known, alert_event)
         return Decision(_about(counted, alert_event) if came_true else counted)
     worsened = replace(_about(counted, alert_event), round=known.round + 1)
@@ -226,7 +226,7 @@ def _is_about(alert: Alert, alert_event: AlertEvent) -> bool:
     return (alert.subject.type, alert.subject.key) == (alert_event.subject.type, alert_event.subject.key)
 
 
-def _is_found_to_be_the_cause(known: Alert, alert_event: AlertEvent) -> bool:
+def _is_new_root_cause(known: Alert, alert_event: AlertEvent) -> bool:
     """Return True if the event is the root cause and new to this alert."""
     return (
         bool(alert_event.facts.get("is_cause"))

@@ -40,7 +40,7 @@ def plan_sending(
     ordered = sorted(
         due,
         key=lambda notification: (
-            not _is_as_it_was(notification),
+            not _is_unchanged(notification),
             -notification.severity.rank,
             notification.due_at,
         ),
@@ -49,7 +49,7 @@ def plan_sending(
         return SendPlan(tuple(ordered))
     if free <= 0:
         return SendPlan(wait_until=counted[0] + limit.within)
-    again = [notification for notification in ordered if _is_as_it_was(notification)]
+    again = [notification for notification in ordered if _is_unchanged(notification)]
     alone = ordered[: max(free - 1, min(len(again), free))]
     rest = ordered[len(alone) :]
     if len(alone) == free:  # retries use the limit up
@@ -83,5 +83,5 @@ def new_digest(recipient: Recipient, notifications: Sequence[Notification], now:
     )
 
 
-def _is_as_it_was(notification: Notification) -> bool:
+def _is_unchanged(notification: Notification) -> bool:
     return notification.tries > 0 or notification.purpose is Purpose.DIGEST

@@ -195,13 +195,13 @@ def _send_all(
     for place, notification in enumerate(notifications):
         name = notification.recipient.destination
         if monotonic() >= deadline:
-            _unbegun(engine, notifications[place:], now())
+            _unstarted(engine, notifications[place:], now())
             break
         try:
             _send(rules, send, notification)
         except NotDelivered as reason:
             _end(engine, notification, now(), str(reason))
-            _unbegun(engine, notifications[place + 1 :], next_try(notification.tries + 1, now()))
+            _unstarted(engine, notifications[place + 1 :], next_try(notification.tries + 1, now()))
             result.failed.append(f"{name}: {reason}")
             result.away.add(name)
             break
@@ -240,7 +240,7 @@ def _end(engine: Engine, notification: Notification, now: datetime, reason: str 
         )
 
 
-def _unbegun(engine: Engine, notifications: Sequence[Notification], next_try_at: datetime) -> None:
+def _unstarted(engine: Engine, notifications: Sequence[Notification], next_try_at: datetime) -> None:
     if not notifications:
         return
     with transaction(engine) as cursor:

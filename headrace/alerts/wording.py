@@ -81,7 +81,7 @@ def render(
         ("Owners", ", ".join(alert.subject.owners) or "none"),
         ("Also affected", _affected(affected)),
         ("Acknowledged", f"by {alert.acknowledged_by}" if alert.acknowledged_by else None),
-        ("Next", None if over else " ".join(_goes_on(facts) if merged else _advice(alert))),
+        ("Next", None if over else " ".join(_merge_notice(facts) if merged else _advice(alert))),
     ]
     parts = ["\n".join(_one_line(f"{name}: {text}", MAX_LINE_LENGTH) for name, text in lines if text)]
     found = [*_links(alert, links)]
@@ -205,7 +205,7 @@ def _advice(alert: Alert) -> Iterator[str]:
             yield "Check Automation in Dagster's UI, and that Dagster's daemon is running."
 
 
-def _goes_on(facts: Mapping[str, Any]) -> Iterator[str]:
+def _merge_notice(facts: Mapping[str, Any]) -> Iterator[str]:
     """Describe a merge: the other alert must be acknowledged too, since the person may not be working on its cause."""
     there = facts.get("part_of_id")
     yield f"`headrace alerts ack {there}` acknowledges it; `headrace alerts show {there}` shows it."

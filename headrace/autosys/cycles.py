@@ -37,7 +37,7 @@ def find_cycles(jobs: Mapping[str, Job], edges: Iterable[Edge]) -> list[tuple[st
 
 def _components(after: Sequence[Sequence[int]]) -> list[list[int]]:
     """Return the strongly connected components of more than one vertex, or of one with an edge to itself."""
-    rest = _in_or_after_a_circle(after)
+    rest = _in_or_after_a_cycle(after)
     found: list[list[int]] = []
     index: dict[int, int] = {}
     low: dict[int, int] = {}
@@ -77,7 +77,7 @@ def _components(after: Sequence[Sequence[int]]) -> list[list[int]]:
     return sorted(found, key=min)
 
 
-def _in_or_after_a_circle(after: Sequence[Sequence[int]]) -> dict[int, None]:
+def _in_or_after_a_cycle(after: Sequence[Sequence[int]]) -> dict[int, None]:
     """Return what is left after repeatedly removing vertices without predecessors: usually few, and fast to find."""
     waits = [0] * len(after)
     for targets in after:

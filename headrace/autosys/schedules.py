@@ -120,7 +120,7 @@ def _read(written: tuple[tuple[str, str], ...]) -> tuple[Schedule, tuple[Problem
         term_run_time=take("term_run_time", _whole, None),
         n_retrys=take("n_retrys", _whole, 0),
     )
-    return schedule, (*problems, *_to_no_effect(schedule, values))
+    return schedule, (*problems, *_ineffective(schedule, values))
 
 
 def zone_named(name: str) -> ZoneInfo:
@@ -142,7 +142,7 @@ def _zones() -> dict[str, str]:
     return {name.lower(): name for name in available_timezones()}
 
 
-def _to_no_effect(schedule: Schedule, written: Iterable[str]) -> Iterator[Problem]:
+def _ineffective(schedule: Schedule, written: Iterable[str]) -> Iterator[Problem]:
     """Yield attributes that are valid, but have no effect or contradict each other."""
     timed = sorted(TIME_ATTRIBUTES.intersection(written) - {"date_conditions"})
     if timed and not schedule.date_conditions:

@@ -99,7 +99,7 @@ class LineageOfOutput:
     note: Public[str | None] = None
 
     def coverage(self) -> tuple[int, int]:
-        """The number of known columns and of all columns; struct fields do not count."""
+        """Return the number of known columns and of all columns; struct fields do not count."""
         whole = [each for each in self.columns if not is_field(each.column)]
         return sum(each.unknown is None for each in whole), len(whole)
 

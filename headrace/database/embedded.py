@@ -42,7 +42,7 @@ jit = off
 
 
 def start(home: Path) -> str:
-    """The URL of the database `headrace` of the server in `home`, which is started, and made, if need be.
+    """Return the URL of the database `headrace` on the server in `home`, which is created and started if needed.
 
     Safe to call from several processes together, and after a crash. Raises CatalogUnavailable.
     """

@@ -67,7 +67,7 @@ class SendEvent(Part):
     instance: Annotated[JobName | None, Field(description="The scheduler (-S). Default: AUTOSERV's.")] = None
 
     @model_validator(mode="after")
-    def _what_the_event_needs(self) -> SendEvent:
+    def _event_arguments(self) -> SendEvent:
         given = {
             "job": self.job,
             "status": self.status,

@@ -87,7 +87,7 @@ class DescribedProcess:
         return _TECHNOLOGIES[self.description.technology]
 
     def after(self) -> Iterator[Predecessor]:
-        """The predecessors."""
+        """Yield the predecessors."""
         for text in self.description.after:
             match text.split("/"):
                 case [name]:

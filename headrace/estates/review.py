@@ -65,7 +65,7 @@ class Entry(BaseModel):
 
 
 def confidence(row: CandidateRow) -> float:
-    """The confidence that it is a dataset, from 0 to 1."""
+    """Return the confidence that it is a dataset, from 0 to 1."""
     evidence = tuple(
         Evidence(each.name, Direction(each.direction), each.attribute, "", 0, each.excerpt, each.confidence)
         for each in row.evidence

@@ -91,17 +91,17 @@ def ingest(engine: Engine, events: Sequence[RunEvent]) -> Ingested:
         processes.find(cursor, unique.values())
         stored = store_reports(cursor, unique.values(), processes)
         news = stored.news
-        came_to = project(cursor, stored, processes)
-        _queue_materializations(cursor, news, came_to.versions.places)
+        result = project(cursor, stored, processes)
+        _queue_materializations(cursor, news, result.versions.places)
     return Ingested(
         new=len(news),
         repeated=len(events) - len(news),
-        runs=came_to.runs,
-        versions=came_to.versions.new,
+        runs=result.runs,
+        versions=result.versions.new,
         unscanned=tuple(sorted(processes.unscanned)),
         assumed=processes.assumed(),
-        drafts=came_to.versions.drafts,
-        computed_here=came_to.versions.computed_here,
+        drafts=result.versions.drafts,
+        computed_here=result.versions.computed_here,
         not_measured=tuple(_not_measured(news)),
     )
 
@@ -180,12 +180,12 @@ def _own_instances(engine: Engine, names: set[ProcessName]) -> dict[ProcessName,
 def _ingest_parts(
     engine: Engine, events: Sequence[RunEvent], size: int
 ) -> tuple[Ingested, list[tuple[RunEvent, str]]]:
-    came_to, refused = Ingested(), list[tuple[RunEvent, str]]()
+    result, refused = Ingested(), list[tuple[RunEvent, str]]()
     for begin in range(0, len(events), size):
         ingested, others = ingest_each(engine, events[begin : begin + size])
-        came_to += ingested
+        result += ingested
         refused += others
-    return came_to, refused
+    return result, refused
 
 
 def _not_measured(news: Iterable[StoredReport]) -> Iterator[str]:

@@ -66,9 +66,9 @@ def with_location(plan: ProcessPlan) -> Iterator[None]:
     except (dg.Failure, GeneratorExit):
         raise
     except Exception as error:
-        says_where = isinstance(error, (SchemaChangeRefused, SqlError, TransformError)) or hasattr(
+        names_place = isinstance(error, (SchemaChangeRefused, SqlError, TransformError)) or hasattr(
             error, "__notes__"
         )
-        if not says_where and not isinstance(error, PASSING):
+        if not names_place and not isinstance(error, PASSING):
             error.add_note(f"{plan.record.key} is declared at {plan.record.metadata['declared_at']}")
         raise

@@ -31,7 +31,7 @@ from headrace.execution.partitions import sql_parameters
 from headrace.execution.pinning import PartitionKey, Pinned, pin
 from headrace.execution.plan import OutputPlan, ProcessPlan, TransformContext
 from headrace.execution.reporting import Published, Results, report
-from headrace.execution.run_tokens import handed
+from headrace.execution.run_tokens import run_environment
 from headrace.execution.writing import draft, refuse_breaking_change, write
 from headrace.settings import settings
 from headrace.spark.progress import progress
@@ -66,7 +66,7 @@ def materialize(context: dg.AssetExecutionContext, plan: ProcessPlan, spark: Spa
                 log_location=_log_location(context),
             ) as current,
             with_location(plan),
-            handed(engine, plan, current.run_id),
+            run_environment(engine, plan, current.run_id),
         ):
             context.log.info(
                 "attempt %d of run %s; starting Spark if it does not run", current.number, current.run_id

@@ -25,7 +25,7 @@ _OPENLINEAGE = "OPENLINEAGE_"
 
 
 @contextmanager
-def handed(engine: Engine, plan: ProcessPlan, run_id: UUID) -> Iterator[None]:
+def run_environment(engine: Engine, plan: ProcessPlan, run_id: UUID) -> Iterator[None]:
     """Set the token of the run, its id, and the service's URL in the environment within the block.
 
     HEADRACE_TOKEN, HEADRACE_RUN_ID, HEADRACE_PROCESS and HEADRACE_URL; also OPENLINEAGE_URL and OPENLINEAGE_API_KEY,

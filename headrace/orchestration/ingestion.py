@@ -130,8 +130,8 @@ def position_of(log: Path) -> Path:
 
 
 def _ingest(engine: Engine, events: Sequence[RunEvent], loaded: Loaded) -> None:
-    came_to, refused = ingest_each(engine, events)
-    loaded.ingested += came_to
+    result, refused = ingest_each(engine, events)
+    loaded.ingested += result
     for event, why in refused:
         file, _, line = str(event.origin).rpartition(":")
         loaded.errors.append(

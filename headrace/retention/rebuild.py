@@ -120,10 +120,10 @@ def _rebuild_openlineage(cursor: Cursor[Any], owner: Owner) -> None:
             )
             for row in rows
         ]
-        came_to = project(cursor, owner, events)
+        result = project(cursor, owner, events)
         sequences = {row["content_hash"]: row["sequence"] for row in rows}
         store_completions(
-            cursor, owner.organisation, events, came_to.processes, came_to.runs, sequences=sequences
+            cursor, owner.organisation, events, result.processes, result.runs, sequences=sequences
         )
 
 
@@ -158,7 +158,7 @@ def _with_processes(
 
 
 def _events(cursor: Cursor[Any], source: str, organisation: UUID, order: str) -> Iterator[Mapping[str, Any]]:
-    """The collected events of one source; the first that arrived first, or run by run."""
+    """Yield the collected events of one source, in order of arrival, or run by run."""
     with psycopg.ServerCursor(cursor.connection, f"rebuilding_{source}", row_factory=dict_row) as reader:
         reader.itersize = BATCH_SIZE
         yield from reader.execute(_EVENTS + order, [organisation, source])

@@ -98,7 +98,7 @@ class Incidents:
             found.issue, found.changed = issue, True  # a missing dataset whose run failed
         return found.incident_id
 
-    def goes_on_as(self, incident_id: UUID | None) -> UUID | None:
+    def continues_as(self, incident_id: UUID | None) -> UUID | None:
         """Return the incident itself, or the one it was merged into."""
         moved = self._moved.get(incident_id) if incident_id else None
         return self._end(moved).incident_id if moved and moved.closed else incident_id

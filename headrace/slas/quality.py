@@ -83,7 +83,7 @@ def settled(cursor: Cursor[Any]) -> frozenset[UUID]:
 
 
 def subjects(cursor: Cursor[Any], ids: Collection[UUID]) -> dict[UUID, Subject]:
-    """Datasets and processes by their ids."""
+    """Return datasets and processes by their ids."""
     if not ids:
         return {}
     rows = statement("sla_subjects").execute(cursor, {"ids": list(ids)}).fetchall()
@@ -98,7 +98,7 @@ def subject_of(row: Mapping[str, Any]) -> Subject:
 
 
 def _new_versions(cursor: Cursor[Any], now: datetime) -> list[dict[str, Any]]:
-    """Versions in the outbox since the previous tick; the first tick starts at the current position."""
+    """Return versions in the outbox since the previous tick; the first tick starts at the current position."""
     known = cursor.execute(
         "SELECT transaction_id, outbox_id FROM catalog.outbox_reader WHERE organisation_id = %s AND reader = %s",
         [organisation_id(), _READER],

@@ -149,7 +149,7 @@ def _assign(
                 default=Severity.INFO,
             )
             incident = open_incidents.at(found.of(_issue(pending, evaluation)), worst, pending.incident_id)
-        of = incident or open_incidents.goes_on_as(pending.incident_id)
+        of = incident or open_incidents.continues_as(pending.incident_id)
         events += [
             _alert_event(pending, evaluation, change, of, open_incidents)
             for change in evaluation.changes

@@ -31,7 +31,7 @@ Declarations = dict[str, dict[str, Any]]
 
 @pytest.fixture(scope="session")
 def declarations() -> Declarations:
-    """What every dataset of the domain declares, by name, the outputs of processes included."""
+    """Return the declaration of every dataset of the domain, by name, including outputs of processes."""
     found: Declarations = {}
     for file in sorted(DOMAIN.glob("*/defs.yaml")):
         for document in yaml.safe_load_all(file.read_text()):
@@ -78,7 +78,7 @@ def table(
 
 @pytest.fixture(scope="session")
 def flights() -> pd.DataFrame:
-    """The year's flights as published, read without any code of ours."""
+    """Read the year's flights as published, without Headrace's code."""
     return published("flights.csv.zip")
 
 
@@ -113,7 +113,7 @@ def published(name: str) -> pd.DataFrame:
 
 
 def landed(spark: SparkSession, landing: Path, declaration: dict[str, Any]) -> DataFrame:
-    """What landed, read as the external dataset declares it."""
+    """Read the landed files as the external dataset declares them."""
     columns = declaration["schema"]["columns"].items()
     options = {name: str(value) for name, value in declaration["options"].items()}
     schema = ", ".join(f"{name} {column['type']}" for name, column in columns)

@@ -1,4 +1,4 @@
-"""What the domain declares, held against the whole year: columns, checks, and who answers for what."""
+"""The domain's declarations, checked against the whole year: columns, checks and owners."""
 
 import logging
 from collections.abc import Callable
@@ -123,7 +123,7 @@ def test_every_day_has_as_many_flights_as_the_check_asks_for(table: Table) -> No
 
 DAY, MONTH = "flight_date = '2013-02-03'", "month = '2013-02-01'"
 IN_MONTH = "trunc(flight_date, 'MM') = '2013-02-01'"
-# Of each dataset whose ranges are computed at once: the input that is divided, its rows for a partition, the partition.
+# For each dataset with range runs: the partitioned input, its rows for a partition, the partition.
 RANGES = {
     "flights_clean": ("raw_flights", "month = 2 AND day = 3", DAY),
     "flights_enriched": ("flights_clean", DAY, DAY),

@@ -1,4 +1,4 @@
-"""The domain's figures against computations over the package's own files without any code of ours."""
+"""The domain's figures, compared with computations on the package's own files without Headrace's code."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""The demo's batch reports as any Autosys job would: by completion files that the platform takes in."""
+"""The demo's batch reports like any Autosys job: by completion files that the platform ingests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A small catalog to test on: raw/flights (daily) -> mart/delays -> mart/report, and drafts to publish into it."""
+"""A small catalog for tests: raw/flights (daily) -> mart/delays -> mart/report, and drafts to publish into it."""
 
 from collections.abc import Callable
 from itertools import count
@@ -50,7 +50,7 @@ def catalog(engine: Engine) -> Engine:
 
 @pytest.fixture
 def draft() -> Draft:
-    """Makes drafts; each has a tag and key of its own unless given."""
+    """Create drafts; each has its own tag and key unless given."""
     tags = count(1)
 
     def make(

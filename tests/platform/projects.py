@@ -1,4 +1,4 @@
-"""A small project made for a test: declarations in a folder, loaded as a deployment's are, and run in this process."""
+"""A small project for tests: declarations in a folder, loaded like a deployment's, and run in this process."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ defs_module = "assets"
 
 @dataclass
 class Project:
-    """A loaded project and the Dagster instance that its runs are told to."""
+    """A loaded project and the Dagster instance for its runs."""
 
     definitions: dg.Definitions
     plans: list[ProcessPlan]
@@ -46,7 +46,7 @@ class Project:
 
 
 def write_project(root: Path, domain: str, declarations: str, **files: str) -> Path:
-    """Put a domain's defs.yaml and the files beside it (`numbers_sql="..."` is numbers.sql) into a new project."""
+    """Write a domain's defs.yaml and other files (`numbers_sql="..."` is numbers.sql) into a new project."""
     folder = root / "assets" / domain
     folder.mkdir(parents=True, exist_ok=True)
     (root / "pyproject.toml").write_text(PYPROJECT)
@@ -75,7 +75,7 @@ def project_of(loaded: Loaded, engine: Engine) -> Project:
 
 
 def failure(result: dg.ExecuteInProcessResult) -> str:
-    """What the failed step of a run said."""
+    """Return the failure message of a run's step."""
     assert not result.success
     data = [event.step_failure_data for event in result.all_events if event.is_step_failure]
     error = data[0].user_failure_data
@@ -83,7 +83,7 @@ def failure(result: dg.ExecuteInProcessResult) -> str:
 
 
 def checks(results: Sequence[dg.ExecuteInProcessResult]) -> dict[str, bool]:
-    """Whether each check of these runs passed, by name."""
+    """Return whether each check of these runs passed, by name."""
     return {
         evaluation.check_name: evaluation.passed
         for result in results

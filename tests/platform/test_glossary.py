@@ -119,7 +119,7 @@ def prose() -> Iterator[tuple[str, str]]:
 
 
 def messages() -> Iterator[tuple[str, str]]:
-    """Texts of more than a word that are no docstrings and no SQL."""
+    """Yield texts of more than a word, except docstrings and SQL."""
     for path, tree in trees("headrace"):
         docs = {
             id(node.body[0].value)

@@ -1,4 +1,4 @@
-"""The shape of the platform's imports: no cycles, and no folder too large to look through."""
+"""The structure of the platform's imports: no cycles, and no overly large folder."""
 
 from __future__ import annotations
 

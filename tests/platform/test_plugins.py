@@ -1,4 +1,4 @@
-"""A package outside the platform adds a store, an engine, an event source, a channel, an exporter and a check."""
+"""An external package adds a store, an engine, an event source, a channel, an exporter and a check."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ attributes:
 
 @pytest.fixture(scope="module", autouse=True)
 def acme(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """An installed package: a module, and the metadata that pip writes beside it."""
+    """An installed package: a module, and the metadata that pip writes."""
     folder = tmp_path_factory.mktemp("site")
     (folder / "acme_headrace.py").write_text(textwrap.dedent(ACME))
     metadata = folder / "acme_headrace-1.0.dist-info"
@@ -148,7 +148,7 @@ def acme(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 def project_with_second_engine(root: Path, engine: Engine, spark: SparkSession, declarations: str):
-    """A project whose resources have another engine beside the one called `spark`."""
+    """A project whose resources have a second engine in addition to `spark`."""
 
     @dg.resource
     def second(_: dg.InitResourceContext):

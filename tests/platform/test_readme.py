@@ -1,4 +1,4 @@
-"""What the README says is true of the product as it is."""
+"""The README agrees with the product."""
 
 from __future__ import annotations
 

@@ -28,19 +28,19 @@ def read_value(raw: str) -> str:
 
 
 def unescape_colons(raw: str) -> str:
-    """`raw` with `\\:` outside quotes as `:`."""
+    """Return `raw` with `\\:` outside quotes as `:`."""
     if "\\" not in raw:
         return raw
     return _COLON_ESCAPED.sub(lambda found: ":" if found[1] == ":" else found[0], raw)
 
 
 def escape_colons(value: str) -> str:
-    """`value` with `:` outside quotes as `\\:`."""
+    """Return `value` with `:` outside quotes as `\\:`."""
     return _COLON.sub(lambda found: "\\:" if found[1] else found[0], value)
 
 
 def quote(value: str) -> str:
-    """`value` as one quoted token."""
+    """Return `value` as one quoted token."""
     value = _LAST_BACKSLASHES.sub(r"\1\1", value)
     return '"' + _QUOTE.sub(r'\1\1\\"', value) + '"'
 

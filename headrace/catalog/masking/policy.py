@@ -110,7 +110,7 @@ def _statistics(value: Mapping[str, Any], about: Subject, policy: Policy) -> dic
 
 
 def _measures(measures: Any, about: Subject, policy: Policy) -> Any:  # noqa: ANN401 - JSON
-    """The measures of a sensitive column: counts of nulls, and the rest for those who may see it."""
+    """Return the metrics of a sensitive column: counts of nulls, and the rest for those who may see it."""
     if not isinstance(measures, Mapping):
         return measures if policy.allows(Sensitive.STATISTICS, about) else MASK
     if measures.keys() <= _COUNTS or policy.allows(Sensitive.STATISTICS, about):

@@ -157,7 +157,7 @@ def _markers(hint: object) -> Iterator[object]:
 
 
 def _parts(hint: object) -> Iterator[Any]:
-    """The types within containers, unions and annotations."""
+    """Yield the types within containers, unions and annotations."""
     arguments = get_args(hint)
     if get_origin(hint) is Annotated:
         yield from _parts(arguments[0])

@@ -99,20 +99,20 @@ def ingest(
             )
         except OSError as error:
             raise CommandError(f"{error.filename} cannot be read: {error.strerror}") from error
-    came_to = loaded.ingested
+    result = loaded.ingested
     if as_json:
         emit(
             {
                 "files": loaded.files,
-                "new": came_to.new,
-                "repeated": came_to.repeated,
-                "runs": came_to.runs,
-                "versions": came_to.versions,
-                "unscanned": came_to.unscanned,
-                "assumed": came_to.assumed,
-                "drafts": came_to.drafts,
-                "computed_here": came_to.computed_here,
-                "not_measured": came_to.not_measured,
+                "new": result.new,
+                "repeated": result.repeated,
+                "runs": result.runs,
+                "versions": result.versions,
+                "unscanned": result.unscanned,
+                "assumed": result.assumed,
+                "drafts": result.drafts,
+                "computed_here": result.computed_here,
+                "not_measured": result.not_measured,
                 "errors": loaded.errors,
             }
         )
@@ -121,17 +121,17 @@ def ingest(
             facts(
                 [
                     ("files", loaded.files),
-                    ("events", f"{came_to.new:,} new, {came_to.repeated:,} already known"),
-                    ("runs", f"{came_to.runs:,} new or changed"),
-                    ("versions", came_to.versions or None),
-                    ("processes not in any scan", _some(came_to.unscanned)),
-                    ("matched with jobs scanned without an instance", _some(came_to.assumed)),
-                    ("undeclared datasets", _some(came_to.drafts)),
-                    ("ignored, because Headrace computes it", _some(came_to.computed_here)),
+                    ("events", f"{result.new:,} new, {result.repeated:,} already known"),
+                    ("runs", f"{result.runs:,} new or changed"),
+                    ("versions", result.versions or None),
+                    ("processes not in any scan", _some(result.unscanned)),
+                    ("matched with jobs scanned without an instance", _some(result.assumed)),
+                    ("undeclared datasets", _some(result.drafts)),
+                    ("ignored, because Headrace computes it", _some(result.computed_here)),
                 ]
             )
         )
-        _complain(came_to.not_measured, "warning: ")
+        _complain(result.not_measured, "warning: ")
         _complain(loaded.errors)
     if any(error.severity is Severity.ERROR for error in loaded.errors):
         raise typer.Exit(1)

@@ -61,7 +61,7 @@ def draw(
         for dataset in one.reads:
             found.setdefault(unit_of[ident], {})[tuple(dataset.split("/"))] = None
     drawing.waits_for = {after: tuple(before) for after, before in found.items()}
-    _break_circles(drawing, reads)
+    _break_cycles(drawing, reads)
     return drawing
 
 
@@ -139,7 +139,7 @@ def _collapsed(
                 yield unit_of[upstream], unit_of[ident]
 
 
-def _break_circles(drawing: Drawing, reads: Mapping[Unit, Sequence[Unit]]) -> None:
+def _break_cycles(drawing: Drawing, reads: Mapping[Unit, Sequence[Unit]]) -> None:
     """Remove an edge from each cycle, but no declared one."""
     waits = {after: dict.fromkeys(before) for after, before in drawing.waits_for.items()}
     for output, inputs in reads.items():
@@ -160,13 +160,13 @@ def _closing(
     dropped: set[tuple[Unit, Unit]] = set()
     done: set[Unit] = set()
     for root in waits:
-        while (circle := _circle(root, waits, dropped, done)) is not None:
+        while (circle := _cycle(root, waits, dropped, done)) is not None:
             edge = next(edge for edge in circle if edge not in fixed)
             dropped.add(edge)
             yield edge
 
 
-def _circle(
+def _cycle(
     root: Unit,
     waits: Mapping[Unit, Mapping[Unit, None]],
     dropped: Collection[tuple[Unit, Unit]],

@@ -236,13 +236,11 @@ def _store(engine: Engine, organisation_id: UUID, events: Sequence[tuple[int, An
         fresh = _fresh(cursor, organisation_id, [event for _, event in events])
         if fresh:
             news = list(fresh.values())
-            came_to = project(cursor, owner, news)
+            result = project(cursor, owner, news)
             if any(map(completing.completes, news)):
                 lock_reports(cursor)  # before they are numbered: readers follow the order of the completions
-            _keep(cursor, owner, news, came_to.processes)
-            completing.complete(
-                cursor, organisation_id, news, came_to.processes, came_to.runs, came_to.versions
-            )
+            _keep(cursor, owner, news, result.processes)
+            completing.complete(cursor, organisation_id, news, result.processes, result.runs, result.versions)
     outcomes = []
     for index, event in events:
         run_id = event.run_id if isinstance(event, RunEvent) else None

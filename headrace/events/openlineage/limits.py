@@ -47,8 +47,8 @@ def encoded(body: Mapping[str, Any]) -> bytes:
         text = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
         data = text.encode()
     except (ValueError, TypeError) as error:  # ValueError: NaN, and an unpaired surrogate
-        raise _unsayable(body) or InvalidEvent(f"is not valid JSON: {error}") from error
-    if "\\u0000" in text and (fault := _unsayable(body)) is not None:
+        raise _unstorable(body) or InvalidEvent(f"is not valid JSON: {error}") from error
+    if "\\u0000" in text and (fault := _unstorable(body)) is not None:
         raise fault
     if len(data) > MAX_EVENT_BYTES:
         largest, size = _largest(body)
@@ -59,7 +59,7 @@ def encoded(body: Mapping[str, Any]) -> bytes:
     return data
 
 
-def _unsayable(body: object) -> InvalidEvent | None:
+def _unstorable(body: object) -> InvalidEvent | None:
     """Return the first value or key that PostgreSQL's JSON cannot store."""
     for path, value in _scalars(body):
         if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):

@@ -117,7 +117,7 @@ def store(
             runs |= candidates
             others = _rows(cursor, organisation, {run: versions(candidates[run]) for run in candidates})
             claimed = _claimed([*claimed.values(), *(row for row in others if _key(row) in freed)])
-        changed, added = _bring(cursor, organisation, stored, claimed, [*reported.former, *runs])
+        changed, added = _update(cursor, organisation, stored, claimed, [*reported.former, *runs])
     # A generated tag was unknown to readers: only a reported one may have been read already.
     naming = {run for run, document in runs.items() if written.get(run) and _names_a_version(document)}
     if merged or naming or not all(map(_is_made_up, changed)):
@@ -133,7 +133,7 @@ def store(
     return added
 
 
-def _bring(
+def _update(
     cursor: Cursor[Any],
     organisation: UUID,
     stored: Mapping[UUID, Row],

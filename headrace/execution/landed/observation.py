@@ -15,7 +15,7 @@ from headrace.catalog.queries import published
 from headrace.catalog.records import CheckStatus, Outcome, Publication, Version, VersionDraft
 from headrace.catalog.registry import register
 from headrace.execution.landed.files import Listing, is_looked_at, list_landed
-from headrace.execution.landed.versions import SIGNATURE, draft, is_version, says_the_same
+from headrace.execution.landed.versions import SIGNATURE, draft, has_same_content, is_version
 from headrace.execution.plan import ExternalPlan
 from headrace.spark.errors import ResourceError
 from headrace.spark.failures import explained
@@ -90,11 +90,11 @@ def observe(
         if monotonic() >= deadline:
             left += 1
             continue
-        with _others_go_on(landed.plan, problems):
+        with _isolated(landed.plan, problems):
             found = draft(landed, generation)
             if found is None:
                 waiting.append(f"{landed.plan.record.key}: {landed.location} is being written")
-            elif says_the_same(found, version):
+            elif has_same_content(found, version):
                 memory[landed.place] = UnpublishedFiles(landed.signature, generation)
             else:
                 drafts.append(found)
@@ -115,13 +115,13 @@ def _listing(plan: ExternalPlan) -> Listing:
     if plan.location is None or not is_looked_at(plan):
         return Listing()
     problems: list[str] = []
-    with _others_go_on(plan, problems):
+    with _isolated(plan, problems):
         return list_landed(plan, plan.location)
     return Listing(problems=tuple(problems))
 
 
 @contextmanager
-def _others_go_on(plan: ExternalPlan, problems: list[str]) -> Iterator[None]:
+def _isolated(plan: ExternalPlan, problems: list[str]) -> Iterator[None]:
     """Record errors of a dataset's filesystem as a problem; each filesystem's client has its own exceptions."""
     record = plan.record
     try:

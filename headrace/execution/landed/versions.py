@@ -61,7 +61,7 @@ def is_version(landed: LandedFiles, version: Version | None) -> bool:
     return version.metadata.get(SIGNATURE) == landed.signature
 
 
-def says_the_same(found: VersionDraft, version: Version | None) -> bool:
+def has_same_content(found: VersionDraft, version: Version | None) -> bool:
     """Return True if a version has the same content, read in the same way: the files were only rewritten."""
     return version is not None and _as_read(found) == _as_read(version)
 

@@ -68,8 +68,8 @@ class Clock:
     def instant(self, local: datetime) -> datetime:
         """Convert a naive local time to UTC. Raises ImpossibleTime, and ignores such a time afterwards."""
         first, second = (local.replace(tzinfo=self.zone, fold=fold).astimezone(UTC) for fold in (0, 1))
-        comes_again = second > first and self.last is not None and first < self.last - _OUT_OF_ORDER
-        result = possible(second if comes_again else first)
+        is_repeated = second > first and self.last is not None and first < self.last - _OUT_OF_ORDER
+        result = possible(second if is_repeated else first)
         if self.last is None or result > self.last:
             self.last = result
         return result

@@ -66,7 +66,7 @@ class DemonRuns:
     historical: bool = False
     state: DemonState = field(default_factory=DemonState)
     _clock: Clock = field(init=False)
-    _unbegun: list[str] = field(default_factory=list)
+    _unstarted: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._clock = Clock(self.zone, self.state.last)
@@ -139,9 +139,9 @@ class DemonRuns:
             self._event(reported.job, current, reported, word, found, origin),
         ]
 
-    def taken_unbegun(self) -> list[str]:
+    def take_unstarted(self) -> list[str]:
         """Return the jobs with an end since the last call, and never a start."""
-        jobs, self._unbegun = self._unbegun, []
+        jobs, self._unstarted = self._unstarted, []
         return jobs
 
     def forget(self) -> None:
@@ -244,7 +244,7 @@ class DemonRuns:
         by_hand = alone and not idle and reported.job in self.state.on_machines
         reason = None
         if job is None and not by_hand and not idle:
-            self._unbegun.append(reported.job)
+            self._unstarted.append(reported.job)
             reason = "when it began is not known"
         if job is None or not over:
             job = self._begin(reported)

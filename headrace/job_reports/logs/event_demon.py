@@ -112,9 +112,9 @@ class DemonLog:
                 yield LogRead(errors=lost)
                 self._runs.interrupted()
             for path in rotated:
-                self._start_anew()
+                self._restart()
                 yield from self.rest(path, finished=True)
-            self._start_anew()
+            self._restart()
         yield from self.rest(self.path)
 
     def rest(self, path: Path, *, finished: bool = False) -> Iterator[LogRead]:
@@ -187,7 +187,7 @@ class DemonLog:
             return False
         return size >= self.position.offset and sha256(beginning).hexdigest() == self.position.fingerprint
 
-    def _start_anew(self) -> None:
+    def _restart(self) -> None:
         self.position.offset = self.position.line = 0
         self.position.identifying = 0
 
@@ -205,8 +205,8 @@ class DemonLog:
                 found.errors.append(
                     Finding("log/line", Severity.ERROR, str(error), str(path), self.position.line)
                 )
-        if unbegun := self._runs.taken_unbegun():
-            found.errors.append(_unbegun(path, unbegun))
+        if unbegun := self._runs.take_unstarted():
+            found.errors.append(_unstarted(path, unbegun))
         if data.endswith(b"\n"):
             self.position.line -= 1  # there is no line after the last line feed
         self.position.offset += len(data)
@@ -219,7 +219,7 @@ class DemonLog:
         return found
 
 
-def _unbegun(path: Path, jobs: Sequence[str]) -> Finding:
+def _unstarted(path: Path, jobs: Sequence[str]) -> Finding:
     return Finding(
         "log/beginning",
         Severity.WARNING,

@@ -87,17 +87,19 @@ def take_in(
                 readings = [(file, found) for file in batch if (found := _read(folder, file)) is not None]
                 under_way = readings, storing.submit(_ingest, engine, readings)
                 if before is not None:
-                    _put_away(folder, before, taken, held, patience)
+                    _finish_files(folder, before, taken, held, patience)
                 before = under_way
                 if monotonic() >= deadline:
                     taken.more = True
                     break
             if before is not None:
-                _put_away(folder, before, taken, held, patience)
+                _finish_files(folder, before, taken, held, patience)
     return taken
 
 
-def _put_away(folder: Folder, under_way: _UnderWay, taken: Taken, held: set[str], patience: float) -> None:
+def _finish_files(
+    folder: Folder, under_way: _UnderWay, taken: Taken, held: set[str], patience: float
+) -> None:
     """Archive or quarantine the files of a batch after it was stored."""
     readings, stored = under_way
     ingested, refused = stored.result()
@@ -151,8 +153,8 @@ def _unreadable(file: str, why: str) -> Completions:
 def _ingest(engine: Engine, readings: Readings) -> tuple[Ingested, dict[str, str]]:
     """Ingest the events of the files; returns, by key, why the database rejected one."""
     events = [event for _, found in readings for event in measured(engine, found.events)]
-    came_to, refused = ingest_each(engine, events)
-    return came_to, {event.key: why for event, why in refused}
+    result, refused = ingest_each(engine, events)
+    return result, {event.key: why for event, why in refused}
 
 
 def _batches(folder: Folder, held: set[str], batch_files: int) -> Iterator[list[Claimed]]:

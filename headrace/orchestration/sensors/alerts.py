@@ -49,7 +49,7 @@ class Tick:
         self.busy = sent.busy
 
     def problems(self) -> list[str]:
-        """Failed deliveries and alerts without a recipient, without duplicates."""
+        """Return failed deliveries and alerts without a recipient, without duplicates."""
         why = f"no route in {FILE} matches, or its owners have no destination"
         without_recipient = [f"{each} has no recipient: {why}" for each in self.decided.without_recipient]
         return list(dict.fromkeys([*self.failed, *without_recipient]))

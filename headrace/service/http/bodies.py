@@ -46,7 +46,7 @@ class Bodies:
             await self.app(scope, receive, send)
             return
         _update_headers(scope, len(body))
-        await self.app(scope, _handing(body, receive), send)
+        await self.app(scope, _body_receiver(body, receive), send)
 
 
 async def _body(scope: Scope, receive: Receive) -> bytes:
@@ -162,7 +162,7 @@ def _update_headers(scope: Scope, length: int) -> None:
     scope["headers"] = headers.raw
 
 
-def _handing(body: bytes, receive: Receive) -> Receive:
+def _body_receiver(body: bytes, receive: Receive) -> Receive:
     """Return a `receive` that yields the body once, and then the client's further messages."""
     given = False
 

@@ -110,7 +110,7 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(CatalogError, _catalog)
     app.add_exception_handler(sa.exc.TimeoutError, _crowded)
     for untakeable in (psycopg.DataError, sa.exc.DataError):
-        app.add_exception_handler(untakeable, _untakeable)
+        app.add_exception_handler(untakeable, _invalid_value)
 
 
 def _refused(request: Request, error: Exception) -> JSONResponse:
@@ -147,7 +147,7 @@ def _invalid(request: Request, error: Exception) -> JSONResponse:
 def _catalog(request: Request, error: Exception) -> JSONResponse:
     # The driver reports a value that is too long for an index as an "operational" error, like a lost connection.
     if isinstance(error, CatalogUnavailable) and isinstance(error.__cause__, VALUE_ERRORS):
-        return _untakeable(request, error.__cause__)
+        return _invalid_value(request, error.__cause__)
     # The message names the database or the archive: it belongs in the log, not in the response.
     if isinstance(error, SchemaOutdated) or getattr(error, "failure_kind", None) == "INFRASTRUCTURE":
         _LOG.warning("%s", error)
@@ -175,7 +175,7 @@ def _crowded(request: Request, error: Exception) -> JSONResponse:
     )
 
 
-def _untakeable(request: Request, error: Exception) -> JSONResponse:
+def _invalid_value(request: Request, error: Exception) -> JSONResponse:
     message = str(getattr(error, "orig", error)).strip().splitlines()[0]
     return answer(request.scope, HTTPStatus.UNPROCESSABLE_ENTITY, f"a value is not accepted: {message}")
 

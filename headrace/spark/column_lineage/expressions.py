@@ -13,11 +13,11 @@ from headrace.spark.column_lineage.values import (
     depending,
     field_of,
     merged,
-    owing,
     reported,
     rows,
     struct,
     through,
+    with_dependency,
 )
 
 Reference = int | None
@@ -155,7 +155,7 @@ class Expressions:
     def _subquery_value(self, name: str, values: list[Value], depends: Value, below: frozenset[str]) -> Value:
         if name == "Exists":
             return through(depends if depends.sources or depends.doubt else rows(below, True), Subtype.FILTER)
-        return owing(merged(values, keep=len(values) == 1), depends)
+        return with_dependency(merged(values, keep=len(values) == 1), depends)
 
     def _inner(self, name: str, scope: int, output: Sequence[int]) -> Value:
         return self._subquery_value(name, *self._subquery(scope, output))
@@ -224,7 +224,7 @@ class Expressions:
             for key, masked in through(whole, Subtype.TRANSFORMATION).sources.items()
             if not any(key[0] == input and path[: len(key[1])] == key[1] for input, path in used)
         }
-        return owing(made, Value(length, made.doubt or whole.doubt))
+        return with_dependency(made, Value(length, made.doubt or whole.doubt))
 
     def _variable(self, name: str) -> Value:
         reason = f"the session's variable {name}: what it was set to is not in the plan"

@@ -84,10 +84,10 @@ def merged(values: Iterable[Value], keep: bool = False) -> Value:
 
 def depending(value: Value, on: Value, how: Subtype) -> Value:
     """Add a dependency on another value."""
-    return owing(value, through(on, how))
+    return with_dependency(value, through(on, how))
 
 
-def owing(value: Value, to: Value) -> Value:
+def with_dependency(value: Value, to: Value) -> Value:
     """Add a dependency of a given kind on another value."""
     if not to.sources and not to.doubt:
         return value
@@ -102,7 +102,9 @@ def owing(value: Value, to: Value) -> Value:
 def multiplied_by(value: Value, sources: Sources) -> Value:
     """Add dependencies of how often the value's rows occur."""
     claimed = {(input, path) for input, path, _, _ in value.sources}
-    return owing(value, Value({key: masked for key, masked in sources.items() if key[:2] not in claimed}))
+    return with_dependency(
+        value, Value({key: masked for key, masked in sources.items() if key[:2] not in claimed})
+    )
 
 
 def add(to: dict[Key, bool], sources: Sources) -> None:
@@ -125,7 +127,7 @@ def reported(value: Value, expression: str, *, plain: bool = False) -> Value:
 
 def field_of(value: Value, name: str) -> Value:
     """Return the field with this name of a struct, or of an array of structs."""
-    return _field(value, name) if value.around is None else owing(_field(value, name), value.around)
+    return _field(value, name) if value.around is None else with_dependency(_field(value, name), value.around)
 
 
 def _field(value: Value, name: str) -> Value:

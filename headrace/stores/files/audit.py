@@ -136,7 +136,7 @@ def plan(checks: Sequence[Check], columns: Sequence[DatasetColumn]) -> Audit:
         elif check.kind == PARTITION_KIND:
             partition = check
         elif check.kind in WHOLE_KINDS:
-            whole.append(_whole_check(check, types))
+            whole.append(_dataset_check(check, types))
         else:
             known = ", ".join(sorted(predicates.KINDS | WHOLE_KINDS | {PARTITION_KIND}))
             raise InvalidCheck(f"Check {check.name}: unknown kind {check.kind!r}. Known are {known}.")
@@ -190,7 +190,7 @@ def _plain(error: sqlglot.errors.SqlglotError) -> str:
     return str(first.get("description") or error)
 
 
-def _whole_check(check: Check, types: Mapping[str, str]) -> Check:
+def _dataset_check(check: Check, types: Mapping[str, str]) -> Check:
     match check.kind:
         case "unique":
             named = unique_columns(check)

@@ -38,7 +38,7 @@ _PLAIN = frozenset(
         "timestamp_ntz",
     ]
 )
-_UNSAYABLE = "<value out of range"  # Arrow's text for a date after the year 9999
+_UNFORMATTABLE = "<value out of range"  # Arrow's text for a date after the year 9999
 _SPOKEN = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 
 
@@ -51,7 +51,7 @@ def first_rows(session: SparkSession, version: Version, count: int) -> list[Row]
     plain = all(column.type in _PLAIN or column.type.startswith("decimal") for column in version.columns)
     if version.format == PARQUET and plain:
         rows = list(_by_arrow(files_for(version.location, session), version, count))
-        if not any((text or "").startswith(_UNSAYABLE) for row in rows for text in row.values()):
+        if not any((text or "").startswith(_UNFORMATTABLE) for row in rows for text in row.values()):
             return rows
     return _by_spark(session, version, count)
 

@@ -1,4 +1,4 @@
-"""The audit trail: complete, signed, and never changed."""
+"""The audit trail: complete, attributed, and append-only."""
 
 from datetime import UTC, datetime, timedelta
 

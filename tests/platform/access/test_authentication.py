@@ -1,4 +1,4 @@
-"""Tokens: whose is whose, and which are refused."""
+"""Tokens: their owners, and which are refused."""
 
 import json
 import threading
@@ -243,7 +243,7 @@ def test_a_headrace_token_does_not_open_another_organisation(engine):
 
 
 def test_an_administrator_is_one_of_the_whole_organisation(engine):
-    with pytest.raises(AccessRefused, match="leave the domain mart out"):
+    with pytest.raises(AccessRefused, match="omit the domain mart"):
         grants.grant(engine, "alice", Role.PLATFORM_ADMIN, domain="mart", by="test")
 
 
@@ -252,7 +252,7 @@ def test_the_development_issuer_does_not_run_in_production(engine):
     assert issuer(settings()) is None
     with pytest.raises(AccessRefused, match="is not available in production"):
         DevelopmentIssuer(settings())
-    with pytest.raises(Unauthenticated, match="no issuer of them is set"):
+    with pytest.raises(Unauthenticated, match="no issuer is configured"):
         caller_of(engine, None, "a.b.c")
 
 

@@ -1,4 +1,4 @@
-"""What roles come to, by domain."""
+"""Permissions of roles, by domain."""
 
 import pytest
 
@@ -29,7 +29,7 @@ def test_a_role_holds_in_its_domain_only():
 
 
 def test_a_refusal_names_the_roles_with_the_permission():
-    with pytest.raises(Forbidden, match="it takes PLATFORM_ADMIN or DATA_STEWARD"):
+    with pytest.raises(Forbidden, match="it requires PLATFORM_ADMIN or DATA_STEWARD"):
         caller(Role.DATA_CONSUMER).require(Permission.REVIEW)
 
 

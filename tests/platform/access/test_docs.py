@@ -1,4 +1,4 @@
-"""docs/access.md says what the code does."""
+"""docs/access.md agrees with the code."""
 
 import re
 

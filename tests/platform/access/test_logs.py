@@ -1,4 +1,4 @@
-"""What logs do not say."""
+"""Secrets and values that logs must not contain."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What answers hide from whom."""
+"""Masked fields of responses, by caller."""
 
 import copy
 from dataclasses import dataclass, field, replace

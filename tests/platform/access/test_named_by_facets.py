@@ -1,4 +1,4 @@
-"""Facets name datasets and jobs of any domain: who does not see these is not told of them by a facet either."""
+"""Facets name datasets and jobs of any domain: callers do not learn about hidden ones from a facet."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An OpenID Connect issuer that changes its keys, is away, or is imitated; at a server that really listens."""
+"""An OpenID Connect issuer that rotates its keys, is unavailable, or is imitated; at a real server."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def part(value: object) -> str:
 
 
 def imitated(provider: Provider, algorithm: str, secret: bytes, **header: Any) -> str:
-    """A token that is signed with what everybody knows, or not at all."""
+    """A token signed with a public secret, or not at all."""
     claims = {"iss": provider.url, "aud": "headrace", "sub": "alice", "exp": time.time() + 3600}
     signed = f"{part({'alg': algorithm, 'typ': 'JWT', 'kid': 'r', **header})}.{part(claims)}"
     signature = hmac.new(secret, signed.encode(), hashlib.sha256).digest() if secret else b""

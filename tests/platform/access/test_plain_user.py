@@ -1,4 +1,4 @@
-"""A database whose owner is not a superuser, as an organisation's own PostgreSQL has them."""
+"""A database whose owner is not a superuser, as in an organisation's own PostgreSQL."""
 
 from collections.abc import Iterator
 
@@ -27,7 +27,7 @@ def admin(engine: Engine) -> Iterator[psycopg.Connection]:
 
 @pytest.fixture
 def plain(engine: Engine, admin: psycopg.Connection) -> Iterator[Engine]:
-    """A user of its own with a database of its own, where nothing is installed yet."""
+    """A separate user with a database in which nothing is installed yet."""
     admin.execute("CREATE ROLE plain LOGIN")
     admin.execute("CREATE DATABASE plain OWNER plain TEMPLATE template0")
     url = engine.url.set(username="plain", database="plain")

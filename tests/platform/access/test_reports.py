@@ -1,4 +1,4 @@
-"""Which events callers may report."""
+"""Events that callers may report."""
 
 from uuid import uuid4
 
@@ -154,7 +154,7 @@ def test_lineage_of_inputs_cannot_be_reported(two, facet):
 
 
 def test_job_events_of_other_domains_are_refused(two):
-    """Else he sees the job, which is beside a dataset of his then, and is taken for one who may report it."""
+    """Otherwise the caller could see the job, next to a dataset of theirs, and would count as its reporter."""
     mart = service(Permission.REPORT, domain="mart")
     delays = {"namespace": OWN, "name": "mart/delays", "type": "DATASET"}
     theirs, unknown = ({"namespace": "airflow", "name": name, "type": "JOB"} for name in ("people", "new"))

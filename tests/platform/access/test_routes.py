@@ -1,4 +1,4 @@
-"""The door of the service: a table of every route by every role, of the own and of another organisation."""
+"""Authorization of the service: a table of every route by every role, of the same and of another organisation."""
 
 from collections.abc import Iterator
 from uuid import UUID, uuid4
@@ -22,7 +22,7 @@ from headrace.settings import settings
 from tests.platform.conftest import DATASETS
 
 OTHER = "acme"
-# What is only in organisation `default`, and must not be heard of elsewhere.
+# What exists only in organisation `default`, and must not be visible elsewhere.
 MARKERS = ("crm/people", "crm/asked", "raw/flights", "ops@example.com", "Delays by day", "mart/report")
 
 
@@ -103,7 +103,7 @@ def test_each_route_without_a_token_and_with_a_wrong_one(app, two):
     for number, headers in enumerate(
         ({}, {"Authorization": "Bearer hrs_" + "0" * 32 + "_x"}, {"Authorization": "Basic YTpi"})
     ):
-        # Of one address, only so many wrong tokens are taken.
+        # The number of invalid tokens per address is limited.
         client = TestClient(app, client=(f"10.0.0.{number}", 1))
         for rule, path in _asked(app, two):
             answer = client.request(rule.method, path, headers=headers, json=_BODIES.get(rule.path))
@@ -116,7 +116,7 @@ def test_each_route_without_a_token_and_with_a_wrong_one(app, two):
 
 @pytest.mark.parametrize("role", list(Role))
 def test_each_route_for_what_belongs_to_another_organisation(app, client, tokens_of, two, role):
-    """What one names is not there, whatever one may at home; lists have nothing of it; nothing there is changed."""
+    """An object does not exist, whatever the caller's role at home; lists do not contain it; it is not changed."""
     headers = {"Authorization": f"Bearer {tokens_of[OTHER, role]}"}
     asked, before = _asked(app, two), _everything(two)
     for rule, path in asked:
@@ -128,7 +128,7 @@ def test_each_route_for_what_belongs_to_another_organisation(app, client, tokens
             assert answer.status_code == 403, rule
         elif "{" in rule.path:
             assert answer.status_code == 404, (rule, answer.text)
-        message = answer.text.replace(path.removeprefix("/api/v1"), "")  # which is repeated to whoever asked
+        message = answer.text.replace(path.removeprefix("/api/v1"), "")  # echoed to the caller
         for marker in MARKERS:
             assert marker not in message or marker in path, (rule, marker)
     assert _everything(two) == before
@@ -315,7 +315,7 @@ def test_the_development_issuer_is_not_asked_in_production(two, monkeypatch, dev
     assert answer.status_code == 401
 
 
-# What is asked of each route
+# The requests for each route
 
 
 _ALERT = """

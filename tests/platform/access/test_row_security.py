@@ -1,4 +1,4 @@
-"""PostgreSQL keeps callers to their organisation's rows and their domains' datasets, whatever they ask."""
+"""PostgreSQL restricts callers to their organisation's rows and their domains' datasets, whatever they query."""
 
 from uuid import uuid4
 
@@ -26,7 +26,7 @@ WHERE relnamespace = 'catalog'::regnamespace AND relkind IN ('r', 'p', 'm') AND 
 ORDER BY relname
 """
 CLOSED = {"access_grant", "service_token", "task_token"}
-OWNERLESS = {"alembic_version", "repeatable_script"}  # readable, and about nobody
+OWNERLESS = {"alembic_version", "repeatable_script"}  # readable, and without personal data
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Search tells a caller with one domain nothing of the words of others."""
+"""Search reveals nothing about words of other domains to a caller with one domain."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Every field of every answer says what it holds, and of standard facets only public fields are shown to consumers."""
+"""Every field of every response is classified, and consumers see only public fields of standard facets."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ def filled(schema: Json, document: Json, within: tuple[int, ...] = (), name: str
 
 
 def fields(value: Any, name: str = "") -> Iterator[str]:
-    """The names of the fields in which the marker still stands."""
+    """The names of the fields that still contain the marker."""
     if isinstance(value, dict):
         for key, each in value.items():
             yield from fields(each, key)

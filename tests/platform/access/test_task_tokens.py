@@ -1,4 +1,4 @@
-"""The token of a run at a server that really listens: what it opens, and what it does not."""
+"""The token of a run at a real server: what it permits, and what it does not."""
 
 from __future__ import annotations
 

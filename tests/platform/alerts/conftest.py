@@ -1,4 +1,4 @@
-"""Receivers on this machine, and an engine that says what happened."""
+"""Receivers on this machine, and an engine that records events."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def opened(engine: Engine) -> Callable[[], UUID]:
 
 @pytest.fixture
 def happen(engine: Engine) -> Callable[..., None]:
-    """Stores happenings in one transaction."""
+    """Store alert events in one transaction."""
 
     def store(*alert_events: AlertEvent) -> None:
         with transaction(engine) as cursor:
@@ -67,7 +67,7 @@ def happen(engine: Engine) -> Callable[..., None]:
 
 @pytest.fixture
 def tick(engine: Engine) -> Callable[[AlertRules, float], Sent]:
-    """Decides about everything and sends what is due, so many minutes after START."""
+    """Process all events and send due notifications, so many minutes after START."""
 
     def tick(rules: AlertRules, minutes: float) -> Sent:
         while decide_next(engine, rules, at(minutes)).alert_events:

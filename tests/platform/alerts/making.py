@@ -1,4 +1,4 @@
-"""Happenings, rules and receivers that the tests of alerts share."""
+"""Alert events, rules and receivers shared by the tests of alerts."""
 
 from __future__ import annotations
 

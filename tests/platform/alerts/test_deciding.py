@@ -1,4 +1,4 @@
-"""What follows from happenings and acknowledgements: the table of states, and what holds whatever happens."""
+"""Effects of alert events and acknowledgements: the state table, and its invariants."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Thread:
             self.notifications[notification.notification_id] = notification
 
     def send(self, minutes: float) -> list[tuple[str, str]]:
-        """Send what is due: purpose and destination of each."""
+        """Send due notifications; returns purpose and destination of each."""
         sent = []
         for key, notification in self.notifications.items():
             if notification.state is NotificationState.PENDING and notification.due_at <= at(minutes):
@@ -114,7 +114,7 @@ def test_the_same_again_and_its_consequences_are_no_news() -> None:
 
 
 def test_a_worse_issue_at_another_subject_changes_the_alerts_subject() -> None:
-    """Whoever was told of the milder one hears of it as well."""
+    """Recipients of the milder alert are notified as well."""
     thread = Thread(rules())
     thread.happens(
         Kind.AT_RISK, 0, key="mart/delays", owners=("alice@example.com",), deadline="2026-11-02T10:00:00Z"
@@ -220,7 +220,7 @@ def test_an_alert_that_no_route_fits_is_kept_and_says_so() -> None:
 
 
 class Anything(RuleBasedStateMachine):
-    """Whatever happens in whatever order, what the states promise holds."""
+    """Any events in any order: the invariants of the states hold."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Handing messages over to services: secrets, what a second copy is known by, and what is said when it fails."""
+"""Delivery to services: secrets, deduplication keys, and error messages."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def test_what_opsgenie_does_not_close_is_tried_again(monkeypatch: pytest.MonkeyP
 
 
 def test_teams_gets_paragraphs_and_links_that_can_be_pressed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An adaptive card: its text is Markdown, in which a line break is none and an address no link."""
+    """An adaptive card: its text is Markdown, which ignores single line breaks and does not link plain URLs."""
     sent: list[dict[str, Any]] = []
 
     def post(*_: object, data: str, **__: object) -> requests.Response:

@@ -1,4 +1,4 @@
-"""Alerts that are over for long go with all that was told of them, by the job that keeps the database in bounds."""
+"""Old closed alerts are deleted with their notifications, by the job that limits the database."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def rows(engine: Engine) -> dict[str, int]:
 def test_what_is_over_goes_after_400_days_and_what_is_open_stays(
     engine: Engine, http: Receiver, opened: Opened, happen: Happen, tick: Tick
 ) -> None:
-    """Two incidents, one told within a digest; another schema, which is none; and one incident that is still open."""
+    """Two incidents, one notified in a digest; a changed schema without an incident; and one open incident."""
     sent = rules(url=f"json://localhost:{http.port}/{{}}", limit=Limit(2, timedelta(hours=1)))
     over, also, still = opened(), opened(), opened()
     happen(

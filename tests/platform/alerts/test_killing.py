@@ -1,4 +1,4 @@
-"""Whoever decides and sends may die at any time: nothing is lost, and what comes twice comes under the same id."""
+"""The process that decides and sends may die at any time: nothing is lost, and duplicates have the same id."""
 
 from __future__ import annotations
 

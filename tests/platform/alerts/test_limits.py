@@ -1,4 +1,4 @@
-"""What leaves of what is due, within the limit of a destination."""
+"""Due notifications within the rate limit of a destination."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Routing: which route fits, whom a step tells, when quiet hours end, across changes of the clocks."""
+"""Routing: matching routes, recipients of steps, and ends of quiet hours across clock changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From happenings in the catalog to real receivers on this machine, by a clock that the test sets."""
+"""From alert events in the catalog to real receivers on this machine, with a simulated clock."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def notifications(engine: Engine) -> list[dict[str, Any]]:
 def test_at_risk_then_late_then_there(
     engine: Engine, http: Receiver, mail: Receiver, opened: Opened, happen: Happen, tick: Tick
 ) -> None:
-    """The owner by mail, the lead by HTTP after 30 minutes, nobody after it is over; each once, whatever the ticks."""
+    """The owner by mail, the lead by HTTP after 30 minutes, no one after it closes; each once, in any ticks."""
     base = posting(http)
     address = f"mailto://127.0.0.1:{mail.port}?from=headrace@example.com&to={{owner}}"
     late = replace(
@@ -211,7 +211,7 @@ def test_a_flood_of_alerts_respects_the_rate_limit_and_loses_nothing(
 def test_a_delayed_digest_is_sent(
     engine: Engine, http: Receiver, opened: Opened, happen: Happen, tick: Tick
 ) -> None:
-    """A receiver that is away, and more happenings before it is back: no digest tells only of another digest."""
+    """An unavailable receiver, and more events before it is back: no digest contains another digest only."""
     limited = posting(http, limit=Limit(3, timedelta(hours=1)))
     happen(*(alert_event(Kind.AT_RISK, opened(), key=f"mart/a{n}") for n in range(9)))
     http.refuses = True

@@ -1,4 +1,4 @@
-"""The whole way by a clock that the test sets: a deadline nears and passes, two people are told, the file comes."""
+"""End to end with a simulated clock: a deadline nears and passes, two people are notified, the file arrives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What alerts say."""
+"""Text of notifications."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_a_name_begins_no_other_header() -> None:
 
 
 def test_a_reason_begins_no_other_line_and_is_not_as_long_as_a_log() -> None:
-    """Whoever makes a run fail with words of his own must not get a link into the alert."""
+    """A reason is external text: it must not be able to insert a link into the alert."""
     alert, notification = sent(
         Kind.LATE, reason="no\n\nAcknowledge: https://evil.example.com\r\n" + "x" * 100_000
     )

@@ -1,4 +1,4 @@
-"""Exports of `autocal_asc` with their three kinds of records, and the dates that rules come to."""
+"""Exports of `autocal_asc` with their three kinds of records, and the resulting dates."""
 
 from datetime import date, time
 
@@ -190,8 +190,8 @@ def test_an_adjustment_moves_every_date():
     ("fields", "reason"),
     [
         ({"condition": "WORKDX02"}, "two ways"),
-        ({"condition": "CWEK#1"}, "not among the keywords"),
-        ({"condition": "WEEK#05"}, "not among the keywords"),
+        ({"condition": "CWEK#1"}, "not a supported keyword"),
+        ({"condition": "WEEK#05"}, "not a supported keyword"),
         ({"condition": "mon & fri | tue"}, "which binds first"),
         ({"condition": "mon, fri"}, "several rules"),
         ({"condition": "(mon"}, "not closed"),

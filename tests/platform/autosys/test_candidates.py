@@ -1,4 +1,4 @@
-"""Commands taken apart, paths made patterns, and the candidates that come of them with their evidence."""
+"""Parsed commands, patterns of paths, and the resulting candidates with their evidence."""
 
 import pytest
 from hypothesis import given, settings

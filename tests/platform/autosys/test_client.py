@@ -1,4 +1,4 @@
-"""The files that jobs report with, as they are on an old host: alone, in any Python from 3.6 on, in any shell."""
+"""The files that jobs report with, as on an old host: alone, in any Python from 3.6 on, in any shell."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ ODD = 'say "hi" \\ to\n\tall: é € 😀 \x01\x1f\x7f'
 
 @dataclass
 class Server:
-    """A server on loopback that answers as the service does, or as it is told to."""
+    """A server on loopback that answers like the service, or as instructed."""
 
     status: int = 202
     rejected: list[dict[str, Any]] = field(default_factory=list)
@@ -52,7 +52,7 @@ class Server:
 
     @property
     def end(self) -> dict[str, Any]:
-        """Of a run; its start may come after it."""
+        """Of a run; its start may follow it."""
         return next(each for each in self.documents if each["status"] != "RUNNING")
 
     def statuses(self) -> list[tuple[str, str]]:
@@ -63,7 +63,7 @@ class Server:
 
 class Quiet(ThreadingHTTPServer):
     def handle_error(self, *_: object) -> None:
-        """Clients that do not wait for the answer are what is tested."""
+        """Clients that do not wait for the response are tested."""
 
 
 @pytest.fixture
@@ -99,7 +99,7 @@ def server() -> Iterator[Server]:
 
 @dataclass
 class Client:
-    """One of the client's forms, with a spool of its own."""
+    """One of the clients, with its own spool."""
 
     command: Sequence[str]
     spool: Path
@@ -387,7 +387,7 @@ def test_a_signal_reaches_the_command(client: Client, server: Server, tmp_path: 
         env=client.environment | {"HEADRACE_URL": server.url},
         stdout=subprocess.PIPE,
         start_new_session=True,
-        # Who runs the tests in the background has these ignored, and what is ignored can no shell trap.
+        # In background jobs these signals are ignored, and a shell cannot trap an ignored signal.
         preexec_fn=lambda: signal.signal(getattr(signal, name), signal.SIG_DFL),
     )
     wait_for(ready.exists)

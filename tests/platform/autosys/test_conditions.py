@@ -1,4 +1,4 @@
-"""The language of conditions: what parses to which tree, and what is refused where."""
+"""The language of conditions: resulting trees, and errors with positions."""
 
 import pytest
 from hypothesis import given, settings

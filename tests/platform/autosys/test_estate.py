@@ -1,4 +1,4 @@
-"""Statements carried out in order, and the graph that comes of them."""
+"""Statements applied in order, and the resulting graph."""
 
 import pytest
 from hypothesis import given, settings

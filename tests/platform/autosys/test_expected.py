@@ -1,4 +1,4 @@
-"""Next expected starts and finishes through boxes, conditions and the clock, and their reasons."""
+"""Next expected starts and finishes through boxes, conditions and the clock, with reasons."""
 
 from datetime import UTC, datetime, timedelta
 

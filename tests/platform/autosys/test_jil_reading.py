@@ -1,4 +1,4 @@
-"""JIL as it is met, each form read as meant."""
+"""JIL as found in practice, each form parsed as intended."""
 
 import pytest
 

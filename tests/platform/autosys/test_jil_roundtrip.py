@@ -1,4 +1,4 @@
-"""JIL in, JIL out: equal in meaning, both ways, for whatever statements and texts there are."""
+"""JIL round trips: equal in meaning, for arbitrary statements and texts."""
 
 import pytest
 from hypothesis import example, given, settings

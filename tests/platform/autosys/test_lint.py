@@ -1,4 +1,4 @@
-"""Each rule of the linter: what it says, where, and what it leaves alone."""
+"""Each lint rule: its findings and places, and what it ignores."""
 
 from datetime import date
 
@@ -35,7 +35,7 @@ def test_an_estate_in_order_has_no_findings():
          [("dangling", 5, "A"), ("cycle", 5, "A")]),
         (f"insert_job: A\n{WHOLE}condition: s(X)\n", [("dangling", 5, "A"), ("dead", 5, "A")]),
         (f"insert_job: A\n{WHOLE}condition: n(X)\n", [("dangling", 5, "A")]),
-        # What waits for a dead job, alone or in all branches of an OR, and what is in a box that waits for it
+        # Jobs that wait for a dead job, alone or in all branches of an OR, and the members of a box that waits for it
         (f"insert_job: A\n{WHOLE}condition: s(X)\ninsert_job: D\n{WHOLE}condition: s(A) | s(X)\n"
          f"insert_job: E\n{WHOLE}condition: s(A) | n(A)\n"
          f"insert_job: B job_type: b owner: o\ncondition: d(D)\ninsert_job: M box_name: B\n{WHOLE}",

@@ -1,4 +1,4 @@
-"""What jobs promise by their must-times and alarms, in the catalog's words."""
+"""SLAs from must-times and alarms of jobs, in the catalog's form."""
 
 from datetime import date
 
@@ -75,7 +75,7 @@ def test_jobs_that_start_by_minutes_have_a_deadline_after_each_start(offset, cro
 
 def test_what_starts_before_midnight_by_minutes_is_due_on_the_day_after():
     found = sla_with(days_of_week="mo", start_mins="50", must_start_times="+20", exclude_calendar="HOLIDAYS")
-    # Of Monday from 0:50 to 22:50 by 1:10 to 23:10; of Monday 23:50 by 0:10 on Tuesday, if Monday is not a holiday.
+    # On Monday 0:50 to 22:50 by 1:10 to 23:10; on Monday 23:50 by 0:10 on Tuesday, unless Monday is a holiday.
     assert found["start_by"] == [
         {
             "deadline": "10 1-23 * * 1",

@@ -1,4 +1,4 @@
-"""Descriptions of processes in YAML and listings of DB2 dependencies: what is wrong is told by line and field."""
+"""Descriptions of processes in YAML and listings of DB2 dependencies: errors have line and field."""
 
 from headrace.catalog.records import Technology
 from headrace.estates.db2 import read_listing

@@ -1,4 +1,4 @@
-"""Every sample file is read whole, or says by line what it does not take."""
+"""Every sample file is read completely, or has findings with lines."""
 
 from pathlib import Path
 

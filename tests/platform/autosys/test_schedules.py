@@ -1,4 +1,4 @@
-"""Time attributes read, and the starts that they come to, on ordinary days and on those when the clocks change."""
+"""Parsed time attributes, and the resulting starts, on ordinary days and on days with clock changes."""
 
 from datetime import UTC, date, datetime, time, timedelta
 from itertools import islice

@@ -1,4 +1,4 @@
-"""Stanzas read alone say what the whole text says, line by line; equal texts have equal digests."""
+"""Stanzas parsed alone give the same as the full text, line by line; equal texts have equal digests."""
 
 from hypothesis import example, given, settings
 

@@ -1,4 +1,4 @@
-"""What starts a job, in words, and how much there is of what."""
+"""Descriptions in words of what starts a job, and of numbers."""
 
 import pytest
 

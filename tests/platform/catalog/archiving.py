@@ -1,9 +1,9 @@
-"""What tests of the archive share: rows wherever they are, and a pass that kills itself.
+"""Helpers of archive tests: rows wherever they are, and a pass that kills itself.
 
     python -m tests.platform.catalog.archiving STEP
 
-runs a pass as of 100 days from now and kills itself, without a word, at that step: each commit and each operation on
-the storage is two, one before and one after it. Prints how many there were when it comes to an end.
+runs a pass as of 100 days from now and kills itself at that step: each commit and each operation on the storage is two
+steps, one before and one after it. Prints the number of steps when it ends.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Run events for tests, and what the catalog makes of them, as comparable rows."""
+"""Run events for tests, and the resulting catalog as comparable rows."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ _QUERIES = {
 
 
 def contents(engine: Engine) -> dict[str, list[tuple[Any, ...]]]:
-    """All that ingestion has made, but for what tells when it arrived."""
+    """Return all results of ingestion, without times of arrival."""
     with engine.connect() as connection:
         return {
             name: sorted((tuple(row) for row in connection.execute(sa.text(query))), key=repr)

@@ -1,4 +1,4 @@
-"""Nothing is lost and nothing is there twice, whatever is archived, said late, repeated, locked or killed."""
+"""No row is lost or duplicated, whatever is archived, reported late, repeated, locked or killed."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ OLD = -200 * DAY
 
 
 def nights(process: str, *days: int, state: RunState = RunState.SUCCESS) -> list[RunEvent]:
-    """Runs of a job, each of them started and ended so many days before said.START."""
+    """Return runs of a job, each started and ended so many days before START."""
     return [
         job_event(process, each, -day * DAY + minutes, run=str(day))
         for day in days
@@ -61,7 +61,7 @@ def nights(process: str, *days: int, state: RunState = RunState.SUCCESS) -> list
 
 
 def deliver_all(engine: Engine) -> None:
-    """Dagster has been told of everything."""
+    """Mark everything as reported to Dagster."""
     with engine.begin() as connection:
         connection.execute(sa.text("DELETE FROM catalog.pending_materialization"))
 
@@ -294,7 +294,7 @@ def test_runs_with_late_events_are_updated_in_the_archive(engine: Engine) -> Non
 
 
 def test_the_longest_of_a_day_is_one_that_is_still_of_it(engine: Engine) -> None:
-    """And not one of which was heard late that it ended otherwise."""
+    """Not a run that was reported late to have ended otherwise."""
     long, short = nights("LOAD", 200, state=RunState.FAILED), nights("LOAD", 2)
     ends = [job_event("LOAD", RunState.FAILED, OLD + minutes, run="other") for minutes in (60, 62)]
     ingest(engine, [*long, *short, job_event("LOAD", RunState.RUNNING, OLD + 60, run="other"), ends[1]])

@@ -1,4 +1,4 @@
-"""Runs that OpenLineage tells of: archived with all that was told, and made whole again by what is told late."""
+"""Runs of OpenLineage events: archived with all of their events, and restored by late events."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PER_RUN = ("openlineage_run", "run_dataset", "dataset_assertion", "dataset_metri
 
 
 def event(day: float, kind: str, minutes: int = 0, **facets: Any) -> dict[str, Any]:
-    """What is said of the run of so many days ago, which reads one table and writes another."""
+    """Return an event of the run of so many days ago, which reads one table and writes another."""
     measured = {
         "outputStatistics": {
             "_producer": PRODUCER,

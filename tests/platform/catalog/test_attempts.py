@@ -1,4 +1,4 @@
-"""Runs and attempts: how they end, and how a dead one is found."""
+"""Runs and attempts: their ends, and the detection of dead ones."""
 
 import os
 import signal

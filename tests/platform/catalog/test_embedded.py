@@ -1,4 +1,4 @@
-"""The embedded server: started by many at once, after crashes, by several users; stopped without a trace."""
+"""The embedded server: started concurrently, after crashes, by several users; stopped without leftovers."""
 
 import multiprocessing
 import os
@@ -136,11 +136,13 @@ def test_a_folder_with_a_space_and_signs_in_its_name(home):
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can run as somebody else")
 def test_another_user_of_the_machine_has_a_server_of_its_own(home):
-    """The server library's global lock file belongs to its first user; nobody may depend on it."""
+    """The server library's global lock file belongs to its first user; no one else may depend on it."""
     embedded.start(home)
     theirs = Path(mkdtemp(prefix="headrace-nobody-"))
     os.chown(theirs, NOBODY, NOBODY)
-    context = multiprocessing.get_context("fork")  # a new interpreter may lie where nobody can read it
+    context = multiprocessing.get_context(
+        "fork"
+    )  # a new interpreter may be in a folder that the other user cannot read
     with ProcessPoolExecutor(1, mp_context=context, initializer=_become_nobody) as nobody:
         try:
             nobody.submit(embedded.start, theirs / "home").result()

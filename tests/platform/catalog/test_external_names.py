@@ -1,4 +1,4 @@
-"""Which process a name of another system means: by system, scheduler and name, whatever keys look like."""
+"""The process of an external name: by system, scheduler and name, whatever keys look like."""
 
 from __future__ import annotations
 

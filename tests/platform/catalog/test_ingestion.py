@@ -1,4 +1,5 @@
-"""Ingesting what other systems say: any order, doubled, late; boxes, retries, forced and bypassed ends, versions."""
+"""Ingestion of external reports: any order, duplicates, late ones; boxes, retries, forced and bypassed ends,
+versions."""
 
 from __future__ import annotations
 

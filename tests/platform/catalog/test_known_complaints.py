@@ -1,4 +1,4 @@
-"""What users of other catalogs complain of: slow lists, inputs without versions, hubs that block who looks at them."""
+"""Known problems of other catalogs: slow lists, inputs without versions, hubs that block queries."""
 
 from __future__ import annotations
 

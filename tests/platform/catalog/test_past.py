@@ -1,4 +1,4 @@
-"""Asking for runs and events: by process, id, state, type and time, newest first, from tables and archive as one."""
+"""Queries for runs and events: by process, id, state, type and time, newest first, from tables and archive as one."""
 
 from __future__ import annotations
 

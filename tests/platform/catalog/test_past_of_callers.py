@@ -1,4 +1,4 @@
-"""What callers see of the archive: that of their organisation, and of processes of their domains."""
+"""Visibility of the archive: the caller's organisation, and processes of their domains."""
 
 from __future__ import annotations
 

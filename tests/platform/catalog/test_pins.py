@@ -1,4 +1,4 @@
-"""Which version a reader gets."""
+"""The version that a reader gets."""
 
 from datetime import UTC, datetime, timedelta
 from time import perf_counter

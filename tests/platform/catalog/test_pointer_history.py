@@ -1,4 +1,4 @@
-"""A pointer's life in random order: publishes, replays, lost races, rollbacks; the catalog agrees with a model."""
+"""A pointer's history in random order: publishes, replays, lost races, rollbacks; the catalog agrees with a model."""
 
 from datetime import UTC, datetime
 

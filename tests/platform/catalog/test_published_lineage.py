@@ -1,4 +1,4 @@
-"""The column lineage of versions: kept with each, one graph of all columns, as of a time, free where there is none."""
+"""The column lineage of versions: stored with each, one graph of all columns, as of a time, free without lineage."""
 
 from datetime import timedelta
 from uuid import uuid4
@@ -325,7 +325,9 @@ def test_the_event_of_a_publish_carries_the_facet(catalog, draft):
     )
     publish(catalog, None, [draft(lineage=past), draft("mart/report")])
     with transaction(catalog) as cursor:
-        found = cursor.execute("SELECT payload_json -> 'dataset' AS told FROM catalog.run_event").fetchall()
+        found = cursor.execute(
+            "SELECT payload_json -> 'dataset' AS reported FROM catalog.run_event"
+        ).fetchall()
     reported = {row["reported"]["name"]: row["reported"]["facets"] for row in found}
     assert "columnLineage" not in reported["mart/report"]
     facet = reported["mart/delays"]["columnLineage"]

@@ -1,4 +1,4 @@
-"""What pages and the CLI ask."""
+"""Queries of pages and the CLI."""
 
 import json
 from time import perf_counter

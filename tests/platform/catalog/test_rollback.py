@@ -1,4 +1,4 @@
-"""Rolling back, and what is refused."""
+"""Rollbacks, and refused ones."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Sensitive tags travel along the columns, through masking and unknown steps, until an owner clears them."""
+"""Sensitive tags are inherited along columns, through masking and unknown steps, until an owner clears them."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -118,7 +118,7 @@ def test_an_owner_clears_a_column_and_all_that_is_made_from_it(chain):
 
 @pytest.mark.parametrize(
     ("dataset", "name", "why"),
-    [("hr/people", "email", "tagged where it is declared"), ("hr/addresses", "city", "nothing to clear")],
+    [("hr/people", "email", "tagged in its declaration"), ("hr/addresses", "city", "nothing to clear")],
 )
 def test_what_cannot_be_cleared(chain, dataset, name, why):
     with transaction(chain) as cursor, pytest.raises(DecisionRefused, match=why):

@@ -1,4 +1,4 @@
-"""A small catalog to ask: a raw dataset, one made from it, one that nothing was ever published of."""
+"""A small catalog: a raw dataset, one derived from it, and one that was never published."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def test_a_role_is_given_listed_and_taken(engine, invoke, ask):
     [
         (("grant", "alice", "KING"), "is not a role; use one of PLATFORM_ADMIN"),
         (("grant", "alice", "DATA_OWNER", "--organisation", "acme"), "there is no organisation 'acme'"),
-        (("grant", "alice", "PLATFORM_ADMIN", "--domain", "x"), "leave the domain x out"),
+        (("grant", "alice", "PLATFORM_ADMIN", "--domain", "x"), "omit the domain x"),
         (("token", "airflow", "--may", "fly"), "is not a permission; use one of read"),
         (("token", "airflow"), "Missing option '--may'"),
         (("revoke-token", "airflow"), "has no token"),

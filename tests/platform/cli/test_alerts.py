@@ -1,4 +1,4 @@
-"""`headrace alerts` and what `headrace status` says of alerting."""
+"""`headrace alerts`, and alerting in `headrace status`."""
 
 from __future__ import annotations
 

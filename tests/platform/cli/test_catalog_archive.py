@@ -1,4 +1,4 @@
-"""`headrace catalog`: what would be archived, archiving it, and finding it."""
+"""`headrace catalog`: preview, archiving, and searching the archive."""
 
 from __future__ import annotations
 

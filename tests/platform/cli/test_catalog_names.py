@@ -1,4 +1,4 @@
-"""The commands about names: aliases, merges, better names, and making the catalog again from events."""
+"""Commands for names: aliases, merges, renames, and rebuilding the catalog from events."""
 
 from __future__ import annotations
 

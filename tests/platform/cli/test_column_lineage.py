@@ -1,4 +1,4 @@
-"""`headrace lineage` of a column, `impact`, `diff-lineage` and `sensitive`, and the coverage that `show` tells."""
+"""`headrace lineage` of a column, `impact`, `diff-lineage` and `sensitive`, and the coverage in `show`."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ BILLED = LineageOfOutput(
 
 @pytest.fixture
 def chain(shop: Engine) -> Engine:
-    """shop/raw -> shop/clean -> shop/bill (one column unknown) -> shop/audit (nobody has said)."""
+    """shop/raw -> shop/clean -> shop/bill (one column unknown) -> shop/audit (not reported)."""
     register(shop, [BILL, AUDIT], PROCESSES)
     raw = published(shop, "shop/raw", "raw", None)
     published(shop, "shop/clean", "one", CLEAN, partition="2026-01-01", inputs=(raw,))
@@ -91,7 +91,7 @@ def test_an_unknown_column_is_an_error(chain: Engine, invoke: Invoke) -> None:
         assert refused.exit_code == 1
         assert "shop/bill has no column custmer. Its columns: customer." in " ".join(refused.stderr.split())
     assert "shop/clean.name" in invoke("lineage", "shop/bill.customer").stdout
-    assert "lineage is known for" in invoke("lineage", "shop/raw.anything").stdout  # nobody knows its schema
+    assert "lineage is known for" in invoke("lineage", "shop/raw.anything").stdout  # its schema is unknown
 
 
 def test_lineage_of_a_column_as_a_tree(chain: Engine, invoke: Invoke) -> None:

@@ -1,4 +1,4 @@
-"""Commands that ask the catalog: what people read, the shape of their JSON, and every complaint."""
+"""Commands that query the catalog: their text, the shape of their JSON, and every error."""
 
 import json
 import re
@@ -361,7 +361,7 @@ def test_why_a_run_failed(shop: Engine, invoke: Invoke) -> None:
 def test_why_says_that_a_run_was_lost(shop: Engine, ask: Ask) -> None:
     run_id = uuid4()
     with attempt(shop, run_id=run_id, process_key="shop/clean") as current:
-        with transaction(shop) as cursor:  # as when its process dies, the lock is nobody's
+        with transaction(shop) as cursor:  # like after the death of its process, the lock is free
             cursor.execute("UPDATE catalog.run_attempt SET lock_key = lock_key + 1")
         assert ask("why", str(run_id))["runs"][0]["state"] == "LOST"
         current.end(RunState.SUCCESS)

@@ -1,4 +1,4 @@
-"""What a machine must have, and what Dagster's commands are given."""
+"""Requirements of the machine, and the environment of Dagster's commands."""
 
 import os
 import shutil
@@ -22,7 +22,7 @@ from tests.paths import REPOSITORY
 
 @pytest.fixture
 def home(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    # Not in pytest's folder: each session closes that to other users, of whom PostgreSQL's is one when root runs this.
+    # Not in pytest's folder: each session closes that to other users, such as PostgreSQL's when root runs this.
     with tempfile.TemporaryDirectory(prefix="headrace-test-") as parent:
         folder = Path(parent).resolve() / "state of it"
         monkeypatch.setenv("HEADRACE_HOME", str(folder))

@@ -1,4 +1,4 @@
-"""Files made of frames: exact values in each format, whole or not there, nothing overwritten."""
+"""Exported files: exact values in each format, complete or not there, nothing overwritten."""
 
 import csv
 import json

@@ -1,4 +1,4 @@
-"""What the terminal shows while a run is executed from it."""
+"""Terminal output while a run is executed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`headrace legacy`: what each command says of the sample estate, as tables and as JSON, and how it fails."""
+"""`headrace legacy`: the output of each command for the sample estate, as tables and as JSON, and its errors."""
 
 from __future__ import annotations
 

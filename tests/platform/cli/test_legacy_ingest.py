@@ -1,4 +1,4 @@
-"""`headrace legacy ingest`, `follow`, `quarantine`, and `headrace why` of a run elsewhere."""
+"""`headrace legacy ingest`, `follow`, `quarantine`, and `headrace why` for an external run."""
 
 from __future__ import annotations
 

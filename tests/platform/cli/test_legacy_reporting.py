@@ -1,4 +1,4 @@
-"""The commands about what jobs report, and about what is told to jobs."""
+"""The commands for reports of jobs, and for notifications to jobs."""
 
 from __future__ import annotations
 

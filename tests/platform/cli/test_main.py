@@ -1,4 +1,4 @@
-"""The command as a whole: help, exit codes, explained failures, quick starts, and a reference that is current."""
+"""The complete command: help, exit codes, explained failures, quick starts, and a current reference."""
 
 import json
 import os
@@ -27,7 +27,7 @@ HEAVY = {"dagster", "pyspark", "pandera", "pandas"}
 
 
 def imported_by(words: list[str]) -> set[str]:
-    """The packages that a command imports, in a process of its own."""
+    """The packages that a command imports, in a separate process."""
     script = f"""
 import sys
 from headrace.cli import app
@@ -77,7 +77,7 @@ def test_wrong_usage_ends_with_two(invoke: Invoke, words: tuple[str, ...]) -> No
 
 @pytest.fixture
 def configured(monkeypatch: pytest.MonkeyPatch) -> Iterator[Configure]:
-    """Sets a variable for the settings, which are read anew for it and after the test."""
+    """Set a variable of the settings, which are read again for it and after the test."""
 
     def configure(name: str, value: str) -> None:
         monkeypatch.setenv(name, value)

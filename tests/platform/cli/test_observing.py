@@ -1,4 +1,4 @@
-"""`headrace observe`: what became a version, what is not there, what is not looked at, and what went wrong."""
+"""`headrace observe`: new versions, missing files, unobserved datasets, and errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`headrace serve` serves the catalog that the settings name, and stops when it is told to."""
+"""`headrace serve` serves the configured catalog, and stops on request."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_serves_until_stopped(engine: Engine) -> None:
             assert process.stderr is not None
             first = process.stderr.readline()
             assert first == f"Serving the catalog at http://127.0.0.1:{port}/api/v1/docs; Ctrl-C stops it.\n"
-            assert SERVICE.is_up(port)  # it is said when it is so
+            assert SERVICE.is_up(port)  # printed once it is up
             refused = CliRunner().invoke(app, ["serve", "--port", str(port)])
             assert refused.exit_code == 1
             assert f"port {port} of 127.0.0.1 cannot be listened on" in refused.output

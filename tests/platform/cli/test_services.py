@@ -1,4 +1,4 @@
-"""`up`, `down` and `clean` against real processes: what is served, what is said, and that nothing is left."""
+"""`up`, `down` and `clean` against real processes: what is served and printed, and that nothing is left."""
 
 import http.client
 import json
@@ -50,7 +50,7 @@ mutation {
 @pytest.fixture
 def home(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A state folder of the test's own, from which nothing runs when the test is over."""
-    # Not in pytest's folder: each session closes that to other users, of whom PostgreSQL's is one when root runs this.
+    # Not in pytest's folder: each session closes that to other users, such as PostgreSQL's when root runs this.
     with tempfile.TemporaryDirectory(prefix="headrace-test-") as parent:
         folder = Path(parent).resolve() / "state"
         monkeypatch.setenv("HEADRACE_HOME", str(folder))
@@ -64,7 +64,7 @@ def home(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 @dataclass
 class Up:
-    """A `headrace up` in a process of its own."""
+    """A `headrace up` in a separate process."""
 
     process: subprocess.Popen[str]
     output: Path
@@ -198,7 +198,7 @@ def test_serves_until_ctrl_c_and_leaves_nothing(home: Path, start: Callable[...,
 
 
 def status_of(run_id: str) -> str:
-    """Asked in a process of its own, as Dagster reads its home from the environment."""
+    """Query the status in a separate process, since Dagster reads its home from the environment."""
     script = (
         "import os; from headrace.local.environment import environment; os.environ.update(environment()); "
         "import dagster as dg; "

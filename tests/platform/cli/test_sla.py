@@ -1,4 +1,4 @@
-"""`headrace sla`: standings, history, the path that is waited for, outages."""
+"""`headrace sla`: status, history, the critical path, outages."""
 
 from __future__ import annotations
 

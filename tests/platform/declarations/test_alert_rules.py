@@ -1,4 +1,4 @@
-"""alerts.yaml: what it comes to, and what is said of one that is wrong."""
+"""alerts.yaml: the resulting rules, and the errors of an invalid one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When a declared trigger starts a run, as Dagster itself evaluates it."""
+"""When a declared trigger starts a run, as evaluated by Dagster."""
 
 from __future__ import annotations
 

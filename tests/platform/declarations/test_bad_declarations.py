@@ -1,4 +1,4 @@
-"""Whatever is wrong with a declaration is told at its file, line and field; everything else still loads."""
+"""Every error of a declaration has file, line and field; everything else still loads."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ attributes:
 
 @dataclass(frozen=True)
 class Case:
-    """A bad declaration, and where and how it is told."""
+    """An invalid declaration, and the place and message of its error."""
 
     text: str
     line: int

@@ -1,4 +1,4 @@
-"""A declaration that is wrong takes nobody along: its readers stay, and read the partitions that it says it has."""
+"""An invalid declaration affects no others: its readers load, and read the partitions that it declares."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where columns come from: derived of a run, stated by a declaration, told to Dagster, kept with the version."""
+"""Column lineage: derived by a run, stated by a declaration, reported to Dagster, stored with the version."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a declaration comes to in Dagster and in the catalog's records."""
+"""Definitions in Dagster and records in the catalog from a declaration."""
 
 from __future__ import annotations
 

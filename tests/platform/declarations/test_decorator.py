@@ -1,4 +1,4 @@
-"""@dataset reads as @dg.asset does and comes to the same plan as the YAML."""
+"""@dataset works like @dg.asset and gives the same plan as the YAML."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The examples of docs/declaring-datasets.md load, and it names every attribute that there is."""
+"""The examples of docs/declaring-datasets.md load, and it names every attribute."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""External assets of an estate: keys, deps, groups, boxes that stand for their jobs, and no circles."""
+"""External assets of an estate: keys, deps, groups, collapsed boxes, and no cycles."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ attributes: {key: ops/clean, sql: SELECT * FROM raw}
 
 
 def job(name: str, *waits: str, instance: str = "", **given: Any) -> EstateProcess:
-    """A job that waits for others; `!X` is one that it must not run beside."""
+    """A job that waits for others; `!X` is one that it must not overlap with."""
     fields = {name: given.pop(name, ()) for name in ("writes", "reads")}
     return EstateProcess(
         ident=ProcessName("AUTOSYS", instance, name),

@@ -1,4 +1,4 @@
-"""What a Python transform raises: told as what it is, at its line, and tried again only where that may help."""
+"""Exceptions of Python transforms: reported as they are, at their line, and retried only if that may help."""
 
 from __future__ import annotations
 

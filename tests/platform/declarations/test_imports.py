@@ -1,4 +1,4 @@
-"""The code version of Python: the file and whatever of the project it imports, and nothing else."""
+"""The code version of Python: the file and its project imports, and nothing else."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FILES = {
     "shop/parts/one.py": "def one(): ...\n",
     "shop/parts/two.py": "def two(): ...\n",
 }
-# What code.py says, what another file says, and the file whose change is a change of the code.
+# The content of code.py, of another file, and the file whose change changes the code version.
 IMPORTS = {
     "from a module": ("from assets.shop.text import clean", {}, "shop/text.py"),
     "a module by its whole name": ("import assets.shop.text", {}, "shop/text.py"),

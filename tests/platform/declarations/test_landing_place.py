@@ -1,4 +1,4 @@
-"""A location that does not go with the rest of an external dataset's declaration is told at its line."""
+"""A location that is inconsistent with the rest of an external dataset's declaration is reported at its line."""
 
 import pytest
 

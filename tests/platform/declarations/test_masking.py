@@ -1,4 +1,4 @@
-"""What a failed run says when it handles columns that nobody may see unasked."""
+"""Failure messages of runs over columns with hidden values."""
 
 from __future__ import annotations
 

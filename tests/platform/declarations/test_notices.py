@@ -1,4 +1,4 @@
-"""What waits outside is told of a published version: by flag files, and by events for Autosys."""
+"""Notifications of a published version: flag files, and Autosys events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Partition keys: Dagster's and Spark's agree, parameters bound them, and an input's keys follow from a run's."""
+"""Partition keys: Dagster's and Spark's agree, parameters limit them, and an input's keys follow from a run's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two projects on one catalog: what one declares, the other reads and cannot declare."""
+"""Two projects on one catalog: each reads the other's datasets and cannot declare them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is told once a run has published: to Dagster whatever else fails, to readers outside by manifests."""
+"""Reports after a publish: to Dagster whatever else fails, to external readers by manifests."""
 
 from __future__ import annotations
 

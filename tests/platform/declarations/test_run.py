@@ -1,4 +1,4 @@
-"""A materialization: what is published, what is not and why, what Dagster and the catalog are told."""
+"""A materialization: what is published, what is not and why, and what is reported to Dagster and the catalog."""
 
 from __future__ import annotations
 

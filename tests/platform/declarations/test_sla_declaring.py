@@ -1,4 +1,4 @@
-"""What `sla:` says, as the catalog keeps it and as Dagster takes it."""
+"""`sla:` in the catalog's and in Dagster's form."""
 
 import pytest
 from pydantic import ValidationError

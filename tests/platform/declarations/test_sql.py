@@ -1,4 +1,4 @@
-"""A query's tables are found by scope and replaced in place; the rest of its text stays as it was written."""
+"""A query's tables are found by scope and replaced in place; the rest of its text is unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Transforms run on Spark: frames by name, steps unstored, errors at the file and line that a person wrote."""
+"""Transforms run on Spark: frames by name, unstored steps, errors at the file and line of the user's code."""
 
 # ruff: noqa: S608 the declarations below hold SQL
 from __future__ import annotations

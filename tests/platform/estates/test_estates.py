@@ -1,4 +1,4 @@
-"""Scanning an estate: what the catalog holds after one scan, after several, and what is never lost or doubled."""
+"""Scanning an estate: the catalog after one scan and after several, and what is never lost or duplicated."""
 
 from __future__ import annotations
 
@@ -403,7 +403,7 @@ def _emptied(engine: Engine) -> None:
 @SHARED
 @given(TEXTS, TEXTS)
 def test_scanning_twice_is_scanning_once(engine: Engine, tmp_path: Path, before: str, after: str) -> None:
-    """Whatever was scanned before, and however often: the jobs that are there are as one scan makes them."""
+    """Whatever was scanned before, and however often, the result is that of one scan."""
     _emptied(engine)
     run(engine, tmp_path, after)
     wanted, placed = state(engine), places(engine)

@@ -1,4 +1,4 @@
-"""Lineage between processes: by the conditions of a scanned estate, and by what jobs elsewhere hand to each other."""
+"""Lineage between processes: by the conditions of a scanned estate, and by data exchanged between external jobs."""
 
 from __future__ import annotations
 

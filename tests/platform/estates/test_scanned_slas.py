@@ -1,4 +1,4 @@
-"""A scan makes SLAs of must-times, alarms and calendars, which the engine judges like any other."""
+"""SLAs from must-times, alarms and calendars of a scan, evaluated like any other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run id means one run in each organisation, whoever else has used it."""
+"""A run id means one run in each organisation, even if others have used it."""
 
 from __future__ import annotations
 

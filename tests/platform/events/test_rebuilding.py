@@ -1,4 +1,4 @@
-"""All that other systems reported is made again from the raw events, whatever road they came by."""
+"""All reports of other systems are rebuilt from the raw events, whichever way they were received."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from tests.platform.conftest import Draft
 from tests.platform.events.openlineage.events import everything, ingest_valid, recorded, run_event, wipe
 from tests.platform.job_reports.test_event_demon import night
 
-# What is a function of the raw events, and of nothing else. Ids of processes and datasets are drawn, and stay.
+# Rows derived from the raw events alone. Ids of processes and datasets are random, and stay.
 DERIVED = """
 completion run_attempt process_run openlineage_run run_dataset facet column_lineage column_lineage_report
 dataset_assertion dataset_metrics lineage_edge version_input pointer_move published_pointer dataset_version

@@ -1,4 +1,4 @@
-"""Reports of schedulers as OpenLineage events: nothing of them is lost, and the spec allows them."""
+"""Scheduler reports as OpenLineage events: lossless, and valid by the spec."""
 
 from __future__ import annotations
 

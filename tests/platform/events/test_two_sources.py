@@ -1,4 +1,4 @@
-"""A run that a scheduler and OpenLineage events report is one run, whoever is heard first."""
+"""A run that a scheduler and OpenLineage events report is one run, in any order of arrival."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ Source = RunEvent | dict[str, Any]
 
 
 def minutes(of: float) -> float:
-    """Minutes after START, as `said` counts them."""
+    """Return minutes after START, as in `job_event`."""
     return of + (START - SCHEDULED) / timedelta(minutes=1)
 
 

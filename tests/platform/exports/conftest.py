@@ -1,4 +1,4 @@
-"""A catalog with lineage of both kinds: declared and run here, and reported by an OpenLineage producer elsewhere."""
+"""A catalog with both kinds of lineage: declared and run here, and reported by an OpenLineage producer."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LONG = "s3/" + "verylong/" * 60 + "ends"
 
 @dataclass(frozen=True)
 class Filled:
-    """run: the one that published mart/delays here. orders, sales: datasets that etl/load (loading) tells of."""
+    """run: the one that published mart/delays here. orders, sales: datasets that etl/load (loading) reports."""
 
     engine: Engine
     run: UUID

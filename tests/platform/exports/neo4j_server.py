@@ -1,4 +1,4 @@
-"""A Neo4j for tests: one that TEST_NEO4J names (it is emptied), or one made from the jars of `make neo4j`."""
+"""A Neo4j for tests: the one in TEST_NEO4J (it is emptied), or one started from the jars of `make neo4j`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MISSING = "no Neo4j: `make neo4j` brings one, or TEST_NEO4J names one that may b
 
 @contextmanager
 def running(folder: Path) -> Iterator[str | None]:
-    """The bolt URI of a server that asks for no password; None where there is none."""
+    """The bolt URI of a server without a password; None if there is none."""
     if given := os.environ.get("TEST_NEO4J"):
         yield given
         return

@@ -1,4 +1,4 @@
-"""Copying the OL_* rows into another schema: the same rows, again and again, beside those of others."""
+"""Copying the OL_* rows into another schema: repeatable, next to rows of others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The DDL of each database: every table, column, key, default and index of the model, in words that it takes."""
+"""The DDL of each database: every table, column, key, default and index of the model, in its dialect."""
 
 from __future__ import annotations
 

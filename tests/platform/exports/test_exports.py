@@ -183,7 +183,7 @@ def test_another_catalog_that_takes_the_lines_draws_the_same_graph(filled):
 
 
 def essence(events: list[dict[str, Any]]) -> dict[tuple[str, ...], Any]:
-    """By entity, all that makes the graph, in an order of its own."""
+    """By entity, the contents of the graph, in a defined order."""
     found = {}
     for each in events:
         if "dataset" in each:
@@ -203,7 +203,7 @@ def dataset(kind: type, given: dict[str, Any]) -> Any:
 
 
 def facets(given: dict[str, Any]) -> dict[str, Any]:
-    """Each as an object of the class that the facet's schema names; what is nested stays JSON, which they take."""
+    """Parse each facet as the class that its schema names; nested content stays JSON, which they accept."""
     made = {}
     for name, content in given.items():
         kind = content["_schemaURL"].rpartition("/")[2]

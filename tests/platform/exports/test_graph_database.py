@@ -1,4 +1,5 @@
-"""The graph in a real Neo4j: whole once, by changes afterwards, the same however often and from wherever it goes on."""
+"""The graph in a real Neo4j: in full once, then by changes, with the same result however often and wherever it
+resumes."""
 
 from __future__ import annotations
 

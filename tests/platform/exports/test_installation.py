@@ -14,7 +14,7 @@ NAMES = tuple(MODEL.tables)
 
 @pytest.fixture
 def target(engine: Engine) -> Engine:
-    """A database of somebody's with a schema for lineage, and LIN_* tables of before."""
+    """A foreign database with a schema for lineage, and older LIN_* tables."""
     found = engine_of(engine.url.set(drivername="postgresql").render_as_string(hide_password=False))
     run(found, "CREATE SCHEMA lineage")
     run(found, "CREATE TABLE lineage.lin_table (id int)")

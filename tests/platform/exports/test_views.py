@@ -1,4 +1,4 @@
-"""The OL_* views: the model's columns and types exactly, over what was declared, run here, and reported elsewhere."""
+"""The OL_* views: exactly the model's columns and types, for declared, executed, and reported data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Archived runs as run events, by the names of jobs that other files tell."""
+"""Archived runs as run events, with job names from other files."""
 
 from __future__ import annotations
 

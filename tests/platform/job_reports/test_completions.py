@@ -1,4 +1,4 @@
-"""Completion files of each form: what they say, and what a wrong one costs."""
+"""Completion files of each format: their events, and the effects of an invalid one."""
 
 from __future__ import annotations
 

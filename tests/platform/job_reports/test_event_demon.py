@@ -1,4 +1,4 @@
-"""The event demon's log: which run and attempt each line is about, its clock, and reading it as it grows."""
+"""The event demon's log: run and attempt of each line, its clock, and reading it as it grows."""
 
 from __future__ import annotations
 
@@ -474,7 +474,7 @@ def test_a_job_under_way_at_midnight_keeps_its_run(log):
 
 
 def day_of(number, *more):
-    """A log of November: one job of its own, which ends, and further lines."""
+    """A log of a day in November: one job, which ends, and further lines."""
     day = f"11/{number}/2026"
     lines = [
         status("00:00:05", "STARTING", f"JOB{number}", day=day),
@@ -518,7 +518,7 @@ def test_all_logs_since_the_position_are_read_in_their_order(log, named):
 def test_a_reader_that_dies_between_two_rotated_logs_goes_on_there(log):
     expected, _ = read_on(log, rotated_thrice(log))
     found, position = [], rotated_thrice(log)
-    for _ in range(5):  # the last line of one is a piece of its own
+    for _ in range(5):  # the last line of one is a separate piece
         reader = DemonLog(log, UTC, position)
         piece = next(reader.read())
         found += piece.events
@@ -546,7 +546,7 @@ def test_when_the_log_of_the_position_is_gone_what_is_younger_is_read_and_a_warn
     assert (warning.rule, warning.severity) == ("log/rotation", Severity.WARNING)
     assert "read up to 2026-11-20 23:59:00 UTC no longer exists next to the log" in warning.message
     assert warning.message.endswith(
-        "goes on with event_demon.ACE.11212026, event_demon.ACE.11222026, event_demon.ACE"
+        "Continuing with event_demon.ACE.11212026, event_demon.ACE.11222026, event_demon.ACE"
     )
     assert list(reader.read()) == []
 
@@ -590,7 +590,7 @@ def test_until_the_new_log_begins_the_position_stays_in_the_old_one(log, begun):
         more.write(last[70:] + "\n")
     assert [e.process for piece in reader.read() for e in piece.events] == ["LAST"]
     assert list(reader.read()) == []
-    log.with_name("event_demon.ACE.11212026").write_text(day_of(21))  # while nobody read
+    log.with_name("event_demon.ACE.11212026").write_text(day_of(21))  # while no one read
     log.write_text(day_of(22))
     events = [event for piece in reader.read() for event in piece.events]
     assert [e.process for e in events if e.state is S.SUCCESS] == ["JOB21", "JOB22"]

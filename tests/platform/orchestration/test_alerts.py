@@ -1,4 +1,4 @@
-"""The sensor that alerts, as Dagster's Automation page shows it."""
+"""The alerts sensor, as shown on Dagster's Automation page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which partition a completion is about."""
+"""The partition of a completion."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Completion files from the folder to Dagster: whole ones only, archived or in quarantine, told once."""
+"""Completion files from the folder to Dagster: complete ones only, archived or quarantined, reported once."""
 
 from __future__ import annotations
 
@@ -327,7 +327,7 @@ def test_dagster_gets_the_job_and_its_outputs_once(engine, instance):
 
 
 def materializations_of(instance, key):
-    """The materializations of an asset, in the order in which Dagster was told."""
+    """Return the materializations of an asset, in the order in which they were reported to Dagster."""
     records = dg.AssetRecordsFilter(asset_key=key)
     found = instance.fetch_materializations(records, limit=100, ascending=True).records
     return [record.asset_materialization for record in found]
@@ -448,7 +448,7 @@ def test_at_an_interval_of_a_second_a_tick_looks_again_and_again(engine, folder,
     monkeypatch.setattr("headrace.orchestration.sensors.completions.sleep", sleep)
     with dg.build_sensor_context(instance=instance) as context:
         result = completions_sensor()(context)
-    # How often it comes to look depends on how long a look takes here.
+    # The number of polls depends on how long a poll takes here.
     assert looks
     assert set(looks) == {1}
     n, many = len(looks), "s" if len(looks) > 1 else ""

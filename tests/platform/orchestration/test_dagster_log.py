@@ -1,4 +1,4 @@
-"""Dagster's log loses what nobody asks for, and Dagster answers as before."""
+"""Dagster's log is pruned, and Dagster answers as before."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -67,7 +67,7 @@ def age(instance: DagsterInstance) -> None:
 
 
 def answers(instance: DagsterInstance) -> dict[str, object]:
-    """What the UI and automation ask of the log."""
+    """Queries of the UI and automation on the log."""
     key, whole_key = dg.AssetKey("parts"), dg.AssetKey("whole")
     check = dg.AssetCheckKey(whole_key, "fine")
     storage = instance.event_log_storage

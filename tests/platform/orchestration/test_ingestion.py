@@ -1,4 +1,4 @@
-"""Loading files as they are, and following a log that grows."""
+"""Loading files, and following a log that grows."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_a_job_over_midnight_is_one_run_in_whatever_order_its_logs_are_given(eng
 
 
 def midnight(tmp_path):
-    """Two logs: three jobs and a box are under way at the end of the first, as far as it tells."""
+    """Two logs: three jobs and a box are running at the end of the first, as far as it shows."""
     first, second = tmp_path / "event_demon.X.10202026", tmp_path / "event_demon.X.10212026"
     lines = [status("23:00:00", "RUNNING", "BOX", None, day="10/20/2026")]
     for number, job in enumerate(("LONG", "FORCED", "STALE"), 97):

@@ -1,4 +1,4 @@
-"""Ingestion that is killed again and again comes to the same catalog as one that is left alone."""
+"""Ingestion that is killed repeatedly gives the same catalog as an undisturbed one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Locations on other filesystems, by way of Hadoop: viewfs://, whose mount leads to a folder of this machine."""
+"""Locations on other filesystems, through Hadoop: viewfs://, whose mount leads to a local folder."""
 
 from __future__ import annotations
 

@@ -114,7 +114,7 @@ def test_dagster_gets_each_version_once(engine: Engine, landing: Path) -> None:
     again = tick(first.cursor)
     assert again.asset_events == []
     assert again.cursor == first.cursor
-    # Published by somebody else, or by a tick that died before it could tell.
+    # Published by another process, or by a tick that died before it could report.
     write(landing, "whole.csv", "UA,3")
     observe(engine, [WHOLE])
     assert [event.asset_key.path[-1] for event in tick(again.cursor).asset_events] == ["whole"]

@@ -1,4 +1,4 @@
-"""Which runs a selection needs, and what is said of one that cannot be."""
+"""The runs that a selection needs, and the errors of invalid selections."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the end of a process elsewhere starts, as Dagster's own sensor daemon sees it."""
+"""Runs started by the completion of external processes, as seen by Dagster's own sensor daemon."""
 
 from __future__ import annotations
 

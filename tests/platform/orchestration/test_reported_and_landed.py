@@ -1,4 +1,4 @@
-"""Datasets whose files are looked at, and whose versions their writer reports as well: one version, told once."""
+"""Datasets with observed files whose versions are reported by their writer as well: one version, reported once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Completions that the API and OpenLineage producers report: Dagster is told of them, and they start what waits."""
+"""Completions reported through the API and by OpenLineage producers: reported to Dagster, and firing triggers."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ attributes:
 
 
 class Platform:
-    """A project that Dagster looks after: what it was told of, and what its sensor asks it to run."""
+    """A project in Dagster: its materializations, and the runs that its sensor requests."""
 
     def __init__(self, engine: Engine, instance: dg.DagsterInstance, root: Path, process: str) -> None:
         loaded = load(write_project(root, "shop", PROJECT % (process, process)))
@@ -71,7 +71,7 @@ class Platform:
         self.cursor: str | None = None
 
     def starts(self) -> list[tuple[str, str | None]]:
-        """What the triggers start now, with the partition."""
+        """Runs that the triggers start now, with the partition."""
         context = dg.build_sensor_context(
             instance=self.instance, cursor=self.cursor, repository_def=self.repository
         )
@@ -84,7 +84,7 @@ class Platform:
         )
 
     def materialized(self, key: dg.AssetKey = ORDERS) -> list[dict[str, Any]]:
-        """What Dagster knows of the asset, after it has been told of whatever waits."""
+        """Materializations of the asset, after all pending ones were reported."""
         report_completions(self.engine, self.instance, SOON)
         events = self.instance.fetch_materializations(key, limit=100).records
         return [

@@ -1,4 +1,4 @@
-"""What dead runs left behind is found; what a version names, or a live run may publish, is not."""
+"""Files left by dead runs are found; those of versions, or of runs that may still publish, are not."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LATER = datetime.now(UTC) + timedelta(days=2)
 
 @pytest.fixture
 def store(tmp_path: Path, engine: Engine, spark: SparkSession) -> FilesStore:
-    """A warehouse with one published version and what a dead run left beside it."""
+    """A warehouse with one published version and files left by a dead run."""
     load_project(write_project(tmp_path / "project", "shop", DECLARATION), engine).materialize()
     found = FilesStore(spark, settings().warehouse_uri)
     spark.range(3).write.parquet(found.location("shop/numbers", found.tag()))

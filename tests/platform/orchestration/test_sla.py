@@ -1,4 +1,4 @@
-"""The sensor that judges SLAs, as Dagster's Automation page shows it: the reason why a tick asked for no run."""
+"""The SLA sensor, as shown on Dagster's Automation page: the skip reason of a tick."""
 
 from __future__ import annotations
 

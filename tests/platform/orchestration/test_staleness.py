@@ -1,4 +1,4 @@
-"""What is stale: one rule a test, over a project whose versions are published without Spark."""
+"""Staleness: one rule per test, in a project whose versions are published without Spark."""
 
 from __future__ import annotations
 

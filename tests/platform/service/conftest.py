@@ -1,4 +1,4 @@
-"""The application over a small catalog, and programs that ask it: one for each role, one of another organisation."""
+"""The application over a small catalog, and clients: one per role, and one of another organisation."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def ask(app: FastAPI, catalog: Engine) -> Iterator[Ask]:
 
 @pytest.fixture
 def reader(ask: Ask) -> TestClient:
-    """Who may read, and what is sensitive too."""
+    """A caller who may also read sensitive fields."""
     return ask(Permission.READ, Permission.READ_SENSITIVE)
 
 

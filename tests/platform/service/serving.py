@@ -15,7 +15,7 @@ from headrace.service.http.protocol import Bounded
 
 @contextmanager
 def served(app: FastAPI) -> Iterator[str]:
-    """The address at which uvicorn serves the application, on a port of its own."""
+    """The URL at which uvicorn serves the application, on a free port."""
     config = uvicorn.Config(app, port=0, log_level="warning", access_log=False, http=Bounded)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run)

@@ -1,4 +1,4 @@
-"""Alerts over HTTP: listed and acknowledged by those who may, and by the link in a message."""
+"""Alerts over HTTP: listed and acknowledged with the permission, and by the link in a notification."""
 
 from __future__ import annotations
 

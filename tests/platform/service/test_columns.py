@@ -1,4 +1,4 @@
-"""What programs ask of columns: where those of a version come from, what a change would break, which are sensitive."""
+"""Queries on columns: their lineage in a version, the impact of a change, and sensitivity."""
 
 from __future__ import annotations
 

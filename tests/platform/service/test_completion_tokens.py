@@ -1,4 +1,4 @@
-"""Reports of legacy jobs with tokens of the catalog's own, by the clients that old hosts have."""
+"""Reports of legacy jobs with the catalog's tokens, by the clients for old hosts."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def served(engine: Engine) -> Iterator[Served]:
 
 @pytest.fixture
 def token(engine: Engine) -> str:
-    """Of the run 7 of the job LOAD, which writes ops/flights."""
+    """The token of run 7 of the job LOAD, which writes ops/flights."""
     return issue_task_token(engine, external_run_id("AUTOSYS", "", "LOAD", "7"), ["ops/flights"], by="test")
 
 
@@ -100,12 +100,12 @@ def test_a_service_reports_for_its_organisation(engine: Engine, served: Served) 
 
 
 def test_a_service_of_one_domain_reports_no_run_of_another(engine: Engine, served: Served) -> None:
-    """A success that nobody had starts what comes after it."""
+    """A success that did not happen would start downstream runs."""
     whole, ops, mart = (
         issue_service_token(engine, name, [Permission.REPORT], domain=domain, by="test")
         for name, domain in (("whole", "*"), ("ops", "ops"), ("mart", "mart"))
     )
-    assert served.post(json.dumps(OWN), **bearer(mart))[0] == 202  # nobody knows yet whose it is
+    assert served.post(json.dumps(OWN), **bearer(mart))[0] == 202  # the owner is not known yet
     assert served.post(json.dumps(WRITES), **bearer(whole))[0] == 202
     later = {**OWN, "run": "8"}
     status, message = served.post(json.dumps(later), **bearer(mart))
@@ -137,7 +137,7 @@ def test_the_clients_send_the_token_and_keep_what_is_of_other_runs(
         assert done.returncode == 0
         return done.stderr
 
-    call("process", "OTHER", "SUCCESS", "run=1")  # nobody to take it: it waits
+    call("process", "OTHER", "SUCCESS", "run=1")  # without a receiver: it waits
     with_token = {"HEADRACE_URL": served.url, "HEADRACE_TOKEN": token}
     assert "of another run than the token" in call("process", "LOAD", "SUCCESS", "run=7", **with_token)
     assert "is not among the outputs" in call("dataset", "ops/planes", "version=v1", **with_token)
@@ -168,7 +168,8 @@ def test_a_wrapped_command_reports_and_inherits_its_token(
         "HEADRACE_TIMEOUT": "20",
     }
     environment.pop("AUTO_JOB_NAME", None)
-    # The start is reported beside the command, and left out of what ends before it could be: this one takes a second.
+    # The start is reported in parallel with the command, and omitted if the command ends before: this one takes a
+    # second.
     command = ["process=env", f"run={run}", "--", "sh", "-c", "sleep 1; env"]
     words = [str(tmp_path / "headrace-run"), *command]
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""Reports over HTTP: a real server on loopback, real clients, and the catalog that they come to."""
+"""Reports over HTTP: a real server on loopback, real clients, and the resulting catalog."""
 
 from __future__ import annotations
 

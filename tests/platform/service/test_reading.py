@@ -1,4 +1,4 @@
-"""What programs ask: datasets, versions, schemas, lineage, impact, checks, processes, runs, SLAs, words."""
+"""Queries of programs: datasets, versions, schemas, lineage, impact, checks, processes, runs, SLAs, search."""
 
 from __future__ import annotations
 
@@ -219,7 +219,7 @@ def test_shows_processes_and_runs(reader: TestClient, run_id: UUID) -> None:
 
 def test_shows_sla_history(reader: TestClient, catalog: Engine, run_id: UUID) -> None:
     now = datetime.now(UTC)
-    assert all_of(reader, "sla/status") == []  # nobody has judged yet
+    assert all_of(reader, "sla/status") == []  # not evaluated yet
     evaluate(catalog, now)
     [objective] = all_of(reader, "sla/status")
     assert (objective["key"], objective["kind"], objective["state"]) == ("mart/delays", "AGE", "ON_TRACK")

@@ -1,4 +1,4 @@
-"""Whatever is wrong with a request is told as a problem, with the field that is to blame."""
+"""Every invalid request gets a problem document, with the invalid field."""
 
 from __future__ import annotations
 
@@ -219,9 +219,7 @@ def test_wrong_tokens_do_not_limit_known_callers(app: FastAPI, ask: Ask) -> None
     known, stranger = ask(Permission.READ), ask(Permission.READ)
     assert known.get("/api/v1/dataset").status_code == 200
     wrong = [{"Authorization": f"Bearer wrong{number}"} for number in range(80)]
-    assert (
-        known.get("/api/v1/openapi.json", headers=wrong[-1]).status_code == 200
-    )  # is open, and lets nobody in
+    assert known.get("/api/v1/openapi.json", headers=wrong[-1]).status_code == 200  # public, without access
     statuses = [known.get("/api/v1/dataset", headers=each).status_code for each in wrong]
     assert statuses[-1] == 429
     assert stranger.get("/api/v1/dataset").status_code == 429

@@ -1,4 +1,4 @@
-"""A dataset is asked for, and approved or rejected; what is sent twice with a key is done once."""
+"""Registrations are requested, and approved or rejected; requests repeated with a key take effect once."""
 
 from __future__ import annotations
 

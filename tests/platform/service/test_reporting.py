@@ -1,4 +1,4 @@
-"""Events over HTTP: singly, in batches, packed, in the adapters' form, and by OpenLineage's own client."""
+"""Events over HTTP: single, in batches, compressed, in the adapters' form, and by OpenLineage's own client."""
 
 from __future__ import annotations
 
@@ -255,7 +255,7 @@ def test_stores_together_what_comes_together(catalog: Engine, monkeypatch: pytes
 
 @pytest.fixture
 def address(app: FastAPI) -> Iterator[str]:
-    """Where a real server serves the application."""
+    """The URL of a real server with the application."""
     with served(app) as address:
         yield address
 

@@ -1,4 +1,4 @@
-"""Datasets with SLAs, versions at chosen times and runs, as tests of the engine need them."""
+"""Datasets with SLAs, versions at chosen times and runs, for tests of the engine."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -79,7 +79,7 @@ def ran(engine: Engine, process: str, began: datetime, ended: datetime | None, s
 
 
 def alert_events(engine: Engine) -> list[AlertEvent]:
-    """All that the engine has said, in order."""
+    """Return all recorded alert events, in order."""
     with transaction(engine) as cursor:
         rows = cursor.execute(
             "SELECT * FROM catalog.alert_event ORDER BY transaction_id, alert_event_id"

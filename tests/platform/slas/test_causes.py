@@ -1,4 +1,4 @@
-"""What explains what, and what is awaited: by hand, without a database."""
+"""Root causes and awaited inputs: by hand, without a database."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def small(subject: UUID, since: str) -> Issue:
         (late(P, "10 07:00"), failed(C, "10 05:30", 1), False),
         (failed(P, "10 05:00", 1), failed(C, "10 05:30", 2), True),
         (failed(P, "10 05:40", 1), failed(C, "10 05:30", 2), False),
-        (failed(P, "10 05:31", 1), failed(C, "10 05:30", 1), True),  # one run, told of twice
+        (failed(P, "10 05:31", 1), failed(C, "10 05:30", 1), True),  # one run, reported twice
         (late(P, "10 05:00"), small(C, "10 05:30"), False),
         (small(P, "10 05:00"), small(C, "10 05:30"), True),
         (small(P, "10 05:00"), late(C, "10 05:30"), False),
@@ -91,7 +91,7 @@ def test_of_several_at_one_place_it_is_the_one_by_which_it_is_itself_to_blame() 
         (["4 05:00"], ["9 06:00", "8 06:00", "7 06:00", "6 06:00", "5 06:00"], False),  # once a week
         (["9 05:00", "8 05:00", "7 05:00"], ["9 08:00", "9 06:00", "8 06:00", "7 06:00"], True),  # made again
         (["8 05:30", "8 04:30", "8 03:30"], ["8 06:00", "7 06:00", "6 06:00"], True),  # hourly, and stopped
-        ([], ["9 06:00", "8 06:00"], False),  # nobody tells of it
+        ([], ["9 06:00", "8 06:00"], False),  # not reported
         (["9 05:00"], [], False),
         ([], [], True),  # the first night
     ],

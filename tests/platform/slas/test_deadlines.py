@@ -1,4 +1,4 @@
-"""Deadlines of crons in zones: tables of moments, and the nights on which clocks change."""
+"""Deadlines of crons in zones: tables of moments, and nights with clock changes."""
 
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo

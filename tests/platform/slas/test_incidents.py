@@ -1,4 +1,4 @@
-"""One cause is one incident, whatever becomes known first, and one piece of news."""
+"""One cause is one incident and one notification, whatever becomes known first."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_a_child_that_is_late_before_its_parent_is_one_incident_with_it(engine: 
 
 
 def test_an_incident_moves_to_what_turns_out_to_be_its_cause(engine: Engine) -> None:
-    """Nobody has told of the parent so far, so that it is not missed before its own deadline."""
+    """The parent has not been reported so far, so it is not missed before its own deadline."""
     declare(engine, {"core/p": by("07:00"), "mart/c": by("06:00")}, [("core/p", "mart/c")])
     published(engine, "mart/c", at("2026-11-09T05:30"))
     night = Night(engine)
@@ -251,7 +251,7 @@ def test_what_a_parent_owes_for_the_next_day_is_no_cause_for_what_is_late_since_
 
 
 def test_incidents_that_were_two_end_as_one(engine: Engine) -> None:
-    """The elder goes on at the cause; who was told of the other one hears where it goes on."""
+    """The older one continues at the cause; recipients of the other one learn where it continues."""
     declare(
         engine,
         {"core/p": by("07:00"), "mart/a": by("06:00"), "mart/b": by("06:10")},
@@ -278,7 +278,9 @@ def test_incidents_that_were_two_end_as_one(engine: Engine) -> None:
     assert old.part_of == found.incident_id
     assert [each.incident_id for each in listed(engine, key="mart/b")] == [found.incident_id]
 
-    night.tick("08:02")  # nobody is at the one that goes on: it escalates, and the other one does not
+    night.tick(
+        "08:02"
+    )  # the one that continues is not acknowledged: it escalates, and the other one does not
     assert sorted(night.pages[5:]) == [
         "lead: Not acknowledged: LATE core/p",
         "on_call: Not acknowledged: LATE core/p",
@@ -351,7 +353,7 @@ def test_a_job_that_fails_after_its_failed_input_is_part_of_it_until_it_has_run(
 
 @pytest.mark.parametrize("warned", ["05:30", "05:59"])
 def test_an_input_that_arrived_late_no_longer_blocks(engine: Engine, warned: str) -> None:
-    """The input of the input fails after the input came: it is not a cause of what is late then."""
+    """The input's input fails after the input arrived: it is not a cause of what is late then."""
     declare(
         engine,
         {"raw/a": None, "core/p": by("05:00"), "mart/c": by("06:00")},

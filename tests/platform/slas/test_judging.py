@@ -1,4 +1,4 @@
-"""Promises judged: what the states and outcomes have to be, written down by hand before."""
+"""Evaluated SLAs: expected states and outcomes, written down by hand."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -196,7 +196,7 @@ def test_a_job_on_hold_is_paused_until_it_is_released() -> None:
         ("0 6 * * *", "Europe/London", "2026-03-28T12:00", "2026-03-29T05:00"),
         ("0 6 1 1 *", "Europe/London", "2026-12-31T23:59", "2027-01-01T06:00"),  # the year's end
         ("0 6 29 2 *", "UTC", "2026-03-01T00:00", "2028-02-29T06:00"),  # leap day
-        ("0 6 29 2 *", "UTC", "2097-03-01T00:00", "2104-02-29T06:00"),  # 2100 has none
+        ("0 6 29 2 *", "UTC", "2097-03-01T00:00", "2104-02-29T06:00"),  # 2100 is not a leap year
         ("59 23 L * *", "UTC", "2028-02-28T12:00", "2028-02-29T23:59"),
         # Morocco, in 2026, is at UTC, and from the Sunday after Ramadan (22 March) on at UTC+1.
         # Samoa left 30 December 2011 out.

@@ -1,4 +1,4 @@
-"""Forecasts: days drawn from history, carried through the graph; and the job that everybody waits for."""
+"""Forecasts: days sampled from history, propagated through the graph; and the job that all others wait for."""
 
 from datetime import UTC, datetime, timedelta
 from uuid import UUID, uuid4
@@ -28,7 +28,7 @@ def daily(
 
 
 def runs(arrived: Floats, took: Floats) -> ArrivalHistory:
-    """Runs of a process, of which nobody counts rows."""
+    """Runs of a process without row counts."""
     return ArrivalHistory(arrived, took, np.full(len(arrived), np.nan))
 
 

@@ -1,4 +1,4 @@
-"""What goes wrong beside promises: row counts, schemas, checks, runs, sensors."""
+"""Problems other than deadlines: row counts, schemas, checks, runs, sensors."""
 
 from datetime import UTC, datetime, timedelta
 

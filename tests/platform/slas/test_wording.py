@@ -1,4 +1,4 @@
-"""What an SLA promises, as people read it."""
+"""Descriptions of SLAs in words."""
 
 from __future__ import annotations
 

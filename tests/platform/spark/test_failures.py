@@ -1,4 +1,4 @@
-"""What an exception is taken for: Spark's are explained, and a transform's own are left alone, however alike."""
+"""Classification of exceptions: Spark's are explained, and a transform's own are left alone, however similar."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_what_is_unknown_of_sparks_passes_unless_nothing_but_spark_is_within() -
 
 
 def test_no_message_says_what_was_published() -> None:
-    """Whoever tells it may have published already."""
+    """The message may be about a run that has published already."""
     with pytest.raises(WarehouseUnavailable, match="Disk full") as raised, explained("shop/orders"):
         raise PySparkException("java.io.IOException: No space left on device")
     assert "published" not in str(raised.value)

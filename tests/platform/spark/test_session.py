@@ -1,4 +1,4 @@
-"""Spark starts when it is needed, where the settings say, again when its JVM was killed, and says what it misses."""
+"""Spark starts on demand, where configured, again after its JVM was killed, and reports missing requirements."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ ROOT = Path(__file__).parents[3]
 
 
 def _run(script: str, tmp_path: Path) -> str:
-    """What a Python process of its own prints; a session is the whole process's, so these tests cannot share one."""
+    """Return the output of a separate Python process; a session belongs to the whole process, so these tests cannot
+    share one."""
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(script)],
         env=os.environ | {"HEADRACE_HOME": str(tmp_path), "HEADRACE_SPARK__MASTER": "local[1]"},

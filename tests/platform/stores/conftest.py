@@ -1,4 +1,4 @@
-"""A version store over a warehouse of the test's own, and versions made of what it wrote."""
+"""A version store over a temporary warehouse, and versions of what it wrote."""
 
 from __future__ import annotations
 

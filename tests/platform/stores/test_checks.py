@@ -1,4 +1,4 @@
-"""Every kind of check says what pandera's own check of that name says, and what a careful owner expects besides."""
+"""Every kind of check gives the same result as pandera's check of that name, and handles edge cases."""
 
 from __future__ import annotations
 
@@ -184,7 +184,7 @@ NUMBERS = st.none() | st.integers(-3, 3)
     st.data(),
 )
 def test_bounds_prove_nothing_that_is_not_so(values, kind, low, high, data):
-    """Whatever bounds prove, holds for each value; and what holds for each is proved, so that nothing is read twice."""
+    """Whatever bounds prove holds for each value; and what holds for each is proven, so that nothing is read twice."""
     parameters = {
         "not_null": {},
         "in_range": {
@@ -310,7 +310,7 @@ class Orders(DataFrameModel):
 
 
 class Quoting(DataFrameModel):
-    """A model whose check tells the value that it does not like."""
+    """A model whose check quotes the offending value."""
 
     email: t.StringType = Field()
     n: t.IntegerType = Field()

@@ -1,4 +1,4 @@
-"""What footers say of types is what Spark reads, and nothing passes for a declared type that Spark would refuse."""
+"""Types in footers are those that Spark reads, and no file with a type that Spark would refuse passes."""
 
 from __future__ import annotations
 

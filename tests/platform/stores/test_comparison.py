@@ -1,4 +1,4 @@
-"""Two versions compared: by key, as whole rows, with nulls, repeated keys and hidden columns."""
+"""Comparison of two versions: by key, by whole rows, with nulls, repeated keys and hidden columns."""
 
 import pytest
 from pyspark.sql import SparkSession

@@ -1,4 +1,4 @@
-"""What is told of a column's values are all its values, whatever the writer did with its dictionary."""
+"""Distinct values of a column are complete, whatever the writer did with its dictionary."""
 
 from __future__ import annotations
 

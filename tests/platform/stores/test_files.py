@@ -1,4 +1,4 @@
-"""Which locations are this machine's, and what a listing tells of them."""
+"""Local and remote locations, and the contents of listings."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The first rows of a version say the same, whether Arrow or Spark reads them."""
+"""The first rows of a version are the same, whether Arrow or Spark reads them."""
 
 from __future__ import annotations
 

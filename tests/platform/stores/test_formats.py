@@ -1,4 +1,4 @@
-"""What a version gives back is exactly what was written, whatever the format."""
+"""A version reads back exactly as written, in every format."""
 
 import datetime as dt
 import math
@@ -84,7 +84,7 @@ def test_statistics_are_those_of_the_rows(spark, store, format):
         "n": {"null_count": 1, "min": 1, "max": 1},
         "text": {"null_count": 0, "min": "", "max": "b"},
         "amount": {"null_count": 0, "min": "-1.0000", "max": "2.5000"},
-        "ratio": {"null_count": 0},  # NaN has no place in an order
+        "ratio": {"null_count": 0},  # NaN cannot be sorted
         "day": {"null_count": 1, "min": "2020-01-02", "max": "2020-01-02"},
         "at": {
             "null_count": 0,

@@ -1,4 +1,4 @@
-"""Manifests say what the catalog says, whoever publishes, rolls back, dies or comes late."""
+"""Manifests reflect the catalog, whichever process publishes, rolls back, dies or is late."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def no_session() -> None:
 
 @pytest.fixture
 def put(engine: Engine) -> Put:
-    """Publishes a version of `shop/orders` with one file, and tells nobody."""
+    """Publish a version of `shop/orders` with one file, without a notification."""
     register(engine, [DatasetRecord("shop/orders", "parquet")], [])
 
     def published(tag: str, partition: str | None = None, dataset: str = "shop/orders") -> VersionDraft:

@@ -1,4 +1,4 @@
-"""Checks hold against what files say wrongly, or cannot say: odd years, calendars, names, and lossy options."""
+"""Checks hold for unusual data: odd years, calendars, names, and lossy options."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How versions are written, set apart, read together, and what is said when one is damaged."""
+"""Versions: writing, quarantine, combined reads, and errors of damaged ones."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ def test_rows_that_fail_a_quarantining_check_are_set_aside(spark, orders, store,
 
 
 def test_a_clean_write_is_not_read_back(spark, store):
-    """Null, range and pattern checks on good data cost no job beside the write's own."""
+    """Null, range and pattern checks on valid data need no job except the write."""
     frame = (
         spark.range(100)
         .selectExpr("id", "concat('x', id) text", "if(id % 2 = 0, null, 1.5D) ratio")
@@ -381,7 +381,7 @@ def test_hadoop_and_local_files_are_listed_alike(spark, store, tmp_path):
 
 
 def test_a_version_on_another_filesystem_is_written_audited_and_read(spark, store, version, tmp_path):
-    """Through Hadoop's view filesystem, which is none of this machine's to our code."""
+    """Through Hadoop's view filesystem, which is remote for Headrace's code."""
     conf = spark.sparkContext._jsc.hadoopConfiguration()
     conf.set("fs.viewfs.mounttable.here.link./warehouse", tmp_path.as_uri())
     remote = FilesStore(spark, "viewfs://here/warehouse")

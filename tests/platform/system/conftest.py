@@ -1,4 +1,4 @@
-"""A deployment of its own for tests of the whole: a state folder with a few days of real flights that have landed."""
+"""A separate deployment for end-to-end tests: a state folder with a few days of landed real flights."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Deployment:
     environment: dict[str, str]
 
     def run(self, *command: str, folder: Path = REPOSITORY, **variables: str) -> str:
-        """What a command of this installation says on standard output. Fails the test if it fails."""
+        """Return the standard output of a command of this installation. Fails the test if it fails."""
         done = subprocess.run(
             [TOOLS / command[0], *command[1:]],
             cwd=folder,
@@ -70,7 +70,7 @@ class Deployment:
 
 @pytest.fixture(scope="module")
 def deployment() -> Iterator[Deployment]:
-    """What has landed is all that it has; no process of it is left when the tests are over.
+    """A deployment with landed files only; no process of it is left when the tests are over.
 
     Not in pytest's folder, which is closed to the other user that PostgreSQL runs as when root runs this.
     """
@@ -119,7 +119,7 @@ class Served:
         return answer["data"]
 
     def until(self, what: str, is_so: Callable[[], Any], seconds: float = WAIT_SECONDS) -> Any:
-        """Ask until the answer is true, which it returns; after `seconds` fails with what `headrace up` said."""
+        """Poll until the answer is true, and return it; after `seconds` fail with the output of `headrace up`."""
         deadline = time.monotonic() + seconds
         while not (answer := is_so()):
             assert time.monotonic() < deadline, f"waited {seconds} s for {what}\n{self.output.read_text()}"
@@ -129,7 +129,7 @@ class Served:
 
 @pytest.fixture(scope="module")
 def served(deployment: Deployment, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """`headrace up` on the deployment; it ends cleanly, with all its parts, when it is told to."""
+    """`headrace up` on the deployment; it ends cleanly, with all of its processes, on request."""
     output = tmp_path_factory.mktemp("up") / "output"
     with output.open("w") as stream:
         process = subprocess.Popen(

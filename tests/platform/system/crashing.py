@@ -1,4 +1,4 @@
-"""Materialize a project's dataset in this process and kill it, without a word, at a named place.
+"""Materialize a project's dataset in this process and kill it at a named place.
 
     python -m tests.platform.system.crashing PROJECT SELECTION RUN_ID PLACE
 

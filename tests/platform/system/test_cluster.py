@@ -1,4 +1,4 @@
-"""Settings alone move the work elsewhere: to a standalone master with two workers, and behind Spark Connect."""
+"""Settings alone move the work: to a standalone master with two workers, and to Spark Connect."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ def connect_server(tmp_path: Path) -> Iterator[str]:
 
 
 def headrace(*arguments: str, code: int = 0) -> Any:
-    """What a command prints as JSON, run as a user runs it; the settings come from the environment."""
+    """Return a command's JSON output, run as a user runs it; the settings come from the environment."""
     done = subprocess.run(
         [str(Path(sys.executable).with_name("headrace")), *arguments, "--json"],
         cwd=REPOSITORY,
@@ -197,7 +197,7 @@ def headrace(*arguments: str, code: int = 0) -> Any:
 
 
 def versions(engine: Engine, dataset: str) -> dict[str | None, Version]:
-    """What is published of a dataset, by partition."""
+    """Return the published versions of a dataset, by partition."""
     return {row.version.partition: row.version for row in published(engine, [dataset])}
 
 
@@ -246,7 +246,7 @@ def test_the_demo_on_a_standalone_cluster(
 
 
 def _tasks_by_executor(events: Path) -> dict[str, int]:
-    """How many tasks each executor finished, by Spark's own record of its applications."""
+    """Return the number of tasks finished by each executor, from Spark's own record of its applications."""
     tasks: dict[str, int] = {}
     for log in events.rglob("events_*"):
         for line in log.read_text().splitlines():
@@ -258,7 +258,7 @@ def _tasks_by_executor(events: Path) -> dict[str, int]:
 
 
 def _captured(run_id: str) -> str:
-    """What Dagster kept of a run's stderr."""
+    """Return the stderr of a run as captured by Dagster."""
     logs = settings().home / "dagster/storage" / run_id / "compute_logs"
     return "".join(file.read_text() for file in logs.glob("*.err"))
 

@@ -1,4 +1,4 @@
-"""Whatever is killed, and whenever: the old version is served, a retry completes, and one new version exists."""
+"""Whatever is killed, and when: the old version is served, a retry completes, and one new version exists."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def reading_all_the_while(engine: Engine) -> Iterator[set[int]]:
 
 
 def retry(project: Project, run_id: str) -> dg.ExecuteInProcessResult:
-    """What Dagster's re-execution of the run does, in this process."""
+    """Retry the run in this process, like Dagster's re-execution."""
     key = dg.AssetKey.from_user_string(DATASET)
     job = project.definitions.get_repository_def().get_implicit_job_def_for_assets([key])
     assert job is not None

@@ -1,4 +1,4 @@
-"""Projects as teams have them: created by `init`, in folders of their own, two of them on one catalog."""
+"""Projects as in practice: created by `init`, in separate folders, two of them on one catalog."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def folder() -> Iterator[Path]:
 
 
 def run(folder: Path, *command: str, code: int = 0) -> str:
-    """What a command says, in `folder`; it has to end with this exit code."""
+    """Return a command's output in `folder`; it has to end with this exit code."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("HEADRACE_")}
     environment = {**inherited, "PYTHONPATH": str(REPOSITORY), "HEADRACE_SPARK__MASTER": "local[2]"}
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""What a user does in Dagster's UI, in a real browser against `headrace up`, and with Dagster's own commands."""
+"""User actions in Dagster's UI, in a real browser against `headrace up`, and with Dagster's own commands."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def asset(served: Served, name: str) -> dict[str, Any]:
 
 
 def landed(served: Served, name: str) -> str | None:
-    """The data version of an external dataset that the sensor has told Dagster of."""
+    """Return the data version of an external dataset that the sensor has reported to Dagster."""
     return asset(served, name)["dataVersion"]
 
 
@@ -201,7 +201,7 @@ def test_a_backfill_of_two_days_is_one_run_of_the_daemon(served: Served, page: P
 
 @pytest.fixture(scope="module")
 def dagster_variables(deployment: Deployment) -> dict[str, str]:
-    """What `eval "$(headrace env)"` sets in a shell, beside what is set already."""
+    """Return the variables that `eval "$(headrace env)"` sets in a shell, in addition to existing ones."""
     deployment.run("headrace", "observe")
     lines = deployment.run("headrace", "env")
     done = subprocess.run(

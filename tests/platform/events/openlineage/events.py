@@ -1,4 +1,4 @@
-"""OpenLineage events for tests, the recorded ones, and what the catalog makes of them, as comparable rows."""
+"""OpenLineage events for tests, the recorded ones, and the resulting catalog as comparable rows."""
 
 from __future__ import annotations
 
@@ -189,7 +189,7 @@ _QUERIES = {
 
 
 def contents(engine: Engine) -> dict[str, list[tuple[Any, ...]]]:
-    """All that events have made, but for what tells when they arrived."""
+    """Return all results of events, without times of arrival."""
     with engine.connect() as connection:
         return {
             name: sorted((tuple(row) for row in connection.execute(sa.text(query))), key=repr)
@@ -204,7 +204,7 @@ _ARRIVAL = {
     "completion": {"sequence"},
     "run_event": {"event_id", "sequence"},
 }
-# The outbox and the audit trail tell that something has changed, and as often as it did. Search forgets no word.
+# The outbox and the audit trail record each change. Search forgets no word.
 _APART = {
     "alembic_version",
     "archive_file",
@@ -218,7 +218,7 @@ _APART = {
 
 
 def everything(engine: Engine) -> dict[str, list[str]]:
-    """Every row of every table, whatever tables and columns there are, but for what tells when they arrived."""
+    """Return every row of every table, without times of arrival."""
     inspected = sa.inspect(engine)
     partitions = "SELECT relname FROM pg_class WHERE relispartition"
     found: dict[str, list[str]] = {}
@@ -227,7 +227,7 @@ def everything(engine: Engine) -> dict[str, list[str]]:
         for table in set(inspected.get_table_names("catalog")) - apart:
             left_out = _ARRIVAL["*"] | _ARRIVAL.get(table, set())
             if table == "dataset_schema":
-                left_out -= {"created_at"}  # that is when it was first said
+                left_out -= {"created_at"}  # the time of the first report
             row = sa.func.to_jsonb(sa.text("run_facets")).op("-")(sa.cast(sorted(left_out), ARRAY(sa.Text)))
             run_facets = sa.table(table, schema="catalog").alias("run_facets")
             rows = connection.scalars(sa.select(sa.cast(row, sa.Text)).select_from(run_facets))

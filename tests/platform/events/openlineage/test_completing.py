@@ -1,4 +1,4 @@
-"""Completions of runs elsewhere: which there are, whatever is heard of first."""
+"""Completions of external runs, in any order of arrival."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What jobs say of themselves outside runs: an edge ends when the newest word leaves it out, in whatever order."""
+"""Designs that jobs report outside runs: an edge ends when the newest event omits it, in any order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the events of a run say together: a merge that neither order nor repetition changes."""
+"""Documents of runs: a merge that is independent of order and repetition."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ingesting batches: the good part stored, the bad part by index; runs, facets, quality, organisations."""
+"""Ingestion of batches: valid events stored, invalid ones by index; runs, facets, quality, organisations."""
 
 from __future__ import annotations
 

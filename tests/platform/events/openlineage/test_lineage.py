@@ -1,4 +1,4 @@
-"""The edges that events show: inputs to outputs, the pairs of lineage facets, columns; nothing that nobody said."""
+"""Edges from events: inputs to outputs, pairs of lineage facets, columns; nothing that was not reported."""
 
 from __future__ import annotations
 

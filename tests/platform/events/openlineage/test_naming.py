@@ -1,4 +1,4 @@
-"""One dataset under many names: symlinks in any order, paths of our own versions, merges, aliases, better names."""
+"""One dataset under many names: symlinks in any order, paths of Headrace versions, merges, aliases, display names."""
 
 from __future__ import annotations
 

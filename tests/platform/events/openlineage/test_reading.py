@@ -1,4 +1,4 @@
-"""Reading events: all that the spec allows, and what is refused, with the field that is to blame."""
+"""Parsing events: everything that the spec allows, and refused events, with the invalid field."""
 
 from __future__ import annotations
 

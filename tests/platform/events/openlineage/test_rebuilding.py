@@ -1,4 +1,4 @@
-"""Making the catalog again from its events, while the service goes on taking others."""
+"""Rebuilding the catalog from its events, while the service keeps receiving others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Made-up streams of everything at once: whatever the order and the batches, the catalog comes out the same."""
+"""Generated streams of events: the same catalog in any order and batches."""
 
 from __future__ import annotations
 

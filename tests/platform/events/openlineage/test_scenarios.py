@@ -1,4 +1,4 @@
-"""Recorded events of real producers: the same catalog in whatever order they come, and again from the events kept."""
+"""Recorded events of real producers: the same catalog in any order, and after a rebuild."""
 
 from __future__ import annotations
 
@@ -81,8 +81,9 @@ def test_assets_sharing_a_dagster_run_are_separate_runs(engine):
     ingest_valid(engine, *recorded("dagster"))
     assert edges(engine) == set()
     states = {row[1]: row[4] for row in contents(engine)["runs"]}
-    # When one asset fails, Dagster's integration reports a FAIL of all that run, and later their COMPLETE. A failure is
-    # final: nothing tells this apart from the COMPLETE that Spark's listener sends after the FAIL of a write.
+    # When one asset fails, Dagster's integration reports a FAIL of all assets of the run, and later their COMPLETE. A
+    # failure is final: this cannot be distinguished from the COMPLETE that Spark's listener sends after the FAIL of a
+    # write.
     assert states == {
         "dagster_ns#raw": "FAILED",
         "dagster_ns#mart": "FAILED",
@@ -125,4 +126,4 @@ def test_sparks_listener_reads_and_writes_headrace_versions(engine):
         ("shop/sales", "20261128T041501Z-1a2b3c4d"),
     }
     assert ("shop/sales", "newest", "shop/orders", "id") in {row[:4] for row in found["columns"]}
-    assert found["versions"] == []  # ours are made by what publishes them
+    assert found["versions"] == []  # Headrace's are created when they are published

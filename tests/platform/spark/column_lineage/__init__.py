@@ -1,1 +1,1 @@
-"""Column lineage against references, against the truth, and node by node."""
+"""Column lineage against references, against measured dependencies, and node by node."""

@@ -1,4 +1,4 @@
-"""Statements analysed and not run, and tables to analyse them against."""
+"""Statements analysed but not executed, and tables to analyse them against."""
 
 from __future__ import annotations
 

@@ -17,8 +17,8 @@ from headrace.catalog.column_lineage import ColumnSource
 from headrace.spark.column_lineage import lineage_of
 
 CASES = json.loads(Path(__file__).with_name("openlineage_cases.json").read_text())["cases"]
-# OpenLineage reads the optimised plan, in which Spark has added that what is compared is not null. The analysed
-# plan has the condition as it was written, which is what a person looks for.
+# OpenLineage reads the optimised plan, to which Spark has added not-null conditions. The analysed plan has the
+# condition as written, which is what users expect.
 WRITTEN = {
     "WHERE ((spark_catalog.default.t1.b IS NOT NULL) AND (spark_catalog.default.t1.b > 1))": (
         "WHERE (spark_catalog.default.t1.b > 1)"

@@ -63,7 +63,7 @@ def test_update(lineage: Lineage, table: str) -> None:
 
 @pytest.mark.parametrize("table", ["files", "delta"])
 def test_merge(lineage: Lineage, table: str) -> None:
-    """A column is what it was, what it is set to, or what is inserted; conditions decide which."""
+    """A column keeps its value, is set, or is inserted; conditions decide which."""
     found = lineage(MERGE.format(table))
     columns = _columns(found)
     assert columns["n"] == {f"rows.{table}.n IDENTITY", "shop/news.b IDENTITY", "shop/news.b CONDITIONAL"}

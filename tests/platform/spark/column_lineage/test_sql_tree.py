@@ -1,4 +1,4 @@
-"""The SQL's tree says what the plan says, where both can be had."""
+"""The SQL tree gives the same lineage as the plan, where both are available."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_columns_unknown_to_the_tree_may_come_from_any_input() -> None:
 
 @pytest.mark.slow
 def test_over_spark_connect() -> None:
-    """A server of its own, since a process that has a session cannot have one over Connect as well."""
+    """In a separate process, since a process with a session cannot have one over Connect as well."""
     done = subprocess.run(
         [sys.executable, "-c", _CONNECT], check=True, capture_output=True, text=True, timeout=900
     )
@@ -112,14 +112,14 @@ table = spark.sql("SELECT 1 AS a, 2 AS b")
 table.createOrReplaceTempView("t")
 steps = [SqlStep("out", "SELECT a + 1 AS n FROM t WHERE b > 1", {"t": "shop/t"})]
 made = [(spark.sql(steps[0].text), steps), (table.select((F.col("a") + 1).alias("n")), [SqlStep("out", None, {})])]
-told = [
+found = [
     [
         [c.column, [f"{s.input}.{s.column} {s.subtype}" for s in c.sources], c.unknown, c.confidence, c.origin]
         for c in lineage_of(frame, [("shop/t", table)], steps=steps).columns
     ]
     for frame, steps in made
 ]
-print(json.dumps(told))
+print(json.dumps(found))
 """
 
 
@@ -130,7 +130,7 @@ def test_without_sql() -> None:
 
 
 def _facts(found: LineageOfOutput) -> tuple[list[set[tuple[str, ...]]], set[tuple[str, ...]]]:
-    """Of each column, the sources with what is done with them; and the columns that all rows depend on."""
+    """For each column, its sources with transformations; and the columns that all rows depend on."""
     columns: list[set[tuple[str, ...]]] = [
         {(source.input, source.column, str(source.subtype)) for source in each.sources}
         for each in found.columns

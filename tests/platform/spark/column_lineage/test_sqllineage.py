@@ -1,6 +1,6 @@
 """sqllineage's expected results (sqllineage_cases.json: reata/sqllineage at the commit that the file names, MIT).
 
-The file has beside each case the tables that it implies, or why it is excluded.
+The file has for each case the expected tables, or why it is excluded.
 """
 
 from __future__ import annotations
@@ -104,5 +104,5 @@ def _expected(case: dict[str, Any]) -> Edges:
             edges |= {(f"{source[:-2]}.{each}", f"{target[:-2]}.{each}") for each in columns}
         else:
             edges.add((source, target))
-    # What the reference leaves out; why is said beside the case.
+    # Cases that the reference omits; the reason is with the case.
     return edges | {(source, target) for source, target in case.get("more", ())}

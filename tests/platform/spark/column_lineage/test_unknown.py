@@ -1,4 +1,4 @@
-"""What the plan does not show is reported unknown, with the reason, and what may be in it all the same."""
+"""Columns that the plan does not show are reported unknown, with the reason and possible sources."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_filter_by_udf_is_noted(inputs: Inputs) -> None:
 
 
 def test_map_in_pandas(inputs: Inputs) -> None:
-    """Nothing of what it gives is known; anything of its own inputs may be in it, and of no other."""
+    """Its output is unknown; any of its own inputs is a possible source, and no other."""
 
     def changed(batches: Iterator[object]) -> Iterator[object]:
         yield from batches
@@ -114,7 +114,7 @@ def test_fields_apart(inputs: Inputs) -> None:
 
 
 def test_variable_of_the_session(spark: SparkSession, inputs: Inputs) -> None:
-    """Anything may have been put into it, and its value, which may be secret, is told nowhere."""
+    """It may have been set to any value, which may be secret and is not shown."""
     spark.sql("DECLARE OR REPLACE VARIABLE least INT DEFAULT 4711")
     inputs[0][1].createOrReplaceTempView("orders")
     found = lineage_of(spark.sql("SELECT name, id + least AS n FROM orders WHERE id > least"), inputs)
@@ -127,7 +127,7 @@ def test_variable_of_the_session(spark: SparkSession, inputs: Inputs) -> None:
 
 
 def test_read_past_the_inputs(spark: SparkSession, tmp_path: Path, inputs: Inputs) -> None:
-    """A path that nobody declared is told by its name, and several by the directory that they are all below."""
+    """An undeclared path is shown by its name, and several by their common directory."""
     for name in ("day=1", "day=2"):
         spark.range(1).write.parquet(str(tmp_path / "past" / name))
     one = spark.read.parquet(str(tmp_path / "past"))

@@ -1,4 +1,4 @@
-"""What is done with a column, construct by construct: each source with its way, and none besides."""
+"""Transformations of columns, construct by construct: each source with its kind, and no others."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def inputs(spark: SparkSession) -> Inputs:
 @pytest.mark.parametrize(
     ("sql", "expected"),
     [
-        # What is in the value of a struct stays apart from what decides which struct it is.
+        # Sources of a struct's values are separate from what selects the struct.
         ("if(a > 1, r, r).x", "t.r.x TRANSFORMATION, t.a CONDITIONAL"),
         ("CASE WHEN b > 1 THEN r END.y", "t.r.y TRANSFORMATION, t.b CONDITIONAL"),
         ("filter(ar, e -> e.x > b)[0].y", "t.ar.y TRANSFORMATION, t.ar.x CONDITIONAL, t.b CONDITIONAL"),
@@ -44,7 +44,7 @@ def inputs(spark: SparkSession) -> Inputs:
             "u.d AGGREGATION, u.a FILTER, t.a FILTER",
         ),
         ("transform(l, i -> named_struct('n', a))[0].n", "t.a TRANSFORMATION, t.l TRANSFORMATION"),
-        # What decides is not what comes out.
+        # A selecting column is not a direct source.
         ("m[s]", "t.m TRANSFORMATION, t.s CONDITIONAL"),
         ("ar[b].y", "t.ar.y TRANSFORMATION, t.b CONDITIONAL"),
         ("array_sort(ar, (p, q) -> p.x - q.x)", "t.ar TRANSFORMATION, t.ar.x SORT"),
@@ -60,7 +60,7 @@ def inputs(spark: SparkSession) -> Inputs:
         ("array_compact(ar)[0].y", "t.ar.y TRANSFORMATION, t.ar CONDITIONAL"),
         ("arrays_zip(l, ar)[0].ar.y", "t.ar.y TRANSFORMATION"),
         ("CAST(r AS STRUCT<p: BIGINT, q: STRING>).p", "t.r.x TRANSFORMATION"),
-        # Whether there are rows at all.
+        # Whether there are rows.
         ("EXISTS (SELECT 1 FROM u)", "u. FILTER masked"),
     ],
 )
@@ -100,7 +100,7 @@ def test_pivot(spark: SparkSession, inputs: Inputs) -> None:
 
 
 def test_rows_of_as_many_elements_as_are_written(spark: SparkSession, inputs: Inputs) -> None:
-    """Of an array that is spelt out there are as many rows whatever is in it."""
+    """A literal array gives a constant number of rows."""
     sql = "SELECT s, pos, e FROM t LATERAL VIEW posexplode(array(a, b)) x AS pos, e"
     found = lineage_of(spark.sql(sql), inputs)
     assert [_ways(each.sources) for each in found.columns] == [
@@ -120,7 +120,7 @@ def test_keys_and_values_of_a_map_that_is_written(spark: SparkSession, inputs: I
 
 
 def test_fields_that_stay_when_one_is_set(inputs: Inputs) -> None:
-    """The graph has a struct by its fields: all of them are told, whether they were set or stayed as they were."""
+    """The graph represents a struct by its fields: all of them are reported, whether they were set or kept."""
     of = F.col("r")
     frame = inputs[0][1].select(
         of.withField("X", F.col("a") + 1).withField("z", F.col("b")).alias("set"),
@@ -142,7 +142,7 @@ def test_fields_that_stay_when_one_is_set(inputs: Inputs) -> None:
 
 
 def test_fields_apart_depend_on_what_the_struct_depends_on(spark: SparkSession, inputs: Inputs) -> None:
-    """The fields are what the graph has of a struct: what is true of all of it is said of each."""
+    """The graph represents a struct by its fields: dependencies of the whole struct apply to each."""
     sql = "SELECT (SELECT struct(max(c) AS c, max(d) AS d) FROM u WHERE u.a = t.a) AS o FROM t"
     found = {each.column: _ways(each.sources) for each in lineage_of(spark.sql(sql), inputs).columns}
     assert found["o.c"] == {"u.c AGGREGATION", "u.a FILTER", "t.a FILTER"}

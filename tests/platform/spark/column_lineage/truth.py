@@ -1,4 +1,4 @@
-"""The truth about a query's lineage: change the values of one input column and see which output columns change."""
+"""Measured dependencies of a query: change the values of one input column and compare the output columns."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def contents(frame: DataFrame) -> list[list[str]]:
 
 
 def claimed(lineage: LineageOfOutput, table: str, column: str) -> list[bool]:
-    """For each output column whether it is said to owe something to that column, or to the table as a whole."""
+    """Return for each output column whether its lineage contains that column, or the whole table."""
 
     def owes(sources: Sequence[Any]) -> bool:
         return any(

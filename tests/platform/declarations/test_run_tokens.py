@@ -1,4 +1,4 @@
-"""What a run hands to whatever it starts, and what that can do with it."""
+"""The environment that a run passes to child processes, and what they can do with it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sqlalchemy import Engine
 from headrace.access.authentication import caller_of
 from headrace.access.tokens import TASK_GRACE
 from headrace.database.connection import transaction
-from headrace.execution import run_tokens as handing
+from headrace.execution import run_tokens
 from headrace.service.app import create_app
 from headrace.settings import settings
 from headrace.spark import openlineage as reporting
@@ -104,11 +104,11 @@ def test_a_transform_reports_as_its_run_and_as_no_other(tmp_path: Path, engine: 
 def test_the_token_is_renewed_while_the_run_lives(
     tmp_path: Path, engine: Engine, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(handing, "_RENEWED", 0.05)
+    monkeypatch.setattr(run_tokens, "_RENEWED", 0.05)
     renewed: list[bool] = []
-    real = handing.renew_task_token
+    real = run_tokens.renew_task_token
     monkeypatch.setattr(
-        handing, "renew_task_token", lambda *given: renewed.append(real(*given)) or renewed[-1]
+        run_tokens, "renew_task_token", lambda *given: renewed.append(real(*given)) or renewed[-1]
     )
     project = load_project(write_project(tmp_path, "shop", PEOPLE.partition("---")[0]), engine)
     (result,) = project.materialize()
@@ -122,7 +122,7 @@ def test_what_a_run_starts_has_its_token_and_nothing_has_it_later(
 ) -> None:
     project = load_project(write_project(tmp_path, "shop", PEOPLE.partition("---")[0]), engine)
     run_id = UUID(int=7)
-    with handing.handed(engine, project.plans[0], run_id):
+    with run_tokens.run_environment(engine, project.plans[0], run_id):
         token = subprocess.run(
             [sys.executable, "-c", "import os; print(os.environ['HEADRACE_TOKEN'], end='')"],
             capture_output=True,
@@ -142,7 +142,7 @@ def test_an_openlineage_that_is_set_up_is_left_alone(
 ) -> None:
     monkeypatch.setenv("OPENLINEAGE_URL", "https://other.example.com")
     project = load_project(write_project(tmp_path, "shop", PEOPLE.partition("---")[0]), engine)
-    with handing.handed(engine, project.plans[0], UUID(int=7)):
+    with run_tokens.run_environment(engine, project.plans[0], UUID(int=7)):
         assert os.environ["OPENLINEAGE_URL"] == "https://other.example.com"
         assert "OPENLINEAGE_API_KEY" not in os.environ
     assert os.environ["OPENLINEAGE_URL"] == "https://other.example.com"
@@ -190,4 +190,4 @@ def test_a_session_with_the_token_of_another_run_is_not_used(
     assert not _another("hrt_new")
     assert not _another("a key of somebody's own")
     assert _another("hrt_old")
-    assert SparkResource().session is not None  # this one has no listener, and goes on
+    assert SparkResource().session is not None  # this one has no listener, and continues
