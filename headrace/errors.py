@@ -80,6 +80,12 @@ class UnknownRun(CatalogError):
     """A run id (or a prefix of one) that matches no run, or more than one."""
 
 
+class AttemptLost(CatalogError):
+    """An attempt that was given up as lost may not publish: its files may be deleted already."""
+
+    failure_kind = "INFRASTRUCTURE"
+
+
 class UnknownSla(CatalogError):
     """No SLA covers a dataset or process."""
 

@@ -19,7 +19,7 @@ from headrace.catalog.sql import statement
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id
 from headrace.database.jsonb import encoded, jsonb
-from headrace.errors import IdempotencyConflict, UnknownRun, UnpublishedInput
+from headrace.errors import AttemptLost, IdempotencyConflict, UnknownRun, UnpublishedInput
 
 
 def generations(
@@ -37,15 +37,18 @@ def generations(
     return found
 
 
-def publish(engine: Engine, run_id: UUID | None, drafts: Sequence[VersionDraft]) -> list[Publication]:
+def publish(
+    engine: Engine, run_id: UUID | None, drafts: Sequence[VersionDraft], *, attempt: int | None = None
+) -> list[Publication]:
     """Store the drafts and move their pointers, in one transaction; returns one Publication per draft, in order.
 
     A draft with a failed check is stored as BLOCKED, one whose pointer has moved since as SUPERSEDED, with a reason;
     neither moves the pointer. A draft whose idempotency key has been published, or that was stored before, changes
-    nothing and returns the first version. `run_id` is the run of an `attempt`; None for a version without a run.
+    nothing and returns the first version. `run_id` is the run of an `attempt`, and `attempt` its number (None: the
+    newest); None for a version without a run.
 
-    Raises, with nothing stored: UnknownDataset, UnpublishedInput, UnknownRun, IdempotencyConflict (a key or tag used
-    for something else), ValueError for two drafts of one partition.
+    Raises, with nothing stored: UnknownDataset, UnpublishedInput, UnknownRun, AttemptLost, IdempotencyConflict (a key
+    or tag used for something else), ValueError for two drafts of one partition.
     """
     if not drafts:
         return []
@@ -54,7 +57,7 @@ def publish(engine: Engine, run_id: UUID | None, drafts: Sequence[VersionDraft])
         twice = sorted({f"{d} {p or ''}".strip() for d, p in places if places.count((d, p)) > 1})
         raise ValueError(f"two drafts for one partition: {', '.join(twice)}")
     hashes, lineages = _schema_hashes(drafts), lineage_hashes(drafts)
-    parameters = _parameters(run_id, drafts, hashes, lineages)
+    parameters = _parameters(run_id, drafts, hashes, lineages) | {"attempt": attempt}
     try:
         with transaction(engine) as cursor:
             rows = _store(cursor, _places(places), parameters)
@@ -112,6 +115,11 @@ def _verify(
             )
     if run_id is not None and not all(row["replayed"] for row in rows) and not rows[0]["run_known"]:
         raise UnknownRun(f"no run {run_id} was begun: publish within headrace.catalog.runs.attempt")
+    if any(row["lost"] for row in rows):
+        raise AttemptLost(
+            f"run {run_id} cannot publish: its database session ended, so the attempt was given up as lost and its "
+            "files may be deleted. Start it again"
+        )
 
 
 def _places(outputs: Sequence[tuple[str, str | None]]) -> dict[str, Any]:

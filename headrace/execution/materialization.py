@@ -195,7 +195,7 @@ def _publish(
     engine: Engine, plan: ProcessPlan, current: Attempt, drafts: Sequence[VersionDraft]
 ) -> list[Published]:
     """Publish all outputs and partitions of the run in one transaction. From here on, its work is done."""
-    publications = publish(engine, current.run_id, drafts)
+    publications = publish(engine, current.run_id, drafts, attempt=current.number)
     return [
         Published(
             output,

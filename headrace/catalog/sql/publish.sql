@@ -11,6 +11,13 @@ WITH draft AS MATERIALIZED (
     JOIN catalog.dataset ON dataset.organisation_id = %(organisation)s AND dataset.full_name = item.dataset
 ), run AS MATERIALIZED (
     SELECT process_id FROM catalog.process_run WHERE run_id = %(run_id)s
+), attempt AS MATERIALIZED (
+    -- Locked, so that it cannot be given up, and its files deleted, before this transaction ends.
+    SELECT state FROM catalog.run_attempt
+    WHERE run_id = %(run_id)s AND (%(attempt)s::int IS NULL OR attempt = %(attempt)s)
+    ORDER BY attempt DESC
+    LIMIT 1
+    FOR SHARE
 ), known AS MATERIALIZED (
     -- An earlier completion: published under the same key, or this very draft with any outcome.
     SELECT DISTINCT ON (draft.ordinal)
@@ -171,7 +178,7 @@ SELECT ordinal, version_id, outcome, generation + (outcome = 'PUBLISHED')::int A
        false AS replayed, false AS conflict,
        CASE WHEN outcome = 'SUPERSEDED' AND same_work THEN previous_version_id END AS existing_version_id,
        ARRAY (SELECT input_id FROM input WHERE input.ordinal = fresh.ordinal AND NOT published) AS unpublished,
-       EXISTS (SELECT FROM run) AS run_known
+       EXISTS (SELECT FROM run) AS run_known, EXISTS (SELECT FROM attempt WHERE state = 'LOST') AS lost
 FROM fresh
 UNION ALL
 SELECT ordinal, dataset_version_id, outcome,
@@ -180,6 +187,6 @@ SELECT ordinal, dataset_version_id, outcome,
             WHERE move.dataset_version_id = known.dataset_version_id AND move.kind = 'PUBLISH'),
            (SELECT generation FROM catalog.published_pointer pointer
             WHERE pointer.dataset_id = draft.dataset_id AND pointer.partition_key = draft.partition_key)),
-       reason, produced_at, true, conflict, NULL, '{}', EXISTS (SELECT FROM run)
+       reason, produced_at, true, conflict, NULL, '{}', EXISTS (SELECT FROM run), false
 FROM known JOIN draft USING (ordinal)
 ORDER BY ordinal

@@ -9,13 +9,14 @@ from uuid import uuid4
 import pytest
 import sqlalchemy as sa
 
+from headrace.catalog import queries
 from headrace.catalog.pins import resolve
 from headrace.catalog.publishing import publish
 from headrace.catalog.records import InputRequest, PinReason, RunState
 from headrace.catalog.runs import attempt, reap, record_inputs
 from headrace.database.connection import transaction
 from headrace.database.ids import run_id as run_id_of
-from headrace.errors import MissingVersion, UnknownProcess
+from headrace.errors import AttemptLost, MissingVersion, UnknownProcess
 from headrace.retention.run_reports import why
 
 HOLD = """
@@ -138,6 +139,31 @@ def test_a_live_attempt_is_not_reaped_and_one_that_was_killed_is(catalog):
     assert attempts(catalog, run_id) == [(1, "LOST", "INFRASTRUCTURE")]
     assert why(catalog, run_id)[0].state is RunState.LOST
     assert reap(catalog) == []
+
+
+def test_an_attempt_that_was_given_up_publishes_nothing(catalog, draft):
+    """Its session ended, it was marked LOST, and retention may have deleted its files; it goes on all the same."""
+    run_id = uuid4()
+    with (
+        pytest.raises(AttemptLost, match="given up as lost"),
+        attempt(catalog, run_id=run_id, process_key="mart/delays") as current,
+    ):
+        _end_sessions_with_locks(catalog)
+        assert [each.run_id for each in reap(catalog)] == [run_id]
+        publish(catalog, run_id, [draft("mart/delays")], attempt=current.number)
+    assert queries.versions(catalog, "mart/delays") == []
+    assert attempts(catalog, run_id) == [(1, "FAILED", "INFRASTRUCTURE")]
+
+
+def test_the_attempt_after_one_that_was_given_up_publishes(catalog, draft):
+    run_id = uuid4()
+    with attempt(catalog, run_id=run_id, process_key="mart/delays") as first:
+        _end_sessions_with_locks(catalog)
+        with attempt(catalog, run_id=run_id, process_key="mart/delays") as second:
+            with pytest.raises(AttemptLost):
+                publish(catalog, run_id, [draft("mart/delays", tag="one")], attempt=first.number)
+            [published] = publish(catalog, run_id, [draft("mart/delays", tag="two")], attempt=second.number)
+    assert published.version.tag == "two"
 
 
 def test_a_retry_marks_the_dead_attempt_before_it(catalog):
