@@ -144,13 +144,15 @@ def test_a_live_attempt_is_not_reaped_and_one_that_was_killed_is(catalog):
 def test_an_attempt_that_was_given_up_publishes_nothing(catalog, draft):
     """Its session ended, it was marked LOST, and retention may have deleted its files; it goes on all the same."""
     run_id = uuid4()
-    with (
-        pytest.raises(AttemptLost, match="given up as lost"),
-        attempt(catalog, run_id=run_id, process_key="mart/delays") as current,
-    ):
-        _end_sessions_with_locks(catalog)
-        assert [each.run_id for each in reap(catalog)] == [run_id]
-        publish(catalog, run_id, [draft("mart/delays")], attempt=current.number)
+
+    def block():
+        with attempt(catalog, run_id=run_id, process_key="mart/delays") as current:
+            _end_sessions_with_locks(catalog)
+            assert [each.run_id for each in reap(catalog)] == [run_id]
+            publish(catalog, run_id, [draft("mart/delays")], attempt=current.number)
+
+    with pytest.raises(AttemptLost, match="given up as lost"):
+        block()
     assert queries.versions(catalog, "mart/delays") == []
     assert attempts(catalog, run_id) == [(1, "FAILED", "INFRASTRUCTURE")]
 
