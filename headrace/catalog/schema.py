@@ -53,7 +53,7 @@ def classify(old: Sequence[Column], new: Sequence[Column]) -> SchemaChange:
             continue
         changed = after[name]
         if column.type != changed.type:
-            widened = _widened(column.type, changed.type)
+            widened = widens(column.type, changed.type)
             line = f"column {name}: type {column.type} became {changed.type}"
             (compatible if widened else breaking).append(line)
         if column.nullable and not changed.nullable:
@@ -79,8 +79,11 @@ def decimal_widens(old: str, new: str) -> bool:
     return scale >= old_scale and precision - scale >= old_precision - old_scale
 
 
-def _widened(old: str, new: str) -> bool:
-    """Return True if every value of type `old` is a value of `new`, in a form that a reader of `old` accepts."""
+def widens(old: str, new: str) -> bool:
+    """Return True if every value of type `old` is a value of `new`, in a form that a reader of `old` accepts.
+
+    Decides both which schema changes are compatible and which versions are read together.
+    """
     if new in _WIDENS.get(old, ()):
         return True
     if old.startswith(("char(", "varchar(")):
@@ -91,7 +94,7 @@ def _widened(old: str, new: str) -> bool:
     if decimal_widens(old, new):
         return True
     if old.startswith(_NESTED) and new.startswith(_NESTED):
-        return _nested_widened(old, new)
+        return _nested_widens(old, new)
     return False
 
 
@@ -99,27 +102,31 @@ def _numbers(type_: str) -> list[int]:
     return [int(part) for part in type_[type_.index("(") + 1 : type_.rindex(")")].split(",")]
 
 
-def _nested_widened(old: str, new: str) -> bool:
+def _nested_widens(old: str, new: str) -> bool:
     """Return True if the nested type is widened: structs may gain fields; fields, elements, keys and values may
     widen."""
     kind, _, _ = old.partition("<")
     if not new.startswith(f"{kind}<"):
         return False
-    parts, new_parts = _parts(old), _parts(new)
+    parts, new_parts = nested_parts(old), nested_parts(new)
     if kind != "struct":
-        return len(parts) == len(new_parts) and all(map(_same_or_widened, parts, new_parts))
-    fields = dict(part.split(":", 1) for part in parts)
-    new_fields = dict(part.split(":", 1) for part in new_parts)
+        return len(parts) == len(new_parts) and all(map(_same_or_wider, parts, new_parts))
+    fields, new_fields = struct_fields(old), struct_fields(new)
     return all(
-        name in new_fields and _same_or_widened(type_, new_fields[name]) for name, type_ in fields.items()
+        name in new_fields and _same_or_wider(type_, new_fields[name]) for name, type_ in fields.items()
     )
 
 
-def _same_or_widened(old: str, new: str) -> bool:
-    return old == new or _widened(old, new)
+def _same_or_wider(old: str, new: str) -> bool:
+    return old == new or widens(old, new)
 
 
-def _parts(nested: str) -> list[str]:
+def struct_fields(struct: str) -> dict[str, str]:
+    """Return the types of a struct's fields by name."""
+    return dict(part.split(":", 1) for part in nested_parts(struct))
+
+
+def nested_parts(nested: str) -> list[str]:
     """Split the text between the outermost < and > at its own commas; Spark does not quote names there."""
     parts, depth = [""], 0
     for character in nested[nested.index("<") + 1 : -1]:

@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from headrace.catalog.schema import widens
 from headrace.stores.display import masked, rows
+from headrace.stores.files.conversion import converted
 from headrace.stores.files.predicates import quoted
-from headrace.stores.files.reading import widens
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -96,10 +97,7 @@ def _selected(frame: DataFrame, types: Mapping[str, str]) -> DataFrame:
     own = _types(frame)
     columns = {name: F.col(quoted(name)) for name in types}
     return frame.select(
-        *[
-            column if own[name] == types[name] else column.cast(types[name]).alias(name)
-            for name, column in columns.items()
-        ]
+        *[converted(column, own[name], types[name]).alias(name) for name, column in columns.items()]
     )
 
 

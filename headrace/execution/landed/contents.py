@@ -12,7 +12,7 @@ from headrace.execution.landed.files import LandedFiles
 from headrace.execution.landed.text import NotAsDeclared, csv_rows, json_rows
 from headrace.spark.types import spark_type
 from headrace.stores.files.filesystem import StoredFile
-from headrace.stores.files.reading import widens
+from headrace.stores.files.reading import reads_as
 
 CHECK = "reads_as_declared"
 
@@ -139,4 +139,4 @@ def _reads_as(format: str, found: str, declared: str) -> bool:
         if (found, declared) == ("binary", "string"):
             return True
         found, declared = (type_.replace("timestamp_ntz", "timestamp") for type_ in (found, declared))
-    return found == declared or widens(found, declared) or decimal_widens(found, declared)
+    return found == declared or reads_as(found, declared) or decimal_widens(found, declared)

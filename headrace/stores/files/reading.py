@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 
 from headrace.catalog.locators import FilesLocator
 from headrace.catalog.records import Column, Version
+from headrace.catalog.schema import widens
 from headrace.spark.errors import CorruptInput, SchemaMismatch, WarehouseUnavailable
 from headrace.spark.failures import corrupt, explained
+from headrace.stores.files.conversion import converted
 from headrace.stores.files.formats import OutputFormat, foreign_reader_options, reader_options
 from headrace.stores.files.opening import files_for
 from headrace.stores.files.predicates import quoted
@@ -18,8 +20,8 @@ from headrace.stores.files.predicates import quoted
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-# Types that Spark's readers widen automatically, from left to right.
-_WIDENED = (("tinyint", "smallint", "int", "bigint"), ("float", "double"))
+# Types that Spark's readers widen themselves, from left to right.
+_READ_AS_WIDER = (("tinyint", "smallint", "int", "bigint"), ("float", "double"))
 _BY_POSITION = "csv"
 _LISTINGS = 16  # directories listed concurrently; listing an object store is mostly waiting
 
@@ -31,7 +33,7 @@ def read_versions(session: SparkSession, versions: Sequence[Version]) -> DataFra
     columns = merged_columns(versions)
     groups: dict[tuple[object, ...], list[Version]] = {}
     for version in versions:
-        layout = tuple((c.name, c.type) for c in version.columns) if version.format == _BY_POSITION else ()
+        layout = () if _reads_as(version, columns) else tuple((c.name, c.type) for c in version.columns)
         options = tuple(sorted(_options(version).items()))
         groups.setdefault((version.format, options, layout), []).append(version)
     frames = [_scan(session, group, columns) for group in groups.values()]
@@ -86,9 +88,17 @@ def merged_columns(versions: Sequence[Version]) -> tuple[Column, ...]:
     return tuple(column for column, _ in merged.values())
 
 
-def widens(old: str, new: str) -> bool:
-    """Return True if Spark's readers can read a column of the one type as the other, which has all of its values."""
-    return any(old in line and new in line and line.index(old) < line.index(new) for line in _WIDENED)
+def reads_as(old: str, new: str) -> bool:
+    """Return True if Spark's readers read a column of the one type as the other, which has all of its values."""
+    return any(old in line and new in line and line.index(old) < line.index(new) for line in _READ_AS_WIDER)
+
+
+def _reads_as(version: Version, columns: Sequence[Column]) -> bool:
+    """Return True if the version's files can be read with these columns; otherwise they are converted afterwards."""
+    types = {c.name: c.type for c in columns}
+    return version.format != _BY_POSITION and all(
+        types[c.name] == c.type or reads_as(c.type, types[c.name]) for c in version.columns
+    )
 
 
 def schema_text(columns: Sequence[Column]) -> str:
@@ -113,7 +123,7 @@ def _scan(session: SparkSession, versions: Sequence[Version], columns: Sequence[
     from pyspark.sql import functions as F
 
     first = versions[0]
-    read = first.columns if first.format == _BY_POSITION else columns
+    read = columns if _reads_as(first, columns) else first.columns
     with explained(f"reading {first.dataset}", versions):
         frame = scan(session, first.format, read, _options(first), [v.location for v in versions])
         present = frame.columns
@@ -125,7 +135,7 @@ def _scan(session: SparkSession, versions: Sequence[Version], columns: Sequence[
             (
                 F.col(quoted(c.name))
                 if types[c.name] == c.type
-                else F.col(quoted(c.name)).cast(c.type).alias(c.name)
+                else converted(F.col(quoted(c.name)), types[c.name], c.type).alias(c.name)
             )
             if c.name in types
             else F.lit(None).cast(c.type).alias(c.name)

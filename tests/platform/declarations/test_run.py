@@ -449,10 +449,12 @@ type: headrace.Dataset
 attributes:
   key: shop/half_hours
   sql: |
-    SELECT at FROM (
-      SELECT explode(sequence(timestamp'2026-03-06 00:00Z', timestamp'2026-03-11 00:00Z', interval 30 minute)) AS at
+    WITH times AS (
+      SELECT explode(
+        sequence(timestamp'2026-03-06 00:00:00Z', timestamp'2026-03-11 00:00:00Z', interval 30 minutes)
+      ) AS at
     )
-    WHERE at >= :partition_start AND at < :partition_end
+    SELECT at FROM times WHERE at >= :partition_start AND at < :partition_end
   partitions: {type: daily, start: 2026-03-07, end: 2026-03-10, timezone: America/New_York, column: at}
 """
 

@@ -12,6 +12,7 @@ import pytest
 from pyspark.sql import functions as F
 
 from headrace.catalog.records import Check, Column
+from headrace.catalog.schema import classify
 from headrace.spark.errors import CorruptInput, SchemaMismatch, WarehouseUnavailable
 from headrace.stores.files.filesystem import LocalFiles, local_path
 from headrace.stores.files.formats import FORMATS, OutputFormat
@@ -235,6 +236,58 @@ def test_versions_whose_types_do_not_fit_are_not_read_together(spark, store, ver
     )
     with pytest.raises(SchemaMismatch, match="shop/orders: column a is"):
         store.read([old, new])
+
+
+WIDENED = {
+    "int to bigint": ("1", "CAST(2 AS BIGINT)", ["1", "2"]),
+    "int to double": ("1", "2.5D", ["1.0", "2.5"]),
+    "float to double": ("CAST(0.5 AS FLOAT)", "2.5D", ["0.5", "2.5"]),
+    "decimal": ("CAST(1.25 AS DECIMAL(10,2))", "CAST(2.5 AS DECIMAL(12,2))", ["1.25", "2.50"]),
+    "int to decimal": ("1", "CAST(2 AS DECIMAL(12,0))", ["1", "2"]),
+    "field added": ("struct(1 AS x)", "struct(2 AS x, 3 AS y)", ['{"x":1}', '{"x":2,"y":3}']),
+    "field widened": ("struct(1 AS x)", "struct(2L AS x)", ['{"x":1}', '{"x":2}']),
+    "elements widened": ("array(1, NULL)", "array(2L)", ["[1,null]", "[2]"]),
+    "fields of elements": (
+        "array(struct(1 AS x))",
+        "array(struct(2L AS x, 3 AS y))",
+        ['[{"x":1}]', '[{"x":2,"y":3}]'],
+    ),
+    "values widened": ("map('k', 1)", "map('k', 2L)", ['{"k":1}', '{"k":2}']),
+}
+
+
+@pytest.mark.parametrize("format", ["parquet", "json", "orc", "csv"])
+def test_what_a_schema_change_calls_compatible_is_read_together(spark, store, version, format):
+    for name, (before, after, expected) in WIDENED.items():
+        if format == "csv" and expected[0][0] in "[{":
+            continue  # has no nested types
+        old, new = (
+            version(
+                store.write(
+                    spark.sql(f"SELECT {sql} AS v"),
+                    dataset="shop/orders",
+                    tag=store.tag(),
+                    output=OutputFormat(format),
+                )[0],
+                format,
+            )
+            for sql in (before, after)
+        )
+        assert not classify(old.columns, new.columns).breaking, name
+        frame = store.read([old, new])
+        assert frame.schema["v"].dataType.simpleString() == new.columns[0].type, name
+        text = F.to_json("v") if expected[0][0] in "[{" else F.col("v").cast("string")
+        assert sorted(row.text for row in frame.select(text.alias("text")).collect()) == sorted(expected), (
+            name
+        )
+
+
+def test_a_null_struct_stays_null_when_fields_are_added(spark, store, version):
+    old, new = (
+        version(store.write(spark.sql(f"SELECT {sql} AS v"), dataset="shop/orders", tag=store.tag())[0])
+        for sql in ("CAST(NULL AS struct<x:int>)", "struct(2 AS x, 3 AS y)")
+    )
+    assert sorted(row.v is None for row in store.read([old, new]).collect()) == [False, True]
 
 
 def test_external_csv_is_read_by_header_without_loss(spark, store, version, tmp_path):
