@@ -1,16 +1,16 @@
-# One command for each thing a person does here. `make` alone lists them.
+# One command per task. `make` alone lists them.
 # Needs Python 3.11 to 3.13 and Java 17 or newer; everything else comes from requirements.lock into .venv.
 
 PYTHON ?=
 VENV := .venv
 BIN := $(VENV)/bin
-# A file's tests share a server and a Spark, so that they stay together; each worker has its own of both.
+# Tests of a file share a server and a Spark session, so they run on one worker; each worker has its own.
 PYTEST := $(BIN)/python -m pytest --numprocesses logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder --durations 25
 
 .DEFAULT_GOAL := help
 .PHONY: help demo up down clean test test-fast lint docs site wheel bench neo4j lock install preflight browser
 
-help: ## List what can be made
+help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
 
 demo: install ## Install, load the demo data, materialize it and show the result
@@ -19,7 +19,7 @@ demo: install ## Install, load the demo data, materialize it and show the result
 up: install ## Serve Dagster, its daemon and the HTTP service until Ctrl-C
 	@$(BIN)/headrace up
 
-down: ## Stop everything that runs, from any terminal
+down: ## Stop all services, from any terminal
 	@if [ -x $(BIN)/headrace ]; then $(BIN)/headrace down; else echo "Nothing is installed here, so nothing runs."; fi
 
 clean: ## Stop everything; delete the state folder and the virtual environment
@@ -29,7 +29,7 @@ clean: ## Stop everything; delete the state folder and the virtual environment
 test: install browser lint ## Lint, types, import layers, and every test
 	@$(PYTEST)
 
-test-fast: install ## The tests that take no cluster, no killing and no browser
+test-fast: install ## Tests without a cluster, killed processes or a browser
 	@$(PYTEST) -m "not slow"
 
 lint: install ## Style, formatting, types, and import layers
@@ -41,7 +41,7 @@ lint: install ## Style, formatting, types, and import layers
 docs: install ## Generate docs/cli.md and docs/settings.md
 	@$(BIN)/python -m headrace.cli.reference
 
-site: install ## Build the documentation site into site/; a broken link fails
+site: install ## Build the documentation site into site/, checking links
 	@$(BIN)/mkdocs build --strict --quiet
 	@echo "site/index.html"
 
@@ -49,20 +49,20 @@ wheel: install ## Build the wheel into dist/
 	@$(BIN)/python -m pip --disable-pip-version-check wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
 	@ls dist
 
-bench: install ## Measure every claim about performance again
+bench: install ## Repeat all performance measurements
 	@$(BIN)/python -m benchmarks
 
-neo4j: ## Bring a Neo4j for the tests of the graph's copy (Maven)
+neo4j: ## Fetch Neo4j for its tests (Maven)
 	@mvn -q -B -f tests/platform/exports/neo4j/pom.xml dependency:copy-dependencies -DoutputDirectory=$(CURDIR)/$(VENV)/neo4j
 
-lock: install ## Resolve pyproject.toml anew into requirements.lock
+lock: install ## Resolve pyproject.toml into requirements.lock
 	@$(BIN)/uv pip compile pyproject.toml --group dev --group docs --universal --generate-hashes --upgrade --quiet \
 		--no-header --no-annotate --no-emit-index-url --output-file requirements.lock
 	@$(MAKE) --no-print-directory install
 
-# Made anew when the lock differs from the one it was made from, or when an earlier attempt was cut short. setuptools goes
-# in first, checked like the rest, because source distributions and the project itself are built with it: an isolated
-# build would fetch one that nobody has locked.
+# Recreated when the lock has changed, or an earlier attempt was interrupted. setuptools is installed first, verified like
+# the rest, because source distributions and the project itself are built with it: an isolated build would fetch an
+# unlocked one.
 install: preflight
 	@cmp -s requirements.lock $(VENV)/installed.lock || { set -e; $(find_python); \
 		echo "Installing the locked packages into $(VENV) with $$python (once; some minutes)"; \
@@ -76,10 +76,10 @@ install: preflight
 preflight:
 	@$(find_python); "$$python" -I headrace/local/preflight.py
 
-# The lock is complete: with --no-deps pip takes it as it is and resolves nothing.
+# The lock is complete: with --no-deps pip resolves nothing.
 pip = $(BIN)/python -m pip --disable-pip-version-check --quiet install --no-deps
 
-# The PYTHON that was named, else the first that the locked packages support.
+# The given PYTHON, otherwise the first one that the locked packages support.
 define find_python
 python="$(PYTHON)"; \
 if [ -z "$$python" ]; then \
@@ -95,7 +95,7 @@ fi
 endef
 comma := ,
 
-# Tests that drive the pages need a browser; without one they are skipped, and say so.
+# Tests of pages need a browser; without one they are skipped.
 browser:
 	@if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && ! command -v chromium >/dev/null; then \
 		echo "Installing chromium for the browser tests"; \

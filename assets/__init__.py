@@ -1,1 +1,1 @@
-"""Every dataset: a folder for each domain, with declarations (defs.yaml) beside their SQL and Python."""
+"""Every dataset: a folder per domain, with declarations (defs.yaml), SQL and Python."""

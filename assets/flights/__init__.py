@@ -1,1 +1,1 @@
-"""New York's flights: the raw feed, what flights are looked up in, and the figures of each day and month."""
+"""New York's flights: the raw feed, reference data, and daily and monthly figures."""

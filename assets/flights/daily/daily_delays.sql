@@ -1,4 +1,4 @@
--- Totals stand beside the means, so that a month's mean can be exact rather than a mean of means.
+-- Totals are kept with the means, so that a month's mean is exact rather than a mean of means.
 SELECT
   flight_date,
   origin,
@@ -10,7 +10,7 @@ SELECT
   count(departure_delay) AS departed,
   sum(departure_delay) AS departure_delay_total,
   avg(departure_delay) AS departure_delay_mean,
-  -- Fifteen minutes is where the US Department of Transportation begins to call a flight late.
+  -- The US Department of Transportation counts a flight as late from fifteen minutes on.
   count_if(departure_delay >= 15) AS departed_late,
   count(arrival_delay) AS arrived,
   sum(arrival_delay) AS arrival_delay_total,

@@ -1,1 +1,1 @@
-"""The monthly figures, and the transform among them that is Python."""
+"""Monthly figures, one of them computed in Python."""

@@ -1,4 +1,4 @@
-"""How an aircraft comes back to New York: each departure beside the aircraft's next one."""
+"""Aircraft rotations through New York: each departure with the aircraft's next one."""
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Tell Headrace what a job did: one file for any POSIX shell; besides it, only curl is needed.
+# Report to Headrace what a job did: one file for any POSIX shell; only needs curl.
 #
 # As a command, or, after `. ./headrace.sh`, as functions of a wrapper:
 #
@@ -8,13 +8,13 @@
 #   headrace.sh run -- /opt/jobs/load_flights.sh -d 2013-01-01              headrace_run -- ...
 #   headrace.sh flush                                                       headrace_flush
 #
-# FACT=VALUE is text, or a number where it has to be one; FACT:=JSON is sent as it is.
-# HEADRACE_URL is where it goes (http://host:3200), or HEADRACE_COMPLETIONS, a folder. What cannot be delivered is kept
-# in HEADRACE_SPOOL and delivered by a later call. HEADRACE_TOKEN is sent along: the token of the run, or of a service.
-# Nothing here fails or holds up the job: a call takes at most
-# HEADRACE_TIMEOUT seconds (3), writes what is wrong to stderr in one line, and exits with 0; run exits as its command.
+# FACT=VALUE is text, or a number if required; FACT:=JSON is sent unchanged.
+# Reports are sent to HEADRACE_URL (http://host:3200), or written to the folder HEADRACE_COMPLETIONS. Undelivered reports
+# are kept in HEADRACE_SPOOL and delivered by a later call. HEADRACE_TOKEN is the token of the run, or of a service.
+# Reporting never fails a job: a call takes at most HEADRACE_TIMEOUT seconds (3), writes errors to stderr in one line, and
+# exits with 0; run exits like its command.
 
-# Each in a subshell, so that neither its variables nor the caller's `set -e` reach the other.
+# Each runs in a subshell, so that its variables and the caller's `set -e` do not affect each other.
 
 headrace_dataset() { # NAME [FACT=VALUE...]
     (_headrace_plainly && _headrace_dataset "$@") || :
@@ -72,7 +72,7 @@ _headrace_dataset() {
     fi
     _headrace_name=$1
     shift
-    # The job that this is in is metadata: that it has written a dataset does not say that it has ended.
+    # The surrounding job is metadata: writing a dataset does not mean that it has ended.
     case "${AUTO_JOB_NAME:+job} $*" in
         " "* | *" process="* | *" metadata:="*) ;;
         *)
@@ -84,7 +84,7 @@ _headrace_dataset() {
     _headrace_report "dataset=$_headrace_name" status=SUCCESS "$@"
 }
 
-# Names have no quotes and backslashes; were there any, they would spoil the document.
+# Names must not contain quotes and backslashes, which would break the document.
 _headrace_bare() {
     printf '%s' "$1" | tr -d '"\\'
 }
@@ -115,7 +115,7 @@ _headrace_flush() {
 
 # --- a command that is run -------------------------------------------------------------------------------------------
 
-# The command is in the background, as a shell heeds signals only while it waits; and in this shell's process group.
+# The command runs in the background, since a shell handles signals only while it waits; and in its process group.
 _headrace_run() {
     _headrace_most=0
     _headrace_program=
@@ -149,11 +149,11 @@ _headrace_run() {
     _headrace_kept=
     if _headrace_keep status=RUNNING "at=$_headrace_started" "$@"; then _headrace_kept=yes; fi
 
-    # From here to the end of the command there is no $(...): bash 5.2 aborts when a trap comes while it reads one.
+    # No $(...) from here to the end of the command: bash 5.2 aborts if a trap runs while it reads one.
     _headrace_child=
     _headrace_early=
     for _headrace_signal in HUP INT QUIT TERM USR1 USR2 CONT ALRM; do
-        # shellcheck disable=SC2064 # the name is the one of now
+        # shellcheck disable=SC2064 # expanded now
         trap "_headrace_pass_on $_headrace_signal" "$_headrace_signal"
     done
     if (: <&0) 2>/dev/null; then
@@ -174,10 +174,10 @@ _headrace_run() {
         _headrace_signalled=
         wait "$_headrace_child" 2>/dev/null
         _headrace_waited=$?
-        # 127 of what has been waited for before says that there is nothing to wait for.
+        # 127 for an earlier waited process means that there is nothing to wait for.
         if [ -z "$_headrace_code" ] || [ "$_headrace_waited" -ne 127 ]; then _headrace_code=$_headrace_waited; fi
     done
-    # Of a command that a signal ended, some shells say 256 or 384 and the signal; all others, and callers, 128.
+    # After a signal some shells return 256 or 384 plus the signal; all others, and callers, use 128.
     if [ "$_headrace_code" -gt 256 ]; then _headrace_code=$((_headrace_code % 128 + 128)); fi
     trap '' HUP INT QUIT TERM USR1 USR2 CONT ALRM # what is left takes seconds, and the exit code is the command's
 
@@ -203,7 +203,7 @@ _headrace_run() {
     return "$_headrace_code"
 }
 
-# A shell lets what it starts in the background ignore INT and QUIT; `env`, where it can, makes them heard again.
+# Background commands of a shell ignore INT and QUIT; `env`, if able, restores them.
 _headrace_start() {
     while [ "$1" != -- ]; do shift; done
     shift
@@ -223,7 +223,7 @@ _headrace_pass_on() {
     esac
 }
 
-# The file that the job's output goes to, where the system tells.
+# The file that the job's output goes to, if it is known.
 _headrace_log_place() {
     _headrace_log=
     { _headrace_link=$(ls -l /proc/self/fd/8 2>/dev/null); } 8>&1
@@ -244,15 +244,15 @@ _headrace_now() {
     date -u +%Y-%m-%dT%H:%M:%SZ
 }
 
-# Keep the document of these facts, then deliver whatever waits.
+# Store the document of these facts, then deliver all waiting ones.
 _headrace_report() {
     if _headrace_keep "$@"; then
         _headrace_deliver
     elif [ -n "${HEADRACE_URL-}" ]; then
-        _headrace_complain "$_headrace_line cannot be kept and is delivered now or never"
+        _headrace_complain "$_headrace_line cannot be stored; delivery is tried only once"
         _headrace_post "$_headrace_line$_headrace_newline"
     else
-        _headrace_complain "$_headrace_line can be neither kept nor delivered"
+        _headrace_complain "$_headrace_line can be neither stored nor delivered"
     fi
 }
 
@@ -265,15 +265,15 @@ _headrace_keep() {
         _headrace_put "$_headrace_spool" "$_headrace_name" "$_headrace_line"
 }
 
-# Sets _headrace_id to what no other document or run has.
+# Sets _headrace_id to a unique id.
 _headrace_unique() {
     _headrace_number=$((_headrace_number + 1))
     _headrace_id=$(od -An -N8 -tx1 /dev/urandom 2>/dev/null | tr -d ' \n')
     _headrace_id=$(date -u +%Y%m%dT%H%M%SZ)-${_headrace_id:-$(uname -n)-$$-$_headrace_number}
 }
 
-# The FACT=VALUE words up to `--` as one line of JSON in ASCII. Of a name the last counts; what is empty is left out.
-# The bytes go through od, so that awk sees none that its locale has a meaning for.
+# Convert the FACT=VALUE words up to `--` to one line of JSON in ASCII. The last of duplicate names counts; empty values
+# are omitted. The bytes are passed through od, so that awk's locale does not interpret them.
 _headrace_document() {
     for _headrace_word in "$@"; do
         case $_headrace_word in
@@ -287,7 +287,7 @@ _headrace_document() {
             split("attempt byte_size exit_code max_exit_success row_count", numbers, " ")
             for (i in numbers) is_number[numbers[i]] = 1
         }
-        # A character: as a part of a text, and as it is.
+        # A character: escaped, and raw.
         function put(code, high) {
             if (code == 34 || code == 92) { text = text "\\" sprintf("%c", code); plain = plain sprintf("%c", code) }
             else if (code > 31 && code < 127) { text = text sprintf("%c", code); plain = plain sprintf("%c", code) }
@@ -300,7 +300,7 @@ _headrace_document() {
                 plain = plain (code < 32 ? " " : high)
             }
         }
-        # Bytes that begin a character of UTF-8 and end it not are Latin-1.
+        # Bytes of an incomplete UTF-8 character are Latin-1.
         function give_up(k) { for (k = 1; k <= held; k++) put(kept[k]); held = 0; wanted = 0 }
         function take(b) {
             if (wanted) {
@@ -331,20 +331,20 @@ _headrace_document() {
         function fact(name, text, plain, raw) {
             raw = sub(/:$/, "", name)
             if (plain == "") return
-            if (!(name in said)) order[++count] = name
-            said[name] = raw || (name in is_number && plain ~ /^-?(0|[1-9][0-9]*)$/) ? plain : "\"" text "\""
+            if (!(name in values)) order[++count] = name
+            values[name] = raw || (name in is_number && plain ~ /^-?(0|[1-9][0-9]*)$/) ? plain : "\"" text "\""
         }
         { for (i = 1; i <= NF; i++) if ($i == "00") finish(); else take(byte[$i]) }
         END {
-            for (i = 1; i <= count; i++) line = line (i > 1 ? ", " : "") "\"" order[i] "\": " said[order[i]]
+            for (i = 1; i <= count; i++) line = line (i > 1 ? ", " : "") "\"" order[i] "\": " values[order[i]]
             print "{" line "}"
         }
     '
 }
 
-# --- the spool, and the ways out -------------------------------------------------------------------------------------
+# --- the spool, and delivery -----------------------------------------------------------------------------------------
 
-# Sets _headrace_spool to the folder where documents wait, made if need be, and _headrace_waiting to how many do.
+# Sets _headrace_spool to the folder of waiting documents, created if needed, and _headrace_waiting to their number.
 _headrace_count() {
     _headrace_waiting=0
     _headrace_spool=
@@ -360,7 +360,7 @@ _headrace_count() {
 
 _headrace_is_spool() {
     [ -d "$1" ] || mkdir -p -m 700 "$1" 2>/dev/null
-    # Anybody may have made a folder of that name in the temporary one.
+    # Another user may have created a folder with that name in the temporary folder.
     if [ -d "$1" ] && [ -w "$1" ] && { [ -n "${HEADRACE_SPOOL-}" ] || [ -O "$1" ]; }; then
         _headrace_spool=$1
     else
@@ -368,18 +368,18 @@ _headrace_is_spool() {
     fi
 }
 
-# A file appears whole or not at all: folder, name, content.
+# Write a file atomically: folder, name, content.
 _headrace_put() {
     { printf '%s\n' "$3" >"$1/.$2.$$"; } 2>/dev/null && mv -f "$1/.$2.$$" "$1/$2" 2>/dev/null
 }
 
-# Deliver the oldest documents that wait.
+# Deliver the oldest waiting documents.
 _headrace_deliver() {
     _headrace_count
     [ "$_headrace_waiting" -gt 0 ] || return
     if [ -n "${HEADRACE_URL-}" ]; then
         _headrace_send 200
-        # Too much at once: then one by one.
+        # Too large: then one by one.
         if [ "$_headrace_http" = 413 ]; then _headrace_send 1; fi
     elif [ -n "${HEADRACE_COMPLETIONS-}" ]; then
         for _headrace_file in "$_headrace_spool"/*.json; do
@@ -401,7 +401,7 @@ _headrace_read() {
     { IFS= read -r _headrace_line <"$_headrace_file"; } 2>/dev/null
 }
 
-# Post so many documents at most; those that are refused go out of the way of the others.
+# Post at most so many documents; refused ones are moved out of the way of the others.
 _headrace_send() {
     _headrace_body=
     _headrace_sent=0
@@ -424,7 +424,7 @@ _headrace_send() {
         _headrace_sent=$((_headrace_sent + 1))
         case $_headrace_others in
             *" $_headrace_sent "*)
-                _headrace_complain "$_headrace_spool/$_headrace_name is of another run than the token, and waits"
+                _headrace_complain "$_headrace_spool/$_headrace_name belongs to another run than the token, and waits"
                 continue
                 ;;
         esac
@@ -439,13 +439,13 @@ _headrace_send() {
     done
 }
 
-# Post some lines. Sets _headrace_http to the status, and _headrace_refused to the numbers of the lines that are refused.
+# Post some lines. Sets _headrace_http to the status, and _headrace_refused to the numbers of the refused lines.
 _headrace_post() {
     _headrace_body=$1
     set --
     _headrace_token=${HEADRACE_TOKEN-}
     if [ -n "$_headrace_token" ]; then
-        # In a file: everybody on the machine sees what is on a command line.
+        # In a file: command lines are visible to all users of the machine.
         (
             umask 077
             _headrace_put "$_headrace_spool" ".curl.$$" "header = \"Authorization: Bearer $(printf '%s' "$_headrace_token" |
@@ -481,7 +481,7 @@ _headrace_complain() {
     printf 'headrace: %.500s\n' "$(printf '%s' "$*" | tr '\n\r\t' '   ')" >&2
 }
 
-# Read by `.`, the file is a wrapper's, whose name is another.
+# When sourced, $0 is the wrapper's name.
 case ${0##*/} in
     headrace.sh)
         _headrace_main "$@"

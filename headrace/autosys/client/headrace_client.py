@@ -38,7 +38,7 @@ from datetime import date, datetime, timezone
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 BATCH = 200  # documents per delivery
-FORBIDDEN = "it is of another run than the token"
+FORBIDDEN = "it belongs to another run than the token"
 KEPT = 10000  # maximum waiting documents
 NUMBERS = ("attempt", "byte_size", "exit_code", "max_exit_success", "row_count")
 PASSED_ON = ("SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM", "SIGUSR1", "SIGUSR2", "SIGCONT", "SIGALRM")
@@ -399,7 +399,7 @@ def _deliver() -> bool:
         return False
     for number, path in enumerate(paths, 1):
         if refused.get(number) == FORBIDDEN:
-            _complain("%s is of another run than the token, and waits" % path)
+            _complain("%s belongs to another run than the token, and waits" % path)
         elif number in refused:
             _complain("%s is refused: %s" % (_set_aside(path), refused[number]))
         else:

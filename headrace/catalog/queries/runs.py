@@ -103,7 +103,7 @@ def _find(cursor: Cursor[Any], name: str) -> list[UUID]:
         ids = {exact[0]}
     elif is_short:
         raise UnknownRun(
-            f"{name!r} is not a run number, and too short for a run id: use {_MIN_PREFIX_LENGTH} characters or more"
+            f"{name!r} is not a run number and is too short for a run id: use {_MIN_PREFIX_LENGTH} characters or more"
         )
     refuse_several(prefix, {id_ for _, id_ in ids})
     return list(dict.fromkeys(row["run_id"] for row in candidates if (row["kind"], row["id"]) in ids))

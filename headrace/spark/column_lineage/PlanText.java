@@ -183,7 +183,7 @@ public class PlanText {
       found.addOne(get(get(plan, "cacheBuilder"), "logicalPlan"));
       return found.toSeq();
     }
-    if (name.equals("WriteDelta")) {  // beside the rows that change those that stay
+    if (name.equals("WriteDelta")) {  // the changed rows and the unchanged ones
       found.addOne(get(plan, "query"));
       found.addOne(get(plan, "originalTable"));
       return found.toSeq();
@@ -200,7 +200,7 @@ public class PlanText {
     return plan.children();
   }
 
-  /** What a node of this class has beside its children. Returns whether its output is told as well. */
+  /** Writes the fields of a node other than its children. Returns true if its output is written as well. */
   private boolean details(LogicalPlan plan, String name, StringBuilder text, Expressions in) {
     if (name.equals("Project")) {
       scala.collection.Iterable list = (scala.collection.Iterable) get(plan, "projectList");

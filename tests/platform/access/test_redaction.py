@@ -18,7 +18,7 @@ from headrace.catalog.registry import register
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id
 from headrace.events.openlineage import Result, ingest
-from tests.platform.events.openlineage.said import run_event
+from tests.platform.events.openlineage.events import run_event
 
 SECRETS = (
     ("GET /x Authorization: Bearer hrs_" + "0" * 32 + "_c2VjcmV0LXNlY3JldA", "c2VjcmV0"),

@@ -103,7 +103,7 @@ STEPS = "routes:\n  - name: r\n    steps: "
         ),
         (
             "owners:\n  team:x: a",
-            r"alerts.yaml:2: owners.team:x: unknown destination 'a'\n  There is none",
+            r"alerts.yaml:2: owners.team:x: unknown destination 'a'\n  Add it to",
         ),
         (
             "quiet_hours:\n  - {from: 22:00, to: '07:00', except_from: ERROR}",
@@ -162,7 +162,7 @@ def test_the_projects_own_file_and_the_one_in_its_comments_can_be_used(tmp_path:
     assert alert_rules(REPOSITORY).routes == ()
     _, _, example = text.partition("#\n")
     rules = read(tmp_path, re.sub(r"^# ?", "", example, flags=re.MULTILINE))
-    assert [route.name for route in rules.routes] == ["what is late", "the rest"]
+    assert [route.name for route in rules.routes] == ["late datasets", "the rest"]
 
 
 def test_secrets_are_not_in_what_is_printed(tmp_path: Path) -> None:

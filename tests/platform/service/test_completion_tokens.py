@@ -139,7 +139,9 @@ def test_the_clients_send_the_token_and_keep_what_is_of_other_runs(
 
     call("process", "OTHER", "SUCCESS", "run=1")  # without a receiver: it waits
     with_token = {"HEADRACE_URL": served.url, "HEADRACE_TOKEN": token}
-    assert "of another run than the token" in call("process", "LOAD", "SUCCESS", "run=7", **with_token)
+    assert "belongs to another run than the token" in call(
+        "process", "LOAD", "SUCCESS", "run=7", **with_token
+    )
     assert "is not among the outputs" in call("dataset", "ops/planes", "version=v1", **with_token)
     call("dataset", "ops/flights", "version=v1", **with_token)
     assert [each["process_key"] for each in events(engine)] == ["AUTOSYS/LOAD", None]
