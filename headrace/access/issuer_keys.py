@@ -11,7 +11,7 @@ import json
 import time
 import urllib.error
 import urllib.request
-from threading import Lock
+from threading import Lock, Semaphore
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -23,6 +23,7 @@ from headrace.access.errors import AccessRefused, IssuerUnavailable
 _CACHE_SECONDS = 300.0  # seconds
 _MIN_REFRESH_SECONDS = 5.0  # seconds between two refreshes for an unknown key
 _RETRY_SECONDS = 1.0  # seconds after a failed request to the issuer
+_MAX_WAITING = 4  # callers at a time, of the service's threads
 _TIMEOUT_SECONDS = 5  # seconds
 _MAX_DOCUMENT_BYTES = 1024 * 1024  # maximum bytes of its documents
 _KINDS = ("RSA", "EC", "OKP")  # of public keys; shared secrets are excluded
@@ -38,6 +39,7 @@ class IssuerKeys:
         self._name = name
         self._jwks = jwks
         self._lock = Lock()
+        self._waiting = Semaphore(_MAX_WAITING)
         self._keys: dict[str, PyJWK] = {}
         self._fetched_at = float("-inf")
         self._failed_at = float("-inf")
@@ -55,6 +57,17 @@ class IssuerKeys:
 
     def _cached(self, seconds: float) -> dict[str, PyJWK]:
         """Return the keys, fetched at most this many seconds ago."""
+        if time.monotonic() - self._fetched_at <= seconds:
+            return self._keys
+        # A slow issuer must not hold the threads that serve everybody: few callers wait for its keys.
+        if not self._waiting.acquire(blocking=False):
+            raise IssuerUnavailable("the issuer's keys are being fetched")
+        try:
+            return self._fetched(seconds)
+        finally:
+            self._waiting.release()
+
+    def _fetched(self, seconds: float) -> dict[str, PyJWK]:
         with self._lock:
             now = time.monotonic()
             if now - self._fetched_at > seconds:

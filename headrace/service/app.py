@@ -64,6 +64,7 @@ def create_app(engine: Engine) -> FastAPI:
     app.add_middleware(ETags)
     app.add_middleware(Heads)
     app.add_middleware(Bodies)
+    app.add_middleware(security.AuthenticatedBodies)
     app.add_middleware(Limits, rate=settings().requests_per_second)
     app.add_middleware(Observing, metrics=metrics)
     problems.install(app)

@@ -10,7 +10,9 @@ from fastapi.routing import iter_route_contexts
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from sqlalchemy import Engine
 from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from headrace.access.authentication import caller_of, known_caller, local_caller
 from headrace.access.callers import Caller, Permission
@@ -36,6 +38,7 @@ OPEN = frozenset(
 # No caller, but a signed link: `headrace.alerts.links`.
 SIGNED = frozenset({"/alerts/acknowledge"})
 ORGANISATION = "Headrace-Organisation"
+_UNAUTHENTICATED_BYTES = 64 * 1024  # of a body that is read before its token is verified
 _BEARER = HTTPBearer(
     auto_error=False,
     scheme_name="bearer",
@@ -94,6 +97,56 @@ class requires:
         caller.require(self.permission)
         set_principal(_principal(caller, self.permission, str(getattr(request.state, "request_id", ""))))
         return caller
+
+
+class AuthenticatedBodies:
+    """ASGI middleware: reads a large body only for a valid token, since many without one would fill the memory."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on the request, or answer 401, 403 or 503 without having read its body."""
+        if scope["type"] == "http" and _has_large_body(scope):
+            request = Request(scope)
+            try:
+                await _authenticate(request)
+            except Unauthenticated as error:
+                await _unauthenticated(request, error)(scope, receive, send)
+                return
+            except Forbidden as error:
+                await _forbidden(request, error)(scope, receive, send)
+                return
+            except IssuerUnavailable as error:
+                await _issuer_unavailable(request, error)(scope, receive, send)
+                return
+            except CatalogUnavailable:
+                await problems.unavailable(scope)(scope, receive, send)
+                return
+        await self.app(scope, receive, send)
+
+
+def _has_large_body(scope: Scope) -> bool:
+    length = Headers(scope=scope).get("content-length", "")
+    if scope["method"] in ("GET", "HEAD", "OPTIONS"):
+        return False
+    return (
+        int(length) > _UNAUTHENTICATED_BYTES
+        if length.isdecimal()
+        else "transfer-encoding" in Headers(scope=scope)
+    )
+
+
+async def _authenticate(request: Request) -> None:
+    credentials = await _BEARER(request)
+    if credentials is None:
+        if request.url.path not in SIGNED and not (_is_local(request) and local_caller(Permission.REPORT)):
+            raise Unauthenticated("send a token, as `Authorization: Bearer TOKEN`")
+        return
+    organisation = request.headers.get(ORGANISATION)
+    if known_caller(credentials.credentials, organisation) is None:
+        guard: _Guard = request.app.state.guard
+        await run_in_threadpool(caller_of, guard.engine, guard.issuer, credentials.credentials, organisation)
 
 
 class requires_or_local(requires):

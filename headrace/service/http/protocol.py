@@ -1,11 +1,13 @@
-"""uvicorn's HTTP protocol with a limit on the size of request heads."""
+"""uvicorn's HTTP protocol with limits on the size of request heads, and on the time in which they must arrive."""
 
 from __future__ import annotations
 
+import asyncio
 from http import HTTPStatus
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+HEAD_SECONDS = 10.0  # from the connection, or the end of the last response, to the end of the head
 MAX_HEAD_BYTES = 64 * 1024  # bytes of the request line and headers
 _TOO_LARGE = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
 _DETAIL = f"the address and the headers have more than {MAX_HEAD_BYTES:,} bytes"
@@ -19,13 +21,24 @@ _REFUSAL = (
 
 
 class Bounded(HttpToolsProtocol):
-    """uvicorn protocol that answers 431 if the headers exceed MAX_HEAD_BYTES.
+    """uvicorn protocol that answers 431 if the headers exceed MAX_HEAD_BYTES, and closes a connection without any.
 
-    Otherwise endless headers would be buffered and parsed again with each chunk: one client could slow down all others
-    without a token.
+    Otherwise endless headers would be buffered and parsed again with each chunk, and unfinished ones would keep their
+    connections for good: one client could shut out all others without a token.
     """
 
     _head: int | None = None  # bytes of the head received; None outside a head
+    _timer: asyncio.TimerHandle | None = None  # closes a connection whose head does not arrive
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Start waiting for the first head."""
+        super().connection_made(transport)
+        self._expect_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop waiting."""
+        self._stop_timer()
+        super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
         """Receive data like uvicorn, unless the head is too large."""
@@ -40,9 +53,20 @@ class Bounded(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         """Start counting the head."""
         self._head = 0
+        self._expect_head()
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
         """Stop counting the head."""
         self._head = None
+        self._stop_timer()
         super().on_headers_complete()
+
+    def _expect_head(self) -> None:
+        self._stop_timer()
+        self._timer = self.loop.call_later(HEAD_SECONDS, self.transport.close)
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None

@@ -8,7 +8,9 @@ import hmac
 import json
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -24,7 +26,7 @@ from sqlalchemy import Engine
 
 from headrace.access import issuer_keys
 from headrace.access.callers import Role
-from headrace.access.errors import AccessRefused
+from headrace.access.errors import AccessRefused, IssuerUnavailable
 from headrace.access.grants import grant
 from headrace.service.app import create_app
 from headrace.settings import settings
@@ -291,6 +293,26 @@ def test_an_issuer_that_is_away_is_waited_for_and_programs_come_in_meanwhile(
     provider.stop()
     assert ask(token).status_code == 503
     assert ask(program).status_code == 200
+
+
+def test_few_callers_wait_for_a_slow_issuer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Callers hold threads of the service while they wait, and services and runs need those, too."""
+    release = threading.Event()
+
+    def slow(address: str) -> dict[str, Any]:
+        release.wait(WAIT_SECONDS)
+        return {"keys": [_jwk(RSAAlgorithm, RSA, "r", "RS256")]}
+
+    monkeypatch.setattr(issuer_keys, "_document", slow)
+    keys = issuer_keys.IssuerKeys("https://issuer.example.com", "https://issuer.example.com/keys")
+    with ThreadPoolExecutor(20) as pool:
+        waiting = [pool.submit(keys.key, str(number)) for number in range(20)]
+        refused, _ = wait(waiting, timeout=WAIT_SECONDS, return_when=FIRST_EXCEPTION)
+        assert refused
+        release.set()
+        outcomes = Counter(type(each.exception()) for each in waiting)
+    assert outcomes[IssuerUnavailable] >= 10
+    assert keys.key("x") is None
 
 
 def test_keys_outlive_an_issuer_that_goes_away(provider: Provider, ask: Ask) -> None:

@@ -22,6 +22,7 @@ from headrace.access.callers import Permission
 from headrace.database.connection import engine_for
 from headrace.service.http import bodies, protocol
 from headrace.service.http.limits import Limits
+from tests.paths import WAIT_SECONDS
 from tests.platform.service.conftest import Ask, run_event
 from tests.platform.service.serving import served
 
@@ -156,13 +157,40 @@ def test_reads_json_alone(admin: TestClient, path: str) -> None:
     assert answer.json()["errors"][0]["field"] == "header.content-type"
 
 
-def test_who_sends_too_much_hears_why(app: FastAPI) -> None:
+def test_who_sends_too_much_hears_why(app: FastAPI, reporter: TestClient) -> None:
     with served(app) as address, socket.create_connection(("127.0.0.1", urlsplit(address).port)) as client:
         size = 3 * bodies.MAX_BODY_BYTES
-        head = b"POST /api/v1/lineage HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: %d\r\n\r\n"
-        client.sendall(head % size)
+        head = (
+            "POST /api/v1/lineage HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: {}\r\n"
+            "Authorization: {}\r\n\r\n"
+        )
+        client.sendall(head.format(size, reporter.headers["authorization"]).encode())
         client.sendall(b" " * size)
         assert client.recv(100).startswith(b"HTTP/1.1 413 ")
+
+
+@pytest.mark.parametrize("length", ["Content-Length: 15728640", "Transfer-Encoding: chunked"])
+@pytest.mark.parametrize("token", ["", "Authorization: Bearer hrs_" + "0" * 32 + "_x\r\n"])
+def test_a_large_body_without_a_valid_token_is_not_read(app: FastAPI, length: str, token: str) -> None:
+    """Otherwise some connections without a token would fill the memory."""
+    with served(app) as address, socket.create_connection(("127.0.0.1", urlsplit(address).port)) as client:
+        client.sendall(f"POST /api/v1/lineage HTTP/1.1\r\nHost: x\r\n{length}\r\n{token}\r\n".encode())
+        client.settimeout(WAIT_SECONDS)
+        assert client.recv(100).startswith(b"HTTP/1.1 401 ")  # nothing of the body was sent
+
+
+def test_a_connection_whose_headers_do_not_arrive_is_closed(
+    app: FastAPI, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise a thousand of them would shut out everybody for good."""
+    monkeypatch.setattr(protocol, "HEAD_SECONDS", 0.2)
+    with served(app) as address:
+        for sent in (b"", b"GET /health/live HTTP/1.1\r\nHost: x\r\nX-A: "):
+            with socket.create_connection(("127.0.0.1", urlsplit(address).port)) as client:
+                client.sendall(sent)
+                client.settimeout(WAIT_SECONDS)
+                assert client.recv(1) == b""
+        assert httpx.get(f"{address}/health/live").status_code == 200
 
 
 def test_who_never_comes_to_the_end_of_his_headers_is_cut_short(app: FastAPI) -> None:
