@@ -65,7 +65,7 @@ def test_a_key_of_another_project_is_refused_by_the_loader_and_by_the_catalog(
     [problem] = other.problems
     assert (problem.field, problem.message) == ("key", "shop/orders is declared by the project shop")
     assert other.plans == ()
-    with pytest.raises(DeclaredElsewhere, match="shop/orders is declared by the project shop already"):
+    with pytest.raises(DeclaredElsewhere, match="shop/orders is already declared by the project shop"):
         register(engine, *records(shop.plans))
 
 

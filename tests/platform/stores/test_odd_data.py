@@ -64,7 +64,7 @@ def test_what_is_checked_is_what_will_be_read(spark, store):
 
 
 def test_the_audit_column_cannot_collide(spark, store):
-    with pytest.raises(SchemaMismatch, match="'__partition' is taken"):
+    with pytest.raises(SchemaMismatch, match="'__partition' is reserved"):
         _written(store, spark.sql("SELECT 1 AS __partition"))
 
 
