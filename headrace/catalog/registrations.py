@@ -60,6 +60,10 @@ def _is_storable(text: str) -> str:
 def _is_key(text: str) -> str:
     if not all(part.strip() == part and part for part in text.replace("://", "/").split("/")):
         raise ValueError("write domain/name, without empty parts or spaces around them")
+    if {".", ".."} & set(text.replace("#", "/").split("/")):
+        raise ValueError("write domain/name, without the parts . and ..")
+    if not text.isprintable() or set("<>\"'`\\") & set(text):
+        raise ValueError("write domain/name, without quotes, backslashes, < and > and control characters")
     return text
 
 

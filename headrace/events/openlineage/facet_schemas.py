@@ -20,7 +20,8 @@ from headrace.events.openlineage.schema_digest import SHAPES
 MODEL = 2  # major version of the supported spec (2-0-2); earlier ones are compatible
 _CORE = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/"
 _FACET_FILE = re.compile(r"(Run|Job|InputDataset|OutputDataset|Dataset)Facet$")
-_FACET_VERSION = re.compile(r"/(\d+)-\d+-\d+/\w+\.json")
+# The core document has no model of a facet: clients use its address for facets without one of their own.
+_FACET_VERSION = re.compile(r"/(\d+)-\d+-\d+/(?!OpenLineage\.json)\w+\.json")
 # Where facets occur; the places of facets whose file names do not give it.
 RUN, JOB, DATASET, INPUT, OUTPUT = "run", "job", "dataset", "input", "output"
 _PLACES = {

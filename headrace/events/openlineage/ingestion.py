@@ -245,7 +245,11 @@ def _store(engine: Engine, organisation_id: UUID, events: Sequence[tuple[int, An
     for index, event in events:
         run_id = event.run_id if isinstance(event, RunEvent) else None
         is_first = fresh.pop(event.digest, None) is not None
-        outcomes.append(Outcome(index, Result.STORED if is_first else Result.REPEATED, run_id=run_id))
+        outcomes.append(
+            Outcome(
+                index, Result.STORED if is_first else Result.REPEATED, run_id=run_id, warnings=event.warnings
+            )
+        )
     return outcomes
 
 

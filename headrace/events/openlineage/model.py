@@ -71,6 +71,7 @@ class Event:
     digest: str
     encoded: bytes = field(repr=False)
     historical: bool = field(default=False, kw_only=True)
+    warnings: tuple[str, ...] = field(default=(), kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +118,8 @@ class Outcome:
     """Outcome of the event at `index` of the input.
 
     reason, field: why it was rejected, and the invalid field, as `run.runId` or `inputs[0].name` ('' for the whole
-    event). retriable: it may be accepted if sent again unchanged. run_id: of a stored run event.
+    event). retriable: it may be accepted if sent again unchanged. run_id: of a stored run event. warnings: what was
+    changed before it was stored.
     """
 
     index: int
@@ -126,3 +128,4 @@ class Outcome:
     field: str | None = None
     retriable: bool = False
     run_id: UUID | None = None
+    warnings: tuple[str, ...] = ()

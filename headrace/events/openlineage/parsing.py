@@ -33,6 +33,7 @@ from headrace.events.openlineage.model import (
     JobEvent,
     RunEvent,
 )
+from headrace.events.openlineage.tolerance import tolerated
 
 MAX_DATASETS = 5000  # datasets per event
 MAX_PAIRS = 50_000  # pairs of an input and an output, without a lineage facet that narrows them down
@@ -54,6 +55,7 @@ def parse(body: object, *, received_at: datetime | None = None) -> AnyEvent:
     if not isinstance(body, dict):
         raise InvalidEvent(f"an event is a JSON object, and not {_kind_of(body)}")
     refuse_depth(body)
+    body, warnings = tolerated(body)
     body, content = _without_secrets(body)
     kind = _event_kind(body)
     _refuse_version(body.get("schemaURL"))
@@ -67,6 +69,7 @@ def parse(body: object, *, received_at: datetime | None = None) -> AnyEvent:
         "schema_url": body["schemaURL"],
         "digest": hashlib.sha256(content).hexdigest(),
         "encoded": content,
+        "warnings": warnings,
     }
     if kind == "DatasetEvent":
         return DatasetEvent(**common, dataset=_dataset(body["dataset"], ("dataset",), None))

@@ -43,6 +43,9 @@ class EventResult(BaseModel):
 
     result: Result
     run_id: UUID | None
+    warnings: Public[list[str]] = Field(
+        default=[], description="What was changed before the event was stored."
+    )
 
 
 class BatchSummary(BaseModel):
@@ -70,6 +73,9 @@ class BatchAnswer(BaseModel):
     status: Public[Literal["success", "partial_success"]]
     summary: BatchSummary
     failed_events: list[FailedEvent]
+    warnings: Public[list[str]] = Field(
+        default=[], description="What was changed before events were stored, each with the event's index."
+    )
 
 
 @router.post(
@@ -77,6 +83,7 @@ class BatchAnswer(BaseModel):
     summary="Report an OpenLineage event",
     operation_id="postRunEvent",
     response_model=EventResult,
+    response_model_exclude_defaults=True,
     openapi_extra=_body({"oneOf": _EVENT}),
 )
 async def report_event(request: Request, caller: Reporter, historical: Historical = False) -> EventResult:
@@ -92,6 +99,7 @@ async def report_event(request: Request, caller: Reporter, historical: Historica
     summary="Report OpenLineage events",
     operation_id="postEventBatch",
     response_model=BatchAnswer,
+    response_model_exclude_defaults=True,
     openapi_extra=_body({"type": "array", "items": {"oneOf": _EVENT}, "maxItems": MAX_BATCH_EVENTS}),
 )
 async def report_batch(request: Request, caller: Reporter, historical: Historical = False) -> BatchAnswer:
@@ -127,10 +135,16 @@ async def report_batch(request: Request, caller: Reporter, historical: Historica
             )
             for each in failed
         ],
+        warnings=[f"[{each.index}] {warning}" for each in outcomes for warning in each.warnings],
     )
 
 
-@router.post("/run_event", summary="Report a run as an adapter", response_model=EventResult)
+@router.post(
+    "/run_event",
+    summary="Report a run as an adapter",
+    response_model=EventResult,
+    response_model_exclude_defaults=True,
+)
 async def report_run(
     request: Request, caller: Reporter, event: AdapterEvent, historical: Historical = False
 ) -> EventResult:
@@ -181,7 +195,7 @@ def _result(outcome: Outcome) -> EventResult:
     if outcome.result is Result.REFUSED:
         status = HTTPStatus.SERVICE_UNAVAILABLE if outcome.retriable else HTTPStatus.UNPROCESSABLE_ENTITY
         raise Refused(status, _reason(outcome), field=f"body.{outcome.field}" if outcome.field else "body")
-    return EventResult(result=outcome.result, run_id=outcome.run_id)
+    return EventResult(result=outcome.result, run_id=outcome.run_id, warnings=list(outcome.warnings))
 
 
 def _reason(outcome: Outcome) -> str:

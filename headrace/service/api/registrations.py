@@ -24,6 +24,7 @@ from headrace.catalog.registrations import (
 from headrace.catalog.registrations import (
     StorableText as Text,
 )
+from headrace.errors import Forbidden
 from headrace.service.api.paging import Cursor, Limit, Page, cursor_of, place_of
 from headrace.service.api.responses import shown
 from headrace.service.api.subjects import Database, Reader
@@ -140,7 +141,12 @@ def _reviewed(
     comment: str | None,
     key: str | None,
 ) -> Response:
-    caller.require(Permission.REVIEW, registration(engine, registration_id).dataset)
+    asked = registration(engine, registration_id)
+    caller.require(Permission.REVIEW, asked.dataset)
+    if asked.submitted_by == caller.subject and not all(map(caller.may, Permission)):
+        raise Forbidden(
+            f"{caller.subject} made this request: another steward reviews it, or a PLATFORM_ADMIN"
+        )
     return once(
         engine,
         key,

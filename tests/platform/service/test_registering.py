@@ -140,3 +140,22 @@ def test_names_the_field_that_is_wrong(admin: TestClient, wrong: dict[str, Any],
     )
     assert answer.status_code == 422, answer.text
     assert answer.json()["errors"][0]["field"] == field
+
+
+def test_a_request_is_approved_by_another_steward(ask: Ask) -> None:
+    steward, other = (ask(Permission.READ, Permission.REGISTER, Permission.REVIEW) for _ in range(2))
+    asked = steward.post("/api/v1/dataset/register", json=ASKED)
+    path = f"/api/v1/registration/{asked.json()['registration_id']}/approve"
+    refused = steward.post(path, json={})
+    assert refused.status_code == 403
+    assert "another steward reviews it" in refused.json()["detail"]
+    assert other.post(path, json={}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "key", ["dom/..", "../x", "dom/x/../y", "dom/.", "dom/<script>", "file#/etc/../passwd", "a/b\tc"]
+)
+def test_a_key_that_is_no_name_is_refused(admin: TestClient, key: str) -> None:
+    refused = admin.post("/api/v1/dataset/register", json={**ASKED, "key": key})
+    assert refused.status_code == 422
+    assert refused.json()["errors"][0]["field"] == "body.key"

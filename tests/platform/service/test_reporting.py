@@ -58,7 +58,7 @@ def test_takes_what_is_packed(reporter: TestClient) -> None:
 @pytest.mark.parametrize(
     ("change", "field"),
     [
-        ({"run": {"runId": "no uuid"}}, "body.run.runId"),
+        ({"run": {"runId": ""}}, "body.run.runId"),
         ({"eventTime": "yesterday"}, "body.eventTime"),
         ({"eventTime": "2999-01-01T00:00:00Z"}, "body.eventTime"),
         ({"eventType": "WHAT"}, "body.eventType"),
@@ -195,6 +195,13 @@ def test_keeps_a_run_to_itself(ask: Ask, app: FastAPI, catalog: Engine) -> None:
     stretched = run_event("RUNNING", run=str(run), outputs=("out", "more"))
     batch = client.post("/api/v1/lineage/batch", json=[stretched, run_event("OTHER", run=str(run))]).json()
     assert [each["index"] for each in batch["failed_events"]] == [0]
+
+
+def test_what_was_changed_before_it_was_stored_is_a_warning(reporter: TestClient) -> None:
+    event = {**run_event(), "eventTime": "2026-09-08T08:07:00"}
+    warning = "eventTime 2026-09-08T08:07:00 has no time zone: read as UTC"
+    assert reporter.post("/api/v1/lineage", json=event).json()["warnings"] == [warning]
+    assert reporter.post("/api/v1/lineage/batch", json=[event]).json()["warnings"] == [f"[0] {warning}"]
 
 
 def test_takes_the_adapters_form(reporter: TestClient, catalog: Engine) -> None:
