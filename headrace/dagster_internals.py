@@ -22,6 +22,7 @@ from dagster._core.storage.tags import (
     ASSET_PARTITION_RANGE_END_TAG,
     ASSET_PARTITION_RANGE_START_TAG,
     GRPC_INFO_TAG,
+    MAX_RETRIES_TAG,
     PARTITION_NAME_TAG,
     ROOT_RUN_ID_TAG,
 )
@@ -35,6 +36,7 @@ __all__ = [
     "DATA_VERSION_TAG",
     "FINISHED_STATUSES",
     "GRPC_INFO_TAG",
+    "MAX_RETRIES_TAG",
     "PARTITION_NAME_TAG",
     "ROOT_RUN_ID_TAG",
     "AssetCheckExecutionsTable",

@@ -7,13 +7,17 @@ from pathlib import Path
 import dagster as dg
 from dagster import DagsterRun, DagsterRunStatus, RunsFilter
 
-from headrace.dagster_internals import GRPC_INFO_TAG
+from headrace.dagster_internals import GRPC_INFO_TAG, MAX_RETRIES_TAG
 
 _UNDERWAY = [DagsterRunStatus.STARTING, DagsterRunStatus.STARTED, DagsterRunStatus.CANCELING]
 
 
-def cancel(sockets: Path, seconds: float) -> int:
-    """Cancel the runs of the code servers that listen in `sockets`, and wait for their end; returns their number."""
+def stop(sockets: Path, seconds: float) -> int:
+    """End the runs of the code servers that listen in `sockets`; returns their number.
+
+    The daemon starts them again at the next start. Otherwise what triggered them would be lost: a completion, a
+    partition of a backfill, a tick of a schedule. Runs that a person had cancelled before stay cancelled.
+    """
     with dg.DagsterInstance.get() as instance:
         found = _underway(instance, f"{sockets}/")
         for run in found:
@@ -21,7 +25,22 @@ def cancel(sockets: Path, seconds: float) -> int:
         deadline = time.monotonic() + seconds
         while _underway(instance, f"{sockets}/") and time.monotonic() < deadline:
             time.sleep(0.2)
+        for run in found:
+            if run.status is not DagsterRunStatus.CANCELING:
+                _start_again_later(instance, run.run_id)
         return len(found)
+
+
+def _start_again_later(instance: dg.DagsterInstance, run_id: str) -> None:
+    """Let Dagster's retries, which are for failed runs only, start a stopped run once more, each time it is stopped."""
+    run = instance.get_run_by_id(run_id)
+    if run is None or run.status in (DagsterRunStatus.SUCCESS, DagsterRunStatus.FAILURE):
+        return
+    group = instance.get_run_group(run_id)
+    instance.add_run_tags(run_id, {MAX_RETRIES_TAG: str(len(list(group[1])) if group else 1)})
+    instance.report_run_failed(
+        run, "Headrace was stopped while this run was underway; it starts again with Headrace."
+    )
 
 
 def fail_lost(sockets_prefix: str, *, but_not: Path) -> int:

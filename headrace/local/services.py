@@ -178,11 +178,13 @@ def _end_runs(sockets: Path, say: Say) -> None:
     from headrace.local import launched_runs
 
     try:
-        if count := launched_runs.cancel(sockets, RUNS_END_SECONDS):
-            say(f"Cancelled {count} runs.")
+        if count := launched_runs.stop(sockets, RUNS_END_SECONDS):
+            say(
+                f"Stopped {count} active {'run' if count == 1 else 'runs'}, to be started again at the next start."
+            )
     except SQLAlchemyError as error:
         say(
-            f"The runs underway could not be cancelled; they will be marked as failed at the next start: {error}"
+            f"The runs underway could not be stopped; they will be marked as failed at the next start: {error}"
         )
 
 

@@ -184,14 +184,29 @@ def test_serves_until_ctrl_c_and_leaves_nothing(home: Path, start: Callable[...,
 
     up.process.send_signal(signal.SIGINT)
     assert up.process.wait(WAIT_SECONDS) == 0, up.log_text()
-    assert "Cancelled 1 runs." in up.log_text()
+    assert "Stopped 1 active run, to be started again at the next start." in up.log_text()
     assert up.log_text().rstrip().endswith("Headrace has stopped.")
     assert marked(home) == []
     assert servers_of(home) == []
-    assert status_of(run_id) == "CANCELED"
+    assert status_of(run_id) == "FAILURE"
     with socket.socket() as probe:
         assert probe.connect_ex(("127.0.0.1", port)) != 0
 
+    up = start()
+    up.wait_for("Headrace is up")
+    retries = (
+        f'{{ runsOrError(filter: {{tags: [{{key: "dagster/parent_run_id", value: "{run_id}"}}]}}) '
+        "{ ... on Runs { results { runId } } } }"
+    )
+    deadline = time.monotonic() + WAIT_SECONDS
+    while ask(port_of(home), retries) == {"runsOrError": {"results": []}}:
+        assert time.monotonic() < deadline
+        time.sleep(0.5)
+    up.process.send_signal(signal.SIGINT)
+    assert up.process.wait(WAIT_SECONDS) == 0, up.log_text()
+    assert servers_of(home) == []
+
+    assert status_of(run_id) == "FAILURE"  # which starts PostgreSQL
     assert services.clean() == (["PostgreSQL"], home)
     assert not home.exists()
     assert servers_of(home) == []
