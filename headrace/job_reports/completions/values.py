@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, AwareDatetime, BeforeValidator, Field, ValidationInfo
 
 from headrace.autosys.clocks import possible
+from headrace.catalog.records import TECHNOLOGY_WORDS, Technology
 
 _AUTOSYS_TIME = re.compile(r"(\d\d)/(\d\d)/(\d{4})(?:[ T](\d\d:\d\d(?::\d\d)?))?")
 _PACKED = re.compile(r"\d{8}")
@@ -66,9 +67,14 @@ def single(value: object) -> object:
     return value
 
 
-def upper(value: object) -> object:
-    """Convert text to upper case."""
-    return value.strip().upper() if isinstance(value, str) else value
+def technology_of(value: object) -> object:
+    """Parse a technology, by its name in keys or its word in YAML. Raises ValueError."""
+    if not isinstance(value, str):
+        return value
+    found = Technology.of(value)
+    if found is None:
+        raise ValueError(f"{value[:80]!r} is not a technology; use one of {', '.join(TECHNOLOGY_WORDS)}")
+    return found
 
 
 def _text(longest: int, pattern: str | None = None) -> Any:  # noqa: ANN401 - an annotation
@@ -76,6 +82,7 @@ def _text(longest: int, pattern: str | None = None) -> Any:  # noqa: ANN401 - an
 
 
 Name = _text(255, r"^[^/\s]+$")
+ProcessName = _text(800, r"^[^/\s]+(/+[^/\s]+)*$")  # a name, or a key such as AUTOSYS/PRD/BOX/JOB
 Short = _text(500)
 Long = _text(100_000)
 Key = _text(255, r"^[^/\s]+(/[^/\s]+)*$")

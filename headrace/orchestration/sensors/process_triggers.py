@@ -60,7 +60,7 @@ def process_trigger_sensor(plans: Sequence[Plan]) -> dg.SensorDefinition:
         (plan, plan.started_by) for plan in plans if isinstance(plan, ProcessPlan) and plan.started_by
     ]
     keys = [output.key for plan, _ in triggered for output in plan.outputs]
-    unknown: set[str] = set()
+    reported: set[str] = set()
 
     @dg.sensor(
         name="process_triggers",
@@ -71,7 +71,7 @@ def process_trigger_sensor(plans: Sequence[Plan]) -> dg.SensorDefinition:
     )
     def process_triggers(context: dg.SensorEvaluationContext) -> dg.SensorResult:
         tick = Tick(context, connect(), triggered)
-        _warn_about_unknown_processes(context, tick.engine, triggered, unknown)
+        _warn_about_unknown_processes(context, tick.engine, triggered, reported)
         requests = list(tick.requests())
         record_heartbeat(tick.engine, "process_triggers", datetime.now(UTC))
         return dg.SensorResult(
@@ -246,9 +246,11 @@ class Tick:
 
 def is_of(completion: Completion, trigger: ProcessTrigger) -> bool:
     """Return True if the completion is of a process that the trigger names."""
-    return (
-        completion.name in trigger.names or completion.process_key in trigger.names
-    ) and trigger.instance in (None, completion.instance)
+    is_named = completion.by_name and completion.name in trigger.names
+    return (is_named or completion.process_key in trigger.names) and trigger.instance in (
+        None,
+        completion.instance,
+    )
 
 
 def _definition(plan: ProcessPlan) -> dg.PartitionsDefinition[str] | None:
@@ -256,16 +258,16 @@ def _definition(plan: ProcessPlan) -> dg.PartitionsDefinition[str] | None:
 
 
 def _warn_about_unknown_processes(
-    context: dg.SensorEvaluationContext, engine: Engine, triggered: Triggered, unknown: set[str]
+    context: dg.SensorEvaluationContext, engine: Engine, triggered: Triggered, reported: set[str]
 ) -> None:
-    """Warn once about each unknown process that a trigger waits for."""
+    """Warn once about each unknown process that a trigger waits for. reported: those of earlier warnings."""
     waited_for: Mapping[str, str] = {
         name: plan.record.key for plan, trigger in triggered for name in trigger.names
     }
     unknown = waited_for.keys() - known_names(engine, waited_for.keys()) if waited_for else set()
-    for name in sorted(unknown - unknown):
+    for name in sorted(unknown - reported):
         context.log.warning(
             f"{waited_for[name]} waits for {name}, which no scan and no completion has reported yet; check the spelling"
         )
-    unknown |= unknown
-    unknown &= unknown
+    reported.clear()
+    reported |= unknown

@@ -17,6 +17,7 @@ from headrace.catalog.records import Column, RunState, Technology, VersionDraft
 from headrace.catalog.registry import register
 from headrace.catalog.run_events import Ending, RunEvent
 from headrace.declarations.loading.project import load, records
+from headrace.estates.estates import scan
 from headrace.events.ingestion import ingest
 from headrace.orchestration.sensors.process_triggers import process_trigger_sensor
 from tests.platform.projects import write_project
@@ -282,3 +283,35 @@ def test_the_cursor_moves_where_no_trigger_is_declared(watch: Watch) -> None:
     after = watch("{process: LOAD}")
     after.cursor = before.cursor
     assert after.days(ended("LOAD", "2013-03-02")) == ["2013-03-02"]
+
+
+SCANNED = "- name: LOAD\n  technology: run_management\n"
+
+
+def test_a_bare_name_means_the_technology_for_which_it_is_scanned(
+    watch: Watch, engine: Engine, tmp_path: Path
+) -> None:
+    (tmp_path / "processes.yaml").write_text(SCANNED)
+    scan(engine, [tmp_path / "processes.yaml"])
+    watched = watch("{process: LOAD}")
+    of_autosys, of_run_management = (
+        ended("LOAD", "2013-03-01", technology=technology)
+        for technology in (Technology.AUTOSYS, Technology.RUNMGR)
+    )
+    [request] = watched.look(of_autosys, of_run_management)
+    assert request.run_key == f"shop/sales|2013-03-01|RUNMGR//LOAD/{of_run_management.run}"
+
+
+def test_a_key_means_its_technology(watch: Watch, engine: Engine, tmp_path: Path) -> None:
+    (tmp_path / "processes.yaml").write_text(SCANNED)
+    scan(engine, [tmp_path / "processes.yaml"])
+    watched = watch("{process: AUTOSYS/LOAD}")
+    assert watched.look(ended("LOAD", "2013-03-01", technology=Technology.RUNMGR)) == []
+    assert watched.days(ended("LOAD", "2013-03-01")) == ["2013-03-01"]
+
+
+def test_an_unknown_process_is_a_warning_once(watch: Watch, capfd: pytest.CaptureFixture[str]) -> None:
+    watched = watch("{process: LAOD}")
+    for _ in range(2):
+        watched.look()
+    assert capfd.readouterr().err.count("shop/sales waits for LAOD, which no scan") == 1
