@@ -27,6 +27,18 @@ class Technology(StrEnum):
     SHELL = "SHELL"
     EXTERNAL = "EXTERNAL"
 
+    @classmethod
+    def of(cls, word: str) -> "Technology | None":
+        """Return the technology that a key (RUNMGR) or a YAML file (run_management) names, in any case."""
+        return TECHNOLOGY_WORDS.get(word.strip().lower())
+
+
+TECHNOLOGY_WORDS = {
+    "db2_procedure": Technology.DB2_SP,
+    "run_management": Technology.RUNMGR,
+    **{technology.lower(): technology for technology in Technology},
+}
+
 
 class TriggerMode(StrEnum):
     """Trigger of a process: the end of another process, new versions of its inputs, or both."""

@@ -44,7 +44,8 @@ class RunEvent:
     None; then the event's key identifies the run. attempt: from 1; 0 is a status set by an operator. status: as
     reported (`SU`, `ON_NOEXEC`); state is its meaning. at: when it happened. key: equal if and only if two events
     report the same, from any source. origin: file:line of the source, for messages. historical: loaded as history;
-    triggers no runs and no alerts.
+    triggers no runs and no alerts. assumed: the report names no technology, or a key as process; ingestion looks for
+    the scanned process that it means.
     """
 
     technology: Technology
@@ -68,3 +69,4 @@ class RunEvent:
     payload: Mapping[str, Any] = field(default_factory=dict)
     origin: str | None = None
     historical: bool = False
+    assumed: bool = False

@@ -1,6 +1,6 @@
 """Adopt a process that is known from events only, because no scanned file defines it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
@@ -58,6 +58,8 @@ def adopt(
                 f"{found[0]['process_key']} is {found[0]['lifecycle'].lower()}: a scan knows it"
             )
         row = open_[0]
+        if row["lifecycle"] == "UNSCANNED":
+            _refuse_second_name(name, row, found)
         box = row["box"] if box is None else box or None
         if box is not None:
             _require_box(cursor, row, box, instance)
@@ -73,6 +75,16 @@ def adopt(
         adopted = statement("adopt").execute(cursor, parameters).fetchone()
         link(cursor)
     return str(adopted and adopted["process_key"])
+
+
+def _refuse_second_name(name: str, row: Mapping[str, Any], found: Sequence[Mapping[str, Any]]) -> None:
+    """Raise DecisionRefused if the unscanned process has the name of an active one: its reports may mean that one."""
+    for other in found:
+        if other["lifecycle"] == "ACTIVE" and other["technology"] != row["technology"]:
+            raise DecisionRefused(
+                f"{other['process_key']} has the name of {row['process_key']}, and reports about {name} are its runs"
+                " now; to add a second process of that name, describe it in a scan"
+            )
 
 
 def _unknown(cursor: Cursor[Any], name: str, instance: str) -> UnknownProcess:

@@ -10,17 +10,8 @@ from typing import Annotated, Any, Literal, NamedTuple
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from headrace.autosys.findings import Finding
-from headrace.catalog.records import Technology
+from headrace.catalog.records import TECHNOLOGY_WORDS, Technology
 from headrace.estates.entries import lost, read_entries
-
-_TECHNOLOGIES = {
-    "db2_procedure": Technology.DB2_SP,
-    "db2_sp": Technology.DB2_SP,
-    "run_management": Technology.RUNMGR,
-    "runmgr": Technology.RUNMGR,
-    "shell": Technology.SHELL,
-    "autosys": Technology.AUTOSYS,
-}
 
 
 def _word(value: object) -> object:
@@ -84,7 +75,7 @@ class DescribedProcess:
     @property
     def technology(self) -> Technology:
         """The technology."""
-        return _TECHNOLOGIES[self.description.technology]
+        return TECHNOLOGY_WORDS[self.description.technology]
 
     def after(self) -> Iterator[Predecessor]:
         """Yield the predecessors."""
@@ -93,7 +84,7 @@ class DescribedProcess:
                 case [name]:
                     yield Predecessor(text, self.technology, "", name)
                 case [technology, name]:
-                    found = _TECHNOLOGIES.get(technology.lower())
+                    found = Technology.of(technology)
                     yield Predecessor(text, found, None if found is Technology.AUTOSYS else "", name)
                 case [technology, instance, name] if technology.lower() == "autosys":
                     yield Predecessor(text, Technology.AUTOSYS, instance, name)

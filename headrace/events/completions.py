@@ -17,7 +17,8 @@ from headrace.events.sql import statement
 class Completion:
     """A genuine success of a run of an external process.
 
-    sequence: its position in the order of arrival. name: the process's name in its system. run: the external run
+    sequence: its position in the order of arrival. name: the process's name in its system. by_name: False if the name
+    alone means a process of another technology. run: the external run
     number, or the event's key if it has none. partition: the business date or other key that the run reports. moment:
     when the run started, or ended if the start is unknown.
     """
@@ -27,6 +28,7 @@ class Completion:
     technology: str
     instance: str
     name: str
+    by_name: bool
     run: str
     partition: str | None
     moment: datetime
@@ -61,7 +63,8 @@ def completions(
     """Return the completions of the processes with these names or process keys, in order of arrival.
 
     A run reported by several sources counts once per partition; a report without a partition uses that of another event
-    of the same run. Forced and bypassed successes are excluded.
+    of the same run. Forced and bypassed successes are excluded. A bare name means the technology for which scans know
+    it, Autosys first; any if only reports know it.
 
     Args:
         engine: the catalog.
@@ -71,18 +74,6 @@ def completions(
         limit: maximum number.
         historical: include those loaded as history.
         newest_first: in reverse order.
-
-    A run that several sources report counts once for each partition; one that states none of its own takes what
-    another event of the same run states. Not those that an operator forced, or that were bypassed.
-
-    Args:
-        engine: the catalog.
-        names: what their system calls the processes, or their keys in the catalog.
-        after: the sequence after which they arrived.
-        to: the sequence up to which they arrived.
-        limit: how many at most.
-        historical: those that were loaded as history, too.
-        newest_first: in the reverse order.
     """
     with transaction(engine) as cursor:
         rows = statement("completions").execute(

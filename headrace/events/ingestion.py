@@ -13,13 +13,13 @@ from sqlalchemy import Engine
 
 from headrace.access.redaction import has_secrets, redacted, scrubbed
 from headrace.catalog.processes import ProcessName, find_processes, lock, lock_events
-from headrace.catalog.records import Technology
 from headrace.catalog.run_events import RunEvent
 from headrace.database.connection import transaction
 from headrace.database.ids import external_run_id, organisation_id
 from headrace.database.jsonb import encoded, jsonb
 from headrace.errors import CatalogUnavailable
 from headrace.events.projection import project
+from headrace.events.reported_names import with_processes
 from headrace.events.reports import Processes, StoredReport, name_of, store_reports
 from headrace.events.run_fold import is_completion
 from headrace.events.sql import statement
@@ -110,8 +110,13 @@ def ingest_each(engine: Engine, events: Sequence[RunEvent]) -> tuple[Ingested, l
     """Ingest events like `ingest`, batch by batch; also returns the events with a value that the database rejects, and
     why.
 
-    If a transaction fails because of a value, its halves are ingested, until the invalid event is isolated.
+    If a transaction fails because of a value, its halves are ingested, until the invalid event is isolated. An event
+    whose process is unclear is rejected, too.
     """
+    events, unclear = with_processes(engine, events)
+    if unclear:
+        ingested, refused = ingest_each(engine, events)
+        return ingested, [*unclear, *refused]
     if len(events) > BATCH_SIZE:
         return _ingest_parts(engine, events, BATCH_SIZE)
     try:
@@ -142,12 +147,6 @@ def process_keys(engine: Engine, events: Sequence[RunEvent]) -> list[str | None]
     with transaction(engine) as cursor:
         found = find_processes(cursor, organisation_id(), names, make=False)
     return [found[name]["process_key"] if (name := name_of(event)) in found else None for event in events]
-
-
-def run_id_of(engine: Engine, technology: Technology, instance: str, process: str, run: str) -> UUID:
-    """Return the id of the run that another system identifies as `run` of its process, whether it is known or not."""
-    name = (str(technology), instance, process)
-    return external_run_id(name[0], _own_instances(engine, {name})[name], process, run)
 
 
 def _without_secrets(event: RunEvent) -> RunEvent:

@@ -24,6 +24,7 @@ _ELSEWHERE = {
     "payload",
     "origin",
     "historical",
+    "assumed",
 }  # stored elsewhere in the event
 _STATED = tuple(field.name for field in fields(RunEvent) if field.name not in _ELSEWHERE)
 _MEASURES = {"row_count": "rowCount", "byte_size": "size"}

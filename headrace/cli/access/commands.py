@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Annotated
 from uuid import UUID
 
@@ -181,11 +181,14 @@ def task_token(
     ],
     process: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="The external job or script that the run belongs to."),
+        typer.Option(metavar="NAME", help="The external process of the run, by name or key."),
     ] = None,
     technology: Annotated[
-        str, typer.Option(metavar="NAME", help="With --process: AUTOSYS, SHELL, and so on.")
-    ] = "AUTOSYS",
+        str | None,
+        typer.Option(
+            metavar="NAME", help="With --process: its technology. [default: that of the scanned process]"
+        ),
+    ] = None,
     instance: Annotated[
         str,
         typer.Option(metavar="NAME", help="With --process: the scheduler instance, if there are several."),
@@ -288,13 +291,22 @@ def audit(
     show(table(["at", "subject", "", "what", "object", "detail"], rows))
 
 
-def _run_elsewhere(engine: Engine, technology: str, instance: str, process: str, run: str) -> UUID:
-    from headrace.catalog.records import Technology
-    from headrace.events.ingestion import run_id_of
+def _run_elsewhere(engine: Engine, technology: str | None, instance: str, process: str, run: str) -> UUID:
+    """Return the id that a report with these fields gives its run."""
+    from headrace.events.ingestion import run_ids
+    from headrace.events.reported_names import with_processes
+    from headrace.job_reports.completions.reports import Place, event_of
 
-    if technology.upper() not in list(Technology):
-        raise typer.BadParameter(f"{technology!r} is not a technology; use one of {', '.join(Technology)}")
-    return run_id_of(engine, Technology(technology.upper()), instance, process, run)
+    fields = {"process": process, "instance": instance, "run": run, "status": "RUNNING"}
+    event, problems = event_of({**fields, "technology": technology}, Place("--process", 1, datetime.now(UTC)))
+    if event is None:
+        raise typer.BadParameter("; ".join(f"{each.attribute}: {each.message}" for each in problems))
+    events, unclear = with_processes(engine, [event])
+    if unclear:
+        raise typer.BadParameter(unclear[0][1])
+    [run_id] = run_ids(engine, events)
+    assert run_id is not None  # noqa: S101 - the report names a process
+    return run_id
 
 
 def _role(name: str) -> Role:

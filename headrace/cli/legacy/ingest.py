@@ -218,7 +218,7 @@ def _complain(reported: Sequence[Finding | str], kind: str = "") -> None:
     for each in reported[:MAX_ERRORS_SHOWN]:
         typer.echo(f"{kind}{each}", err=True)
     if len(reported) > MAX_ERRORS_SHOWN:
-        typer.echo(f"and and {len(reported) - MAX_ERRORS_SHOWN:,} more; --json has all.", err=True)
+        typer.echo(f"and {len(reported) - MAX_ERRORS_SHOWN:,} more; --json has all.", err=True)
 
 
 def _some(names: Sequence[str]) -> str | None:

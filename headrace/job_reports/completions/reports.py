@@ -32,10 +32,11 @@ from headrace.job_reports.completions.values import (
     Key,
     Long,
     Name,
+    ProcessName,
     Short,
     day,
     single,
-    upper,
+    technology_of,
 )
 from headrace.severity import Severity
 
@@ -173,8 +174,8 @@ class _Output(BaseModel):
 class _Report(BaseModel):
     model_config = _SETTINGS
 
-    process: Name | None = None
-    technology: Annotated[Technology, BeforeValidator(upper)] = Technology.AUTOSYS
+    process: ProcessName | None = None
+    technology: Annotated[Technology, BeforeValidator(technology_of)] | None = None
     instance: Name | None = None
     box: Name | None = None
     status: Annotated[str, BeforeValidator(single), AfterValidator(_status)]
@@ -211,14 +212,27 @@ class _Report(BaseModel):
         """Check that a report names a process, or datasets."""
         if self.process is None and not self.outputs:
             raise ValueError("names neither a process nor a dataset")
-        if self.technology is Technology.SPARK:
+        if Technology.SPARK in (self.technology, self.key_technology):
             raise ValueError("Spark runs are recorded by Headrace itself and cannot be reported")
+        if self.process and "/" in self.process:
+            if self.key_technology is None:
+                raise ValueError(
+                    f"process {self.process[:80]!r} is neither a name nor a key, such as RUNMGR/NAME"
+                )
+            if self.technology not in (None, self.key_technology):
+                raise ValueError(f"technology {self.technology} is not that of the key {self.process}")
         if self.at and self.started_at and self.started_at > self.at:
             raise ValueError(f"started_at, {self.started_at}, is later than at, {self.at}")
         places = [(output.dataset, output.partition) for output in self.outputs]
         if len(set(places)) != len(places):
             raise ValueError("names the same dataset and partition twice among its outputs")
         return self
+
+    @property
+    def key_technology(self) -> Technology | None:
+        """The technology at the beginning of a process key; None for a name."""
+        first, slash, _ = (self.process or "").partition("/")
+        return Technology.of(first) if slash else None
 
 
 FIELDS = frozenset(_Report.model_fields)  # of a report, except for those of the only output in its short form
@@ -230,9 +244,10 @@ def _event(report: _Report, fields: Mapping[str, Any], place: Place) -> RunEvent
     day = report.business_date.isoformat() if report.business_date else None
     started_at = report.started_at.astimezone(UTC) if report.started_at else None
     only_start = started_at if found.ending is None else None
+    technology, process = _process(report)
     reported: dict[str, Any] = {
-        "technology": report.technology if report.process else Technology.EXTERNAL,
-        "process": report.process or "",
+        "technology": technology or Technology.AUTOSYS,
+        "process": process,
         "state": found.state,
         "status": report.status,
         "at": report.at.astimezone(UTC) if report.at else only_start or possible(place.at),
@@ -249,7 +264,24 @@ def _event(report: _Report, fields: Mapping[str, Any], place: Place) -> RunEvent
         "partition": report.partition or day,
         "outputs": tuple(_output(output) for output in report.outputs),
     }
-    return RunEvent(key=key_of(reported, report.key), payload=dict(fields), origin=str(place), **reported)
+    return RunEvent(
+        key=key_of(reported, report.key),
+        payload=dict(fields),
+        origin=str(place),
+        assumed=technology is None,
+        **reported,
+    )
+
+
+def _process(report: _Report) -> tuple[Technology | None, str]:
+    """Return the technology and name of the process; without a technology if only the catalog can know it: of a name
+    alone, or of a key with a box or scheduler."""
+    if report.process is None:
+        return Technology.EXTERNAL, ""
+    *_, name = parts = report.process.split("/")
+    if len(parts) == 2:
+        return report.key_technology, name
+    return (report.technology if len(parts) == 1 else None), report.process
 
 
 def _output(output: _Output) -> ReportedOutput:

@@ -21,13 +21,16 @@ _DATE = r"\d{1,4}[/.-]\d{1,2}[/.-]\d{2,4}"
 _TIME = rf"{_DATE} \d{{1,2}}:\d\d(?::\d\d)?"
 _HEADER = re.compile(r"\s*Job Name\s+Last Start\s+Last End\s+ST", re.IGNORECASE)
 _ROW = re.compile(
-    rf"(?P<indent>\s*)(?P<name>\S.*?)?\s+(?P<start>-----|{_TIME})\s+(?P<end>-----|{_TIME})\s+"
-    r"(?P<status>[A-Z]{2}(?:/[A-Z]{2})?)(?:\s+(?P<run>\d+)(?:/(?P<ntry>\d+))?)?(?:\s+(?P<exit>-?\d+))?\s*"
+    rf"(?P<indent>\s*)(?P<name>\S.*?)?\s+(?:-{{2,}}|(?P<start>{_TIME}))\s+(?:-{{2,}}|(?P<end>{_TIME}))\s+"
+    r"(?P<status>[A-Z_]+(?:/[A-Z_]+)?)(?:\s+(?P<run>\d+)(?:/(?P<ntry>\d+))?)?(?:\s+(?P<exit>-?\d+))?"
+    r"(?:\s+\(?[A-Za-z][\w/+-]*\)?)?\s*"  # a time zone in the last column
 )
 _DETAIL = re.compile(
     rf"\s*(?P<status>[A-Z_]+)\s+(?P<time>{_TIME})\s+(?P<ntry>\d+)\s+[A-Z]{{2}}(?:\s+{_TIME})?(?:\s+(?P<machine>\S+))?\s*"
 )
-_NOISE = re.compile(r"\s*(?:[_\s-]+|\(\w+\)|Status/\[Event\].*|\[.*|)\s*", re.DOTALL)
+_NOISE = re.compile(r"\s*(?:[_\s-]+|\([\w/+-]+\)|Status/\[Event\].*|\[[\w *]+\].*|)\s*")
+_ALARM_FOLLOWS = re.compile(r"\s*\[\*+ *ALARM *\*+\]\s*")
+_ALARM = re.compile(rf"\s*\w+\s+{_TIME}\b.*")
 _REMARK = re.compile(r"\s*<(.*)>\s*")
 _NO_JOB = re.compile(r"[\w.#@:-]+")
 
@@ -87,35 +90,59 @@ def read_report(
 
 
 def _jobs(text: str, file: str, errors: list[Finding]) -> Iterator[_Job]:
-    """Yield the rows below the header; a name too long for its column is on a separate line before its row."""
+    """Yield the rows, from the header on; a name too long for its column is on a separate line before its row.
+
+    Every other line is a known one, or an error: a row must not vanish.
+    """
     boxes: list[tuple[int, str]] = []
     job: _Job | None = None
-    wrapped: tuple[int, str] | None = None
-    begun = False
+    wrapped: tuple[int, int, str] | None = None  # line, indent, name
+    begun = is_alarm = False
+
+    def lost(number: int, line: str) -> None:
+        message = f"the line is not a row of a report: {line.strip()[:80]!r}"
+        errors.append(Finding("report/row", Severity.ERROR, message, file, number))
+
     for number, line in enumerate(text.split("\n"), 1):
-        begun = begun or bool(_HEADER.match(line))
-        if not begun or _HEADER.match(line):
+        begins = bool(_HEADER.match(line))
+        row = _ROW.fullmatch(line)
+        begun = begun or begins or (row is not None and row["name"] is not None)
+        if begins or not begun:
             continue
-        if (row := _ROW.fullmatch(line)) and (row["name"] or wrapped):
+        follows_alarm, is_alarm = is_alarm, bool(_ALARM_FOLLOWS.fullmatch(line))
+        before, wrapped = wrapped, None
+        if before is not None and (row is None or row["name"]):
+            lost(before[0], before[2])
+        if row is not None and (row["name"] or before):
             if job is not None:
                 yield job
-            indent, name = (len(row["indent"]), row["name"]) if row["name"] else wrapped or (0, "")
+            indent, name = (len(row["indent"]), row["name"]) if row["name"] else (before or (0, 0, ""))[1:]
             boxes = [each for each in boxes if each[0] < indent]
             job = _Job(number, name, boxes[-1][1] if boxes else None, row)
             boxes.append((indent, name))
-            wrapped = None
-        elif job is not None and (detail := _DETAIL.fullmatch(line)):
+        elif follows_alarm and _ALARM.fullmatch(line):
+            continue
+        elif job is not None and (detail := _DETAIL.fullmatch(line)) and _is_known(detail["status"]):
             job.details.append((number, detail, None))
         elif job is not None and job.details and (remark := _REMARK.fullmatch(line)):
             at, detail, _ = job.details[-1]
             job.details[-1] = (at, detail, remark[1])
         elif _NO_JOB.fullmatch(line.strip()) and not _NOISE.fullmatch(line):
-            wrapped = (len(line) - len(line.lstrip()), line.strip())
-        elif not _NOISE.fullmatch(line) and not _is_alarm(line):
-            message = f"the line is not a row of a report: {line.strip()[:80]!r}"
-            errors.append(Finding("report/row", Severity.ERROR, message, file, number))
+            wrapped = (number, len(line) - len(line.lstrip()), line.strip())
+        elif not _NOISE.fullmatch(line):
+            lost(number, line)
+    if wrapped is not None:
+        lost(wrapped[0], wrapped[2])
     if job is not None:
         yield job
+
+
+def _is_known(status: str) -> bool:
+    """Return True for a status or event of a detail line."""
+    try:
+        return status in _EVENTS or meaning(status) is not None or status == "INACTIVE"
+    except UnknownStatus:
+        return False
 
 
 def _leave_out_earlier(job: _Job, file: str, order: str, zone: tzinfo) -> list[Finding]:
@@ -124,7 +151,7 @@ def _leave_out_earlier(job: _Job, file: str, order: str, zone: tzinfo) -> list[F
     Details from the row's start on are its own, and those before it belong to earlier attempts, each of which ended
     once.
     """
-    if job.row["start"] == "-----":
+    if job.row["start"] is None:
         return []
     start = _instant(job.row["start"], order, zone)
     times = [_instant(detail["time"], order, zone) for _, detail, _ in job.details]
@@ -178,8 +205,8 @@ def _events(job: _Job, file: str, order: str, zone: tzinfo, instance: str) -> It
                 exit_code=exit_code if is_last else None,
             )
         return
-    start = None if row["start"] == "-----" else _instant(row["start"], order, zone)
-    end = None if row["end"] == "-----" else _instant(row["end"], order, zone)
+    start = _instant(row["start"], order, zone) if row["start"] else None
+    end = _instant(row["end"], order, zone) if row["end"] else None
     if start and end and end < start:  # the night with a repeated hour
         end = _instant(row["end"], order, zone, fold=1)
     origin = f"{file}:{job.line}"
@@ -232,7 +259,3 @@ def _order(text: str) -> str:
     if any(len(date[0]) == 4 for date in dates):
         return "ymd"
     return "dmy" if any(int(date[0]) > 12 for date in dates) else "mdy"
-
-
-def _is_alarm(line: str) -> bool:
-    return bool(re.fullmatch(rf"\s*\w+\s+{_TIME}\b.*", line))

@@ -19,6 +19,7 @@ from headrace.access.sensitivity import Public
 from headrace.catalog.records import RunState
 from headrace.catalog.run_events import RunEvent
 from headrace.events.ingestion import ingest_each
+from headrace.events.reported_names import with_processes
 from headrace.events.run_permissions import run_refusals
 from headrace.events.value_errors import VALUE_ERRORS
 from headrace.execution.landed.measures import unmeasured
@@ -122,6 +123,8 @@ def receive(engine: Engine, body: bytes, source: str, caller: Caller) -> Receipt
     events = unmeasured(
         read.events, "no file is read for a report over HTTP; drop it into the completions folder"
     )
+    events, unclear = with_processes(engine, events)
+    receipt.rejected += [_rejected(_line(event), "process", why) for event, why in unclear]
     events = _allowed(engine, caller, events, receipt)
     receipt.warnings += [
         f"{event.origin}: {event.process} is reported as {event.status} with exit_code {event.exit_code}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -205,6 +206,54 @@ def test_a_row_that_cannot_be_read_costs_itself_alone():
     )
     assert [event.process for event in found.events] == ["D"]
     assert sorted(error.line for error in found.errors) == [3, 4, 5]
+
+
+def test_a_zone_in_the_last_column_and_short_dashes_are_rows():
+    found = read(
+        """\
+Job Name             Last Start           Last End             ST/Ex Run/Ntry Pri/Xit TimeZone
+____________________ ____________________ ____________________ _____ ________ _______
+LOAD_A               03/04/2026 02:00:01  03/04/2026 02:05:00  SU    17/1     0 (London)
+LOAD_B               03/04/2026 02:00:01  ----                 RU    18/1     0
+LOAD_C               03/04/2026 02:00:01  03/04/2026 02:05:00  FA    19/1     1 America/New_York
+"""
+    )
+    assert found.errors == ()
+    assert [(each.process, each.state, each.exit_code) for each in found.events] == [
+        ("LOAD_A", S.SUCCESS, 0),
+        ("LOAD_B", S.RUNNING, None),
+        ("LOAD_C", S.FAILED, 1),
+    ]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "LOAD  03/04/2026 02:00:01  03/04/2026 02:05:00  SU 17/1 0 London, at night",
+        "LOAD  03/04/2026 02:00:01  03/04/2026 02:05:00  SUX 17/1 0",
+        "LOAD  03/04/2026 02:00:01  03/04/2026 02:05:00",
+        "LOAD  03/04/2026 02:00:01  never  SU 17/1 0",
+        "LOAD",
+        "MYSTERY  03/04/2026 11:41:10  1  PD  03/04/2026 11:41:11",
+        "<pre>",
+    ],
+)
+def test_no_line_vanishes(line):
+    found = read(HEADER + line + "\nCHECK  03/04/2026 02:00:01  03/04/2026 02:05:00  SU 17/1 0\n")
+    assert [event.process for event in found.events] == ["CHECK"]
+    assert [error.line for error in found.errors] == [3]
+
+
+def test_an_alarm_of_any_name_is_known_by_the_line_before_it():
+    row = "A  03/04/2026 11:41:10  03/04/2026 11:41:12  SU  1/1  0\n"
+    found = read(HEADER + row + "  [*** ALARM ***]\n    MAXRUNALARM   03/04/2026 11:41:11  1  PD\n")
+    assert (len(found.events), found.errors) == (1, ())
+
+
+def test_rows_without_a_header_before_them_are_read():
+    row = "{}  03/04/2026 11:41:10  03/04/2026 11:41:12  SU  1/1  0\n"
+    found = read(row.format("A") + HEADER + row.format("B"))
+    assert [event.process for event in found.events] == ["A", "B"]
 
 
 def test_what_a_report_looks_like():

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from pathlib import Path
+from uuid import UUID
 
 import dagster as dg
 import pytest
@@ -17,6 +18,7 @@ from headrace.catalog.records import Column, RunState, Technology, VersionDraft
 from headrace.catalog.registry import register
 from headrace.catalog.run_events import Ending, RunEvent
 from headrace.declarations.loading.project import load, records
+from headrace.estates.estates import scan
 from headrace.events.ingestion import ingest
 from headrace.orchestration.sensors.process_triggers import process_trigger_sensor
 from tests.platform.projects import write_project
@@ -114,11 +116,12 @@ def watch(engine: Engine, tmp_path: Path) -> Iterator[Watch]:
         yield watched
 
 
-def put(engine: Engine, dataset: str, partition: str | None) -> None:
+def put(engine: Engine, dataset: str, partition: str | None, tag: str = "t1", *inputs: UUID) -> UUID:
     draft = VersionDraft(
         dataset=dataset,
         partition=partition,
-        tag="t1",
+        tag=tag,
+        inputs=inputs,
         location="file:///nowhere",
         format="parquet",
         columns=(Column("id", "bigint"),),
@@ -126,10 +129,11 @@ def put(engine: Engine, dataset: str, partition: str | None) -> None:
         byte_size=1,
         file_count=1,
         checksum="00",
-        idempotency_key=f"{dataset}/{partition}",
+        idempotency_key=f"{dataset}/{partition}/{tag}",
         expected_generation=generations(engine, [(dataset, partition)])[dataset, partition],
     )
-    publish(engine, None, [draft])
+    [published] = publish(engine, None, [draft])
+    return published.version.version_id
 
 
 def test_one_completion_starts_one_run_for_its_day(watch: Watch) -> None:
@@ -263,6 +267,26 @@ def test_hybrid_of_what_is_not_partitioned(watch: Watch) -> None:
     assert watched.days() == [None]
 
 
+def test_hybrid_of_what_is_not_partitioned_waits_for_new_input(watch: Watch) -> None:
+    watched = watch("{process: LOAD, when: all_inputs}", WHOLE)
+    put(watched.engine, "shop/rates", None)
+    assert watched.days(ended("LOAD")) == [None]
+    assert watched.days(ended("LOAD")) == []
+    assert "waiting for inputs: shop/sales" in watched.message[-1]
+    put(watched.engine, "shop/rates", None, "t2")
+    assert watched.days() == [None]
+    assert watched.days(ended("LOAD")) == []
+
+
+def test_input_that_a_run_of_another_origin_read_is_not_new(watch: Watch) -> None:
+    watched = watch("{process: LOAD, when: all_inputs}", WHOLE)
+    rates = put(watched.engine, "shop/rates", None)
+    put(watched.engine, "shop/sales", None, "t1", rates)
+    assert watched.days(ended("LOAD")) == []
+    put(watched.engine, "shop/rates", None, "t2")
+    assert watched.days() == [None]
+
+
 def test_more_than_a_tick_starts_are_started_by_the_next(watch: Watch) -> None:
     watched = watch("{process: LOAD}")
     days = [f"2013-{month:02}-{day:02}" for month in range(1, 11) for day in range(1, 29)]
@@ -282,3 +306,35 @@ def test_the_cursor_moves_where_no_trigger_is_declared(watch: Watch) -> None:
     after = watch("{process: LOAD}")
     after.cursor = before.cursor
     assert after.days(ended("LOAD", "2013-03-02")) == ["2013-03-02"]
+
+
+SCANNED = "- name: LOAD\n  technology: run_management\n"
+
+
+def test_a_bare_name_means_the_technology_for_which_it_is_scanned(
+    watch: Watch, engine: Engine, tmp_path: Path
+) -> None:
+    (tmp_path / "processes.yaml").write_text(SCANNED)
+    scan(engine, [tmp_path / "processes.yaml"])
+    watched = watch("{process: LOAD}")
+    of_autosys, of_run_management = (
+        ended("LOAD", "2013-03-01", technology=technology)
+        for technology in (Technology.AUTOSYS, Technology.RUNMGR)
+    )
+    [request] = watched.look(of_autosys, of_run_management)
+    assert request.run_key == f"shop/sales|2013-03-01|RUNMGR//LOAD/{of_run_management.run}"
+
+
+def test_a_key_means_its_technology(watch: Watch, engine: Engine, tmp_path: Path) -> None:
+    (tmp_path / "processes.yaml").write_text(SCANNED)
+    scan(engine, [tmp_path / "processes.yaml"])
+    watched = watch("{process: AUTOSYS/LOAD}")
+    assert watched.look(ended("LOAD", "2013-03-01", technology=Technology.RUNMGR)) == []
+    assert watched.days(ended("LOAD", "2013-03-01")) == ["2013-03-01"]
+
+
+def test_an_unknown_process_is_a_warning_once(watch: Watch, capfd: pytest.CaptureFixture[str]) -> None:
+    watched = watch("{process: LAOD}")
+    for _ in range(2):
+        watched.look()
+    assert capfd.readouterr().err.count("shop/sales waits for LAOD, which no scan") == 1
