@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     pass
 
 _BLOCK = 1 << 20
+_SYNCED_PARENTS = 3  # the directories of a dataset, of its domain, and the warehouse
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):/")
 
 
@@ -67,6 +68,9 @@ class Files(Protocol):
 
     def make_directory(self, location: str) -> None:
         """Create a directory and its parents."""
+
+    def sync(self, location: str) -> None:
+        """Write the files below a location to disk, so that published versions survive a crash of the machine."""
 
     def exists(self, location: str) -> bool:
         """Return True if the file or directory exists."""
@@ -153,6 +157,17 @@ class LocalFiles(Files):
             local_path(location).mkdir(parents=True, exist_ok=True)
 
     @override
+    def sync(self, location: str) -> None:
+        with reaching(location):
+            root = local_path(location)
+            for folder, _, names in os.walk(root, onerror=_raise):
+                for name in names:
+                    _sync(Path(folder) / name)
+                _sync(Path(folder))
+            for parent in list(root.parents)[:_SYNCED_PARENTS]:  # which name the new directories
+                _sync(parent)
+
+    @override
     def exists(self, location: str) -> bool:
         return local_path(location).exists()
 
@@ -169,7 +184,9 @@ class LocalFiles(Files):
             draft = target.with_name(f".{target.name}.{uuid4().hex}")
             try:
                 draft.write_text(text, encoding="utf-8")
+                _sync(draft)
                 draft.replace(target)
+                _sync(target.parent)
             finally:
                 draft.unlink(missing_ok=True)
 
@@ -182,6 +199,14 @@ class LocalFiles(Files):
         crc = path.with_name(f".{path.name}.crc")
         digest = _sha256(crc if crc.exists() else path)
         return StoredFile(name, f"file://{path}", path.stat().st_size, digest)
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 @contextmanager

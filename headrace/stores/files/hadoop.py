@@ -75,6 +75,10 @@ class HadoopFiles(Files):
             filesystem.mkdirs(path)
 
     @override
+    def sync(self, location: str) -> None:
+        """Do nothing: object stores and HDFS keep a closed file on several machines."""
+
+    @override
     def exists(self, location: str) -> bool:
         with reaching(location):
             filesystem, path = self._open(location)

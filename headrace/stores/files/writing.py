@@ -214,6 +214,7 @@ def _output_directories(
         [output_directory(key, f"{base}/{ACCEPTED}" if aside else base) for key, base in bases.items()],
         [output_directory(key, f"{base}/{QUARANTINED}") for key, base in bases.items()] if aside else (),
     )
+    files.sync(root)
     return auditing.with_footers(
         output_directories, audit.types, footer_of(observed, audit.types) if "rows" in observed else None
     )

@@ -1,10 +1,13 @@
 """Local and remote locations, and the contents of listings."""
 
+import os
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 
-from headrace.stores.files.filesystem import LocalFiles, is_local
+from headrace.stores.files.filesystem import LocalFiles, is_local, local_path
+from headrace.stores.files.store import FilesStore
 
 
 @pytest.mark.parametrize(
@@ -39,3 +42,22 @@ def test_entries_leave_out_what_is_hidden_and_what_is_gone(tmp_path: Path) -> No
     assert files.folders(f"file://{tmp_path}") == ["_day=1", "a"]
     assert [entry.name for entry in files.listing(f"file://{tmp_path}/b")] == ["b"]
     assert files.listing(f"file://{tmp_path}/nothing") == files.entries(f"file://{tmp_path}/nothing") == []
+
+
+def test_what_is_written_is_on_disk_before_it_can_be_published(
+    spark: SparkSession, store: FilesStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A crash of the machine loses what is only in memory, and the catalog would name it all the same."""
+    synced: set[str] = set()
+    sync = os.fsync
+
+    def noted(descriptor: int) -> None:
+        synced.add(str(Path(f"/proc/self/fd/{descriptor}").readlink()))
+        sync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", noted)
+    [written] = store.write(spark.range(3), dataset="shop/orders", tag="t")
+    root = local_path(written.location)
+    assert {str(path) for path in root.iterdir()} | {str(root), str(root.parent)} <= synced
+    LocalFiles().replace_text(f"{written.location}/../current.json", "{}")
+    assert any("current.json" in path for path in synced)
