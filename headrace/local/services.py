@@ -1,14 +1,14 @@
 """The services of a running Headrace, in the order in which they start and stop."""
 
-import hashlib
 import os
+import secrets
 import shutil
 import socket
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -23,6 +23,7 @@ from headrace.local.servers import SERVICE
 from headrace.local.session import ServiceError
 from headrace.project import PROJECT_FILE, project_root
 
+_FOLDER_ID = "folder-id"  # a file of the state folder
 START_SECONDS = 300
 RUNS_END_SECONDS = 30
 PART_ENDS_SECONDS = 15
@@ -70,6 +71,8 @@ def check_alive(services: Sequence[Service]) -> None:
 
 def remove_sockets(home: Path) -> None:
     """Delete sockets that a killed `up` of this state folder left in the temporary folder."""
+    if not (home / _FOLDER_ID).exists():
+        return
     prefix = _sockets_prefix(home)
     for folder in prefix.parent.glob(prefix.name + "*"):
         shutil.rmtree(folder)
@@ -189,5 +192,16 @@ def _end_runs(sockets: Path, say: Say) -> None:
 
 
 def _sockets_prefix(home: Path) -> Path:
-    """Return the prefix of this state folder's socket folders: short, since socket paths are limited."""
-    return Path(tempfile.gettempdir()) / f"headrace-{hashlib.sha256(os.fsencode(home)).hexdigest()[:12]}-"
+    """Return the prefix of this state folder's socket folders: short, since socket paths are limited.
+
+    It has an id of the folder itself: on another machine the same path is another folder, with other runs.
+    """
+    identity = home / _FOLDER_ID
+    if not identity.exists():
+        home.mkdir(parents=True, exist_ok=True)
+        fresh = identity.with_name(f".{identity.name}.{os.getpid()}")
+        fresh.write_text(secrets.token_hex(6), encoding="ascii")
+        with suppress(FileExistsError):
+            os.link(fresh, identity)  # the first process wins
+        fresh.unlink()
+    return Path(tempfile.gettempdir()) / f"headrace-{identity.read_text(encoding='ascii')}-"

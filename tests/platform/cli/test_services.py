@@ -225,6 +225,15 @@ def status_of(run_id: str) -> str:
     return done.stdout.strip()
 
 
+def test_the_same_path_on_another_machine_is_another_state_folder(tmp_path: Path) -> None:
+    """Otherwise the start of one machine would mark the live runs of the other, on the same database, as failed."""
+    home = tmp_path / "state"
+    here = parts._sockets_prefix(home)
+    assert parts._sockets_prefix(home) == here
+    home.rename(tmp_path / "elsewhere")
+    assert parts._sockets_prefix(home) != here
+
+
 @pytest.mark.slow
 def test_down_stops_what_a_killed_up_left(home: Path, start: Callable[..., Up]) -> None:
     up = start()
