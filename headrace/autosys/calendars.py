@@ -7,6 +7,8 @@ from datetime import date, time
 from typing import TypeVar
 
 from headrace.autosys.findings import Finding
+from headrace.autosys.jil.scanner import NOISE
+from headrace.autosys.stanzas import uninterpreted
 from headrace.severity import Severity
 
 
@@ -69,16 +71,50 @@ _FIELD = re.compile(
 )
 _DAY = re.compile(r"(\d{1,4})[/-](\d{1,2})[/-](\d{1,4})(?:\s+(\d{1,2}):(\d\d)(?::(\d\d))?)?")
 _COMMENTS = ("#", "/*")
-_LINE = re.compile(r"[^\n]+")
+_COMMENT = re.compile(r"(?<!\S)/\*.*?\*/(?!\S)", re.DOTALL)
+_STATEMENT = re.compile(r"(?:insert|update|delete|override|rename|modify)_[a-z]\w*[ \t]*:")
+# They begin with a newline, by which the text of a large estate is searched fast.
+_BEGINS_RECORD = re.compile(
+    r"\n[ \t]*(?:calendar|cycle|extended_calendar|ext_calendar)[ \t]*:[ \t]*\S*[ \t]*(?=\n|\Z)", re.IGNORECASE
+)
+_BEGINS_STATEMENT = re.compile(rf"\n[ \t]*{_STATEMENT.pattern}")
+_LOOKAHEAD = 2000  # characters
 _ORDERS = {"mdy": (2, 0, 1), "dmy": (2, 1, 0), "ymd": (0, 1, 2)}
 
 
-def is_export(text: str) -> bool:
-    """Return True if a text looks like an export: its first line that is neither blank nor a comment begins a
-    record."""
-    lines = (found[0].strip() for found in _LINE.finditer(text))
-    first = next((line for line in lines if line and not line.startswith(_COMMENTS)), "")
-    return _RECORD.match(first) is not None
+def separated(text: str) -> tuple[str, str]:
+    """Split a text into its JIL and its calendar export, each with blank lines in place of the other.
+
+    The export is the records of calendars and cycles, each up to the next statement of JIL.
+    """
+    hidden = uninterpreted(text) if _BEGINS_RECORD.search(f"\n{text}") else []
+    jil: list[str] = []
+    export: list[str] = []
+    end = 0
+    for found in _BEGINS_RECORD.finditer(f"\n{text}"):
+        start = found.start()  # of the line, as the text is one character longer here
+        if (
+            start < end
+            or any(first <= start < last for first, last in hidden)
+            or not _is_record(text, found.end())
+        ):
+            continue
+        statement = _BEGINS_STATEMENT.search(text, start)
+        jil.append(text[end:start])
+        export.append("\n" * jil[-1].count("\n"))
+        end = statement.start() + 1 if statement else len(text)
+        export.append(text[start:end])
+        jil.append("\n" * export[-1].count("\n"))
+    return "".join([*jil, text[end:]]), "".join(export)
+
+
+def _is_record(text: str, position: int) -> bool:
+    """Return True if what follows the first line of a record, apart from comments, may belong to one."""
+    following = _COMMENT.sub("", text[position : position + _LOOKAHEAD])
+    line = next(
+        (line.strip() for line in following.split("\n") if line.strip() and line.strip()[0] != "#"), ""
+    )
+    return not line or any(pattern.match(line) for pattern in (_DAY, _FIELD, _RECORD, _STATEMENT, NOISE))
 
 
 def read_calendars(text: str, file: str) -> Calendars:
@@ -86,10 +122,11 @@ def read_calendars(text: str, file: str) -> Calendars:
 
     An instance can be configured to write dates in another order than month/day/year: the order that fits most dates of
     the file is used, with a finding if it is not the vendor's, or if another fits as well. A date that fits no order is
-    a finding and is ignored.
+    a finding and is ignored. Prompts and commands of a terminal are ignored.
     """
     findings: list[Finding] = []
-    lines = text.split("\n")
+    text = _COMMENT.sub(lambda comment: "\n" * comment[0].count("\n"), text)
+    lines = ["" if NOISE.match(line.strip()) else line for line in text.split("\n")]
     order = _order(lines, file, findings)
     calendars: dict[str, Calendar] = {}
     cycles: dict[str, Cycle] = {}

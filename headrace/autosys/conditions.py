@@ -107,6 +107,9 @@ _ATOM = re.compile(
     r"""\s*(?:(not\s*running)|([A-Za-z]+))\s*\(\s*([^\s(),^|&"]+)\s*(?:\^\s*(\w+)\s*)?(?:,\s*([^\s()]+)\s*)?\)""",
     re.IGNORECASE,
 )
+_NEXT_ATOM = re.compile(
+    rf"""\"[^\"]*\"|(?<!\w)(?P<atom>{_ATOM.pattern})""", re.IGNORECASE
+)  # not within quotes
 _COMPARISON = re.compile(r"""\s*(!=|<=|>=|=|<|>)\s*("[^"]*"|[^\s()&|"]+)""")
 _OPERATOR = re.compile(r"\s*(?:(&&?|and\b)|(\|\|?|or\b))", re.IGNORECASE)
 _BLANK = re.compile(r"\s*")
@@ -173,6 +176,20 @@ def atoms(condition: Condition) -> Iterator[Atom]:
                 yield from atoms(part)
         case _:
             yield condition
+
+
+def readable_atoms(text: str) -> Iterator[Atom]:
+    """Yield the atoms of a text that is not a condition as a whole, except for negated ones."""
+    position = 0
+    while found := _NEXT_ATOM.search(text, position):
+        position = found.end()
+        if not found["atom"] or text[: found.start()].rstrip().endswith("!"):
+            continue
+        try:
+            atom, position = _atom(text, found.start("atom"))
+        except ConditionError:
+            continue
+        yield atom
 
 
 def _call(word: str, job: str, instance: str | None, lookback: Lookback | None) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from headrace.autosys.calendars import Calendars, is_export, merged, read_calendars
+from headrace.autosys.calendars import Calendars, merged, read_calendars, separated
 from headrace.autosys.cycles import find_cycles
 from headrace.autosys.findings import Finding
 from headrace.autosys.garbage_collection import paused
@@ -70,13 +70,14 @@ def read_estate(files: Iterable[Path]) -> Estate:
     calendars: list[Calendars] = []
     for path in files:
         text, findings = decode(path.read_bytes(), str(path))
-        if is_export(text):
-            export = read_calendars(text, str(path))
-            calendars.append(Calendars(export.calendars, export.cycles, findings + export.findings))
-        else:
-            jil = scan(text, str(path))
-            found = findings + jil.findings if jil.statements else nothing_in(str(path), jil.findings)
-            jils.append(Jil(jil.statements, found))
+        written, export = separated(text)
+        if export:
+            calendars.append(read_calendars(export, str(path)))
+        jil = scan(written, str(path))
+        found = findings + jil.findings
+        if not jil.statements and not export:
+            found = nothing_in(str(path), jil.findings)
+        jils.append(Jil(jil.statements, found))
     return resolve(jils, merged(calendars))
 
 
@@ -112,7 +113,7 @@ def _resolve(statements: list[Statement], findings: list[Finding], calendars: Ca
         jobs[name] = job
         if job.box is not None:
             members.setdefault(job.box, []).append(name)
-        if job.conditions:
+        if job.conditions or job.readable:
             found = tuple(edges_of(job))
             waits_for[name] = found
             edges += found

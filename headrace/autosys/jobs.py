@@ -1,13 +1,14 @@
 """A job of the estate: its attributes, its condition and its schedule."""
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
 from headrace.autosys.conditions import (
     AllOf,
+    Atom,
     Condition,
     ConditionError,
     ExitIs,
@@ -16,6 +17,7 @@ from headrace.autosys.conditions import (
     RequiredStatus,
     atoms,
     parse,
+    readable_atoms,
     unparse,
 )
 from headrace.autosys.findings import Finding, Problem
@@ -79,7 +81,8 @@ class Job:
 
     type: canonical and in upper case (CMD, BOX, FW, ...); unknown types are kept as they are. file, line: of the
     statement that inserted it. attributes: in the order written, changed by updates. values: the last value of each.
-    conditions: by attribute, those that could be parsed. overrides: attributes of its next run only.
+    conditions: by attribute, those that could be parsed. overrides: attributes of its next run only. readable: by
+    attribute, the atoms that could be parsed of the other conditions.
     """
 
     name: str
@@ -91,6 +94,7 @@ class Job:
     conditions: dict[str, Condition]
     schedule: Schedule
     overrides: tuple[Attribute, ...] = ()
+    readable: dict[str, tuple[Atom, ...]] = field(default_factory=dict)
 
     @property
     def box(self) -> str | None:
@@ -155,16 +159,28 @@ def make_job(
     if len(values) < len(attributes):
         _report_repeated(name, file, attributes, findings)
     conditions: dict[str, Condition] = {}
+    readable: dict[str, tuple[Atom, ...]] = {}
     for each in CONDITIONS:
         if values.get(each):
             condition = _condition(name, file, each, attributes, findings)
             if condition is not None:
                 conditions[each] = condition
+            else:
+                texts = (attribute.value for attribute in attributes if attribute.name == each)
+                readable[each] = tuple(atom for text in texts for atom in readable_atoms(text))
     schedule, schedule_problems = read_schedule(values)
     for problem in schedule_problems:
         findings.append(_about(f"schedule/{problem.attribute}", problem, name, file, attributes))
     return Job(
-        name, job_type(values.get("job_type", "")), file, line, attributes, values, conditions, schedule
+        name,
+        job_type(values.get("job_type", "")),
+        file,
+        line,
+        attributes,
+        values,
+        conditions,
+        schedule,
+        readable=readable,
     )
 
 
@@ -176,21 +192,25 @@ def job_type(written: str) -> str:
 
 def edges_of(job: Job) -> Iterable[Edge]:
     """Yield the dependencies of the job, an edge for each atom that names a job."""
-    for name, condition in job.conditions.items():
-        written = next(each for each in job.attributes if each.name == name and each.value)
-        file = written.file or job.file
-        for atom in atoms(condition):
-            if not isinstance(atom, GlobalIs):
-                upstream = f"{atom.job}^{atom.instance}" if atom.instance else atom.job
-                yield Edge(upstream, job.name, atom, name, file, written.line)
+    for atom, name in _atoms_of(job):
+        if not isinstance(atom, GlobalIs):
+            written = next(each for each in job.attributes if each.name == name and each.value)
+            upstream = f"{atom.job}^{atom.instance}" if atom.instance else atom.job
+            yield Edge(upstream, job.name, atom, name, written.file or job.file, written.line)
 
 
 def globals_of(job: Job) -> Iterable[tuple[GlobalIs, str]]:
     """Yield the atoms of its conditions about global variables, each with its attribute."""
+    for atom, name in _atoms_of(job):
+        if isinstance(atom, GlobalIs):
+            yield atom, name
+
+
+def _atoms_of(job: Job) -> Iterator[tuple[Atom, str]]:
     for name, condition in job.conditions.items():
-        for atom in atoms(condition):
-            if isinstance(atom, GlobalIs):
-                yield atom, name
+        yield from ((atom, name) for atom in atoms(condition))
+    for name, found in job.readable.items():
+        yield from ((atom, name) for atom in found)
 
 
 def _condition(
@@ -212,7 +232,7 @@ def _condition(
                 name,
                 f"{error}; what the job waits for is unknown",
                 Severity.ERROR,
-                "the job is kept without this condition",
+                "the jobs in its readable parts are linked all the same",
             )
             findings.append(_about("job/condition", problem, job, file, [attribute]))
             return None

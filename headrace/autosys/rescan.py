@@ -8,7 +8,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
-from headrace.autosys.calendars import Calendars, is_export, merged, read_calendars, records
+from headrace.autosys.calendars import Calendars, merged, read_calendars, records, separated
 from headrace.autosys.estate import Estate, nothing_in, resolve
 from headrace.autosys.findings import Finding
 from headrace.autosys.garbage_collection import paused
@@ -81,12 +81,13 @@ def read_changed(files: Sequence[Path], known: Mapping[str, str]) -> Reading:
 
 @dataclass(slots=True)
 class _Text:
-    """A JIL file in stanzas."""
+    """The JIL of a file in stanzas. has_calendars: the file has an export as well."""
 
     path: str
     text: str
     stanzas: list[Stanza]
     findings: tuple[Finding, ...]
+    has_calendars: bool
 
 
 @dataclass(slots=True)
@@ -103,12 +104,12 @@ class _Texts:
         data, name = path.read_bytes(), str(path)
         self.files.append(SourceFile.of(path, data))
         text, findings = decode(data, name)
-        if is_export(text):
-            export = read_calendars(text, name)
-            self.calendars.append(replace(export, findings=findings + export.findings))
-            self.records |= records(text, export, name)
-        else:
-            self.jils.append(_Text(name, text, stanzas(text), findings))
+        written, exported = separated(text)
+        if exported:
+            export = read_calendars(exported, name)
+            self.calendars.append(export)
+            self.records |= records(exported, export, name)
+        self.jils.append(_Text(name, written, stanzas(written), findings, bool(exported)))
 
     def read(self, known: Mapping[str, str]) -> Reading:
         """Parse the estate, without the stanzas with these digests."""
@@ -132,7 +133,7 @@ class _Texts:
                     text = one.text[stanza.start : stanza.end]
                     piece = Piece(one.path, stanza.line, stanza.digest, text)
                     pieces.setdefault(statement.name, (statement.line, piece))
-            is_empty = not statements and len(fresh) == len(one.stanzas)
+            is_empty = not statements and len(fresh) == len(one.stanzas) and not one.has_calendars
             jils.append(
                 Jil(tuple(statements), nothing_in(one.path, findings) if is_empty else tuple(findings))
             )

@@ -14,7 +14,7 @@ _OPEN_COMMENT = re.compile(r"/\*(?![^\n]*\*/(?:\s|\Z))")
 _COMMENT_DECIDED = re.compile(r"^[^\S\n]*/\*|\*/(?=\s|\Z)", re.MULTILINE)
 _BLOB_START, _BLOB_END = "<auto_blobt>", "</auto_blobt>"
 _READING = (
-    b"1"  # increment it when the same text is parsed differently, so that everything is read again once
+    b"2"  # increment it when the same text is parsed differently, so that everything is read again once
 )
 
 
@@ -45,7 +45,7 @@ def stanzas(text: str) -> list[Stanza]:
 
 def _starts(text: str) -> Iterator[int]:
     """Yield the starts of lines that insert a job, except those that may be within a comment or a blob."""
-    reserved = sorted([*_open_comments(text), *_blobs(text)])
+    reserved = uninterpreted(text)
     number, reserved_to = 0, 0
     for match in _START.finditer(text):
         start = text.rfind("\n", 0, match.start()) + 1
@@ -54,6 +54,11 @@ def _starts(text: str) -> Iterator[int]:
             number += 1
         if start > reserved_to and not text[start : match.start()].strip(" \t"):
             yield start
+
+
+def uninterpreted(text: str) -> list[tuple[int, int]]:
+    """Return the ranges of comments over several lines, up to where their end is certain, and of blobs, in order."""
+    return sorted([*_open_comments(text), *_blobs(text)])
 
 
 def _open_comments(text: str) -> Iterator[tuple[int, int]]:

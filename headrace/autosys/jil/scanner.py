@@ -28,7 +28,7 @@ _ONE_QUOTED = re.compile(r'"(?:[^"]*[^"\\])?"').fullmatch
 _HEADER = re.compile(r"insert_job\s*:\s*([\w.#@-]{1,64})(?:\s+job_type\s*:\s*(\w+))?", re.ASCII).fullmatch
 _SOFT_OWNER = re.compile(r"#owner\s*:(.*)")
 _PROMPT = re.compile(r"\s*jil>+\s*\d*\s*>*\s*")
-_NOISE = re.compile(
+NOISE = re.compile(
     r"(?:sendevent|autorep|autostatus|autocal_asc|autosyslog|job_depends|jil|exit|quit)\b(?!\s*[:(])"
     r"|[$>%#]\s|[\w.-]+@[\w.-]+.*[$#>]\s|[A-Za-z]:\\[^>]*>|_{5,}|-{5,}|={5,}|Job Name\s+Last Start"
 )
@@ -160,7 +160,7 @@ class _Reader:
 
     def _continued(self, index: int, text: str) -> str | None:
         """Return the attribute whose value a line without a name would continue."""
-        if self.current is None or not self.attributes or _NOISE.match(text.strip()):
+        if self.current is None or not self.attributes or NOISE.match(text.strip()):
             return None
         last = self.attributes[-1]
         if last.name in ONE_WORD or last.soft or index - last.line > MAX_VALUE_LINES:
@@ -175,7 +175,7 @@ class _Reader:
             return
         self._report_mistyped_insert(segment.raw, segment.line)
         if self._continued(index, text) is None:
-            if self.current is None or self.current.name or _NOISE.match(text.strip()):
+            if self.current is None or self.current.name or NOISE.match(text.strip()):
                 self.strays.append(index + 1)
             return
         last = self.attributes.pop()

@@ -4,8 +4,10 @@ from datetime import date, time
 
 import pytest
 
-from headrace.autosys.calendars import Extended, Standard, is_export, merged, read_calendars
+from headrace.autosys.calendars import Extended, Standard, merged, read_calendars, separated
+from headrace.autosys.estate import read_estate
 from headrace.autosys.extended_calendars import UncertainError, dates_of
+from headrace.autosys.rescan import read_changed
 
 EXPORT = """\
 calendar: Holiday2007
@@ -113,8 +115,11 @@ def test_of_two_calendars_of_one_name_the_later_counts():
 
 
 def test_calendar_exports_are_distinguished_from_jil():
-    assert is_export("\n# exported by hand\ncalendar: C\n")
-    assert not is_export("insert_job: calendar\n")
+    assert separated("\n# exported by hand\ncalendar: C\n") == (
+        "\n# exported by hand\n\n",
+        "\n\ncalendar: C\n",
+    )
+    assert separated("insert_job: calendar\n") == ("insert_job: calendar\n", "")
 
 
 FIELDS = "workday", "non_workday", "holiday", "holcal", "cyccal", "adjust", "condition"
@@ -208,3 +213,40 @@ def test_an_adjustment_moves_every_date():
 def test_what_is_not_certain_is_refused_with_the_reason(fields, reason):
     with pytest.raises(UncertainError, match=reason):
         days(**fields)
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "/* Holidays, kept by the batch team.\n   Ask before changing. */\n",
+        "$ autocal_asc -E standard.txt -s ALL\n",
+        "# one\n/* two */\n\n[ops@unx] $ autocal_asc -E x -s ALL\n",
+    ],
+)
+def test_a_comment_or_the_echoed_command_before_the_first_record(tmp_path, before):
+    file = tmp_path / "cal.txt"
+    file.write_text(f"{before}calendar: HOL\n/* New\n   Year */\n01/01/2026 00:00\n$ exit\n")
+    found = read_estate([file])
+    assert list(found.calendars.calendars["HOL"].days) == [date(2026, 1, 1)]
+    assert {finding.rule for finding in found.findings} <= {"jil/stray-line"}
+    assert read_changed([file], {}).estate.calendars == found.calendars
+
+
+def test_jobs_and_calendars_in_one_file(tmp_path):
+    file = tmp_path / "mixed.txt"
+    file.write_text(
+        "extended_calendar: FIRST\nworkday: mo\n\n"
+        "insert_job: A job_type: c\ncommand: x\n\n"
+        "calendar: HOL\n01/01/2026 00:00\n\n"
+        "insert_job: B job_type: c\ncommand: run /tmp/*\ncalendar: is text\n/* calendar: OLD\n */\n"
+    )
+    found = read_estate([file])
+    assert {name: job.line for name, job in found.jobs.items()} == {"A": 4, "B": 10}
+    assert {name: each.line for name, each in found.calendars.calendars.items()} == {"FIRST": 1, "HOL": 7}
+    assert "calendar" not in found.jobs["A"].values
+    reading = read_changed([file], {})
+    assert reading.estate.calendars == found.calendars
+    assert reading.calendars[str(file), 7].strip() == "calendar: HOL\n01/01/2026 00:00"
+    assert read_changed(
+        [file], {piece.digest: name for name, piece in reading.pieces.items()}
+    ).known.keys() == {piece.digest for piece in reading.pieces.values()}

@@ -15,6 +15,7 @@ from headrace.autosys.conditions import (
     RequiredStatus,
     atoms,
     parse,
+    readable_atoms,
     unparse,
 )
 
@@ -151,3 +152,25 @@ def test_any_text_is_a_condition_or_an_error_within_it(text):
 
 def test_atoms_come_from_left_to_right():
     assert list(atoms(parse("s(a) | (s(b) & s(c)) | v(G) = 1"))) == [A, B, C, GlobalIs("G", "=", "1")]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("s(a) & s(b, 2.5)", (A,)),
+        ("s(b, 2.5) | (s(a) & f(x)", (A, JobIs(RequiredStatus.FAILURE, "x"))),
+        ("s(a) & !s(b)", (A,)),
+        ("s(a) s(b)", (A, B)),
+        ('s(a) & v(X) = "s(b)" & unknown(c)', (A, GlobalIs("X", "=", "s(b)"))),
+        ("nothing here", ()),
+    ],
+)
+def test_the_readable_atoms_of_an_unreadable_condition(text, found):
+    with pytest.raises(ConditionError):
+        parse(text)
+    assert tuple(readable_atoms(text)) == found
+
+
+@given(st.text(alphabet='s(a)&|! v="b,^2.', max_size=60))
+def test_any_text_has_readable_atoms_or_none(text):
+    tuple(readable_atoms(text))

@@ -242,3 +242,14 @@ def test_calendars_are_compared_by_their_dates():
         )
     }
     assert compare(estate(), after).added == ("calendar C", "calendar D")
+
+
+def test_one_unreadable_atom_leaves_the_edges_of_the_others():
+    found = estate(
+        "insert_job: A\ninsert_job: B\ninsert_job: C\ncondition: s(A) & s(B, 2.5)\nbox_success: s(A) & s(B\n"
+    )
+    assert [(edge.upstream, edge.attribute) for edge in found.waits_for["C"]] == [
+        ("A", "condition"), ("A", "box_success"),
+    ]  # fmt: skip
+    assert found.jobs["C"].condition is None
+    assert rules(found.findings) == ["job/condition", "job/condition"]
