@@ -13,6 +13,7 @@ from headrace.dagster_internals import partition_loading_context
 
 Definition = dg.PartitionsDefinition[str]
 _PACKED_DAY = re.compile(r"\d{8}")
+_PACKED_TIME = re.compile(r"(\d{8})(\d{4}(?:\d\d)?)")
 _MIDDAY = time(12)  # a time that exists every day, despite clock changes
 
 
@@ -73,6 +74,10 @@ def _instant(definition: TimeWindowPartitionsDefinition, stated: str) -> datetim
     text = stated.strip()
     if _PACKED_DAY.fullmatch(text):
         text = f"{text[:4]}-{text[4:6]}-{text[6:]}"
+    elif found := _PACKED_TIME.fullmatch(text):
+        text = f"{found[1]}T{found[2]}"
+    elif text.isdecimal():  # `fromisoformat` would read some as a date, one digit in between and a time
+        raise NoPartition(f"{stated!r} is neither one of its partitions nor a date or time")
     try:
         day = date.fromisoformat(text)
     except ValueError:

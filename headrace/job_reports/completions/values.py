@@ -13,20 +13,37 @@ from headrace.catalog.records import TECHNOLOGY_WORDS, Technology
 
 _AUTOSYS_TIME = re.compile(r"(\d\d)/(\d\d)/(\d{4})(?:[ T](\d\d:\d\d(?::\d\d)?))?")
 _PACKED = re.compile(r"\d{8}")
+_PACKED_TIME = re.compile(r"(\d{8})(\d{4}(?:\d\d)?)")  # YYYYMMDDhhmmss, or without seconds
+_DB2_TIME = re.compile(r"(\d{4}-\d\d-\d\d)-(\d\d)\.(\d\d)\.(\d\d(?:\.\d+)?)")
+_EPOCH_DIGITS = (10, 13)  # seconds and milliseconds since 1970, of the years 2001 to 2286
+MAX_OTHER_DIGITS = 7  # fewer than a date's: seconds of a clock that was never set
 WRITTEN = {
     "date": "2013-01-31, 20130131 or 01/31/2013",
-    "time": "2026-11-28T04:15:00Z or, as Autosys does, 11/28/2026 04:15:00",
+    "time": "2026-11-28T04:15:00Z, 20261128041500 or, as Autosys does, 11/28/2026 04:15:00",
 }
 
 
 def _instant(value: object, info: ValidationInfo) -> object:
-    """Parse an instant in Autosys' own notation, in the zone of the report's place if it has none."""
+    """Parse an instant in any notation, in the zone of the report's place if it has none.
+
+    Digits alone are a date and time, or seconds or milliseconds since 1970, by their number. Raises ValueError.
+    """
     zone: tzinfo = info.context.zone  # type: ignore[union-attr]  # the report's place
+    if isinstance(value, int) and not isinstance(value, bool):
+        value = str(value)
     if isinstance(value, str):
         value = value.strip()
         if found := _AUTOSYS_TIME.fullmatch(value):
             month, day, year, time = found.groups()
             value = f"{year}-{month}-{day}T{time or '00:00:00'}"
+        elif found := _PACKED_TIME.fullmatch(value):
+            value = f"{found[1]}T{found[2]}"
+        elif found := _DB2_TIME.fullmatch(value):
+            value = f"{found[1]}T{found[2]}:{found[3]}:{found[4]}"
+        elif value.isdecimal() and not _PACKED.fullmatch(value):
+            if len(value) > MAX_OTHER_DIGITS and len(value) not in _EPOCH_DIGITS:
+                raise ValueError(f"{value[:80]!r} is not a time; one is written {WRITTEN['time']}")
+            return value  # since 1970; `fromisoformat` would read some as a date, one digit in between and a time
         try:
             value = datetime.fromisoformat(value)
         except ValueError:
@@ -42,7 +59,8 @@ def _instant(value: object, info: ValidationInfo) -> object:
 
 
 def day(value: object) -> object:
-    """Parse a date in one of three notations to YYYY-MM-DD; 20130131 may be a number, too."""
+    """Parse a date in one of three notations to YYYY-MM-DD; 20130131 may be a number, too. Raises ValueError for other
+    digits, which are no dates in seconds since 1970."""
     text = value.strip() if isinstance(value, str) else value
     if isinstance(text, int) and not isinstance(text, bool):
         text = f"{text:08}"
@@ -51,6 +69,8 @@ def day(value: object) -> object:
             text = f"{found[3]}-{found[1]}-{found[2]}"
         elif _PACKED.fullmatch(text):
             text = f"{text[:4]}-{text[4:6]}-{text[6:]}"
+        elif text.isdecimal():
+            raise ValueError(f"{text[:80]!r} is not a date; one is written {WRITTEN['date']}")
     return text
 
 

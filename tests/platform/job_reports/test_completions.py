@@ -355,7 +355,7 @@ def test_a_time_that_is_yet_to_come_is_refused_with_both_times(field, value):
     )
 
 
-@pytest.mark.parametrize("value", ["1970-01-01T00:00:00Z", "0001-01-01T00:00:00Z", 0, 20261128])
+@pytest.mark.parametrize("value", ["1970-01-01T00:00:00Z", "0001-01-01T00:00:00Z", 0, 2026332])
 def test_a_time_of_a_clock_that_was_never_set_is_refused(value):
     (error,) = errors(json.dumps({"process": "A", "status": "SU", "at": value}))
     assert "is before 1990: was the clock of the sender set? [report/field]" in error
@@ -388,7 +388,8 @@ def test_the_error_of_a_date_lists_the_notations(value):
 def test_the_error_of_a_time_lists_the_notations():
     (error,) = errors('{"process": "A", "status": "SU", "at": "28.11.2026 04:15"}')
     assert (
-        "A.at: '28.11.2026 04:15' is not a time; one is written 2026-11-28T04:15:00Z or, as Autosys" in error
+        "A.at: '28.11.2026 04:15' is not a time; one is written 2026-11-28T04:15:00Z, 20261128041500 or, as Autosys"
+        in error
     )
 
 
@@ -468,3 +469,34 @@ def test_what_statuses_mean():
     }
     with pytest.raises(UnknownStatus, match="did you mean SUCCESS"):
         meaning("SUCESS")
+
+
+@pytest.mark.parametrize(
+    "written", ['"20261128041500"', "20261128041500", '"202611280415"', '"2026-11-28-04.15.00.000000"']
+)
+def test_a_packed_time_is_of_the_zone_of_other_texts(written):
+    document = f'{{"process": "A", "status": "SU", "at": {written}}}'
+    assert only(document, zone=ZoneInfo("Europe/Zurich")).at == datetime(2026, 11, 28, 3, 15, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("written", ['"1764303300"', "1764303300", "1764303300000"])
+def test_seconds_since_1970_are_an_instant(written):
+    document = f'{{"process": "A", "status": "SU", "at": {written}}}'
+    assert only(document, at=AT, zone=ZoneInfo("Europe/Zurich")).at == datetime.fromtimestamp(1764303300, UTC)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "kind"),
+    [
+        ("at", "20261328041500", "time"),
+        ("at", "20261128041", "time"),
+        ("at", "20261128041500000", "time"),
+        ("business_date", "20130131041500", "date"),
+        ("business_date", "1764288000", "date"),
+        ("business_date", 2013, "date"),
+    ],
+)
+def test_digits_that_are_no_date_are_refused_clearly(field, value, kind):
+    (message,) = errors(json.dumps({"process": "A", "status": "SU", field: value}))
+    assert f"{field}: " in message
+    assert f"is not a {kind}; one is written" in message

@@ -81,6 +81,7 @@ def test_without_a_date_on_a_day_that_is_left_out_it_is_the_last_before(day: int
         (YEAR, None, "2026-11-28 04:15 UTC is in none of its partitions"),
         (MONTHS, "2099-01-01", "`end_offset: 1`"),
         (DAYS, "yesterday", "'yesterday' is neither one of its partitions nor a date or time"),
+        (DAYS, "2013013101150", "'2013013101150' is neither one of its partitions nor a date or time"),
         (HOURS, "2026-11-01", "is a day, and its partitions are hours"),
         (SITES, "north", "'north' is not one of its partitions"),
         (SITES, None, "states no partition"),
