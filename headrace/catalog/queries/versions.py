@@ -86,6 +86,17 @@ def published(engine: Engine, keys: Sequence[str]) -> list[PublishedRow]:
         return published_rows(cursor, keys)
 
 
+def inputs_of_published(engine: Engine, keys: Sequence[str]) -> dict[str, set[UUID]]:
+    """Return the versions that the published version of each of these unpartitioned datasets was made from."""
+    found: dict[str, set[UUID]] = {key: set() for key in keys}
+    with transaction(engine) as cursor:
+        for row in statement("published_inputs").execute(
+            cursor, {"organisation": organisation_id(), "keys": list(keys)}
+        ):
+            found[row["dataset"]].add(row["input_version_id"])
+    return found
+
+
 def published_rows(
     cursor: Cursor[dict[str, Any]], keys: Sequence[str], partitions: Collection[str | None] | None = None
 ) -> list[PublishedRow]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from time import monotonic
 from typing import Any
@@ -13,7 +13,7 @@ from sqlalchemy import Engine
 
 from headrace.alerts.heartbeat import record_heartbeat
 from headrace.catalog.publishing import generations
-from headrace.catalog.queries import published
+from headrace.catalog.queries.versions import inputs_of_published, published
 from headrace.database.connection import connect
 from headrace.events.completions import Completion, completions, known_names, newest_sequence
 from headrace.execution.partitions import NoUpstreamPartition, upstream_keys
@@ -41,12 +41,14 @@ class Cursor(BaseModel):
     """The sensor's cursor.
 
     sequence: of the last handled event. started: by unpartitioned dataset, the sequence of the completion that last
-    started it.
+    started it. inputs: by unpartitioned dataset that waits for inputs as well, when each of these was published at its
+    last start.
     """
 
     sequence: int = 0
     pending: list[PendingPartition] = []
     started: dict[str, int] = {}
+    inputs: dict[str, dict[str, datetime]] = {}
 
 
 def process_trigger_sensor(plans: Sequence[Plan]) -> dg.SensorDefinition:
@@ -194,7 +196,11 @@ class Tick:
         there = self._published(needs)
         waiting: list[PendingPartition] = []
         for pending, places, whole in needs:
-            if all(place in there for place in places) and all((dataset, ...) in there for dataset in whole):
+            is_ready = all(place in there for place in places) and all((each, ...) in there for each in whole)
+            if is_ready and pending.partition is None:
+                inputs = {dataset for dataset, _ in places} | set(whole)
+                is_ready = self._take_new_inputs(plans[pending.dataset], inputs)
+            if is_ready:
                 yield self._request(
                     plans[pending.dataset], pending.partition, pending.run_key, pending.process
                 )
@@ -229,6 +235,25 @@ class Tick:
         if whole:
             there |= {(row.dataset, ...) for row in published(self.engine, whole)}
         return there
+
+    def _take_new_inputs(self, plan: ProcessPlan, inputs: Collection[str]) -> bool:
+        """Return True if each input of an unpartitioned dataset is newer than those of its last run, and record them.
+
+        The published version names its inputs, also of a run that the sensor did not start; the cursor those of a run
+        that has not published yet.
+        """
+        made_from = inputs_of_published(self.engine, [output.record.key for output in plan.outputs])
+        read = set().union(*made_from.values())
+        before = self.cursor.inputs.get(plan.record.key, {})
+        newest: dict[str, datetime] = {}
+        for row in published(self.engine, sorted(inputs)):
+            since = before.get(row.dataset)
+            if row.version.version_id not in read and (since is None or row.published_at > since):
+                newest[row.dataset] = max(row.published_at, newest.get(row.dataset, row.published_at))
+        if len(newest) < len(inputs):
+            return False
+        self.cursor.inputs[plan.record.key] = newest
+        return True
 
     def _request(self, plan: ProcessPlan, key: str | None, run_key: str, process: str) -> dg.RunRequest:
         self.context.log.info(f"{process} starts {plan.record.key}{f', partition {key}' if key else ''}")

@@ -485,6 +485,11 @@ def test_seconds_since_1970_are_an_instant(written):
     assert only(document, at=AT, zone=ZoneInfo("Europe/Zurich")).at == datetime.fromtimestamp(1764303300, UTC)
 
 
+def test_milliseconds_that_resemble_a_date_are_an_instant():
+    event = only('{"process": "A", "status": "SU", "at": "1712013100000"}')
+    assert event.at == datetime.fromtimestamp(1712013100, UTC)
+
+
 @pytest.mark.parametrize(
     ("field", "value", "kind"),
     [

@@ -28,6 +28,7 @@ SITES = dg.StaticPartitionsDefinition(["east", "west"])
         (None, "2013-01-01", None),
         (DAYS, "2013-01-31", "2013-01-31"),
         (DAYS, "20130131", "2013-01-31"),
+        (HOURS, "20260308033000", "2026-03-08-03:00"),
         (DAYS, "2013-02-01T03:00:00Z", "2013-01-31"),  # still the day before in New York
         (WEEKS, "2013-01-09", "2013-01-06"),
         (MONTHS, "2013-02-28", "2013-02-01"),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from pathlib import Path
+from uuid import UUID
 
 import dagster as dg
 import pytest
@@ -115,11 +116,12 @@ def watch(engine: Engine, tmp_path: Path) -> Iterator[Watch]:
         yield watched
 
 
-def put(engine: Engine, dataset: str, partition: str | None) -> None:
+def put(engine: Engine, dataset: str, partition: str | None, tag: str = "t1", *inputs: UUID) -> UUID:
     draft = VersionDraft(
         dataset=dataset,
         partition=partition,
-        tag="t1",
+        tag=tag,
+        inputs=inputs,
         location="file:///nowhere",
         format="parquet",
         columns=(Column("id", "bigint"),),
@@ -127,10 +129,11 @@ def put(engine: Engine, dataset: str, partition: str | None) -> None:
         byte_size=1,
         file_count=1,
         checksum="00",
-        idempotency_key=f"{dataset}/{partition}",
+        idempotency_key=f"{dataset}/{partition}/{tag}",
         expected_generation=generations(engine, [(dataset, partition)])[dataset, partition],
     )
-    publish(engine, None, [draft])
+    [published] = publish(engine, None, [draft])
+    return published.version.version_id
 
 
 def test_one_completion_starts_one_run_for_its_day(watch: Watch) -> None:
@@ -261,6 +264,26 @@ def test_hybrid_of_what_is_not_partitioned(watch: Watch) -> None:
     watched = watch("{process: LOAD, when: all_inputs}", WHOLE)
     assert watched.look(ended("LOAD")) == []
     put(watched.engine, "shop/rates", None)
+    assert watched.days() == [None]
+
+
+def test_hybrid_of_what_is_not_partitioned_waits_for_new_input(watch: Watch) -> None:
+    watched = watch("{process: LOAD, when: all_inputs}", WHOLE)
+    put(watched.engine, "shop/rates", None)
+    assert watched.days(ended("LOAD")) == [None]
+    assert watched.days(ended("LOAD")) == []
+    assert "waiting for inputs: shop/sales" in watched.message[-1]
+    put(watched.engine, "shop/rates", None, "t2")
+    assert watched.days() == [None]
+    assert watched.days(ended("LOAD")) == []
+
+
+def test_input_that_a_run_of_another_origin_read_is_not_new(watch: Watch) -> None:
+    watched = watch("{process: LOAD, when: all_inputs}", WHOLE)
+    rates = put(watched.engine, "shop/rates", None)
+    put(watched.engine, "shop/sales", None, "t1", rates)
+    assert watched.days(ended("LOAD")) == []
+    put(watched.engine, "shop/rates", None, "t2")
     assert watched.days() == [None]
 
 
