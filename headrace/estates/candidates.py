@@ -193,8 +193,8 @@ def _refusals(
             yield (
                 each,
                 DecisionRefused(
-                    f"{each.dataset} is computed by Spark here{_at(computed[each.dataset])}, and takes no versions from "
-                    "elsewhere; choose another key"
+                    f"{each.dataset} is computed by Spark here{_at(computed[each.dataset])}, and takes no versions "
+                    "from elsewhere; choose another key"
                 ),
             )
         elif each.dataset in declared and jobs:
