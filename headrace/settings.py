@@ -141,6 +141,16 @@ class Settings(BaseSettings):
     completions_zone: ZoneInfo = Field(
         default=ZoneInfo("UTC"), description="The time zone of times in completion files that name none."
     )
+    autosys_timezones: Path | None = Field(
+        default=None,
+        description="A file with the time zones that `autotimezone -l` of your scheduler lists and the zone database "
+        "lacks: a name and a zone on each line.",
+    )
+    autosys_holidays_are_workdays: bool | None = Field(
+        default=None,
+        description="Whether the keyword `WORKD` of extended calendars counts the days of the holiday calendar as "
+        "workdays. If unset, such calendars are reported as unknown.",
+    )
     completions_interval: int = Field(
         default=5, ge=1, description="Seconds between two looks at the completion files."
     )

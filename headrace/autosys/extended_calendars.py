@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import date, timedelta
 
 from headrace.autosys.calendars import Calendar, Cycle, Extended, Standard
+from headrace.settings import settings
 
 _DAY_NAMES = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _MONTH_NAMES = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
@@ -252,9 +253,10 @@ class _Keywords:
         number = 1 if nth == "l" else int(nth or back or 0)
         # `mnthdx05` excludes a day counted forward; `mon` + `x` does not exist, its exclusion is `xmon#1`.
         from_end = nth == "l" or way == "m"
-        if base == "workd" and self.holidays:
+        if base == "workd" and self.holidays and settings().autosys_holidays_are_workdays is None:
             raise UncertainError(
-                f"condition: {word} with holidays; whether they count as workdays is not documented"
+                f"condition: {word} with holidays; whether they count as workdays is not documented (setting"
+                " autosys_holidays_are_workdays)"
             )
         if base == "workd" and way == "x":
             raise UncertainError(f"condition: {word} is documented in two ways")
@@ -278,7 +280,10 @@ class _Keywords:
             )
         month = _days(day.replace(day=1), day.replace(day=gregorian.monthrange(day.year, day.month)[1]))
         if base == "workd":
-            return [each for each in month if each.weekday() in self.workdays]
+            workdays = [each for each in month if each.weekday() in self.workdays]
+            if settings().autosys_holidays_are_workdays:
+                return workdays
+            return [each for each in workdays if each not in self.holidays]
         if base in _DAY_NAMES:
             return [each for each in month if each.weekday() == _DAY_NAMES.index(base)]
         return month if base == "mnthd" or day.month == _MONTH_NAMES.index(base) + 1 else None

@@ -9,7 +9,8 @@ from headrace.autosys.calendars import Calendars, Extended, Standard
 from headrace.autosys.extended_calendars import UncertainError, dates_of
 from headrace.autosys.findings import Finding
 from headrace.autosys.jobs import Job
-from headrace.autosys.schedules import Must, Schedule, zone_named
+from headrace.autosys.schedules import Must, Schedule
+from headrace.autosys.time_zones import zone_named
 from headrace.severity import Severity
 
 _DAY = timedelta(days=1)

@@ -4,11 +4,11 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import time, timedelta
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import TypeVar
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from headrace.autosys.findings import Problem
+from headrace.autosys.time_zones import zone_named
 from headrace.severity import Severity
 
 TIME_ATTRIBUTES = frozenset(
@@ -123,25 +123,6 @@ def _read(written: tuple[tuple[str, str], ...]) -> tuple[Schedule, tuple[Problem
     return schedule, (*problems, *_ineffective(schedule, values))
 
 
-def zone_named(name: str) -> ZoneInfo:
-    """Return the zone of a `timezone` attribute, in any case. Raises ValueError if no zone database has it.
-
-    Autosys also has a table of its own (cities, aliases) that an export does not contain.
-    """
-    try:
-        return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        known = _zones().get(name.lower())
-    if known is None:
-        raise ValueError(f"time zone {name!r} is in no zone database")
-    return ZoneInfo(known)
-
-
-@cache
-def _zones() -> dict[str, str]:
-    return {name.lower(): name for name in available_timezones()}
-
-
 def _ineffective(schedule: Schedule, written: Iterable[str]) -> Iterator[Problem]:
     """Yield attributes that are valid, but have no effect or contradict each other."""
     timed = sorted(TIME_ATTRIBUTES.intersection(written) - {"date_conditions"})
@@ -162,7 +143,7 @@ def _ineffective(schedule: Schedule, written: Iterable[str]) -> Iterator[Problem
         try:
             zone_named(schedule.timezone)
         except ValueError as error:
-            hint = "the scheduler's own zone table is not in an export; use a name such as Europe/London"
+            hint = "name it in the file of the setting autosys_timezones, or use a name such as Europe/London"
             yield Problem("timezone", f"{error}; start times are unknown", Severity.WARNING, hint)
     for name, musts in (
         ("must_start_times", schedule.must_start),

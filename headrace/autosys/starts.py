@@ -11,7 +11,8 @@ from datetime import UTC, date, datetime, time, timedelta, tzinfo
 
 from headrace.autosys.calendars import Calendar, Cycle, Standard
 from headrace.autosys.extended_calendars import UncertainError, dates_of
-from headrace.autosys.schedules import Must, Schedule, zone_named
+from headrace.autosys.schedules import Must, Schedule
+from headrace.autosys.time_zones import zone_named
 
 _HORIZON = 731  # days; a job that does not start within two years is not expected to
 _MIDNIGHT = time()

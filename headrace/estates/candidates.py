@@ -1,6 +1,6 @@
 """Candidate datasets inferred from processes, and the decisions people make about them."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from difflib import get_close_matches
@@ -15,13 +15,19 @@ from headrace.catalog.registry import REGISTRATION_LOCK
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id
 from headrace.database.jsonb import jsonb
-from headrace.errors import DecisionRefused, UnknownCandidate
+from headrace.errors import CatalogError, DecisionRefused, UnknownCandidate
 from headrace.estates.sql import statement
 
 _DECLARED = """
 SELECT full_name FROM catalog.dataset
 WHERE organisation_id = %s AND full_name = ANY (%s) AND declaration_hash <> ''
 ORDER BY full_name
+"""
+
+
+_NAMES = """
+SELECT external_name AS name, process_key AS key FROM catalog.process
+WHERE organisation_id = %s AND external_name IS NOT NULL AND lifecycle <> 'RETIRED'
 """
 
 
@@ -67,7 +73,7 @@ class Decision:
     """A person's decision.
 
     dataset: the key of the confirmed dataset, created with format and owners if it does not exist. written_by, read_by:
-    its processes, by name or key, in addition to those in the evidence.
+    its processes, by name or key, in addition to those in the evidence. line: of the decision in a file.
     """
 
     pattern: str
@@ -78,6 +84,7 @@ class Decision:
     owners: tuple[str, ...] = ()
     written_by: tuple[str, ...] = ()
     read_by: tuple[str, ...] = ()
+    line: int = 0
 
     def __post_init__(self) -> None:
         if (self.dataset is not None) != (self.status is Status.CONFIRMED):
@@ -107,18 +114,37 @@ def candidates(engine: Engine, status: Status | None = None) -> tuple[CandidateR
         )
 
 
-def decide(engine: Engine, decisions: Sequence[Decision], by: str) -> int:
-    """Apply decisions, all or none; returns the number of new ones.
+def decide(engine: Engine, decision: Decision, by: str) -> None:
+    """Apply a decision.
 
-    Raises UnknownCandidate for a pattern that no scan has found, DecisionRefused if a declaration states the producers.
+    Raises UnknownCandidate for a pattern that no scan has found, DecisionRefused for one that cannot be.
     """
+    _, refused = decide_each(engine, [decision], by)
+    for _, why in refused:
+        raise why
+
+
+def decide_each(
+    engine: Engine, decisions: Sequence[Decision], by: str
+) -> tuple[int, list[tuple[Decision, CatalogError]]]:
+    """Apply the possible decisions; returns the number of new ones, and the others with the reasons."""
     known = {(row.instance, row.pattern): row for row in candidates(engine)}
-    for decision in decisions:
-        if (decision.instance, decision.pattern) not in known:
-            raise _unknown(decision, known)
-    new = [each for each in decisions if _differs(each, known[each.instance, each.pattern])]
-    if not new:
-        return 0
+    with transaction(engine) as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [REGISTRATION_LOCK])
+        refused = list(_refusals(cursor, decisions, known))
+        lost = {(each.instance, each.pattern) for each, _ in refused}
+        new = [
+            each
+            for each in decisions
+            if (each.instance, each.pattern) not in lost
+            and _differs(each, known[each.instance, each.pattern])
+        ]
+        if new:
+            _store(cursor, new, by)
+    return len(new), refused
+
+
+def _store(cursor: Cursor[Any], decisions: Sequence[Decision], by: str) -> None:
     rows = [
         {
             "instance": each.instance,
@@ -136,19 +162,60 @@ def decide(engine: Engine, decisions: Sequence[Decision], by: str) -> int:
                 **({"consumed_by": each.read_by} if each.read_by else {}),
             },
         }
-        for each in new
+        for each in decisions
     ]
-    with transaction(engine) as cursor:
-        parameters = {"organisation": organisation_id(), "decisions": jsonb(rows), "by": by}
-        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [REGISTRATION_LOCK])
-        declared = _declared(cursor, [each.dataset for each in new if each.written_by or each.read_by])
-        if declared:
-            raise DecisionRefused(
-                f"{', '.join(declared)}: it is declared; name its producer there, with `produced_by`"
+    parameters = {"organisation": organisation_id(), "decisions": jsonb(rows), "by": by}
+    statement("decide_candidates").execute(cursor, parameters)
+    link(cursor)
+
+
+def _refusals(
+    cursor: Cursor[Any], decisions: Sequence[Decision], known: Mapping[tuple[str, str], CandidateRow]
+) -> Iterator[tuple[Decision, CatalogError]]:
+    """Yield the decisions that cannot be applied, each with the reason."""
+    datasets = [each.dataset for each in decisions if each.dataset]
+    cursor.execute(_DECLARED, [organisation_id(), datasets])
+    declared = {row["full_name"] for row in cursor}
+    rows = statement("computed_here").execute(
+        cursor, {"organisation": organisation_id(), "datasets": datasets}
+    )
+    computed = {row["full_name"]: row["declared_at"] for row in rows}
+    names: set[str] = set()
+    if any(each.written_by or each.read_by for each in decisions):
+        cursor.execute(_NAMES, [organisation_id()])
+        names = {name for row in cursor for name in (row["name"], row["key"])}
+    for each in decisions:
+        jobs = (*each.written_by, *each.read_by)
+        unknown = [job for job in jobs if job not in names]
+        if (each.instance, each.pattern) not in known:
+            yield each, _unknown(each, known)
+        elif each.dataset in computed:
+            yield (
+                each,
+                DecisionRefused(
+                    f"{each.dataset} is computed by Spark here{_at(computed[each.dataset])}, and takes no versions "
+                    "from elsewhere; choose another key"
+                ),
             )
-        statement("decide_candidates").execute(cursor, parameters)
-        link(cursor)
-    return len(new)
+        elif each.dataset in declared and jobs:
+            yield (
+                each,
+                DecisionRefused(
+                    f"{each.dataset}: it is declared; name its producer there, with `produced_by`"
+                ),
+            )
+        elif unknown:
+            yield each, DecisionRefused("; ".join(_no_process(job, names) for job in unknown))
+
+
+def _at(place: str | None) -> str:
+    return f" ({place})" if place else ""
+
+
+def _no_process(name: str, names: Collection[str]) -> str:
+    near = get_close_matches(name, names, 3)
+    hint = f"did you mean {' or '.join(near)}?" if near else "`headrace legacy processes` lists the names"
+    return f"no process is named {name}; {hint}"
 
 
 def _differs(decision: Decision, known: CandidateRow) -> bool:
@@ -156,13 +223,7 @@ def _differs(decision: Decision, known: CandidateRow) -> bool:
     return named or (decision.status, decision.dataset) != (known.status, known.dataset)
 
 
-def _declared(cursor: Cursor[Any], datasets: Sequence[str | None]) -> list[str]:
-    """Return those of the datasets that are declared."""
-    cursor.execute(_DECLARED, [organisation_id(), list(datasets)])
-    return [row["full_name"] for row in cursor]
-
-
-def _unknown(decision: Decision, known: dict[tuple[str, str], CandidateRow]) -> UnknownCandidate:
+def _unknown(decision: Decision, known: Mapping[tuple[str, str], CandidateRow]) -> UnknownCandidate:
     elsewhere = sorted({instance for instance, pattern in known if pattern == decision.pattern})
     if elsewhere:
         if elsewhere == [""]:

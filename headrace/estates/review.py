@@ -74,7 +74,7 @@ def confidence(row: CandidateRow) -> float:
 
 
 def by_confidence(rows: Sequence[CandidateRow]) -> list[CandidateRow]:
-    """Return the sort key of descending confidence."""
+    """Return the rows sorted by descending confidence."""
     return sorted(rows, key=lambda row: (-confidence(row), row.instance, row.pattern))
 
 
@@ -118,6 +118,7 @@ def read_review(text: str, file: str) -> tuple[tuple[Decision, ...], tuple[Findi
             owners=tuple(one.owner),
             written_by=tuple(one.written_by) if status is Status.CONFIRMED else (),
             read_by=tuple(one.read_by) if status is Status.CONFIRMED else (),
+            line=entry.line,
         )
     return tuple(found.values()), tuple(findings)
 

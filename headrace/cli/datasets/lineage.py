@@ -14,9 +14,12 @@ from headrace.cli.common.output import emit, show
 from headrace.cli.datasets.column_lineage import show_columns
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from rich.tree import Tree
 
-    from headrace.catalog.queries.rows import Lineage, VersionLineage, VersionNode
+    from headrace.catalog.queries.process_lineage import ProcessLineage
+    from headrace.catalog.queries.rows import Direction, Lineage, VersionLineage, VersionNode
 
 app = typer.Typer()
 
@@ -47,7 +50,7 @@ def lineage(
         str,
         typer.Argument(
             metavar="DATASET",
-            help="The dataset's key, domain/name; or one of its columns, domain/name.column.",
+            help="The dataset's key, domain/name; one of its columns, domain/name.column; or the key of a process.",
             autocompletion=dataset_keys,
         ),
     ],
@@ -67,7 +70,7 @@ def lineage(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show upstream or downstream lineage of a dataset or column.
+    """Show upstream or downstream lineage of a dataset, column or process.
 
     With --version, --partition or --as-of: the lineage of exact versions.
     """
@@ -78,16 +81,28 @@ def lineage(
     from headrace.catalog import queries
     from headrace.catalog.queries.columns import column_place
     from headrace.database.connection import connect
+    from headrace.errors import UnknownDataset, UnknownProcess
 
     direction = queries.Direction.DOWN if down else queries.Direction.UP
-    place = column_place(connect(), dataset)
+    found: Lineage | VersionLineage | ProcessLineage
+    try:
+        place = column_place(connect(), dataset)
+    except UnknownDataset as unknown:
+        try:
+            found = _of_process(dataset, direction, depth, as_of)
+        except UnknownProcess:
+            raise unknown from None
+        if html or version is not None or partition is not None:
+            message = "--version, --partition and --html do not apply to processes"
+            raise typer.BadParameter(message) from None
+        _print(found, _of_processes(found, dataset), as_json, dot)
+        return
     if place.column is not None or html:
         if version is not None or partition is not None:
             raise typer.BadParameter("--version and --partition apply to datasets, not to columns")
         form = "json" if as_json else "dot" if dot else "html" if html else "tree"
         show_columns(connect(), place, direction, depth, as_of, form)
         return
-    found: Lineage | VersionLineage
     if version is None and partition is None and as_of is None:
         found = queries.lineage(connect(), dataset, direction, depth)
         graph = _of_datasets(found)
@@ -96,6 +111,10 @@ def lineage(
             connect(), dataset, direction, depth, tag=version, partition=partition, as_of=as_of
         )
         graph = _of_versions(found)
+    _print(found, graph, as_json, dot)
+
+
+def _print(found: Lineage | VersionLineage | ProcessLineage, graph: Graph, as_json: bool, dot: bool) -> None:
     if as_json:
         emit(found)
     elif dot:
@@ -104,6 +123,26 @@ def lineage(
         show(_tree(graph))
         if graph.truncated:
             typer.echo("Lineage continues; increase --depth to see more.")
+
+
+def _of_process(named: str, direction: Direction, depth: int, as_of: datetime | None) -> ProcessLineage:
+    """Return the lineage of the process with this key. Raises UnknownProcess."""
+    from headrace.catalog.queries.process_detail import process_id
+    from headrace.catalog.queries.process_lineage import process_lineage
+    from headrace.database.connection import connect
+
+    return process_lineage(connect(), process_id(connect(), named), direction, depth, as_of=as_of)
+
+
+def _of_processes(found: ProcessLineage, root: str) -> Graph:
+    labels = {node.key: node.key + (f" (+{node.hidden})" if node.hidden else "") for node in found.nodes}
+    keys = {node.id: node.key for node in found.nodes}
+    edges = [
+        (keys[edge.source], keys[edge.target])
+        for edge in found.edges
+        if edge.source in keys and edge.target in keys
+    ]
+    return Graph(root, labels, _further(edges, found.direction), found.truncated)
 
 
 def _of_datasets(found: Lineage) -> Graph:
@@ -163,7 +202,7 @@ def _tree(graph: Graph) -> Tree:
     return tree
 
 
-def _dot(found: Lineage | VersionLineage) -> Iterator[str]:
+def _dot(found: Lineage | VersionLineage | ProcessLineage) -> Iterator[str]:
     yield "digraph lineage {"
     yield "  rankdir=LR; node [shape=box];"
     for identity, label in _dot_nodes(found):
@@ -182,7 +221,7 @@ def _dot_nodes(found: Any) -> Iterator[tuple[Hashable, str]]:  # noqa: ANN401 - 
                 "\n".join([ref.dataset, *([ref.partition] if ref.partition else []), ref.tag]),
             )
         else:
-            yield node.key, node.key
+            yield getattr(node, "id", node.key), node.key
 
 
 def _quoted(value: object) -> str:

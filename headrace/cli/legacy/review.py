@@ -117,7 +117,7 @@ def confirm(
         written_by=tuple(written_by or ()),
         read_by=tuple(read_by or ()),
     )
-    decide(connect(), [decision], getpass.getuser())
+    decide(connect(), decision, getpass.getuser())
     typer.echo(f"{pattern} is confirmed as {dataset}.")
 
 
@@ -127,17 +127,22 @@ def reject(pattern: Pattern, instance: Instance = "") -> None:
     from headrace.database.connection import connect
     from headrace.estates.candidates import Decision, Status, decide
 
-    decide(connect(), [Decision(pattern, Status.REJECTED, instance)], getpass.getuser())
+    decide(connect(), Decision(pattern, Status.REJECTED, instance), getpass.getuser())
     typer.echo(f"{pattern} is rejected.")
 
 
 def _apply(file: Path, as_json: bool) -> None:
     from headrace.database.connection import connect
-    from headrace.estates.candidates import decide
+    from headrace.estates.candidates import decide_each
+    from headrace.estates.entries import lost
     from headrace.estates.review import read_review
 
-    decisions, findings = read_review(file.read_text(encoding="utf-8"), str(file))
-    changed = decide(connect(), decisions, getpass.getuser())
+    decisions, errors = read_review(file.read_text(encoding="utf-8"), str(file))
+    changed, refused = decide_each(connect(), decisions, getpass.getuser())
+    findings = [
+        *errors,
+        *(lost("refused", str(why), str(file), each.line, each.pattern) for each, why in refused),
+    ]
     if as_json:
         emit({"decided": changed, "errors": findings})
     else:

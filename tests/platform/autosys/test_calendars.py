@@ -8,6 +8,7 @@ from headrace.autosys.calendars import Extended, Standard, merged, read_calendar
 from headrace.autosys.estate import read_estate
 from headrace.autosys.extended_calendars import UncertainError, dates_of
 from headrace.autosys.rescan import read_changed
+from headrace.settings import settings
 
 EXPORT = """\
 calendar: Holiday2007
@@ -250,3 +251,13 @@ def test_jobs_and_calendars_in_one_file(tmp_path):
     assert read_changed(
         [file], {piece.digest: name for name, piece in reading.pieces.items()}
     ).known.keys() == {piece.digest for piece in reading.pieces.values()}
+
+
+@pytest.mark.parametrize(("counts", "day"), [(True, date(2026, 1, 1)), (False, date(2026, 1, 2))])
+def test_a_site_states_whether_holidays_are_workdays(monkeypatch, counts, day):
+    monkeypatch.setenv("HEADRACE_AUTOSYS_HOLIDAYS_ARE_WORKDAYS", str(counts))
+    settings.cache_clear()
+    first = Extended("FIRST", {"condition": ("WORKD#01",), "holcal": ("HOL",), "holiday": ("S",)})
+    holidays = Standard("HOL", {date(2026, 1, 1): (time(),)})
+    found = dates_of(first, date(2026, 1, 1), date(2026, 1, 31), {"HOL": holidays}, {})
+    assert found == {day}

@@ -79,7 +79,7 @@ def test_a_value_that_cannot_be_read_is_a_finding_by_line(name, value):
         ({"start_times": "10:00"}, "schedule/start_times"),  # date_conditions defaults to 0
         ({"date_conditions": "1", "start_times": "10:00", "start_mins": "1"}, "schedule/start_mins"),
         ({"date_conditions": "1", "days_of_week": "all", "run_calendar": "C"}, "schedule/run_calendar"),
-        ({"date_conditions": "1", "timezone": "Vancouver"}, "schedule/timezone"),
+        ({"date_conditions": "1", "timezone": "Nowhere"}, "schedule/timezone"),
         (
             {"date_conditions": "1", "start_times": "1:00,2:00", "must_start_times": "3:00"},
             "schedule/must_start_times",
@@ -195,7 +195,7 @@ def test_must_times_are_due_by_the_slot():
         ({"start_times": "10:00"}, "date_conditions is not 1"),
         ({"date_conditions": "1"}, "no days, calendar or start times"),
         ({"date_conditions": "1", "start_times": "10:00", "start_mins": "1"}, "exclude each other"),
-        ({"date_conditions": "1", "start_times": "10:00", "timezone": "Nowhere"}, "no zone database"),
+        ({"date_conditions": "1", "start_times": "10:00", "timezone": "Nowhere"}, "not in the zone database"),
     ],
 )
 def test_why_there_is_no_start(written, reason):

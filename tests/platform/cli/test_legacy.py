@@ -47,7 +47,7 @@ def test_the_report_counts_and_lists_findings_by_file_and_line(invoke: Invoke) -
     assert result.exit_code == 0
     for message in (
         "10: 6 CMD, 2 BOX, 1 FW, 1 DBPROC",
-        "12, 1 to jobs of other schedulers",
+        "13, 1 to jobs of other schedulers",
         "Undefined names: 1",
         f"{NIGHT}:51: warning: FIN_GL_PROC.condition: n(FIN_EOM_CLOSE) names a job that does not exist",
         f"{FORMS}:49: error: RISK.PUB.condition: there is no NOT in conditions",

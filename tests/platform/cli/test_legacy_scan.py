@@ -16,7 +16,7 @@ from sqlalchemy import Engine, text
 from typer.testing import Result
 
 from headrace.catalog import queries
-from headrace.catalog.records import DatasetRecord
+from headrace.catalog.records import DatasetRecord, ProcessRecord, Technology
 from headrace.catalog.registry import register
 from headrace.estates.processes import read_processes
 from tests.paths import REPOSITORY
@@ -229,6 +229,60 @@ def test_a_wrong_entry_of_a_review_is_lost_alone(
         f"{file}:10: error: this is not YAML",
     ):
         assert message in result.stderr
+
+
+def test_a_dataset_that_spark_computes_takes_no_file(engine: Engine, invoke: Invoke, estate: Path) -> None:
+    register(
+        engine,
+        [DatasetRecord("fin/sums", "parquet", declared_at="assets/fin/defs.yaml:1")],
+        [ProcessRecord("fin/sums", Technology.SPARK, outputs=("fin/sums",))],
+    )
+    invoke("legacy", "scan", str(estate))
+    refused = invoke("legacy", "confirm", "/data/out/ledger.dat", "--as", "fin/sums")
+    assert refused.exit_code == 1
+    message = (
+        "fin/sums is computed by Spark here (assets/fin/defs.yaml:1), and takes no versions from elsewhere"
+    )
+    assert message in " ".join(refused.stderr.split())
+    assert ("AUTOSYS/BOX/LOAD", "PRODUCES", "fin/sums") not in edges(engine)
+
+
+def test_an_unknown_writer_is_refused_with_near_names(engine: Engine, invoke: Invoke, estate: Path) -> None:
+    invoke("legacy", "scan", str(estate))
+    refused = invoke("legacy", "confirm", "/data/out/ledger.dat", "--as", "fin/raw", "--written-by", "LAOD")
+    assert refused.exit_code == 1
+    assert "no process is named LAOD; did you mean LOAD?" in " ".join(refused.stderr.split())
+
+
+def test_every_wrong_decision_of_a_review_is_reported_at_once(
+    engine: Engine, invoke: Invoke, estate: Path, tmp_path: Path
+) -> None:
+    invoke("legacy", "scan", str(estate))
+    file = tmp_path / "review.yaml"
+    file.write_text(
+        "- pattern: /data/nowhere.csv\n  decision: reject\n"
+        "- pattern: /data/out/ledger.dat\n  decision: confirm\n  dataset: fin/out\n  written_by: NO_SUCH_JOB\n"
+        "- pattern: '/data/in/ledger_{YYYYMMDD}.csv'\n  decision: confirm\n  dataset: fin/raw\n"
+        "- pattern: a\n  decision: maybe\n"
+    )
+    result = invoke("legacy", "review", "--apply", str(file))
+    assert (result.exit_code, result.stdout) == (1, "1 of 3 decisions were new.\n")
+    for message in (
+        f"{file}:1: error: /data/nowhere.csv: no scan has found /data/nowhere.csv",
+        f"{file}:3: error: /data/out/ledger.dat: no process is named NO_SUCH_JOB",
+        f"{file}:11: error: a.decision: input should be",
+    ):
+        assert message in result.stderr
+
+
+def test_the_lineage_of_a_process_is_found_by_its_key(engine: Engine, invoke: Invoke, tmp_path: Path) -> None:
+    described = tmp_path / "p.yaml"
+    described.write_text("- name: RM.NIGHTLY_REVAL\n  technology: run_management\n  writes: /data/a.csv\n")
+    invoke("legacy", "scan", str(described))
+    invoke("legacy", "confirm", "/data/a.csv", "--as", "risk/reval")
+    shown = invoke("lineage", "RUNMGR/RM.NIGHTLY_REVAL", "--down")
+    assert (shown.exit_code, shown.stdout.split()[-1]) == (0, "risk/reval")
+    assert "not registered in the catalog" in invoke("lineage", "RUNMGR/RM.OTHER").stderr
 
 
 def test_the_json_of_a_plan_is_one_document(engine: Engine, invoke: Invoke, estate: Path) -> None:
