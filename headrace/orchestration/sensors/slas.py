@@ -42,7 +42,7 @@ def slas_sensor() -> dg.SensorDefinition:
         began = monotonic()
         looks = []
         while True:
-            with paused():
+            with paused(), heartbeat.failures_recorded(engine, heartbeat.JUDGING):
                 looks.append(evaluate(engine))
             heartbeat.record_heartbeat(engine, heartbeat.JUDGING, datetime.now(UTC))
             if monotonic() - began >= min(DAEMON_INTERVAL_SECONDS - 2 * PAUSE_SECONDS, MAX_TICK_SECONDS):
