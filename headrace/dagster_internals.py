@@ -26,7 +26,11 @@ from dagster._core.storage.tags import (
     PARTITION_NAME_TAG,
     ROOT_RUN_ID_TAG,
 )
-from dagster._utils.schedules import get_smallest_cron_interval, is_valid_cron_schedule
+from dagster._utils.schedules import (
+    cron_string_iterator,
+    get_smallest_cron_interval,
+    is_valid_cron_schedule,
+)
 from dagster._utils.tags import normalize_tags
 from dagster._utils.warnings import disable_dagster_warnings
 
@@ -47,6 +51,7 @@ __all__ = [
     "LocalComputeLogManager",
     "SqlEventLogStorage",
     "SqlEventLogStorageTable",
+    "cron_string_iterator",
     "disable_dagster_warnings",
     "get_input_data_version_tag",
     "get_smallest_cron_interval",

@@ -5,11 +5,15 @@ from __future__ import annotations
 import logging
 import os
 import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from sqlalchemy import Engine
 
+from headrace.access.redaction import redacted
 from headrace.alerts.sql import statement
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation, organisation_id
@@ -19,16 +23,22 @@ JUDGING = "slas"  # the sensor that evaluates SLAs
 SILENT_AFTER = timedelta(minutes=5)
 _STUCK_AFTER = timedelta(minutes=5)  # time for which it is refused before that is a problem
 _SECONDS = 5.0
+_MAX_FAILURE = 500
 _REFERENCE = re.compile(r"\$\{(\w+)\}")
 
 
 @dataclass(frozen=True, slots=True)
 class SensorHeartbeat:
-    """A sensor's last tick, and whether it is overdue. None: it has never ticked."""
+    """A sensor's last successful tick, and whether it is overdue. None: it has never ticked.
+
+    failed_at, failure: since when its ticks fail, and the last error; None if the last tick succeeded.
+    """
 
     sensor: str
     ticked_at: datetime | None
     is_silent: bool
+    failed_at: datetime | None = None
+    failure: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +60,8 @@ class AlertingStatus:
 
     @property
     def is_alive(self) -> bool:
-        """True if both sensors, SLAs and alerts, are running."""
-        return not any(life.is_silent for life in self.sensors)
+        """True if both sensors, SLAs and alerts, are running without errors."""
+        return not any(life.is_silent or life.failed_at for life in self.sensors)
 
     def problems(self, now: datetime) -> list[str]:
         """Return problems with alerting itself, one sentence each. A sensor that was never needed is not reported."""
@@ -64,7 +74,12 @@ class AlertingStatus:
             )
             + "; see Automation in Dagster's UI."
             for life in self.sensors
-            if life.is_silent and (life.ticked_at or self.undecided)
+            if life.is_silent and not life.failed_at and (life.ticked_at or self.undecided)
+        ]
+        sentences += [
+            f"Alerts: the sensor {life.sensor!r} fails since {life.failed_at:%Y-%m-%d %H:%M:%SZ}: {life.failure}."
+            for life in self.sensors
+            if life.failed_at
         ]
         if self.oldest is not None and now - self.oldest >= _STUCK_AFTER:
             sentences.append(f"Alerts: {self.overdue} notifications could not be delivered: {self.reason}.")
@@ -92,6 +107,30 @@ def record_heartbeat(
         )
 
 
+@contextmanager
+def failures_recorded(engine: Engine, sensor: str) -> Iterator[None]:
+    """Record an error of a sensor's tick in a transaction of its own, and raise it again.
+
+    Without that, a sensor whose every tick fails would look alive until its last heartbeat is SILENT_AFTER old.
+    """
+    try:
+        yield
+    except Exception as error:
+        with transaction(engine) as cursor:
+            statement("record_sensor_failure").execute(
+                cursor,
+                {
+                    "organisation": organisation_id(),
+                    "name": organisation(),
+                    "sensor": sensor,
+                    "now": datetime.now(UTC),
+                    "failure": redacted(f"{type(error).__name__}: {error}".partition("\n")[0][:_MAX_FAILURE]),
+                    "silent_after": int(SILENT_AFTER.total_seconds()),
+                },
+            )
+        raise
+
+
 def alerting_status(engine: Engine, now: datetime) -> AlertingStatus:
     """Return the current status of alerting."""
     mine = organisation_id()
@@ -99,7 +138,7 @@ def alerting_status(engine: Engine, now: datetime) -> AlertingStatus:
         parameters = {"organisation": mine, "now": now}
         (row,) = statement("alerting_status").execute(cursor, parameters).fetchall()
         beats = cursor.execute(
-            "SELECT sensor, ticked_at, silent_after FROM catalog.heartbeat "
+            "SELECT sensor, ticked_at, silent_after, failed_at, failure FROM catalog.heartbeat "
             "WHERE organisation_id = %s AND sensor = ANY (%s)",
             [mine, [JUDGING, ALERTS]],
         ).fetchall()
@@ -128,10 +167,9 @@ def ping(address: str) -> str | None:
     return None if answer.is_success else f"the heartbeat's address answers {answer.status_code}"
 
 
-def _sensor_heartbeat(sensor: str, row: dict[str, object] | None, now: datetime) -> SensorHeartbeat:
+def _sensor_heartbeat(sensor: str, row: Mapping[str, Any] | None, now: datetime) -> SensorHeartbeat:
     if row is None:
         return SensorHeartbeat(sensor, None, is_silent=True)
-    ticked_at, silent_after = row["ticked_at"], row["silent_after"]
-    assert isinstance(ticked_at, datetime)  # noqa: S101 - columns of these types
-    assert isinstance(silent_after, int)  # noqa: S101
-    return SensorHeartbeat(sensor, ticked_at, now - ticked_at > timedelta(seconds=silent_after))
+    ticked_at = row["ticked_at"]
+    is_silent = ticked_at is None or now - ticked_at > timedelta(seconds=row["silent_after"])
+    return SensorHeartbeat(sensor, ticked_at, is_silent, row["failed_at"], row["failure"])

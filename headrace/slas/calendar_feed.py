@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from icalendar import Calendar, Event
+from pydantic import ValidationError
 from sqlalchemy import Engine
 
 from headrace.access.redaction import redacted
@@ -48,17 +49,17 @@ def deadline_feed(
 def _moments(
     objective: SlaObjectiveStatus, known: Calendars, now: datetime, ahead: timedelta
 ) -> Iterator[tuple[datetime, str]]:
-    clock = terms(objective.kind, objective.definition)
-    assert isinstance(clock, Clock)  # noqa: S101 - a delivery has no other terms
-    moment = now
-    for _ in range(_MAX_EVENTS):
-        try:
+    try:
+        clock = terms(objective.kind, objective.definition)
+        assert isinstance(clock, Clock)  # noqa: S101 - a delivery has no other terms
+        moment = now
+        for _ in range(_MAX_EVENTS):
             moment = following(clock, known, moment)
             if moment > now + ahead:
                 return
             yield moment, partition_of(clock, known, moment)
-        except (NoDeadline, UnknownCalendar):
-            return  # the reason is in its status
+    except (NoDeadline, UnknownCalendar, ValidationError):
+        return  # the reason is in its status
 
 
 def _event(moment: datetime, objective: SlaObjectiveStatus, partition: str, now: datetime) -> Event:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
-from zoneinfo import ZoneInfo
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from cronsim import CronSim
+from cronsim import CronSim, CronSimError
 
 from headrace.slas.calendars import Calendar, Calendars
 from headrace.slas.objectives import Clock, ExpectedPartition
@@ -27,7 +27,7 @@ _DAY = timedelta(days=1)
 
 
 class NoDeadline(ValueError):
-    """A cron and a calendar have no common day."""
+    """A cron, zone or partition cannot be evaluated, or a cron and a calendar have no common day."""
 
 
 def following(clock: Clock, calendars: Calendars, moment: datetime) -> datetime:
@@ -36,8 +36,7 @@ def following(clock: Clock, calendars: Calendars, moment: datetime) -> datetime:
     A time skipped by a clock change is due right after the gap; a repeated time is due once. Raises NoDeadline,
     UnknownCalendar.
     """
-    zone = ZoneInfo(clock.timezone)
-    for found in CronSim(expression(clock), moment.astimezone(zone)):
+    for found in _times(clock, moment):
         deadline = found.astimezone(UTC)
         if deadline > moment + _FURTHEST:
             break
@@ -48,9 +47,8 @@ def following(clock: Clock, calendars: Calendars, moment: datetime) -> datetime:
 
 def preceding(clock: Clock, calendars: Calendars, moment: datetime) -> datetime:
     """Return the last deadline at or before the moment, in UTC. Raises NoDeadline, UnknownCalendar."""
-    zone = ZoneInfo(clock.timezone)
     # Longer than any clock change: within a repeated hour, cronsim may return a time of the other pass.
-    for found in CronSim(expression(clock), (moment + _CLOCK_CHANGE).astimezone(zone), reverse=True):
+    for found in _times(clock, moment + _CLOCK_CHANGE, reverse=True):
         deadline = found.astimezone(UTC)
         if deadline < moment - _FURTHEST:
             break
@@ -94,11 +92,17 @@ def remembered(calendars: Calendars) -> Callable[[Clock, datetime], datetime]:
 
 
 def partition_of(clock: Clock, calendars: Calendars, deadline: datetime) -> str:
-    """Return the key of a deadline's partition; '' for an objective without partition."""
+    """Return the key of a deadline's partition; '' for an objective without partition.
+
+    Raises NoDeadline, UnknownCalendar.
+    """
     if clock.partition is None:
         return ""
-    day = deadline.astimezone(ZoneInfo(clock.timezone)).date()
-    return _day_before(clock, calendars, clock.partition, day).strftime(clock.partition.format)
+    day = deadline.astimezone(_zone(clock)).date()
+    try:
+        return _day_before(clock, calendars, clock.partition, day).strftime(clock.partition.format)
+    except OverflowError as error:
+        raise NoDeadline(f"no date is {clock.partition.days_before} days before {day}") from error
 
 
 def is_open(clock: Clock, calendars: Calendars, day: date) -> bool:
@@ -107,6 +111,24 @@ def is_open(clock: Clock, calendars: Calendars, day: date) -> bool:
     if clock.exclude_calendar is not None and _named(calendars, clock, clock.exclude_calendar).is_open(day):
         return False
     return clock.calendar is None or _named(calendars, clock, clock.calendar).is_open(day)
+
+
+def _times(clock: Clock, moment: datetime, *, reverse: bool = False) -> Iterator[datetime]:
+    """Return the times of a clock's cron from a moment on, in its zone; the calendars are not considered.
+
+    Crons are checked when they are declared, yet a stored one may not be readable to this version of cronsim.
+    """
+    try:
+        return CronSim(expression(clock), moment.astimezone(_zone(clock)), reverse=reverse)
+    except CronSimError as error:
+        raise NoDeadline(f"the cron {clock.deadline!r} cannot be read: {error}") from error
+
+
+def _zone(clock: Clock) -> ZoneInfo:
+    try:
+        return ZoneInfo(clock.timezone)
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+        raise NoDeadline(f"the time zone {clock.timezone!r} is unknown") from error
 
 
 def _none(clock: Clock) -> str:

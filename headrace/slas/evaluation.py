@@ -56,6 +56,16 @@ def evaluate_objective(
             return _evaluate_volume(terms, objective_state, come, now)
 
 
+def unevaluable(objective_state: ObjectiveState, problem: str, now: datetime) -> Evaluation:
+    """Return the result for an objective whose terms cannot be evaluated: UNKNOWN with the reason, tried again later.
+
+    Nothing is settled: once its terms can be evaluated, the deadlines since then are.
+    """
+    transitions = Transitions(objective_state)
+    transitions.lose(now, f"cannot be evaluated: {problem}")
+    return transitions.end(now, now + MAX_EVALUATION_INTERVAL, deadline=None, partition="", met_at=None)
+
+
 def _evaluate_age(
     age: Age,
     objective_state: ObjectiveState,

@@ -21,7 +21,8 @@ def detect_silent_sensors(cursor: Cursor[Any], incidents: Incidents, now: dateti
     """
     cursor.execute(
         "SELECT sensor, ticked_at, silent_after, incident_id FROM catalog.heartbeat "
-        "JOIN catalog.sla_tick USING (organisation_id) WHERE organisation_id = %s AND CASE WHEN incident_id IS NULL "
+        "JOIN catalog.sla_tick USING (organisation_id) WHERE organisation_id = %s AND ticked_at IS NOT NULL "
+        "AND CASE WHEN incident_id IS NULL "
         "THEN greatest(ticked_at, steady_since) + silent_after * interval '1 second' < %s "
         "ELSE ticked_at + silent_after * interval '1 second' >= %s END ORDER BY sensor",
         [organisation_id(), now, now],

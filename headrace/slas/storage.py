@@ -52,12 +52,17 @@ class Pending:
     subject: Subject
     kind: ObjectiveKind
     ordinal: int
-    terms: Terms
+    definition: str
     objective_state: ObjectiveState
     arrivals: tuple[Arrival, ...]
     pauses: tuple[Pause, ...]
     incident_id: UUID | None
     forecast: Mapping[str, Any]
+
+    @property
+    def terms(self) -> Terms:
+        """Its terms. Raises ValueError if this version of Headrace cannot read them."""
+        return _terms(self.kind, self.definition)
 
     @property
     def dataset_id(self) -> UUID | None:
@@ -178,7 +183,7 @@ def _pending(row: Mapping[str, Any]) -> Pending:
         subject,
         kind,
         row["ordinal"],
-        _terms(kind, row["definition"]),
+        row["definition"],
         objective_state,
         tuple(map(_arrival, from_json(row["arrivals"]))) if row["arrivals"] else (),
         tuple(map(_pause, from_json(row["pauses"]))) if row["pauses"] else (),

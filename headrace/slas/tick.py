@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -39,7 +40,7 @@ from headrace.slas import (
 from headrace.slas.arrivals import Following
 from headrace.slas.causes import Causes, Issue, causes
 from headrace.slas.deadlines import partition_of, remembered
-from headrace.slas.evaluation import evaluate_objective
+from headrace.slas.evaluation import evaluate_objective, unevaluable
 from headrace.slas.events import AlertEvent, Kind
 from headrace.slas.forecasting.forecasts import forecast_deadlines
 from headrace.slas.incidents import Incidents
@@ -47,6 +48,7 @@ from headrace.slas.objectives import Clock, ObjectiveKind
 from headrace.slas.sql import statement
 from headrace.slas.status import OUT_OF_ORDER, Change, Evaluation, Pause, SlaStatus
 
+_LOG = logging.getLogger(__name__)
 _LOCK = 0x736C61  # "sla", combined with the organisation
 _PAUSE = timedelta(minutes=5)  # silence after which other sensors are assumed to have been down as well
 _LATE_NEWS = timedelta(minutes=15)  # delay with which a transaction may still commit
@@ -125,7 +127,18 @@ def _evaluate_one(
 ) -> Evaluation:
     pauses = [pause for pattern, pause in outages if fnmatchcase(pending.subject.key, pattern)]
     pauses += pending.pauses
-    return evaluate_objective(pending.terms, pending.objective_state, pending.arrivals, pauses, now, expected)
+    try:
+        return evaluate_objective(
+            pending.terms, pending.objective_state, pending.arrivals, pauses, now, expected
+        )
+    except (ValueError, OverflowError) as error:
+        # Stored by an older version, or by a scan: it must not stop the evaluation of the others.
+        _LOG.warning("the %s SLA of %s cannot be evaluated", pending.kind, pending.subject.key, exc_info=True)
+        return unevaluable(pending.objective_state, _first_line(error), now)
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0]
 
 
 def _assign(

@@ -160,11 +160,13 @@ class SlaTick(Base):
 
 
 class Heartbeat(Base):
-    """The last tick of a sensor."""
+    """The last successful tick of a sensor, and the error of its last tick if that failed."""
 
     __tablename__ = "heartbeat"
     organisation_id: Mapped[UUID] = key("organisation.organisation_id")
     sensor: Mapped[str] = mapped_column(primary_key=True)
-    ticked_at: Mapped[datetime]
+    ticked_at: Mapped[datetime | None]
+    failed_at: Mapped[datetime | None]
+    failure: Mapped[str | None]
     silent_after: Mapped[int]
     incident_id: Mapped[UUID | None] = reference("incident.incident_id")

@@ -18,7 +18,7 @@ def sensors(plans: Sequence[Plan]) -> list[dg.SensorDefinition]:
         landing_sensor(plans),
         completions_sensor(),
         process_trigger_sensor(plans),
-        slas_sensor(),
+        slas_sensor(plans),
         alerts_sensor(),
         dg.AutomationConditionSensorDefinition(
             "dataset_triggers",

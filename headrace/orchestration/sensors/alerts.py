@@ -92,14 +92,16 @@ def alerts_sensor(root: Path | None = None) -> dg.SensorDefinition:
         description=f"Notifies people about datasets and processes, by the rules in {FILE}.",
     )
     def alerts(context: dg.SensorEvaluationContext) -> dg.SensorResult:
-        engine, rules = connect(), memory.rules()
+        engine = connect()
         last_look = monotonic() + DAEMON_INTERVAL_SECONDS - 2 * PAUSE_SECONDS
         tick = Tick()
-        while True:
-            tick.add(*process_alerts(engine, rules, _now))
-            if monotonic() >= last_look:
-                break
-            sleep(PAUSE_SECONDS)
+        with heartbeat.failures_recorded(engine, heartbeat.ALERTS):
+            rules = memory.rules()
+            while True:
+                tick.add(*process_alerts(engine, rules, _now))
+                if monotonic() >= last_look:
+                    break
+                sleep(PAUSE_SECONDS)
         for problem in tick.problems()[:_MAX_LOGGED]:
             context.log.warning(problem)
         if memory.wrong:

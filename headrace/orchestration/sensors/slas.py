@@ -8,10 +8,15 @@ from datetime import UTC, datetime
 from time import monotonic, sleep
 
 import dagster as dg
+from sqlalchemy import Engine
 
 from headrace.alerts import heartbeat
 from headrace.autosys.garbage_collection import paused
+from headrace.catalog.registry import register
 from headrace.database.connection import connect
+from headrace.declarations.loading.project import records
+from headrace.errors import DeclaredElsewhere, UnknownDataset
+from headrace.execution.plan import Plan
 from headrace.orchestration.nouns import noun
 from headrace.slas.events import Kind
 from headrace.slas.queries import OutOfOrder, out_of_order
@@ -24,12 +29,15 @@ MAX_TICK_SECONDS = 40.0  # Dagster cancels a tick at 60 s
 _NAMED = 3  # late, and at-risk objectives shown
 
 
-def slas_sensor() -> dg.SensorDefinition:
+def slas_sensor(plans: Sequence[Plan] = ()) -> dg.SensorDefinition:
     """Create the sensor over all SLA objectives. A tick evaluates several times, each in its own transaction.
 
-    It keeps no state of its own: objective states are in the catalog, and a tick that dies leaves no trace. Changes
-    during a downtime are recorded at the time they happened.
+    The first tick of a code location registers `plans`, so that an SLA of a dataset that never ran is evaluated too.
+    Otherwise it keeps no state of its own: objective states are in the catalog, and a tick that dies leaves no trace.
+    Changes during a downtime are recorded at the time they happened.
     """
+
+    registration = _Registration(plans)
 
     @dg.sensor(
         name=heartbeat.JUDGING,
@@ -37,20 +45,49 @@ def slas_sensor() -> dg.SensorDefinition:
         default_status=dg.DefaultSensorStatus.RUNNING,
         description="Evaluates SLAs of datasets and jobs, forecasts delays, and finds their causes.",
     )
-    def slas(_: dg.SensorEvaluationContext) -> dg.SensorResult:
+    def slas(context: dg.SensorEvaluationContext) -> dg.SensorResult:
         engine = connect()
         began = monotonic()
+        with heartbeat.failures_recorded(engine, heartbeat.JUDGING):
+            unregistered = registration.register(engine)
+        if unregistered:
+            context.log.error(unregistered)
         looks = []
         while True:
-            with paused():
+            with paused(), heartbeat.failures_recorded(engine, heartbeat.JUDGING):
                 looks.append(evaluate(engine))
             heartbeat.record_heartbeat(engine, heartbeat.JUDGING, datetime.now(UTC))
             if monotonic() - began >= min(DAEMON_INTERVAL_SECONDS - 2 * PAUSE_SECONDS, MAX_TICK_SECONDS):
                 break
             sleep(PAUSE_SECONDS)
-        return dg.SensorResult(skip_reason=dg.SkipReason(summary(looks, out_of_order(engine, _NAMED))))
+        found = f"{unregistered} {summary(looks, out_of_order(engine, _NAMED))}".strip()
+        return dg.SensorResult(skip_reason=dg.SkipReason(found))
 
     return slas
+
+
+class _Registration:
+    """The registration of a code location's declarations, once: they change only when it is loaded again."""
+
+    def __init__(self, plans: Sequence[Plan]) -> None:
+        self._plans = plans
+        self._done = not plans
+
+    def register(self, engine: Engine) -> str:
+        """Register the declarations, unless that is done; returns the problem, or ''. A problem is tried again.
+
+        The SLAs registered before are evaluated all the same.
+        """
+        if self._done:
+            return ""
+        try:
+            register(engine, *records(self._plans))
+        except (DeclaredElsewhere, UnknownDataset) as error:
+            return (
+                f"New and changed SLAs are not evaluated, as the declarations cannot be registered: {error}"
+            )
+        self._done = True
+        return ""
 
 
 def summary(looks: Sequence[Tick], wrong: Sequence[OutOfOrder]) -> str:

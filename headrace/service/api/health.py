@@ -61,11 +61,18 @@ def ready(request: Request, engine: Database) -> Response | Health:
     responses={HTTPStatus.SERVICE_UNAVAILABLE.value: {"model": Problem}},
 )
 def alerting(request: Request, engine: Database) -> Response | Health:
-    """Answer 503 while the SLA sensor or the alerts sensor has no recent heartbeat."""
+    """Answer 503 while the SLA sensor or the alerts sensor fails, or has no recent heartbeat.
+
+    The error itself is not shown, as this route needs no token; `headrace alerts list` shows it.
+    """
     try:
         found = alerting_status(engine, datetime.now(UTC))
     except CatalogUnavailable:
         return unavailable(request.scope)
+    failing = [life.sensor for life in found.sensors if life.failed_at]
+    if failing:
+        detail = f"every tick of {' and '.join(failing)} fails: see `headrace alerts list`"
+        return answer(request.scope, HTTPStatus.SERVICE_UNAVAILABLE, detail)
     silent = [life.sensor for life in found.sensors if life.is_silent]
     if silent:
         detail = f"no heartbeat from {' and '.join(silent)}: no notifications are sent"

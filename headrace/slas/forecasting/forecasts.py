@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
+from zoneinfo import available_timezones
 
 import numpy as np
 from psycopg import Cursor
@@ -135,9 +136,10 @@ def _row(
 
 
 def _zone(names: Iterable[str | None]) -> str:
-    """Return the most common time zone of deadlines, used for typical times of all nodes."""
+    """Return the most common time zone of deadlines, used for typical times of all nodes; UTC if none is known."""
     counted = Counter(name or "UTC" for name in names)
-    return min(counted, key=lambda name: (-counted[name], name))
+    known = [name for name in counted if name in available_timezones()]
+    return min(known, key=lambda name: (-counted[name], name), default="UTC")
 
 
 def _edges(whole: Graph) -> list[tuple[UUID, UUID]]:

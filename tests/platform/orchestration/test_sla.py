@@ -9,14 +9,18 @@ import dagster as dg
 import pytest
 from sqlalchemy import Engine
 
+from headrace.catalog.records import DatasetRecord
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id
+from headrace.execution.plan import ExternalPlan
 from headrace.orchestration.sensors import slas as module
 from headrace.orchestration.sensors.slas import slas_sensor
 from headrace.slas import tick as judging
+from headrace.slas.objectives import ObjectiveKind
+from headrace.slas.queries import sla_statuses
 from tests.platform.slas.building import declare, published
 
-Look = Callable[[], str]
+Look = Callable[..., str]
 HOUR = {"max_age_seconds": 3600.0, "warn_after_seconds": 1800.0}
 
 
@@ -25,12 +29,12 @@ def look(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> Look:
     """One tick that looks once; what it says."""
     monkeypatch.setattr(module, "DAEMON_INTERVAL_SECONDS", 0.0)
 
-    def say() -> str:
+    def say(sensor: dg.SensorDefinition | None = None) -> str:
         with (
             dg.DagsterInstance.ephemeral() as instance,
             dg.build_sensor_context(instance=instance) as context,
         ):
-            found = slas_sensor().evaluate_tick(context)
+            found = (sensor or slas_sensor()).evaluate_tick(context)
         assert found.skip_message is not None
         return found.skip_message
 
@@ -57,6 +61,45 @@ def test_a_tick_says_how_many_it_looked_at_what_happened_and_what_is_late_or_at_
         "1 objective evaluated, 0 forecast. Events: 1 met late, 1 incident closed. At risk: mart/near."
     )
     assert look() == "0 objectives evaluated, 0 forecast. At risk: mart/near."
+
+
+def declared(**sla: object) -> ExternalPlan:
+    return ExternalPlan(DatasetRecord("night/weekend", "csv", sla=sla))
+
+
+def test_a_declared_sla_is_evaluated_although_the_dataset_never_ran(look: Look, engine: Engine) -> None:
+    assert "1 SLA new or changed." in look(slas_sensor([declared(deadline="* * * * *", timezone="UTC")]))
+    assert [each.key for each in sla_statuses(engine)] == ["night/weekend"]
+    assert "1 SLA new or changed." in look(slas_sensor([declared(max_age_seconds=60.0)]))
+    assert [each.kind for each in sla_statuses(engine)] == [ObjectiveKind.AGE]
+
+
+def test_declarations_are_registered_once_for_each_load_of_the_code(
+    look: Look, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    registered: list[int] = []
+    monkeypatch.setattr(module, "register", lambda _, datasets, __: registered.append(len(datasets)))
+    sensor = slas_sensor([declared(max_age_seconds=60.0)])
+    look(sensor)
+    look(sensor)
+    assert registered == [1]
+
+
+def test_what_cannot_be_registered_is_reported_and_tried_again(
+    look: Look, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    declare(engine, {"mart/late": HOUR, "night/weekend": None})
+    published(engine, "mart/late", ago(90))
+    with transaction(engine) as cursor:
+        cursor.execute("UPDATE catalog.dataset SET project = 'other' WHERE full_name = 'night/weekend'")
+    sensor = slas_sensor([declared(max_age_seconds=60.0)])
+    found = look(sensor)
+    assert found.startswith("New and changed SLAs are not evaluated")
+    assert "night/weekend is already declared by the project other" in found
+    assert found.endswith("Late: mart/late.")
+    with transaction(engine) as cursor:
+        cursor.execute("UPDATE catalog.dataset SET project = NULL WHERE full_name = 'night/weekend'")
+    assert "1 SLA new or changed." in look(sensor)
 
 
 def test_of_many_a_few_are_named_the_newest_first(look: Look, engine: Engine) -> None:

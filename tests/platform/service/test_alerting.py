@@ -229,3 +229,21 @@ def test_external_monitoring_detects_dead_alerting(ask: Any, catalog: Engine) ->
     dead = client.get("/health/alerts")
     assert dead.status_code == 503
     assert "no heartbeat from alerts" in dead.json()["detail"]
+
+
+def test_a_failing_tick_is_reported_at_once_and_cleared_by_the_next_success(
+    ask: Any, catalog: Engine
+) -> None:
+    client, now = ask(Permission.READ), datetime.now(UTC)
+    heartbeat.record_heartbeat(catalog, heartbeat.JUDGING, now)
+    heartbeat.record_heartbeat(catalog, heartbeat.ALERTS, now)
+    with pytest.raises(RuntimeError), heartbeat.failures_recorded(catalog, heartbeat.JUDGING):
+        raise RuntimeError("bad row, password=hunter2")
+    failing = client.get("/health/alerts")
+    assert failing.status_code == 503
+    assert "every tick of slas fails" in failing.json()["detail"]
+    (problem,) = heartbeat.alerting_status(catalog, now).problems(now)
+    assert "RuntimeError: bad row" in problem
+    assert "hunter2" not in problem
+    heartbeat.record_heartbeat(catalog, heartbeat.JUDGING, now)
+    assert client.get("/health/alerts").status_code == 200

@@ -1,11 +1,13 @@
 """The engine on a database: ticks at chosen moments, one transaction each."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from sqlalchemy import Engine
 
 from headrace.database.connection import transaction
+from headrace.slas.calendar_feed import deadline_feed
+from headrace.slas.queries import sla_statuses
 from headrace.slas.tick import evaluate
 from tests.platform.slas.building import alert_events, declare, published, ran
 
@@ -147,3 +149,58 @@ def test_an_alert_event_has_its_facts_and_is_recorded_once(engine: Engine) -> No
 
 def test_a_catalog_that_knows_nothing_is_judged_as_well(engine: Engine) -> None:
     assert evaluate(engine, at("2026-11-10T00:00")).evaluated == 0
+
+
+def redeclared(engine: Engine, key: str, definition: str) -> None:
+    """Replace the stored SLA of a dataset, as an older version may have left it."""
+    with transaction(engine) as cursor:
+        cursor.execute(
+            "UPDATE catalog.sla SET definition = %s, updated_at = now() WHERE dataset_id = "
+            "(SELECT dataset_id FROM catalog.dataset WHERE full_name = %s)",
+            [definition, key],
+        )
+
+
+@pytest.mark.parametrize(
+    "stored",
+    [
+        '{"deadline": "0 6 * * sat-sun"}',
+        '{"deadline": "0 22-2 * * *"}',
+        '{"deadline": "0 6 * * *", "timezone": "Mars/Olympus"}',
+        '{"deadline": "0 6 * * *", "partition": {"days_before": 9999999}}',
+        '{"deadline": "0 6 * * *", "within_seconds": "soon"}',
+        '{"max_age_seconds": 1e300}',
+    ],
+)
+def test_an_sla_that_cannot_be_evaluated_does_not_stop_the_others(engine: Engine, stored: str) -> None:
+    declare(engine, {"sales/good": DAILY, "sales/bad": DAILY})
+    redeclared(engine, "sales/bad", stored)
+    evaluate(engine, at("2026-11-10T00:00"))
+    evaluate(engine, at("2026-11-10T06:01"))
+    found = states(engine)
+    assert found.pop("sales/good DELIVERY") == "LATE"
+    assert list(found.values()) == ["UNKNOWN"]
+
+
+def test_a_stored_objective_that_is_no_longer_readable_is_unknown_with_the_reason(engine: Engine) -> None:
+    declare(engine, {"sales/good": DAILY, "sales/bad": DAILY})
+    evaluate(engine, at("2026-11-10T00:00"))
+    with transaction(engine) as cursor:
+        cursor.execute(
+            "UPDATE catalog.sla_objective SET definition = definition || %s WHERE dataset_id = "
+            "(SELECT dataset_id FROM catalog.dataset WHERE full_name = 'sales/bad')",
+            ['{"deadline": "0 6 * * L5", "timezone": "Nowhere"}'],
+        )
+    evaluate(engine, at("2026-11-10T06:01"))
+    assert states(engine) == {"sales/good DELIVERY": "LATE", "sales/bad DELIVERY": "UNKNOWN"}
+    bad = next(each for each in sla_statuses(engine) if each.key == "sales/bad")
+    assert "'Nowhere' is unknown" in bad.reason
+
+
+def test_a_calendar_feed_leaves_out_an_sla_that_cannot_be_evaluated(engine: Engine) -> None:
+    declare(engine, {"sales/good": DAILY, "sales/bad": DAILY})
+    redeclared(engine, "sales/bad", '{"deadline": "0 6 * * sat-sun"}')
+    evaluate(engine, at("2026-11-10T00:00"))
+    feed = deadline_feed(engine, at("2026-11-10T00:00"), timedelta(days=1)).decode()
+    assert "sales/good due" in feed
+    assert "sales/bad due" not in feed

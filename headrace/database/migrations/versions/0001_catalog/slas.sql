@@ -159,11 +159,14 @@ CREATE TABLE catalog.sla_tick (
     zone_rules      text NOT NULL
 );
 
--- The last tick of a sensor, and the seconds without a tick after which it counts as dead.
+-- The last successful tick of a sensor, and the seconds without one after which it counts as dead. failure: the error of
+-- the last tick, null if it succeeded.
 CREATE TABLE catalog.heartbeat (
     organisation_id uuid NOT NULL REFERENCES catalog.organisation,
     sensor          text COLLATE "C" NOT NULL,
-    ticked_at       timestamptz NOT NULL,
+    ticked_at       timestamptz,
+    failed_at       timestamptz,
+    failure         text,
     silent_after    integer NOT NULL,
     incident_id     uuid REFERENCES catalog.incident,
     PRIMARY KEY (organisation_id, sensor)
