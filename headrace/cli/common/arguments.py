@@ -36,7 +36,7 @@ def time_of(text: str) -> datetime:
 
 def zone_of(text: str) -> ZoneInfo:
     """Return a time zone by name."""
-    from headrace.autosys.schedules import zone_named
+    from headrace.autosys.time_zones import zone_named
 
     try:
         return zone_named(text)
