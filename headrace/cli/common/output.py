@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -41,20 +42,31 @@ STYLES = {
     "MISSED": "red",
 }
 PIPE_WIDTH = 200  # columns, if no terminal sets them
+MAX_WIDTH = 10_000  # columns
+FOLDED_WIDTH = 40  # columns for text, where identifiers alone fill the line
 
 
-def console() -> Console:
-    """Return a console on the current standard output. Created on each call, so that it follows a redirection."""
+def console(width: int | None = None) -> Console:
+    """Return a console on the current standard output, which is read on each call, so that it follows a redirection.
+
+    width: columns; by default those of COLUMNS or the terminal.
+    """
     from rich.console import Console
 
-    return Console(width=None if sys.stdout.isatty() else PIPE_WIDTH, highlight=False, emoji=False)
+    # Rich itself reads COLUMNS, and otherwise asks the terminal.
+    if width is None and not sys.stdout.isatty() and not os.environ.get("COLUMNS", "").isdecimal():
+        width = PIPE_WIDTH
+    return Console(width=width, highlight=False, emoji=False)
 
 
 def show(*parts: RenderableType) -> None:
-    """Print renderables, one below the other."""
+    """Print renderables, one below the other; one with longer identifiers than a line has room is printed wider."""
+    from rich.measure import Measurement
+
     out = console()
     for part in parts:
-        out.print(part)
+        least = Measurement.get(out, out.options.update(max_width=MAX_WIDTH), part).minimum
+        (out if least <= out.width else console(least + FOLDED_WIDTH)).print(part)
 
 
 def emit(value: object) -> None:
@@ -65,18 +77,25 @@ def emit(value: object) -> None:
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str | None = None) -> Table:
-    """Create a table without lines between rows. A column whose name begins with `#` is right-aligned."""
+    """Create a table without lines between rows. A column whose name begins with `#` is right-aligned.
+
+    A column of single words (keys, tags, states) is never folded: an identifier in pieces cannot be copied.
+    """
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
     result = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
-    for name in columns:
+    cells = [[cell if isinstance(cell, Text) else text(cell) for cell in row] for row in rows]
+    for place, name in enumerate(columns):
         result.add_column(
-            name.removeprefix("#"), justify="right" if name.startswith("#") else "left", overflow="fold"
+            name.removeprefix("#"),
+            justify="right" if name.startswith("#") else "left",
+            overflow="fold",
+            no_wrap=not any(" " in row[place].plain for row in cells),
         )
-    for row in rows:
-        result.add_row(*[cell if isinstance(cell, Text) else text(cell) for cell in row])
+    for row in cells:
+        result.add_row(*row)
     return result
 
 
