@@ -1,28 +1,38 @@
 """Forecast when a job will next start and finish, from its schedule, its boxes and its conditions, with the reason.
 
 A forecast assumes that runs succeed and take their mean time, that global variables have the required values, and that
-a job without a schedule runs when the last of its predecessors ends. If the clock or a box starts a job, its conditions
-are evaluated for that moment: a predecessor that is not due before then keeps the success of its last run, unless both
-are in one box, whose start resets it.
+every job has run before: its status stays until it changes. So a job without a schedule runs when one of its
+predecessors ends, unless another is running. If the clock or a box starts a job, its conditions are evaluated for that
+moment: a predecessor that is not due before then keeps the success of its last run, unless both
+are in one box, whose start resets it. `status` and overrides are those of the files.
 """
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from operator import eq, ge, gt, le, lt, ne
 
 from headrace.autosys.conditions import (
     AllOf,
     AnyOf,
+    Atom,
     Condition,
+    ConditionError,
     ExitIs,
     GlobalIs,
     JobIs,
     RequiredStatus,
+    atoms,
+    parse,
     unparse,
 )
 from headrace.autosys.estate import Estate
 from headrace.autosys.jobs import Job
+from headrace.autosys.schedules import read_schedule
 from headrace.autosys.starts import Clock, NoStartError, Start, next_start
+
+_HOLDS = {"=": eq, "!=": ne, "<": lt, ">": gt, "<=": le, ">=": ge}
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +119,10 @@ class Forecast:
         return self._known.get((name, finish)) or Expected(None, (f"{name} waits, in a circle, for itself",))
 
     def _start(self, job: Job) -> Expected:
+        if (held := _held(job)) is not None:
+            return Expected(None, (held,))
+        job, why = _overridden(job)
         at: datetime | None = None
-        why: tuple[str, ...] = ()
         start: Start | None = None
         if job.box is not None:
             box = self._got(job.box, finish=False) if job.box in self.estate.jobs else None
@@ -123,7 +135,7 @@ class Forecast:
                     ),
                     box.not_before if box else None,
                 )
-            at, why = box.at, (f"box {job.box} starts {box.at:%Y-%m-%d %H:%M} UTC",)
+            at, why = box.at, (*why, f"box {job.box} starts {box.at:%Y-%m-%d %H:%M} UTC")
         if job.schedule.starts_itself:
             try:
                 start = next_start(
@@ -146,6 +158,8 @@ class Forecast:
         self, job: Job, condition: Condition, trigger: datetime | None, why: tuple[str, ...]
     ) -> Expected:
         """Forecast when the condition is met, not before `trigger` if there is one."""
+        if isinstance(condition, AllOf) and trigger is None:
+            return self._first_end(job, condition, why)
         if isinstance(condition, AllOf | AnyOf):
             parts = [self._condition(job, part, trigger, ()) for part in condition.parts]
             unknown = [part for part in parts if part.at is None]
@@ -164,8 +178,71 @@ class Forecast:
                     if _is_stale(atom, met, at):
                         stale = f"{unparse(atom)}: {met:%Y-%m-%d %H:%M} UTC is too long before {at:%Y-%m-%d %H:%M} UTC"
                         return Expected(None, (*why, stale), at)
+                return self._when_not_running(condition, Expected(at, (*why, *part.why)))
             return Expected(at, (*why, *part.why))
         return self._atom(job, condition, trigger, why)
+
+    def _first_end(self, job: Job, condition: AllOf, why: tuple[str, ...]) -> Expected:
+        """Forecast the start of a job without clock and box: the first end of a predecessor at which the others hold.
+
+        A status stays until it changes: that of a predecessor which is not due before then is of an earlier run.
+        """
+        parts = [(part, self._condition(job, part, None, ())) for part in condition.parts]
+        open_ends = [(part, found) for part, found in parts if found.at is None]
+        never = next((found for part, found in open_ends if not self._may_stand(part)), None)
+        if never is not None:
+            return Expected(None, (*why, *never.why), never.not_before)
+        bounds = [found.not_before for _, found in open_ends]
+        ends = sorted({found.at for _, found in parts if found.at is not None and found.at > self.after})
+        if not ends and open_ends:
+            known = [bound for bound in bounds if bound is not None]
+            first = min(known) if len(known) == len(bounds) else None
+            found = next(found for _, found in open_ends if found.not_before == first or first is None)
+            return Expected(None, (*why, *found.why), first)
+        for at in ends or [self.after]:
+            verdicts = [(found, self._holds(part, found, at)) for part, found in parts]
+            unknown = next((found for found, verdict in verdicts if verdict is None), None)
+            if unknown is not None:
+                return Expected(None, (*why, *unknown.why), min([at, *filter(None, bounds)]))
+            if all(verdict for _, verdict in verdicts):
+                ended = next((found for _, found in parts if found.at == at), parts[0][1])
+                earlier = [part for part, found in parts if found.at is None or found.at > at]
+                kept = (f"{unparse(part)} by an earlier run" for part in earlier)
+                return self._when_not_running(condition, Expected(at, (*why, *ended.why, *kept)))
+        part, met = next((part, found.at) for part, found in parts if not self._holds(part, found, ends[-1]))
+        stale = f"{unparse(part)}: {met:%Y-%m-%d %H:%M} UTC is too long before {ends[-1]:%Y-%m-%d %H:%M} UTC"
+        return Expected(None, (*why, stale), ends[-1])
+
+    def _holds(self, part: Condition, found: Expected, at: datetime) -> bool | None:
+        """Return whether a part of a condition holds at `at`, None if unknown. found: its next time."""
+        if found.at is not None and found.at <= at:
+            return not _is_stale(part, found.at, at)
+        if not self._may_stand(part):
+            return False
+        starts = [self._got(atom.job, finish=False) for atom in atoms(part) if not isinstance(atom, GlobalIs)]
+        if any(start.earliest is None for start in starts):
+            return None
+        if all(start.earliest is not None and start.earliest > at for start in starts):
+            return True
+        return None if found.at is None else False
+
+    def _may_stand(self, part: Condition) -> bool:
+        """Return True if an earlier run can have met the part, and how long ago does not matter."""
+        match part:
+            case AllOf(parts):
+                return all(map(self._may_stand, parts))
+            case AnyOf(parts):
+                return any(map(self._may_stand, parts))
+            case GlobalIs():
+                return False
+            case _ if part.instance is not None or part.job not in self.estate.jobs:
+                return False
+            case _ if part.lookback is not None and part.lookback.minutes is not None:
+                return False
+            case JobIs():
+                return part.wanted in (RequiredStatus.SUCCESS, RequiredStatus.DONE)
+            case ExitIs():
+                return bool(_HOLDS[part.operator](0, part.code))
 
     def _atom(
         self, job: Job, atom: JobIs | ExitIs | GlobalIs, trigger: datetime | None, why: tuple[str, ...]
@@ -177,11 +254,18 @@ class Forecast:
             return Expected(None, (*why, f"{unparse(atom)}: a job of another scheduler"))
         wanted = atom.wanted if isinstance(atom, JobIs) else None
         if wanted is RequiredStatus.NOT_RUNNING:
-            return Expected(at_once, (*why, f"assumed to hold: {unparse(atom)}"))
+            assumed = Expected(at_once, (*why, f"assumed to hold: {unparse(atom)}"))
+            return self._when_not_running(AllOf((atom,)), assumed)
         if atom.job not in self.estate.jobs:
             return Expected(None, (*why, f"{unparse(atom)}: no such job"))
         if wanted in (RequiredStatus.FAILURE, RequiredStatus.TERMINATED):
             return Expected(None, (*why, f"{unparse(atom)}: only if {atom.job} goes wrong"))
+        if isinstance(atom, ExitIs) and not _HOLDS[atom.operator](0, atom.code):
+            return Expected(None, (*why, f"{unparse(atom)}: not if {atom.job} succeeds with exit code 0"))
+        if _status(self.estate.jobs[atom.job]) == "ON_ICE":
+            if isinstance(atom, ExitIs):
+                return Expected(None, (*why, f"{unparse(atom)}: {atom.job} is on ice"))
+            return Expected(at_once, (*why, f"{unparse(atom)} holds: {atom.job} is on ice"))
         upstream = self._got(atom.job, finish=False)
         boxes = {*self.estate.boxes_of(job.name), job.name}.intersection(
             (*self.estate.boxes_of(atom.job), atom.job)
@@ -210,10 +294,46 @@ class Forecast:
         at = max(end.at, trigger) if trigger else end.at
         return Expected(at, (*why, f"{unparse(atom)}: {atom.job} is to end {end.at:%Y-%m-%d %H:%M} UTC"))
 
+    def _is_in(self, atom: Atom, box: str) -> bool:
+        return not isinstance(atom, GlobalIs) and box in self.estate.boxes_of(atom.job)
+
+    def _when_not_running(self, condition: AllOf, expected: Expected) -> Expected:
+        """Put a start off until the jobs that may not run at the same time have ended, as far as that is known."""
+        at = expected.at
+        for atom in condition.parts:
+            if at is None or not isinstance(atom, JobIs) or atom.wanted is not RequiredStatus.NOT_RUNNING:
+                continue
+            end = self._end_of_run(atom.job, at)
+            if end is not None:
+                why = f"{unparse(atom)}: {atom.job} is to end {end:%Y-%m-%d %H:%M} UTC"
+                at, expected = end, Expected(end, (*expected.why, why))
+        return expected
+
+    def _end_of_run(self, name: str, at: datetime) -> datetime | None:
+        """Return the end of the run that is under way at `at`; None without one, or if the clock alone does not start
+        the job: following its predecessors could lead back to the job that is asked for."""
+        job, mean = self.estate.jobs.get(name), self.runtimes.get(name)
+        if (
+            job is None
+            or mean is None
+            or job.box
+            or job.condition
+            or not job.schedule.starts_itself
+            or _held(job)
+        ):
+            return None
+        try:
+            start = next_start(job.schedule, at - mean, self.clock)
+        except NoStartError:
+            return None
+        return start.at + mean if start.at <= at else None
+
     def _finish(self, job: Job) -> Expected:
         start = self._got(job.name, finish=False)
         if start.at is None:
             return Expected(None, start.why, start.not_before)
+        if _status(job) == "ON_NOEXEC":
+            return Expected(start.at, (f"{job.name} is on noexec: it succeeds without a run",))
         mean = self.runtimes.get(job.name)
         if mean is not None:
             return Expected(
@@ -226,6 +346,10 @@ class Forecast:
                 (f"{job.name} starts {start.at:%Y-%m-%d %H:%M} UTC; how long it takes is not known",),
                 start.at,
             )
+        success = job.conditions.get("box_success")
+        if success is not None and all(self._is_in(each, job.name) for each in atoms(success)):
+            end = self._condition(job, success, start.at, ())
+            return replace(end, why=(f"box_success of {job.name}: {unparse(success)}", *end.why))
         ends = [(member, self._got(member, finish=True)) for member in self.estate.members.get(job.name, ())]
         known = [(end.at, member) for member, end in ends if end.at is not None]
         if not known:
@@ -238,6 +362,37 @@ class Forecast:
         missing = len(ends) - len(known)
         but = (f"without {missing} member(s) whose end is not known",) if missing else ()
         return Expected(at, (f"the last member, {last}, is to end {at:%Y-%m-%d %H:%M} UTC", *but))
+
+
+def _status(job: Job) -> str:
+    """Return the status that the files give the job, in upper case."""
+    return job.values.get("status", "").strip().strip('"').upper()
+
+
+def _held(job: Job) -> str | None:
+    """Return why the job does not start at all; None if it may."""
+    if _status(job) in ("ON_HOLD", "ON_ICE"):
+        return f"{job.name} has the status {_status(job)}: it does not start until that is taken off"
+    if job.box and job.values.get("auto_hold", "").strip().lower()[:1] in ("1", "y"):
+        return f"{job.name} has auto_hold: it is on hold from the start of its box until it is taken off"
+    return None
+
+
+def _overridden(job: Job) -> tuple[Job, tuple[str, ...]]:
+    """Return the job as its next run is, with the reason if that differs."""
+    if not job.overrides:
+        return job, ()
+    values = job.values | {each.name: each.value for each in job.overrides}
+    schedule, _ = read_schedule(values)
+    conditions = dict(job.conditions)
+    if any(each.name == "condition" for each in job.overrides):
+        conditions.pop("condition", None)
+        with suppress(ConditionError):  # `_start` reports the text that cannot be read
+            conditions["condition"] = parse(values["condition"])
+    names = ", ".join(each.name for each in job.overrides)
+    return replace(job, values=values, schedule=schedule, conditions=conditions), (
+        f"override_job changes {names} for the next run",
+    )
 
 
 def _is_stale(condition: Condition, met: datetime, at: datetime) -> bool:

@@ -18,8 +18,9 @@ from headrace.autosys.undeclared import (
 from headrace.severity import Severity
 
 _SCHEDULER_CALL = re.compile(
-    r"(?:^|[\s;&|/(`])(sendevent|autostatus|autorep|job_depends|autosyslog|jil)(?=\s|$)"
+    r"(?:^|[\s;&|/(`'\"])(sendevent|autostatus|autorep|job_depends|autosyslog|jil)(?=\s|$)"
 )
+_PRINTS = re.compile(r"(?:^|[;&|(`\n\"'])\s*(?:echo|printf|print|logger)\b[^;&|(`\n]*\Z")
 _NEEDS = {"CMD": "command", "FW": "watch_file", "FT": "watch_file", "DBPROC": "sp_name", "SQL": "sql_command"}
 
 
@@ -102,6 +103,38 @@ def circles(estate: Estate) -> Iterator[Finding]:
         )
 
 
+def hanging_boxes(estate: Estate) -> Iterator[Finding]:
+    """Yield boxes whose success waits for a job outside that waits for the box."""
+    for edge in estate.edges:
+        box = edge.downstream
+        if edge.attribute != "box_success" or box in (edge.upstream, *estate.boxes_of(edge.upstream)):
+            continue
+        if edge.upstream in _after(estate, box):
+            yield Finding(
+                "estate/hanging-box",
+                Severity.WARNING,
+                f"{edge.text}: {edge.upstream} waits for the box, so that the box runs until it is ended by hand",
+                edge.file,
+                edge.line,
+                box,
+                edge.attribute,
+                "let the box succeed by its members, or let the job wait for one of them",
+            )
+
+
+def _after(estate: Estate, name: str) -> set[str]:
+    """Return the jobs that wait for this one, directly or through others and their boxes."""
+    found: set[str] = set()
+    waiting = [name]
+    for each in waiting:  # grows during iteration
+        after = [edge.downstream for edge in estate.waited_for.get(each, ()) if edge.orders]
+        members = estate.members.get(each, ()) if each != name else ()
+        new = {*after, *members} - found
+        found |= new
+        waiting += new
+    return found
+
+
 def without_owner(estate: Estate) -> Iterator[Finding]:
     """Yield jobs without an owner."""
     for job in estate.jobs.values():
@@ -177,8 +210,13 @@ def clocks_in_boxes(estate: Estate) -> Iterator[Finding]:
 def hidden_calls(estate: Estate) -> Iterator[Finding]:
     """Yield commands that call the scheduler themselves."""
     for job in estate.jobs.values():
-        found = _SCHEDULER_CALL.search(job.command or "")
-        if found:
+        command = job.command or ""
+        calls = (
+            call
+            for call in _SCHEDULER_CALL.finditer(command)
+            if not _PRINTS.search(command, 0, call.start(1))
+        )
+        if found := next(calls, None):
             yield finding_at(
                 job,
                 "hidden-call",
@@ -278,6 +316,7 @@ RULES: tuple[Callable[[Estate], Iterable[Finding]], ...] = (
     unknown_instances,
     boxes,
     circles,
+    hanging_boxes,
     without_owner,
     incomplete,
     never_start,

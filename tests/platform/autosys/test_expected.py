@@ -12,9 +12,9 @@ from .building import estate
 NOW = datetime(2026, 12, 1, 12, tzinfo=UTC)
 
 
-def forecast(text, **minutes):
+def forecast(text, now=NOW, **minutes):
     return Forecast(
-        estate(text), NOW, Clock(UTC), {name: timedelta(minutes=each) for name, each in minutes.items()}
+        estate(text), now, Clock(UTC), {name: timedelta(minutes=each) for name, each in minutes.items()}
     )
 
 
@@ -53,9 +53,9 @@ def test_the_mean_of_the_box_itself_goes_before_its_members():
     assert times(forecast(BOX, B=45, M1=10, M2=20), "B") == [("01 13:00", "01 13:45")]
 
 
-def test_and_waits_for_the_last_and_or_for_the_first():
+def test_and_needs_every_status_and_or_the_first():
     text = clock("A", "13:00") + clock("C", "14:00")
-    both = forecast(text + "insert_job: X\ncondition: s(A) & s(C)\n", A=10, C=10)
+    both = forecast(text + "insert_job: X\ncondition: s(A, 24.00) & s(C, 24.00)\n", A=10, C=10)
     either = forecast(text + "insert_job: X\ncondition: s(A) | s(C)\n", A=10, C=10)
     assert times(both, "X")[0][0] == "01 14:10"
     assert times(either, "X")[0][0] == "01 13:10"
@@ -87,7 +87,7 @@ def test_an_unknown_time_can_have_a_bound():
     starts = {name: found.start(name) for name in ("M2", "AFTER", "E", "F", "G", "LATE")}
     assert [start.at for start in starts.values()] == [None] * 6
     assert {name: start.not_before and f"{start.not_before:%H:%M}" for name, start in starts.items()} == {
-        "M2": "13:00", "AFTER": "13:00", "E": "14:00", "F": "13:00", "G": None, "LATE": "13:30",
+        "M2": "13:00", "AFTER": "13:00", "E": "13:00", "F": "13:00", "G": None, "LATE": "13:30",
     }  # fmt: skip
 
 
@@ -125,8 +125,8 @@ def test_a_lookback_is_held_against_the_start(condition, at):
 
 def test_a_lookback_is_held_against_the_last_of_what_is_waited_for():
     text = clock("A", "13:00") + clock("C", "15:00")
-    near = forecast(text + "insert_job: X\ncondition: s(A, 2.00) & s(C)\n", A=10, C=10)
-    far = forecast(text + "insert_job: X\ncondition: s(A, 1.00) & s(C)\n", A=10, C=10)
+    near = forecast(text + "insert_job: X\ncondition: s(A, 2.00) & s(C, 24.00)\n", A=10, C=10)
+    far = forecast(text + "insert_job: X\ncondition: s(A, 1.00) & s(C, 24.00)\n", A=10, C=10)
     assert times(near, "X")[0][0] == "01 15:10"
     assert far.start("X").at is None
     assert far.start("X").why == (
@@ -169,3 +169,87 @@ def test_a_chain_of_ten_thousand_jobs_is_followed():
 def test_a_job_that_is_not_there_is_an_error():
     with pytest.raises(KeyError, match="NONE"):
         forecast(BOX).start("NONE")
+
+
+def test_a_job_on_ice_does_not_start_and_holds_nothing_up():
+    found = forecast(clock("A", "13:00", "status: on_ice") + clock("X", "14:00", "condition: s(A)"), A=90)
+    assert times(found, "A", "X") == [(None, None), ("01 14:00", None)]
+    assert "s(A) holds: A is on ice" in found.start("X").why
+    assert "A has the status ON_ICE" in found.start("A").why[0]
+
+
+@pytest.mark.parametrize("held", ["status: on_hold", "status: ON_HOLD"])
+def test_a_job_on_hold_does_not_start(held):
+    start = forecast(clock("A", "13:00", held)).start("A")
+    assert (start.at, "ON_HOLD" in start.why[0]) == (None, True)
+
+
+def test_auto_hold_holds_the_member_of_a_box():
+    found = forecast(clock("B", "13:00", "job_type: b") + "insert_job: M box_name: B\nauto_hold: 1\n")
+    assert found.start("M").at is None
+    assert "auto_hold" in found.start("M").why[0]
+
+
+def test_a_job_on_noexec_ends_when_it_starts():
+    found = forecast(clock("A", "13:00", "status: on_noexec") + "insert_job: X\ncondition: s(A)\n", A=90)
+    assert times(found, "A", "X")[1][0] == "01 13:00"
+
+
+def test_an_override_applies_to_the_next_run():
+    found = forecast(clock("A", "13:00") + 'override_job: A\nstart_times: "15:00"\n')
+    assert times(found, "A")[0][0] == "01 15:00"
+    assert found.start("A").why[0] == "override_job changes start_times for the next run"
+
+
+def test_not_running_is_false_while_the_job_runs():
+    text = (
+        clock("A", "13:00") + clock("X", "13:05", "condition: n(A)") + clock("Y", "15:00", "condition: n(A)")
+    )
+    found = forecast(text + clock("Z", "13:05", "condition: s(Y) & n(A)"), A=60)
+    assert [row[0] for row in times(found, "X", "Y", "Z")] == ["01 14:00", "01 15:00", "01 14:00"]
+    assert found.start("X").why[-1] == "n(A): A is to end 2026-12-01 14:00 UTC"
+
+
+@pytest.mark.parametrize(
+    ("condition", "at"),
+    [
+        ("e(A) = 0", "13:10"), ("e(A) != 4", "13:10"), ("e(A) < 1", "13:10"),
+        ("e(A) = 4", None), ("e(A) != 0", None), ("e(A) > 0", None), ("e(A) > 0 | s(A)", "13:10"),
+    ],
+)  # fmt: skip
+def test_an_exit_code_is_that_of_a_success(condition, at):
+    start = forecast(clock("A", "13:00") + f"insert_job: X\ncondition: {condition}\n", A=10).start("X")
+    assert (start.at and f"{start.at:%H:%M}") == at
+    assert at or "not if A succeeds with exit code 0" in start.why[-1]
+
+
+def test_box_success_ends_the_box():
+    text = clock("X", "20:00", "job_type: b", "box_success: s(A)") + (
+        "insert_job: A box_name: X\ninsert_job: B box_name: X\ncondition: s(A)\n"
+        "insert_job: O\ncondition: s(X)\n"
+    )
+    found = forecast(text, A=30, B=45)
+    assert times(found, "X", "O") == [("01 20:00", "01 20:30"), ("01 20:30", None)]
+    assert found.finish("X").why[0] == "box_success of X: s(A)"
+
+
+def test_a_status_stays_until_it_changes():
+    monday = datetime(2026, 3, 2, 12, tzinfo=UTC)
+    weekly = clock("W", "01:00").replace("days_of_week: all", "days_of_week: su")
+    text = clock("A", "02:00") + weekly + "insert_job: B\ncondition: s(A) & s(W)\n"
+    found = forecast(text, monday, A=10, W=10)
+    assert found.start("B").at == datetime(2026, 3, 3, 2, 10, tzinfo=UTC)
+    assert found.start("B").why[-1] == "s(W) by an earlier run"
+    bound = forecast(text, monday).start("B")
+    assert (bound.at, bound.not_before) == (None, datetime(2026, 3, 3, 2, tzinfo=UTC))
+
+
+def test_the_next_end_of_any_predecessor_counts():
+    text = clock("A", '"02:00, 14:00"') + clock("B", "03:00") + "insert_job: Z\ncondition: s(A) & s(B)\n"
+    noon = datetime(2026, 3, 3, 12, tzinfo=UTC)
+    assert forecast(text, noon, A=10, B=10).start("Z").at == datetime(2026, 3, 3, 14, 10, tzinfo=UTC)
+
+
+def test_a_predecessor_that_is_running_holds_nothing():
+    text = clock("A", "13:00") + clock("C", "13:05") + "insert_job: X\ncondition: s(A) & s(C)\n"
+    assert times(forecast(text, A=10, C=20), "X")[0][0] == "01 13:25"

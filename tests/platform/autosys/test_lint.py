@@ -85,3 +85,42 @@ def test_a_finding_reads_as_a_line_of_a_report():
         "1.jil:5: warning: A.condition: s(X) names a job that does not exist; it never holds "
         "(was it deleted, or is it missing from the files?) [estate/dangling]"
     )
+
+
+HANGING = f"insert_job: X job_type: b owner: o\n{{}}insert_job: M box_name: X\n{WHOLE}"
+
+
+@pytest.mark.parametrize(
+    ("success", "condition", "hangs"),
+    [
+        ("box_success: s(O)", "s(X)", True),
+        ("box_success: s(O)", "s(BETWEEN)", True),
+        ("box_success: s(M)", "s(X)", False),
+        ("box_success: s(O)", "n(X)", False),
+        ("box_success: s(O)", "s(M)", False),
+    ],
+)
+def test_a_box_whose_success_waits_for_a_job_that_waits_for_it(success, condition, hangs):
+    text = HANGING.format(f"{success}\n") + (
+        f"insert_job: O\n{WHOLE}condition: {condition}\ninsert_job: BETWEEN\n{WHOLE}condition: d(X)\n"
+    )
+    assert [found for found in findings_of(text) if found[0] == "hanging-box"] == (
+        [("hanging-box", 2, "X")] if hangs else []
+    )
+
+
+@pytest.mark.parametrize(
+    ("command", "calls"),
+    [
+        ("echo sendevent is a word", False),
+        ("printf 'sendevent %s' x", False),
+        ('ksh -c "echo sendevent x"', False),
+        ("echo a; sendevent -E STARTJOB -J B", True),
+        ("echo $(autostatus -J B)", True),
+        ("/opt/autosys/bin/sendevent -E STARTJOB -J B", True),
+        ("ksh -c 'sendevent -E STARTJOB -J B'", True),
+    ],
+)
+def test_a_printed_word_is_no_call(command, calls):
+    text = f"insert_job: A\nowner: o\nmachine: m\ncommand: {command}\n"
+    assert ("hidden-call" in [found[0] for found in findings_of(text)]) == calls
