@@ -10,7 +10,8 @@
 |              | root cause                  |              |                                                      |
 | OPEN, ACK.   | no higher severity          | unchanged    | none: it is not news                                 |
 | OPEN         | someone acknowledges        | ACKNOWLEDGED | later steps are dropped                              |
-| OPEN, ACK.   | the incident closes         | CLOSED       | pending ones dropped; past recipients are informed   |
+| OPEN, ACK.   | the incident closes         | CLOSED       | pending ones dropped; past recipients are informed,  |
+|              |                             |              | also where no notification could be delivered        |
 | OPEN, ACK.   | merged into another         | CLOSED       | the same, naming the other                           |
 | CLOSED       | issue with an incident      | OPEN         | all steps of its route                               |
 """
@@ -133,13 +134,20 @@ def _closed(
         known, state=AlertState.CLOSED, closed_at=alert_event.at, event_count=known.event_count + 1
     )
     purpose, because = Purpose.RECOVERED, "resolved"
+    if alert_event.facts.get("ended_by"):
+        ending = {name: alert_event.facts.get(name) for name in ("ended_by", "pause")}
+        alert = replace(alert, facts={**known.facts, **ending})
     if alert_event.kind is Kind.INCIDENT_MERGED:
         purpose, because = Purpose.JOINED, f"merged into {alert_event.facts.get('part_of')}"
         alert = replace(alert, facts={**known.facts, **alert_event.facts})
     ended = max((m.round for m in notifications if m.purpose.is_end), default=-1)
-    sent = dict.fromkeys(m.recipient for m in notifications if m.was_attempted and m.round > ended)
+    attempted = [m for m in notifications if m.was_attempted and m.round > ended]
+    reached = {m.recipient for m in attempted if m.is_delivered}
     due = rules.not_before(known.severity, now)
-    send = tuple(_notification(alert, purpose, 0, recipient, due, now) for recipient in sent)
+    send = tuple(
+        _notification(alert, purpose if recipient in reached else Purpose.UNDELIVERED, 0, recipient, due, now)
+        for recipient in dict.fromkeys(m.recipient for m in attempted)
+    )
     return Decision(alert, send, _pending(notifications), because)
 
 

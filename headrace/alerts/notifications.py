@@ -32,7 +32,7 @@ SELECT * FROM catalog.notification WHERE organisation_id = %s AND digest_id = AN
 def render_notifications(
     engine: Engine, cursor: Cursor[Any], links: Links, notifications: Sequence[Notification], now: datetime
 ) -> dict[UUID, Notification]:
-    """Return the notifications with title and body; a retry keeps its text."""
+    """Return the notifications with title and body; one that may have been received keeps its text."""
     fresh = [notification for notification in notifications if notification.title is None]
     sent = {notification.notification_id: notification for notification in notifications}
     if not fresh:
@@ -53,7 +53,8 @@ def render_notifications(
                     (alerts[each.alert_id], each)
                     for each in digests[notification.notification_id]
                     if each.alert_id
-                ]
+                ],
+                now,
             )
         else:
             alert = alerts[notification.alert_id]
@@ -61,7 +62,7 @@ def render_notifications(
                 affected_by_alert[alert.alert_id] = affected(engine, alert)
             address = _link(links, key, alert, notification.recipient, now)
             rendered = render(
-                alert, notification, links, affected=affected_by_alert[alert.alert_id], link=address
+                alert, notification, links, now, affected=affected_by_alert[alert.alert_id], link=address
             )
         sent[notification.notification_id] = replace(notification, title=rendered.title, body=rendered.body)
     return sent

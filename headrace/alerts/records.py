@@ -31,13 +31,14 @@ class Purpose(StrEnum):
     WORSENED = "WORSENED"  # reported before, and more severe now
     ESCALATED = "ESCALATED"  # not acknowledged in time
     RECOVERED = "RECOVERED"
+    UNDELIVERED = "UNDELIVERED"  # ended before a notification could be delivered, which this one replaces
     JOINED = "JOINED"  # merged into another alert
     DIGEST = "DIGEST"  # several notifications in one, to respect a rate limit
 
     @property
     def is_end(self) -> bool:
         """True for the last notification of the alert."""
-        return self in (Purpose.RECOVERED, Purpose.JOINED)
+        return self in (Purpose.RECOVERED, Purpose.UNDELIVERED, Purpose.JOINED)
 
 
 class NotificationState(StrEnum):
@@ -104,8 +105,14 @@ class Notification:
 
     @property
     def was_attempted(self) -> bool:
-        """True if it reached, or may have reached, its recipient."""
-        return self.tries > 0 or self.state in (NotificationState.SENT, NotificationState.MERGED)
+        """True if it reached, may have reached, or was meant for its recipient by now."""
+        return self.tries > 0 or self.is_delivered
+
+    @property
+    def is_delivered(self) -> bool:
+        """True if it reached its recipient, or may have: a try that has begun and was not refused so far."""
+        in_doubt = self.state is NotificationState.PENDING and self.tries > 0 and self.reason is None
+        return in_doubt or self.state in (NotificationState.SENT, NotificationState.MERGED)
 
 
 class NotDelivered(Exception):

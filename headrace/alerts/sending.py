@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
 from time import monotonic
@@ -23,6 +23,7 @@ from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id
 from headrace.database.jsonb import jsonb
 from headrace.database.locks import alone
+from headrace.severity import Severity
 
 BATCH_SIZE = 1000  # notifications per query
 THREADS = 8  # concurrent destinations: a hanging one does not block the others
@@ -88,7 +89,7 @@ def _begin(
         for recipient, part in _plan(cursor, rules, due, now):
             begun += part.each
             if part.digest:
-                begun.append(_digest(cursor, recipient, part.digest, now))
+                begun.append(_digest(cursor, recipient, part, now))
             if part.wait_until is not None:
                 leaving_now = {notification.notification_id for notification in (*part.each, *part.digest)}
                 held = [m for m in due if m.recipient == recipient and m.notification_id not in leaving_now]
@@ -138,10 +139,9 @@ def _plan(
         )
 
 
-def _digest(
-    cursor: Cursor[Any], recipient: Recipient, notifications: Sequence[Notification], now: datetime
-) -> Notification:
-    made = new_digest(recipient, notifications, now)
+def _digest(cursor: Cursor[Any], recipient: Recipient, plan: SendPlan, now: datetime) -> Notification:
+    """Store the digest of what the recipient's rate limit does not let through, of this batch and beyond it."""
+    made = new_digest(recipient, plan.digest, now)
     organisation = organisation_id()
     row = {
         "notification_id": made.notification_id,
@@ -149,14 +149,19 @@ def _digest(
         "address": recipient.address,
         "severity": made.severity,
     }
-    merged = [
-        {"notification_id": each.notification_id, "digest_id": made.notification_id} for each in notifications
-    ]
     statement("notifications_digest").execute(
         cursor, {"organisation": organisation, "now": now, "digests": jsonb([row])}
     )
-    statement("notifications_merge").execute(cursor, {"organisation": organisation, "merged": jsonb(merged)})
-    return made
+    parameters = {
+        "organisation": organisation,
+        "now": now,
+        "digest": made.notification_id,
+        "destination": recipient.destination,
+        "address": recipient.address,
+        "alone": [each.notification_id for each in plan.each],
+    }
+    (merged,) = statement("notifications_merge").execute(cursor, parameters).fetchall()
+    return replace(made, severity=Severity(merged["severity"]))
 
 
 def _wait(cursor: Cursor[Any], notifications: Sequence[Notification], until: datetime) -> None:

@@ -11,6 +11,7 @@ from urllib.parse import quote
 from headrace.alerts.records import Alert, Notification, Purpose
 from headrace.alerts.rules import Links
 from headrace.slas.events import Kind, SubjectType
+from headrace.slas.status import OUTAGE
 
 MAX_LISTED = 10  # affected datasets, and alerts in a digest
 MAX_LINE_LENGTH = 1000  # characters of a line, and
@@ -35,8 +36,12 @@ _TITLES = {
     Purpose.WORSENED: "Now ",
     Purpose.ESCALATED: "Not acknowledged: ",
     Purpose.RECOVERED: "Recovered: ",
+    Purpose.UNDELIVERED: "Recovered: ",
     Purpose.JOINED: "Part of {part_of}: ",
 }
+_OVER = (Purpose.RECOVERED, Purpose.UNDELIVERED)
+_ENDED = {"PAUSED": "Paused: ", "SLA_CHANGED": "SLA changed: "}
+_LATE_NEWS = "This is the first notification of it that could be delivered to you."
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +64,13 @@ def render(
     alert: Alert,
     notification: Notification,
     links: Links,
+    now: datetime,
     *,
     affected: Affected = Affected(),
     link: str | None = None,
 ) -> NotificationText:
-    """Render a notification. link: where its recipient acknowledges with one click."""
-    over = notification.purpose is Purpose.RECOVERED
+    """Render a notification that is sent at `now`. link: where its recipient acknowledges with one click."""
+    over = notification.purpose in _OVER
     merged = notification.purpose is Purpose.JOINED
     facts = alert.facts
     head = _title(alert, notification)
@@ -72,15 +78,16 @@ def render(
         (
             "What",
             f"{_subject(alert)} {_was(alert) if over else _is(alert)}."
-            + (f" Resolved at {_at(alert.closed_at)}." if over else "")
+            + (f" {_ending(alert)}" if over else "")
             + (f" It is now part of {facts.get('part_of')}." if merged else ""),
         ),
-        ("Since", _since(alert, notification.decided_at)),
+        ("Since", _since(alert, now)),
         ("Cause", _cause(facts)),
         ("Expected", _expected(facts) if not over else None),
         ("Owners", ", ".join(alert.subject.owners) or "none"),
         ("Also affected", _affected(affected)),
         ("Acknowledged", f"by {alert.acknowledged_by}" if alert.acknowledged_by else None),
+        ("Note", _LATE_NEWS if notification.purpose is Purpose.UNDELIVERED else None),
         ("Next", None if over else " ".join(_merge_notice(facts) if merged else _advice(alert))),
     ]
     parts = ["\n".join(_one_line(f"{name}: {text}", MAX_LINE_LENGTH) for name, text in lines if text)]
@@ -96,10 +103,10 @@ def sentence(alert: Alert, now: datetime) -> str:
     return _one_line(f"{_subject(alert)} {_is(alert)}, since {_since(alert, now)}.")
 
 
-def digest(reported: Sequence[tuple[Alert, Notification]]) -> NotificationText:
-    """Combine several notifications into one."""
+def digest(reported: Sequence[tuple[Alert, Notification]], now: datetime) -> NotificationText:
+    """Combine several notifications into one that is sent at `now`."""
     lines = [
-        _one_line(f"{_title(alert, notification)}, {_since(alert, notification.decided_at)}")
+        _one_line(f"{_title(alert, notification)}, {_since(alert, now)}")
         for alert, notification in reported[:MAX_LISTED]
     ]
     more = [f"and {len(reported) - MAX_LISTED} more"] if len(reported) > MAX_LISTED else []
@@ -113,14 +120,31 @@ def digest(reported: Sequence[tuple[Alert, Notification]]) -> NotificationText:
             "Next: run `headrace alerts list`.",
         ]
     )
-    return NotificationText(f"{len(reported)} more alerts", body)
+    ended = all(notification.purpose.is_end for _, notification in reported)
+    return NotificationText(f"{len(reported):,} more alerts{' have ended' if ended else ''}", body)
 
 
 def _title(alert: Alert, notification: Notification) -> str:
     before = _TITLES[notification.purpose].replace(
         "{part_of}", str(alert.facts.get("part_of", "another alert"))
     )
+    if notification.purpose in _OVER:
+        before = _ENDED.get(str(alert.facts.get("ended_by")), before)
     return f"{before}{alert.kind} {_subject(alert)}"
+
+
+def _ending(alert: Alert) -> str:
+    """Say why it is over: because it recovered, was paused, or is no longer agreed."""
+    at = _at(alert.closed_at)
+    match alert.facts.get("ended_by"):
+        case "PAUSED":
+            pause = str(alert.facts.get("pause") or "a pause")
+            by = f"by the {pause}" if pause.startswith(OUTAGE) else f"({pause})"
+            return f"Paused {_sentence(by)} Since {at}, nothing is expected."
+        case "SLA_CHANGED":
+            return f"At {at} the SLA was changed; the former deadline was not met."
+        case _:
+            return f"Resolved at {at}."
 
 
 def _subject(alert: Alert) -> str:

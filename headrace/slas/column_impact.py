@@ -24,7 +24,7 @@ MAX_DEPTH = 1000  # maximum steps
 NO_LINEAGE = "no column lineage is known"
 
 _ABOUT = """
-SELECT dataset.dataset_id, full_name AS key, owners, description, sla.definition AS sla
+SELECT dataset.dataset_id, full_name AS key, owners, description, nullif(sla.definition, '{}') AS sla
 FROM catalog.dataset LEFT JOIN catalog.sla USING (dataset_id)
 WHERE dataset.dataset_id = ANY (%s)
 """

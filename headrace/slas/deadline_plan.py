@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import datetime
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from functools import cache
 from typing import Any
+from uuid import UUID
 
 from psycopg import Cursor
 from pydantic import ValidationError
@@ -14,26 +16,56 @@ from pydantic_core import from_json
 from headrace.database.ids import organisation_id
 from headrace.database.jsonb import encoded
 from headrace.slas.calendars import Calendars, UnknownCalendar
-from headrace.slas.deadlines import NoDeadline, preceding
+from headrace.slas.deadlines import NoDeadline, following, preceding
 from headrace.slas.objectives import Clock, ObjectiveKind, objectives, terms
 from headrace.slas.sql import statement
 from headrace.slas.staging import stage
 
 _NOTHING = "no data yet"
+_INSTANT = timedelta(microseconds=1)
+_CHANGED_AT = """
+SELECT max(updated_at) AS changed_at FROM catalog.sla
+WHERE organisation_id = %s AND compiled_at <> updated_at
+"""
 _GIVEN = {
     "sla_id": "uuid", "dataset_id": "uuid", "process_id": "uuid", "kind": "text", "ordinal": "int4",
-    "definition": "text", "settled": "timestamptz", "reason": "text", "wrong": "bool",
+    "definition": "text", "before": "timestamptz", "settled": "timestamptz", "deadline": "timestamptz",
+    "reason": "text", "wrong": "bool",
 }  # fmt: skip
 
 
-def compile_slas(cursor: Cursor[Any], calendars: Calendars, now: datetime) -> int:
-    """Create the objectives of new and changed SLAs; returns the number of such SLAs.
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """The number of new and changed SLAs, and the incidents that a changed or removed objective belonged to."""
 
-    Deadlines before `now` are ignored. An invalid objective is stored with the error as its reason.
+    slas: int = 0
+    withdrawn: frozenset[UUID] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class _Deadlines:
+    """Three deadlines in a row: `settled` is the last one before now. None: the objective has no clock."""
+
+    before: datetime | None = None
+    settled: datetime | None = None
+    deadline: datetime | None = None
+
+
+def changed_at(cursor: Cursor[Any]) -> datetime | None:
+    """Return when an SLA was last changed or removed that has objectives by its former terms; None if none was."""
+    row = cursor.execute(_CHANGED_AT, [organisation_id()]).fetchone()
+    return row["changed_at"] if row else None
+
+
+def compile_slas(cursor: Cursor[Any], calendars: Calendars, now: datetime) -> Compiled:
+    """Create the objectives of new SLAs, and replace those of changed and removed ones.
+
+    Deadlines before `now` are ignored, except one that is late and that the new terms have too. An invalid objective is
+    stored with the error as its reason.
     """
     rows = statement("sla_to_compile").execute(cursor, {"organisation": organisation_id()}).fetchall()
     if not rows:
-        return 0
+        return Compiled()
 
     @cache
     def meant(definition: str) -> Sequence[Sequence[object]]:
@@ -50,26 +82,49 @@ def compile_slas(cursor: Cursor[Any], calendars: Calendars, now: datetime) -> in
     )
     stage(cursor, "given", _GIVEN, given)
     parameters = {"organisation": organisation_id(), "now": now, "slas": [row["sla_id"] for row in rows]}
+    withdrawn = statement("sla_withdraw").execute(cursor, parameters).fetchall()
     statement("sla_compile").execute(cursor, parameters)
-    return len(rows)
+    return Compiled(len(rows), frozenset(row["incident_id"] for row in withdrawn))
 
 
 def _objective(
     kind: ObjectiveKind, ordinal: int, definition: dict[str, Any], calendars: Calendars, now: datetime
 ) -> Sequence[object]:
-    settled = _settled(kind, definition, calendars, now)
-    wrong = isinstance(settled, str)
+    found = _deadlines(kind, definition, calendars, now)
+    wrong = isinstance(found, str)
+    known = _Deadlines() if isinstance(found, str) else found
     return (
-        kind, ordinal, encoded(definition).decode(), None if wrong else settled, settled if wrong else _NOTHING, wrong,
+        kind, ordinal, encoded(definition).decode(), known.before, known.settled, known.deadline,
+        found if wrong else _NOTHING, wrong,
     )  # fmt: skip
 
 
-def _settled(
+def _deadlines(
     kind: ObjectiveKind, definition: dict[str, Any], calendars: Calendars, now: datetime
-) -> datetime | str | None:
-    """Return the last deadline before `now`, or an error message for invalid terms."""
+) -> _Deadlines | str:
+    """Return the deadlines around `now`, or an error message for invalid terms."""
     try:
         found = terms(kind, definition)
-        return preceding(found, calendars, now) if isinstance(found, Clock) else None
+        if not isinstance(found, Clock):
+            return _Deadlines()
+        settled = preceding(found, calendars, now)
     except (ValidationError, UnknownCalendar, NoDeadline) as error:
         return str(error)
+    return _Deadlines(
+        _or_none(preceding, found, calendars, settled - _INSTANT),
+        settled,
+        _or_none(following, found, calendars, now),
+    )
+
+
+def _or_none(
+    find: Callable[[Clock, Calendars, datetime], datetime],
+    clock: Clock,
+    calendars: Calendars,
+    moment: datetime,
+) -> datetime | None:
+    """Return a deadline; None beyond the first or the last day of its calendar."""
+    try:
+        return find(clock, calendars, moment)
+    except (UnknownCalendar, NoDeadline):
+        return None

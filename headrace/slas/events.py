@@ -79,8 +79,9 @@ class AlertEvent:
     `expected_from`, `expected_to`, `waits_for` (the key at the start of the critical path) and `by_minutes`. Of runs:
     `run_id`, `dagster_run_id`, `log_location`, `status`, `reason`. Of checks: `checks` (each with check, status,
     failed_rows), `version`, `partition`, `reason`. Of row counts: `rows`, `usual`, `reason`. Of schemas: `breaking`,
-    `compatible`, `reason`. Of INCIDENT_CLOSED: `cause`, `reason`, `opened_at`, `members` (the keys of its subjects). Of
-    INCIDENT_MERGED: `part_of` (the key of the other one's cause), `part_of_id`.
+    `compatible`, `reason`. Of INCIDENT_CLOSED: `cause`, `reason`, `opened_at`, `members` (keys of its subjects), and if
+    it did not recover, `ended_by`: PAUSED (with `pause`, the reason) or SLA_CHANGED. Of INCIDENT_MERGED: `part_of` (the
+    key of the other one's cause), `part_of_id`.
     """
 
     kind: Kind

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -189,14 +189,20 @@ def load(cursor: Cursor[Any]) -> Incidents:
     )
 
 
-def close(cursor: Cursor[Any], events: Iterable[AlertEvent], now: datetime) -> list[AlertEvent]:
+def close(
+    cursor: Cursor[Any], events: Iterable[AlertEvent], now: datetime, withdrawn: Collection[UUID] = ()
+) -> list[AlertEvent]:
     """Close the incidents without open issues, and return the closing event of each.
 
-    events: the events of this tick, not stored yet. An incident with a run that has just failed stays open.
+    events: the events of this tick, not stored yet. An incident with a run that has just failed stays open. withdrawn:
+    incidents that lost an objective because its SLA was changed: they did not recover.
     """
     hit: dict[UUID, set[str]] = {}
     failed = set()
+    ended: dict[UUID, dict[str, object]] = {each: {"ended_by": "SLA_CHANGED"} for each in withdrawn}
     for each in events:
+        if each.incident_id is not None and each.kind is Kind.PAUSED:
+            ended[each.incident_id] = {"ended_by": "PAUSED", "pause": each.facts.get("reason")}
         if each.incident_id is not None and each.severity is not Severity.INFO:
             hit.setdefault(each.incident_id, set()).add(each.subject.key)
             if each.kind in (Kind.RUN_FAILED, Kind.CHECK_FAILED):
@@ -214,6 +220,7 @@ def close(cursor: Cursor[Any], events: Iterable[AlertEvent], now: datetime) -> l
                 "reason": row["reason"],
                 "opened_at": row["opened_at"].isoformat(),
                 "members": sorted(hit.get(row["incident_id"], set()) | set(row["members"] or ())),
+                **ended.get(row["incident_id"], {}),
             },
         )
         for row in statement("sla_close_incidents").execute(cursor, parameters).fetchall()

@@ -20,6 +20,7 @@ class SlaStatus(StrEnum):
     PAUSED = "PAUSED"  # suspended: a planned outage, a job on hold or on ice
 
 
+OUTAGE = "planned outage"  # begins the reason of a pause by one
 OUT_OF_ORDER = frozenset((SlaStatus.AT_RISK, SlaStatus.LATE, SlaStatus.MISSED))
 
 

@@ -17,7 +17,8 @@ from headrace.slas.events import Subject, SubjectType
 from headrace.slas.objectives import ObjectiveKind, Terms, terms
 from headrace.slas.sql import statement
 from headrace.slas.staging import stage
-from headrace.slas.status import Arrival, Evaluation, ObjectiveState, Pause, SlaStatus
+from headrace.slas.status import OUTAGE, Arrival, Evaluation, ObjectiveState, Pause, SlaStatus
+from headrace.slas.transitions import format_moment
 
 _FORECAST = (
     "miss_probability",
@@ -102,9 +103,13 @@ def outages(cursor: Cursor[Any], since: datetime) -> list[tuple[str, Pause]]:
         [organisation_id(), since],
     )
     return [
-        (row["subjects"], Pause(row["begins_at"], row["ends_at"], f"planned outage: {row['reason']}"))
+        (row["subjects"], Pause(row["begins_at"], row["ends_at"], _outage_reason(row)))
         for row in cursor.fetchall()
     ]
+
+
+def _outage_reason(row: Mapping[str, Any]) -> str:
+    return f"{OUTAGE} until {format_moment(row['ends_at'])}: {row['reason']}"
 
 
 def write(cursor: Cursor[Any], evaluated: Sequence[EvaluatedObjective], now: datetime) -> None:

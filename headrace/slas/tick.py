@@ -39,6 +39,7 @@ from headrace.slas import (
 )
 from headrace.slas.arrivals import Following
 from headrace.slas.causes import Causes, Issue, causes
+from headrace.slas.deadline_plan import Compiled
 from headrace.slas.deadlines import partition_of, remembered
 from headrace.slas.evaluation import evaluate_objective, unevaluable
 from headrace.slas.events import AlertEvent, Kind
@@ -73,6 +74,16 @@ class Tick:
     events: dict[Kind, int] = field(default_factory=dict)
     skipped: bool = False
 
+    def __add__(self, later: Tick) -> Tick:
+        return Tick(
+            later.now,
+            self.compiled + later.compiled,
+            self.evaluated + later.evaluated,
+            self.predicted + later.predicted,
+            Counter(self.states) + Counter(later.states),
+            Counter(self.events) + Counter(later.events),
+        )
+
     def __str__(self) -> str:
         if self.skipped:
             return "another evaluation is under way"
@@ -85,21 +96,32 @@ class Tick:
 def evaluate(engine: Engine, now: datetime | None = None) -> Tick:
     """Evaluate all objectives at `now` (timezone-aware; None: the current time), in one transaction.
 
-    Of two concurrent evaluations, the second changes nothing and reports that.
+    After a change of declarations, a transaction before it evaluates them by their former terms up to the change, so
+    that an edit erases no breach. Of two concurrent evaluations, the second changes nothing and reports that.
     """
     moment = (now or datetime.now(UTC)).astimezone(UTC)
     with transaction(engine) as cursor:
-        key = int.from_bytes(organisation_id().bytes[:4], "big", signed=True)
-        got = cursor.execute("SELECT pg_try_advisory_xact_lock(%s, %s) AS got", [_LOCK, key]).fetchone()
-        if not (got and got["got"]):
+        if not _is_alone(cursor):
             return Tick(moment, skipped=True)
-        return _evaluate(cursor, moment)
+        changed_at = compiling.changed_at(cursor)
+        if changed_at is None:
+            return _evaluate(cursor, moment)
+        former = _evaluate(cursor, min(changed_at, moment), compiles=False)
+    with transaction(engine) as cursor:
+        return former + _evaluate(cursor, moment) if _is_alone(cursor) else former
 
 
-def _evaluate(cursor: Cursor[Any], now: datetime) -> Tick:
+def _is_alone(cursor: Cursor[Any]) -> bool:
+    """Take the lock of evaluation until the transaction ends; returns False if another process has it."""
+    key = int.from_bytes(organisation_id().bytes[:4], "big", signed=True)
+    got = cursor.execute("SELECT pg_try_advisory_xact_lock(%s, %s) AS got", [_LOCK, key]).fetchone()
+    return bool(got and got["got"])
+
+
+def _evaluate(cursor: Cursor[Any], now: datetime, *, compiles: bool = True) -> Tick:
     news_since, zones_changed = _begin(cursor, now)
     known = calendars.load(cursor)
-    compiled = compiling.compile_slas(cursor, known, now)
+    compiled = compiling.compile_slas(cursor, known, now) if compiles else Compiled()
     following = remembered(known)
     predicted = forecast_deadlines(cursor, now)
     due = store.due(cursor, now, all_deadlines=zones_changed)
@@ -114,11 +136,16 @@ def _evaluate(cursor: Cursor[Any], now: datetime) -> Tick:
     detected = quality.detect(cursor, news_since, now)
     events, written = _assign(cursor, evaluated, detected, now)
     store.write(cursor, written, now)
-    events += incidents.close(cursor, events, now)
+    events += incidents.close(cursor, events, now, compiled.withdrawn)
     alert_events.record(cursor, events, now)
     states = Counter(change.state for _, evaluation in evaluated for change in evaluation.changes[-1:])
     return Tick(
-        now, compiled, len(evaluated), predicted, dict(states), dict(Counter(each.kind for each in events))
+        now,
+        compiled.slas,
+        len(evaluated),
+        predicted,
+        dict(states),
+        dict(Counter(each.kind for each in events)),
     )
 
 

@@ -1,7 +1,7 @@
 SELECT dataset.dataset_id, dataset.full_name AS key, dataset.description, dataset.default_format AS format, dataset.owners,
        dataset.tags, dataset.columns, dataset.partitions, dataset.status, dataset.metadata_json AS metadata,
        dataset.declared_at, dataset.created_at, dataset.updated_at, lineage.known_count AS known_columns,
-       lineage.column_count AS lineage_columns, sla.definition AS sla,
+       lineage.column_count AS lineage_columns, nullif(sla.definition, '{}') AS sla,
        coalesce((
            SELECT jsonb_agg(jsonb_build_object(
                'name', name, 'kind', kind, 'column', column_name, 'parameters', parameters, 'severity', severity,

@@ -1,11 +1,13 @@
+-- An SLA that is no longer declared becomes an empty one: the next evaluation removes it, and keeps its outcomes.
 WITH declared AS MATERIALIZED (
     SELECT process.process_id, item.definition
     FROM jsonb_to_recordset(%(slas)s) AS item (process text, definition jsonb)
     JOIN catalog.process ON process.organisation_id = %(organisation)s AND process.process_key = item.process
 ), withdrawn AS (
-    DELETE FROM catalog.sla
-    USING catalog.process
-    WHERE process.organisation_id = %(organisation)s
+    UPDATE catalog.sla
+    SET definition = '{}', updated_at = now()
+    FROM catalog.process
+    WHERE sla.definition <> '{}' AND process.organisation_id = %(organisation)s
       AND process.process_key = ANY (%(processes)s)
       AND sla.process_id = process.process_id
       AND NOT EXISTS (SELECT FROM declared WHERE declared.process_id = sla.process_id)

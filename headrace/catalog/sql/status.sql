@@ -2,7 +2,7 @@ SELECT dataset.full_name AS key, dataset.partitions, published.partition_count, 
        published.newest_published_at, published.newest_tag, latest.version_tag AS latest_tag,
        latest.outcome AS latest_outcome, latest.reason AS latest_reason, latest.produced_at AS latest_at,
        coalesce(warned.names, '{}') AS warning, coalesce(failed.names, '{}') AS failing,
-       run.run_id AS last_run_id, run.status AS last_run_state, run.start_ts AS last_run_at, sla.definition AS sla
+       run.run_id AS last_run_id, run.status AS last_run_state, run.start_ts AS last_run_at, nullif(sla.definition, '{}') AS sla
 FROM catalog.dataset
 LEFT JOIN catalog.sla USING (dataset_id)
 LEFT JOIN LATERAL (

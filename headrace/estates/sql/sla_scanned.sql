@@ -1,4 +1,5 @@
--- Set the SLAs of scanned processes to those in their definitions, unless an SLA is declared.
+-- Set the SLAs of scanned processes to those in their definitions, unless an SLA is declared. One that is gone becomes
+-- empty, and the next evaluation removes it.
 WITH meant AS MATERIALIZED (
     SELECT process_id, metadata_json -> 'sla' AS definition
     FROM catalog.process
@@ -7,8 +8,10 @@ WITH meant AS MATERIALIZED (
       AND lifecycle = 'ACTIVE'
       AND metadata_json ? 'sla'
 ), gone AS (
-    DELETE FROM catalog.sla
+    UPDATE catalog.sla
+    SET definition = '{}', updated_at = clock_timestamp()
     WHERE organisation_id = %(organisation)s
+      AND definition <> '{}'
       AND origin = 'SCANNED'
       AND NOT EXISTS (SELECT FROM meant WHERE meant.process_id = sla.process_id)
 )

@@ -181,6 +181,24 @@ def test_recovery_is_sent_to_everyone_possibly_notified() -> None:
     assert thread.send(1) == [("RECOVERED", "data")]
 
 
+def test_one_whom_no_notification_reached_learns_more_than_a_recovery() -> None:
+    thread = Thread(rules())
+    thread.happens(Kind.LATE, 0)
+    key, notification = next(iter(thread.notifications.items()))
+    thread.notifications[key] = replace(notification, tries=9, reason="refused")
+    thread.happens(Kind.INCIDENT_CLOSED, 1)
+    assert thread.send(1) == [("UNDELIVERED", "data")]
+
+
+def test_an_alert_that_ends_without_recovery_keeps_the_reason() -> None:
+    thread = Thread(rules())
+    thread.happens(Kind.LATE, 0)
+    thread.send(0)
+    thread.happens(Kind.INCIDENT_CLOSED, 10, ended_by="PAUSED", pause="on hold")
+    assert thread.alert is not None
+    assert (thread.alert.facts["ended_by"], thread.alert.facts["pause"]) == ("PAUSED", "on hold")
+
+
 def test_escalation_counts_from_when_the_first_message_may_leave() -> None:
     thread = Thread(rules(night(least=Severity.ERROR)))
     quiet = replace(thread.rules, quiet=(replace(thread.rules.quiet[0], least=Severity.ERROR),))

@@ -13,6 +13,7 @@ import pytest
 from sqlalchemy import Engine
 
 from benchmarks.receivers import Receiver
+from headrace.alerts import sending
 from headrace.alerts.outbox import acknowledge, decide_next
 from headrace.alerts.records import AlertState, NotDelivered, RenderedNotification
 from headrace.alerts.rules import AlertRules, Destination, Limit
@@ -206,6 +207,32 @@ def test_a_flood_of_alerts_respects_the_rate_limit_and_loses_nothing(
     happen(alert_event(Kind.INCIDENT_CLOSED, incidents[digest], 130))
     tick(limited, 130)
     assert http.received[-1].title == f"Recovered: AT_RISK mart/t{digest}", "the digest told of it"
+
+
+def test_a_digest_counts_what_is_beyond_one_batch(
+    engine: Engine,
+    http: Receiver,
+    opened: Opened,
+    happen: Happen,
+    tick: Tick,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sending, "BATCH_SIZE", 10)
+    limited = posting(http, limit=Limit(3, timedelta(hours=1)))
+    happen(*(alert_event(Kind.AT_RISK, opened(), key=f"mart/t{n}") for n in range(24)))
+    tick(limited, 0)
+    assert [each.title for each in http.received][2:] == ["22 more alerts"]
+
+
+def test_a_refused_message_counts_its_age_when_it_is_delivered(
+    http: Receiver, opened: Opened, happen: Happen, tick: Tick
+) -> None:
+    happen(alert_event(Kind.AT_RISK, opened(), 0))
+    http.refuses = True
+    tick(posting(http), 1)
+    http.refuses = False
+    tick(posting(http), 65)
+    assert "(65 min ago)" in http.received[-1].body
 
 
 def test_a_delayed_digest_is_sent(

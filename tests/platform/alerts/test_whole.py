@@ -14,6 +14,7 @@ from headrace.alerts.queries import alerts, history
 from headrace.alerts.records import AlertState, NotificationState
 from headrace.alerts.rules import AlertRules, Destination
 from headrace.alerts.sending import send_due
+from headrace.slas.outages import plan_outage
 from headrace.slas.tick import evaluate
 from tests.platform.alerts.making import OFTEN, rules
 from tests.platform.slas.building import declare, published
@@ -72,6 +73,32 @@ def test_a_completion_is_held_back_and_comes_late(engine: Engine, http: Receiver
         at("2026-11-10T06:50"),
         at("2026-11-10T06:50"),
     ]
+
+
+def test_neither_an_outage_nor_an_edit_is_a_recovery(engine: Engine, http: Receiver) -> None:
+    sent = rules(url=f"json://localhost:{http.port}/{{}}")
+    declare(engine, {"core/paused": DAILY, "core/edited": DAILY, "core/removed": DAILY})
+    tick = ticking(engine, sent)
+    for key in ("core/paused", "core/edited", "core/removed"):
+        published(engine, key, at("2026-11-09T05:30"))
+    tick(at("2026-11-09T12:00"))
+    tick(at("2026-11-10T06:01"))
+    plan_outage(
+        engine,
+        "core/paused",
+        at("2026-11-10T06:10"),
+        at("2026-11-10T09:00"),
+        "the cluster moves",
+        "user:alice",
+    )
+    tick(at("2026-11-10T06:10"))
+    declare(engine, {"core/edited": {**DAILY, "deadline": "0 5 * * *"}, "core/removed": None})
+    tick(at("2026-11-10T06:30"))
+    found = {each.title: each.body for each in http.received if "Now" not in each.title}
+    assert "Paused by the planned outage until 2026-11-10 09:00 UTC" in found["Paused: LATE core/paused"]
+    assert "the SLA was changed" in found["SLA changed: LATE core/edited"]
+    assert "the SLA was changed" in found["SLA changed: LATE core/removed"]
+    assert not any(title.startswith("Recovered") for title in found)
 
 
 def ticking(engine: Engine, sent: AlertRules) -> Callable[[datetime], None]:

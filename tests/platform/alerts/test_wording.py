@@ -46,6 +46,7 @@ def test_an_alert_says_what_since_when_why_who_is_hit_what_to_do_and_where_to_lo
         alert,
         notification,
         LINKS,
+        at(12),
         affected=affected,
         link="https://catalog.example.com/alerts/acknowledge?token=t",
     )
@@ -70,21 +71,57 @@ def test_an_alert_says_what_since_when_why_who_is_hit_what_to_do_and_where_to_lo
 def test_a_recovery_asks_for_nothing() -> None:
     alert, notification = sent(Kind.LATE)
     over = replace(notification, purpose=Purpose.RECOVERED)
-    message = render(replace(alert, closed_at=at(30)), over, Links())
+    message = render(replace(alert, closed_at=at(30)), over, Links(), at(30))
     assert message.title == "Recovered: LATE mart/delays"
     assert "What: mart/delays was late. Resolved at 2026-11-02 09:30Z." in message.body
     assert "Next" not in message.body
     assert "Acknowledge" not in message.body
 
 
+def test_ages_are_those_of_the_moment_of_sending() -> None:
+    alert, notification = sent(Kind.LATE)
+    late = replace(notification, purpose=Purpose.ESCALATED)
+    assert "Since: 2026-11-02 09:00Z (65 min ago)" in render(alert, late, Links(), at(65)).body
+    assert "(65 min ago)" in digest([(alert, late)], at(65)).body
+
+
+def test_a_pause_and_a_changed_sla_are_no_recovery() -> None:
+    alert, notification = sent(Kind.LATE)
+    over = replace(notification, purpose=Purpose.RECOVERED)
+    pause = "planned outage until 2026-11-02 12:00 UTC: the cluster moves"
+    paused = replace(alert, closed_at=at(30), facts={"ended_by": "PAUSED", "pause": pause})
+    message = render(paused, over, Links(), at(30))
+    assert message.title == "Paused: LATE mart/delays"
+    assert "Paused by the planned outage until 2026-11-02 12:00 UTC: the cluster moves." in message.body
+    assert "Resolved" not in message.body
+    held = replace(paused, facts={"ended_by": "PAUSED", "pause": "on hold"})
+    assert "Paused (on hold)." in render(held, over, Links(), at(30)).body
+    changed = render(replace(paused, facts={"ended_by": "SLA_CHANGED"}), over, Links(), at(30))
+    assert changed.title == "SLA changed: LATE mart/delays"
+    assert "the SLA was changed; the former deadline was not met" in changed.body
+
+
+def test_a_recovery_of_what_was_never_delivered_says_so() -> None:
+    alert, notification = sent(Kind.LATE)
+    over = replace(notification, purpose=Purpose.UNDELIVERED)
+    body = render(replace(alert, closed_at=at(30)), over, Links(), at(30)).body
+    assert "Note: This is the first notification of it that could be delivered to you." in body
+
+
+def test_a_digest_of_recoveries_says_that_they_have_ended() -> None:
+    alert, notification = sent(Kind.LATE)
+    over = (alert, replace(notification, purpose=Purpose.RECOVERED))
+    assert digest([over] * 1481, at(30)).title == "1,481 more alerts have ended"
+
+
 def test_without_a_link_it_says_the_command() -> None:
     alert, notification = sent(Kind.RUN_FAILED)
-    assert f"Acknowledge: headrace alerts ack {INCIDENT}" in render(alert, notification, Links()).body
+    assert f"Acknowledge: headrace alerts ack {INCIDENT}" in render(alert, notification, Links(), at(12)).body
 
 
 def test_a_name_begins_no_other_header() -> None:
     alert, notification = sent(Kind.LATE, partition="x\r\nBcc: all@example.com")
-    title = render(alert, notification, Links()).title
+    title = render(alert, notification, Links(), at(12)).title
     assert "\r" not in title
     assert "\n" not in title
 
@@ -94,7 +131,7 @@ def test_a_reason_begins_no_other_line_and_is_not_as_long_as_a_log() -> None:
     alert, notification = sent(
         Kind.LATE, reason="no\n\nAcknowledge: https://evil.example.com\r\n" + "x" * 100_000
     )
-    body = render(alert, notification, LINKS).body
+    body = render(alert, notification, LINKS, at(12)).body
     assert [line for line in body.splitlines() if line.startswith("Acknowledge: ")] == [
         f"Acknowledge: headrace alerts ack {INCIDENT}"
     ]
@@ -102,7 +139,7 @@ def test_a_reason_begins_no_other_line_and_is_not_as_long_as_a_log() -> None:
 
 
 def test_a_digest_names_the_first_and_counts_the_rest() -> None:
-    message = digest([sent(Kind.LATE, partition=str(number)) for number in range(14)])
+    message = digest([sent(Kind.LATE, partition=str(number)) for number in range(14)], at(12))
     assert message.title == "14 more alerts"
     assert message.body.count("LATE mart/delays") == 10
     assert "and 4 more" in message.body
@@ -123,6 +160,8 @@ FACTS = (
     "miss_probability",
     "run_id",
     "dagster_run_id",
+    "ended_by",
+    "pause",
 )
 
 
@@ -142,6 +181,7 @@ def test_whatever_the_facts_are_the_alert_has_words(
         replace(alert, kind=kind, facts=facts),
         replace(notification, purpose=purpose, decided_at=START),
         LINKS,
+        START,
     )
     assert message.title.isprintable()
     assert message.body

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sqlalchemy import Engine
 
+from headrace.catalog.queries.datasets import dataset
 from headrace.database.connection import transaction
 from headrace.slas.calendar_feed import deadline_feed
 from headrace.slas.queries import sla_statuses
@@ -204,3 +205,69 @@ def test_a_calendar_feed_leaves_out_an_sla_that_cannot_be_evaluated(engine: Engi
     feed = deadline_feed(engine, at("2026-11-10T00:00"), timedelta(days=1)).decode()
     assert "sales/good due" in feed
     assert "sales/bad due" not in feed
+
+
+def outcomes(engine: Engine) -> list[tuple[datetime, str]]:
+    with transaction(engine) as cursor:
+        cursor.execute("SELECT deadline, outcome FROM catalog.sla_outcome ORDER BY deadline")
+        return [(row["deadline"], row["outcome"]) for row in cursor]
+
+
+@pytest.mark.parametrize(
+    "edited", [{**DAILY, "deadline": "0 5 * * *"}, {**DAILY, "deadline": "0 9 * * *"}, None]
+)
+def test_an_edit_does_not_erase_a_breach(engine: Engine, edited: dict[str, object] | None) -> None:
+    declare(engine, {"sales/orders": DAILY})
+    evaluate(engine, at("2026-11-10T00:00"))
+    evaluate(engine, at("2026-11-10T06:00:30"))
+    declare(engine, {"sales/orders": edited})
+    evaluate(engine, at("2026-11-10T06:30"))
+    assert outcomes(engine) == [(at("2026-11-10T06:00"), "MISSED")]
+    assert states(engine) == ({"sales/orders DELIVERY": "UNKNOWN"} if edited else {})
+    with transaction(engine) as cursor:
+        cursor.execute("SELECT reason FROM catalog.sla_change ORDER BY change_id DESC LIMIT 1")
+        (row,) = cursor.fetchall()
+    assert row["reason"] == "the SLA was changed 00:30:00 after this deadline"
+
+
+def test_a_breach_before_an_edit_is_found_after_a_downtime(engine: Engine) -> None:
+    declare(engine, {"sales/orders": DAILY})
+    evaluate(engine, at("2026-11-10T00:00"))
+    declare(engine, {"sales/orders": None})
+    evaluate(engine, at("2026-11-10T06:30"))
+    assert outcomes(engine) == [(at("2026-11-10T06:00"), "MISSED")]
+
+
+def test_an_edit_that_keeps_the_deadline_keeps_its_status(engine: Engine) -> None:
+    declare(engine, {"sales/orders": DAILY})
+    evaluate(engine, at("2026-11-10T00:00"))
+    evaluate(engine, at("2026-11-10T06:00:30"))
+    declare(engine, {"sales/orders": {**DAILY, "warn_before_seconds": 600.0}})
+    evaluate(engine, at("2026-11-10T06:30"))
+    assert states(engine) == {"sales/orders DELIVERY": "LATE"}
+    published(engine, "sales/orders", at("2026-11-10T06:40"))
+    evaluate(engine, at("2026-11-10T06:41"))
+    assert outcomes(engine) == [(at("2026-11-10T06:00"), "MET_LATE")]
+    assert incidents(engine) == [("sales/orders", False)]
+
+
+def test_an_edit_between_a_delivery_and_its_deadline_keeps_the_delivery(engine: Engine) -> None:
+    declare(engine, {"sales/orders": DAILY})
+    evaluate(engine, at("2026-11-10T00:00"))
+    published(engine, "sales/orders", at("2026-11-10T05:30"))
+    evaluate(engine, at("2026-11-10T05:40"))
+    declare(engine, {"sales/orders": {**DAILY, "warn_before_seconds": 600.0}})
+    evaluate(engine, at("2026-11-10T05:45"))
+    evaluate(engine, at("2026-11-10T06:01"))
+    assert states(engine) == {"sales/orders DELIVERY": "ON_TRACK"}
+    assert outcomes(engine) == [(at("2026-11-10T06:00"), "MET")]
+
+
+def test_a_removed_sla_is_gone_after_the_next_tick(engine: Engine) -> None:
+    declare(engine, {"sales/orders": DAILY})
+    evaluate(engine, at("2026-11-10T00:00"))
+    declare(engine, {"sales/orders": None})
+    assert dataset(engine, "sales/orders").sla is None
+    evaluate(engine, at("2026-11-10T00:01"))
+    with transaction(engine) as cursor:
+        assert cursor.execute("SELECT FROM catalog.sla").fetchall() == []

@@ -63,7 +63,8 @@ CREATE TABLE catalog.notification (
     alert_id        uuid REFERENCES catalog.alert,
     destination     text COLLATE "C" NOT NULL,
     address         text COLLATE "C" NOT NULL,
-    purpose         text NOT NULL CHECK (purpose IN ('RAISED', 'WORSENED', 'ESCALATED', 'RECOVERED', 'JOINED', 'DIGEST')),
+    purpose         text NOT NULL CHECK (
+        purpose IN ('RAISED', 'WORSENED', 'ESCALATED', 'RECOVERED', 'UNDELIVERED', 'JOINED', 'DIGEST')),
     severity        text NOT NULL,
     step            integer NOT NULL,
     round           integer NOT NULL,
