@@ -59,7 +59,7 @@ class IssuerKeys:
         """Return the keys, fetched at most this many seconds ago."""
         if time.monotonic() - self._fetched_at <= seconds:
             return self._keys
-        # A slow issuer must not hold the threads that serve everybody: few callers wait for its keys.
+        # A slow issuer must not occupy the threads that serve all callers: only a few wait for its keys.
         if not self._waiting.acquire(blocking=False):
             raise IssuerUnavailable("the issuer's keys are being fetched")
         try:

@@ -1,4 +1,4 @@
-"""Accept what producers send beside the spec: times without a zone, run ids that are no UUIDs, facets that are null.
+"""Accept what producers send beside the spec: times without a zone, run ids that are not UUIDs, facets that are null.
 
 Refusing such an event would lose the run's state, and other consumers accept them. What is changed is reported as a
 warning, and the changed event is what is stored.
@@ -59,7 +59,7 @@ def _entity(entity: Any, path: str, warnings: list[str]) -> Any:  # noqa: ANN401
 
 
 def _run(run: Mapping[str, Any], path: str, warnings: list[str]) -> dict[str, Any]:
-    """Map a run id that is no UUID to a stable one."""
+    """Map a run id that is not a UUID to a stable one."""
     given = run.get("runId")
     if not isinstance(given, str) or not given or _is_uuid(given):
         return dict(run)

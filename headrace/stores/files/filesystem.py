@@ -16,6 +16,8 @@ from uuid import uuid4
 
 from typing_extensions import override
 
+from headrace.spark.errors import WarehouseUnavailable
+
 if TYPE_CHECKING:
     pass
 
@@ -98,7 +100,9 @@ def is_local(uri: str) -> bool:
 
 
 def local_path(location: str) -> Path:
-    """Return the path of a file: location."""
+    """Return the path of a file: location. Raises WarehouseUnavailable for '', the working directory."""
+    if not location:
+        raise WarehouseUnavailable("There are no files: the version was registered without a location.")
     path = location.removeprefix("file:")
     return Path("/" + path.lstrip("/")) if location.startswith("file:") else Path(path)
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from headrace.spark.errors import WarehouseUnavailable
 from headrace.stores.files.filesystem import LocalFiles, is_local, local_path
 from headrace.stores.files.store import FilesStore
 
@@ -61,3 +62,9 @@ def test_what_is_written_is_on_disk_before_it_can_be_published(
     assert {str(path) for path in root.iterdir()} | {str(root), str(root.parent)} <= synced
     LocalFiles().replace_text(f"{written.location}/../current.json", "{}")
     assert any("current.json" in path for path in synced)
+
+
+def test_no_location_is_not_the_working_directory() -> None:
+    for ask in (LocalFiles().sizes, LocalFiles().data_files, LocalFiles().listing, LocalFiles().exists):
+        with pytest.raises(WarehouseUnavailable, match="without a location"):
+            ask("")
