@@ -11,6 +11,7 @@ from headrace.autosys.clocks import possible
 _TIME = re.compile(r"\[?(\d\d)/(\d\d)/(\d{4}) (\d\d):(\d\d):(\d\d)(?:\.\d+)?\]?")
 _EVENT = re.compile(r"\bCAUAJM_I_40245\s+EVENT:\s*(\S+)\s*(.*)")
 _CONNECTED = re.compile(r"\bCAUAJM_I_10082\s+\[(\S+) connected for (?!KILLJOB\b)(\S+) (\d+)\.(\d+)\.(\d+)\]")
+_CONNECTION = re.compile(r"\bCAUAJM_I_10082\s.*\bconnected for (?!KILLJOB\b)")
 _IDLE = re.compile(r"(?:JOB_)?(ON|OFF)_(ICE|NOEXEC)")
 _LABEL = re.compile(r"\b(STATUS|ALARM|JOB|MACHINE|EXITCODE|GLOBAL):[ \t]*")
 _OUT_OF_ORDER = timedelta(minutes=5)  # lines of two threads of the demon may be swapped
@@ -90,6 +91,10 @@ def parse(line: str, clock: Clock) -> StatusLine | NumberLine | IdleLine | None:
     if found := _CONNECTED.search(line, time.end()):
         machine, job, joid, run, ntry = found.groups()
         return NumberLine(at, job, machine, int(joid), int(run), int(ntry))
+    if _CONNECTION.search(line, time.end()):
+        raise WrongLine(
+            "the start on a machine has no run number such as [unxhost01 connected for JOB 5.1620.1]"
+        )
     event = _EVENT.search(line, time.end())
     if event is None:
         return None
