@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from http import HTTPStatus
-from typing import Literal
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Request
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
@@ -12,16 +12,17 @@ from pydantic import BaseModel
 from sqlalchemy import Engine
 from starlette.responses import PlainTextResponse, Response
 
-from headrace.access.callers import Permission
+from headrace.access.callers import Caller, Permission
 from headrace.access.sensitivity import Public
 from headrace.alerts.heartbeat import alerting_status
 from headrace.database.connection import revision
 from headrace.database.migrations import HEAD
-from headrace.errors import CatalogUnavailable
+from headrace.errors import CatalogUnavailable, Forbidden
 from headrace.service.api.subjects import Database
 from headrace.service.http.metrics import Metrics
 from headrace.service.http.problems import Problem, answer, unavailable
 from headrace.service.security import requires
+from headrace.settings import settings
 
 router = APIRouter(tags=["service"])
 OPERATE = requires(Permission.OPERATE)
@@ -84,10 +85,16 @@ def alerting(request: Request, engine: Database) -> Response | Health:
     "/metrics",
     summary="Prometheus metrics",
     response_class=PlainTextResponse,
-    dependencies=[Depends(OPERATE)],
 )
-def metrics(request: Request, engine: Database) -> Response:
-    """Return requests and events by result, response times, and the status of alerting."""
+def metrics(request: Request, engine: Database, caller: Annotated[Caller, Depends(OPERATE)]) -> Response:
+    """Return requests and events by result, response times, and the status of alerting.
+
+    They count the requests of every organisation, and so are for operators of the service's own.
+    """
+    if caller.organisation != settings().organisation:
+        raise Forbidden(
+            f"the metrics count all organisations: they take {Permission.OPERATE} in {settings().organisation}"
+        )
     measures: Metrics = request.app.state.metrics
     _measure_alerts(engine, measures)
     return Response(generate_latest(measures.registry), media_type=CONTENT_TYPE_LATEST)

@@ -14,11 +14,13 @@ from uuid import UUID
 import httpx
 import pytest
 from fastapi import FastAPI
+from sqlalchemy import Engine
 from starlette.responses import PlainTextResponse
 from starlette.testclient import TestClient
 from starlette.types import Receive, Scope, Send
 
 from headrace.access.callers import Permission
+from headrace.access.grants import add_organisation
 from headrace.database.connection import engine_for
 from headrace.service.http import bodies, protocol
 from headrace.service.http.limits import Limits
@@ -308,3 +310,10 @@ def test_measures_by_route_and_logs_a_line(ask: Ask, reader: TestClient, caplog)
     assert measures.status_code == 200
     assert 'route="/api/v1/dataset/{dataset:path}",status="200"' in measures.text
     assert reader.get("/metrics").status_code == 403
+
+
+def test_metrics_of_all_organisations_are_for_the_services_own(ask: Ask, catalog: Engine) -> None:
+    add_organisation(catalog, "acme", by="test")
+    refused = ask(Permission.OPERATE, organisation="acme").get("/metrics")
+    assert refused.status_code == 403
+    assert "count all organisations" in refused.json()["detail"]
