@@ -125,7 +125,7 @@ def test_whatever_is_not_taken_has_a_reason_and_a_place(engine: Engine) -> None:
         "no event",
         None,
         run_event() | {"eventTime": "yesterday"},
-        run_event() | {"run": {"runId": "1"}},
+        run_event() | {"run": {"runId": ""}},
         run_event(outputs=[{"namespace": "db"}]),
         run_event(outputs=[dataset("x", schema=facet(fields=5))]),
     ]

@@ -348,6 +348,7 @@ def dg_command(root: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("engine")
 def test_dg_checks_lists_and_scaffolds(full: Project) -> None:
     (full.root / "pyproject.toml").write_text(PYPROJECT)
     (full.root / "definitions.py").write_text(DEFINITIONS)

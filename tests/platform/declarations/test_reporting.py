@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import dagster as dg
 import pytest
@@ -67,8 +68,8 @@ def test_a_manifest_that_cannot_be_written_is_a_warning_of_a_run_that_published(
 def test_a_preview_that_cannot_be_made_is_a_warning_of_a_run_that_published(
     tmp_path: Path, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def publish_and_lose(*arguments: object) -> list[Publication]:
-        publications = publish(*arguments)  # type: ignore[arg-type]
+    def publish_and_lose(*arguments: Any, **options: Any) -> list[Publication]:
+        publications = publish(*arguments, **options)
         for file in local_path(publications[0].version.location).glob("part-*"):
             file.unlink()
         return publications
