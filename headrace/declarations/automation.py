@@ -12,11 +12,13 @@ import dagster as dg
 
 from headrace.catalog.records import TriggerMode
 from headrace.dagster_internals import FreshnessPolicy, get_smallest_cron_interval
+from headrace.declarations.cron import is_even
 from headrace.declarations.declaration import PartitionOf, Retry, RunLimits, Sla
 from headrace.declarations.trigger import Trigger
 from headrace.execution.plan import ProcessTrigger
 
 Condition = dg.AutomationCondition[Any]
+_MIN_WINDOW = timedelta(minutes=1)  # of Dagster's policies
 
 
 class SlaProblem(ValueError):
@@ -34,29 +36,57 @@ def freshness_policy(sla: Sla) -> FreshnessPolicy | None:
     if a duration is longer than the period that it is a part of.
     """
     if sla.deadline is not None:
-        policy = _deadline_policy(sla.deadline, sla.within, sla.warn_before, sla.timezone)
-        return None if sla.calendar is not None or sla.partition is not None else policy
+        _check_window(sla)
+        within = window(sla)
+        if within is None or sla.calendar is not None or sla.partition is not None:
+            return None
+        return FreshnessPolicy.cron(
+            deadline_cron=sla.deadline, lower_bound_delta=within, timezone=sla.timezone
+        )
     return _age_policy(sla.max_age, sla.warn_after) if sla.max_age is not None else None
+
+
+def window(sla: Sla) -> timedelta | None:
+    """Return how long before a deadline a version counts for it; None without a deadline, or for that of a partition.
+
+    The catalog and Dagster's freshness policy have this one rule: by default half of the time between two deadlines, so
+    that a version counts for the nearer one.
+    """
+    if sla.deadline is None or sla.within is not None or sla.partition is not None:
+        return sla.within
+    return max(_between(sla.deadline) / 2, _MIN_WINDOW)
+
+
+def _check_window(sla: Sla) -> None:
+    """Raise SlaProblem if `within` is missing or too long, or `warn_before` is longer than the window."""
+    assert sla.deadline is not None  # noqa: S101 - the caller has one
+    between, within = _between(sla.deadline), window(sla)
+    if sla.within is not None and sla.within > between:
+        raise SlaProblem("within", f"`within` is longer than the {between} between two deadlines")
+    if sla.within is None and sla.partition is None and not is_even(sla.deadline):
+        raise SlaProblem(
+            "within",
+            "the times between the deadlines of a day differ; write `within`, how long before a deadline a version "
+            f"counts for it, {between} at most",
+        )
+    if sla.warn_before is not None and sla.warn_before > (within or between):
+        whole = (
+            f"`within`, which is {within}{'' if sla.within else ' by default'}"
+            if within
+            else f"the {between} between two deadlines"
+        )
+        raise SlaProblem("warn_before", f"`warn_before` is longer than {whole}: it would always warn")
+
+
+@cache
+def _between(cron: str) -> timedelta:
+    found: timedelta = get_smallest_cron_interval(cron)
+    return found
 
 
 @cache
 def _age_policy(max_age: timedelta, warn_after: timedelta | None) -> FreshnessPolicy:
     return FreshnessPolicy.time_window(fail_window=max_age, warn_window=warn_after)
-
-
-@cache
-def _deadline_policy(
-    deadline: str, within: timedelta | None, warn_before: timedelta | None, timezone: str
-) -> FreshnessPolicy:
-    between = get_smallest_cron_interval(deadline)
-    if within is not None and within > between:
-        raise SlaProblem("within", f"`within` is longer than the {between} between two deadlines")
-    if warn_before is not None and warn_before > (within or between):
-        whole = f"`within`, which is {within}" if within else f"the {between} between two deadlines"
-        raise SlaProblem("warn_before", f"`warn_before` is longer than {whole}: it would always warn")
-    return FreshnessPolicy.cron(
-        deadline_cron=deadline, lower_bound_delta=within or between, timezone=timezone
-    )
 
 
 def sla_record(sla: RunLimits) -> Mapping[str, Any] | None:
@@ -69,6 +99,8 @@ def sla_record(sla: RunLimits) -> Mapping[str, Any] | None:
             found[f"{name}_seconds"] = value.total_seconds()
         else:
             found[name] = value.model_dump() if isinstance(value, PartitionOf) else value
+    if isinstance(sla, Sla) and (within := window(sla)) is not None:
+        found["within_seconds"] = within.total_seconds()
     if "deadline" not in found:
         found.pop("timezone", None)
     return found or None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from functools import cache
-from itertools import islice, takewhile
+from itertools import islice, pairwise, takewhile
 from typing import Annotated
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -83,6 +83,15 @@ def _times_agree(minute: str, hour: str) -> bool:
         for times in (CronSim(expression, _BEFORE), _dagster(expression))
     )
     return ours == theirs
+
+
+@cache
+def is_even(cron: str) -> bool:
+    """Return True if the times between the deadlines of one day, and to the next day, are all the same."""
+    minute, hour, *_ = MACROS.get(cron.strip().lower(), cron).split()
+    day = timedelta(days=1)
+    times = list(takewhile(lambda each: each < _START + day, CronSim(f"{minute} {hour} * * *", _BEFORE)))
+    return len({later - time for time, later in pairwise([*times, times[0] + day])}) == 1
 
 
 def _dagster(expression: str) -> Iterator[datetime]:

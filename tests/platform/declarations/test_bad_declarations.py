@@ -185,7 +185,7 @@ CASES = {
         """,
         7,
         "sla.warn_before",
-        "longer than the 1 day",
+        "longer than `within`, which is 12:00:00 by default",
     ),
     "warning before a publish counts": Case(
         """\
