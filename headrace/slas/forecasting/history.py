@@ -137,14 +137,14 @@ def alike(days: NDArray[np.int64], day: int) -> tuple[NDArray[np.int64], bool]:
     same = np.flatnonzero(weekdays == weekday)
     weeks = max((days.max() - days.min()) / 7, 1.0)
     is_expected = len(same) >= min(weeks / 4, 2)
-    if _is_end_of_month(np.array([day]))[0]:
-        ends = np.flatnonzero(_is_end_of_month(days))
+    if is_end_of_month(np.array([day]))[0]:
+        ends = np.flatnonzero(is_end_of_month(days))
         if len(ends) >= MIN_SAMPLES:
             return ends, bool(is_expected)
     if len(same) >= MIN_SAMPLES:
         same = (
-            same[~_is_end_of_month(days[same])]
-            if np.sum(~_is_end_of_month(days[same])) >= MIN_SAMPLES
+            same[~is_end_of_month(days[same])]
+            if np.sum(~is_end_of_month(days[same])) >= MIN_SAMPLES
             else same
         )
         return same, bool(is_expected)
@@ -152,7 +152,7 @@ def alike(days: NDArray[np.int64], day: int) -> tuple[NDArray[np.int64], bool]:
     return (working if len(working) >= MIN_SAMPLES else np.arange(len(days))), bool(is_expected)
 
 
-def _is_end_of_month(days: NDArray[np.int64]) -> NDArray[np.bool_]:
+def is_end_of_month(days: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Select the last two days and the first day of each month."""
     dates = days.astype("datetime64[D]")
     of_month = (dates - dates.astype("datetime64[M]")).astype(np.int64)

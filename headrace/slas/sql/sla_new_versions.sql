@@ -1,5 +1,5 @@
--- Versions in the outbox since a position, with the checks that did not pass, the row counts of earlier versions, and
--- the last known schema before (no_schema: the hash of no columns).
+-- Versions in the outbox since a position, with the checks that did not pass, the row counts of earlier versions
+-- (400: sixteen days of an hourly dataset; of its partition if partitions are static, since they differ in size), and the last known schema before (no_schema: the hash of no columns).
 WITH event AS MATERIALIZED (
     SELECT transaction_id, outbox_id, (payload_json ->> 'version_id')::uuid AS dataset_version_id
     FROM catalog.outbox
@@ -38,8 +38,10 @@ LEFT JOIN LATERAL (
         FROM catalog.dataset_version earlier
         WHERE earlier.dataset_id = version.dataset_id AND earlier.outcome = 'PUBLISHED' AND earlier.row_count IS NOT NULL
           AND earlier.produced_at < version.produced_at
+          AND (earlier.partition_key = version.partition_key
+               OR dataset.partition_definition ->> 'type' IS DISTINCT FROM 'static')
         ORDER BY earlier.produced_at DESC, earlier.dataset_version_id
-        LIMIT 120
+        LIMIT 400
     ) counted
 ) past ON version.outcome = 'PUBLISHED' AND version.row_count IS NOT NULL
 WHERE version.produced_at > %(now)s - interval '1 day'

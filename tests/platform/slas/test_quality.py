@@ -1,11 +1,15 @@
 """Problems other than deadlines: row counts, schemas, checks, runs, sensors."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from random import Random
 
 import pytest
 from sqlalchemy import Engine
 
 from headrace.alerts.heartbeat import record_heartbeat
+from headrace.catalog.records import DatasetRecord
+from headrace.catalog.registry import register
 from headrace.catalog.schema import schema_hash
 from headrace.slas.events import Kind
 from headrace.slas.forecasting.row_counts import unusual_row_count
@@ -55,6 +59,82 @@ def test_what_comes_around_midnight_is_of_one_day_whether_it_comes_before_or_aft
 
 def test_little_history_says_nothing() -> None:
     assert unusual_row_count(MONDAY, 0, SEASONAL[:5]) is None
+
+
+def reported(series: list[tuple[datetime, int]], learned: int) -> list[datetime]:
+    """When a version of the series would be reported, of those after the first `learned`."""
+    return [
+        at
+        for place, (at, rows) in enumerate(series)
+        if place >= learned and unusual_row_count(at, rows, series[max(place - 400, 0) : place]) is not None
+    ]
+
+
+def hourly(hours: int) -> list[tuple[datetime, int]]:
+    """A hundred thousand rows by day, two thousand by night, 10 % more or less."""
+    shake = Random(7)  # noqa: S311 - not cryptography
+    moments = [MONDAY + timedelta(hours=hour) for hour in range(hours)]
+    return [
+        (each, round((100_000 if 8 <= each.hour < 20 else 2_000) * shake.uniform(0.9, 1.1)))
+        for each in moments
+    ]
+
+
+def test_an_hourly_dataset_with_days_and_nights_is_never_unusual() -> None:
+    assert reported(hourly(24 * 24), 0) == []
+
+
+def test_an_hourly_dataset_is_compared_with_the_same_time_of_day() -> None:
+    history = hourly(24 * 14)
+    at = history[-1][0] + timedelta(hours=1)  # 06:00
+    assert unusual_row_count(at, 2_100, history) is None
+    assert unusual_row_count(at, 100_000, history) is not None
+
+
+def daily(days: int, level: Callable[[datetime], float]) -> list[tuple[datetime, int]]:
+    shake = Random(7)  # noqa: S311 - not cryptography
+    moments = [MONDAY + timedelta(days=day) for day in range(days)]
+    return [(each, round(level(each) * shake.uniform(0.95, 1.05))) for each in moments]
+
+
+def test_a_shift_of_level_is_reported_once() -> None:
+    shift = MONDAY + timedelta(days=60)
+    assert reported(daily(120, lambda at: 3000 if at >= shift else 1000), 60) == [shift]
+
+
+def test_a_shift_of_level_of_an_hourly_dataset_is_reported_once() -> None:
+    shift = MONDAY + timedelta(days=14, hours=9)
+    series = [(at, rows * 3 if at >= shift else rows) for at, rows in hourly(24 * 21)]
+    assert reported(series, 24 * 10) == [shift]
+
+
+def test_a_single_outlier_is_reported_and_the_return_to_the_usual_is_not() -> None:
+    day = MONDAY + timedelta(days=60)
+    assert reported(daily(90, lambda at: 10 if at == day else 1000), 30) == [day]
+
+
+def test_a_spike_on_the_same_day_of_each_month_is_reported_once() -> None:
+    found = reported(daily(300, lambda at: 10_000 if at.day == 15 else 1000), 40)
+    assert len(found) <= 1
+
+
+def test_the_end_of_a_month_may_be_a_weekend() -> None:
+    assert reported(daily(365, lambda at: 100 if at.weekday() >= 5 else 1000), 60) == []
+
+
+def test_static_partitions_are_compared_with_themselves(engine: Engine) -> None:
+    definition = {"type": "static", "keys": ["UK", "LI"]}
+    register(engine, [DatasetRecord("sales/country", "parquet", partition_definition=definition)])
+    for day in range(1, 30):
+        moment = at("2026-11-10T05:00") - timedelta(days=day)
+        published(engine, "sales/country", moment, 1_000_000 + day, partition="UK")
+        published(engine, "sales/country", moment, 400 + day, partition="LI")
+    evaluate(engine, at("2026-11-10T00:00"))
+    published(engine, "sales/country", at("2026-11-10T05:00"), 500, partition="UK")
+    published(engine, "sales/country", at("2026-11-10T05:00"), 405, partition="LI")
+    evaluate(engine, at("2026-11-10T05:01"))
+    (unusual,) = alert_events(engine)
+    assert (unusual.kind, unusual.facts["partition"]) == (Kind.UNUSUAL_ROW_COUNT, "UK")
 
 
 def test_an_unusual_row_count_and_a_changed_schema_are_recorded_once(engine: Engine) -> None:
