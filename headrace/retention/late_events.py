@@ -20,8 +20,8 @@ from headrace.catalog.processes import lock, lock_events
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id
 from headrace.database.jsonb import jsonb
-from headrace.events.openlineage import Result, ingest
-from headrace.events.openlineage.ingestion import BATCH_SIZE
+from headrace.events.openlineage.ingestion import BATCH_SIZE, ingest
+from headrace.events.openlineage.model import Result
 from headrace.events.projection import project_runs
 from headrace.events.reports import Processes, reports_of_runs
 from headrace.retention.compaction import Rows, rewrite

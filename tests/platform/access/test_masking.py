@@ -33,7 +33,7 @@ from headrace.catalog.records import (
 from headrace.catalog.registry import register
 from headrace.catalog.sensitivity import hidden_columns
 from headrace.database.principal import act_as
-from headrace.events.openlineage import Result
+from headrace.events.openlineage.model import Result
 from headrace.retention.run_facets import RunDataset
 from headrace.service.api.alerts import AlertRow
 from headrace.service.api.responses import shown

@@ -17,7 +17,8 @@ from headrace.catalog.records import DatasetRecord
 from headrace.catalog.registry import register
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id
-from headrace.events.openlineage import Result, ingest
+from headrace.events.openlineage.ingestion import ingest
+from headrace.events.openlineage.model import Result
 from tests.platform.events.openlineage.events import run_event
 
 SECRETS = (

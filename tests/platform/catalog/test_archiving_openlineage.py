@@ -15,7 +15,8 @@ from starlette.testclient import TestClient
 from headrace.access.callers import Permission
 from headrace.access.tokens import issue_service_token
 from headrace.database.ids import organisation_id
-from headrace.events.openlineage import Result, ingest
+from headrace.events.openlineage.ingestion import ingest
+from headrace.events.openlineage.model import Result
 from headrace.retention import Kind, archive, events, runs
 from headrace.service.app import create_app
 from tests.platform.catalog.archiving import daily, everything

@@ -13,7 +13,7 @@ from headrace.catalog.registry import register
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id
 from headrace.database.locks import alone
-from headrace.events.openlineage import ingest
+from headrace.events.openlineage.ingestion import ingest
 from headrace.exports import neo4j as graph_database
 from headrace.exports.neo4j import GraphUnavailable, Synchronised, connected, synchronise
 from tests.platform.conftest import DATASETS, PROCESSES

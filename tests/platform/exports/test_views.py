@@ -15,7 +15,8 @@ from sqlalchemy import Engine
 
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id, organisation_named
-from headrace.events.openlineage import Result, ingest
+from headrace.events.openlineage.ingestion import ingest
+from headrace.events.openlineage.model import Result
 from headrace.exports.copy import VIEWS
 from headrace.exports.tables import in_schema
 from tests.platform.exports.conftest import EARLIER, LONG, RUN, Filled, columns, event, facet

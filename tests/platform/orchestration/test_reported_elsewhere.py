@@ -16,8 +16,8 @@ from headrace.catalog.naming import own_namespace
 from headrace.catalog.registry import register
 from headrace.database.ids import organisation_id
 from headrace.declarations.loading.project import load, records
-from headrace.events import openlineage
-from headrace.events.openlineage import Result
+from headrace.events.openlineage import ingestion
+from headrace.events.openlineage.model import Result
 from headrace.orchestration.completions.materializations import report_completions
 from headrace.orchestration.sensors.process_triggers import process_trigger_sensor
 from headrace.retention.rebuild import rebuild
@@ -120,7 +120,7 @@ def adapter(**changes: Any) -> list[dict[str, Any]]:
 
 
 def history(engine: Engine, *events: object) -> None:
-    outcomes = openlineage.ingest(engine, organisation_id(), events, historical=True)
+    outcomes = ingestion.ingest(engine, organisation_id(), events, historical=True)
     assert all(each.result is Result.STORED for each in outcomes), outcomes
 
 
@@ -222,7 +222,7 @@ def test_history_starts_nothing_until_it_is_reported_live(
     history(engine, *events)
     assert (platform.starts(), platform.materialized()) == ([], [])
     assert {row[-1] for row in contents(engine)["runs"]} == {True}
-    again = openlineage.ingest(engine, organisation_id(), events, historical=True)
+    again = ingestion.ingest(engine, organisation_id(), events, historical=True)
     assert {each.result for each in again} == {Result.REPEATED}
     before = contents(engine)
     rebuild(engine)

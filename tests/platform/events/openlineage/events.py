@@ -13,8 +13,8 @@ from sqlalchemy import Engine
 from sqlalchemy.dialects.postgresql import ARRAY
 
 from headrace.database.ids import organisation_id
-from headrace.events import openlineage
-from headrace.events.openlineage import Outcome, Result
+from headrace.events.openlineage import ingestion
+from headrace.events.openlineage.model import Outcome, Result
 from headrace.retention.run_facets import RunFacets, run_facets
 from headrace.retention.run_reports import why as explain_run
 
@@ -99,7 +99,7 @@ def job_event(
 
 
 def ingest(engine: Engine, *events: object) -> list[Outcome]:
-    return openlineage.ingest(engine, organisation_id(), events)
+    return ingestion.ingest(engine, organisation_id(), events)
 
 
 def ingest_valid(engine: Engine, *events: object) -> None:

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.catalog.naming import place
-from headrace.events.openlineage import parse
 from headrace.events.openlineage.documents import Ids, document_of, merged
 from headrace.events.openlineage.outlines import edges, uses, versions
+from headrace.events.openlineage.parsing import parse
 from headrace.events.run_fold import fold
 from tests.platform.events.openlineage.events import dataset, facet, run_event
 

@@ -17,9 +17,9 @@ from headrace.catalog.records import RunState
 from headrace.database import connection as database
 from headrace.database.ids import organisation_id
 from headrace.errors import CatalogError
-from headrace.events import openlineage
-from headrace.events.openlineage import Result
+from headrace.events.openlineage import ingestion
 from headrace.events.openlineage import ingestion as ingesting
+from headrace.events.openlineage.model import Result, RunEvent
 from headrace.retention.run_reports import why as explain_run
 from tests.platform.events.openlineage.events import (
     START,
@@ -64,7 +64,7 @@ def test_an_unexpected_event_is_refused_alone(engine, monkeypatch):
     project = ingesting.project
 
     def refusing(cursor, owner, events):
-        if any(isinstance(event, openlineage.RunEvent) and event.job.name.name == "bad" for event in events):
+        if any(isinstance(event, RunEvent) and event.job.name.name == "bad" for event in events):
             cursor.execute("SELECT repeat('9', 5)::smallint")
         return project(cursor, owner, events)
 
@@ -362,11 +362,11 @@ def test_organisations_have_catalogs_of_their_own(engine):
             {"id": other},
         )
     ingest_valid(engine, run_event(outputs=["x"]))
-    openlineage.ingest(engine, other, [run_event("FAIL", outputs=["x"])])
+    ingestion.ingest(engine, other, [run_event("FAIL", outputs=["x"])])
     assert asking.locate(engine, other, "db", "x") not in {None, located(engine, "x")}
     assert report(engine).state is RunState.SUCCESS
     with pytest.raises(CatalogError, match="there is no organisation"):
-        openlineage.ingest(engine, uuid4(), [run_event()])
+        ingestion.ingest(engine, uuid4(), [run_event()])
 
 
 def test_many_may_report_at_once(engine):

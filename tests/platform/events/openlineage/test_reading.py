@@ -7,7 +7,9 @@ import json
 
 import pytest
 
-from headrace.events.openlineage import DatasetEvent, InvalidEvent, JobEvent, RunEvent, parse
+from headrace.events.openlineage.limits import InvalidEvent
+from headrace.events.openlineage.model import DatasetEvent, JobEvent, RunEvent
+from headrace.events.openlineage.parsing import parse
 from tests.platform.events.openlineage.events import (
     BASE,
     SAMPLES,

@@ -9,7 +9,7 @@ import pytest
 
 from headrace.catalog import queries
 from headrace.catalog.queries.rows import Direction
-from headrace.events.openlineage import Result
+from headrace.events.openlineage.model import Result
 from headrace.retention.rebuild import rebuild
 from headrace.retention.run_reports import why as explain_run
 from headrace.settings import settings
