@@ -32,6 +32,7 @@ _WORDS = (
     "sig",
     *(f"{kind}{mark}key" for kind in _KEYS for mark in ("", ".", "_", "-")),
 )
+# Each takes time in proportion to the text: what it looks for has a bounded length, or begins where a word does.
 _PATTERNS = (
     (
         ("hrs_", "hrt_"),
@@ -39,17 +40,18 @@ _PATTERNS = (
     ),  # Headrace's own tokens
     (
         ("eyj", "eya"),
-        (re.compile(r"\b(?P<keep>ey)[JA][\w-]{7,}\.[\w-]+\.[\w-]*", re.ASCII),),
+        (re.compile(r"(?<![\w-])(?P<keep>ey)[JA][\w-]{7,}\.[\w-]+\.[\w-]*", re.ASCII),),
     ),  # JSON web tokens
     (
         ("://",),
         (
             # scheme://user:password@host, where the password may have / and @, and scheme://token@host
             re.compile(
-                r"(?P<keep>\b[\w+.-]+://[^\s:/@]*:)(?![0-9]+/)[^\s\"'<>]+?(?=@[\w.\-\[\]:]*(?:[/?#\s,;\"'<>]|$))",
+                r"(?P<keep>\b[\w+.-]{1,40}://[^\s:/@]{0,300}:)(?![0-9]+/)[^\s\"'<>]{1,300}?"
+                r"(?=@[\w.\-\[\]:]{0,300}(?:[/?#\s,;\"'<>]|$))",
                 re.ASCII,
             ),
-            re.compile(r"(?P<keep>\b[\w+.-]+://)[\w.~+-]{20,}(?=@)", re.ASCII),
+            re.compile(r"(?P<keep>\b[\w+.-]{1,40}://)[\w.~+-]{20,}(?=@)", re.ASCII),
         ),
     ),
     (("ghp_", "gho_", "ghu_", "ghs_", "ghr_"), (re.compile(r"\b(?P<keep>gh[opusr]_)\w{20,}", re.ASCII),)),
@@ -85,8 +87,8 @@ _PATTERNS = (
             ),
         ),
     ),
-    (("curl",), (re.compile(r"(?P<keep>\bcurl\b[^\n|;]*\s(?:-u|--user)[\s=]+[^\s:]+:)[^\s]+", re.A),)),
-    (("mysql",), (re.compile(r"(?P<keep>\bmysql\w*\b[^\n|;]*\s-p)[^\s]+", re.A),)),
+    (("curl",), (re.compile(r"(?P<keep>\bcurl\b[^\n|;]{0,300}?\s(?:-u|--user)[\s=]+[^\s:]+:)[^\s]+", re.A),)),
+    (("mysql",), (re.compile(r"(?P<keep>\bmysql\w*\b[^\n|;]{0,300}?\s-p)[^\s]+", re.A),)),
     (
         ("--",),
         (re.compile(rf"(?P<keep>--(?:{_PHRASE}|token|secret)\s+)[^\s]+", re.I | re.A),),

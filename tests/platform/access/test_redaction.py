@@ -19,6 +19,7 @@ from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id
 from headrace.events.openlineage.ingestion import ingest
 from headrace.events.openlineage.model import Result
+from tests.paths import WAIT_SECONDS
 from tests.platform.events.openlineage.events import run_event
 
 SECRETS = (
@@ -103,6 +104,21 @@ PIECES = st.sampled_from((*WORDS, "Bearer ", "a://u:p@h", "using ", *"=:;&,@ '\"
 def test_what_is_redacted_stays_as_it_is(text: str) -> None:
     once = redacted(text)
     assert redacted(redacted(once)) == redacted(once)
+
+
+PIECES_OF_LONG_TEXTS = (
+    *("a://b:", "a://b:c@", "a.", "a-", "eyJ-", "mysql ", "curl ", "user/"),
+    *('"name":"', ".logon ", "a@", "password", "sig ", "_"),
+)
+
+
+@pytest.mark.timeout(WAIT_SECONDS)
+@pytest.mark.parametrize("piece", PIECES_OF_LONG_TEXTS)
+def test_a_long_text_is_no_burden(piece: str) -> None:
+    """A million characters take seconds; in quadratic time they would take hours."""
+    words = "a://b@c eyJ mysql curl .logon password -- ghp_ using bearer identified "
+    long = words + piece * (1_000_000 // len(piece))
+    assert redacted(redacted(long)) == redacted(long)
 
 
 def test_the_value_beside_a_secret_name_is_hidden() -> None:
