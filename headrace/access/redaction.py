@@ -43,7 +43,7 @@ _PATTERNS = (
         (re.compile(r"(?<![\w-])(?P<keep>ey)[JA][\w-]{7,}\.[\w-]+\.[\w-]*", re.ASCII),),
     ),  # JSON web tokens
     (
-        ("://",),
+        ("@",),  # rarer than ://
         (
             # scheme://user:password@host, where the password may have / and @, and scheme://token@host
             re.compile(
