@@ -48,7 +48,7 @@ def located(engine, name):
 
 def test_valid_batch_members_are_stored_and_others_reported_by_index(engine):
     good, other = run_event(), run_event(run=2)
-    bad = {**run_event(run=3), "run": {"runId": "x"}}
+    bad = {**run_event(run=3), "run": {"runId": ""}}
     outcomes = ingest(engine, good, bad, 5, other, good)
     assert [(each.index, each.result, each.field) for each in outcomes] == [
         (0, Result.STORED, None),
