@@ -40,9 +40,7 @@ def freshness_policy(sla: Sla) -> FreshnessPolicy | None:
         within = window(sla)
         if within is None or sla.calendar is not None or sla.partition is not None:
             return None
-        return FreshnessPolicy.cron(
-            deadline_cron=sla.deadline, lower_bound_delta=within, timezone=sla.timezone
-        )
+        return _deadline_policy(sla.deadline, within, sla.timezone)
     return _age_policy(sla.max_age, sla.warn_after) if sla.max_age is not None else None
 
 
@@ -82,6 +80,12 @@ def _check_window(sla: Sla) -> None:
 def _between(cron: str) -> timedelta:
     found: timedelta = get_smallest_cron_interval(cron)
     return found
+
+
+@cache
+def _deadline_policy(cron: str, within: timedelta, timezone: str) -> FreshnessPolicy:
+    # Dagster takes some milliseconds to check a cron; thousands of datasets have the same few.
+    return FreshnessPolicy.cron(deadline_cron=cron, lower_bound_delta=within, timezone=timezone)
 
 
 @cache
