@@ -38,6 +38,7 @@ OPEN = frozenset(
 # No caller, but a signed link: `headrace.alerts.links`.
 SIGNED = frozenset({"/alerts/acknowledge"})
 ORGANISATION = "Headrace-Organisation"
+_UNAUTHENTICATED = "send a token, as `Authorization: Bearer TOKEN`"
 _UNAUTHENTICATED_BYTES = 64 * 1024  # of a body that is read before its token is verified
 _BEARER = HTTPBearer(
     auto_error=False,
@@ -86,13 +87,8 @@ class requires:
     ) -> Caller:
         """Return the caller. Raises Unauthenticated, Forbidden, CatalogUnavailable."""
         if credentials is None:
-            raise Unauthenticated("send a token, as `Authorization: Bearer TOKEN`")
-        guard: _Guard = request.app.state.guard
-        caller = known_caller(credentials.credentials, organisation)
-        if caller is None:
-            caller = await run_in_threadpool(
-                caller_of, guard.engine, guard.issuer, credentials.credentials, organisation
-            )
+            raise Unauthenticated(_UNAUTHENTICATED)
+        caller = await _verified(request, credentials.credentials, organisation)
         request.state.caller = caller
         caller.require(self.permission)
         set_principal(_principal(caller, self.permission, str(getattr(request.state, "request_id", ""))))
@@ -141,12 +137,18 @@ async def _authenticate(request: Request) -> None:
     credentials = await _BEARER(request)
     if credentials is None:
         if request.url.path not in SIGNED and not (_is_local(request) and local_caller(Permission.REPORT)):
-            raise Unauthenticated("send a token, as `Authorization: Bearer TOKEN`")
+            raise Unauthenticated(_UNAUTHENTICATED)
         return
-    organisation = request.headers.get(ORGANISATION)
-    if known_caller(credentials.credentials, organisation) is None:
+    await _verified(request, credentials.credentials, request.headers.get(ORGANISATION))
+
+
+async def _verified(request: Request, token: str, organisation: str | None) -> Caller:
+    """Return the caller of a token. Raises Unauthenticated, Forbidden, IssuerUnavailable, CatalogUnavailable."""
+    caller = known_caller(token, organisation)
+    if caller is None:
         guard: _Guard = request.app.state.guard
-        await run_in_threadpool(caller_of, guard.engine, guard.issuer, credentials.credentials, organisation)
+        caller = await run_in_threadpool(caller_of, guard.engine, guard.issuer, token, organisation)
+    return caller
 
 
 class requires_or_local(requires):
