@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from headrace.access.sensitivity import MASK, Sensitive
-from headrace.catalog.masking.policy import Policy, Subject, masked
+from headrace.catalog.masking.policy import Policy, Subject, masked, unless_changed
 from headrace.catalog.naming import Name, key_of, own_namespace, place
 from headrace.database.ids import organisation
 
@@ -103,7 +103,7 @@ def masked_facet(name: str | None, content: Any, about: Subject, policy: Policy)
 
 def _masked(value: Any, about: Subject, policy: Policy, public: frozenset[str] | None) -> Any:  # noqa: ANN401 - JSON
     if isinstance(value, list):
-        return _same(value, [_masked(each, about, policy, public) for each in value])
+        return unless_changed(value, [_masked(each, about, policy, public) for each in value])
     if not isinstance(value, Mapping):
         return value
     about = _subject(value, about)
@@ -111,7 +111,7 @@ def _masked(value: Any, about: Subject, policy: Policy, public: frozenset[str] |
     shown = {
         name: _masked_field(name, each, value, columns, about, policy, public) for name, each in value.items()
     }
-    return value if all(shown[name] is each for name, each in value.items()) else shown
+    return unless_changed(value, shown)
 
 
 def _masked_field(
@@ -194,7 +194,3 @@ def _subject(value: Mapping[str, Any], about: Subject) -> Subject:
 def _key(namespace: str, name: str) -> str:
     own = own_namespace(organisation())
     return key_of(place(Name(namespace, name), own).name, own)
-
-
-def _same(before: list[Any], after: list[Any]) -> list[Any]:
-    return before if all(one is other for one, other in zip(before, after, strict=True)) else after

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -93,6 +94,13 @@ def masked(kind: Sensitive, value: Any, columns: Collection[str], about: Subject
         if sensitive is not None and (sensitive.isdisjoint(columns) if concerned else not sensitive):
             return value
     return value if policy.allows(kind, about) else _mask(value)
+
+
+def unless_changed(before: Any, after: Any) -> Any:  # noqa: ANN401 - a list or a mapping
+    """Return the list or mapping `before` itself if all its parts are also those of `after`, so that none is copied."""
+    if isinstance(before, Mapping):
+        return before if all(after[name] is each for name, each in before.items()) else after
+    return before if all(map(operator.is_, before, after)) else after
 
 
 def _mask(value: object) -> object:

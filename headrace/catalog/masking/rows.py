@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import operator
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -18,7 +17,7 @@ from headrace.access.audit import note_reading
 from headrace.access.callers import Caller
 from headrace.access.sensitivity import Sensitive, SensitiveIf, Shown
 from headrace.catalog.masking.foreign import masked_facet, masked_json
-from headrace.catalog.masking.policy import CallerPolicy, Policy, Subject, Survey, masked
+from headrace.catalog.masking.policy import CallerPolicy, Policy, Subject, Survey, masked, unless_changed
 from headrace.catalog.sensitivity import hidden_columns
 
 _T = TypeVar("_T")
@@ -51,10 +50,9 @@ def _masked(value: Any, about: Subject, policy: Policy) -> Any:  # noqa: ANN401 
     if value is None:
         return None
     if isinstance(value, list | tuple):
-        shown = [_masked(each, about, policy) for each in value]
-        return value if all(map(operator.is_, shown, value)) else type(value)(shown)
+        return unless_changed(value, type(value)([_masked(each, about, policy) for each in value]))
     if isinstance(value, Mapping):
-        return {name: _masked(each, about, policy) for name, each in value.items()}
+        return unless_changed(value, {name: _masked(each, about, policy) for name, each in value.items()})
     if not _is_row(type(value)):
         raise TypeError(f"{type(value).__name__} is not a row: its sensitive fields are unknown")
     row = _row_type(type(value))
@@ -69,7 +67,8 @@ def _masked(value: Any, about: Subject, policy: Policy) -> Any:  # noqa: ANN401 
         if each.shown is Shown.FACET_CONTENT:
             after: object = masked_facet(value.name if value.modelled else None, part, about, policy)
         elif each.shown is Shown.MODELLED_FACETS:
-            after = {name: masked_facet(name, content, about, policy) for name, content in part.items()}
+            facets = {name: masked_facet(name, content, about, policy) for name, content in part.items()}
+            after = unless_changed(part, facets)
         elif each.shown is Shown.FOREIGN_JSON:
             after = masked_json(part, about, policy)
         elif each.kind is None:
