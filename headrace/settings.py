@@ -7,6 +7,7 @@ here.
 
 import json
 import os
+from collections.abc import Callable
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
@@ -240,6 +241,25 @@ def settings() -> Settings:
         broken = [name for name in sorted(os.environ) if _is_broken_json(name)]
         problems = "\n".join(f"{name} is not a JSON {_JSON_VARIABLES[name.upper()]}" for name in broken)
         raise WrongVariable(problems or str(error)) from error
+
+
+def state_file(path: Path, make: Callable[[], str]) -> str:
+    """Return the text of a file of the state folder, which the first process that asks for it makes.
+
+    Only its owner can read it. Of several processes at once one wins, and all get its text.
+    """
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        fresh = path.with_name(f".{path.name}.{os.getpid()}")
+        fresh.touch(mode=0o600)
+        try:
+            fresh.write_text(make(), encoding="ascii")
+            os.link(fresh, path)
+        except FileExistsError:
+            pass
+        finally:
+            fresh.unlink()
+    return path.read_text(encoding="ascii")
 
 
 def _refuse_unknown_variables() -> None:

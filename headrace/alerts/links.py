@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ import jwt
 
 from headrace.alerts.rules import Recipient
 from headrace.errors import CatalogError
-from headrace.settings import Settings
+from headrace.settings import Settings, state_file
 
 PATH = "/alerts/acknowledge"
 LIFETIME = timedelta(days=7)
@@ -40,19 +39,7 @@ def secret(configured: Settings) -> str | None:
         return configured.alert_secret.get_secret_value()
     if configured.is_production:
         return None
-    path = configured.home.expanduser().resolve() / "alert-links.key"
-    if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        fresh = path.with_name(f".{path.name}.{os.getpid()}")
-        fresh.touch(mode=0o600)
-        try:
-            fresh.write_text(secrets.token_urlsafe(32))
-            os.link(fresh, path)  # the first process wins, so that all sign with the same key
-        except FileExistsError:
-            pass
-        finally:
-            fresh.unlink()
-    return path.read_text()
+    return state_file(configured.home.expanduser().resolve() / "alert-links.key", secrets.token_urlsafe)
 
 
 def link(base: str, key: str, alert_id: UUID, organisation: str, recipient: Recipient, now: datetime) -> str:

@@ -8,7 +8,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -22,6 +22,7 @@ from headrace.local.processes import Service
 from headrace.local.servers import SERVICE
 from headrace.local.session import ServiceError
 from headrace.project import PROJECT_FILE, project_root
+from headrace.settings import state_file
 
 _FOLDER_ID = "folder-id"  # a file of the state folder
 START_SECONDS = 300
@@ -196,12 +197,5 @@ def _sockets_prefix(home: Path) -> Path:
 
     It has an id of the folder itself: on another machine the same path is another folder, with other runs.
     """
-    identity = home / _FOLDER_ID
-    if not identity.exists():
-        home.mkdir(parents=True, exist_ok=True)
-        fresh = identity.with_name(f".{identity.name}.{os.getpid()}")
-        fresh.write_text(secrets.token_hex(6), encoding="ascii")
-        with suppress(FileExistsError):
-            os.link(fresh, identity)  # the first process wins
-        fresh.unlink()
-    return Path(tempfile.gettempdir()) / f"headrace-{identity.read_text(encoding='ascii')}-"
+    identity = state_file(home / _FOLDER_ID, lambda: secrets.token_hex(6))
+    return Path(tempfile.gettempdir()) / f"headrace-{identity}-"
