@@ -8,7 +8,7 @@ from typing import Any
 from psycopg.types.json import Jsonb
 from pydantic_core import from_json
 
-from headrace.database.jsonb import encoded, jsonb
+from headrace.database.jsonb import encoded
 
 _HIDDEN = "***"
 _KEYS = ("api", "access", "account", "private")
@@ -166,7 +166,9 @@ def has_secrets(text: str) -> bool:
 def jsonb_without_secrets(value: object) -> Jsonb:
     """Return a psycopg parameter of type jsonb, redacted: what is not stored cannot be shown, or found by a search."""
     text = encoded(value)
-    return jsonb(scrubbed(from_json(text)) if has_secrets(text.decode()) else value)
+    if has_secrets(text.decode()):
+        text = encoded(scrubbed(from_json(text)))
+    return Jsonb(text, dumps=bytes)
 
 
 def _unquoted(text: str) -> str:
