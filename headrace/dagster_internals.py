@@ -4,7 +4,11 @@ Dagster's version is pinned exactly because of them. Nothing else imports from `
 """
 
 from dagster._core.definitions.assets.graph.base_asset_graph import BaseAssetGraph
-from dagster._core.definitions.data_version import DATA_VERSION_TAG, get_input_data_version_tag
+from dagster._core.definitions.data_version import (
+    CODE_VERSION_TAG,
+    DATA_VERSION_TAG,
+    get_input_data_version_tag,
+)
 from dagster._core.definitions.freshness import FreshnessPolicy
 from dagster._core.definitions.partitions.context import partition_loading_context
 from dagster._core.definitions.partitions.utils.mapping import infer_partition_mapping
@@ -37,6 +41,7 @@ from dagster._utils.warnings import disable_dagster_warnings
 __all__ = [
     "ASSET_PARTITION_RANGE_END_TAG",
     "ASSET_PARTITION_RANGE_START_TAG",
+    "CODE_VERSION_TAG",
     "DATA_VERSION_TAG",
     "FINISHED_STATUSES",
     "GRPC_INFO_TAG",

@@ -18,7 +18,7 @@ from headrace.access.redaction import redacted
 from headrace.catalog import published_events as events
 from headrace.catalog.records import ResolvedInput, RunState
 from headrace.catalog.sql import statement
-from headrace.database.connection import transaction, translated
+from headrace.database.connection import own_session, transaction
 from headrace.database.ids import lock_key, organisation_id
 from headrace.errors import CatalogError, UnknownProcess
 
@@ -81,7 +81,7 @@ def attempt(
     dedicated session holds the attempt's advisory lock: if this process dies, `reap` finds the lock free. Earlier dead
     attempts of the run are marked LOST first. Raises UnknownProcess for a process that was never registered.
     """
-    with _session(engine) as session:
+    with own_session(engine) as session:
         current = _begin(
             engine,
             session,
@@ -133,30 +133,6 @@ def failure_kind(error: BaseException) -> str:
     if isinstance(error, (OSError, MemoryError, psycopg.OperationalError)):
         return "INFRASTRUCTURE"
     return "CODE" if isinstance(error, Exception) else "INTERRUPTED"
-
-
-@contextmanager
-def _session(engine: Engine) -> Iterator[psycopg.Connection]:
-    """Yield a connection outside the pool: it may stay open for hours, and closing it frees its locks.
-
-    A new one: one from the pool would be the one with the catalog's prepared statements, lost with the attempt.
-    """
-    session = _open_session(engine)
-    try:
-        yield session
-    finally:
-        session.close()
-
-
-def _open_session(engine: Engine) -> psycopg.Connection:
-    arguments, options = engine.dialect.create_connect_args(engine.url)
-    with translated(engine):
-        session = psycopg.connect(*arguments, **options, autocommit=True)
-        # An idle limit would free the lock of a live attempt; a vanished host must not keep it.
-        session.execute(
-            "SET idle_session_timeout = 0; SET tcp_keepalives_idle = 30; SET tcp_keepalives_count = 4"
-        )
-    return session
 
 
 def _begin(

@@ -1,10 +1,13 @@
 """Connections to the catalog's database: one pooled engine per process, schema migrated, errors readable."""
 
 import os
+import socket
+import sys
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -41,6 +44,8 @@ def connect() -> Engine:
         key = (os.getpid(), configured or str(settings().home))
         if key not in _ENGINES:
             engine = engine_for(configured or embedded.start(settings().home))
+            if configured is None:
+                sa.event.listen(engine, "do_connect", partial(_connect_embedded, settings().home))
             _upgrade_own(engine)
             _ENGINES[key] = engine
         return _ENGINES[key]
@@ -77,7 +82,11 @@ def engine_for(url: str, *, pool_size: int = 16) -> Engine:
     parsed = parsed.set(drivername="postgresql+psycopg")
     missing = {
         name: value
-        for name, value in {"connect_timeout": "10", **_KEEPALIVE}.items()
+        for name, value in {
+            "connect_timeout": "10",
+            "application_name": _application_name(),
+            **_KEEPALIVE,
+        }.items()
         if name not in parsed.query
     }
     # A new connection has to plan its statements again: none is closed after use, and the last used is taken first.
@@ -89,6 +98,11 @@ def engine_for(url: str, *, pool_size: int = 16) -> Engine:
     sa.event.listen(engine, "checkin", _note_use)
     sa.event.listen(engine, "checkout", _test_idle)
     return engine
+
+
+def _application_name() -> str:
+    """Return the name by which an administrator finds this process among the server's sessions."""
+    return f"{' '.join([Path(sys.argv[0]).name, *sys.argv[1:2]])} {socket.gethostname()}:{os.getpid()}"
 
 
 def revision(engine: Engine) -> str | None:
@@ -228,6 +242,23 @@ def transaction(engine: Engine) -> Iterator[psycopg.Cursor[dict[str, Any]]]:
 
 
 @contextmanager
+def own_session(engine: Engine) -> Iterator[psycopg.Connection]:
+    """Open a connection outside the pool, for a lock that is kept for hours; closing it frees its locks.
+
+    A new one: one from the pool would be the one with the catalog's prepared statements, lost with it.
+    """
+    arguments, options = engine.dialect.create_connect_args(engine.url)
+    with translated(engine):
+        session = psycopg.connect(*arguments, **options, autocommit=True)
+        # An idle limit would free the lock of a live process; a vanished host must not keep it.
+        session.execute(
+            "SET idle_session_timeout = 0; SET tcp_keepalives_idle = 30; SET tcp_keepalives_count = 4"
+        )
+    with session:
+        yield session
+
+
+@contextmanager
 def translated(engine: Engine) -> Iterator[None]:
     """Translate driver errors of a lost or full database to CatalogUnavailable.
 
@@ -248,6 +279,19 @@ def translated(engine: Engine) -> Iterator[None]:
         raise _readable(engine, error) from error
     except sa.exc.OperationalError as error:
         raise _readable(engine, error.orig) from error
+
+
+def _connect_embedded(
+    home: Path, dialect: sa.Dialect, _: object, arguments: list[Any], options: dict[str, Any]
+) -> Any:  # noqa: ANN401 - a connection of the driver
+    """Connect to the embedded server; one that was killed, and not stopped, is started again."""
+    try:
+        return dialect.connect(*arguments, **options)
+    except psycopg.OperationalError:
+        if not embedded.was_killed(home):
+            raise
+        embedded.start(home)
+        return dialect.connect(*arguments, **options)
 
 
 def _keep_to_caller(connection: Connection) -> None:

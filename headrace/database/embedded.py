@@ -69,6 +69,12 @@ def running(home: Path) -> bool:
     return _answering(_data(home), "postgres") is not None
 
 
+def was_killed(home: Path) -> bool:
+    """Return True if the server in `home` died without being stopped, which would have removed its postmaster.pid."""
+    data = _data(home)
+    return (data / "postmaster.pid").exists() and _postmaster_pid(data) is None
+
+
 def stop(home: Path) -> bool:
     """Stop the server in `home`, ending its sessions; returns False if none was running. Raises CatalogUnavailable."""
     data = _data(home)

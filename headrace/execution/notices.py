@@ -6,7 +6,7 @@ import json
 import os
 import re
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -44,27 +44,33 @@ class NoticeFailed(Exception):
     """A notification could not be delivered; the message explains why."""
 
 
+@dataclass(frozen=True, slots=True)
+class Notified:
+    """The notifications of one version: descriptions of the delivered and the failed ones, the latter with reasons."""
+
+    version: Version
+    delivered: tuple[str, ...]
+    failed: tuple[str, ...]
+
+
 def notify(
-    notices: Sequence[Notice], versions: Sequence[Version], *, pauses: Sequence[float] = PAUSES
-) -> tuple[list[str], list[str]]:
-    """Deliver every notification for every version; returns descriptions of the delivered and the failed ones, with
-    reasons.
+    notices: Sequence[Notice],
+    versions: Sequence[Version],
+    *,
+    pauses: Sequence[float] = PAUSES,
+    within: float = BUDGET,
+) -> list[Notified]:
+    """Deliver every notification for every version; those that do not begin `within` this many seconds fail.
 
     Each may be delivered more than once; consumers must tolerate that.
     """
-    given: list[str] = []
-    failed: list[str] = []
-    deadline = monotonic() + BUDGET
-    for version in versions:
-        for notice in notices:
-            what = described(notice, version)
-            try:
-                _tried(notice, version, pauses, deadline)
-            except NoticeFailed as reason:
-                failed.append(f"{what}: {reason}")
-            else:
-                given.append(what)
-    return given, failed
+    deadline = monotonic() + within
+    return [_notified(notices, version, pauses, deadline) for version in versions]
+
+
+def missing(notices: Sequence[Notice], version: Version, delivered: Collection[str]) -> list[Notice]:
+    """Return the notifications of the version that are not among the `delivered` descriptions."""
+    return [notice for notice in notices if described(notice, version) not in delivered]
 
 
 def give(notice: Notice, version: Version) -> None:
@@ -82,9 +88,25 @@ def described(notice: Notice, version: Version) -> str:
     return " ".join(["sendevent", *_arguments(notice, version)])
 
 
+def _notified(
+    notices: Sequence[Notice], version: Version, pauses: Sequence[float], deadline: float
+) -> Notified:
+    delivered: list[str] = []
+    failed: list[str] = []
+    for notice in notices:
+        description = described(notice, version)
+        try:
+            _tried(notice, version, pauses, deadline)
+        except NoticeFailed as reason:
+            failed.append(f"{description}: {reason}")
+        else:
+            delivered.append(description)
+    return Notified(version, tuple(delivered), tuple(failed))
+
+
 def _tried(notice: Notice, version: Version, pauses: Sequence[float], deadline: float) -> None:
     if monotonic() > deadline:
-        raise NoticeFailed(f"the time limit of {BUDGET:.0f} s was reached")
+        raise NoticeFailed("the time limit was reached")
     for pause in pauses:
         with suppress(NoticeFailed):
             give(notice, version)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import dagster as dg
 from sqlalchemy import Engine
 
+from headrace.catalog import unreported
 from headrace.catalog.locators import FILES_STORE
 from headrace.catalog.records import Outcome, Publication, ResolvedInput, RunState, Version, VersionDraft
 from headrace.catalog.runs import Attempt
@@ -28,7 +29,7 @@ from headrace.execution.metadata import (
     reasons,
     version_metadata,
 )
-from headrace.execution.notices import notify
+from headrace.execution.notices import Notified, notify
 from headrace.execution.plan import OutputPlan, ProcessPlan
 from headrace.spark.errors import ResourceError
 from headrace.stores.files.manifests import update_manifests
@@ -85,13 +86,20 @@ def report(
     A run that was overtaken by another run with the same code and inputs ends as superseded, not failed: its result
     exists, and downstream runs in Dagster may continue.
     """
+    notified: list[Notified] = []
     for each in published:
         if each.visible:
             if each.output.store == FILES_STORE:  # others are found through their own catalogs
                 _update_manifests(context, engine, each, spark)
-            _notify(context, each)
+            notified += _notify(context, each)
     for each in published:
         yield from _dagster_results(context, engine, plan, inputs, each, stores)
+    # Only now: a run that dies before leaves its versions to the reports sensor.
+    incomplete = [each for each in notified if each.failed]
+    for one in incomplete:
+        unreported.record_failure(engine, one.version.version_id, one.delivered, "; ".join(one.failed))
+    visible = {item.version.version_id for each in published for item in each.visible}
+    unreported.delete_reported(engine, visible - {one.version.version_id for one in incomplete})
     overtaken = [item for each in published for item in each.overtaken]
     refused = [item for each in published for item in each.refused]
     if overtaken and not refused:
@@ -125,16 +133,17 @@ def _update_manifests(
         )
 
 
-def _notify(context: dg.AssetExecutionContext, published: Published) -> None:
+def _notify(context: dg.AssetExecutionContext, published: Published) -> list[Notified]:
     """Deliver the declared notifications; failures are warnings, shown with the version."""
     dataset = published.output.record.key
-    given, failed = notify(published.output.notices, [item.version for item in published.visible])
-    for notice in given:
+    notified = notify(published.output.notices, [item.version for item in published.visible])
+    for notice in (notice for each in notified for notice in each.delivered):
         context.log.info("%s: notified %s", dataset, notice)
+    failed = [problem for each in notified for problem in each.failed]
     for problem in failed:
         context.log.warning(
-            "%s is published, but its notifications failed: %s. After fixing that, run"
-            " `headrace legacy notify %s`.",
+            "%s is published, but its notifications failed: %s. Headrace tries again; after fixing that,"
+            " `headrace legacy notify %s` sends them immediately.",
             dataset,
             problem,
             dataset,
@@ -142,6 +151,7 @@ def _notify(context: dg.AssetExecutionContext, published: Published) -> None:
     if failed:
         newest = published.visible[-1].version.partition
         context.add_asset_metadata({"not_notified": "; ".join(failed)}, published.output.key, newest)
+    return notified
 
 
 def _dagster_results(

@@ -143,6 +143,10 @@ WITH draft AS MATERIALIZED (
         'run_id', %(run_id)s::uuid, 'generation', generation + (outcome = 'PUBLISHED')::int, 'reason', reason)
     FROM fresh
     ORDER BY ordinal
+), unreported AS (
+    -- Until the run has reported it.
+    INSERT INTO catalog.unreported_version (dataset_version_id, organisation_id)
+    SELECT version_id, %(organisation)s FROM fresh WHERE outcome = 'PUBLISHED' AND %(run_id)s::uuid IS NOT NULL
 ), event AS (
     INSERT INTO catalog.run_event (
         event_time, organisation_id, run_id, process_key, event_type, payload_json, content_hash

@@ -24,22 +24,28 @@ def notify(dataset: Dataset, partition: Partition = None, as_json: AsJson = Fals
 
     Writes the flag files and sends the events that `notify` in the dataset's declaration lists, from this machine.
     """
+    from headrace.catalog import unreported
     from headrace.catalog.queries import published
     from headrace.database.connection import connect
     from headrace.execution import notices
 
     declared = _notices(dataset)
+    engine = connect()
     versions = [
-        row.version for row in published(connect(), [dataset]) if partition in (None, row.version.partition)
+        row.version for row in published(engine, [dataset]) if partition in (None, row.version.partition)
     ]
     if not versions:
         where = f", partition {partition}" if partition else ""
         raise CommandError(f"{dataset} has no published version{where}")
-    given, failed = notices.notify(declared, versions)
+    notified = notices.notify(declared, versions)
+    for each in notified:
+        unreported.record_delivered(engine, each.version.version_id, each.delivered)
+    delivered = [notice for each in notified for notice in each.delivered]
+    failed = [problem for each in notified for problem in each.failed]
     if as_json:
-        emit({"notified": given, "not_notified": failed})
+        emit({"notified": delivered, "not_notified": failed})
     else:
-        for notice in given:
+        for notice in delivered:
             typer.echo(f"notified {notice}")
     if failed:
         raise CommandError("\n  ".join(["some notifications failed:", *failed]))

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from headrace.catalog.queries.rows import DatasetStatus, RunInput, RunReport
+    from headrace.catalog.unreported import UnreportedVersion
     from headrace.execution.problems import DeclarationError
     from headrace.slas.queries import SlaObjectiveStatus
 
@@ -32,14 +33,14 @@ def status(as_json: AsJson = False) -> None:
     """
     from headrace.alerts.heartbeat import alerting_status
     from headrace.catalog import queries
-    from headrace.catalog.runs import reap
+    from headrace.catalog.unreported import unreported_versions
     from headrace.cli.runs.commands import problem_facts
     from headrace.database.connection import connect
     from headrace.declarations.loading.project import check
     from headrace.project import project_root
 
     engine = connect()
-    reap(engine)
+    unreported = unreported_versions(engine)  # marks runs whose process died as LOST
     statuses = queries.status(engine)
     objectives = objectives_by_dataset(engine)
     problems = check(project_root())
@@ -51,13 +52,20 @@ def status(as_json: AsJson = False) -> None:
             }
             for dataset in statuses
         ]
-        emit({"datasets": found, "declarations": [problem_facts(problem) for problem in problems]})
+        emit(
+            {
+                "datasets": found,
+                "unreported": [unreported_facts(each) for each in unreported],
+                "declarations": [problem_facts(problem) for problem in problems],
+            }
+        )
         return
     if statuses:
         show(_status_table(statuses, objectives))
     now = datetime.now(UTC)
     remarks = [
         *_remarks(statuses, objectives),
+        *_unreported(unreported),
         *alerting_status(engine, now).problems(now),
         *_broken(problems),
     ]
@@ -151,6 +159,36 @@ def _remarks(
             yield f"{dataset.key}: a run has been running since {started}; headrace why {dataset.last_run_id}"
         if dataset.newest_tag is None:
             yield f"{dataset.key} has never been published."
+
+
+def unreported_facts(unreported: UnreportedVersion) -> dict[str, object]:
+    """Return a version that Dagster or a system to notify does not know, as JSON values."""
+    version = unreported.version
+    return {
+        "dataset": version.dataset,
+        "partition": version.partition,
+        "version": version.tag,
+        "run": str(version.run_id),
+        "delivered": list(unreported.delivered),
+        "failure": unreported.failure,
+    }
+
+
+def _unreported(versions: Sequence[UnreportedVersion]) -> Iterator[str]:
+    for each in versions:
+        version = each.version
+        partition = f", partition {version.partition}," if version.partition else ""
+        published = f"{version.dataset}{partition} is published as {version.tag}"
+        if each.failure is None:
+            yield (
+                f"{published}, but its run ended before Dagster and the systems to notify had the report; Headrace"
+                f" sends it while `headrace up` runs; headrace why {version.run_id}"
+            )
+        else:
+            yield (
+                f"{published}, but notifications failed: {each.failure}. Headrace tries again; `headrace legacy notify"
+                f" {version.dataset}` sends them immediately"
+            )
 
 
 def _broken(problems: Sequence[DeclarationError]) -> Iterator[str]:

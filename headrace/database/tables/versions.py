@@ -91,3 +91,15 @@ class PendingMaterialization(Base):
     run_id: Mapped[UUID | None]
     version_id: Mapped[UUID | None] = reference("dataset_version.dataset_version_id")
     changed_at: Mapped[datetime]
+
+
+class UnreportedVersion(Base):
+    """A version published by a run that has not reported it to Dagster and all notified systems."""
+
+    __tablename__ = "unreported_version"
+    dataset_version_id: Mapped[UUID] = key("dataset_version.dataset_version_id")
+    organisation_id: Mapped[UUID] = reference("organisation.organisation_id")
+    delivered: Mapped[list[str]]
+    failure: Mapped[str | None]
+    tries: Mapped[int]
+    next_try_at: Mapped[datetime]

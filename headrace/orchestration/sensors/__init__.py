@@ -1,4 +1,4 @@
-"""The platform's sensors: landed files, completions, process triggers, SLAs, alerts."""
+"""The platform's sensors: landed files, completions, process triggers, unreported versions, SLAs, alerts."""
 
 from collections.abc import Sequence
 
@@ -9,6 +9,7 @@ from headrace.orchestration.sensors.alerts import alerts_sensor
 from headrace.orchestration.sensors.completions import completions_sensor
 from headrace.orchestration.sensors.landing import landing_sensor
 from headrace.orchestration.sensors.process_triggers import process_trigger_sensor
+from headrace.orchestration.sensors.reports import reports_sensor
 from headrace.orchestration.sensors.slas import slas_sensor
 
 
@@ -18,6 +19,7 @@ def sensors(plans: Sequence[Plan]) -> list[dg.SensorDefinition]:
         landing_sensor(plans),
         completions_sensor(),
         process_trigger_sensor(plans),
+        reports_sensor(plans),
         slas_sensor(plans),
         alerts_sensor(),
         dg.AutomationConditionSensorDefinition(

@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 from tempfile import mkdtemp
@@ -14,8 +15,10 @@ import psutil
 import psycopg
 import pytest
 
+from headrace.database import connection as database
 from headrace.database import embedded
 from headrace.errors import CatalogUnavailable
+from headrace.settings import settings
 from tests.paths import WAIT_SECONDS
 
 pytestmark = pytest.mark.slow
@@ -91,6 +94,30 @@ def test_a_server_that_was_killed_is_started_again(home, pid):
         stale.write_text("\n".join([str(pid), *content.split("\n")[1:]]))
     with psycopg.connect(embedded.start(home)) as connection:
         assert connection.execute("SELECT 1").fetchone() == (1,)
+
+
+def test_a_living_process_starts_a_killed_server_again_and_not_a_stopped_one(home, monkeypatch):
+    monkeypatch.setenv("HEADRACE_HOME", str(home))
+    monkeypatch.delenv("HEADRACE_DATABASE_URL", raising=False)
+    settings.cache_clear()
+    database.disconnect()
+    try:
+        engine = database.connect()
+        (server,) = servers(home)
+        family = [server, *server.children(recursive=True)]
+        server.send_signal(signal.SIGKILL)
+        psutil.wait_procs(family, timeout=WAIT_SECONDS)
+        time.sleep(1.1)  # a connection that was used a moment ago is not tested before its next use
+        with database.transaction(engine) as cursor:
+            assert cursor.execute("SELECT 1 AS one").fetchone() == {"one": 1}
+        engine.dispose()
+        assert embedded.stop(home)
+        with pytest.raises(CatalogUnavailable), database.transaction(engine):
+            pytest.fail("a stopped server was started")
+        assert servers(home) == []
+    finally:
+        database.disconnect()
+        settings.cache_clear()
 
 
 def test_none_but_the_owner_can_open_the_socket(home):

@@ -378,7 +378,7 @@ def test_status(stocked: Stocked, ask: Ask, invoke: Invoke) -> None:
     evaluate(engine)
     put(engine, "shop/raw", "raw-3", checks=(CheckResult("id_unique", CheckStatus.FAIL, 7),))
     found = ask("status")
-    assert set(found) == {"datasets", "declarations"}
+    assert set(found) == {"datasets", "unreported", "declarations"}
     by_key = {row["key"]: row for row in found["datasets"]}
     assert [each["state"] for each in by_key["shop/clean"]["objectives"]] == ["ON_TRACK"]
     assert by_key["shop/clean"]["warning"] == ["name_short"]
@@ -387,6 +387,12 @@ def test_status(stocked: Stocked, ask: Ask, invoke: Invoke) -> None:
     message = invoke("status").stdout
     assert "shop/raw: version raw-3 is blocked, failed check: id_unique (7 rows)." in message
     assert "lab/other has never been published." in message
+    first, *_ = found["unreported"]
+    assert (first["dataset"], first["failure"]) == ("shop/clean", None)
+    assert (
+        f"shop/clean, partition {first['partition']}, is published as {first['version']}, but its run ended"
+        in message
+    )
 
 
 def test_status_names_runs_that_failed_and_that_go_on(shop: Engine, invoke: Invoke) -> None:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from sqlalchemy import Engine
 
 from headrace.catalog.records import Outcome, Version
+from headrace.catalog.unreported import unreported_versions
 from headrace.execution import notices
 from headrace.execution.notices import AutosysEvent, FlagFile, notify
 from tests.platform.declarations.conftest import Project
@@ -79,13 +80,13 @@ def sendevent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Calls:
 
 def test_a_flag_appears_whole_and_says_what_it_is_about(tmp_path: Path) -> None:
     flag = FlagFile(f"{tmp_path}/{{dataset}}_{{partition}}.done")
-    given, failed = notify([flag], [version()])
-    assert (given, failed) == ([f"{tmp_path}/shop.orders_2013-01-31.done"], [])
+    [notified] = notify([flag], [version()])
+    assert (notified.delivered, notified.failed) == ((f"{tmp_path}/shop.orders_2013-01-31.done",), ())
     [written] = tmp_path.iterdir()
     assert written.name == "shop.orders_2013-01-31.done"
     output = json.loads(written.read_text())
     assert (output["dataset"], output["partition"], output["row_count"]) == ("shop/orders", "2013-01-31", 2)
-    assert notify([flag], [version()])[1] == []
+    assert notify([flag], [version()])[0].failed == ()
 
 
 @given(
@@ -101,7 +102,7 @@ def test_no_partition_key_leads_out_of_the_folder(partition: str, name: str) -> 
 def test_an_event_is_sent_without_a_shell(sendevent: Calls, tmp_path: Path) -> None:
     odd = f"$(touch {tmp_path}/no); 'x' \"y\" *\n-E"
     event = AutosysEvent(("-E", "SET_GLOBAL", "-G", "SALES={partition}", "-S", "PRD"))
-    assert notify([event], [version(), version(odd)])[1] == []
+    assert [each.failed for each in notify([event], [version(), version(odd)])] == [(), ()]
     plain, strange = sendevent()
     assert plain == ["-E", "SET_GLOBAL", "-G", "SALES=2013-01-31", "-S", "PRD"]
     assert strange[3] == f"SALES={odd.replace(chr(10), '_')}"
@@ -111,7 +112,7 @@ def test_an_event_is_sent_without_a_shell(sendevent: Calls, tmp_path: Path) -> N
 def test_an_event_is_tried_again(sendevent: Calls, tmp_path: Path) -> None:
     event = AutosysEvent(("-E", "STARTJOB", "-J", "X"))
     (tmp_path / "tools" / "failures").write_text("1\n2\n")
-    assert notify([event], [version()], pauses=(0, 0))[1] == []
+    assert notify([event], [version()], pauses=(0, 0))[0].failed == ()
     assert len(sendevent()) == 3
 
 
@@ -120,14 +121,14 @@ def test_failed_notifications_are_reported(
 ) -> None:
     (tmp_path / "tools" / "failures").write_text("1\n2\n")
     event, flag = AutosysEvent(("-E", "STARTJOB", "-J", "X")), FlagFile(f"{tmp_path}/missing/x")
-    given, failed = notify([event, flag], [version()], pauses=(0,))
-    assert given == []
-    assert failed == [
+    [notified] = notify([event, flag], [version()], pauses=(0,))
+    assert notified.delivered == ()
+    assert notified.failed == (
         "sendevent -E STARTJOB -J X: it ended with 1: CAUAJM_E_10062 no database",
         f"{tmp_path}/missing/x: it cannot be written: No such file or directory",
-    ]
+    )
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert "`sendevent` is not on the PATH" in notify([event], [version()], pauses=())[1][0]
+    assert "`sendevent` is not on the PATH" in notify([event], [version()], pauses=())[0].failed[0]
 
 
 def test_a_scheduler_that_does_not_answer_does_not_hold_up_a_year_of_days(
@@ -138,12 +139,12 @@ def test_a_scheduler_that_does_not_answer_does_not_hold_up_a_year_of_days(
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     monkeypatch.setattr(notices, "SENDING", 0.2)
-    monkeypatch.setattr(notices, "BUDGET", 0.5)
     days = [version(f"2013-01-{day:02}") for day in range(1, 32)]
-    _, failed = notify([AutosysEvent(("-E", "STARTJOB", "-J", "X"))], days, pauses=())
+    notified = notify([AutosysEvent(("-E", "STARTJOB", "-J", "X"))], days, pauses=(), within=0.5)
+    failed = [problem for each in notified for problem in each.failed]
     assert len(failed) == 31
     assert "it did not end within" in failed[0]
-    assert "the time limit of" in failed[-1]
+    assert "the time limit was reached" in failed[-1]
 
 
 @pytest.mark.parametrize(
@@ -203,4 +204,11 @@ def test_a_run_notifies_after_the_publish_and_a_failure_undoes_nothing(
     assert sendevent() == [["-E", "SET_GLOBAL", "-G", f"SALES={tag}"]]
     assert "missing/flag: it cannot be written" in str(event.materialization.metadata["not_notified"].value)
     output = "\n".join(entry.user_message for entry in project.instance.all_logs(result.run_id))
-    assert "run `headrace legacy notify shop/orders`" in output
+    assert "`headrace legacy notify shop/orders` sends them immediately" in output
+    [unreported] = unreported_versions(engine)
+    assert unreported.delivered == (
+        f"{flags}/orders.{tag}.done",
+        f"sendevent -E SET_GLOBAL -G SALES={tag}",
+    )
+    assert unreported.failure == f"{tmp_path}/missing/flag: it cannot be written: No such file or directory"
+    assert not unreported.due

@@ -114,3 +114,15 @@ CREATE TABLE catalog.pending_materialization (
 CREATE INDEX pending_materialization_at ON catalog.pending_materialization (at);
 -- By it a corrected report of a run finds its row.
 CREATE INDEX pending_materialization_event ON catalog.pending_materialization (organisation_id, event_key);
+
+-- Versions published by a run that has not yet reported them to Dagster, or not to all systems that their dataset's
+-- declaration lists under `notify`. The publishing transaction inserts a row; it is deleted once all of them know.
+-- delivered: notifications that are. failure: why others are not; tries, next_try_at: of these.
+CREATE TABLE catalog.unreported_version (
+    dataset_version_id uuid PRIMARY KEY REFERENCES catalog.dataset_version DEFERRABLE,
+    organisation_id    uuid NOT NULL REFERENCES catalog.organisation,
+    delivered          text[] NOT NULL DEFAULT '{}',
+    failure            text,
+    tries              integer NOT NULL DEFAULT 0,
+    next_try_at        timestamptz NOT NULL DEFAULT now()
+);
