@@ -35,7 +35,7 @@ from headrace.execution.run_tokens import run_environment
 from headrace.execution.writing import draft, refuse_breaking_change, write
 from headrace.settings import settings
 from headrace.spark.progress import progress
-from headrace.spark.session import configured
+from headrace.spark.session import configured, restarted_after_full_disk
 from headrace.stores.store import OpenStores
 
 if TYPE_CHECKING:
@@ -83,6 +83,7 @@ def materialize(context: dg.AssetExecutionContext, plan: ProcessPlan, spark: Spa
                 context.log.info("%s: %s", alias, described(choices))
             with (
                 configured(session, plan.spark_conf),
+                restarted_after_full_disk(),
                 progress(session, context.log, spark.is_remote),
                 without_sensitive_values(_hidden(plan, pinned), explained_errors()),
             ):

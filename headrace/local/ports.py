@@ -1,10 +1,15 @@
 """The servers of this machine: ports and health of Dagster's webserver, its daemon and code, and Headrace's own."""
 
+import fcntl
 import http.client
 import json
+import os
 import socket
-from contextlib import suppress
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -71,6 +76,32 @@ def free_port(wanted: int | None, *, first: int | None = None, host: str = HOST)
         return wanted if _is_free(wanted, host) else None
     first = FIRST_PORT if first is None else first
     return next((port for port in range(first, first + 100) if _is_free(port, host)), None)
+
+
+@contextmanager
+def reserved_port(wanted: int | None, first: int) -> Iterator[int | None]:
+    """Yield `wanted`, or the first free port of a hundred from `first` on; None if there is none.
+
+    Until the block ends no other Headrace of this user takes it, although nothing listens there yet.
+    """
+    for port in range(first, first + 100) if wanted is None else (wanted,):
+        with _claimed(port) as mine:
+            if mine and _is_free(port, HOST):
+                yield port
+                return
+    yield None
+
+
+@contextmanager
+def _claimed(port: int) -> Iterator[bool]:
+    """Try to lock the port's file, which the system releases if this process dies."""
+    with (Path(tempfile.gettempdir()) / f"headrace-{os.getuid()}-port-{port}.lock").open("a") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+        else:
+            yield True
 
 
 def answers(port: int, path: str) -> bool:

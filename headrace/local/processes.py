@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -13,6 +14,7 @@ import psutil
 
 # In the environment of all processes that `headrace up` starts, and of their children; the value is the state folder.
 MARK = "HEADRACE_SERVED_FROM"
+MAX_LOG_BYTES = 10_000_000
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -50,6 +52,13 @@ def start(
             start_new_session=True,
         )
     return Service(name, process, log)
+
+
+def rotate(service: Service) -> None:
+    """Move a long log to `<name>.log.1`. The process goes on writing to the same file, which it opened to append."""
+    if service.log.stat().st_size > MAX_LOG_BYTES:
+        shutil.copyfile(service.log, service.log.with_suffix(".log.1"))
+        os.truncate(service.log, 0)
 
 
 def stop(service: Service, seconds: float) -> bool:

@@ -7,13 +7,16 @@ Dagster and PostgreSQL's sessions in order, which a Procfile cannot express.
 import os
 import shutil
 import signal
+import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
 from types import FrameType
 
+import psycopg
 import sqlalchemy as sa
 
 from headrace.database import connection as database
@@ -36,18 +39,27 @@ def _print(text: str) -> None:
         print(text, flush=True)
 
 
+SESSIONS_END_SECONDS = 5.0
+DAEMON_LOCK = 0x6865616472616365 + 1  # one `up` per database
+
+
 def up(port: int | None = None, *, workspace: Path | None = None, say: Say = _print) -> None:
     """Serve Dagster's UI and daemon on 127.0.0.1 until Ctrl-C, SIGTERM or SIGHUP; then stop everything.
 
     port: the UI's; by default the first free one from 3000 on. Returns when stopped on demand. Raises PreflightError,
-    CatalogError, AlreadyRunning, and ServiceError if the port is taken, a service does not start, or one exits.
+    CatalogError, AlreadyRunning (also if another `up` serves the same database), and ServiceError if the port is
+    taken, a service does not start, or one exits.
     """
     preflight()
     home = settings().home.resolve()
-    with session.alone(home), _signalled() as stop_wanted:
+    with (
+        session.alone(home),
+        _signalled() as stop_wanted,
+        _port("Dagster's UI", port, webserver.FIRST_PORT) as port,
+        _port("the service", None, SERVICE.first_port) as service_port,
+        _only_daemon(home),
+    ):
         processes.sweep(home)  # left by a killed `up`
-        port = _port(port)
-        service_port = _free_port("the service", SERVICE.first_port)
         url = f"http://{webserver.HOST}:{port}"
         service_url = f"http://{webserver.HOST}:{service_port}"
         session.write_note(home, Session(os.getpid(), url, service_url))
@@ -59,17 +71,28 @@ def up(port: int | None = None, *, workspace: Path | None = None, say: Say = _pr
                 say(_welcome(home, url, service_port, webserver.health(port).load_errors))
             while not stop_wanted.wait(0.5):
                 parts.check_alive(services)
+                for service in services:
+                    processes.rotate(service)
             say("Stopping Headrace.")
         _stop_database(home, say)
         say("Headrace has stopped.")
 
 
-def down() -> list[str]:
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """The services that `down` stopped, in words, and the sessions of other commands that still use PostgreSQL."""
+
+    services: tuple[str, ...]
+    sessions: tuple[str, ...] = ()
+
+
+def down(*, force: bool = False) -> Stopped:
     """Stop what `up` started, from another terminal or after it was killed, and the embedded PostgreSQL.
 
-    Returns what was stopped, in words. Raises AlreadyRunning if another user's `up` prevents it, CatalogUnavailable if
-    PostgreSQL does not stop.
+    PostgreSQL keeps running while other commands use it, unless `force`. Raises AlreadyRunning if another user's `up`
+    prevents it, CatalogUnavailable if PostgreSQL does not stop.
     """
+    sessions: tuple[str, ...] = ()
     home = settings().home.resolve()
     stopped: list[str] = []
     if home.exists():
@@ -79,17 +102,19 @@ def down() -> list[str]:
             if leftovers := processes.sweep(home):
                 stopped.append(f"{leftovers} processes that a killed `headrace up` had left")
             parts.remove_sockets(home)
-            database.disconnect()
-            if settings().database_url is None and embedded.stop(home):
-                stopped.append("PostgreSQL")
-    return stopped
+            if settings().database_url is None:
+                sessions = () if force else _other_sessions(home)
+                database.disconnect()
+                if not sessions and embedded.stop(home):
+                    stopped.append("PostgreSQL")
+    return Stopped(tuple(stopped), sessions)
 
 
-def clean() -> tuple[list[str], Path | None]:
+def clean() -> tuple[Stopped, Path | None]:
     """Run `down`, then delete the state folder; a database or warehouse configured elsewhere stays.
 
-    Returns what was stopped and the deleted folder, None if there was none. Raises ServiceError if the state folder
-    contains other files.
+    Returns what was stopped and the deleted folder, None if there was none or other commands use its database. Raises
+    ServiceError if the state folder contains other files.
     """
     home = settings().home.resolve()
     if any(kept.is_relative_to(home) for kept in (project_root(), Path.home())):
@@ -97,7 +122,7 @@ def clean() -> tuple[list[str], Path | None]:
             f"{home} holds more than Headrace's state and is not deleted. Correct HEADRACE_HOME."
         )
     stopped = down()
-    if not home.exists():
+    if not home.exists() or stopped.sessions:
         return stopped, None
     shutil.rmtree(home)
     return stopped, home
@@ -131,22 +156,54 @@ def _shared(service_url: str) -> dict[str, str]:
     )
 
 
-def _port(wanted: int | None) -> int:
-    port = webserver.free_port(wanted)
-    if port is None and wanted is not None:
-        raise ServiceError(
-            f"port {wanted} is taken by another program. Choose a free one with --port, or omit --port."
+@contextmanager
+def _port(what: str, wanted: int | None, first: int) -> Iterator[int]:
+    with webserver.reserved_port(wanted, first) as port:
+        if port is None and wanted is not None:
+            raise ServiceError(
+                f"port {wanted} is taken by another program. Choose a free one with --port, or omit --port."
+            )
+        if port is None:
+            raise ServiceError(
+                f"the ports from {first} to {first + 99}, for {what}, are all taken. Free one."
+            )
+        yield port
+
+
+@contextmanager
+def _only_daemon(home: Path) -> Iterator[None]:
+    """Keep other `up`s off a database set by database_url; raises AlreadyRunning with the place of the one that has it.
+
+    Two daemons on one database would execute each other's runs, with the wrong settings and archive folder.
+    """
+    if settings().database_url is None:
+        yield
+        return
+    engine = database.connect()
+    with database.own_session(engine) as own:
+        own.execute(
+            "SELECT set_config('application_name', %s, false)", [f"headrace up {socket.gethostname()}:{home}"]
         )
-    if port is None:
-        raise ServiceError("the ports from 3000 to 3099 are all taken. Choose a free one with --port.")
-    return port
+        taken = own.execute("SELECT pg_try_advisory_lock(%s)", [DAEMON_LOCK]).fetchone()
+        if taken != (True,):
+            raise AlreadyRunning(
+                f"another `headrace up` serves this database ({_holder(own)}), and would execute this one's runs. "
+                "Stop it there, serve both projects by one workspace.yaml, or set another database_url."
+            )
+        yield
 
 
-def _free_port(what: str, first: int) -> int:
-    port = webserver.free_port(None, first=first)
-    if port is None:
-        raise ServiceError(f"the ports from {first} to {first + 99}, for {what}, are all taken. Free one.")
-    return port
+def _holder(own: psycopg.Connection) -> str:
+    """Return the place of the `up` with the daemon lock."""
+    row = own.execute(
+        """
+        SELECT application_name
+        FROM pg_locks JOIN pg_stat_activity USING (pid)
+        WHERE locktype = 'advisory' AND granted AND (classid::bigint << 32) | objid::bigint = %s
+        """,
+        [DAEMON_LOCK],
+    ).fetchone()
+    return str(row[0]) if row else "which has just ended"
 
 
 def _welcome(home: Path, url: str, service_port: int, load_errors: dict[str, str]) -> str:
@@ -173,22 +230,37 @@ def _welcome(home: Path, url: str, service_port: int, load_errors: dict[str, str
 
 def _stop_database(home: Path, say: Say) -> None:
     """Stop PostgreSQL with the services, unless another command uses it."""
-    if settings().database_url is not None or not embedded.running(home):
+    if settings().database_url is not None:
         return
+    sessions = _other_sessions(home)
     database.disconnect()
-    activity = sa.table("pg_stat_activity", sa.column("pid"), sa.column("backend_type"))
-    others = (
-        sa.select(sa.func.count())
-        .select_from(activity)
-        .where(activity.c.backend_type == "client backend", activity.c.pid != sa.func.pg_backend_pid())
-    )
-    with database.reading(database.connect()) as connection:
-        count = connection.scalar(others)
-    database.disconnect()
-    if count:
-        say(f"PostgreSQL keeps running for {count} connections of other commands; `headrace down` stops it.")
+    if sessions:
+        say(f"PostgreSQL keeps running for {', '.join(sessions)}; afterwards `headrace down` stops it.")
     else:
         embedded.stop(home)
+
+
+def _other_sessions(home: Path) -> tuple[str, ...]:
+    """Return the other processes that use the embedded PostgreSQL, by the name that each gives itself."""
+    if not embedded.running(home):
+        return ()
+    database.disconnect()
+    activity = sa.table(
+        "pg_stat_activity", sa.column("pid"), sa.column("backend_type"), sa.column("application_name")
+    )
+    others = (
+        sa.select(activity.c.application_name)
+        .distinct()
+        .where(activity.c.backend_type == "client backend", activity.c.pid != sa.func.pg_backend_pid())
+    )
+    deadline = time.monotonic() + SESSIONS_END_SECONDS
+    engine = database.engine_for(embedded.start(home))
+    with database.reading(engine) as connection:
+        while (names := connection.scalars(others).all()) and time.monotonic() < deadline:
+            connection.rollback()  # for a fresh look: the sessions of processes that just ended end as well
+            time.sleep(0.2)
+    engine.dispose()
+    return tuple(name or "a session without a name" for name in names)
 
 
 def _ask_to_stop(home: Path) -> bool:

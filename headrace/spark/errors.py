@@ -20,6 +20,10 @@ class WarehouseUnavailable(ResourceError):
     failure_kind = "INFRASTRUCTURE"
 
 
+class DiskFull(WarehouseUnavailable):
+    """No space is left where the warehouse or Spark writes."""
+
+
 class SchemaMismatch(ResourceError):
     """A frame does not have the declared columns, or versions read together are incompatible."""
 

@@ -12,6 +12,7 @@ from headrace.catalog.records import Version
 from headrace.catalog.schema import sensitive
 from headrace.spark.errors import (
     CorruptInput,
+    DiskFull,
     InvalidCheck,
     ResourceError,
     SchemaMismatch,
@@ -209,8 +210,8 @@ def _unwritable_schema(text: str, target: str) -> SchemaMismatch | None:
     )
 
 
-def _disk_full(target: str) -> WarehouseUnavailable:
-    return WarehouseUnavailable(
+def _disk_full(target: str) -> DiskFull:
+    return DiskFull(
         f"Disk full while writing {target}. Free space there (and in spark.local.dir, where Spark keeps what does "
         "not fit into memory), or set HEADRACE_WAREHOUSE to another place."
     )

@@ -16,7 +16,7 @@ from pydantic import Field
 
 from headrace.settings import settings
 from headrace.spark import jvm
-from headrace.spark.errors import SparkUnavailable
+from headrace.spark.errors import DiskFull, SparkUnavailable
 from headrace.spark.java import require_java
 from headrace.spark.openlineage import is_of_another_run, listener_conf
 
@@ -161,6 +161,22 @@ def configured(session: SparkSession, conf: Mapping[str, str]) -> Iterator[None]
         if before and _alive(session):
             for key, earlier in before.items():
                 session.conf.unset(key) if earlier is None else session.conf.set(key, earlier)
+
+
+@contextmanager
+def restarted_after_full_disk() -> Iterator[None]:
+    """End this process's JVM if the block fails for lack of space; the next use of the session starts another.
+
+    The old one keeps deleted files open, so that their space stays occupied, and every further run would fail as well.
+    """
+    try:
+        yield
+    except DiskFull:
+        with _starting:
+            if (living := _living_session()) is not None:
+                living.stop()  # which deletes its temporary files
+            jvm.forget()
+        raise
 
 
 def file_session() -> SparkSession:

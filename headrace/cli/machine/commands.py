@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import shlex
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from headrace.cli.common.arguments import AsJson, Yes, examples
+from headrace.cli.common.errors import CommandError
 from headrace.cli.common.output import emit
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from headrace.local.supervisor import Stopped
 
 app = typer.Typer()
 
@@ -26,16 +32,25 @@ def up(
     serve(port)
 
 
-@app.command()
-def down(as_json: AsJson = False) -> None:
-    """Stop all services, including the embedded PostgreSQL."""
+@app.command(epilog=examples("headrace down", "headrace down --force"))
+def down(
+    force: Annotated[
+        bool, typer.Option("--force", help="Stop PostgreSQL even while other commands use it.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Stop all services, including the embedded PostgreSQL.
+
+    While other commands use PostgreSQL, it keeps running, and the exit code is 1.
+    """
     from headrace.local.supervisor import down as stop
 
-    stopped = stop()
+    stopped = stop(force=force)
     if as_json:
-        emit({"stopped": stopped})
-    else:
-        typer.echo(_stopped_words(stopped))
+        emit({"stopped": stopped.services, "sessions": stopped.sessions})
+    elif stopped.services or not stopped.sessions:
+        typer.echo(_stopped_words(stopped.services))
+    _refuse_used(stopped)
 
 
 @app.command()
@@ -52,15 +67,24 @@ def clean(yes: Yes = False, as_json: AsJson = False) -> None:
         typer.confirm(f"Delete {home} with every version, run and log in it?", abort=True)
     stopped, deleted = delete()
     if as_json:
-        emit({"stopped": stopped, "deleted": str(deleted) if deleted else None})
-        return
-    typer.echo(_stopped_words(stopped))
-    if deleted:
-        typer.echo(f"Deleted {deleted}.")
+        emit({"stopped": stopped.services, "deleted": str(deleted) if deleted else None})
+    else:
+        typer.echo(_stopped_words(stopped.services))
+        if deleted:
+            typer.echo(f"Deleted {deleted}.")
+    _refuse_used(stopped)
 
 
-def _stopped_words(stopped: list[str]) -> str:
-    return f"Stopped {' and '.join(stopped)}." if stopped else "Nothing was running."
+def _stopped_words(services: Sequence[str]) -> str:
+    return f"Stopped {' and '.join(services)}." if services else "Nothing was running."
+
+
+def _refuse_used(stopped: Stopped) -> None:
+    if stopped.sessions:
+        raise CommandError(
+            f"PostgreSQL keeps running for {', '.join(stopped.sessions)}. Wait until they end, or stop it under them"
+            " with `headrace down --force`."
+        )
 
 
 @app.command(

@@ -22,6 +22,7 @@ from headrace.local import processes, session
 from headrace.local import services as parts
 from headrace.local import supervisor as services
 from headrace.local.session import AlreadyRunning, ServiceError, Session
+from headrace.local.supervisor import Stopped
 from headrace.settings import settings
 from tests.paths import REPOSITORY, WAIT_SECONDS
 
@@ -58,7 +59,7 @@ def home(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         settings.cache_clear()
         yield folder
         processes.sweep(folder)
-        services.down()
+        services.down(force=True)
         settings.cache_clear()
 
 
@@ -207,7 +208,7 @@ def test_serves_until_ctrl_c_and_leaves_nothing(home: Path, start: Callable[...,
     assert servers_of(home) == []
 
     assert status_of(run_id) == "FAILURE"  # which starts PostgreSQL
-    assert services.clean() == (["PostgreSQL"], home)
+    assert services.clean() == (Stopped(("PostgreSQL",)), home)
     assert not home.exists()
     assert servers_of(home) == []
 
@@ -241,13 +242,13 @@ def test_down_stops_what_a_killed_up_left(home: Path, start: Callable[..., Up]) 
     up.process.kill()
     up.process.wait()
     assert marked(home)
-    leftovers, database = services.down()
+    leftovers, database = services.down().services
     assert leftovers.endswith("processes that a killed `headrace up` had left")
     assert database == "PostgreSQL"
     assert marked(home) == []
     assert servers_of(home) == []
     assert not list(parts._sockets_prefix(home).parent.glob(parts._sockets_prefix(home).name + "*"))
-    assert services.down() == []
+    assert services.down() == Stopped(())
 
 
 @pytest.mark.slow
@@ -310,6 +311,68 @@ def test_without_a_wish_the_first_free_port_is_taken(monkeypatch: pytest.MonkeyP
     assert port > webserver.FIRST_PORT
 
 
+def test_two_that_start_together_get_different_ports(monkeypatch: pytest.MonkeyPatch) -> None:
+    with webserver.reserved_port(None, 3900) as one, webserver.reserved_port(None, 3900) as other:
+        assert one is not None
+        assert other is not None
+        assert one != other
+    with webserver.reserved_port(one, 3900) as again:
+        assert again == one
+
+
+@pytest.mark.usefixtures("home")
+def test_down_leaves_postgresql_to_a_command_that_uses_it() -> None:
+    script = "import sys; from headrace.database.connection import connect, transaction\n"
+    script += "with transaction(connect()):\n    print('in use', flush=True); sys.stdin.read()"
+    other = subprocess.Popen(
+        [sys.executable, "-c", script, "materialize"],
+        cwd=REPOSITORY,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert other.stdout is not None
+    assert other.stdout.readline() == "in use\n"
+    stopped = services.down()
+    assert stopped.services == ()
+    [session] = stopped.sessions
+    assert session.endswith(f" {socket.gethostname()}:{other.pid}")
+    assert services.clean() == (stopped, None)
+    other.communicate("")
+    assert services.down() == Stopped(("PostgreSQL",))
+
+
+@pytest.mark.usefixtures("engine")
+def test_a_second_daemon_on_a_database_is_refused() -> None:
+    with (
+        services._only_daemon(Path("/one")),
+        pytest.raises(
+            AlreadyRunning, match=rf"serves this database \(headrace up {socket.gethostname()}:.*/one\)"
+        ),
+        services._only_daemon(Path("/two")),
+    ):
+        pytest.fail("two at once")
+    with services._only_daemon(Path("/two")):
+        pass
+
+
+def test_a_long_log_is_rotated_while_its_process_writes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(processes, "MAX_LOG_BYTES", 10)
+    command = ["sh", "-c", "while :; do echo 0123456789; sleep 0.05; done"]
+    service = processes.start("loop", command, home=tmp_path, folder=tmp_path, environment=dict(os.environ))
+    rotated = service.log.with_suffix(".log.1")
+    deadline = time.monotonic() + WAIT_SECONDS
+    while not rotated.exists() and time.monotonic() < deadline:
+        processes.rotate(service)
+    while not service.log.stat().st_size and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert processes.stop(service, 5)
+    assert rotated.read_text().startswith("0123456789\n")
+    assert set(service.log.read_text().splitlines()) == {"0123456789"}
+
+
 def test_a_stale_session_note_is_ignored(home: Path) -> None:
     home.mkdir()
     session.write_note(
@@ -317,7 +380,7 @@ def test_a_stale_session_note_is_ignored(home: Path) -> None:
     )  # a process that lives, and is not an `up`
     assert session.is_free(home)
     session.write_note(home, Session(os.getpid(), "http://127.0.0.1:1"))
-    assert services.down() == []
+    assert services.down() == Stopped(())
 
 
 def test_only_one_holds_a_state_folder(home: Path) -> None:

@@ -64,6 +64,39 @@ def test_the_plan_reader_is_compiled_in_parallel_with_the_run(tmp_path):
     assert _run(script, tmp_path).splitlines()[-1] == "(1, 1)"
 
 
+def test_a_full_disk_ends_the_jvm_which_holds_deleted_files(tmp_path):
+    place = tmp_path / "tiny"
+    place.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", place], check=False).returncode:
+        pytest.skip("mounting a small filesystem needs root")
+    script = f"""
+        import shutil
+        from pyspark import SparkContext
+        from headrace.spark.errors import DiskFull
+        from headrace.spark.session import SparkResource, restarted_after_full_disk
+        from headrace.stores.files.store import FilesStore
+
+        spark = SparkResource()
+        def write(rows):
+            store = FilesStore(spark.session, "file://{place}")
+            return store.write(spark.session.range(rows).selectExpr("uuid() u"), dataset="a/b", tag=str(rows))
+        try:
+            with restarted_after_full_disk():
+                write(100_000)
+        except DiskFull as error:
+            print(error)
+        assert SparkContext._gateway is None
+        shutil.rmtree("{place}/a")
+        print(write(1000)[0].row_count)
+    """
+    try:
+        full, again = _run(script, tmp_path).splitlines()
+    finally:
+        subprocess.run(["umount", "-l", place], check=True)
+    assert full.startswith("Disk full while writing file://")
+    assert again == "1000"
+
+
 def test_a_killed_jvm_is_reported_and_replaced(tmp_path):
     """Also: settings decide where it runs, one session a process, a dataset's settings are put back."""
     script = f"""
