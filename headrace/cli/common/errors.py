@@ -14,6 +14,10 @@ class CommandError(Exception):
     """Error of a command; the message states the problem and its solution."""
 
 
+class Interrupted(BaseException):
+    """Ctrl-C or SIGTERM ended a command; the message says what that leaves. Not caught by `except Exception`."""
+
+
 def complain(message: str) -> None:
     """Write a message about a failure to stderr."""
     typer.secho("error: ", fg=typer.colors.RED, bold=True, err=True, nl=False)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import signal
+import threading
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
@@ -11,9 +14,10 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from headrace.cli.commands import SECTIONS, Entry
-from headrace.cli.common.errors import complain, explanation
+from headrace.cli.common.errors import Interrupted, complain, explanation
 from headrace.project import NoProject
 
+TERMINATED = 128 + signal.SIGTERM  # the exit code, as a shell shows it
 # Rich markup would double the time that the help takes.
 SETTINGS: Mapping[str, Any] = {
     "rich_markup_mode": None,
@@ -54,9 +58,13 @@ class Commands(TyperGroup):
         self.commands = LazyCommands({each.name: each for entries in SECTIONS.values() for each in entries})
 
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401
-        """Run the given command; an exception becomes a message on stderr and exit code 1."""
+        """Run the given command; an exception becomes a message on stderr and exit code 1, SIGTERM exit code 143."""
         try:
-            return super().invoke(ctx)
+            with _sigterm_raised():
+                return super().invoke(ctx)
+        except Interrupted as error:
+            complain(str(error))
+            raise typer.Exit(TERMINATED) from error
         except (typer.Exit, typer.Abort, typer.TyperException, BrokenPipeError):
             raise
         except Exception as error:
@@ -76,6 +84,23 @@ class Commands(TyperGroup):
         """Yield the section titles with their commands by name, all imported."""
         for title, entries in SECTIONS.items():
             yield title, [(each.name, self.commands[each.name]) for each in entries]
+
+
+@contextmanager
+def _sigterm_raised() -> Iterator[None]:
+    """Raise Interrupted on SIGTERM, so that the command cleans up and says why it ends."""
+
+    def end(*_: object) -> None:
+        raise Interrupted("ended by SIGTERM. What was published before remains.")
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _loaded(entry: Entry) -> Any:  # noqa: ANN401

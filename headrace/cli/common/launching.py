@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from rich.console import Console
 
+from headrace.cli.common.errors import Interrupted
 from headrace.cli.common.output import span
 
 if TYPE_CHECKING:
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from headrace.orchestration.materialization import PlannedRun
 
 STDOUT, STDERR = 1, 2
+LINE_INTERVAL_SECONDS = 60.0
 
 
 class Ending(StrEnum):
@@ -164,13 +167,14 @@ def _flush() -> None:
 
 @contextmanager
 def progress(what: str, stream: TextIO | None = None) -> Iterator[Callable[[str], None]]:
-    """Show the current activity and its duration on a terminal (stderr, or `stream`).
+    """Show the current activity and its duration on stderr, or `stream`: live on a terminal, elsewhere a line a minute.
 
     Yields a function that updates the text.
     """
     console = Console(file=stream or sys.stderr, highlight=False, emoji=False)
     if not console.is_terminal:
-        yield lambda _: None
+        with _progress_lines(what, stream or sys.stderr) as update:
+            yield update
         return
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
@@ -178,6 +182,26 @@ def progress(what: str, stream: TextIO | None = None) -> Iterator[Callable[[str]
     with Progress(*columns, console=console, transient=True) as display:
         task = display.add_task(what, total=None)
         yield lambda line: display.update(task, description=line)
+
+
+@contextmanager
+def _progress_lines(what: str, stream: TextIO) -> Iterator[Callable[[str], None]]:
+    """Write the activity as a line every minute, for logs of cron jobs and pipes."""
+    text = [what]
+    ended = threading.Event()
+
+    def write() -> None:
+        started = time.monotonic()
+        while not ended.wait(LINE_INTERVAL_SECONDS):
+            print(f"{text[0]} ({span_of(time.monotonic() - started)})", file=stream, flush=True)
+
+    thread = threading.Thread(target=write, name="progress-lines", daemon=True)
+    thread.start()
+    try:
+        yield lambda line: text.__setitem__(0, line)
+    finally:
+        ended.set()
+        thread.join()
 
 
 def line(run: FinishedRun) -> str:
@@ -216,7 +240,10 @@ def _executed(
     # Without this configuration, Dagster logs to the terminal whatever loggers are defined.
     result = execute(_logging_to(on_progress), run, instance, {"loggers": {"console": {}}})
     if any(_was_interrupted(event) for event in result.all_events):
-        raise KeyboardInterrupt
+        raise Interrupted(
+            f"interrupted while materializing {described(run)}, which is unchanged; `headrace why {result.run_id}`"
+            " shows the run. Runs that ended before are published; the same command with --stale does the rest."
+        )
     # A dataset is reported to Dagster only once all its partitions of the run are published.
     on_finished = {
         event.asset_key.to_user_string()

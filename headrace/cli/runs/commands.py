@@ -83,7 +83,7 @@ def materialize(
 def observe(
     dataset: Annotated[
         str | None,
-        typer.Argument(metavar="[DATASET]", help="Only this partition.", autocompletion=dataset_keys),
+        typer.Argument(metavar="[DATASET]", help="Only this dataset.", autocompletion=dataset_keys),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -151,13 +151,14 @@ def observe(
 def check(as_json: AsJson = False) -> None:
     """Validate the declarations of the project.
 
-    Errors name file and line. Exits with 1 if there are any.
+    Loads everything that Dagster loads: jobs, schedules, sensors and resources too. Errors name file and line.
+    Exits with 1 if there are any.
     """
-    from headrace.declarations.loading.project import check as problems_in
+    from headrace.declarations.loading.code import check_project
     from headrace.execution.problems import relative_to
     from headrace.project import project_root
 
-    problems = problems_in(project_root())
+    problems = check_project()
     if as_json:
         emit({"problems": [problem_facts(problem) for problem in problems]})
     elif not problems:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import importlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 import dagster as dg
 
-from headrace.declarations.loading.project import Loaded
+from headrace.declarations.loading.files import import_failure
+from headrace.declarations.loading.project import Loaded, check, check_imports
+from headrace.execution.problems import DeclarationError, relative_to
+from headrace.execution.python_code import load_module
 from headrace.project import add_to_path, project_root
 
 
@@ -26,11 +29,41 @@ class ProjectCode:
 def project_code() -> ProjectCode:
     """Import the project's `definitions.py`. Raises IncompleteDefinitions; NoProject outside a project."""
     add_to_path()
-    module = importlib.import_module("definitions")
+    file = _definitions_file()
+    if not file.is_file():
+        raise IncompleteDefinitions(
+            f"the project has no {file.name}, from which Dagster loads it: create it as `headrace init` does"
+        )
+    module = load_module(file, project_root())
     try:
         return ProjectCode(module.loaded, module.defs)
     except AttributeError as error:
         raise IncompleteDefinitions(
-            f"{project_root() / 'definitions.py'} does not define `{error.name}`: it needs `loaded`, the result of "
-            "headrace.declarations.loading.project.load, and `defs`, the Dagster definitions"
+            f"{file.name} does not define `{error.name}`: it needs `loaded`, the result of "
+            "headrace.declarations.loading.project.load_project, and `defs`, the Dagster definitions"
         ) from error
+
+
+def check_project() -> list[DeclarationError]:
+    """Return all problems of the project: of its declarations, and whatever else prevents Dagster from loading it."""
+    try:
+        code = project_code()
+        code.defs.get_repository_def().load_all_definitions()
+    except Exception as error:  # the project's own code may raise anything
+        return [*check(project_root()), _unloadable(error)]
+    with relative_to(project_root()):
+        return [*code.loaded.problems, *check_imports(project_root(), code.loaded.plans)]
+
+
+def _unloadable(error: Exception) -> DeclarationError:
+    file = _definitions_file()
+    if isinstance(error, IncompleteDefinitions):
+        return DeclarationError(file, 1, None, str(error))
+    message = f"Dagster cannot load it: {type(error).__name__}: {error}"
+    if error.__cause__ is not None:
+        message += f": {error.__cause__}"
+    return replace(import_failure(file, error), message=message, hint=None)
+
+
+def _definitions_file() -> Path:
+    return project_root() / "definitions.py"

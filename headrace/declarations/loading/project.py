@@ -73,7 +73,7 @@ def check(root: Path) -> list[DeclarationError]:
     """Return all problems of the declarations below `root`/assets, including imports of transforms."""
     with relative_to(root), disable_dagster_warnings():
         loaded = _load(root, known())
-        return [*loaded.problems, *_import_problems(root, loaded.plans)]
+        return [*loaded.problems, *check_imports(root, loaded.plans)]
 
 
 def records(plans: Sequence[Plan]) -> tuple[list[DatasetRecord], list[ProcessRecord]]:
@@ -182,7 +182,8 @@ def _problem_metadata(problems: Sequence[DeclarationError]) -> dict[str, dg.Mark
     return {"problems": dg.MetadataValue.md("\n".join(f"- {problem}" for problem in problems))}
 
 
-def _import_problems(root: Path, plans: Sequence[Plan]) -> Iterator[DeclarationError]:
+def check_imports(root: Path, plans: Sequence[Plan]) -> Iterator[DeclarationError]:
+    """Import the transforms of the plans, which loading alone does not, and yield the problem of each that fails."""
     files = {
         file: line
         for plan in plans

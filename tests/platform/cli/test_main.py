@@ -1,9 +1,11 @@
 """The complete command: help, exit codes, explained failures, quick starts, and a current reference."""
 
+import io
 import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,10 +17,12 @@ from typer.testing import Result
 
 from headrace.cli import reference
 from headrace.cli.commands import SECTIONS
+from headrace.cli.common import launching
 from headrace.cli.common.arguments import dataset_keys
 from headrace.cli.common.errors import explanation
 from headrace.cli.common.groups import LazyCommands
 from headrace.settings import settings
+from tests.paths import REPOSITORY, WAIT_SECONDS
 
 Invoke = Callable[..., Result]
 Configure = Callable[[str, str], None]
@@ -188,6 +192,41 @@ def test_check_names_file_and_line(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize(
+    ("definitions", "line", "message"),
+    [
+        (None, 1, "the project has no definitions.py, from which Dagster loads it"),
+        ("import dagster as dg\n", 1, "definitions.py does not define `loaded`"),
+        ("x = 1\nraise ValueError('no resources')\n", 2, "Dagster cannot load it: ValueError: no resources"),
+        (
+            "import dagster as dg\nfrom headrace.declarations.loading.project import load_project\n"
+            "loaded = load_project()\ndefs = dg.Definitions.merge(loaded.definitions, dg.Definitions(\n"
+            "    jobs=[dg.define_asset_job('nightly', selection='shop/missing')]))\n",
+            1,
+            "shop/missing",
+        ),
+    ],
+)
+def test_check_finds_whatever_keeps_dagster_from_loading_the_project(
+    tmp_path: Path,
+    engine: Engine,
+    monkeypatch: pytest.MonkeyPatch,
+    invoke: Invoke,
+    definitions: str | None,
+    line: int,
+    message: str,
+) -> None:
+    (tmp_path / "headrace.toml").touch()
+    if definitions is not None:
+        (tmp_path / "definitions.py").write_text(definitions)
+    monkeypatch.setenv("HEADRACE_PROJECT", str(tmp_path))
+    result = invoke("check", "--json")
+    assert result.exit_code == 1
+    [problem] = json.loads(result.stdout)["problems"]
+    assert (problem["file"], problem["line"]) == ("definitions.py", line)
+    assert message in problem["message"]
+
+
+@pytest.mark.parametrize(
     ("options", "message"),
     [
         (("--partition", "a", "--partitions", "a...b"), "give --partition or --partitions, not both"),
@@ -241,3 +280,39 @@ def test_each_summary_is_the_first_sentence_of_its_command_and_fits_in_a_line() 
             if not entry.is_group:
                 command = LazyCommands({entry.name: entry})[entry.name]
                 assert command.get_short_help_str(200).startswith(entry.summary.rstrip(".")), entry
+
+
+def test_sigterm_ends_a_command_with_a_message(tmp_path: Path) -> None:
+    module = tmp_path / "definitions.py"
+    (tmp_path / "headrace.toml").touch()
+    module.write_text(
+        "import pathlib, time\npathlib.Path(__file__).with_suffix('.running').touch()\ntime.sleep(60)\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", "from headrace.cli import app; app()", "--project", str(tmp_path), "check"],
+        cwd=REPOSITORY,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    deadline = time.monotonic() + WAIT_SECONDS
+    while (
+        not module.with_suffix(".running").exists() and process.poll() is None and time.monotonic() < deadline
+    ):
+        time.sleep(0.1)
+    process.terminate()
+    _, errors = process.communicate(timeout=WAIT_SECONDS)
+    assert "error: ended by SIGTERM" in errors
+    assert process.returncode == 143
+
+
+def test_without_a_terminal_long_work_writes_a_line_from_time_to_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(launching, "LINE_INTERVAL_SECONDS", 0.01)
+    stream = io.StringIO()
+    with launching.progress("reading", stream) as on_progress:
+        on_progress("reading a.jil")
+        deadline = time.monotonic() + WAIT_SECONDS
+        while "reading a.jil (" not in stream.getvalue() and time.monotonic() < deadline:
+            time.sleep(0.01)
+    assert "reading a.jil (0.0 s)\n" in stream.getvalue()
