@@ -245,7 +245,7 @@ def _print(
     typer.echo("")
     show(
         table(
-            ["dataset", "published", "#rows", "checks", "objectives", "#run took"],
+            ["dataset", "published", "checks", "objectives", "#run took"],
             [_row(each, objectives.get(each.key, []), took) for each in statuses],
         )
     )
@@ -265,7 +265,6 @@ def _row(
     return (
         status.key,
         several + status.newest_tag if status.newest_tag else "nothing",
-        status.row_count,
         counts or None,
         sla_status_text(status, objectives) if status.sla else None,
         span_of(took[status.key]) if status.key in took else "up to date" if status.newest_tag else None,

@@ -26,6 +26,10 @@ INSERT INTO catalog.project (organisation_id, name, platform_version) VALUES (%s
 _UPDATE_PROJECT = """
 UPDATE catalog.project SET platform_version = %s, registered_at = now() WHERE organisation_id = %s AND name = %s
 """
+_RECORD_LOAD = """
+INSERT INTO catalog.project_load (organisation_id, project, problems) VALUES (%s, %s, %s)
+ON CONFLICT (organisation_id, project) DO UPDATE SET problems = excluded.problems, loaded_at = now()
+"""
 _TRANSFER_DATASET = "UPDATE catalog.dataset SET project = %s WHERE organisation_id = %s AND full_name = %s"
 _TRANSFER_PROCESS = "UPDATE catalog.process SET project = %s WHERE organisation_id = %s AND process_key = %s"
 REGISTRATION_LOCK = 0x7265676973746572  # "register"
@@ -50,10 +54,7 @@ def register(
         if not new_datasets and not new_processes:
             return
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [REGISTRATION_LOCK])
-        cursor.execute(
-            "INSERT INTO catalog.organisation (organisation_id, name) VALUES (%s, %s) ON CONFLICT DO NOTHING",
-            [organisation_id(), settings().organisation],
-        )
+        _create_organisation(cursor)
         project, platform = settings().project_name, version("headrace")
         cursor.execute(_REGISTER_PROJECT, [organisation_id(), project, platform])
         cursor.execute(_UPDATE_PROJECT, [platform, organisation_id(), project])
@@ -66,8 +67,24 @@ def register(
             link(cursor)
 
 
+def _create_organisation(cursor: Cursor[Any]) -> None:
+    cursor.execute(
+        "INSERT INTO catalog.organisation (organisation_id, name) VALUES (%s, %s) ON CONFLICT DO NOTHING",
+        [organisation_id(), settings().organisation],
+    )
+
+
 def _hash(record: DatasetRecord | ProcessRecord) -> str:
     return hashlib.sha256(encoded(record)).hexdigest()
+
+
+def record_load(engine: Engine, problems: Sequence[Mapping[str, Any]]) -> None:
+    """Store the invalid declarations of this project: file, line, field, message and hint of each."""
+    with transaction(engine) as cursor:
+        _create_organisation(cursor)
+        cursor.execute(
+            _RECORD_LOAD, [organisation_id(), settings().project_name, jsonb_without_secrets(problems)]
+        )
 
 
 def transfer(engine: Engine, dataset: str) -> None:

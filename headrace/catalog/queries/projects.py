@@ -1,9 +1,10 @@
-"""Datasets that other projects of the same catalog declare."""
+"""The projects of the catalog: the datasets that others declare, and the invalid declarations of each."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Engine
@@ -36,3 +37,30 @@ def datasets_of_other_projects(engine: Engine, project: str) -> tuple[ProjectDat
     with transaction(engine) as cursor:
         rows = cursor.execute(_DATASETS, [organisation_id(), project]).fetchall()
     return tuple(ProjectDataset(**{**row, "owners": tuple(row["owners"])}) for row in rows)
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectProblem:
+    """A declaration that was invalid when its project was last loaded. file: relative to the project."""
+
+    project: str
+    loaded_at: datetime
+    file: str
+    line: int
+    field: str | None
+    message: str
+    hint: str | None
+
+
+def project_problems(engine: Engine) -> list[ProjectProblem]:
+    """Return the invalid declarations of all projects, by project, file and line."""
+    with transaction(engine) as cursor:
+        rows = cursor.execute(
+            "SELECT project, loaded_at, problems FROM catalog.project_load WHERE organisation_id = %s ORDER BY project",
+            [organisation_id()],
+        ).fetchall()
+    return [
+        ProjectProblem(project=row["project"], loaded_at=row["loaded_at"], **problem)
+        for row in rows
+        for problem in row["problems"]
+    ]

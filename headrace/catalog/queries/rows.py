@@ -61,7 +61,11 @@ class PinRow:
 
 @dataclass(frozen=True, slots=True)
 class DatasetDetail:
-    """A dataset as declared, with its neighbours and pins; known_columns, lineage_columns as in DatasetRow."""
+    """A dataset as declared, with its neighbours and pins.
+
+    row_count, byte_size: of its published versions; None if that of one is unknown. known_columns, lineage_columns as
+    in DatasetRow.
+    """
 
     dataset_id: UUID
     key: SubjectKey
@@ -84,6 +88,8 @@ class DatasetDetail:
     updated_at: datetime
     known_columns: int | None
     lineage_columns: int | None
+    row_count: int | None
+    byte_size: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,7 +270,7 @@ class RunReport:
 class DatasetStatus:
     """The status of a dataset.
 
-    newest_tag, row_count, byte_size: of published versions; a count is None if that of a version is unknown.
+    newest_tag: of the published version that was published last.
     latest_*: of the version written last, published or not.
     warning: checks with warnings on published versions; failing: checks that blocked the latest version.
     """
@@ -272,8 +278,6 @@ class DatasetStatus:
     key: SubjectKey
     partitions: Public[str | None]
     partition_count: int
-    row_count: int | None
-    byte_size: int | None
     newest_tag: Public[str | None]
     newest_published_at: datetime | None
     latest_tag: Public[str | None]

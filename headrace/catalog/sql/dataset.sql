@@ -1,7 +1,7 @@
 SELECT dataset.dataset_id, dataset.full_name AS key, dataset.description, dataset.default_format AS format, dataset.owners,
        dataset.tags, dataset.columns, dataset.partitions, dataset.status, dataset.metadata_json AS metadata,
        dataset.declared_at, dataset.created_at, dataset.updated_at, lineage.known_count AS known_columns,
-       lineage.column_count AS lineage_columns, nullif(sla.definition, '{}') AS sla,
+       lineage.column_count AS lineage_columns, total.row_count, total.byte_size, nullif(sla.definition, '{}') AS sla,
        coalesce((
            SELECT jsonb_agg(jsonb_build_object(
                'name', name, 'kind', kind, 'column', column_name, 'parameters', parameters, 'severity', severity,
@@ -36,6 +36,13 @@ SELECT dataset.dataset_id, dataset.full_name AS key, dataset.description, datase
            LEFT JOIN catalog.dataset consumer ON consumer.dataset_id = pin.consumer_id
            WHERE pin.dataset_id = dataset.dataset_id AND pin.unpinned_at IS NULL), '[]') AS pins
 FROM catalog.dataset
+CROSS JOIN LATERAL (
+    SELECT CASE WHEN count(*) = count(version.row_count) THEN coalesce(sum(version.row_count), 0)::bigint END AS row_count,
+           CASE WHEN count(*) = count(version.byte_size) THEN coalesce(sum(version.byte_size), 0)::bigint END AS byte_size
+    FROM catalog.published_pointer pointer
+    JOIN catalog.dataset_version version USING (dataset_version_id)
+    WHERE pointer.dataset_id = dataset.dataset_id
+) total
 LEFT JOIN catalog.sla USING (dataset_id)
 LEFT JOIN LATERAL (
     -- The last reported column lineage.

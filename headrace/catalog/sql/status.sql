@@ -1,20 +1,39 @@
-SELECT dataset.full_name AS key, dataset.partitions, published.partition_count, published.row_count, published.byte_size,
-       published.newest_published_at, published.newest_tag, latest.version_tag AS latest_tag,
+-- Set by set, not dataset by dataset: a catalog has hundreds of thousands of published partitions.
+WITH chosen AS MATERIALIZED (
+    SELECT dataset_id
+    FROM catalog.dataset
+    WHERE organisation_id = %(organisation)s AND (%(keys)s::text[] IS NULL OR full_name = ANY (%(keys)s))
+), published AS MATERIALIZED (
+    SELECT pointer.dataset_id, count(*) AS partition_count, max(pointer.moved_at) AS moved_at
+    FROM chosen
+    JOIN catalog.published_pointer pointer USING (dataset_id)
+    WHERE pointer.generation > 0
+    GROUP BY pointer.dataset_id
+), newest AS (
+    SELECT DISTINCT ON (pointer.dataset_id) pointer.dataset_id, version.version_tag, version.produced_at
+    FROM published
+    JOIN catalog.published_pointer pointer USING (dataset_id, moved_at)
+    JOIN catalog.dataset_version version USING (dataset_version_id)
+    ORDER BY pointer.dataset_id, pointer.partition_key DESC
+), warned AS (
+    SELECT pointer.dataset_id, array_agg(DISTINCT result.name ORDER BY result.name) AS names
+    FROM chosen
+    JOIN catalog.published_pointer pointer USING (dataset_id)
+    JOIN catalog.quality_check_result result USING (dataset_version_id)
+    WHERE result.status <> 'PASS'
+    GROUP BY pointer.dataset_id
+)
+SELECT dataset.full_name AS key, dataset.partitions, coalesce(published.partition_count, 0) AS partition_count,
+       newest.produced_at AS newest_published_at, newest.version_tag AS newest_tag, latest.version_tag AS latest_tag,
        latest.outcome AS latest_outcome, latest.reason AS latest_reason, latest.produced_at AS latest_at,
        coalesce(warned.names, '{}') AS warning, coalesce(failed.names, '{}') AS failing,
        run.run_id AS last_run_id, run.status AS last_run_state, run.start_ts AS last_run_at, nullif(sla.definition, '{}') AS sla
-FROM catalog.dataset
+FROM chosen
+JOIN catalog.dataset USING (dataset_id)
 LEFT JOIN catalog.sla USING (dataset_id)
-LEFT JOIN LATERAL (
-    SELECT count(*) AS partition_count,
-           CASE WHEN count(*) = count(version.row_count) THEN coalesce(sum(version.row_count), 0)::bigint END AS row_count,
-           CASE WHEN count(*) = count(version.byte_size) THEN coalesce(sum(version.byte_size), 0)::bigint END AS byte_size,
-           max(version.produced_at) AS newest_published_at,
-           (array_agg(version.version_tag ORDER BY pointer.moved_at DESC, pointer.partition_key DESC))[1] AS newest_tag
-    FROM catalog.published_pointer pointer
-    JOIN catalog.dataset_version version USING (dataset_version_id)
-    WHERE pointer.dataset_id = dataset.dataset_id
-) published ON true
+LEFT JOIN published USING (dataset_id)
+LEFT JOIN newest USING (dataset_id)
+LEFT JOIN warned USING (dataset_id)
 LEFT JOIN LATERAL (
     SELECT version_tag, outcome, reason, produced_at
     FROM catalog.dataset_version version
@@ -22,12 +41,6 @@ LEFT JOIN LATERAL (
     ORDER BY produced_at DESC, dataset_version_id
     LIMIT 1
 ) latest ON true
-LEFT JOIN LATERAL (
-    SELECT array_agg(DISTINCT result.name ORDER BY result.name) AS names
-    FROM catalog.published_pointer pointer
-    JOIN catalog.quality_check_result result USING (dataset_version_id)
-    WHERE pointer.dataset_id = dataset.dataset_id AND result.status <> 'PASS'
-) warned ON true
 LEFT JOIN LATERAL (
     SELECT array_agg(DISTINCT result.name ORDER BY result.name) AS names
     FROM catalog.dataset_version version
@@ -38,13 +51,17 @@ LEFT JOIN LATERAL (
       AND result.status = 'FAIL'
 ) failed ON true
 LEFT JOIN LATERAL (
-    SELECT run.run_id, run.status, run.start_ts
+    SELECT newest_run.run_id, newest_run.status, newest_run.start_ts
     FROM catalog.lineage_edge edge
-    JOIN catalog.process_run run ON run.process_id = edge.source_id
+    CROSS JOIN LATERAL (
+        SELECT run_id, status, start_ts
+        FROM catalog.process_run run
+        WHERE run.process_id = edge.source_id
+        ORDER BY start_ts DESC
+        LIMIT 1
+    ) newest_run
     WHERE edge.target_id = dataset.dataset_id AND edge.edge_role = 'PRODUCES' AND edge.valid_to IS NULL
-    ORDER BY run.start_ts DESC
+    ORDER BY newest_run.start_ts DESC
     LIMIT 1
 ) run ON true
-WHERE dataset.organisation_id = %(organisation)s
-  AND (%(keys)s::text[] IS NULL OR dataset.full_name = ANY (%(keys)s))
 ORDER BY dataset.full_name

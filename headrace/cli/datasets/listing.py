@@ -147,8 +147,8 @@ def _facts(
     detail: DatasetDetail, dataset_status: DatasetStatus, objectives: list[SlaObjectiveStatus]
 ) -> Table:
     several = f"{dataset_status.partition_count:,} partitions, " if dataset_status.partitions else ""
-    length = "of unknown size" if dataset_status.byte_size is None else size(dataset_status.byte_size)
-    amount = f"{several}{row_count_text(dataset_status.row_count)}, {length}"
+    length = "of unknown size" if detail.byte_size is None else size(detail.byte_size)
+    amount = f"{several}{row_count_text(detail.row_count)}, {length}"
     newest = f"newest {dataset_status.newest_tag}, {ago(dataset_status.newest_published_at)}"
     return facts(
         [

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -21,7 +21,6 @@ from headrace.cli.datasets.export import export as write_file
 from headrace.stores.display import masked, rows
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
     from sqlalchemy import Engine
 
     from headrace.catalog.records import Version
@@ -84,16 +83,41 @@ def read(
     from headrace.database.connection import connect
 
     versions = _versions(connect(), dataset, version, partition, as_of)
-    warehouse = store()
     hidden = frozenset() if unmask else sensitive(column for each in versions for column in each.columns)
     wanted = [name.strip() for name in columns.split(",")] if columns else []
+    if target is None and _show_local(dataset, versions, wanted, hidden, head or HEAD, as_json=as_json):
+        return
+    warehouse = store()
     with warehouse.explained(versions[0].location):
         frame = masked(chosen(warehouse.read(versions), wanted), hidden)
         if target:
             limited = frame if head is None else frame.limit(head)
             _print_exported(*target, write_file(limited, *target, overwrite=force), as_json=as_json)
         else:
-            _show(dataset, versions, frame.limit(head or HEAD), hidden, as_json=as_json)
+            found = rows(frame.limit(head or HEAD))
+            _show(dataset, versions, frame.columns, found, hidden, as_json=as_json)
+
+
+def _show_local(
+    dataset: str,
+    versions: Sequence[Version],
+    wanted: Sequence[str],
+    hidden: frozenset[str],
+    count: int,
+    *,
+    as_json: bool,
+) -> bool:
+    """Show the rows without starting Spark, which takes seconds; returns False if Spark is needed."""
+    from headrace.stores.files.local_rows import local_rows
+
+    existing = [column.name for column in versions[0].columns]
+    if not set(wanted) <= set(existing):
+        return False  # the whole schema decides whether that is an error
+    found = local_rows(versions, wanted or existing, hidden, count)
+    if found is None:
+        return False
+    _show(dataset, versions, wanted or existing, found, hidden, as_json=as_json)
+    return True
 
 
 def _versions(
@@ -138,9 +162,14 @@ def _print_exported(path: Path, file_format: FileFormat, count: int, *, as_json:
 
 
 def _show(
-    dataset: str, versions: Sequence[Version], frame: DataFrame, hidden: frozenset[str], *, as_json: bool
+    dataset: str,
+    versions: Sequence[Version],
+    columns: Sequence[str],
+    found: Sequence[Mapping[str, Any]],
+    hidden: frozenset[str],
+    *,
+    as_json: bool,
 ) -> None:
-    found = rows(frame)
     whole = total(version.row_count for version in versions)
     if as_json:
         emit(
@@ -148,13 +177,13 @@ def _show(
                 "dataset": dataset,
                 "versions": [{"partition": each.partition, "tag": each.tag} for each in versions],
                 "row_count": whole,
-                "columns": frame.columns,
-                "masked": sorted(hidden.intersection(frame.columns)),
+                "columns": columns,
+                "masked": sorted(hidden.intersection(columns)),
                 "rows": found,
             }
         )
         return
-    show(table(frame.columns, [[_cell(row[name]) for name in frame.columns] for row in found]))
+    show(table(columns, [[_cell(row[name]) for name in columns] for row in found]))
     typer.echo(f"{len(found):,} of {row_count_text(whole)}, {described(versions)}")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from headrace.cli.common.launching import FinishedRun
-    from headrace.execution.problems import DeclarationError
     from headrace.orchestration.materialization import PlannedRun
 
 app = typer.Typer()
@@ -155,12 +154,13 @@ def check(as_json: AsJson = False) -> None:
     Exits with 1 if there are any.
     """
     from headrace.declarations.loading.code import check_project
+    from headrace.declarations.loading.known import problem_facts
     from headrace.execution.problems import relative_to
     from headrace.project import project_root
 
     problems = check_project()
     if as_json:
-        emit({"problems": [problem_facts(problem) for problem in problems]})
+        emit({"problems": [problem_facts(problem, project_root()) for problem in problems]})
     elif not problems:
         typer.echo("All declarations are valid.")
     if problems:
@@ -169,20 +169,6 @@ def check(as_json: AsJson = False) -> None:
         raise CommandError(
             f"{len(problems)} problem{'s' if len(problems) > 1 else ''} in the declarations{listed}"
         )
-
-
-def problem_facts(problem: DeclarationError) -> dict[str, Any]:
-    """Return a problem as JSON, with the file's path relative to the project."""
-    from headrace.project import project_root
-
-    file, root = problem.file, project_root()
-    return {
-        "file": str(file.relative_to(root) if file.is_relative_to(root) else file),
-        "line": problem.line,
-        "field": problem.field,
-        "message": problem.message,
-        "hint": problem.hint,
-    }
 
 
 def _partitions(one: str | None, several: str | None) -> tuple[str, str] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated
@@ -9,41 +10,47 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from headrace.cli.common.arguments import AsJson, examples
-from headrace.cli.common.output import ago, emit, facts, moment, show, size, span, table
+from headrace.cli.common.output import ago, emit, facts, moment, show, span, table
 from headrace.cli.sla.cells import objectives_by_dataset, sla_status_text
 from headrace.slas.status import OUT_OF_ORDER
 
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from headrace.catalog.queries.projects import ProjectProblem
     from headrace.catalog.queries.rows import DatasetStatus, RunInput, RunReport
     from headrace.catalog.unreported import UnreportedVersion
-    from headrace.execution.problems import DeclarationError
     from headrace.slas.queries import SlaObjectiveStatus
 
 app = typer.Typer()
 MAX_VERSIONS_SHOWN = 5  # exact versions per line
+MAX_LISTED = 40  # datasets; of a larger catalog only those that need attention are listed
 
 
 @app.command(epilog=examples("headrace status", "headrace status --json"))
-def status(as_json: AsJson = False) -> None:
+def status(
+    every: Annotated[
+        bool,
+        typer.Option("--all", help=f"List every dataset, also in a catalog of more than {MAX_LISTED}."),
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
     """Show the status of datasets and runs.
 
-    Lists late and at-risk SLAs, failed checks, unpublished datasets, running and lost runs, and invalid declarations.
+    Late and at-risk SLAs, failed checks, unpublished datasets, running and lost runs, and declarations that were
+    invalid when their project was last loaded. Of a large catalog only datasets that need attention are listed.
     """
     from headrace.alerts.heartbeat import alerting_status
     from headrace.catalog import queries
+    from headrace.catalog.queries.projects import project_problems
     from headrace.catalog.unreported import unreported_versions
-    from headrace.cli.runs.commands import problem_facts
     from headrace.database.connection import connect
-    from headrace.declarations.loading.project import check
-    from headrace.project import project_root
 
     engine = connect()
     unreported = unreported_versions(engine)  # marks runs whose process died as LOST
     statuses = queries.status(engine)
     objectives = objectives_by_dataset(engine)
-    problems = check(project_root())
+    problems = project_problems(engine)
     if as_json:
         found = [
             {
@@ -56,18 +63,23 @@ def status(as_json: AsJson = False) -> None:
             {
                 "datasets": found,
                 "unreported": [unreported_facts(each) for each in unreported],
-                "declarations": [problem_facts(problem) for problem in problems],
+                "declarations": queries.to_json(problems),
             }
         )
         return
-    if statuses:
-        show(_status_table(statuses, objectives))
+    listed: Sequence[DatasetStatus] = statuses
+    if statuses and not every and len(statuses) > MAX_LISTED:
+        attention = [each for each in statuses if _needs_attention(each, objectives.get(each.key, ()))]
+        listed = attention[:MAX_LISTED]
+        typer.echo(_summary(statuses, objectives, unlisted=len(attention) - len(listed)))
+    if listed:
+        show(_status_table(listed, objectives))
     now = datetime.now(UTC)
     remarks = [
-        *_remarks(statuses, objectives),
+        *_remarks(listed, objectives),
         *_unreported(unreported),
         *alerting_status(engine, now).problems(now),
-        *_broken(problems),
+        *_invalid(problems),
     ]
     typer.echo("\n".join(remarks) if remarks else "All is well." if statuses else "No dataset is registered.")
 
@@ -110,8 +122,6 @@ def _status_table(
             dataset.key,
             dataset.newest_tag,
             dataset.partition_count if dataset.partitions else None,
-            dataset.row_count if dataset.newest_tag else None,
-            size(dataset.byte_size) if dataset.newest_tag else None,
             ago(dataset.newest_published_at),
             sla_status_text(dataset, objectives.get(dataset.key, ())),
             Text(
@@ -125,14 +135,42 @@ def _status_table(
         "dataset",
         "newest version",
         "#partitions",
-        "#rows",
-        "#size",
         "published",
         "objectives",
         "checks",
         "last run",
     ]
     return table(header, [row(dataset) for dataset in statuses])
+
+
+def _needs_attention(dataset: DatasetStatus, objectives: Sequence[SlaObjectiveStatus]) -> bool:
+    return bool(
+        (objectives and objectives[0].state in OUT_OF_ORDER)
+        or dataset.failing
+        or dataset.warning
+        or dataset.last_run_state in {"FAILED", "LOST", "RUNNING"}
+    )
+
+
+def _summary(
+    statuses: Sequence[DatasetStatus],
+    objectives: Mapping[str, Sequence[SlaObjectiveStatus]],
+    unlisted: int,
+) -> str:
+    """Count the datasets by what there is to say of them; a dataset may count several times."""
+    worst = Counter(objectives[each.key][0].state for each in statuses if objectives.get(each.key))
+    runs = Counter(str(each.last_run_state) for each in statuses)
+    counts = {
+        "never published": sum(each.newest_tag is None for each in statuses),
+        **{state.value.lower().replace("_", " "): worst[state] for state in sorted(OUT_OF_ORDER)},
+        "with failed checks": sum(bool(each.failing) for each in statuses),
+        "with warnings": sum(bool(each.warning) for each in statuses),
+        **{f"whose last run is {state.lower()}": runs[state] for state in ("RUNNING", "FAILED", "LOST")},
+    }
+    found = [f"{count:,} {words}" for words, count in counts.items() if count]
+    summary = f"{len(statuses):,} datasets" + (f": {', '.join(found)}." if found else ", all in order.")
+    more = f" {unlisted:,} of them are not listed below; --all lists every dataset." if unlisted else ""
+    return summary + more
 
 
 def _check_summary(dataset: DatasetStatus) -> str:
@@ -191,13 +229,14 @@ def _unreported(versions: Sequence[UnreportedVersion]) -> Iterator[str]:
             )
 
 
-def _broken(problems: Sequence[DeclarationError]) -> Iterator[str]:
-    from headrace.execution.problems import relative_to
-    from headrace.project import project_root
-
-    with relative_to(project_root()):
-        for problem in problems:
-            yield f"invalid declaration: {problem}"
+def _invalid(problems: Sequence[ProjectProblem]) -> Iterator[str]:
+    for problem in problems:
+        field = f"{problem.field}: " if problem.field else ""
+        hint = f"\n  {problem.hint}" if problem.hint else ""
+        yield (
+            f"{problem.file}:{problem.line}: {field}{problem.message} (project {problem.project}, loaded"
+            f" {ago(problem.loaded_at)}){hint}"
+        )
 
 
 def _explain(report: RunReport) -> None:

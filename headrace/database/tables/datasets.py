@@ -21,6 +21,16 @@ class Project(Base):
     registered_at: Mapped[datetime]
 
 
+class ProjectLoad(Base):
+    """The invalid declarations of a project when it was last loaded."""
+
+    __tablename__ = "project_load"
+    organisation_id: Mapped[UUID] = key("organisation.organisation_id")
+    project: Mapped[str] = mapped_column(primary_key=True)
+    loaded_at: Mapped[datetime]
+    problems: Mapped[list[Any]]
+
+
 class Dataset(Base):
     """A logical dataset as last declared."""
 

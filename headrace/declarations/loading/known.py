@@ -1,12 +1,19 @@
-"""Knowledge of the catalog beyond a project's own declarations: the scanned estate, and datasets of other projects."""
+"""Exchange with the catalog while a project loads: it learns of the scanned estate and the datasets of other projects,
+and stores its invalid declarations for `headrace status`.
+"""
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
+
+from sqlalchemy import Engine
 
 from headrace.catalog.queries.projects import ProjectDataset
 from headrace.estates.rows import NO_ESTATE, EstateRows
+from headrace.execution.problems import DeclarationError
 
 _LOG = logging.getLogger("headrace")
 
@@ -25,18 +32,51 @@ NOTHING_KNOWN = Known()
 def known() -> Known:
     """Return what the catalog knows; empty, with one log line, if it is unavailable. Starts no server."""
     from headrace.catalog.queries.projects import datasets_of_other_projects
-    from headrace.database.connection import connect
-    from headrace.database.embedded import running
     from headrace.errors import CatalogError
     from headrace.estates.queries import estate
     from headrace.settings import settings
 
-    here = settings()
-    if here.database_url is None and not running(here.home):
-        return NOTHING_KNOWN
     try:
-        engine = connect()
-        return Known(estate(engine), datasets_of_other_projects(engine, here.project_name))
+        engine = _running_catalog()
+        if engine is None:
+            return NOTHING_KNOWN
+        return Known(estate(engine), datasets_of_other_projects(engine, settings().project_name))
     except CatalogError as error:
         _LOG.warning("Processes of other systems and datasets of other projects are not shown: %s", error)
         return NOTHING_KNOWN
+
+
+def record_problems(root: Path, problems: Sequence[DeclarationError]) -> None:
+    """Store the project's invalid declarations in the catalog; without a catalog, the log has them."""
+    from headrace.catalog.registry import record_load
+    from headrace.errors import CatalogError
+
+    try:
+        engine = _running_catalog()
+        if engine is not None:
+            record_load(engine, [problem_facts(problem, root) for problem in problems])
+    except CatalogError as error:
+        _LOG.warning("`headrace status` does not show the invalid declarations: %s", error)
+
+
+def problem_facts(problem: DeclarationError, root: Path) -> dict[str, object]:
+    """Return the problem as JSON values, with the file's path relative to the project's `root`."""
+    file = problem.file
+    return {
+        "file": str(file.relative_to(root) if file.is_relative_to(root) else file),
+        "line": problem.line,
+        "field": problem.field,
+        "message": problem.message,
+        "hint": problem.hint,
+    }
+
+
+def _running_catalog() -> Engine | None:
+    """Return the catalog, None while its embedded server is stopped. Raises CatalogError."""
+    from headrace.database.connection import connect
+    from headrace.database.embedded import running
+    from headrace.settings import settings
+
+    if settings().database_url is None and not running(settings().home):
+        return None
+    return connect()

@@ -20,7 +20,7 @@ from headrace.declarations.definition import external_asset, process_assets
 from headrace.declarations.estate.assets import EstateAssets, estate_assets
 from headrace.declarations.graph import LocatedPlan, consistent, divisions
 from headrace.declarations.loading.files import find, import_failure
-from headrace.declarations.loading.known import NOTHING_KNOWN, Known, known
+from headrace.declarations.loading.known import NOTHING_KNOWN, Known, known, record_problems
 from headrace.execution.partitions import UNKNOWN_PARTITIONS
 from headrace.execution.plan import Plan, ProcessPlan
 from headrace.execution.problems import DeclarationError, relative_to
@@ -49,8 +49,13 @@ class Loaded:
 
 
 def load_project() -> Loaded:
-    """Load the declarations of this project, together with the catalog's external processes and other projects."""
-    return load(project_root(), known())
+    """Load the declarations of this project, together with the catalog's external processes and other projects.
+
+    The catalog stores the problems for `headrace status`.
+    """
+    loaded = load(project_root(), known())
+    record_problems(project_root(), loaded.problems)
+    return loaded
 
 
 def load(root: Path, known: Known = NOTHING_KNOWN) -> Loaded:

@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-def files_for(uri: str, session: SparkSession) -> Files:
-    """Return the filesystem of a location.
+def files_for(uri: str, session: SparkSession | None) -> Files:
+    """Return the filesystem of a location; without a session, only of a local one.
 
     Raises WarehouseUnavailable for one that needs Hadoop on Spark Connect, which gives no access to it.
     """
     if is_local(uri):
         return LocalFiles()
-    if not hasattr(session, "_jsparkSession"):
+    if session is None or not hasattr(session, "_jsparkSession"):
         raise WarehouseUnavailable(
             f"With Spark Connect the warehouse must be a folder of a filesystem mounted here (file:///...), not "
             f"{uri}."

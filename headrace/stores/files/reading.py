@@ -40,7 +40,7 @@ def read_versions(session: SparkSession, versions: Sequence[Version]) -> DataFra
     return reduce(lambda one, other: one.unionByName(other), frames)
 
 
-def require_complete(session: SparkSession, versions: Sequence[Version]) -> None:
+def require_complete(session: SparkSession | None, versions: Sequence[Version]) -> None:
     """Raise CorruptInput for a version whose files differ in number or size from when it was written.
 
     Spark reads an empty file as no rows, and a text file cut at the end of a line as complete.

@@ -53,7 +53,8 @@ def test_status_distinguishes_published_and_latest_versions(computed):
     assert (delays.newest_tag, delays.latest_tag, delays.latest_outcome) == ("delays", "bad", Outcome.BLOCKED)
     assert (delays.warning, delays.failing) == (("delay_sane",), ("id_not_null",))
     assert (delays.last_run_id, delays.last_run_state) == (blocked, RunState.BLOCKED)
-    assert (delays.partition_count, delays.row_count, delays.sla) == (1, 10, {"maximum_age": "25h"})
+    assert (delays.partition_count, delays.sla) == (1, {"maximum_age": "25h"})
+    assert queries.dataset(engine, "mart/delays").row_count == 10
     assert rows["raw/flights"].last_run_id is None
     assert [row.key for row in queries.status(engine, ["mart/report"])] == ["mart/report"]
 

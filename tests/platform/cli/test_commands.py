@@ -12,7 +12,8 @@ from sqlalchemy import Engine
 from typer.testing import Result
 
 from headrace.catalog import queries
-from headrace.catalog.records import CheckResult, CheckStatus, RunState
+from headrace.catalog.records import CheckResult, CheckStatus, DatasetRecord, RunState
+from headrace.catalog.registry import record_load, register
 from headrace.catalog.runs import attempt
 from headrace.cli.common import frames
 from headrace.database.connection import transaction
@@ -393,6 +394,37 @@ def test_status(stocked: Stocked, ask: Ask, invoke: Invoke) -> None:
         f"shop/clean, partition {first['partition']}, is published as {first['version']}, but its run ended"
         in message
     )
+
+
+def test_status_of_a_large_catalog_is_a_summary_and_what_needs_attention(
+    stocked: Stocked, invoke: Invoke
+) -> None:
+    engine, _ = stocked
+    register(engine, [DatasetRecord(f"many/t{number}", "parquet") for number in range(60)])
+    put(engine, "shop/raw", "raw-3", checks=(CheckResult("id_unique", CheckStatus.FAIL, 7),))
+    message = invoke("status").stdout
+    assert message.startswith("63 datasets: 61 never published, 1 with failed checks, 1 with warnings.\n")
+    assert "many/t7" not in message
+    assert "shop/raw: version raw-3 is blocked" in message
+    assert "many/t7" in invoke("status", "--all").stdout
+
+
+def test_status_shows_the_invalid_declarations_of_the_last_load(
+    engine: Engine, ask: Ask, invoke: Invoke
+) -> None:
+    problem = {
+        "file": "assets/shop/defs.yaml",
+        "line": 3,
+        "field": "colour",
+        "message": "unknown",
+        "hint": None,
+    }
+    record_load(engine, [problem])
+    [shown] = ask("status")["declarations"]
+    assert {name: shown[name] for name in problem} == problem
+    assert "assets/shop/defs.yaml:3: colour: unknown (project " in invoke("status").stdout
+    record_load(engine, [])
+    assert ask("status")["declarations"] == []
 
 
 def test_status_names_runs_that_failed_and_that_go_on(shop: Engine, invoke: Invoke) -> None:

@@ -51,7 +51,9 @@ def test_help_imports_nothing_heavy() -> None:
     assert not imported_by(["--help"]) & {*HEAVY, "sqlalchemy", "psycopg", "rich"}
 
 
-@pytest.mark.parametrize("words", [["datasets"], ["show", "shop/clean"], ["lineage", "shop/clean"]])
+@pytest.mark.parametrize(
+    "words", [["datasets"], ["show", "shop/clean"], ["lineage", "shop/clean"], ["status"]]
+)
 def test_questions_import_neither_dagster_nor_spark(shop: Engine, words: list[str]) -> None:
     assert not imported_by(words) & HEAVY
 

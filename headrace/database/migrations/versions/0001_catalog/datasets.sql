@@ -10,6 +10,16 @@ CREATE TABLE catalog.project (
     PRIMARY KEY (organisation_id, name)
 );
 
+-- The invalid declarations of a project when it was last loaded: file (relative to the project), line, field, message
+-- and hint of each.
+CREATE TABLE catalog.project_load (
+    organisation_id uuid NOT NULL REFERENCES catalog.organisation,
+    project         text COLLATE "C" NOT NULL,
+    loaded_at       timestamptz NOT NULL DEFAULT now(),
+    problems        jsonb NOT NULL,
+    PRIMARY KEY (organisation_id, project)
+);
+
 -- partition_definition: how the partitions are made (type, start, time zone, ...), for projects that read the dataset.
 CREATE TABLE catalog.dataset (
     dataset_id           uuid PRIMARY KEY DEFAULT gen_random_uuid(),
