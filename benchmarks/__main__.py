@@ -19,6 +19,7 @@ NAMES = (
     "column_lineage",
     "alerts",
     "reporting",
+    "status",
     "demo",
 )
 
