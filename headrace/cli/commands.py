@@ -87,7 +87,12 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
         Entry("legacy", f"{_CLI}.legacy.group", "Scan, review and ingest an Autosys estate.", is_group=True),
     ),
     "Alerts and SLAs": (
-        Entry("alerts", f"{_CLI}.alerts.commands", "List, show and acknowledge alerts.", is_group=True),
+        Entry(
+            "alerts",
+            f"{_CLI}.alerts.commands",
+            "List, show, acknowledge and hand over alerts.",
+            is_group=True,
+        ),
         Entry("sla", f"{_CLI}.sla.commands", "Show SLA status, history and forecasts.", is_group=True),
     ),
 }

@@ -12,7 +12,7 @@ import dagster as dg
 from sqlalchemy import Engine
 
 from headrace.alerts import heartbeat
-from headrace.alerts.outbox import BATCH_SIZE, Decided, decide_next
+from headrace.alerts.outbox import BATCH_SIZE, Decided, decide_due, decide_next
 from headrace.alerts.rules import AlertRules
 from headrace.alerts.sending import Sent, send_due
 from headrace.database.connection import connect
@@ -152,7 +152,7 @@ class _Memory:
 
 
 def process_alerts(engine: Engine, rules: AlertRules, now: Clock) -> tuple[Decided, Sent]:
-    """Process alert events, and send due notifications."""
+    """Process alert events, decide again on alerts that are due, and send due notifications."""
     deadline = monotonic() + DECIDE_TIME_LIMIT.total_seconds()
     decided = Decided()
     while monotonic() < deadline:
@@ -160,6 +160,7 @@ def process_alerts(engine: Engine, rules: AlertRules, now: Clock) -> tuple[Decid
         decided += part
         if part.alert_events < BATCH_SIZE:
             break
+    decided += decide_due(engine, rules, now())
     return decided, send_due(engine, rules, now, SEND_TIME_LIMIT)
 
 
