@@ -299,10 +299,14 @@ def _sends(rules: AlertRules, name: str, to: str) -> bool:
 
 
 def _rules() -> AlertRules:
-    from headrace.declarations.alerting.rules import alert_rules
+    """Return the project's rules, and print what is wrong with them."""
+    from headrace.declarations.alerting.rules import load_rules
     from headrace.project import project_root
 
-    return alert_rules(project_root())
+    loaded = load_rules(project_root())
+    for problem in loaded.problems:
+        typer.echo(problem, err=True)
+    return loaded.rules
 
 
 def _me() -> str:

@@ -6,15 +6,16 @@ import gc
 import logging
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import dagster as dg
 
 from headrace.autosys.garbage_collection import paused
-from headrace.catalog.queries.projects import ProjectDataset
+from headrace.catalog.queries.projects import ProjectDataset, Subjects
 from headrace.catalog.records import DatasetRecord, ProcessRecord
 from headrace.dagster_internals import disable_dagster_warnings
+from headrace.declarations.alerting.rules import WrongRules, load_rules
 from headrace.declarations.broken import Division, divided, stub
 from headrace.declarations.definition import external_asset, process_assets
 from headrace.declarations.estate.assets import EstateAssets, estate_assets
@@ -70,10 +71,15 @@ def load(root: Path, known: Known = NOTHING_KNOWN) -> Loaded:
 
 
 def check(root: Path) -> list[DeclarationError]:
-    """Return all problems of the declarations below `root`/assets, including imports of transforms."""
+    """Return all problems of alerts.yaml and of the declarations below `root`/assets, with imports of transforms."""
     with relative_to(root), disable_dagster_warnings():
-        loaded = _load(root, known())
-        return [*loaded.problems, *_import_problems(root, loaded.plans)]
+        there = known()
+        loaded = _load(root, there)
+        return [
+            *loaded.problems,
+            *_import_problems(root, loaded.plans),
+            *_alerting_problems(root, _subjects(loaded.plans, there.subjects)),
+        ]
 
 
 def records(plans: Sequence[Plan]) -> tuple[list[DatasetRecord], list[ProcessRecord]]:
@@ -92,6 +98,24 @@ def records(plans: Sequence[Plan]) -> tuple[list[DatasetRecord], list[ProcessRec
             datasets.append(plan.record)
     declared = {record.key for record in datasets}
     return datasets, [record for record in processes if declared.issuperset(record.inputs)]
+
+
+def _alerting_problems(root: Path, subjects: Subjects) -> Sequence[DeclarationError]:
+    try:
+        return load_rules(root, subjects).problems
+    except WrongRules as error:
+        return error.problems
+
+
+def _subjects(plans: Sequence[Plan], known: Subjects) -> Subjects:
+    """Return the owners and domains of the declarations and of the catalog."""
+    datasets, processes = records(plans)
+    declared: list[DatasetRecord | ProcessRecord] = [*datasets, *processes]
+    return replace(
+        known,
+        owners=known.owners.union(*(record.owners for record in declared)),
+        domains=known.domains.union(record.key.split("/", 1)[0] for record in declared),
+    )
 
 
 def _load(root: Path, known: Known) -> Loaded:
