@@ -86,8 +86,7 @@ def render(
     link: str | None = None,
 ) -> NotificationText:
     """Render a notification that is sent at `now`. link: where its recipient opens and acknowledges the alert."""
-    breaches = [each for each in alert.breaches if each.key in notification.subjects]
-    if breaches:
+    if breaches := _breaches(alert, notification):
         return _render_breaches(alert, notification, breaches, links, now, affected, link)
     over = notification.purpose in _OVER
     merged = notification.purpose is Purpose.JOINED
@@ -126,9 +125,10 @@ def _render_breaches(
 ) -> NotificationText:
     """Render a notification about deadlines that passed in an incident, to the owners of their datasets."""
     over = notification.purpose in _OVER
+    merged = notification.purpose is Purpose.JOINED
     first = breaches[0]
-    more = f" and {len(breaches) - 1:,} more" if len(breaches) > 1 else ""
-    causes = [] if alert.subject.key == first.key else [f"{sentence(alert, now)}"]
+    advice = [f"`headrace sla explain {first.key}` shows what it waits for."]
+    causes = [] if alert.subject.key == first.key else [sentence(alert, now)]
     causes += [cause] if (cause := _cause(alert.facts)) else []
     owners = dict.fromkeys(owner for each in breaches for owner in each.owners)
     lines = [
@@ -136,18 +136,18 @@ def _render_breaches(
             "What",
             " ".join(_breach(each, over=over) for each in breaches[:MAX_LISTED])
             + (f" And {len(breaches) - MAX_LISTED:,} more." if len(breaches) > MAX_LISTED else "")
-            + (f" {_ending(alert)}" if over else ""),
+            + (f" {_ending(alert)}" if over else "")
+            + (f" It is now part of {alert.facts.get('part_of')}." if merged else ""),
         ),
         ("Cause", " ".join(causes)),
         ("Owners", ", ".join(owners) or "none"),
         ("Acknowledged", _acknowledged(alert)),
         ("Runbook", affected.runbook if not over else None),
         ("Note", _LATE_NEWS if notification.purpose is Purpose.UNDELIVERED else None),
-        ("Next", None if over else f"`headrace sla explain {first.key}` shows what it waits for."),
+        ("Next", None if over else " ".join(_merge_notice(alert.facts) if merged else advice)),
     ]
-    before = _before(alert, notification)
-    found = [*_links(first.key, alert, links), *_alert_link(alert, link, ends=over)]
-    return _text(f"{before}{first.kind} {_with_partition(first.key, first.partition)}{more}", lines, found)
+    found = [*_links(first.key, alert, links), *_alert_link(alert, link, ends=over or merged)]
+    return _text(_title(alert, notification), lines, found)
 
 
 def _text(title: str, lines: Sequence[tuple[str, str | None]], links: Sequence[str]) -> NotificationText:
@@ -189,7 +189,17 @@ def digest(reported: Sequence[tuple[Alert, Notification]], now: datetime) -> Not
 
 
 def _title(alert: Alert, notification: Notification) -> str:
-    return f"{_before(alert, notification)}{alert.kind} {_subject(alert)}"
+    before = _before(alert, notification)
+    breaches = _breaches(alert, notification)
+    if not breaches:
+        return f"{before}{alert.kind} {_subject(alert)}"
+    first, more = breaches[0], f" and {len(breaches) - 1:,} more" if len(breaches) > 1 else ""
+    return f"{before}{first.kind} {_with_partition(first.key, first.partition)}{more}"
+
+
+def _breaches(alert: Alert, notification: Notification) -> list[Breach]:
+    """Return the broken deadlines that the notification is about; none if it is about the alert's subject."""
+    return [each for each in alert.breaches if each.key in notification.subjects]
 
 
 def _before(alert: Alert, notification: Notification) -> str:

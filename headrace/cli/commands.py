@@ -38,7 +38,7 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
         ),
     ),
     "Runs": (
-        Entry("check", f"{_CLI}.runs.commands", "Validate the declarations of the project."),
+        Entry("check", f"{_CLI}.runs.commands", "Validate the declarations and alerts.yaml of the project."),
         Entry("materialize", f"{_CLI}.runs.commands", "Materialize datasets in this process."),
         Entry("observe", f"{_CLI}.runs.commands", "Register landed files of external datasets."),
         Entry("why", f"{_CLI}.runs.status", "Explain a run: inputs, outputs, attempts, failure, log."),

@@ -41,7 +41,10 @@ WITH RECURSIVE walk AS (
     SELECT process_id, process_key, owners, 0
     FROM catalog.process
     WHERE organisation_id = %(organisation)s AND process_key = ANY (%(keys)s)
-      AND process_key NOT IN (SELECT full_name FROM catalog.dataset WHERE organisation_id = %(organisation)s)
+      AND NOT EXISTS (
+          SELECT FROM catalog.dataset
+          WHERE dataset.organisation_id = process.organisation_id AND dataset.full_name = process.process_key
+      )
     UNION ALL
     SELECT dataset.dataset_id, full_name, owners, reached.depth
     FROM reached

@@ -154,7 +154,7 @@ def test_a_failed_run_names_the_deadlines_at_stake_and_their_owners_learn_of_the
     ran(engine, "core/b", at("2026-11-10T08:00"), at("2026-11-10T08:10"), "SUCCESS")
     published(engine, "mart/c", at("2026-11-10T08:30"))
     tick(at("2026-11-10T08:31"))
-    assert [(each.to, each.title) for each in http.received[2:]] == [
+    assert sorted((each.to, each.title) for each in http.received[2:]) == [
         ("/data", "Recovered: RUN_FAILED process core/b"),
         ("/mart", "Recovered: LATE mart/c"),
     ]

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from headrace.alerts.decisions import decide
-from headrace.alerts.records import Alert, Notification, Purpose
+from headrace.alerts.records import Alert, Breach, Notification, Purpose
 from headrace.alerts.rules import Links
 from headrace.alerts.wording import Affected, AffectedSubject, digest, render
 from headrace.severity import Severity
@@ -77,6 +77,39 @@ def test_an_alert_says_what_since_when_why_who_is_hit_what_to_do_and_where_to_lo
         "Asset: https://dagster.example.com/assets/mart/delays\n"
         "Acknowledge: https://catalog.example.com/alert?t=t"
     )
+
+
+def test_a_broken_deadline_behind_an_incident_is_named_with_its_cause() -> None:
+    alert, notification = sent(Kind.RUN_FAILED, key="core/load")
+    breaches = tuple(
+        Breach(
+            key,
+            ("team:bi",),
+            Kind.LATE,
+            "DELIVERY",
+            at(60),
+            at(60),
+            "Europe/Berlin",
+            "2026-11-01" if first else None,
+        )
+        for key, first in (("mart/report", True), ("mart/x", False))
+    )
+    alert = replace(alert, breaches=breaches)
+    breached = replace(notification, purpose=Purpose.BREACHED, subjects=("mart/report", "mart/x"))
+    message = render(alert, breached, LINKS, at(60))
+    assert message.title == "LATE mart/report [2026-11-01] and 1 more"
+    assert message.body.splitlines()[:3] == [
+        "What: mart/report [2026-11-01] is late; it was due 2026-11-02 10:00Z (11:00 Europe/Berlin). "
+        "mart/x is late; it was due 2026-11-02 10:00Z (11:00 Europe/Berlin).",
+        "Cause: core/load failed, since 2026-11-02 09:00Z, 60 min ago.",
+        "Owners: team:bi",
+    ]
+    assert "Asset: https://dagster.example.com/assets/mart/report" in message.body
+    assert "LATE mart/report [2026-11-01] and 1 more" in digest([(alert, breached)], at(60)).body
+    joined = replace(alert, facts={"part_of": "core/input", "part_of_id": "3f"})
+    body = render(joined, replace(breached, purpose=Purpose.JOINED), LINKS, at(61)).body
+    assert "It is now part of core/input." in body
+    assert "`headrace alerts ack 3f` acknowledges it" in body
 
 
 def test_a_recovery_asks_for_nothing() -> None:
