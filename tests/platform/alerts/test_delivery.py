@@ -172,11 +172,13 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
 
 def test_slack_gets_links_with_a_text(sent: list[dict[str, Any]]) -> None:
     """As its mrkdwn has it: https://api.slack.com/reference/surfaces/formatting#linking-urls."""
-    body = "What: mart/x is late.\n\nAcknowledge: https://catalog.example.com/alerts/abc"
+    body = "What: mart/x_y [1] is late.\n\nAcknowledge: https://catalog.example.com/alert?t=a_b"
     url = "slack://T1JJ3T3L2/A1BRTD4JD/TIiajkdnlazkcOXrIdevi7FQ/#data"
     deliver(to(url), "", replace(RENDERED, body=body))
     (attachment,) = sent[0]["attachments"]
-    assert "<https://catalog.example.com/alerts/abc|Acknowledge>" in attachment["text"]
+    assert attachment["text"] == (
+        "*What:* mart/x_y [1] is late.\n\n<https://catalog.example.com/alert?t=a_b|Acknowledge>"
+    )
     assert sent[0]["mrkdwn"] is True
 
 
@@ -188,7 +190,7 @@ def test_teams_gets_paragraphs_and_links_that_can_be_pressed(sent: list[dict[str
     assert card["type"] == "AdaptiveCard"
     (text,) = (each["text"] for each in card["body"] if each.get("id") == "body")
     assert text == (
-        "**What:** mart/x\\_y \\[1\\] is late.\n\n"
+        "**What:** mart/x_y \\[1\\] is late.\n\n"
         "**Next:** `headrace why 3f`\n\n"
         "[Run](https://dagster.example.com/runs/3f?a=b_c&d=%28e%29)"
     )
