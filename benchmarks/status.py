@@ -50,7 +50,8 @@ FROM catalog.dataset_version, unnest(ARRAY['one', 'two']) name
 """
 _RUNS = """
 INSERT INTO catalog.process_run
-SELECT gen_random_uuid(), now() - hour * interval '1 hour', organisation_id, process_id, 'SUCCESS', now(), 1, NULL, NULL,
+SELECT gen_random_uuid(), now() - hour * interval '1 hour', organisation_id, process_id, 'SUCCESS', now(), 1,
+       NULL, NULL,
        '{}'
 FROM catalog.process, generate_series(0, :days - 1) hour
 """

@@ -94,6 +94,10 @@ class UnknownAlert(CatalogError):
     """An alert's id (or a prefix of one) that matches no alert, or more than one."""
 
 
+class NotAcknowledged(CatalogError):
+    """An alert that no one has acknowledged, or that is closed, cannot be handed over."""
+
+
 class MissingVersion(CatalogError):
     """An input has no version to read."""
 

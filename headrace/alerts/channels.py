@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Protocol
 
 from headrace.alerts.records import RenderedNotification
@@ -20,3 +21,16 @@ class AlertChannel(Protocol):
 
 
 CHANNELS: Registry[AlertChannel] = Registry("headrace.alert_channels", "alert channel", {})
+
+
+def schemes() -> frozenset[str]:
+    """Return the schemes of all URLs to which notifications can be sent."""
+    return _apprise_schemes() | frozenset(CHANNELS.names())
+
+
+@cache
+def _apprise_schemes() -> frozenset[str]:
+    from apprise.manager_plugins import NotificationManager  # takes half a second to import
+
+    # Also of those that need a library that is not installed here, but may be where notifications are sent.
+    return frozenset(NotificationManager().schemas())  # type: ignore[no-untyped-call]

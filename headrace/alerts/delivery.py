@@ -20,7 +20,7 @@ from email.message import Message
 from email.mime.multipart import MIMEMultipart
 from email.mime.text import MIMEText
 from typing import Any, cast
-from urllib.parse import quote, urlencode
+from urllib.parse import parse_qs, quote, urlencode, urlsplit
 
 import apprise
 import httpx
@@ -46,6 +46,8 @@ _TYPES = {
     Severity.ERROR: apprise.NotifyType.FAILURE,
     Severity.CRITICAL: apprise.NotifyType.FAILURE,
 }
+# Priorities of Opsgenie: https://support.atlassian.com/opsgenie/docs/what-are-alert-priority-levels/
+_OPSGENIE_PRIORITIES = {Severity.INFO: 5, Severity.WARNING: 3, Severity.ERROR: 2, Severity.CRITICAL: 1}
 _WITH_HEADERS = frozenset({"json", "jsons", "xml", "xmls", "form", "forms"})
 _BY_ALERT: Mapping[str, Mapping[str, str]] = {
     "pagerduty": {"dedup": "{}", "action": "map"},
@@ -70,11 +72,15 @@ def deliver(destination: Destination, address: str, rendered: RenderedNotificati
         _mail(service, rendered)
     elif type(service) is NotifyOpsgenie and rendered.ends_thread:
         _close(service, rendered)
+    elif type(service) is NotifyOpsgenie:
+        if "priority" not in parse_qs(urlsplit(url).query):
+            service.priority = _OPSGENIE_PRIORITIES[rendered.severity]
+        _notify(service, rendered, rendered.title, rendered.body, apprise.NotifyFormat.TEXT)
     elif type(service) is NotifyPagerDuty:
         service.details |= {"message": rendered.body}  # the summary is cut after 1024 characters
         service.source = "Headrace" if service.source == _NO_SOURCE else service.source
         _notify(service, rendered, "", rendered.title, apprise.NotifyFormat.TEXT)
-    elif service.notify_format is apprise.NotifyFormat.MARKDOWN:
+    elif _takes_markdown(service):
         _notify(service, rendered, rendered.title, markdown(rendered.body), apprise.NotifyFormat.MARKDOWN)
     else:
         _notify(service, rendered, rendered.title, rendered.body, apprise.NotifyFormat.TEXT)
@@ -118,6 +124,13 @@ def _service(url: str, added: Mapping[str, str], destination: Destination) -> An
         )
     service.socket_read_timeout = max(service.socket_read_timeout, _ANSWER_SECONDS)
     return service
+
+
+def _takes_markdown(service: apprise.NotifyBase) -> bool:
+    """Return True for a chat, where a link has a text. A webhook gets plain text; HTML is better than a dialect."""
+    supported: object = service.notify_format
+    formats = supported if isinstance(supported, tuple) else (supported,)
+    return apprise.NotifyFormat.MARKDOWN in formats and apprise.NotifyFormat.HTML not in formats
 
 
 def _asset() -> apprise.AppriseAsset:

@@ -10,8 +10,9 @@ Words = Callable[[str], str]
 _NAMED = re.compile(r"([A-Z][A-Za-z ]*): (.+)")
 _ADDRESS = re.compile(r"https?://\S+")
 _IN_ADDRESS = {ord(each): f"%{ord(each):02X}" for each in "()<>\"'`"}  # characters that would end it
-# Code stays code; all other Markdown syntax is escaped.
-_SPECIAL = re.compile(r"(`[^`]*`)|([\\`*_\[\]<>#|~])")
+# Code stays code; all other Markdown syntax is escaped. An underscore within a name is none, and Slack would show a
+# backslash before it.
+_SPECIAL = re.compile(r"(`[^`]*`)|([\\`*\[\]<>#|~]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9]))")
 
 
 def html(body: str) -> str:

@@ -1,4 +1,4 @@
-"""Render the notifications about to be sent: current facts, affected datasets, the acknowledgement link."""
+"""Render the notifications about to be sent: current facts, affected datasets, the link to the alert."""
 
 from __future__ import annotations
 
@@ -9,28 +9,26 @@ from typing import Any
 from uuid import UUID
 
 from psycopg import Cursor
-from sqlalchemy import Engine
 
 from headrace.access.redaction import scrubbed, without_values
 from headrace.alerts import rows
+from headrace.alerts.affected import affected
 from headrace.alerts.links import link, secret
 from headrace.alerts.records import Alert, Notification, Purpose
-from headrace.alerts.rules import Links, Recipient
+from headrace.alerts.rules import Links
 from headrace.alerts.sql import statement
-from headrace.alerts.wording import MAX_LISTED, Affected, digest, render
-from headrace.catalog.queries.impact import impact
-from headrace.database.ids import organisation, organisation_id
+from headrace.alerts.wording import Affected, digest, render
+from headrace.database.ids import organisation_id
 from headrace.settings import settings
-from headrace.slas.events import Kind, SubjectType
+from headrace.slas.events import Kind
 
-MAX_DEPTH = 1000  # maximum steps
 _MERGED = """
 SELECT * FROM catalog.notification WHERE organisation_id = %s AND digest_id = ANY (%s) ORDER BY due_at, notification_id
 """
 
 
 def render_notifications(
-    engine: Engine, cursor: Cursor[Any], links: Links, notifications: Sequence[Notification], now: datetime
+    cursor: Cursor[Any], links: Links, notifications: Sequence[Notification], now: datetime
 ) -> dict[UUID, Notification]:
     """Return the notifications with title and body; one that may have been received keeps its text."""
     fresh = [notification for notification in notifications if notification.title is None]
@@ -59,26 +57,15 @@ def render_notifications(
         else:
             alert = alerts[notification.alert_id]
             if alert.alert_id not in affected_by_alert:
-                affected_by_alert[alert.alert_id] = affected(engine, alert)
-            address = _link(links, key, alert, notification.recipient, now)
+                affected_by_alert[alert.alert_id] = affected(cursor, alert)
+            address = (
+                link(links.catalog, key, notification.notification_id, now) if links.catalog and key else None
+            )
             rendered = render(
                 alert, notification, links, now, affected=affected_by_alert[alert.alert_id], link=address
             )
         sent[notification.notification_id] = replace(notification, title=rendered.title, body=rendered.body)
     return sent
-
-
-def affected(engine: Engine, alert: Alert) -> Affected:
-    """Return the affected datasets: those in the incident, and those downstream of its dataset."""
-    named = dict(alert.affected)
-    count = 0
-    if alert.subject.type is SubjectType.DATASET and alert.subject.id is not None:
-        found = impact(engine, alert.subject.id, MAX_DEPTH, limit=3 * MAX_LISTED)
-        count = found.datasets
-        for reader in found.readers:
-            if reader.kind == "DATASET":
-                named.setdefault(reader.key, reader.owners)
-    return Affected(tuple(named.items()), max(count, len(named)))
 
 
 def _for_outside(alert: Alert) -> Alert:
@@ -87,12 +74,6 @@ def _for_outside(alert: Alert) -> Alert:
     if alert.kind is Kind.RUN_FAILED and facts.get("reason"):
         facts["reason"] = without_values(str(facts["reason"]))
     return replace(alert, facts=facts)
-
-
-def _link(links: Links, key: str | None, alert: Alert, recipient: Recipient, now: datetime) -> str | None:
-    if links.catalog is None or key is None:
-        return None
-    return link(links.catalog, key, alert.alert_id, organisation(), recipient, now)
 
 
 def _merged(cursor: Cursor[Any], digests: Sequence[UUID]) -> dict[UUID, list[Notification]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -82,20 +82,79 @@ def decide_next(engine: Engine, rules: AlertRules, now: datetime, limit: int = B
     return decided
 
 
-def acknowledge(engine: Engine, alert_id: UUID, by: str, now: datetime, comment: str | None = None) -> Alert:
-    """Acknowledge an alert, which stops its escalation, and return it. The first acknowledgement counts.
+def decide_due(engine: Engine, rules: AlertRules, now: datetime) -> Decided:
+    """Start the steps of unacknowledged alerts again, end acknowledgements that expire, and notify new holders."""
+    decided = Decided()
+    with transaction(engine) as cursor:
+        organisation = organisation_id()
+        cursor.execute(_ALONE, [str(organisation)])
+        parameters = {
+            "organisation": organisation,
+            "now": now,
+            "acknowledge_for": rules.acknowledge_for,
+            "limit": BATCH_SIZE,
+        }
+        found = statement("alerts_due").execute(cursor, parameters).fetchall()
+        if not found:
+            return decided
+        work = _Work(cursor, {row["alert_id"] for row in found})
+        for alert_id, alert in list(work.alerts.items()):
+            decision = deciding.decide_due(alert, work.notifications.get(alert_id, ()), rules, now)
+            if decision is not None:
+                work.take(decision)
+                decided += _counted(alert, decision)
+        work.store()
+    return decided
 
-    Raises UnknownAlert.
+
+def acknowledge(
+    engine: Engine,
+    alert_id: UUID,
+    by: str,
+    now: datetime,
+    comment: str | None = None,
+    lasts: timedelta | None = None,
+) -> Alert:
+    """Acknowledge an alert, which stops its escalation until the acknowledgement expires, and return it.
+
+    The first one who acknowledges it counts. lasts: None: as long as alerts.yaml says. Raises UnknownAlert.
     """
     with transaction(engine) as cursor:
-        work = _Work(cursor, {alert_id})
-        known = work.alerts.get(alert_id)
-        if known is None:
-            raise UnknownAlert(f"no alert {alert_id}; `headrace alerts list` lists alerts")
-        decision = deciding.acknowledge(known, work.notifications.get(alert_id, ()), by, comment, now)
+        work, known = _known(cursor, alert_id)
+        notifications = work.notifications.get(alert_id, ())
+        decision = deciding.acknowledge(known, notifications, by, comment, now, lasts)
         work.take(decision)
         work.store()
     return decision.alert
+
+
+def hand_over(
+    engine: Engine,
+    alert_id: UUID,
+    by: str,
+    to: str,
+    now: datetime,
+    comment: str | None = None,
+    lasts: timedelta | None = None,
+) -> Alert:
+    """Hand an acknowledged alert over to another person or owner, and return it; the next tick notifies them.
+
+    Raises UnknownAlert or NotAcknowledged.
+    """
+    with transaction(engine) as cursor:
+        work, known = _known(cursor, alert_id)
+        decision = deciding.hand_over(known, by, to, comment, now, lasts)
+        work.take(decision)
+        work.store()
+    return decision.alert
+
+
+def _known(cursor: Cursor[Any], alert_id: UUID) -> tuple[_Work, Alert]:
+    """Return the alert, locked. Raises UnknownAlert."""
+    work = _Work(cursor, {alert_id})
+    if alert_id not in work.alerts:
+        raise UnknownAlert(f"no alert {alert_id}; `headrace alerts list` lists alerts")
+    return work, work.alerts[alert_id]
 
 
 class _Work:
@@ -121,7 +180,9 @@ class _Work:
         kept = [
             _dropped(notification, decision.drop) for notification in self.notifications.get(alert_id, ())
         ]
-        self.notifications[alert_id] = [*kept, *decision.send]
+        self.notifications[alert_id] = list(
+            {notification.notification_id: notification for notification in (*kept, *decision.send)}.values()
+        )
 
     def store(self) -> None:
         organisation = organisation_id()

@@ -11,6 +11,7 @@ from sqlalchemy import Engine
 
 from headrace.alerts import rows
 from headrace.alerts.records import Alert, AlertState, Notification
+from headrace.alerts.rules import Recipient
 from headrace.alerts.sql import statement
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id
@@ -40,6 +41,23 @@ class History:
     alert: Alert
     notifications: tuple[Notification, ...]
     alert_events: tuple[StoredAlertEvent, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedNotification:
+    """The notification that a link belongs to. title, body: None until it is sent."""
+
+    alert_id: UUID
+    organisation_id: UUID
+    organisation: str
+    recipient: Recipient
+    title: str | None
+    body: str | None
+
+    @property
+    def who(self) -> str:
+        """Its recipient, as the one who acknowledges the alert by the link."""
+        return "/".join(filter(None, ("link", self.recipient.destination, self.recipient.address)))
 
 
 def alerts(
@@ -80,6 +98,22 @@ def history(engine: Engine, alert: str | UUID) -> History:
     found = rows.alert_of(row)
     happened = alert_events_of(engine, found.incident_id) if found.incident_id else []
     return History(found, tuple(rows.notification_of(each) for each in notifications), tuple(happened))
+
+
+def linked_notification(engine: Engine, notification_id: UUID) -> LinkedNotification:
+    """Return the notification of a link, of any organisation. Raises UnknownAlert."""
+    with transaction(engine) as cursor:
+        row = statement("notification_of_link").execute(cursor, {"notification": notification_id}).fetchone()
+    if row is None:
+        raise UnknownAlert("the alert of this link no longer exists; `headrace alerts list` lists alerts")
+    return LinkedNotification(
+        row["alert_id"],
+        row["organisation_id"],
+        row["organisation"],
+        Recipient(row["destination"], row["address"]),
+        row["title"],
+        row["body"],
+    )
 
 
 def find(engine: Engine, alert: str | UUID) -> UUID:

@@ -30,6 +30,9 @@ class Purpose(StrEnum):
     RAISED = "RAISED"
     WORSENED = "WORSENED"  # reported before, and more severe now
     ESCALATED = "ESCALATED"  # not acknowledged in time
+    REPEATED = "REPEATED"  # still not acknowledged after the last step, or no longer acknowledged
+    BREACHED = "BREACHED"  # a deadline of an affected dataset, or the next one of the same, has passed
+    HANDED_OVER = "HANDED_OVER"  # the recipient is to work on it from now on
     RECOVERED = "RECOVERED"
     UNDELIVERED = "UNDELIVERED"  # ended before a notification could be delivered, which this one replaces
     JOINED = "JOINED"  # merged into another alert
@@ -51,12 +54,55 @@ class NotificationState(StrEnum):
     FAILED = "FAILED"  # retried until it expired
 
 
+class AcknowledgementAction(StrEnum):
+    """A change of the acknowledgement of an alert."""
+
+    ACKNOWLEDGED = "ACKNOWLEDGED"
+    HANDED_OVER = "HANDED_OVER"
+    EXPIRED = "EXPIRED"
+
+
+@dataclass(frozen=True, slots=True)
+class Acknowledgement:
+    """An entry in the history of an alert's acknowledgement.
+
+    by: who did it; None if it expired. holder: who was working on the alert from then on, or until then if it expired.
+    until: when it expires; None: after the time that alerts.yaml gives.
+    """
+
+    at: datetime
+    action: AcknowledgementAction
+    holder: str
+    by: str | None = None
+    until: datetime | None = None
+    comment: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Breach:
+    """A broken objective of a subject: the last deadline that has passed.
+
+    timezone: of the SLA. notified_at: when its owners were last notified of a broken deadline.
+    """
+
+    key: str
+    owners: tuple[str, ...]
+    kind: Kind
+    objective: str
+    deadline: datetime
+    notified_at: datetime
+    timezone: str | None = None
+    partition: str | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Alert:
     """An alert about one incident, or about a single event without an incident.
 
     severity, kind, at and facts are of the worst event so far. affected: the other subjects of the incident with their
-    owners. round: how often its steps have started. event_count: the number of its events.
+    owners. breaches: the last one of each objective of each subject. round: how often its steps have started.
+    event_count: the number of its events. next_at: when its steps start again, or its new holder is notified.
+    acknowledged_until: when the acknowledgement expires; None: after the time that alerts.yaml gives.
     """
 
     alert_id: UUID
@@ -69,20 +115,25 @@ class Alert:
     opened_at: datetime
     facts: Mapping[str, Any] = field(default_factory=dict)
     affected: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    breaches: tuple[Breach, ...] = ()
     route: str | None = None
     round: int = 0
     event_count: int = 1
+    next_at: datetime | None = None
     closed_at: datetime | None = None
     acknowledged_at: datetime | None = None
     acknowledged_by: str | None = None
+    acknowledged_until: datetime | None = None
     comment: str | None = None
+    acknowledgements: tuple[Acknowledgement, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Notification:
     """One alert to one recipient, once. Receivers deduplicate by its id.
 
-    due_at: not sent earlier. tries: delivery attempts. digest_id: the digest that contains it.
+    due_at: not sent earlier. tries: delivery attempts. digest_id: the digest that contains it. subjects: the datasets
+    whose broken deadlines it is about; empty: the alert's subject.
     """
 
     notification_id: UUID
@@ -94,6 +145,7 @@ class Notification:
     decided_at: datetime
     step: int = 0
     round: int = 0
+    subjects: tuple[str, ...] = ()
     state: NotificationState = NotificationState.PENDING
     tries: int = 0
     next_try_at: datetime | None = None
@@ -137,8 +189,15 @@ def alert_id_of(alert_event_id: int, organisation: UUID) -> UUID:
 
 
 def notification_id_of(
-    alert_id: UUID, round_: int, step: int, purpose: Purpose, recipient: Recipient
+    alert_id: UUID,
+    round_: int,
+    step: int,
+    purpose: Purpose,
+    recipient: Recipient,
+    decided_at: datetime | None = None,
 ) -> UUID:
-    """Return the id of a step's notification; deterministic."""
-    words = (str(round_), str(step), purpose, recipient.destination, recipient.address)
+    """Return the id of a step's notification; deterministic. decided_at: of one that a round may have several of."""
+    words = [str(round_), str(step), purpose, recipient.destination, recipient.address]
+    if decided_at is not None:
+        words.append(decided_at.isoformat())
     return uuid5(alert_id, "/".join(words))

@@ -5,13 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from headrace.alerts.records import Alert, AlertState, Notification, NotificationState, Purpose
+from pydantic import TypeAdapter
+
+from headrace.alerts.records import (
+    Acknowledgement,
+    Alert,
+    AlertState,
+    Breach,
+    Notification,
+    NotificationState,
+    Purpose,
+)
 from headrace.alerts.rules import Recipient
 from headrace.database.jsonb import jsonb
 from headrace.severity import Severity
 from headrace.slas.events import AlertEvent, Kind, Subject, SubjectType
 
 Row = Mapping[str, Any]
+_BREACHES = TypeAdapter(tuple[Breach, ...])
+_ACKNOWLEDGEMENTS = TypeAdapter(tuple[Acknowledgement, ...])
 
 
 def alert_event_of(row: Row) -> AlertEvent:
@@ -39,13 +51,17 @@ def alert_of(row: Row) -> Alert:
         opened_at=row["opened_at"],
         facts=row["facts"],
         affected={key: tuple(owners) for key, owners in row["affected"].items()},
+        breaches=_BREACHES.validate_python(row["breaches"]),
         route=row["route"],
         round=row["round"],
         event_count=row["event_count"],
+        next_at=row["next_at"],
         closed_at=row["closed_at"],
         acknowledged_at=row["acknowledged_at"],
         acknowledged_by=row["acknowledged_by"],
+        acknowledged_until=row["acknowledged_until"],
         comment=row["comment"],
+        acknowledgements=_ACKNOWLEDGEMENTS.validate_python(row["acknowledgements"]),
     )
 
 
@@ -61,6 +77,7 @@ def notification_of(row: Row) -> Notification:
         decided_at=row["decided_at"],
         step=row["step"],
         round=row["round"],
+        subjects=tuple(row["subjects"]),
         state=NotificationState(row["state"]),
         tries=row["tries"],
         next_try_at=row["next_try_at"],
@@ -90,13 +107,17 @@ def alerts_parameter(alerts: Iterable[Alert]) -> object:
                 "opened_at": each.opened_at,
                 "facts": each.facts,
                 "affected": each.affected,
+                "breaches": each.breaches,
                 "route": each.route,
                 "round": each.round,
                 "event_count": each.event_count,
+                "next_at": each.next_at,
                 "closed_at": each.closed_at,
                 "acknowledged_at": each.acknowledged_at,
                 "acknowledged_by": each.acknowledged_by,
+                "acknowledged_until": each.acknowledged_until,
                 "comment": each.comment,
+                "acknowledgements": each.acknowledgements,
             }
             for each in alerts
         ]
@@ -116,6 +137,7 @@ def notifications_parameter(notifications: Iterable[Notification]) -> object:
                 "severity": each.severity,
                 "step": each.step,
                 "round": each.round,
+                "subjects": each.subjects,
                 "due_at": each.due_at,
                 "decided_at": each.decided_at,
             }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, time, timedelta
+from datetime import UTC, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
 from headrace.severity import Severity
@@ -12,7 +12,10 @@ from headrace.severity import Severity
 OWNERS = "owners"  # in a step: the owners of the alert's subject
 ANY_OWNER = "*"  # in owners: the default for owners without an entry
 _DAY = timedelta(days=1)
+_SOME_DAY = datetime(2026, 1, 5, tzinfo=UTC)  # a Monday without a clock change in the days after it
 _CHAINED = 20  # maximum number of consecutive quiet hours
+REPEAT_EVERY = timedelta(hours=4)
+ACKNOWLEDGE_FOR = timedelta(hours=8)  # a shift
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,10 @@ class Hours:
             if day.weekday() in self.days and begin.timestamp() <= at.timestamp() < end.timestamp():
                 return end
         return None
+
+    def covers(self, other: Hours) -> bool:
+        """Return True if the moments of the other hours are certainly all in these."""
+        return (self.start == self.end and len(self.days) == len(range(7))) or self == other
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +86,10 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """Which alerts it matches, and its escalation steps. Empty fields match all."""
+    """Which alerts it matches, and its escalation steps. Empty fields match all.
+
+    repeat_every: how long after the last step the steps begin again; None: never.
+    """
 
     name: str
     steps: tuple[Step, ...]
@@ -87,6 +97,7 @@ class Route:
     owners: frozenset[str] = frozenset()
     least: Severity = Severity.INFO
     hours: Hours | None = None
+    repeat_every: timedelta | None = REPEAT_EVERY
 
     def fits(self, domain: str, owners: Sequence[str], severity: Severity, at: datetime) -> bool:
         """Return True if it matches an alert of this domain, these owners and this severity at this moment."""
@@ -95,6 +106,15 @@ class Route:
             and (not self.owners or not self.owners.isdisjoint(owners))
             and is_worse(severity, self.least, or_same=True)
             and (self.hours is None or self.hours.until(at) is not None)
+        )
+
+    def covers(self, other: Route) -> bool:
+        """Return True if it matches every alert that the other route matches."""
+        return (
+            (not self.domains or (bool(other.domains) and self.domains >= other.domains))
+            and (not self.owners or (bool(other.owners) and self.owners >= other.owners))
+            and not is_worse(self.least, other.least)
+            and (self.hours is None or (other.hours is not None and self.hours.covers(other.hours)))
         )
 
 
@@ -116,7 +136,10 @@ class Links:
 
 @dataclass(frozen=True, slots=True)
 class AlertRules:
-    """All routing rules. owners: the destinations of each owner. heartbeat: a URL to ping while alerting works."""
+    """All routing rules. owners: the destinations of each owner. heartbeat: a URL to ping while alerting works.
+
+    acknowledge_for: how long an acknowledgement without a duration lasts.
+    """
 
     destinations: dict[str, Destination] = field(default_factory=dict)
     owners: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -124,6 +147,7 @@ class AlertRules:
     quiet: tuple[Quiet, ...] = ()
     links: Links = Links()
     heartbeat: str | None = field(default=None, repr=False)
+    acknowledge_for: timedelta = ACKNOWLEDGE_FOR
 
     def route(self, domain: str, owners: Sequence[str], severity: Severity, at: datetime) -> Route | None:
         """Return the first matching route; None if no one is to be notified."""
@@ -156,6 +180,18 @@ class AlertRules:
                 break
             at = max(ends).astimezone(at.tzinfo)
         return at
+
+
+def never_ends(quiet: Sequence[Quiet], severity: Severity) -> bool:
+    """Return True if quiet hours hold an alert of this severity back for a whole week."""
+    held = [each.hours for each in quiet if is_worse(each.least, severity)]
+    at = _SOME_DAY
+    while at < _SOME_DAY + 8 * _DAY:
+        ends = [end for hours in held if (end := hours.until(at)) is not None]
+        if not ends:
+            return False
+        at = max(ends).astimezone(UTC)
+    return True
 
 
 def is_worse(severity: Severity, other: Severity, *, or_same: bool = False) -> bool:

@@ -94,7 +94,7 @@ def _begin(
                 leaving_now = {notification.notification_id for notification in (*part.each, *part.digest)}
                 held = [m for m in due if m.recipient == recipient and m.notification_id not in leaving_now]
                 _wait(cursor, held, part.wait_until)
-        sent = render_notifications(engine, cursor, rules.links, begun, now)
+        sent = render_notifications(cursor, rules.links, begun, now)
         begun = [sent[notification.notification_id] for notification in begun]
         written = [
             {

@@ -1,4 +1,4 @@
-"""Text of a notification: event, time, cause, affected datasets, next step, links. Pure."""
+"""Text of a notification: event, time, cause, affected datasets and deadlines, next step, links. Pure."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import quote
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from headrace.alerts.records import Alert, Notification, Purpose
+from headrace.alerts.records import AcknowledgementAction, Alert, AlertState, Breach, Notification, Purpose
 from headrace.alerts.rules import Links
 from headrace.slas.events import Kind, SubjectType
-from headrace.slas.status import OUTAGE
+from headrace.slas.status import OUT_OF_ORDER, OUTAGE, SlaStatus
 
 MAX_LISTED = 10  # affected datasets, and alerts in a digest
 MAX_LINE_LENGTH = 1000  # characters of a line, and
@@ -35,6 +36,9 @@ _TITLES = {
     Purpose.RAISED: "",
     Purpose.WORSENED: "Now ",
     Purpose.ESCALATED: "Not acknowledged: ",
+    Purpose.REPEATED: "Still unresolved: ",
+    Purpose.BREACHED: "",
+    Purpose.HANDED_OVER: "Handed over to you: ",
     Purpose.RECOVERED: "Recovered: ",
     Purpose.UNDELIVERED: "Recovered: ",
     Purpose.JOINED: "Part of {part_of}: ",
@@ -45,11 +49,23 @@ _LATE_NEWS = "This is the first notification of it that could be delivered to yo
 
 
 @dataclass(frozen=True, slots=True)
-class Affected:
-    """Affected datasets, nearest first, as (key, owners), and their total number."""
+class AffectedSubject:
+    """An affected dataset or process, with its next deadline that is not met."""
 
-    named: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    key: str
+    owners: tuple[str, ...] = ()
+    deadline: datetime | None = None
+    timezone: str | None = None
+    status: SlaStatus | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Affected:
+    """The affected subjects, next deadline first, their total number, and the runbook of the alert's subject."""
+
+    named: tuple[AffectedSubject, ...] = ()
     count: int = 0
+    runbook: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +85,9 @@ def render(
     affected: Affected = Affected(),
     link: str | None = None,
 ) -> NotificationText:
-    """Render a notification that is sent at `now`. link: where its recipient acknowledges with one click."""
+    """Render a notification that is sent at `now`. link: where its recipient opens and acknowledges the alert."""
+    if breaches := _breaches(alert, notification):
+        return _render_breaches(alert, notification, breaches, links, now, affected, link)
     over = notification.purpose in _OVER
     merged = notification.purpose is Purpose.JOINED
     facts = alert.facts
@@ -86,16 +104,62 @@ def render(
         ("Expected", _expected(facts) if not over else None),
         ("Owners", ", ".join(alert.subject.owners) or "none"),
         ("Also affected", _affected(affected)),
-        ("Acknowledged", f"by {alert.acknowledged_by}" if alert.acknowledged_by else None),
+        ("Deadlines", _deadlines(affected) if not over else None),
+        ("Acknowledged", _acknowledged(alert)),
+        ("Runbook", affected.runbook if not over else None),
         ("Note", _LATE_NEWS if notification.purpose is Purpose.UNDELIVERED else None),
         ("Next", None if over else " ".join(_merge_notice(facts) if merged else _advice(alert))),
     ]
-    parts = ["\n".join(_one_line(f"{name}: {text}", MAX_LINE_LENGTH) for name, text in lines if text)]
-    found = [*_links(alert, links)]
-    if not (over or merged) and alert.incident_id is not None and alert.acknowledged_by is None:
-        found.append(f"Acknowledge: {link or f'headrace alerts ack {alert.alert_id}'}")
-    parts += ["\n".join(found)] if found else []
-    return NotificationText(_one_line(head), "\n\n".join(parts))
+    found = [*_links(alert.subject.key, alert, links), *_alert_link(alert, link, ends=over or merged)]
+    return _text(head, lines, found)
+
+
+def _render_breaches(
+    alert: Alert,
+    notification: Notification,
+    breaches: Sequence[Breach],
+    links: Links,
+    now: datetime,
+    affected: Affected,
+    link: str | None,
+) -> NotificationText:
+    """Render a notification about deadlines that passed in an incident, to the owners of their datasets."""
+    over = notification.purpose in _OVER
+    merged = notification.purpose is Purpose.JOINED
+    first = breaches[0]
+    advice = [f"`headrace sla explain {first.key}` shows what it waits for."]
+    causes = [] if alert.subject.key == first.key else [sentence(alert, now)]
+    causes += [cause] if (cause := _cause(alert.facts)) else []
+    owners = dict.fromkeys(owner for each in breaches for owner in each.owners)
+    lines = [
+        (
+            "What",
+            " ".join(_breach(each, over=over) for each in breaches[:MAX_LISTED])
+            + (f" And {len(breaches) - MAX_LISTED:,} more." if len(breaches) > MAX_LISTED else "")
+            + (f" {_ending(alert)}" if over else "")
+            + (f" It is now part of {alert.facts.get('part_of')}." if merged else ""),
+        ),
+        ("Cause", " ".join(causes)),
+        ("Owners", ", ".join(owners) or "none"),
+        ("Acknowledged", _acknowledged(alert)),
+        ("Runbook", affected.runbook if not over else None),
+        ("Note", _LATE_NEWS if notification.purpose is Purpose.UNDELIVERED else None),
+        ("Next", None if over else " ".join(_merge_notice(alert.facts) if merged else advice)),
+    ]
+    found = [*_links(first.key, alert, links), *_alert_link(alert, link, ends=over or merged)]
+    return _text(_title(alert, notification), lines, found)
+
+
+def _text(title: str, lines: Sequence[tuple[str, str | None]], links: Sequence[str]) -> NotificationText:
+    body = "\n".join(_one_line(f"{name}: {text}", MAX_LINE_LENGTH) for name, text in lines if text)
+    return NotificationText(_one_line(title), "\n\n".join([body, *(["\n".join(links)] if links else [])]))
+
+
+def _breach(breach: Breach, *, over: bool) -> str:
+    at = _at(breach.deadline, breach.timezone)
+    subject = _with_partition(breach.key, breach.partition)
+    state = _WAS.get(breach.kind, _IS[breach.kind]) if over else _IS[breach.kind]
+    return f"{subject} {state}; it was due {at}."
 
 
 def sentence(alert: Alert, now: datetime) -> str:
@@ -125,17 +189,31 @@ def digest(reported: Sequence[tuple[Alert, Notification]], now: datetime) -> Not
 
 
 def _title(alert: Alert, notification: Notification) -> str:
+    before = _before(alert, notification)
+    breaches = _breaches(alert, notification)
+    if not breaches:
+        return f"{before}{alert.kind} {_subject(alert)}"
+    first, more = breaches[0], f" and {len(breaches) - 1:,} more" if len(breaches) > 1 else ""
+    return f"{before}{first.kind} {_with_partition(first.key, first.partition)}{more}"
+
+
+def _breaches(alert: Alert, notification: Notification) -> list[Breach]:
+    """Return the broken deadlines that the notification is about; none if it is about the alert's subject."""
+    return [each for each in alert.breaches if each.key in notification.subjects]
+
+
+def _before(alert: Alert, notification: Notification) -> str:
     before = _TITLES[notification.purpose].replace(
         "{part_of}", str(alert.facts.get("part_of", "another alert"))
     )
     if notification.purpose in _OVER:
         before = _ENDED.get(str(alert.facts.get("ended_by")), before)
-    return f"{before}{alert.kind} {_subject(alert)}"
+    return before
 
 
 def _ending(alert: Alert) -> str:
     """Say why it is over: because it recovered, was paused, or is no longer agreed."""
-    at = _at(alert.closed_at)
+    at = _at(alert.closed_at, alert.facts.get("timezone"))
     match alert.facts.get("ended_by"):
         case "PAUSED":
             pause = str(alert.facts.get("pause") or "a pause")
@@ -148,8 +226,11 @@ def _ending(alert: Alert) -> str:
 
 
 def _subject(alert: Alert) -> str:
-    partition = alert.facts.get("partition")
     name = alert.subject.key if alert.subject.type is SubjectType.DATASET else _named(alert)
+    return _with_partition(name, alert.facts.get("partition"))
+
+
+def _with_partition(name: str, partition: object) -> str:
     return f"{name} [{partition}]" if partition else name
 
 
@@ -166,9 +247,9 @@ def _was(alert: Alert) -> str:
 
 
 def _since(alert: Alert, now: datetime) -> str:
-    deadline = _time(alert.facts.get("deadline"))
-    due = f", due {_at(deadline)}" if deadline and deadline != alert.at else ""
-    return f"{_at(alert.at)} ({_span(now - alert.at)}){due}"
+    deadline, zone = _time(alert.facts.get("deadline")), alert.facts.get("timezone")
+    due = f", due {_at(deadline, zone)}" if deadline and deadline != alert.at else ""
+    return f"{_at(alert.at, zone)}, {_span(now - alert.at)}{due}"
 
 
 def _cause(facts: Mapping[str, Any]) -> str | None:
@@ -192,22 +273,55 @@ def _expected(facts: Mapping[str, Any]) -> str | None:
     if expected is None:
         return None
     first, last = _time(facts.get("expected_from")), _time(facts.get("expected_to"))
-    between = f", between {_at(first)} and {_at(last)}" if first and last else ""
+    zone = facts.get("timezone")
+    between = f", between {_at(first, zone)} and {_at(last, zone)}" if first and last else ""
     miss_probability = facts.get("miss_probability")
     miss = (
         f"; the probability of a miss is {miss_probability:.0%}"
         if isinstance(miss_probability, int | float)
         else ""
     )
-    return f"{_at(expected)}{between}{miss}"
+    return f"{_at(expected, zone)}{between}{miss}"
 
 
 def _affected(affected: Affected) -> str | None:
     if not affected.count:
         return None
-    named = [f"{key} ({', '.join(owners)})" if owners else key for key, owners in affected.named[:MAX_LISTED]]
+    named = [
+        f"{each.key} ({', '.join(each.owners)})" if each.owners else each.key
+        for each in affected.named[:MAX_LISTED]
+    ]
     more = affected.count - len(named)
     return ", ".join(named) + (f" and {more:,} more" if more > 0 else "")
+
+
+def _deadlines(affected: Affected) -> str | None:
+    """List by when the affected subjects are due, or since when they are late."""
+    due = [each for each in affected.named if each.deadline]
+    return "; ".join(
+        f"{each.key} {'late since' if each.status in OUT_OF_ORDER - {SlaStatus.AT_RISK} else 'by'} "
+        f"{_at(each.deadline, each.timezone)}"
+        for each in due[:MAX_LISTED]
+    )
+
+
+def _acknowledged(alert: Alert) -> str | None:
+    """Say who is working on it, or that they no longer are."""
+    last = alert.acknowledgements[-1] if alert.acknowledgements else None
+    if alert.acknowledged_by is None:
+        if (
+            last is None
+            or last.action is not AcknowledgementAction.EXPIRED
+            or alert.state is not AlertState.OPEN
+        ):
+            return None
+        return f"no longer; the acknowledgement of {last.holder} expired at {_at(last.at)}"
+    until = f" until {_at(alert.acknowledged_until)}" if alert.acknowledged_until else ""
+    handed_over = (
+        f", handed over by {last.by}" if last and last.action is AcknowledgementAction.HANDED_OVER else ""
+    )
+    comment = f": {alert.comment}" if alert.comment else ""
+    return f"by {alert.acknowledged_by}{until}{handed_over}{comment}"
 
 
 def _advice(alert: Alert) -> Iterator[str]:
@@ -235,16 +349,21 @@ def _merge_notice(facts: Mapping[str, Any]) -> Iterator[str]:
     yield f"`headrace alerts ack {there}` acknowledges it; `headrace alerts show {there}` shows it."
 
 
-def _links(alert: Alert, links: Links) -> Iterator[str]:
+def _links(key: str, alert: Alert, links: Links) -> Iterator[str]:
+    """Yield the pages of Dagster's UI: the run that failed, and the dataset."""
     run = alert.facts.get("dagster_run_id")
     if links.dagster and run:
         yield f"Run: {links.dagster}/runs/{quote(str(run))}"
-    if alert.subject.type is SubjectType.DATASET:
-        key = quote(alert.subject.key)
-        if links.dagster:
-            yield f"Asset: {links.dagster}/assets/{key}"
-        if links.catalog:
-            yield f"Catalog: {links.catalog}/api/v1/dataset/{key}"
+    if links.dagster and (key != alert.subject.key or alert.subject.type is SubjectType.DATASET):
+        yield f"Asset: {links.dagster}/assets/{quote(key)}"
+
+
+def _alert_link(alert: Alert, link: str | None, *, ends: bool) -> Iterator[str]:
+    """Yield how to acknowledge the alert if no one has, otherwise only where it is shown."""
+    if not ends and alert.incident_id is not None and alert.acknowledged_by is None:
+        yield f"Acknowledge: {link or f'headrace alerts ack {alert.alert_id}'}"
+    elif link:
+        yield f"Alert: {link}"
 
 
 def _time(value: object) -> datetime | None:
@@ -256,8 +375,23 @@ def _time(value: object) -> datetime | None:
     return found if found and found.tzinfo else None
 
 
-def _at(moment: datetime | None) -> str:
-    return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M}Z" if moment else "an unknown time"
+def _at(moment: datetime | None, timezone: object = None) -> str:
+    """Format a moment in UTC and, if it is known, in the time zone of the SLA."""
+    if moment is None:
+        return "an unknown time"
+    utc = moment.astimezone(UTC)
+    if not isinstance(timezone, str) or (zone := _zone(timezone)) is None:
+        return f"{utc:%Y-%m-%d %H:%M}Z"
+    local = moment.astimezone(zone)
+    return f"{utc:%Y-%m-%d %H:%M}Z ({local:{'%H:%M' if local.date() == utc.date() else '%Y-%m-%d %H:%M'}} {timezone})"
+
+
+def _zone(name: str) -> ZoneInfo | None:
+    """Return a zone; None for UTC, and for a name that this machine does not know, which must not stop the message."""
+    try:
+        return None if name == "UTC" else ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return None
 
 
 def _span(length: timedelta) -> str:

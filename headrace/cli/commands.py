@@ -38,7 +38,7 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
         ),
     ),
     "Runs": (
-        Entry("check", f"{_CLI}.runs.commands", "Validate the declarations of the project."),
+        Entry("check", f"{_CLI}.runs.commands", "Validate the declarations and alerts.yaml of the project."),
         Entry("materialize", f"{_CLI}.runs.commands", "Materialize datasets in this process."),
         Entry("observe", f"{_CLI}.runs.commands", "Register landed files of external datasets."),
         Entry("why", f"{_CLI}.runs.status", "Explain a run: inputs, outputs, attempts, failure, log."),
@@ -87,7 +87,12 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
         Entry("legacy", f"{_CLI}.legacy.group", "Scan, review and ingest an Autosys estate.", is_group=True),
     ),
     "Alerts and SLAs": (
-        Entry("alerts", f"{_CLI}.alerts.commands", "List, show and acknowledge alerts.", is_group=True),
+        Entry(
+            "alerts",
+            f"{_CLI}.alerts.commands",
+            "List, show, acknowledge and hand over alerts.",
+            is_group=True,
+        ),
         Entry("sla", f"{_CLI}.sla.commands", "Show SLA status, history and forecasts.", is_group=True),
     ),
 }

@@ -36,7 +36,7 @@ OPEN = frozenset(
     }
 )
 # No caller, but a signed link: `headrace.alerts.links`.
-SIGNED = frozenset({"/alerts/acknowledge"})
+SIGNED = frozenset({"/alert"})
 ORGANISATION = "Headrace-Organisation"
 _UNAUTHENTICATED = "send a token, as `Authorization: Bearer TOKEN`"
 _UNAUTHENTICATED_BYTES = 64 * 1024  # of a body that is read before its token is verified

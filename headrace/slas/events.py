@@ -75,13 +75,13 @@ class AlertEvent:
     one (an unusual row count, a changed schema). Of the events of one incident, the first, those of a higher severity,
     and the first of its root cause (`is_cause`) are worth a notification; INCIDENT_CLOSED or INCIDENT_MERGED is the
     last. facts: plain JSON. Of objectives: `objective` (DELIVERY, ...), `before` (the previous status), `deadline`,
-    `partition`, `reason` (a sentence), `late_by` (seconds), `arrived_at`, `miss_probability`, `expected_at`,
-    `expected_from`, `expected_to`, `waits_for` (the key at the start of the critical path) and `by_minutes`. Of runs:
-    `run_id`, `dagster_run_id`, `log_location`, `status`, `reason`. Of checks: `checks` (each with check, status,
-    failed_rows), `version`, `partition`, `reason`. Of row counts: `rows`, `usual`, `reason`. Of schemas: `breaking`,
-    `compatible`, `reason`. Of INCIDENT_CLOSED: `cause`, `reason`, `opened_at`, `members` (keys of its subjects), and if
-    it did not recover, `ended_by`: PAUSED (with `pause`, the reason) or SLA_CHANGED. Of INCIDENT_MERGED: `part_of` (the
-    key of the other one's cause), `part_of_id`.
+    `timezone` (of the deadline), `partition`, `reason` (a sentence), `late_by` (seconds), `arrived_at`,
+    `miss_probability`, `expected_at`, `expected_from`, `expected_to`, `waits_for` (the key at the start of the
+    critical path) and `by_minutes`. Of runs: `run_id`, `dagster_run_id`, `log_location`, `status`, `reason`. Of
+    checks: `checks` (each with check, status, failed_rows), `version`, `partition`, `reason`. Of row counts: `rows`,
+    `usual`, `reason`. Of schemas: `breaking`, `compatible`, `reason`. Of INCIDENT_CLOSED: `cause`, `reason`,
+    `opened_at`, `members` (keys of its subjects), and if it did not recover, `ended_by`: PAUSED (with `pause`, the
+    reason) or SLA_CHANGED. Of INCIDENT_MERGED: `part_of` (the key of the other one's cause), `part_of_id`.
     """
 
     kind: Kind

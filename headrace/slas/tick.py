@@ -317,6 +317,8 @@ def _alert_event(
             "waits_for": forecast.get("waits_for"),
             "by_minutes": forecast.get("waits_minutes"),
         }
+    if isinstance(pending.terms, Clock):
+        facts["timezone"] = pending.terms.timezone
     cause = open_incidents.cause_of(incident)
     if cause is not None and change.state in OUT_OF_ORDER:
         if cause.id == pending.subject.id:

@@ -18,6 +18,15 @@ FROM catalog.dataset
 WHERE organisation_id = %s AND project IS NOT NULL AND project <> %s
 ORDER BY full_name
 """
+_SUBJECTS = """
+WITH subject AS (
+    SELECT full_name AS key, owners FROM catalog.dataset WHERE organisation_id = %(organisation)s
+    UNION ALL
+    SELECT process_key, owners FROM catalog.process WHERE organisation_id = %(organisation)s
+)
+SELECT ARRAY(SELECT DISTINCT unnest(owners) FROM subject) AS owners,
+       ARRAY(SELECT DISTINCT catalog.domain_of(key) FROM subject) AS domains
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +39,27 @@ class ProjectDataset:
     owners: tuple[str, ...]
     partitions: str | None
     partition_definition: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Subjects:
+    """The owners and domains of datasets and processes. are_all: False if there may be more of them."""
+
+    owners: frozenset[str] = frozenset()
+    domains: frozenset[str] = frozenset()
+    are_all: bool = False
+
+
+NOTHING_KNOWN = Subjects()
+
+
+def subjects(engine: Engine) -> Subjects:
+    """Return the owners and domains of all datasets and processes of the catalog."""
+    with transaction(engine) as cursor:
+        row = cursor.execute(_SUBJECTS, {"organisation": organisation_id()}).fetchone()
+    return (
+        Subjects(frozenset(row["owners"]), frozenset(row["domains"]), are_all=True) if row else NOTHING_KNOWN
+    )
 
 
 def datasets_of_other_projects(engine: Engine, project: str) -> tuple[ProjectDataset, ...]:

@@ -1,9 +1,9 @@
-"""`headrace alerts`: list, show and acknowledge alerts; test routes and destinations."""
+"""`headrace alerts`: list, show, acknowledge and hand over alerts; test routes and destinations."""
 
 from __future__ import annotations
 
 import getpass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Annotated
 from uuid import uuid4
 
@@ -20,6 +20,16 @@ if TYPE_CHECKING:
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 AlertId = Annotated[
     str, typer.Argument(metavar="ALERT", help="The alert's id, or its first 4 or more characters.")
+]
+
+Comment = Annotated[str | None, typer.Option(metavar="TEXT", help="A comment.")]
+Lasts = Annotated[
+    str | None,
+    typer.Option(
+        "--for",
+        metavar="DURATION",
+        help="How long the acknowledgement lasts, such as 4h. [default: acknowledge_for of alerts.yaml]",
+    ),
 ]
 
 
@@ -111,7 +121,9 @@ def show_alert(alert: AlertId, as_json: AsJson = False) -> None:
                 ("route", one.route or "no route matches: no one is notified"),
                 ("acknowledged by", one.acknowledged_by),
                 ("at", one.acknowledged_at),
+                ("until", one.acknowledged_until),
                 ("comment", one.comment),
+                ("steps start again at", one.next_at),
                 ("closed at", one.closed_at),
             ]
         )
@@ -122,33 +134,71 @@ def show_alert(alert: AlertId, as_json: AsJson = False) -> None:
             for each in found.alert_events
         ]
         show(table(["time", "event", "subject"], rows))
+    if one.acknowledgements:
+        history_rows = [
+            (each.at, each.action, each.by, each.holder, each.until, each.comment)
+            for each in one.acknowledgements
+        ]
+        show(table(["time", "acknowledgement", "by", "holder", "until", "comment"], history_rows))
     if found.notifications:
         header = ["notification", "to", "state", "due", "sent", "#tries", "reason"]
         show(table(header, [_notification(each) for each in found.notifications]))
 
 
 @app.command(
-    epilog=examples("headrace alerts ack 3f9c21d0", "headrace alerts ack 3f9c21d0 --comment 'on my way'")
+    epilog=examples(
+        "headrace alerts ack 3f9c21d0", "headrace alerts ack 3f9c21d0 --for 4h --comment 'on my way'"
+    )
 )
-def ack(
-    alert: AlertId,
-    comment: Annotated[str | None, typer.Option(metavar="TEXT", help="A comment.")] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Acknowledge an alert, which stops its escalation."""
+def ack(alert: AlertId, comment: Comment = None, lasts: Lasts = None, as_json: AsJson = False) -> None:
+    """Acknowledge an alert, which stops its escalation for a time.
+
+    The steps start again when the acknowledgement expires. Repeat the command to acknowledge for longer.
+    """
     from headrace.alerts.outbox import acknowledge
     from headrace.alerts.queries import find
     from headrace.database.connection import connect
 
     engine = connect()
-    me = f"operator:{getpass.getuser()}"
-    found = acknowledge(engine, find(engine, alert), me, datetime.now(UTC), comment)
+    found = acknowledge(engine, find(engine, alert), _me(), datetime.now(UTC), comment, _duration(lasts))
     if as_json:
         emit(found)
     elif found.acknowledged_by is None:
         typer.echo(f"{_subject(found)}: already resolved.")
     else:
-        typer.echo(f"{_subject(found)}: acknowledged by {found.acknowledged_by}.")
+        typer.echo(f"{_subject(found)}: acknowledged by {_holder(found)}.")
+
+
+@app.command(
+    "hand-over",
+    epilog=examples(
+        "headrace alerts hand-over 3f9c21d0 alice@example.com",
+        "headrace alerts hand-over 3f9c21d0 team:flights --comment 'the file is there, the load fails'",
+    ),
+)
+def hand_over_alert(
+    alert: AlertId,
+    to: Annotated[
+        str, typer.Argument(metavar="PERSON", help="The person or owner who works on it from now on.")
+    ],
+    comment: Comment = None,
+    lasts: Lasts = None,
+    as_json: AsJson = False,
+) -> None:
+    """Hand an acknowledged alert over to another person or owner.
+
+    They are notified if `owners` in alerts.yaml has a destination for them.
+    """
+    from headrace.alerts.outbox import hand_over
+    from headrace.alerts.queries import find
+    from headrace.database.connection import connect
+
+    engine = connect()
+    found = hand_over(engine, find(engine, alert), _me(), to, datetime.now(UTC), comment, _duration(lasts))
+    if as_json:
+        emit(found)
+    else:
+        typer.echo(f"{_subject(found)}: handed over to {_holder(found)}.")
 
 
 @app.command(
@@ -249,10 +299,32 @@ def _sends(rules: AlertRules, name: str, to: str) -> bool:
 
 
 def _rules() -> AlertRules:
-    from headrace.declarations.alerting.rules import alert_rules
+    """Return the project's rules, and print what is wrong with them."""
+    from headrace.declarations.alerting.rules import load_rules
     from headrace.project import project_root
 
-    return alert_rules(project_root())
+    loaded = load_rules(project_root())
+    for problem in loaded.problems:
+        typer.echo(problem, err=True)
+    return loaded.rules
+
+
+def _me() -> str:
+    return f"operator:{getpass.getuser()}"
+
+
+def _holder(alert: Alert) -> str:
+    until = f" until {alert.acknowledged_until:%Y-%m-%d %H:%M}Z" if alert.acknowledged_until else ""
+    return f"{alert.acknowledged_by}{until}"
+
+
+def _duration(text: str | None) -> timedelta | None:
+    from headrace.declarations.durations import parse_duration
+
+    try:
+        return parse_duration(text) if text is not None else None
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
 
 
 def _subject(alert: Alert) -> str:

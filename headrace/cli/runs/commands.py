@@ -148,7 +148,7 @@ def observe(
 
 @app.command(epilog=examples("headrace check"))
 def check(as_json: AsJson = False) -> None:
-    """Validate the declarations of the project.
+    """Validate the declarations and alerts.yaml of the project.
 
     Loads everything that Dagster loads: jobs, schedules, sensors and resources too. Errors name file and line.
     Exits with 1 if there are any.

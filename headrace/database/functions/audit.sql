@@ -66,4 +66,4 @@ CREATE OR REPLACE TRIGGER audit_change AFTER INSERT ON catalog.planned_outage
 
 CREATE OR REPLACE TRIGGER audit_acknowledgement AFTER UPDATE ON catalog.alert
     FOR EACH ROW WHEN (OLD.acknowledged_by IS DISTINCT FROM NEW.acknowledged_by)
-    EXECUTE FUNCTION catalog.audit_change('subject', 'facts', 'hit');
+    EXECUTE FUNCTION catalog.audit_change('subject', 'facts', 'affected', 'breaches');

@@ -28,13 +28,17 @@ class Alert(Base):
     opened_at: Mapped[datetime]
     facts: Mapped[Json]
     affected: Mapped[Json]
+    breaches: Mapped[Json]
     route: Mapped[str | None]
     round: Mapped[int]
     event_count: Mapped[int]
+    next_at: Mapped[datetime | None]
     closed_at: Mapped[datetime | None]
     acknowledged_at: Mapped[datetime | None]
     acknowledged_by: Mapped[str | None]
+    acknowledged_until: Mapped[datetime | None]
     comment: Mapped[str | None]
+    acknowledgements: Mapped[Json]
 
 
 class Notification(Base):
@@ -50,6 +54,7 @@ class Notification(Base):
     severity: Mapped[str]
     step: Mapped[int]
     round: Mapped[int]
+    subjects: Mapped[list[str]]
     state: Mapped[str]
     due_at: Mapped[datetime]
     decided_at: Mapped[datetime]

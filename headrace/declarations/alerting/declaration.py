@@ -8,9 +8,10 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
+from headrace.alerts.rules import ACKNOWLEDGE_FOR, REPEAT_EVERY
 from headrace.declarations.cron import Timezone
 from headrace.declarations.declaration import Part
-from headrace.declarations.durations import Duration
+from headrace.declarations.durations import Duration, parse_duration
 from headrace.severity import Severity
 
 _CLOCK = re.compile(r"([01]\d|2[0-3]):([0-5]\d)")
@@ -56,6 +57,12 @@ def _from_url(value: object) -> object:
     return {"url": value} if isinstance(value, str) else value
 
 
+def _repeat(value: object) -> object:
+    return NEVER if value == "never" else parse_duration(value)
+
+
+NEVER = timedelta.max
+Repeat = Annotated[timedelta, BeforeValidator(_repeat, json_schema_input_type=str)]
 Clock = Annotated[time, BeforeValidator(_clock, json_schema_input_type=str)]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+$")]
 Names = Annotated[
@@ -134,6 +141,12 @@ class RouteDeclaration(Part):
     owners: Annotated[list[str], Field(description="Only alerts about subjects of these owners.")] = []
     severity: Annotated[SeverityName, Field(description="The minimum severity.")] = Severity.INFO
     hours: Annotated[HoursDeclaration | None, Field(description="Only in these hours.")] = None
+    repeat_every: Annotated[
+        Repeat | None,
+        Field(
+            description="How long after the last step the steps start again, or `never`. Default: the file's."
+        ),
+    ] = None
     steps: Annotated[
         list[StepDeclaration], Field(min_length=1, description="The escalation steps, in order.")
     ]
@@ -177,6 +190,13 @@ class AlertsDeclaration(Part):
     limit: Annotated[LimitDeclaration, Field(description="The default rate limit of a destination.")] = (
         LimitDeclaration(at_most=30, within=timedelta(hours=1))
     )
+    repeat_every: Annotated[
+        Repeat,
+        Field(description="How long after the last step of a route its steps start again, or `never`."),
+    ] = REPEAT_EVERY
+    acknowledge_for: Annotated[
+        Duration, Field(description="How long an acknowledgement lasts that is given without a duration.")
+    ] = ACKNOWLEDGE_FOR
     owners: Annotated[
         dict[str, Names],
         Field(description="The destinations of each owner; `*` is for all others."),

@@ -8,7 +8,7 @@ from pathlib import Path
 import dagster as dg
 
 from headrace.declarations.loading.files import import_failure
-from headrace.declarations.loading.project import Loaded, check, check_imports
+from headrace.declarations.loading.project import Loaded, check, check_files
 from headrace.execution.problems import DeclarationError, relative_to
 from headrace.execution.python_code import load_module
 from headrace.project import add_to_path, project_root
@@ -52,7 +52,7 @@ def check_project() -> list[DeclarationError]:
     except Exception as error:  # the project's own code may raise anything
         return [*check(project_root()), _unloadable(error)]
     with relative_to(project_root()):
-        return [*code.loaded.problems, *check_imports(project_root(), code.loaded.plans)]
+        return [*code.loaded.problems, *check_files(project_root(), code.loaded.plans)]
 
 
 def _unloadable(error: Exception) -> DeclarationError:

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from sqlalchemy import Engine
 
-from headrace.catalog.queries.projects import ProjectDataset
+from headrace.catalog.queries.projects import NOTHING_KNOWN as NO_SUBJECTS
+from headrace.catalog.queries.projects import ProjectDataset, Subjects
 from headrace.estates.rows import NO_ESTATE, EstateRows
 from headrace.execution.problems import DeclarationError
 
@@ -44,6 +45,19 @@ def known() -> Known:
     except CatalogError as error:
         _LOG.warning("Processes of other systems and datasets of other projects are not shown: %s", error)
         return NOTHING_KNOWN
+
+
+def known_subjects() -> Subjects:
+    """Return the owners and domains in the catalog; none, and not all, if it is unavailable."""
+    from headrace.catalog.queries.projects import subjects
+    from headrace.errors import CatalogError
+
+    try:
+        engine = _running_catalog()
+        return NO_SUBJECTS if engine is None else subjects(engine)
+    except CatalogError as error:
+        _LOG.warning("Owners and domains of alerts.yaml are compared with the declarations only: %s", error)
+        return NO_SUBJECTS
 
 
 def record_problems(root: Path, problems: Sequence[DeclarationError]) -> None:

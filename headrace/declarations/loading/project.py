@@ -6,21 +6,22 @@ import gc
 import logging
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import dagster as dg
 
 from headrace.autosys.garbage_collection import paused
-from headrace.catalog.queries.projects import ProjectDataset
+from headrace.catalog.queries.projects import ProjectDataset, Subjects
 from headrace.catalog.records import DatasetRecord, ProcessRecord
 from headrace.dagster_internals import disable_dagster_warnings
+from headrace.declarations.alerting.rules import WrongRules, load_rules
 from headrace.declarations.broken import Division, divided, stub
 from headrace.declarations.definition import external_asset, process_assets
 from headrace.declarations.estate.assets import EstateAssets, estate_assets
 from headrace.declarations.graph import LocatedPlan, consistent, divisions
 from headrace.declarations.loading.files import find, import_failure
-from headrace.declarations.loading.known import NOTHING_KNOWN, Known, known, record_problems
+from headrace.declarations.loading.known import NOTHING_KNOWN, Known, known, known_subjects, record_problems
 from headrace.execution.partitions import UNKNOWN_PARTITIONS
 from headrace.execution.plan import Plan, ProcessPlan
 from headrace.execution.problems import DeclarationError, relative_to
@@ -75,10 +76,10 @@ def load(root: Path, known: Known = NOTHING_KNOWN) -> Loaded:
 
 
 def check(root: Path) -> list[DeclarationError]:
-    """Return all problems of the declarations below `root`/assets, including imports of transforms."""
+    """Return all problems of alerts.yaml and of the declarations below `root`/assets, with imports of transforms."""
     with relative_to(root), disable_dagster_warnings():
         loaded = _load(root, known())
-        return [*loaded.problems, *check_imports(root, loaded.plans)]
+        return [*loaded.problems, *check_files(root, loaded.plans)]
 
 
 def records(plans: Sequence[Plan]) -> tuple[list[DatasetRecord], list[ProcessRecord]]:
@@ -97,6 +98,17 @@ def records(plans: Sequence[Plan]) -> tuple[list[DatasetRecord], list[ProcessRec
             datasets.append(plan.record)
     declared = {record.key for record in datasets}
     return datasets, [record for record in processes if declared.issuperset(record.inputs)]
+
+
+def _subjects(plans: Sequence[Plan], known: Subjects) -> Subjects:
+    """Return the owners and domains of the declarations and of the catalog."""
+    datasets, processes = records(plans)
+    declared: list[DatasetRecord | ProcessRecord] = [*datasets, *processes]
+    return replace(
+        known,
+        owners=known.owners.union(*(record.owners for record in declared)),
+        domains=known.domains.union(record.key.split("/", 1)[0] for record in declared),
+    )
 
 
 def _load(root: Path, known: Known) -> Loaded:
@@ -187,13 +199,13 @@ def _problem_metadata(problems: Sequence[DeclarationError]) -> dict[str, dg.Mark
     return {"problems": dg.MetadataValue.md("\n".join(f"- {problem}" for problem in problems))}
 
 
-def check_imports(root: Path, plans: Sequence[Plan]) -> Iterator[DeclarationError]:
-    """Import the transforms of the plans, which loading alone does not, and yield the problem of each that fails."""
+def check_files(root: Path, plans: Sequence[Plan]) -> Iterator[DeclarationError]:
+    """Yield the problems that loading alone does not find: transforms that cannot be imported, and alerts.yaml."""
     files = {
-        file: line
+        file
         for plan in plans
         if isinstance(plan, ProcessPlan)
-        for file, line in plan.references
+        for file, _ in plan.references
         if file.suffix == ".py"
     }
     for file in sorted(files):
@@ -201,3 +213,7 @@ def check_imports(root: Path, plans: Sequence[Plan]) -> Iterator[DeclarationErro
             load_module(file, root)
         except Exception as error:
             yield import_failure(file, error)
+    try:
+        yield from load_rules(root, _subjects(plans, known_subjects())).problems
+    except WrongRules as error:
+        yield from error.problems

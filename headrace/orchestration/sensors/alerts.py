@@ -12,11 +12,11 @@ import dagster as dg
 from sqlalchemy import Engine
 
 from headrace.alerts import heartbeat
-from headrace.alerts.outbox import BATCH_SIZE, Decided, decide_next
+from headrace.alerts.outbox import BATCH_SIZE, Decided, decide_due, decide_next
 from headrace.alerts.rules import AlertRules
 from headrace.alerts.sending import Sent, send_due
 from headrace.database.connection import connect
-from headrace.declarations.alerting.rules import FILE, WrongRules, alert_rules
+from headrace.declarations.alerting.rules import FILE, LoadedRules, WrongRules, load_rules
 from headrace.orchestration.nouns import noun
 from headrace.project import project_root
 
@@ -79,9 +79,9 @@ class Tick:
 def alerts_sensor(root: Path | None = None) -> dg.SensorDefinition:
     """Create the sensor over all alert events; a tick polls several times, until the next one is due.
 
-    It keeps no state of its own: decisions and deliveries are in the catalog. While alerts.yaml is invalid, the last
-    valid rules stay in effect and the heartbeat is not pinged; without any valid rules it does not tick, and events
-    wait.
+    It keeps no state of its own: decisions and deliveries are in the catalog. Invalid entries of alerts.yaml are left
+    out. While the file cannot be read, the last rules stay in effect; without any it does not tick, and events
+    wait. The heartbeat is not pinged until all is valid.
     """
     memory = _Memory(root or project_root())
 
@@ -106,9 +106,7 @@ def alerts_sensor(root: Path | None = None) -> dg.SensorDefinition:
             context.log.warning(problem)
         if memory.wrong:
             context.log.error(memory.wrong)
-            summary = (
-                f"{FILE} is invalid, so the previous rules stay in effect; see the log. {tick.summary()}"
-            )
+            summary = f"{memory.effect}; see the log. {tick.summary()}"
             return dg.SensorResult(skip_reason=dg.SkipReason(summary))
         heartbeat.record_heartbeat(engine, heartbeat.ALERTS, _now())
         if (silence := memory.ping_heartbeat(engine, rules, _now())) is not None:
@@ -123,20 +121,26 @@ class _Memory:
 
     def __init__(self, root: Path) -> None:
         self.wrong = ""
+        self.effect = ""
         self._root = root
-        self._right: AlertRules | None = None
+        self._right: LoadedRules | None = None
         self._signed_at: datetime | None = None
 
     def rules(self) -> AlertRules:
-        """Return the current rules, or the last valid ones if the file is invalid (`wrong` has the errors)."""
+        """Return the current rules without invalid entries, or the last ones if the file cannot be read.
+
+        `wrong` has the errors, and `effect` what they have as a consequence.
+        """
         try:
-            self._right = alert_rules(self._root)
-            self.wrong = ""
+            self._right = load_rules(self._root)
+            self.wrong = "\n".join(str(problem) for problem in self._right.problems)
+            self.effect = f"Invalid entries of {FILE} are left out"
         except WrongRules as error:
             if self._right is None:
                 raise
             self.wrong = str(error)
-        return self._right
+            self.effect = f"{FILE} is invalid, so the previous rules stay in effect"
+        return self._right.rules
 
     def ping_heartbeat(self, engine: Engine, rules: AlertRules, now: datetime) -> str | None:
         """Ping the external monitoring if alerting works and a ping is due; returns the reason if it does not work."""
@@ -152,7 +156,7 @@ class _Memory:
 
 
 def process_alerts(engine: Engine, rules: AlertRules, now: Clock) -> tuple[Decided, Sent]:
-    """Process alert events, and send due notifications."""
+    """Process alert events, decide again on alerts that are due, and send due notifications."""
     deadline = monotonic() + DECIDE_TIME_LIMIT.total_seconds()
     decided = Decided()
     while monotonic() < deadline:
@@ -160,6 +164,7 @@ def process_alerts(engine: Engine, rules: AlertRules, now: Clock) -> tuple[Decid
         decided += part
         if part.alert_events < BATCH_SIZE:
             break
+    decided += decide_due(engine, rules, now())
     return decided, send_due(engine, rules, now, SEND_TIME_LIMIT)
 
 

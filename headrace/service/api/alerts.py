@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Depends, Path, Query
 from pydantic import BaseModel, ConfigDict, Field
+from sqlalchemy import Engine
 from starlette.responses import Response
 
 from headrace.access.callers import Caller, Permission
 from headrace.access.sensitivity import Public, Sensitive, SensitiveIf, SubjectKey
-from headrace.alerts.outbox import acknowledge
+from headrace.alerts.outbox import acknowledge, hand_over
 from headrace.alerts.queries import History, alerts, history
-from headrace.alerts.records import Alert, AlertState, NotificationState, Purpose
+from headrace.alerts.records import AcknowledgementAction, Alert, AlertState, NotificationState, Purpose
 from headrace.catalog.registrations import StorableText as Text
 from headrace.service.api.paging import Cursor, Limit, Page, cursor_of, place_of
 from headrace.service.api.responses import shown
@@ -34,8 +35,23 @@ def _is_of_a_failed_run(alert: AlertRow) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
+class AcknowledgementRow:
+    """An entry in the history of an alert's acknowledgement. holder: who was working on the alert then."""
+
+    at: datetime
+    action: AcknowledgementAction
+    by: Public[str | None]
+    holder: Public[str]
+    until: datetime | None
+    comment: Public[str | None]
+
+
+@dataclass(frozen=True, slots=True)
 class AlertRow:
-    """An alert. affected: the other datasets and processes of its incident that the caller may see."""
+    """An alert. affected: the other datasets and processes of its incident that the caller may see.
+
+    acknowledged_until: null for as long as alerts.yaml says.
+    """
 
     alert_id: UUID
     incident_id: UUID | None
@@ -50,7 +66,9 @@ class AlertRow:
     closed_at: datetime | None
     acknowledged_at: datetime | None
     acknowledged_by: Public[str | None]
+    acknowledged_until: datetime | None
     comment: Public[str | None]
+    acknowledgements: tuple[AcknowledgementRow, ...]
     reason: Annotated[str | None, SensitiveIf(Sensitive.ERROR, _is_of_a_failed_run)]
     affected: Public[tuple[str, ...]]
     route: Public[str | None]
@@ -95,6 +113,20 @@ class Acknowledgement(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     comment: Annotated[Text, Field(max_length=2000)] | None = None
+    lasts: Annotated[
+        timedelta | None,
+        Field(
+            ge=timedelta(minutes=1),
+            le=timedelta(days=30),
+            description="How long it lasts, in seconds or as an ISO 8601 duration. Default: as alerts.yaml says.",
+        ),
+    ] = None
+
+
+class HandOver(Acknowledgement):
+    """A hand-over of an acknowledged alert. to: a person or an owner."""
+
+    to: Annotated[Text, Field(min_length=1, max_length=500)]
 
 
 @router.get("/alert", summary="List alerts", response_model=Page[AlertRow])
@@ -141,15 +173,35 @@ def acknowledge_alert(
     alert_id: AlertId,
     taken: Acknowledgement,
 ) -> Response:
-    """Acknowledge an alert, which stops its escalation. The first acknowledgement counts; a closed alert is
-    unchanged."""
+    """Acknowledge an alert, which stops its escalation until the acknowledgement expires.
+
+    The first acknowledgement counts, and the caller who made it may renew it; a closed alert is unchanged.
+    """
+    _require(engine, caller, alert_id)
+    now = datetime.now(UTC)
+    found = acknowledge(engine, alert_id, caller.subject, now, taken.comment, taken.lasts)
+    return shown(engine, caller, _row(found, caller))
+
+
+@router.post("/alert/{alert_id}/hand-over", summary="Hand an alert over", response_model=AlertRow)
+def hand_alert_over(
+    engine: Database,
+    caller: Annotated[Caller, Depends(ACKNOWLEDGE)],
+    alert_id: AlertId,
+    handed: HandOver,
+) -> Response:
+    """Hand an acknowledged alert over to another person or owner, who is notified if alerts.yaml has a destination."""
+    _require(engine, caller, alert_id)
+    now = datetime.now(UTC)
+    found = hand_over(engine, alert_id, caller.subject, handed.to, now, handed.comment, handed.lasts)
+    return shown(engine, caller, _row(found, caller))
+
+
+def _require(engine: Engine, caller: Caller, alert_id: UUID) -> None:
+    """Raise Forbidden unless the caller may acknowledge alerts of its dataset, UnknownAlert if they do not see it."""
     known = history(engine, alert_id).alert
     if known.subject.type is SubjectType.DATASET:
         caller.require(Permission.ACKNOWLEDGE, known.subject.key)
-    now = datetime.now(UTC)
-    return shown(
-        engine, caller, _row(acknowledge(engine, alert_id, caller.subject, now, taken.comment), caller)
-    )
 
 
 def _answer(found: History, caller: Caller) -> AlertAnswer:
@@ -198,7 +250,12 @@ def _row(alert: Alert, caller: Caller) -> AlertRow:
         closed_at=alert.closed_at,
         acknowledged_at=alert.acknowledged_at,
         acknowledged_by=alert.acknowledged_by,
+        acknowledged_until=alert.acknowledged_until,
         comment=alert.comment,
+        acknowledgements=tuple(
+            AcknowledgementRow(each.at, each.action, each.by, each.holder, each.until, each.comment)
+            for each in alert.acknowledgements
+        ),
         reason=str(reason) if reason else None,
         affected=tuple(key for key in alert.affected if caller.may(Permission.READ, key)),
         route=alert.route,

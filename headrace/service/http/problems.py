@@ -20,6 +20,7 @@ from headrace.errors import (
     CatalogUnavailable,
     DecisionRefused,
     IdempotencyConflict,
+    NotAcknowledged,
     PinRefused,
     RollbackRefused,
     SchemaOutdated,
@@ -48,7 +49,7 @@ _NOT_THERE = (
     UnknownSla,
     UnknownCandidate,
 )
-_IN_THE_WAY = (DecisionRefused, IdempotencyConflict, PinRefused, RollbackRefused)
+_IN_THE_WAY = (DecisionRefused, IdempotencyConflict, NotAcknowledged, PinRefused, RollbackRefused)
 
 
 class FieldProblem(BaseModel):

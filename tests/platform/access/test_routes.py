@@ -329,6 +329,7 @@ RETURNING alert_id
 """
 _BODIES = {
     "/api/v1/alert/{alert_id}/acknowledge": {},
+    "/api/v1/alert/{alert_id}/hand-over": {"to": "bob"},
     "/api/v1/lineage": {},
     "/api/v1/lineage/batch": [],
     "/api/v1/run_event": {},

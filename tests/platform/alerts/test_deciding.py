@@ -5,13 +5,22 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from headrace.alerts.decisions import Decision, acknowledge, decide
-from headrace.alerts.records import Alert, AlertState, Notification, NotificationState, Purpose
+from headrace.alerts.decisions import Decision, acknowledge, decide, decide_due, hand_over
+from headrace.alerts.records import (
+    AcknowledgementAction,
+    Alert,
+    AlertState,
+    Notification,
+    NotificationState,
+    Purpose,
+)
 from headrace.alerts.rules import AlertRules
+from headrace.errors import NotAcknowledged
 from headrace.severity import Severity
 from headrace.slas.events import Kind
 from tests.platform.alerts.making import START, alert_event, at, incident, night, rules
@@ -38,9 +47,21 @@ class Thread:
             self.take(decision)
         return decision
 
-    def acknowledged(self, minutes: float) -> None:
+    def acknowledged(self, minutes: float, by: str = "alice", lasts: timedelta | None = None) -> None:
         assert self.alert is not None
-        self.take(acknowledge(self.alert, list(self.notifications.values()), "alice", None, at(minutes)))
+        notifications = list(self.notifications.values())
+        self.take(acknowledge(self.alert, notifications, by, None, at(minutes), lasts))
+
+    def handed_over(self, minutes: float, to: str) -> None:
+        assert self.alert is not None
+        self.take(hand_over(self.alert, "alice", to, "the file is there", at(minutes)))
+
+    def time_passes(self, minutes: float) -> None:
+        """Decide again, as the outbox does at each tick."""
+        assert self.alert is not None
+        decision = decide_due(self.alert, list(self.notifications.values()), self.rules, at(minutes))
+        if decision:
+            self.take(decision)
 
     def take(self, decision: Decision) -> None:
         self.alert = decision.alert
@@ -48,7 +69,10 @@ class Thread:
             assert self.notifications[key].state is NotificationState.PENDING
             self.notifications[key] = replace(self.notifications[key], state=NotificationState.DROPPED)
         for notification in decision.send:
-            assert notification.notification_id not in self.notifications, "one message is decided upon twice"
+            known = self.notifications.get(notification.notification_id)
+            assert known is None or known.subjects < notification.subjects, (
+                "one message is decided upon twice"
+            )
             self.notifications[notification.notification_id] = notification
 
     def send(self, minutes: float) -> list[tuple[str, str]]:
@@ -111,6 +135,157 @@ def test_the_same_again_and_its_consequences_are_no_news() -> None:
     assert thread.alert is not None
     assert thread.alert.event_count == 4
     assert thread.alert.affected == {"mart/report": ("team:bi",), "mart/summary": ("team:bi",)}
+
+
+def test_the_steps_start_again_until_someone_acknowledges() -> None:
+    thread = Thread(rules())
+    thread.happens(Kind.LATE, 0)
+    for minute in (0, 30, 60):
+        thread.send(minute)
+    thread.time_passes(60 + 4 * 60 - 1)
+    assert thread.send(60 + 4 * 60 - 1) == []
+    thread.time_passes(60 + 4 * 60)
+    assert thread.send(300) == [("REPEATED", "data")], "four hours after the last step"
+    assert thread.send(330) == [("ESCALATED", "lead")]
+    thread.acknowledged(331)
+    assert thread.send(400) == []
+
+
+def test_a_route_may_never_repeat() -> None:
+    routes = tuple(replace(route, repeat_every=None) for route in rules().routes)
+    thread = Thread(replace(rules(), routes=routes))
+    thread.happens(Kind.LATE, 0)
+    for minute in (0, 30, 60):
+        thread.send(minute)
+    thread.time_passes(100_000)
+    assert thread.send(100_000) == []
+
+
+def test_an_alert_without_a_route_finds_one_later() -> None:
+    thread = Thread(replace(rules(), routes=()))
+    thread.happens(Kind.LATE, 0)
+    thread.rules = rules()
+    thread.time_passes(4 * 60)
+    assert thread.send(4 * 60) == [("RAISED", "data")]
+
+
+def test_an_acknowledgement_expires_and_the_alert_escalates_again() -> None:
+    thread = Thread(rules())
+    thread.happens(Kind.LATE, 0)
+    thread.send(0)
+    thread.acknowledged(10, lasts=timedelta(hours=4))
+    thread.time_passes(249)
+    assert thread.send(249) == []
+    thread.time_passes(250)
+    alert = thread.alert
+    assert alert is not None
+    assert (alert.state, alert.acknowledged_by) == (AlertState.OPEN, None)
+    assert thread.send(250) == [("REPEATED", "data")]
+    assert thread.send(280) == [("ESCALATED", "lead")]
+    assert [(each.action, each.holder, each.at) for each in alert.acknowledgements] == [
+        (AcknowledgementAction.ACKNOWLEDGED, "alice", at(10)),
+        (AcknowledgementAction.EXPIRED, "alice", at(250)),
+    ]
+
+
+def test_without_a_duration_an_acknowledgement_lasts_as_long_as_the_rules_say() -> None:
+    thread = Thread(replace(rules(), acknowledge_for=timedelta(hours=2)))
+    thread.happens(Kind.LATE, 0)
+    thread.send(0)
+    thread.acknowledged(10)
+    thread.time_passes(129)
+    assert thread.send(129) == []
+    thread.time_passes(130)
+    assert thread.send(130) == [("REPEATED", "data")]
+
+
+def test_only_who_acknowledged_it_may_renew_it() -> None:
+    thread = Thread(rules())
+    thread.happens(Kind.LATE, 0)
+    thread.acknowledged(10, lasts=timedelta(hours=1))
+    thread.acknowledged(20, by="bob", lasts=timedelta(hours=9))
+    assert thread.alert is not None
+    assert (thread.alert.acknowledged_by, thread.alert.acknowledged_until) == ("alice", at(70))
+    thread.acknowledged(30, lasts=timedelta(hours=2))
+    assert thread.alert.acknowledged_until == at(150)
+
+
+def test_a_hand_over_notifies_the_new_holder_and_is_kept() -> None:
+    thread = Thread(replace(rules(), owners={"team:data": ("data",), "team:ops": ("on_call",)}))
+    thread.happens(Kind.LATE, 0)
+    thread.send(0)
+    thread.acknowledged(10)
+    thread.handed_over(20, "team:ops")
+    thread.time_passes(20)
+    thread.time_passes(21)
+    assert thread.send(600) == [("HANDED_OVER", "on_call")]
+    assert thread.alert is not None
+    assert (thread.alert.state, thread.alert.acknowledged_by) == (AlertState.ACKNOWLEDGED, "team:ops")
+    assert [(each.action, each.by, each.holder) for each in thread.alert.acknowledgements] == [
+        (AcknowledgementAction.ACKNOWLEDGED, "alice", "alice"),
+        (AcknowledgementAction.HANDED_OVER, "alice", "team:ops"),
+    ]
+    thread.happens(Kind.INCIDENT_CLOSED, 610)
+    assert thread.send(610) == [("RECOVERED", "data"), ("RECOVERED", "on_call")]
+
+
+def test_an_alert_that_no_one_acknowledged_is_not_handed_over() -> None:
+    thread = Thread(rules())
+    thread.happens(Kind.LATE, 0)
+    with pytest.raises(NotAcknowledged, match="the alert is open"):
+        thread.handed_over(20, "team:ops")
+
+
+def due(minutes: float) -> str:
+    return at(minutes).isoformat()
+
+
+def test_owners_learn_of_their_own_broken_deadline_behind_an_acknowledged_incident() -> None:
+    thread = Thread(replace(rules(), owners={"team:data": ("data",), "team:bi": ("lead",)}))
+    thread.happens(Kind.RUN_FAILED, 0, key="core/load")
+    thread.send(0)
+    thread.acknowledged(5)
+    thread.happens(Kind.AT_RISK, 30, key="mart/report", owners=("team:bi",), deadline=due(60))
+    assert thread.send(30) == [], "a risk is no broken deadline"
+    thread.happens(Kind.LATE, 60, key="mart/report", owners=("team:bi",), deadline=due(60))
+    thread.happens(Kind.LATE, 60, key="mart/summary", owners=("team:bi",), deadline=due(60))
+    assert thread.send(60) == [("BREACHED", "lead")], "one notification for what happened at once"
+    (breached,) = (m for m in thread.notifications.values() if m.purpose is Purpose.BREACHED)
+    assert breached.subjects == ("mart/report", "mart/summary")
+    assert thread.alert is not None
+    assert thread.alert.state is AlertState.ACKNOWLEDGED
+    thread.happens(Kind.MISSED, 90, key="mart/report", owners=("team:bi",), deadline=due(60))
+    assert thread.send(90) == [], "the same deadline"
+    thread.happens(Kind.INCIDENT_CLOSED, 100)
+    assert thread.send(100) == [("RECOVERED", "data"), ("RECOVERED", "lead")]
+    ends = {m.recipient.destination: m.subjects for m in thread.notifications.values() if m.purpose.is_end}
+    assert ends == {"data": (), "lead": ("mart/report", "mart/summary")}
+
+
+def test_a_recipient_of_the_alert_knows_the_deadlines_that_it_affects() -> None:
+    thread = Thread(rules())
+    thread.happens(Kind.RUN_FAILED, 0, key="core/load")
+    thread.send(0)
+    thread.acknowledged(5)
+    thread.happens(Kind.LATE, 60, key="mart/report", deadline=due(60))
+    assert thread.send(60) == []
+    assert thread.alert is not None
+    assert [each.key for each in thread.alert.breaches] == ["mart/report"]
+    thread.happens(Kind.LATE, 24 * 60, key="mart/report", deadline=due(24 * 60))
+    assert thread.send(24 * 60) == [("BREACHED", "data")]
+
+
+def test_the_next_deadline_of_the_same_dataset_is_news_but_not_every_few_minutes() -> None:
+    thread = Thread(rules())
+    thread.happens(Kind.LATE, 0, deadline=due(0))
+    thread.send(0)
+    thread.acknowledged(1, lasts=timedelta(days=7))
+    for minute in range(20, 239, 20):
+        thread.happens(Kind.LATE, minute, deadline=due(minute))
+    assert thread.send(239) == []
+    day = 24 * 60
+    thread.happens(Kind.LATE, day, deadline=due(day))
+    assert thread.send(day) == [("BREACHED", "data")]
 
 
 def test_a_worse_issue_at_another_subject_changes_the_alerts_subject() -> None:
@@ -264,6 +439,8 @@ class Anything(RuleBasedStateMachine):
     @rule(minutes=st.sampled_from([0.5, 29, 31, 600]))
     def time_passes(self, minutes: float) -> None:
         self.minutes += minutes
+        if self.thread.alert is not None:
+            self.thread.time_passes(self.minutes)
 
     @rule()
     def messages_leave(self) -> None:

@@ -121,6 +121,24 @@ def test_opsgenie_gets_one_alert_with_all_responders_and_its_end(pager: list[Ask
     assert ended["note"] == RENDERED.body
 
 
+@pytest.mark.parametrize(
+    ("severity", "priority"),
+    [(Severity.CRITICAL, "P1"), (Severity.ERROR, "P2"), (Severity.WARNING, "P3"), (Severity.INFO, "P5")],
+)
+def test_opsgenies_priority_follows_the_severity(
+    pager: list[Asked], severity: Severity, priority: str
+) -> None:
+    """P1 is critical, P2 high, P3 moderate, P4 low, P5 informational."""
+    there = to("opsgenie://a39a0f0e-aaaa-bbbb-cccc-1234567890ab")
+    deliver(there, "", replace(RENDERED, severity=severity))
+    assert pager[0][2]["priority"] == priority
+
+
+def test_a_priority_in_the_url_goes_before_the_severity(pager: list[Asked]) -> None:
+    deliver(to("opsgenie://a39a0f0e-aaaa-bbbb-cccc-1234567890ab?priority=p4"), "", RENDERED)
+    assert pager[0][2]["priority"] == "P4"
+
+
 def test_what_is_no_more_than_news_leaves_for_opsgenie_too(pager: list[Asked]) -> None:
     there = to("opsgenie://a39a0f0e-aaaa-bbbb-cccc-1234567890ab")
     deliver(there, "", replace(RENDERED, severity=Severity.INFO))
@@ -135,24 +153,44 @@ def test_what_opsgenie_does_not_close_is_tried_again(monkeypatch: pytest.MonkeyP
     assert "a39a0f0e" not in str(refused.value)
 
 
-def test_teams_gets_paragraphs_and_links_that_can_be_pressed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An adaptive card: its text is Markdown, which ignores single line breaks and does not link plain URLs."""
-    sent: list[dict[str, Any]] = []
+@pytest.fixture
+def sent(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """A chat's webhook: what is posted to it."""
+    posted: list[dict[str, Any]] = []
 
     def post(*_: object, data: str, **__: object) -> requests.Response:
-        sent.append(json.loads(data))
+        posted.append(json.loads(data))
         answer = requests.Response()
         answer.status_code = 200
+        answer._content = b"ok"
         return answer
 
     monkeypatch.setattr("requests.post", post)
+    monkeypatch.setattr("requests.request", post)
+    return posted
+
+
+def test_slack_gets_links_with_a_text(sent: list[dict[str, Any]]) -> None:
+    """As its mrkdwn has it: https://api.slack.com/reference/surfaces/formatting#linking-urls."""
+    body = "What: mart/x_y [1] is late.\n\nAcknowledge: https://catalog.example.com/alert?t=a_b"
+    url = "slack://T1JJ3T3L2/A1BRTD4JD/TIiajkdnlazkcOXrIdevi7FQ/#data"
+    deliver(to(url), "", replace(RENDERED, body=body))
+    (attachment,) = sent[0]["attachments"]
+    assert attachment["text"] == (
+        "*What:* mart/x_y [1] is late.\n\n<https://catalog.example.com/alert?t=a_b|Acknowledge>"
+    )
+    assert sent[0]["mrkdwn"] is True
+
+
+def test_teams_gets_paragraphs_and_links_that_can_be_pressed(sent: list[dict[str, Any]]) -> None:
+    """An adaptive card: its text is Markdown, which ignores single line breaks and does not link plain URLs."""
     body = "What: mart/x_y [1] is late.\nNext: `headrace why 3f`\n\nRun: https://dagster.example.com/runs/3f?a=b_c&d=(e)"
     deliver(to("workflows://prod-1.logic.azure.com:443/WF/SIG"), "", replace(RENDERED, body=body))
     (card,) = (each["content"] for each in sent[0]["attachments"])
     assert card["type"] == "AdaptiveCard"
     (text,) = (each["text"] for each in card["body"] if each.get("id") == "body")
     assert text == (
-        "**What:** mart/x\\_y \\[1\\] is late.\n\n"
+        "**What:** mart/x_y \\[1\\] is late.\n\n"
         "**Next:** `headrace why 3f`\n\n"
         "[Run](https://dagster.example.com/runs/3f?a=b_c&d=%28e%29)"
     )

@@ -232,7 +232,7 @@ def test_a_refused_message_counts_its_age_when_it_is_delivered(
     tick(posting(http), 1)
     http.refuses = False
     tick(posting(http), 65)
-    assert "(65 min ago)" in http.received[-1].body
+    assert ", 65 min ago" in http.received[-1].body
 
 
 def test_a_delayed_digest_is_sent(

@@ -8,11 +8,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from headrace.alerts.decisions import decide
-from headrace.alerts.records import Alert, Notification, Purpose
+from headrace.alerts.records import Alert, Breach, Notification, Purpose
 from headrace.alerts.rules import Links
-from headrace.alerts.wording import Affected, digest, render
+from headrace.alerts.wording import Affected, AffectedSubject, digest, render
 from headrace.severity import Severity
 from headrace.slas.events import Kind
+from headrace.slas.status import SlaStatus
 from tests.platform.alerts.making import START, alert_event, at, incident, rules
 
 INCIDENT = incident()
@@ -31,6 +32,7 @@ def test_an_alert_says_what_since_when_why_who_is_hit_what_to_do_and_where_to_lo
         Kind.LATE,
         partition="2026-11-01",
         deadline="2026-11-02T08:30:00+00:00",
+        timezone="Asia/Tokyo",
         reason="The partition 2026-11-01 was due at 08:30",
         waits_for="autosys/LOAD_FLIGHTS",
         by_minutes=41.7,
@@ -41,31 +43,73 @@ def test_an_alert_says_what_since_when_why_who_is_hit_what_to_do_and_where_to_lo
         dagster_run_id="3f9c21d0",
         run_id="8a4c1f0e",
     )
-    affected = Affected((("mart/report", ("team:bi",)), ("mart/x", ())), 14)
+    affected = Affected(
+        (
+            AffectedSubject("mart/report", ("team:bi",), at(180), "Europe/Berlin", SlaStatus.ON_TRACK),
+            AffectedSubject("mart/x", (), at(-60), None, SlaStatus.LATE),
+        ),
+        14,
+        "https://wiki.example.com/delays",
+    )
     message = render(
         alert,
         notification,
         LINKS,
         at(12),
         affected=affected,
-        link="https://catalog.example.com/alerts/acknowledge?token=t",
+        link="https://catalog.example.com/alert?t=t",
     )
     assert message.title == "LATE mart/delays [2026-11-01]"
     assert message.body == (
         "What: mart/delays [2026-11-01] is late.\n"
-        "Since: 2026-11-02 09:00Z (12 min ago), due 2026-11-02 08:30Z\n"
+        "Since: 2026-11-02 09:00Z (18:00 Asia/Tokyo), 12 min ago, due 2026-11-02 08:30Z (17:30 Asia/Tokyo)\n"
         "Cause: The partition 2026-11-01 was due at 08:30. Waiting for autosys/LOAD_FLIGHTS, for 42 minutes.\n"
-        "Expected: 2026-11-02 10:00Z, between 2026-11-02 09:50Z and 2026-11-02 10:10Z; "
+        "Expected: 2026-11-02 10:00Z (19:00 Asia/Tokyo), between 2026-11-02 09:50Z (18:50 Asia/Tokyo) "
+        "and 2026-11-02 10:10Z (19:10 Asia/Tokyo); "
         "the probability of a miss is 97%\n"
         "Owners: team:data\n"
         "Also affected: mart/report (team:bi), mart/x and 12 more\n"
+        "Deadlines: mart/report by 2026-11-02 12:00Z (13:00 Europe/Berlin); mart/x late since 2026-11-02 08:00Z\n"
+        "Runbook: https://wiki.example.com/delays\n"
         "Next: `headrace sla explain mart/delays` shows what it waits for. `headrace why 8a4c1f0e` explains its run.\n"
         "\n"
         "Run: https://dagster.example.com/runs/3f9c21d0\n"
         "Asset: https://dagster.example.com/assets/mart/delays\n"
-        "Catalog: https://catalog.example.com/api/v1/dataset/mart/delays\n"
-        "Acknowledge: https://catalog.example.com/alerts/acknowledge?token=t"
+        "Acknowledge: https://catalog.example.com/alert?t=t"
     )
+
+
+def test_a_broken_deadline_behind_an_incident_is_named_with_its_cause() -> None:
+    alert, notification = sent(Kind.RUN_FAILED, key="core/load")
+    breaches = tuple(
+        Breach(
+            key,
+            ("team:bi",),
+            Kind.LATE,
+            "DELIVERY",
+            at(60),
+            at(60),
+            "Europe/Berlin",
+            "2026-11-01" if first else None,
+        )
+        for key, first in (("mart/report", True), ("mart/x", False))
+    )
+    alert = replace(alert, breaches=breaches)
+    breached = replace(notification, purpose=Purpose.BREACHED, subjects=("mart/report", "mart/x"))
+    message = render(alert, breached, LINKS, at(60))
+    assert message.title == "LATE mart/report [2026-11-01] and 1 more"
+    assert message.body.splitlines()[:3] == [
+        "What: mart/report [2026-11-01] is late; it was due 2026-11-02 10:00Z (11:00 Europe/Berlin). "
+        "mart/x is late; it was due 2026-11-02 10:00Z (11:00 Europe/Berlin).",
+        "Cause: core/load failed, since 2026-11-02 09:00Z, 60 min ago.",
+        "Owners: team:bi",
+    ]
+    assert "Asset: https://dagster.example.com/assets/mart/report" in message.body
+    assert "LATE mart/report [2026-11-01] and 1 more" in digest([(alert, breached)], at(60)).body
+    joined = replace(alert, facts={"part_of": "core/input", "part_of_id": "3f"})
+    body = render(joined, replace(breached, purpose=Purpose.JOINED), LINKS, at(61)).body
+    assert "It is now part of core/input." in body
+    assert "`headrace alerts ack 3f` acknowledges it" in body
 
 
 def test_a_recovery_asks_for_nothing() -> None:
@@ -81,8 +125,8 @@ def test_a_recovery_asks_for_nothing() -> None:
 def test_ages_are_those_of_the_moment_of_sending() -> None:
     alert, notification = sent(Kind.LATE)
     late = replace(notification, purpose=Purpose.ESCALATED)
-    assert "Since: 2026-11-02 09:00Z (65 min ago)" in render(alert, late, Links(), at(65)).body
-    assert "(65 min ago)" in digest([(alert, late)], at(65)).body
+    assert "Since: 2026-11-02 09:00Z, 65 min ago" in render(alert, late, Links(), at(65)).body
+    assert ", 65 min ago" in digest([(alert, late)], at(65)).body
 
 
 def test_a_pause_and_a_changed_sla_are_no_recovery() -> None:
@@ -150,6 +194,7 @@ JSON = PLAIN | st.lists(PLAIN, max_size=2) | st.dictionaries(st.text(max_size=3)
 FACTS = (
     "partition",
     "deadline",
+    "timezone",
     "reason",
     "waits_for",
     "by_minutes",

@@ -68,6 +68,20 @@ def test_alerts_are_listed_shown_and_acknowledged(invoke: Invoke, ask: Ask, aler
     assert {each["state"] for each in found["notifications"] if each["step"]} == {"DROPPED"}
 
 
+def test_an_acknowledged_alert_is_handed_over(invoke: Invoke, ask: Ask, alerted: str) -> None:
+    early = invoke("alerts", "hand-over", alerted[:8], "team:ops")
+    assert early.exit_code == 1
+    assert "only an acknowledged one can be handed over" in early.output
+    assert "is not a length of time" in invoke("alerts", "ack", alerted[:8], "--for", "4").output
+    taken = ask("alerts", "ack", alerted[:8], "--for", "4h")
+    assert taken["acknowledged_until"] is not None
+    handed = invoke("alerts", "hand-over", alerted[:8], "team:ops", "--comment", "the load fails")
+    assert "handed over to team:ops" in handed.output
+    shown = invoke("alerts", "show", alerted[:8]).output
+    assert "HANDED_OVER" in shown
+    assert "the load fails" in shown
+
+
 def test_without_alerts_it_says_so(invoke: Invoke, engine: Engine) -> None:
     assert invoke("alerts", "list").output == "No open alerts.\n"
     assert invoke("alerts", "list", "--all").output == "No alerts.\n"

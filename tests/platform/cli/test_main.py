@@ -178,6 +178,16 @@ def test_env(monkeypatch: pytest.MonkeyPatch, invoke: Invoke) -> None:
     assert found == {"DAGSTER_HOME": "/a b", "X": "1"}
 
 
+def test_check_includes_alerts_yaml(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, invoke: Invoke) -> None:
+    (tmp_path / "headrace.toml").touch()
+    (tmp_path / "assets" / "shop").mkdir(parents=True)
+    (tmp_path / "alerts.yaml").write_text("destinations:\n  a: foo://x\n")
+    monkeypatch.setenv("HEADRACE_PROJECT", str(tmp_path))
+    result = invoke("check")
+    assert result.exit_code == 1
+    assert "alerts.yaml:2: destinations.a: there is no alert channel foo://" in result.output
+
+
 def test_check_names_file_and_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, invoke: Invoke) -> None:
     (tmp_path / "assets" / "shop").mkdir(parents=True)
     (tmp_path / "assets" / "shop" / "defs.yaml").write_text(

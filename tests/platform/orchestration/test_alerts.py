@@ -110,6 +110,17 @@ def test_with_wrong_rules_the_right_ones_before_go_on_and_no_sign_of_life_is_giv
     assert alerting_status(engine, datetime.now(UTC)).sensors == before.sensors
 
 
+def test_an_invalid_entry_is_reported_and_the_others_notify(
+    tick: Tick, engine: Engine, root: Path, http: Receiver
+) -> None:
+    heartbeat.record_heartbeat(engine, heartbeat.JUDGING, datetime.now(UTC))
+    text = (root / "alerts.yaml").read_text()
+    (root / "alerts.yaml").write_text(text.replace("destinations: {", "destinations: {bad: 'foo://x', "))
+    breaches(engine, 1)
+    assert tick().startswith("Invalid entries of alerts.yaml are left out; see the log. 1 event:")
+    assert [each.to for each in http.received] == ["/alerts"], "no sign of life"
+
+
 def test_events_wait_while_there_are_no_valid_rules(engine: Engine, root: Path) -> None:
     (root / "alerts.yaml").write_text("destinations: nonsense")
     breaches(engine, 1)

@@ -15,7 +15,7 @@ from headrace.alerts import heartbeat, links
 from headrace.alerts.outbox import decide_next
 from headrace.alerts.queries import history
 from headrace.alerts.records import AlertState
-from headrace.alerts.rules import Recipient
+from headrace.alerts.sending import send_due
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id
 from headrace.settings import settings
@@ -148,11 +148,16 @@ def test_a_run_that_failed_is_an_alert_of_those_whose_datasets_it_touches(ask: A
     assert stranger.post(f"/api/v1/alert/{alert}/acknowledge", json={}).status_code == 404
 
 
-def link(alert: UUID, now: datetime = NOW, key: str | None = None) -> str:
+def link(engine: Engine, alert: UUID, now: datetime = NOW, key: str | None = None) -> str:
+    """The path of the link in the alert's first notification."""
+    notification = history(engine, alert).notifications[0]
+    return link_of(notification.notification_id, now, key)
+
+
+def link_of(notification_id: UUID, now: datetime = NOW, key: str | None = None) -> str:
     made = key or links.secret(settings())
     assert made is not None
-    whole = links.link("http://testserver", made, alert, "default", Recipient("mail", "a@example.com"), now)
-    return whole.removeprefix("http://testserver")
+    return links.link("http://testserver", made, notification_id, now).removeprefix("http://testserver")
 
 
 def anyone(ask: Any) -> Any:
@@ -173,7 +178,7 @@ def test_a_link_acknowledges_with_a_click_and_not_by_being_opened(ask: Any, cata
     alert = raised(catalog, "mart/delays")
     client = anyone(ask)
     for _ in range(2):
-        page = client.get(link(alert))
+        page = client.get(link(catalog, alert))
         assert page.status_code == 200
         assert page.headers["cache-control"] == "no-store"
         assert page.headers["referrer-policy"] == "no-referrer"
@@ -183,35 +188,72 @@ def test_a_link_acknowledges_with_a_click_and_not_by_being_opened(ask: Any, cata
     pressed = client.post(address)
     assert pressed.status_code == 200, pressed.text
     found = history(catalog, alert).alert
-    assert (found.state, found.acknowledged_by) == (AlertState.ACKNOWLEDGED, "link/mail/a@example.com")
-    again = client.get(link(alert)).text
-    assert "Already acknowledged by link/mail/a@example.com" in again
+    assert (found.state, found.acknowledged_by) == (AlertState.ACKNOWLEDGED, "link/data")
+    again = client.get(link(catalog, alert)).text
+    assert "Already acknowledged by link/data" in again
     assert "<button>" not in again
+
+
+@pytest.mark.usefixtures("signed")
+def test_a_link_shows_the_notification_as_a_page(ask: Any, catalog: Engine) -> None:
+    alert = raised(catalog, "mart/delays")
+    send_due(catalog, rules(), lambda: NOW, timedelta(seconds=60), lambda *_: None)
+    page = anyone(ask).get(link(catalog, alert))
+    assert page.headers["content-type"].startswith("text/html")
+    assert "<h2>LATE mart/delays</h2>" in page.text
+    assert "<b>Cause:</b> It was due." in page.text
+
+
+@pytest.mark.usefixtures("signed")
+def test_a_link_is_short_enough_for_a_text_message(catalog: Engine) -> None:
+    assert len(link(catalog, raised(catalog, "mart/delays"))) < 60
+
+
+def test_an_alert_is_acknowledged_for_a_time_and_handed_over(ask: Any, catalog: Engine) -> None:
+    alert = raised(catalog, "mart/delays")
+    client = ask(Permission.READ, Permission.ACKNOWLEDGE, domain="mart")
+    path = f"/api/v1/alert/{alert}"
+    early = client.post(f"{path}/hand-over", json={"to": "bob"})
+    assert (early.status_code, "only an acknowledged one" in early.text) == (409, True)
+    taken = client.post(f"{path}/acknowledge", json={"lasts": "PT4H"}).json()
+    lasts = datetime.fromisoformat(taken["acknowledged_until"]) - datetime.fromisoformat(
+        taken["acknowledged_at"]
+    )
+    assert lasts == timedelta(hours=4)
+    handed = client.post(f"{path}/hand-over", json={"to": "bob@example.com", "comment": "yours"}).json()
+    assert (handed["acknowledged_by"], handed["acknowledged_until"]) == ("bob@example.com", None)
+    assert [(each["action"], each["holder"]) for each in handed["acknowledgements"]] == [
+        ("ACKNOWLEDGED", taken["acknowledged_by"]),
+        ("HANDED_OVER", "bob@example.com"),
+    ]
+    stranger = ask(Permission.READ, Permission.ACKNOWLEDGE, domain="raw")
+    assert stranger.post(f"{path}/hand-over", json={"to": "eve"}).status_code == 404
 
 
 @pytest.mark.usefixtures("signed")
 def test_links_that_are_none_open_nothing(ask: Any, catalog: Engine) -> None:
     alert = raised(catalog, "mart/delays")
     client = anyone(ask)
-    old = link(alert, NOW - timedelta(days=8))
+    old = link(catalog, alert, NOW - timedelta(days=8))
     for address in (
-        link(alert)[:-3] + "abc",
-        link(alert, key="x" * 40),
+        link(catalog, alert)[:-3] + "abc",
+        link(catalog, alert, key="x" * 40),
         old,
-        "/alerts/acknowledge",
-        link(alert)[:-40],
+        "/alert",
+        "/alert?t=é",
+        link(catalog, alert)[:-40],
     ):
         answer = client.post(address)
         assert answer.status_code == 403, address
     assert "has expired" in client.get(old).text
-    assert client.post(link(uuid4())).status_code == 404
+    assert client.post(link_of(uuid4())).status_code == 404
     assert history(catalog, alert).alert.state is AlertState.OPEN
 
 
 def test_in_production_without_a_secret_there_are_no_links(ask: Any, catalog: Engine) -> None:
     assert settings().is_production
     assert links.secret(settings()) is None
-    assert anyone(ask).post(link(uuid4(), key="y" * 40)).status_code == 403
+    assert anyone(ask).post(link_of(uuid4(), key="y" * 40)).status_code == 403
 
 
 def test_external_monitoring_detects_dead_alerting(ask: Any, catalog: Engine) -> None:

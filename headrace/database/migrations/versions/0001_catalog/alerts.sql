@@ -27,7 +27,9 @@ CREATE INDEX alert_event_unprocessed ON catalog.alert_event (organisation_id, tr
     WHERE processed_at IS NULL;
 
 -- The alert of an incident, whose id it has, or of an event without an incident. severity, kind, at and facts are those
--- of the worst event so far. affected: the other subjects of the incident, with their owners.
+-- of the worst event so far. affected: the other subjects of the incident, with their owners. breaches: the last broken
+-- deadline of each objective. next_at: when it is decided on again. acknowledged_until: NULL: as long as alerts.yaml says.
+-- acknowledgements: their history.
 CREATE TABLE catalog.alert (
     alert_id        uuid PRIMARY KEY,
     organisation_id uuid NOT NULL REFERENCES catalog.organisation,
@@ -44,19 +46,24 @@ CREATE TABLE catalog.alert (
     opened_at       timestamptz NOT NULL,
     facts           jsonb NOT NULL,
     affected        jsonb NOT NULL,
+    breaches        jsonb NOT NULL DEFAULT '[]',
     route           text,
     round           integer NOT NULL,
     event_count     integer NOT NULL,
+    next_at         timestamptz,
     closed_at       timestamptz,
     acknowledged_at timestamptz,
     acknowledged_by text,
-    comment         text
+    acknowledged_until timestamptz,
+    comment         text,
+    acknowledgements jsonb NOT NULL DEFAULT '[]'
 );
 CREATE INDEX alert_newest ON catalog.alert (organisation_id, opened_at DESC, alert_id);
 CREATE INDEX alert_current ON catalog.alert (organisation_id, opened_at DESC, alert_id) WHERE state <> 'CLOSED';
 CREATE INDEX alert_subject ON catalog.alert (organisation_id, subject, opened_at DESC);
 
 -- One delivery of an alert to one recipient; a digest has no alert. address: the recipient of a personal destination.
+-- subjects: the datasets whose broken deadlines it is about; empty: the alert's subject.
 CREATE TABLE catalog.notification (
     notification_id uuid PRIMARY KEY,
     organisation_id uuid NOT NULL REFERENCES catalog.organisation,
@@ -64,10 +71,12 @@ CREATE TABLE catalog.notification (
     destination     text COLLATE "C" NOT NULL,
     address         text COLLATE "C" NOT NULL,
     purpose         text NOT NULL CHECK (
-        purpose IN ('RAISED', 'WORSENED', 'ESCALATED', 'RECOVERED', 'UNDELIVERED', 'JOINED', 'DIGEST')),
+        purpose IN ('RAISED', 'WORSENED', 'ESCALATED', 'REPEATED', 'BREACHED', 'HANDED_OVER', 'RECOVERED', 'UNDELIVERED',
+                    'JOINED', 'DIGEST')),
     severity        text NOT NULL,
     step            integer NOT NULL,
     round           integer NOT NULL,
+    subjects        text[] NOT NULL DEFAULT '{}',
     state           text NOT NULL CHECK (state IN ('PENDING', 'SENT', 'DROPPED', 'MERGED', 'FAILED')),
     due_at          timestamptz NOT NULL,
     decided_at      timestamptz NOT NULL,

@@ -1,0 +1,42 @@
+"""The datasets downstream of an alert's subject with their deadlines, and its runbook."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from psycopg import Cursor
+
+from headrace.alerts.records import Alert
+from headrace.alerts.sql import statement
+from headrace.alerts.wording import MAX_LISTED, Affected, AffectedSubject
+from headrace.database.ids import organisation_id
+from headrace.slas.status import SlaStatus
+
+MAX_NODES = 20_000  # datasets and processes; the traversal stops there
+
+
+def affected(cursor: Cursor[Any], alert: Alert) -> Affected:
+    """Return the affected subjects, those whose deadline is next first, and the runbook of the alert's subject."""
+    parameters = {
+        "organisation": organisation_id(),
+        "subject_id": alert.subject.id,
+        "keys": sorted(alert.affected),
+        "nodes": MAX_NODES,
+        "limit": MAX_LISTED,
+    }
+    found = statement("affected_datasets").execute(cursor, parameters).fetchall()
+    runbook = statement("runbooks").execute(cursor, parameters).fetchone()
+    return Affected(
+        tuple(
+            AffectedSubject(
+                row["key"],
+                tuple(row["owners"]),
+                row["deadline"],
+                row["timezone"],
+                SlaStatus(row["state"]) if row["state"] else None,
+            )
+            for row in found
+        ),
+        found[0]["total"] if found else 0,
+        str(runbook["runbook"]) if runbook else None,
+    )
