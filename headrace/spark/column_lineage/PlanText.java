@@ -606,7 +606,7 @@ public class PlanText {
       if (e instanceof CommonExpressionRef) return (String) shared.get(((CommonExpressionRef) e).id());
       if (e instanceof RuntimeReplaceable) {
         String child = add(((RuntimeReplaceable) e).replacement());
-        return put(start("Replaced").append(",\"").append(e.getClass().getSimpleName()).append("\",").append(child));
+        return put(start("Replaced").append(",\"").append(kind(e)).append("\",").append(child));
       }
       if (e instanceof SubqueryExpression) {
         int inner = ++scopes;
@@ -629,8 +629,7 @@ public class PlanText {
       if (e instanceof AggregateExpression) {
         AggregateExpression aggregate = (AggregateExpression) e;
         String function = add((Expression) aggregate.aggregateFunction());
-        StringBuilder made = start("Aggregated").append(",\"");
-        made.append(aggregate.aggregateFunction().getClass().getSimpleName()).append("\",").append(function);
+        StringBuilder made = start("Aggregated").append(',').append(function);
         list(made.append(','), aggregate.filter().toList(), this);
         return put(made);
       }
@@ -674,7 +673,7 @@ public class PlanText {
         quote(made.append(','), functionName(e));
         return put(rest(made, e.children()));
       }
-      return put(rest(start(name), e.children()));
+      return put(rest(start(kind(e)), e.children()));
     }
 
     private String field(String of, String name) {
@@ -788,6 +787,18 @@ public class PlanText {
       if (name.equals("RankLike") || name.equals("RowNumberLike")) return "ranking";
     }
     return "";
+  }
+
+  /** The class of an expression; a mask() that may keep letters or digits has its own name. */
+  private static String kind(Expression e) {
+    String name = e.getClass().getSimpleName();
+    if (!name.equals("Mask") && !name.equals("MaskExpr")) return name;
+    // Spark's documentation of mask(): NULL keeps the characters of a class, which is the default for others only.
+    for (int i = 1; i <= 3; i++) {
+      Expression replacement = (Expression) e.children().apply(i);
+      if (!replacement.foldable() || replacement.eval(null) == null) return "PartialMask";
+    }
+    return name;
   }
 
   private static String functionName(Expression e) {

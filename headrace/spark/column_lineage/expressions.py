@@ -167,10 +167,10 @@ class Expressions:
         value = NOTHING if kind else through(self.value(function), Subtype.TRANSFORMATION, keep=True)
         return depending(value, self._all([*partition, *order]), Subtype.WINDOW)
 
-    def _aggregated(self, name: str, function: Reference, conditions: Sequence[Reference]) -> Value:
+    def _aggregated(self, function: Reference, conditions: Sequence[Reference]) -> Value:
         value = through(self.value(function), Subtype.AGGREGATION, keep=True)
         if not value.sources and not value.doubt:
-            value = rows(self._below, name in MASKING)
+            value = rows(self._below, True)  # without a column in it, nothing but the number of rows
         return depending(value, self._all(conditions), Subtype.FILTER)
 
     def _field(self, name: str, child: Reference) -> Value:

@@ -168,13 +168,16 @@ def _with(plan: Plan, node: Node, frame: Frame, under: list[Frame], scope: Scope
 
 
 def _referred(plan: Plan, node: Node, frame: Frame, under: list[Frame], scope: Scope) -> Frame:
-    number = plan.definitions[node["d"]]
+    definition = plan.definitions[node["d"]]
+    number = definition["x"]
     if number not in plan.read:
         plan.read[number] = plan.scope(number, scope.outer)
     frame, of = plan.read[number]
     scope.include(of)
-    values = list(frame.values.values())
-    return Frame(dict(zip(node["o"], values, strict=True)), frame.below)
+    # By position: the definition may have the same attribute twice (SELECT a, *), under one id.
+    return Frame(
+        {own: frame.values[each] for own, each in zip(node["o"], definition["o"], strict=True)}, frame.below
+    )
 
 
 def _definition(plan: Plan, node: Node, frame: Frame, under: list[Frame], scope: Scope) -> Frame:

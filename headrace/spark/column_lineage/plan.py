@@ -43,12 +43,12 @@ class Plan:
         self._readers = readers
         self._other = other
         self._scopes: dict[int, list[int]] = defaultdict(list)
-        self.definitions: dict[int, int] = {}
+        self.definitions: dict[int, Node] = {}
         self.loops: dict[int, Frame] = {}
         for place, node in enumerate(self.nodes):
             self._scopes[node["x"]].append(place)
             if node["c"] == "CTERelationDef":
-                self.definitions[node["d"]] = node["x"]
+                self.definitions[node["d"]] = node
         self.read: dict[int, tuple[Frame, Scope]] = {}
 
     def columns(self) -> tuple[list[tuple[str, Value]], Scope]:

@@ -176,7 +176,7 @@ class _Select:
         masking = isinstance(tree, _MASKING)
         if isinstance(tree, exp.AggFunc):
             if not inner.sources and not inner.doubt:
-                return rows(self._below, masking)
+                return rows(self._below, True)  # without a column in it, nothing but the number of rows
             return through(inner, Subtype.AGGREGATION, masking)
         return through(inner, Subtype.TRANSFORMATION, masking)
 
