@@ -459,6 +459,8 @@ public class PlanText {
       if (has(relation, "location")) {
         return directory(((scala.collection.Iterable) get(get(relation, "location"), "rootPaths")).iterator());
       }
+      // A JDBC relation's own text has its number of partitions, which is no part of the table's name.
+      if (has(relation, "jdbcOptions")) return String.valueOf(get(get(relation, "jdbcOptions"), "tableOrQuery")).trim();
       return String.valueOf(relation);
     }
     if (name.equals("HiveTableRelation")) return unquoted(get(get(plan, "tableMeta"), "qualifiedName"));

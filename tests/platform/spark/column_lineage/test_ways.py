@@ -211,6 +211,23 @@ def test_expressions_are_as_they_were_written(
     assert column.sources[0].expression.startswith(expression)
 
 
+def test_a_table_over_jdbc_has_the_name_of_the_table(spark: SparkSession) -> None:
+    """Whatever the number of partitions that it is read in; of a query the tables are known."""
+    url = "jdbc:derby:memory:lineage;create=true"
+    rows = spark.sql("SELECT 1 AS ID, 'a' AS NAME")
+    rows.write.jdbc(url, "ORDERS", mode="overwrite")
+    in_parts = spark.read.jdbc(url, "ORDERS", column="ID", lowerBound=0, upperBound=9, numPartitions=3)
+    for frame in (spark.read.jdbc(url, "ORDERS"), in_parts):
+        assert _known(lineage_of(frame, [])) == [{"ORDERS.ID IDENTITY"}, {"ORDERS.NAME IDENTITY"}]
+    for option in ("query", "dbtable"):
+        query = "SELECT NAME AS N FROM ORDERS WHERE ID > 0"
+        text = query if option == "query" else f"({query}) o"
+        frame = spark.read.format("jdbc").options(url=url, **{option: text}).load()
+        (column,) = lineage_of(frame, []).columns
+        assert _ways(column.sources) == {"ORDERS. TRANSFORMATION"}
+        assert "a query that the database runs" in (column.unknown or "")
+
+
 def _known(found: LineageOfOutput) -> list[set[str]]:
     assert not any(each.unknown for each in found.columns)
     return [_ways(each.sources) for each in found.columns]
