@@ -39,6 +39,23 @@ DATASETS = {"t": "shop/t", "u": "shop/u"}
         "WITH RECURSIVE w AS (SELECT a, 1 AS n FROM t UNION ALL SELECT w.a, w.n + c FROM w JOIN u ON w.n = u.a"
         " WHERE n < 6) SELECT a, n FROM w",
         "SELECT s, e FROM t LATERAL VIEW explode(array(a, b)) x AS e",
+        "SELECT to_json(struct(*)) AS js FROM t",
+        "SELECT concat_ws(',', *) AS r FROM u",
+        "SELECT hash(*) AS h FROM t JOIN u ON t.a = u.a",
+        "SELECT to_json(struct(u.*)) AS o, t.b FROM t JOIN u ON t.a = u.a",
+        "SELECT to_json(struct(* EXCEPT (s))) AS js FROM t",
+        "SELECT hash(*) AS h FROM (SELECT a, b FROM t) x",
+        "SELECT max(struct(*)) OVER (PARTITION BY d) AS m FROM u",
+        "SELECT sum(b) OVER w AS n, rank() OVER w AS k FROM t WINDOW w AS (PARTITION BY a ORDER BY s)",
+        "SELECT a, EXISTS (SELECT 1 FROM u) AS e FROM t",
+        "SELECT a, explode(sequence(1, b)) AS e FROM t",
+        "SELECT s, explode(array(a, b)) AS e FROM t",
+        "SELECT s, sum(a) AS n FROM t GROUP BY ALL",
+        "SELECT s, a + 1 AS n, count(*) AS c FROM t GROUP BY ALL",
+        "SELECT s, b FROM t ORDER BY ALL",
+        "SELECT sum(1) AS n, max('v1') AS v FROM t",
+        "SELECT max_by(a, b) AS m, nullif(a, b) AS n FROM t GROUP BY a, b",
+        "SELECT sum(a) FILTER (WHERE b > 1) AS n FROM t",
     ],
 )
 def test_agrees_with_the_plan(spark: SparkSession, sql: str) -> None:
