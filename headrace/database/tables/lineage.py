@@ -80,13 +80,13 @@ class LineageFlow(Base):
     """A column whose values flow into a column of a lineage, or may; an empty source_column means any."""
 
     __tablename__ = "lineage_flow"
-    dataset_id: Mapped[UUID] = key("dataset.dataset_id")
+    dataset_id: Mapped[UUID] = key()
     lineage_hash: Mapped[str] = mapped_column(primary_key=True)
-    source_name_id: Mapped[UUID] = key("dataset_name.name_id")
+    source_name_id: Mapped[UUID] = key()
     source_column: Mapped[str] = mapped_column(primary_key=True)
     target_column: Mapped[str] = mapped_column(primary_key=True)
     certain: Mapped[bool] = mapped_column(primary_key=True)
-    organisation_id: Mapped[UUID] = reference("organisation.organisation_id")
+    organisation_id: Mapped[UUID]
 
 
 class Provenance(Base):

@@ -80,18 +80,18 @@ CREATE TABLE catalog.dataset_lineage (
 );
 
 -- The columns whose values flow into the columns of a lineage, or may (certain = false): its direct sources without the
--- masked ones, by column. source_column '': any column of the source.
+-- masked ones, by column. source_column '': any column of the source. A wide lineage has thousands of rows, so
+-- that references are not checked for each: the names stay as long as a flow has them (rebuild_clear_names.sql).
 CREATE TABLE catalog.lineage_flow (
-    dataset_id      uuid NOT NULL REFERENCES catalog.dataset,
+    dataset_id      uuid NOT NULL,
     lineage_hash    text COLLATE "C" NOT NULL,
-    source_name_id  uuid NOT NULL REFERENCES catalog.dataset_name (name_id),
+    source_name_id  uuid NOT NULL,
     source_column   text NOT NULL,
     target_column   text NOT NULL,
     certain         boolean NOT NULL,
-    organisation_id uuid NOT NULL REFERENCES catalog.organisation,
+    organisation_id uuid NOT NULL,
     PRIMARY KEY (dataset_id, lineage_hash, source_name_id, source_column, target_column, certain)
 );
-CREATE INDEX lineage_flow_source ON catalog.lineage_flow (source_name_id);
 
 -- What the values of a version come from: its own lineage, and the provenances of the exact versions that it was made
 -- from. Versions with the same lineage and the same set of lineages above it share one, so that a dataset has few, even
