@@ -68,14 +68,15 @@ def provenances(
 
     One small query; none if no draft has lineage.
     """
-    flows = {id(draft.lineage): _flow_sources(draft.lineage) for draft in drafts if draft.lineage is not None}
+    lineages = {id(draft.lineage): draft.lineage for draft in drafts if draft.lineage is not None}
+    sources = {identity: _flow_sources(each) for identity, each in lineages.items()}
     items = [
         {
             "ordinal": ordinal,
             "dataset": draft.dataset,
             "hash": digest,
             "inputs": draft.inputs,
-            "sources": flows[id(draft.lineage)],
+            "sources": sources[id(draft.lineage)],
         }
         for ordinal, (draft, digest) in enumerate(zip(drafts, hashes, strict=True))
         if digest is not None
@@ -199,6 +200,7 @@ def _item(ordinal: int, reported: _ReportedLineage) -> dict[str, Any]:
 
 def _stored(reported: _ReportedLineage) -> dict[str, Any]:
     known, of = reported.lineage.coverage()
+    names = _input_names(reported.lineage)
     return {
         "dataset": reported.dataset,
         "hash": reported.hash,
@@ -207,7 +209,7 @@ def _stored(reported: _ReportedLineage) -> dict[str, Any]:
         "known_count": known,
         "flows": [
             {
-                "source_name_id": _name_id(flow.input),
+                "source_name_id": names[flow.input],
                 "source_column": flow.source,
                 "target_column": flow.target,
                 "certain": flow.certain,
@@ -246,7 +248,7 @@ def _past(reported: Sequence[_ReportedLineage]) -> list[dict[str, Any]]:
 def _edges(reported: _ReportedLineage) -> Iterator[dict[str, Any]]:
     """Yield rows of the graph. A struct whose fields are traced separately is represented by its fields only: they
     may differ."""
-    target = _name_id(reported.dataset)
+    target, names = _name_id(reported.dataset), _input_names(reported.lineage)
     apart = {each.column.partition(".")[0] for each in reported.lineage.columns if is_field(each.column)}
     rows: dict[tuple[Any, ...], dict[str, Any]] = {}
     first = next(iter(reported.lineage.columns), ColumnLineage(WHOLE))
@@ -255,17 +257,17 @@ def _edges(reported: _ReportedLineage) -> Iterator[dict[str, Any]]:
         if column.column in apart and column.unknown is None:
             continue
         for source in column.sources:
-            row = _edge(target, column, source)
+            row = _edge(target, column, source, names[source.input])
             rows[tuple(row.values())] = row
     yield from rows.values()
 
 
-def _edge(target: UUID, column: ColumnLineage, source: ColumnSource) -> dict[str, Any]:
+def _edge(target: UUID, column: ColumnLineage, source: ColumnSource, source_id: UUID) -> dict[str, Any]:
     unknown = column.unknown is not None
     return {
         "name_id": target,
         "target_field": column.column,
-        "source_name_id": _name_id(source.input),
+        "source_name_id": source_id,
         "source_field": source.column,
         "type": "" if unknown else source.type.value,
         "subtype": UNKNOWN if unknown else source.subtype.value,
@@ -274,6 +276,10 @@ def _edge(target: UUID, column: ColumnLineage, source: ColumnSource) -> dict[str
         "confidence": column.confidence,
         "origin": column.origin.value,
     }
+
+
+def _input_names(lineage: LineageOfOutput) -> dict[str, UUID]:
+    return {key: _name_id(key) for key in lineage.inputs()}
 
 
 def _name_id(key: str) -> UUID:
