@@ -63,7 +63,9 @@ BEGIN ATOMIC
         UNION ALL
         SELECT dataset_version_id FROM catalog.dataset_pin WHERE dataset_id = of_dataset AND unpinned_at IS NULL
     ) read ON true
-    LEFT JOIN catalog.dataset_version version USING (dataset_version_id);
+    LEFT JOIN catalog.dataset_version version
+        ON version.dataset_version_id = read.dataset_version_id
+       AND version.dataset_id = of_dataset;  -- follows from the first, and leaves the choice of index
 END;
 
 -- Return the datasets that a dataset's values come from, by the provenance of a version or by current reports of other
