@@ -176,7 +176,11 @@ class _Select:
         if isinstance(tree, exp.ArgMax | exp.ArgMin):
             chosen = through(self.value(tree.this), Subtype.AGGREGATION)
             return depending(chosen, self.value(tree.expression), Subtype.CONDITIONAL)
-        if isinstance(tree, exp.Nullif):
+        if isinstance(tree, exp.DecodeCase):
+            tested, *pairs = tree.expressions
+            default = pairs[-1:] if len(pairs) % 2 else []
+            return self._chosen([tested, *pairs[:-1:2]], [*pairs[1::2], *default])
+        if isinstance(tree, exp.Nullif | exp.ArrayFilter):
             return self._chosen([tree.this, tree.expression], [tree.this])
         if isinstance(tree, exp.Case):
             tested = [each.this for each in tree.args["ifs"]]

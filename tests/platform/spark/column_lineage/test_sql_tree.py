@@ -55,6 +55,8 @@ DATASETS = {"t": "shop/t", "u": "shop/u"}
         "SELECT s, b FROM t ORDER BY ALL",
         "SELECT sum(1) AS n, max('v1') AS v FROM t",
         "SELECT max_by(a, b) AS m, nullif(a, b) AS n FROM t GROUP BY a, b",
+        "SELECT decode(a, 1, b, 2, s) AS d, decode(b, a, 'x', s) AS e FROM t",
+        "SELECT filter(array(a), e -> e > b) AS l FROM t",
         "SELECT sum(a) FILTER (WHERE b > 1) AS n FROM t",
     ],
 )
