@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum, StrEnum
 from typing import Annotated, Any, Final, TypeVar
+from uuid import UUID
 
 MASK: Final = "***"  # stands for a value that the caller may not see
 
@@ -33,13 +34,14 @@ class Sensitive(StrEnum):
 
 
 class Shown(Enum):
-    """Markers of public fields: which dataset, process or column the row is about."""
+    """Markers of public fields: which dataset, version, process or column the row is about."""
 
     TEXT = "text"
     DATASET = "dataset"
     PROCESS = "process"
     SUBJECT = "subject"  # a dataset or a process
     COLUMN = "column"
+    VERSION = "version"  # of the dataset: its columns are judged by its own lineage
     NESTED = "nested"  # the row is about what this nested row is about
     FOREIGN_JSON = "json"  # sensitive fields in it are known by name
     FACET_CONTENT = "facet content"  # of the OpenLineage facet `name`; of the spec if `modelled`
@@ -58,3 +60,4 @@ Public = Annotated[_T, Shown.TEXT]
 DatasetKey = Annotated[str, Shown.DATASET]
 ProcessKey = Annotated[str, Shown.PROCESS]
 SubjectKey = Annotated[str, Shown.SUBJECT]
+VersionId = Annotated[UUID, Shown.VERSION]

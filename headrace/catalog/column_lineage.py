@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from headrace.access.sensitivity import Public, Sensitive
 
@@ -86,6 +86,15 @@ class ColumnLineage:
     origin: Origin = Origin.PLAN
 
 
+class Flow(NamedTuple):
+    """Values of a column flow into another, or may if certain is False. source: '' for any column of the input."""
+
+    input: str
+    source: str
+    target: str
+    certain: bool
+
+
 @dataclass(frozen=True, slots=True)
 class LineageOfOutput:
     """The lineage of all columns of one output.
@@ -113,6 +122,20 @@ class LineageOfOutput:
             for each in self.columns
         )
         return replace(self, columns=columns)
+
+    def flows(self) -> frozenset[Flow]:
+        """Return the columns whose values flow into columns of the output: direct sources that are not masked."""
+        return frozenset(
+            Flow(
+                source.input,
+                parts(source.column)[0] if source.column else WHOLE,
+                parts(column.column)[0],
+                column.unknown is None,
+            )
+            for column in self.columns
+            for source in column.sources
+            if column.unknown is not None or (source.type is How.DIRECT and not source.masking)
+        )
 
     def inputs(self) -> frozenset[str]:
         """Return all inputs that occur."""

@@ -61,6 +61,34 @@ def lineage_hashes(drafts: Sequence[VersionDraft]) -> list[str | None]:
     return [hashes.get(id(draft.lineage)) for draft in drafts]
 
 
+def provenances(
+    cursor: Cursor[Any], drafts: Sequence[VersionDraft], hashes: Sequence[str | None]
+) -> dict[int, UUID]:
+    """Return the provenance of each draft with lineage, by position: what sensitivity is inherited by. Stores new ones.
+
+    One small query; none if no draft has lineage.
+    """
+    lineages = {id(draft.lineage): draft.lineage for draft in drafts if draft.lineage is not None}
+    sources = {identity: _flow_sources(each) for identity, each in lineages.items()}
+    items = [
+        {
+            "ordinal": ordinal,
+            "dataset": draft.dataset,
+            "hash": digest,
+            "inputs": draft.inputs,
+            "sources": sources[id(draft.lineage)],
+        }
+        for ordinal, (draft, digest) in enumerate(zip(drafts, hashes, strict=True))
+        if digest is not None
+    ]
+    if not items:
+        return {}
+    rows = statement("lineage_provenances").execute(
+        cursor, {"organisation": organisation_id(), "lineages": jsonb(items)}
+    )
+    return {row["ordinal"]: row["provenance_id"] for row in rows}
+
+
 def store_lineage(
     cursor: Cursor[Any],
     run_id: UUID | None,
@@ -80,17 +108,21 @@ def store_lineage(
     known = statement("lineage_known").execute(
         cursor, {"organisation": organisation, "run_id": run_id, "lineages": jsonb(items)}
     )
-    new, changed, replaced = [], [], []
+    new: list[_ReportedLineage] = []
+    changed, replaced = [], []
     for row in known.fetchall():
         each = reported[row["ordinal"]]
         if not row["stored"]:
-            new.append(_stored(each))
+            new.append(each)
         if not row["is_reported"] and each.published is not None:
             changed.append(replace(each, reporter_id=row["process_id"], run_id=run_id))
         if row["others"] and each.published is not None:
             replaced.append((row["dataset_id"], each))
     if new:
-        statement("lineage_store").execute(cursor, {"organisation": organisation, "lineages": jsonb(new)})
+        _name_inputs(cursor, new)
+        statement("lineage_store").execute(
+            cursor, {"organisation": organisation, "lineages": jsonb([_stored(each) for each in new])}
+        )
     _record(cursor, changed)
     for dataset_id, each in replaced:
         follow_pointers(cursor, dataset_id, each.dataset, each.published)
@@ -114,19 +146,25 @@ def _record(cursor: Cursor[Any], reported: Sequence[_ReportedLineage]) -> None:
     """Record the lineage of one process and run."""
     if not reported:
         return
+    _name_inputs(cursor, reported)
     parameters = {
         "organisation": organisation_id(),
-        "namespace": events.namespace(),
         "process_id": reported[0].reporter_id,
         "run_id": reported[0].run_id,
         "names": jsonb(_names(reported)),
         "lineages": jsonb([_item(ordinal, each) for ordinal, each in enumerate(reported)]),
         "edges": jsonb([edge for each in reported for edge in _edges(each)]),
     }
-    if past := _past(reported):
-        statement("lineage_past_inputs").execute(cursor, {**parameters, "past": jsonb(past)})
     statement("lineage_reserve").execute(cursor, parameters)
     statement("lineage_record").execute(cursor, parameters)
+
+
+def _name_inputs(cursor: Cursor[Any], reported: Sequence[_ReportedLineage]) -> None:
+    """Store the names of the lineages' datasets and inputs, where they are new."""
+    parameters = {"organisation": organisation_id(), "namespace": events.namespace()}
+    if past := _past(reported):
+        statement("lineage_past_inputs").execute(cursor, {**parameters, "past": jsonb(past)})
+    statement("lineage_names").execute(cursor, {**parameters, "names": jsonb(_names(reported))})
 
 
 def _reported_lineages(
@@ -162,13 +200,28 @@ def _item(ordinal: int, reported: _ReportedLineage) -> dict[str, Any]:
 
 def _stored(reported: _ReportedLineage) -> dict[str, Any]:
     known, of = reported.lineage.coverage()
+    names = _input_names(reported.lineage)
     return {
         "dataset": reported.dataset,
         "hash": reported.hash,
         "content": as_json(reported.lineage),
         "column_count": of,
         "known_count": known,
+        "flows": [
+            {
+                "source_name_id": names[flow.input],
+                "source_column": flow.source,
+                "target_column": flow.target,
+                "certain": flow.certain,
+            }
+            for flow in reported.lineage.flows()
+        ],
     }
+
+
+def _flow_sources(lineage: LineageOfOutput) -> list[dict[str, Any]]:
+    names = {_name(flow.input) for flow in lineage.flows()}
+    return [{"name_id": name_id(organisation_id(), name), "dataset": name.name} for name in names]
 
 
 def _names(reported: Sequence[_ReportedLineage]) -> list[dict[str, Any]]:
@@ -195,7 +248,7 @@ def _past(reported: Sequence[_ReportedLineage]) -> list[dict[str, Any]]:
 def _edges(reported: _ReportedLineage) -> Iterator[dict[str, Any]]:
     """Yield rows of the graph. A struct whose fields are traced separately is represented by its fields only: they
     may differ."""
-    target = _name_id(reported.dataset)
+    target, names = _name_id(reported.dataset), _input_names(reported.lineage)
     apart = {each.column.partition(".")[0] for each in reported.lineage.columns if is_field(each.column)}
     rows: dict[tuple[Any, ...], dict[str, Any]] = {}
     first = next(iter(reported.lineage.columns), ColumnLineage(WHOLE))
@@ -204,17 +257,17 @@ def _edges(reported: _ReportedLineage) -> Iterator[dict[str, Any]]:
         if column.column in apart and column.unknown is None:
             continue
         for source in column.sources:
-            row = _edge(target, column, source)
+            row = _edge(target, column, source, names[source.input])
             rows[tuple(row.values())] = row
     yield from rows.values()
 
 
-def _edge(target: UUID, column: ColumnLineage, source: ColumnSource) -> dict[str, Any]:
+def _edge(target: UUID, column: ColumnLineage, source: ColumnSource, source_id: UUID) -> dict[str, Any]:
     unknown = column.unknown is not None
     return {
         "name_id": target,
         "target_field": column.column,
-        "source_name_id": _name_id(source.input),
+        "source_name_id": source_id,
         "source_field": source.column,
         "type": "" if unknown else source.type.value,
         "subtype": UNKNOWN if unknown else source.subtype.value,
@@ -223,6 +276,10 @@ def _edge(target: UUID, column: ColumnLineage, source: ColumnSource) -> dict[str
         "confidence": column.confidence,
         "origin": column.origin.value,
     }
+
+
+def _input_names(lineage: LineageOfOutput) -> dict[str, UUID]:
+    return {key: _name_id(key) for key in lineage.inputs()}
 
 
 def _name_id(key: str) -> UUID:

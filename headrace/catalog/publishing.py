@@ -12,7 +12,7 @@ from sqlalchemy import Engine
 from headrace.catalog import published_events as events
 from headrace.catalog import versions
 from headrace.catalog.pins import dataset_ids
-from headrace.catalog.published_lineage import lineage_hashes, store_lineage
+from headrace.catalog.published_lineage import lineage_hashes, provenances, store_lineage
 from headrace.catalog.records import CheckStatus, Outcome, Publication, Version, VersionDraft
 from headrace.catalog.schema import schema_hash
 from headrace.catalog.sql import statement
@@ -60,7 +60,8 @@ def publish(
     parameters = _parameters(run_id, drafts, hashes, lineages) | {"attempt": attempt}
     try:
         with transaction(engine) as cursor:
-            rows = _store(cursor, _places(places), parameters)
+            known = provenances(cursor, drafts, lineages)
+            rows = _store(cursor, _places(places), parameters | {"provenances": jsonb(known)})
             _verify(cursor, run_id, drafts, rows)
             store_lineage(cursor, run_id, drafts, lineages, rows)
             others = [r["version_id"] for r in rows if r["replayed"]]

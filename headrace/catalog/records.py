@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Annotated, Any
 from uuid import UUID
 
-from headrace.access.sensitivity import DatasetKey, Public, Sensitive, Shown
+from headrace.access.sensitivity import DatasetKey, Public, Sensitive, Shown, VersionId
 from headrace.catalog.column_lineage import LineageOfOutput
 from headrace.catalog.locators import FILES_STORE, FilesLocator, Locator, locator_of
 from headrace.severity import Severity
@@ -165,7 +165,7 @@ class Version:
     row_count, byte_size: None if another system wrote it and did not report them; checksum: '' then.
     """
 
-    version_id: UUID
+    version_id: VersionId
     dataset: DatasetKey
     partition: Public[str | None]
     tag: Public[str]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
+from uuid import UUID
 
 from psycopg import Cursor
 from sqlalchemy import Engine
@@ -23,12 +24,18 @@ from headrace.errors import DecisionRefused
 INHERITED = "sensitive"  # the tag of a column that inherits sensitivity
 
 _CLEAR = """
-INSERT INTO catalog.cleared_column (organisation_id, dataset_id, column_name, cleared_by, reason)
-VALUES (%s, %s, %s, %s, %s)
+INSERT INTO catalog.cleared_column (organisation_id, dataset_id, column_name, cleared_by, reason, sources)
+SELECT %(organisation)s, %(dataset_id)s, %(column)s, %(by)s, %(reason)s, ARRAY(
+    SELECT DISTINCT unnest(sources)
+    FROM catalog.sensitive_columns(
+        %(organisation)s,
+        ARRAY(SELECT %(dataset_id)s::uuid FROM catalog.published_provenances(%(dataset_id)s)),
+        ARRAY(SELECT provenance_id FROM catalog.published_provenances(%(dataset_id)s)), true)
+    WHERE column_name = %(column)s)
 ON CONFLICT DO NOTHING
 """
 _CLEARED = """
-SELECT column_name FROM catalog.cleared_column JOIN catalog.dataset USING (dataset_id)
+SELECT column_name, sources FROM catalog.cleared_column JOIN catalog.dataset USING (dataset_id)
 WHERE dataset.organisation_id = %s AND full_name = %s AND withdrawn_at IS NULL
 """
 _WITHDRAW = """
@@ -51,14 +58,15 @@ class SensitivityStatus(StrEnum):
     INHERITED = "INHERITED"  # values of a tagged column flow into it
     POSSIBLE = "POSSIBLE"  # its sources are unknown, and a tagged column may be among them
     CLEARED = "CLEARED"  # an owner has confirmed that it is safe to display
+    LAPSED = "LAPSED"  # sensitive again: cleared, but it has another sensitive source than the owner judged
 
 
 @dataclass(frozen=True, slots=True)
 class SensitiveColumn:
     """A column and its sensitivity.
 
-    from_dataset, from_column: the tagged column that it inherits from; None if the caller may not see that. by, reason,
-    at: of a clearing.
+    from_dataset, from_column: the tagged column that it inherits from, after a lapse the new one; None if the caller
+    may not see that. by, reason, at: of a clearing.
     """
 
     dataset: DatasetKey
@@ -72,7 +80,8 @@ class SensitiveColumn:
 
 
 def sensitivity(engine: Engine, datasets: Collection[str]) -> list[SensitiveColumn]:
-    """Return the sensitive and cleared columns of these datasets; none for unknown datasets."""
+    """Return the sensitive and cleared columns of these datasets' published and pinned versions; none for unknown
+    datasets."""
     if not datasets:
         return []
     with transaction(engine) as cursor:
@@ -83,7 +92,10 @@ def sensitivity(engine: Engine, datasets: Collection[str]) -> list[SensitiveColu
 
 
 def hidden_columns(engine: Engine, datasets: Collection[str]) -> dict[str, frozenset[str]]:
-    """Return the columns hidden by default, by dataset; unknown datasets are omitted."""
+    """Return the columns hidden by default, by dataset: those of any published partition or pinned version.
+
+    Unknown datasets are omitted.
+    """
     if not datasets:
         return {}
     with transaction(engine) as cursor:
@@ -93,26 +105,49 @@ def hidden_columns(engine: Engine, datasets: Collection[str]) -> dict[str, froze
         return {row["full_name"]: frozenset(row["columns"]) for row in rows}
 
 
+def hidden_columns_of(engine: Engine, versions: Collection[UUID]) -> dict[UUID, frozenset[str]]:
+    """Return the columns hidden by default of each version, by its own lineage and that of its inputs."""
+    return {
+        version: frozenset(columns)
+        for each, columns in _of_versions(engine, versions, origins=False)
+        for version in each
+    }
+
+
 def marked(engine: Engine, versions: Sequence[Version]) -> list[Version]:
     """Return the versions with a column tagged `sensitive` if and only if its values are hidden by default."""
-    hidden = hidden_columns(engine, {version.dataset for version in versions})
-    known: dict[tuple[str, tuple[Column, ...]], tuple[Column, ...]] = {}
+    hidden = hidden_columns_of(engine, {version.version_id for version in versions})
+    known: dict[tuple[frozenset[str], tuple[Column, ...]], tuple[Column, ...]] = {}
     for version in versions:
-        key = (version.dataset, version.columns)
+        key = (hidden[version.version_id], version.columns)
         if key not in known:
-            known[key] = tuple(_marked(each, hidden[version.dataset]) for each in version.columns)
-    return [replace(version, columns=known[version.dataset, version.columns]) for version in versions]
+            known[key] = tuple(_marked(each, key[0]) for each in version.columns)
+    return [
+        replace(version, columns=known[hidden[version.version_id], version.columns]) for version in versions
+    ]
 
 
-def cleared(engine: Engine, dataset: str) -> frozenset[str]:
-    """Return the columns of a dataset that an owner has cleared."""
+def sensitive_sources(engine: Engine, versions: Sequence[Version]) -> dict[str, dict[str, frozenset[str]]]:
+    """Return, by dataset and sensitive column, the tagged columns that the values of these versions come from."""
+    datasets = {version.version_id: version.dataset for version in versions}
+    found: dict[str, dict[str, frozenset[str]]] = {}
+    for each, columns in _of_versions(engine, datasets.keys(), origins=True):
+        of_dataset = found.setdefault(datasets[each[0]], {})
+        for name, sources in columns.items():
+            of_dataset[name] = of_dataset.get(name, frozenset()) | frozenset(sources)
+    return found
+
+
+def cleared(engine: Engine, dataset: str) -> dict[str, frozenset[str]]:
+    """Return the columns of a dataset that an owner has cleared, with the sources (`sensitive_sources`) judged."""
     with transaction(engine) as cursor:
         rows = cursor.execute(_CLEARED, [organisation_id(), dataset])
-        return frozenset(row["column_name"] for row in rows)
+        return {row["column_name"]: frozenset(row["sources"]) for row in rows}
 
 
 def clear(cursor: Cursor[Any], dataset: str, column: str, *, by: str, reason: str) -> None:
-    """Clear a column, in the current transaction; user, time and reason are recorded.
+    """Clear a column of the sensitive sources that it has now, in the current transaction; user, time and reason are
+    recorded.
 
     Raises UnknownDataset; DecisionRefused for a column that inherits nothing, is already cleared, or is tagged in its
     own declaration.
@@ -125,7 +160,18 @@ def clear(cursor: Cursor[Any], dataset: str, column: str, *, by: str, reason: st
         raise DecisionRefused(f"{dataset}.{column} is not sensitive: there is nothing to clear")
     if cursor.execute(_DECLARED, [dataset_id, column]).fetchone() is not None:
         raise DecisionRefused(f"{dataset}.{column} is tagged in its declaration: remove the tag there")
-    cursor.execute(_CLEAR, [organisation_id(), dataset_id, column, by, reason])
+    if SensitivityStatus.LAPSED in status:
+        cursor.execute(_WITHDRAW, [by, dataset_id, column])
+    cursor.execute(
+        _CLEAR,
+        {
+            "organisation": organisation_id(),
+            "dataset_id": dataset_id,
+            "column": column,
+            "by": by,
+            "reason": reason,
+        },
+    )
 
 
 def withdraw(cursor: Cursor[Any], dataset: str, column: str, *, by: str) -> None:
@@ -133,6 +179,19 @@ def withdraw(cursor: Cursor[Any], dataset: str, column: str, *, by: str) -> None
     dataset_id = dataset_ids(cursor, {dataset})[dataset]
     if cursor.execute(_WITHDRAW, [by, dataset_id, column]).rowcount == 0:
         raise DecisionRefused(f"{dataset}.{column} is not cleared")
+
+
+def _of_versions(
+    engine: Engine, versions: Collection[UUID], *, origins: bool
+) -> list[tuple[list[UUID], dict[str, list[str]]]]:
+    """Return versions of the same provenance, and their sensitive columns with their sources."""
+    if not versions:
+        return []
+    with transaction(engine) as cursor:
+        rows = statement("sensitive_columns_of_versions").execute(
+            cursor, {"organisation": organisation_id(), "versions": list(versions), "origins": origins}
+        )
+        return [(row["versions"], row["columns"]) for row in rows]
 
 
 def _marked(column: Column, hidden: frozenset[str]) -> Column:

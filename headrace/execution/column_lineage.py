@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 
-from headrace.catalog.column_lineage import How, LineageOfOutput, is_field, parts
+from headrace.catalog.column_lineage import WHOLE, LineageOfOutput, is_field, parts
 from headrace.execution.plan import OutputPlan, ProcessPlan
 from headrace.execution.transform import Pipeline, SqlCode
 from headrace.spark.column_lineage import SqlStep, lineage_of
@@ -44,13 +44,23 @@ def unmet(found: LineageOfOutput, output: OutputPlan) -> list[str]:
 def inheriting(lineage: LineageOfOutput, hidden: Mapping[str, frozenset[str]]) -> frozenset[str]:
     """Return the columns that values of hidden input columns flow into, or may. hidden: by dataset."""
     return frozenset(
-        parts(column.column)[0]
-        for column in lineage.columns
-        for source in column.sources
-        if source.type is How.DIRECT
-        and (column.unknown is not None or not source.masking)
-        and (names := hidden.get(source.input))
-        and (not source.column or parts(source.column)[0] in names)
+        flow.target
+        for flow in lineage.flows()
+        if (names := hidden.get(flow.input)) and (not flow.source or flow.source in names)
+    )
+
+
+def inherited_sources(
+    lineage: LineageOfOutput, column: str, sources: Mapping[str, Mapping[str, frozenset[str]]]
+) -> frozenset[str]:
+    """Return the tagged columns that a column inherits from. sources: those of the inputs' columns, by dataset."""
+    return frozenset(
+        origin
+        for flow in lineage.flows()
+        if flow.target == column
+        for name, origins in sources.get(flow.input, {}).items()
+        if flow.source in (name, WHOLE)
+        for origin in origins
     )
 
 

@@ -19,11 +19,11 @@ from headrace.catalog.records import VersionDraft
 from headrace.catalog.registry import register
 from headrace.catalog.runs import Attempt, attempt, record_inputs
 from headrace.catalog.schema import sensitive
-from headrace.catalog.sensitivity import cleared
+from headrace.catalog.sensitivity import cleared, sensitive_sources
 from headrace.dagster_internals import ROOT_RUN_ID_TAG, LocalComputeLogManager
 from headrace.database.connection import connect
 from headrace.database.ids import run_id
-from headrace.execution.column_lineage import inheriting, output_lineage, unmet
+from headrace.execution.column_lineage import inherited_sources, inheriting, output_lineage, unmet
 from headrace.execution.failures import explained_errors, raising_failures, with_location
 from headrace.execution.masking import without_sensitive_values
 from headrace.execution.metadata import described
@@ -189,7 +189,13 @@ def _inherited(
         names = hidden.get(choice.version.dataset, frozenset())
         hidden[choice.version.dataset] = names | sensitive(choice.version.columns)
     found = inheriting(lineage, hidden)
-    return found - cleared(engine, output.record.key) if found else found
+    judged = cleared(engine, output.record.key) if found else {}
+    if found.isdisjoint(judged):
+        return found
+    sources = sensitive_sources(engine, [choice.version for choice in pinned.all])
+    return found - {
+        name for name, known in judged.items() if inherited_sources(lineage, name, sources) <= known
+    }
 
 
 def _publish(

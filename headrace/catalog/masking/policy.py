@@ -6,6 +6,7 @@ import operator
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
+from uuid import UUID
 
 from headrace.access.callers import Caller, Permission
 from headrace.access.sensitivity import MASK, Sensitive
@@ -15,10 +16,11 @@ _COUNTS = frozenset({"null_count", "nullCount"})  # statistics that are no value
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """The dataset and the process that a value is about, by key; None: unknown."""
+    """The dataset and the process that a value is about, by key; None: unknown. version: of the dataset, if of one."""
 
     dataset: str | None = None
     process: str | None = None
+    version: UUID | None = None
 
 
 class Policy(Protocol):
@@ -28,14 +30,16 @@ class Policy(Protocol):
         """Return True if the caller may see fields of this kind about the subject."""
 
     def sensitive_columns(self, about: Subject) -> frozenset[str] | None:
-        """Return the sensitive columns of the dataset; None if it is unknown, so that any may be."""
+        """Return the sensitive columns of the version or dataset; None if it is unknown, so that any may be."""
 
 
 @dataclass(slots=True)
 class Survey:
-    """Finds out which datasets sensitive fields are about, before any is masked. found: there is such a field."""
+    """Finds out which datasets and versions sensitive fields are about, before any is masked. found: there is such a
+    field."""
 
     datasets: set[str] = field(default_factory=set)
+    versions: set[UUID] = field(default_factory=set)
     found: bool = False
 
     def allows(self, kind: Sensitive, about: Subject) -> bool:
@@ -44,19 +48,23 @@ class Survey:
         return True
 
     def sensitive_columns(self, about: Subject) -> frozenset[str] | None:
-        """Note the dataset."""
+        """Note the version or dataset."""
         self.found = True
-        if about.dataset is not None:
+        if about.version is not None:
+            self.versions.add(about.version)
+        elif about.dataset is not None:
             self.datasets.add(about.dataset)
         return None
 
 
 @dataclass(slots=True)
 class CallerPolicy:
-    """Decides by the caller's permissions; shown and kinds are what of the sensitive fields the caller has seen."""
+    """Decides by the caller's permissions and the sensitive columns of datasets and versions; shown and kinds are what
+    of the sensitive fields the caller has seen."""
 
     caller: Caller
     columns: Mapping[str, frozenset[str]]
+    columns_of_versions: Mapping[UUID, frozenset[str]]
     shown: set[str] = field(default_factory=set)
     kinds: set[Sensitive] = field(default_factory=set)
 
@@ -72,7 +80,9 @@ class CallerPolicy:
         return allowed
 
     def sensitive_columns(self, about: Subject) -> frozenset[str] | None:
-        """Return the sensitive columns of the dataset; None if it is unknown."""
+        """Return the sensitive columns of the version or dataset; None if it is unknown."""
+        if about.version is not None:
+            return self.columns_of_versions.get(about.version)
         return None if about.dataset is None else self.columns.get(about.dataset)
 
 

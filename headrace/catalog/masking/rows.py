@@ -18,7 +18,7 @@ from headrace.access.callers import Caller
 from headrace.access.sensitivity import Sensitive, SensitiveIf, Shown
 from headrace.catalog.masking.foreign import masked_facet, masked_json
 from headrace.catalog.masking.policy import CallerPolicy, Policy, Subject, Survey, masked, unless_changed
-from headrace.catalog.sensitivity import hidden_columns
+from headrace.catalog.sensitivity import hidden_columns, hidden_columns_of
 
 _T = TypeVar("_T")
 _PLAIN = (UUID, bool, int, float, date, timedelta, Enum, type(None))  # cannot hold text
@@ -35,7 +35,9 @@ def visible(engine: Engine, caller: Caller, value: _T, about: str | None = None)
     _masked(value, first, survey)
     if not survey.found:
         return value
-    policy = CallerPolicy(caller, hidden_columns(engine, survey.datasets))
+    policy = CallerPolicy(
+        caller, hidden_columns(engine, survey.datasets), hidden_columns_of(engine, survey.versions)
+    )
     shown: _T = _masked(value, first, policy)
     note_reading(engine, caller, sorted(policy.shown), sorted(policy.kinds))
     return shown
@@ -107,7 +109,7 @@ class _RowType:
     columns: tuple[_Field, ...]
 
 
-_IS_SUBJECT = {Shown.DATASET, Shown.PROCESS, Shown.SUBJECT, Shown.NESTED}
+_IS_SUBJECT = {Shown.DATASET, Shown.PROCESS, Shown.SUBJECT, Shown.VERSION, Shown.NESTED}
 
 
 _ROW_TYPES: dict[type, _RowType] = {}
@@ -197,14 +199,18 @@ def _replaced(value: Any, changed: Mapping[str, Any]) -> Any:  # noqa: ANN401 - 
 
 def _subject(row: _RowType, value: object, about: Subject) -> Subject:
     """Return what a row is about: what it names, or else what the row around it is about."""
-    dataset, process = about.dataset, about.process
+    dataset, process, version = about.dataset, about.process, about.version
     for each in row.subjects:
         named = getattr(value, each.name)
         if each.shown is Shown.NESTED:
             if named is not None:
-                inner = _subject(_row_type(type(named)), named, Subject(dataset, process))
-                dataset, process = inner.dataset, inner.process
+                inner = _subject(_row_type(type(named)), named, Subject(dataset, process, version))
+                dataset, process, version = inner.dataset, inner.process, inner.version
+        elif each.shown is Shown.VERSION:
+            version = named
         elif named is not None:
             dataset = named if each.shown is not Shown.PROCESS else dataset
             process = named if each.shown is not Shown.DATASET else process
-    return Subject(dataset, process)
+    if dataset != about.dataset and version == about.version:
+        version = None  # of the other dataset
+    return Subject(dataset, process, version)

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from sqlalchemy import Engine
 
-from headrace.access.sensitivity import Public, Sensitive, Shown
+from headrace.access.sensitivity import Public, Sensitive, Shown, VersionId
 from headrace.catalog.records import CheckStatus, Outcome
 from headrace.catalog.sql import statement
 from headrace.database.connection import transaction
@@ -18,7 +18,7 @@ from headrace.severity import Severity
 class QualityRow:
     """The result of one check on one version; kind, column and severity as currently declared, if declared."""
 
-    version_id: UUID
+    version_id: VersionId
     tag: Public[str]
     partition: Public[str | None]
     outcome: Outcome

@@ -6,7 +6,15 @@ from enum import StrEnum
 from typing import Annotated, Any
 from uuid import UUID
 
-from headrace.access.sensitivity import DatasetKey, ProcessKey, Public, Sensitive, Shown, SubjectKey
+from headrace.access.sensitivity import (
+    DatasetKey,
+    ProcessKey,
+    Public,
+    Sensitive,
+    Shown,
+    SubjectKey,
+    VersionId,
+)
 from headrace.catalog.records import Check, CheckResult, Column, Outcome, PinReason, RunState, Version
 from headrace.catalog.run_events import Ending
 
@@ -108,7 +116,7 @@ class VersionRow:
 class VersionRef:
     """Identifies an exact version."""
 
-    version_id: UUID
+    version_id: VersionId
     dataset: DatasetKey
     partition: Public[str | None]
     tag: Public[str]

@@ -84,11 +84,12 @@ WITH draft AS MATERIALIZED (
     INSERT INTO catalog.dataset_version (
         dataset_version_id, organisation_id, dataset_id, partition_key, version_tag, path, format, row_count, byte_size,
         file_count, checksum, schema_hash, code_version, fingerprint, produced_by_run_id, idempotency_key, outcome,
-        reason, quarantine_path, quarantine_rows, statistics, metadata_json, lineage_hash, produced_at
+        reason, quarantine_path, quarantine_rows, statistics, metadata_json, lineage_hash, provenance_id, produced_at
     )
     SELECT version_id, %(organisation)s, dataset_id, partition_key, version_tag, path, format, row_count, byte_size,
            file_count, checksum, schema_hash, code_version, fingerprint, %(run_id)s, idempotency_key, outcome,
-           reason, quarantine_path, quarantine_rows, statistics, metadata_json, lineage_hash, now
+           reason, quarantine_path, quarantine_rows, statistics, metadata_json, lineage_hash,
+           (%(provenances)s::jsonb ->> ordinal::text)::uuid, now
     FROM fresh
 ), version_input AS (
     INSERT INTO catalog.version_input (dataset_version_id, input_version_id, organisation_id)

@@ -92,9 +92,8 @@ def _checked(engine: Engine, dataset: str) -> str:
 
 
 def _row(column: SensitiveColumn) -> tuple[object, ...]:
-    because = None
-    if column.from_dataset is not None:
-        because = f"{column.from_dataset}.{column.from_column}"
-    elif column.by is not None:
-        because = f"{column.by}: {column.reason}"
-    return column.column, column.status, because
+    source = f"{column.from_dataset}.{column.from_column}" if column.from_dataset is not None else None
+    clearing = f"{column.by}: {column.reason}" if column.by is not None else None
+    if column.status == "LAPSED":
+        clearing = f"cleared for other sources by {clearing}"
+    return column.column, column.status, "; ".join(filter(None, [source, clearing])) or None

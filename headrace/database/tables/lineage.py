@@ -3,7 +3,7 @@
 from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy import REAL
+from sqlalchemy import ARRAY, REAL, Uuid
 from sqlalchemy.orm import Mapped, mapped_column
 
 from headrace.database.tables.base import Base, Json, key, reference
@@ -76,8 +76,42 @@ class DatasetLineage(Base):
     created_at: Mapped[datetime]
 
 
+class LineageFlow(Base):
+    """A column whose values flow into a column of a lineage, or may; an empty source_column means any."""
+
+    __tablename__ = "lineage_flow"
+    dataset_id: Mapped[UUID] = key()
+    lineage_hash: Mapped[str] = mapped_column(primary_key=True)
+    source_name_id: Mapped[UUID] = key()
+    source_column: Mapped[str] = mapped_column(primary_key=True)
+    target_column: Mapped[str] = mapped_column(primary_key=True)
+    certain: Mapped[bool] = mapped_column(primary_key=True)
+    organisation_id: Mapped[UUID]
+
+
+class Provenance(Base):
+    """The lineage of a version with the lineages of the exact versions that it was made from; versions share it."""
+
+    __tablename__ = "provenance"
+    provenance_id: Mapped[UUID] = key()
+    organisation_id: Mapped[UUID] = reference("organisation.organisation_id")
+    dataset_id: Mapped[UUID] = reference("dataset.dataset_id")
+    lineage_hash: Mapped[str]
+    lineages: Mapped[list[UUID]] = mapped_column(ARRAY(Uuid))
+
+
+class ProvenanceInput(Base):
+    """A source of a provenance's lineage, and the provenance of the versions read; null if that is unknown."""
+
+    __tablename__ = "provenance_input"
+    provenance_id: Mapped[UUID] = key("provenance.provenance_id")
+    source_name_id: Mapped[UUID] = mapped_column(primary_key=True)
+    input_provenance_id: Mapped[UUID | None] = reference("provenance.provenance_id")
+    organisation_id: Mapped[UUID] = reference("organisation.organisation_id")
+
+
 class ClearedColumn(Base):
-    """An owner's decision that a derived column is safe to display."""
+    """An owner's decision that a derived column is safe to display, as long as it has only these sources."""
 
     __tablename__ = "cleared_column"
     clearing_id: Mapped[UUID] = key()
@@ -86,6 +120,7 @@ class ClearedColumn(Base):
     column_name: Mapped[str]
     cleared_by: Mapped[str]
     reason: Mapped[str]
+    sources: Mapped[list[str]]
     cleared_at: Mapped[datetime]
     withdrawn_by: Mapped[str | None]
     withdrawn_at: Mapped[datetime | None]

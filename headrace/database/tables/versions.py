@@ -37,6 +37,7 @@ class DatasetVersion(Base):
     metadata_json: Mapped[Json]
     produced_at: Mapped[datetime]
     lineage_hash: Mapped[str | None]
+    provenance_id: Mapped[UUID | None]
 
 
 class PublishedPointer(Base):

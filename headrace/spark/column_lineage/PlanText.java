@@ -48,14 +48,14 @@ public class PlanText {
   private final HashSet known = new HashSet();
   private final HashMap pulled = new HashMap();  // what the analyser has moved into a node below, by its id there
   private final int maxLength;
-  private final long deadline;
+  private final int maxSteps;
   private int count = 0;
   private int scopes = 0;
   private int steps = 0;
 
-  public PlanText(int maxLength, long milliseconds) {
+  public PlanText(int maxLength, int maxSteps) {
     this.maxLength = maxLength;
-    this.deadline = System.nanoTime() + milliseconds * 1000000L;
+    this.maxSteps = maxSteps;
   }
 
   /** Say that a plan is the input of this number: its top node, and the relations that it reads. */
@@ -459,6 +459,8 @@ public class PlanText {
       if (has(relation, "location")) {
         return directory(((scala.collection.Iterable) get(get(relation, "location"), "rootPaths")).iterator());
       }
+      // A JDBC relation's own text has its number of partitions, which is no part of the table's name.
+      if (has(relation, "jdbcOptions")) return String.valueOf(get(get(relation, "jdbcOptions"), "tableOrQuery")).trim();
       return String.valueOf(relation);
     }
     if (name.equals("HiveTableRelation")) return unquoted(get(get(plan, "tableMeta"), "qualifiedName"));
@@ -554,10 +556,9 @@ public class PlanText {
     return type instanceof StructType;
   }
 
+  /** Counts a node or an expression. The budget is not one of time: the same plan is read on a busy machine as well. */
   private void check() {
-    if (++steps % 64 == 0 && System.nanoTime() > deadline) {
-      throw new IllegalStateException("the plan takes too long to read");
-    }
+    if (++steps > maxSteps) throw new IllegalStateException("the plan is too large");
   }
 
   /** The expressions of one node, those that others are made of first. */
@@ -606,7 +607,7 @@ public class PlanText {
       if (e instanceof CommonExpressionRef) return (String) shared.get(((CommonExpressionRef) e).id());
       if (e instanceof RuntimeReplaceable) {
         String child = add(((RuntimeReplaceable) e).replacement());
-        return put(start("Replaced").append(",\"").append(e.getClass().getSimpleName()).append("\",").append(child));
+        return put(start("Replaced").append(",\"").append(kind(e)).append("\",").append(child));
       }
       if (e instanceof SubqueryExpression) {
         int inner = ++scopes;
@@ -629,8 +630,7 @@ public class PlanText {
       if (e instanceof AggregateExpression) {
         AggregateExpression aggregate = (AggregateExpression) e;
         String function = add((Expression) aggregate.aggregateFunction());
-        StringBuilder made = start("Aggregated").append(",\"");
-        made.append(aggregate.aggregateFunction().getClass().getSimpleName()).append("\",").append(function);
+        StringBuilder made = start("Aggregated").append(',').append(function);
         list(made.append(','), aggregate.filter().toList(), this);
         return put(made);
       }
@@ -674,7 +674,7 @@ public class PlanText {
         quote(made.append(','), functionName(e));
         return put(rest(made, e.children()));
       }
-      return put(rest(start(name), e.children()));
+      return put(rest(start(kind(e)), e.children()));
     }
 
     private String field(String of, String name) {
@@ -790,6 +790,18 @@ public class PlanText {
     return "";
   }
 
+  /** The class of an expression; a mask() that may keep letters or digits has its own name. */
+  private static String kind(Expression e) {
+    String name = e.getClass().getSimpleName();
+    if (!name.equals("Mask") && !name.equals("MaskExpr")) return name;
+    // Spark's documentation of mask(): NULL keeps the characters of a class, which is the default for others only.
+    for (int i = 1; i <= 3; i++) {
+      Expression replacement = (Expression) e.children().apply(i);
+      if (!replacement.foldable() || replacement.eval(null) == null) return "PartialMask";
+    }
+    return name;
+  }
+
   private static String functionName(Expression e) {
     String[] names = {"udfName", "name"};
     for (int i = 0; i < names.length; i++) {
@@ -833,6 +845,7 @@ public class PlanText {
    * that are computed once and referred to, and casts of literals.
    */
   private Expression written(Expression e, HashMap shared) {
+    check();
     if (e instanceof RuntimeReplaceable) return written(((RuntimeReplaceable) e).replacement(), shared);
     if (e instanceof CommonExpressionRef) return (Expression) shared.get(((CommonExpressionRef) e).id());
     if (e instanceof With) {

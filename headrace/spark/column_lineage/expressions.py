@@ -64,7 +64,7 @@ class Expressions:
     """The expressions of one node.
 
     known: values of the attributes in scope. subquery: the values of a subquery's output, its row dependencies, and its
-    inputs. below: the inputs of the node's rows. inputs: all inputs of the plan.
+    inputs. below: the inputs of the node's rows. inputs: all inputs of the plan. count: called with the values read.
     """
 
     def __init__(
@@ -74,6 +74,7 @@ class Expressions:
         subquery: Callable[[int, Sequence[int]], tuple[list[Value], Value, frozenset[str]]],
         below: frozenset[str],
         inputs: Sequence[str],
+        count: Callable[[Iterable[Value]], None],
     ) -> None:
         """Trace all expressions. Raises KeyError for an attribute that no node below provides."""
         self.defined: Environment = {}
@@ -86,7 +87,9 @@ class Expressions:
         self._values: list[Value] = []
         for record in records:
             read = _READERS.get(record[0])
-            self._values.append(read(self, *record[1:]) if read else self._other(record[0], record[1:]))
+            value = read(self, *record[1:]) if read else self._other(record[0], record[1:])
+            count((value,))
+            self._values.append(value)
 
     def value(self, reference: Reference) -> Value:
         """Return the value of a reference."""
@@ -167,10 +170,10 @@ class Expressions:
         value = NOTHING if kind else through(self.value(function), Subtype.TRANSFORMATION, keep=True)
         return depending(value, self._all([*partition, *order]), Subtype.WINDOW)
 
-    def _aggregated(self, name: str, function: Reference, conditions: Sequence[Reference]) -> Value:
+    def _aggregated(self, function: Reference, conditions: Sequence[Reference]) -> Value:
         value = through(self.value(function), Subtype.AGGREGATION, keep=True)
         if not value.sources and not value.doubt:
-            value = rows(self._below, name in MASKING)
+            value = rows(self._below, True)  # without a column in it, nothing but the number of rows
         return depending(value, self._all(conditions), Subtype.FILTER)
 
     def _field(self, name: str, child: Reference) -> Value:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from sqlglot import exp, parse_one
+from sqlglot.errors import SqlglotError
+
 from headrace.catalog.column_lineage import Subtype
 from headrace.spark.column_lineage.expressions import Environment
 from headrace.spark.column_lineage.frames import Frame, Scope
@@ -33,7 +36,20 @@ def _input(plan: Plan, node: Node, frame: Frame, under: list[Frame], scope: Scop
 
 
 def _relation(plan: Plan, node: Node, frame: Frame, under: list[Frame], scope: Scope) -> Frame:
+    if node["n"].startswith("("):
+        return _database_query(node)
     return _table(plan, node, node["n"])
+
+
+def _database_query(node: Node) -> Frame:
+    """Trace a query that a database runs for a JDBC source: its tables are known, and not their columns."""
+    try:
+        found = parse_one(f"SELECT * FROM {node['n']}").find_all(exp.Table)  # noqa: S608 - is not run
+        tables = frozenset(".".join(part.name for part in each.parts) for each in found)
+    except SqlglotError:
+        tables = frozenset()
+    doubt = Doubt("a query that the database runs: the plan does not show what its columns are made of", 0.2)
+    return Frame(dict.fromkeys(node["o"], rows(tables, False, doubt)), tables)
 
 
 def _table(plan: Plan, node: Node, name: str) -> Frame:
@@ -168,13 +184,16 @@ def _with(plan: Plan, node: Node, frame: Frame, under: list[Frame], scope: Scope
 
 
 def _referred(plan: Plan, node: Node, frame: Frame, under: list[Frame], scope: Scope) -> Frame:
-    number = plan.definitions[node["d"]]
+    definition = plan.definitions[node["d"]]
+    number = definition["x"]
     if number not in plan.read:
         plan.read[number] = plan.scope(number, scope.outer)
     frame, of = plan.read[number]
     scope.include(of)
-    values = list(frame.values.values())
-    return Frame(dict(zip(node["o"], values, strict=True)), frame.below)
+    # By position: the definition may have the same attribute twice (SELECT a, *), under one id.
+    return Frame(
+        {own: frame.values[each] for own, each in zip(node["o"], definition["o"], strict=True)}, frame.below
+    )
 
 
 def _definition(plan: Plan, node: Node, frame: Frame, under: list[Frame], scope: Scope) -> Frame:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from headrace.spark.column_lineage.expressions import Environment, Expressions
@@ -15,21 +14,21 @@ Reader = Callable[..., Frame]  # the plan, the node, the frame below, the frames
 
 
 class OutOfBudget(Exception):
-    """Reading the plan took too long, or the result is too large."""
+    """Reading the plan takes too many steps, or the result is too large."""
 
 
 class Plan:
     """A plan as exported by PlanText.
 
-    inputs: their names, by number. deadline: time limit, of time.monotonic(). readers: the tracing function for each
-    node type; other: for any other type.
+    inputs: their names, by number. max_steps: how many values and sources are read at most. readers: the tracing
+    function for each node type; other: for any other type.
     """
 
     def __init__(
         self,
         exported: Mapping[str, Any],
         inputs: Sequence[str],
-        deadline: float,
+        max_steps: int,
         readers: Mapping[str, Reader],
         other: Reader,
     ) -> None:
@@ -39,16 +38,16 @@ class Plan:
         self._output: Sequence[int] = exported["output"]
         self._columns: Sequence[str] = exported["names"]
         self.inputs = inputs
-        self._deadline = deadline
+        self._steps_left = max_steps
         self._readers = readers
         self._other = other
         self._scopes: dict[int, list[int]] = defaultdict(list)
-        self.definitions: dict[int, int] = {}
+        self.definitions: dict[int, Node] = {}
         self.loops: dict[int, Frame] = {}
         for place, node in enumerate(self.nodes):
             self._scopes[node["x"]].append(place)
             if node["c"] == "CTERelationDef":
-                self.definitions[node["d"]] = node["x"]
+                self.definitions[node["d"]] = node
         self.read: dict[int, tuple[Frame, Scope]] = {}
 
     def columns(self) -> tuple[list[tuple[str, Value]], Scope]:
@@ -63,12 +62,17 @@ class Plan:
         frames: dict[int, Frame] = {}
         place = -1
         for place in self._scopes[number]:
-            if time.monotonic() > self._deadline:
-                raise OutOfBudget("reading the plan took too long")
             node = self.nodes[place]
             inner = [frames.pop(child) for child in node.get("k", ()) if child in frames]
             frames[place] = self._node(node, inner, scope)
+            self._count(frames[place].values.values())
         return frames[place], scope
+
+    def _count(self, values: Iterable[Value]) -> None:
+        """Count values that were read, and their sources: work, not time, so that the same plan is always known."""
+        self._steps_left -= sum(1 + len(value.sources) for value in values)
+        if self._steps_left < 0:
+            raise OutOfBudget("the plan is too large")
 
     def _node(self, node: Node, under: list[Frame], scope: Scope) -> Frame:
         below = frozenset().union(*(each.below for each in under))
@@ -92,4 +96,4 @@ class Plan:
             scope.notes.update(of.notes)
             return [inner.values[each] for each in output], Value(depends), inner.below
 
-        return Expressions(node.get("e", ()), known, subquery, frame.below, self.inputs)
+        return Expressions(node.get("e", ()), known, subquery, frame.below, self.inputs, self._count)

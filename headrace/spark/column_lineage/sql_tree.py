@@ -102,6 +102,7 @@ class _Select:
         self._below: frozenset[str] = frozenset()
         self._generated: dict[str, Value] = {}
         self._columns: Columns = {}
+        self._windows = {each.name: each for each in scope.expression.args.get("windows") or ()}
         for alias, source in scope.sources.items():
             if not isinstance(source, Scope):
                 found = query.tables.get(source.name, NO_COLUMNS)
@@ -125,16 +126,22 @@ class _Select:
         for lateral in select.args.get("laterals") or ():
             value = self.value(lateral.this)
             self._generated[lateral.alias] = through(value, Subtype.TRANSFORMATION)
-            if isinstance(lateral.this.this, exp.Array | exp.Map | exp.VarMap):
-                continue  # the same number of rows for each input row
-            add(multiplied, reported(through(value, Subtype.JOIN), lateral.this.sql("spark")).sources)
+            add(multiplied, self._multiplied(lateral.this, value))
         for join in select.args.get("joins") or ():
             self._depend([join.args.get("on")], Subtype.JOIN)
         for place, each in enumerate(select.selects):
-            self._columns[each.alias_or_name.lower() or f"_{place}"] = self._column(each)
+            value = self._column(each)
+            self._columns[each.alias_or_name.lower() or f"_{place}"] = value
+            add(multiplied, self._multiplied(each.unalias(), value))
         for name, how in _CLAUSES.items():
             clause = select.args.get(name)
-            if clause is not None:
+            if clause is not None and _is_all(clause):
+                self._depend(
+                    (each for each in select.selects if name == "order" or not each.find(exp.AggFunc)),
+                    how,
+                    clause.sql("spark"),
+                )
+            elif clause is not None:
                 self._depend([clause.this] if clause.this else clause.expressions, how, clause.sql("spark"))
         if select.args.get("distinct"):
             for value in self._columns.values():
@@ -151,6 +158,8 @@ class _Select:
             return NOTHING
         if isinstance(tree, exp.Alias | exp.Paren):
             return self.value(tree.this)
+        if isinstance(tree, exp.Star) or (isinstance(tree, exp.Column) and isinstance(tree.this, exp.Star)):
+            return self._every_column(tree)
         if isinstance(tree, exp.Column):
             return self._reference(tree)
         if isinstance(tree, exp.Dot):
@@ -158,11 +167,21 @@ class _Select:
         if isinstance(tree, exp.Subquery | exp.Query | exp.Exists):
             return self._subquery(tree)
         if isinstance(tree, exp.Window):
-            order = tree.args.get("order")
-            around = [*(tree.args.get("partition_by") or ()), *(order.expressions if order else ())]
             # A ranking function has no source for its value, and is not an aggregate of rows.
-            function = tree.this if tree.this.find(exp.Column) or isinstance(tree.this, exp.Count) else None
-            return depending(self.value(function), self._all(around), Subtype.WINDOW)
+            has_source = tree.this.find(exp.Column, exp.Star) or isinstance(tree.this, exp.Count)
+            function = tree.this if has_source else None
+            return depending(self.value(function), self._all(self._window(tree)), Subtype.WINDOW)
+        if isinstance(tree, exp.Filter):
+            return depending(self.value(tree.this), self.value(tree.expression), Subtype.FILTER)
+        if isinstance(tree, exp.ArgMax | exp.ArgMin):
+            chosen = through(self.value(tree.this), Subtype.AGGREGATION)
+            return depending(chosen, self.value(tree.expression), Subtype.CONDITIONAL)
+        if isinstance(tree, exp.DecodeCase):
+            tested, *pairs = tree.expressions
+            default = pairs[-1:] if len(pairs) % 2 else []
+            return self._chosen([tested, *pairs[:-1:2]], [*pairs[1::2], *default])
+        if isinstance(tree, exp.Nullif | exp.ArrayFilter):
+            return self._chosen([tree.this, tree.expression], [tree.this])
         if isinstance(tree, exp.Case):
             tested = [each.this for each in tree.args["ifs"]]
             given = [*(each.args["true"] for each in tree.args["ifs"]), tree.args.get("default")]
@@ -172,11 +191,12 @@ class _Select:
         if isinstance(tree, exp.Coalesce):
             each = [tree.this, *tree.expressions]
             return self._chosen(each, each)
-        inner = merged(self.value(each) for each in tree.iter_expressions())
+        counts_rows = isinstance(tree, exp.Count) and isinstance(tree.this, exp.Star)
+        inner = NOTHING if counts_rows else self._all(tree.iter_expressions())
         masking = isinstance(tree, _MASKING)
         if isinstance(tree, exp.AggFunc):
             if not inner.sources and not inner.doubt:
-                return rows(self._below, masking)
+                return rows(self._below, True)  # without a column in it, nothing but the number of rows
             return through(inner, Subtype.AGGREGATION, masking)
         return through(inner, Subtype.TRANSFORMATION, masking)
 
@@ -202,6 +222,38 @@ class _Select:
             )
         return found
 
+    def _every_column(self, star: exp.Expr) -> Value:
+        """Return what `*` or `t.*` in a function stands for."""
+        bare = star.this if isinstance(star, exp.Column) else star
+        without = {each.name.lower() for each in bare.args.get("except_") or ()}
+        tables = [star.table] if isinstance(star, exp.Column) else list(self._scope.selected_sources)
+        found: list[Value] = [] if isinstance(star, exp.Column) else list(self._generated.values())
+        for table in tables:
+            columns = self._tables.get(table, {})
+            if isinstance(columns, UnknownColumns):
+                found.append(columns.get(""))
+            found += [value for name, value in columns.items() if name not in without]
+        return merged(found)
+
+    def _window(self, window: exp.Expr) -> list[exp.Expr]:
+        """Return the columns of a window and of the named one that it is, or extends."""
+        order = window.args.get("order")
+        named = self._windows.get(window.alias)
+        return [
+            *(window.args.get("partition_by") or ()),
+            *(order.expressions if order else ()),
+            *(self._window(named) if named is not None else ()),
+        ]
+
+    def _multiplied(self, tree: exp.Expr, value: Value) -> Mapping[Key, bool]:
+        """Return what the number of rows per input row depends on; nothing unless the tree is a generator."""
+        generator = tree.this if isinstance(tree, exp.Aliases) else tree
+        if not isinstance(generator, exp.Explode | exp.Inline) and not isinstance(tree.parent, exp.Lateral):
+            return {}
+        if isinstance(generator.this, exp.Array | exp.Map | exp.VarMap):
+            return {}  # the same number for each
+        return reported(through(value, Subtype.JOIN), generator.sql("spark")).sources
+
     def _subquery(self, tree: exp.Expr) -> Value:
         query = tree.unnest() if isinstance(tree, exp.Subquery) else tree
         query = query.this if isinstance(query, exp.Exists) else query
@@ -211,7 +263,7 @@ class _Select:
         made = self._query.made(scope, self._tables)
         depends = Value(dict(made.whole))
         if isinstance(tree, exp.Exists):
-            return through(depends, Subtype.FILTER)
+            return through(depends if depends.sources else rows(made.below, True), Subtype.FILTER)
         found: dict[Key, bool] = dict(merged(made.columns.values()).sources)
         add(found, depends.sources)
         return Value(found)
@@ -227,6 +279,12 @@ class _Select:
         for tree in trees:
             value = reported(through(self.value(tree), how), sql or (tree.sql("spark") if tree else ""))
             add(self._whole, value.sources)
+
+
+def _is_all(clause: exp.Expr) -> bool:
+    """Return True for GROUP BY ALL and ORDER BY ALL."""
+    ordered = clause.expressions[0].this if isinstance(clause, exp.Order) else None
+    return bool(clause.args.get("all")) or (isinstance(ordered, exp.Var) and ordered.name.upper() == "ALL")
 
 
 _CLAUSES = {

@@ -42,13 +42,14 @@ def _early() -> None:
         ready()
 
 
-def plan_text(plan: Any, inputs: Sequence[Any], seconds: float) -> str:  # noqa: ANN401
-    """Export the plan as text, with the inputs' plans by position. Raises PlanUnreadable."""
+def plan_text(plan: Any, inputs: Sequence[Any], max_steps: int) -> str:  # noqa: ANN401
+    """Export the plan as text, with the inputs' plans by position. max_steps: nodes and expressions. Raises
+    PlanUnreadable."""
     with _explained():
         constructor = _constructor()
         gateway = _compiled["gateway"]
         arguments = gateway.new_array(gateway.jvm.Object, 2)
-        arguments[0], arguments[1] = _LENGTH, int(seconds * 1000)
+        arguments[0], arguments[1] = _LENGTH, max_steps
         text = constructor.newInstance(arguments)
         for number, each in enumerate(inputs):
             text.input(each, number)

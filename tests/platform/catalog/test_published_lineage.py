@@ -301,16 +301,20 @@ def test_datasets_that_become_one_bring_their_lineage_and_clearings(catalog, dra
     ids = {key: dataset_id(catalog, key) for key in ("mart/delays", "mart/report")}
     with transaction(catalog) as cursor:
         cursor.execute(
-            "INSERT INTO catalog.cleared_column (organisation_id, dataset_id, column_name, cleared_by, reason) "
-            "SELECT organisation_id, dataset_id, 'x', 'ann', 'none' FROM catalog.dataset "
-            "WHERE full_name <> 'raw/flights'"
+            "INSERT INTO catalog.cleared_column "
+            "(organisation_id, dataset_id, column_name, cleared_by, reason, sources) "
+            "SELECT organisation_id, dataset_id, 'x', 'ann', 'none', ARRAY[%s || ':id'] FROM catalog.dataset "
+            "WHERE full_name <> 'raw/flights'",
+            [str(ids["mart/delays"])],
         )
         merge(cursor, ids["mart/delays"], ids["mart/report"])
         kept = cursor.execute(
-            "SELECT count(*) AS n, count(withdrawn_at) AS withdrawn, count(DISTINCT dataset_id) AS of "
-            "FROM catalog.cleared_column"
+            "SELECT count(*) AS n, count(withdrawn_at) AS withdrawn, count(DISTINCT dataset_id) AS of, "
+            "min(sources[1]) AS least, max(sources[1]) AS most FROM catalog.cleared_column"
         ).fetchone()
-    assert kept == {"n": 2, "withdrawn": 1, "of": 1}
+    judged = f"{ids['mart/report']}:id"
+    assert kept == {"n": 2, "withdrawn": 1, "of": 1, "least": judged, "most": judged}
+    assert count(catalog, "lineage_flow") == 3
     assert count(catalog, "dataset_lineage") == 2
     assert {edge[3] for edge in edges(catalog, "mart/report")} == {"", "delay", "id", "total"}
 

@@ -1,12 +1,12 @@
 """Sensitive tags are inherited along columns, through masking and unknown steps, until an owner clears them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 import pytest
 
 from headrace.access.callers import Caller, CallerKind, Grant, Permission
-from headrace.access.sensitivity import Sensitive, SubjectKey
+from headrace.access.sensitivity import Sensitive, SubjectKey, VersionId
 from headrace.catalog.column_lineage import (
     ColumnLineage,
     ColumnSource,
@@ -16,10 +16,20 @@ from headrace.catalog.column_lineage import (
     unknown,
 )
 from headrace.catalog.masking import visible
+from headrace.catalog.pins import pin, unpin
 from headrace.catalog.publishing import publish
 from headrace.catalog.records import Column, DatasetRecord, ProcessRecord, Technology
 from headrace.catalog.registry import register
-from headrace.catalog.sensitivity import SensitivityStatus, clear, hidden_columns, sensitivity, withdraw
+from headrace.catalog.sensitivity import (
+    SensitivityStatus,
+    clear,
+    cleared,
+    hidden_columns,
+    marked,
+    sensitive_sources,
+    sensitivity,
+    withdraw,
+)
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation, organisation_id
 from headrace.database.principal import Principal, act_as
@@ -28,6 +38,13 @@ from headrace.errors import DecisionRefused
 
 @dataclass(frozen=True)
 class Measures:
+    key: SubjectKey
+    statistics: Annotated[dict[str, Any], Sensitive.STATISTICS]
+
+
+@dataclass(frozen=True)
+class MeasuresOfVersion:
+    version_id: VersionId
     key: SubjectKey
     statistics: Annotated[dict[str, Any], Sensitive.STATISTICS]
 
@@ -114,6 +131,171 @@ def test_an_owner_clears_a_column_and_all_that_is_made_from_it(chain):
     with transaction(chain) as cursor:
         kept = cursor.execute("SELECT cleared_by, withdrawn_by FROM catalog.cleared_column").fetchall()
     assert kept == [{"cleared_by": "ann", "withdrawn_by": "bob"}]
+
+
+@pytest.fixture
+def released(engine, draft):
+    """Publish a version of m/a or m/b, whose column x is made from the given column of the given input versions."""
+    people = (*PEOPLE, Column("phone", "string", tags=("pii",)))
+    register(
+        engine,
+        [
+            DatasetRecord("hr/people", "parquet", columns=people),
+            DatasetRecord("m/a", "parquet"),
+            DatasetRecord("m/b", "parquet"),
+            DatasetRecord("m/c", "parquet"),
+        ],
+        [],
+    )
+    found = {}
+
+    def publish_one(dataset, source, column_name, *inputs, partition=None, masking=False):
+        generation = found.get((dataset, partition), 0)
+        lineage = LineageOfOutput((column("x", source, column_name, masking=masking),))
+        given = {"partition": partition, "generation": generation, "lineage": lineage}
+        made = publish(engine, None, [draft(dataset, inputs=tuple(i.version_id for i in inputs), **given)])
+        found[dataset, partition] = made[0].generation
+        return made[0].version
+
+    return publish_one
+
+
+def hidden(engine, *datasets):
+    return {name: set(columns) for name, columns in hidden_columns(engine, datasets).items()}
+
+
+def hidden_of(engine, version):
+    (found,) = marked(engine, [replace(version, columns=(Column("x", "string"),))])
+    return [each.name for each in found.columns if each.tags]
+
+
+def test_a_partition_made_from_a_sensitive_column_stays_hidden_when_a_newer_one_is_not(engine, released):
+    first = released("m/a", "hr/people", "email", partition="2026-01-01")
+    second = released("m/a", "hr/people", "city", partition="2026-01-02")
+    assert hidden(engine, "m/a") == {"m/a": {"x"}}
+    assert hidden_of(engine, first) == ["x"]
+    assert hidden_of(engine, second) == []
+    released("m/a", "hr/people", "city", partition="2026-01-01")
+    assert hidden(engine, "m/a") == {"m/a": set()}
+
+
+def test_a_column_is_hidden_until_it_is_materialized_again_from_an_input_without_sensitive_values(
+    engine, released
+):
+    sensitive = released("m/a", "hr/people", "email")
+    before = released("m/b", "m/a", "x", sensitive)
+    harmless = released("m/a", "hr/people", "city")
+    assert hidden(engine, "m/a", "m/b") == {"m/a": set(), "m/b": {"x"}}
+    after = released("m/b", "m/a", "x", harmless)
+    assert hidden(engine, "m/b") == {"m/b": set()}
+    assert [hidden_of(engine, each) for each in (sensitive, before, harmless, after)] == [
+        ["x"],
+        ["x"],
+        [],
+        [],
+    ]
+
+
+def test_a_pinned_version_counts_for_its_dataset(engine, released):
+    first = released("m/a", "hr/people", "email")
+    released("m/a", "hr/people", "city")
+    pin(engine, "m/a", first.tag, by="ann", reason="audit")
+    assert hidden(engine, "m/a") == {"m/a": {"x"}}
+    unpin(engine, "m/a", by="ann")
+    assert hidden(engine, "m/a") == {"m/a": set()}
+
+
+def test_an_input_that_was_read_without_a_version_counts_as_published(engine, released):
+    released("m/a", "hr/people", "email")
+    released("m/b", "m/a", "x")
+    assert hidden(engine, "m/b") == {"m/b": {"x"}}
+    released("m/a", "hr/people", "city")
+    assert hidden(engine, "m/b") == {"m/b": set()}
+
+
+def test_a_dataset_that_reads_its_own_last_version_has_few_provenances(engine, released):
+    version = released("m/a", "hr/people", "email")
+    for _ in range(5):
+        version = released("m/a", "m/a", "x", version)
+    other = released("m/b", "m/a", "x", version)
+    for _ in range(3):  # each reads the other's last version
+        version = released("m/a", "m/b", "x", other)
+        other = released("m/b", "m/a", "x", version)
+    with transaction(engine) as cursor:
+        (row,) = cursor.execute("SELECT count(*) AS n FROM catalog.provenance").fetchall()
+    assert row["n"] <= 6
+    assert hidden(engine, "m/a", "m/b") == {"m/a": {"x"}, "m/b": {"x"}}
+
+
+def test_the_statistics_of_a_version_are_masked_by_its_own_lineage(engine, released):
+    versions = [released("m/a", "hr/people", name) for name in ("email", "city")]
+    caller = Caller(
+        "user:con",
+        CallerKind.USER,
+        organisation_id(),
+        organisation(),
+        (Grant("m", frozenset({Permission.READ})),),
+    )
+    rows = [MeasuresOfVersion(each.version_id, "m/a", {"x": {"min": "a"}}) for each in versions]
+    assert [each.statistics["x"]["min"] for each in visible(engine, caller, rows)] == ["***", "a"]
+
+
+def clear_x(engine, dataset, reason="a code only"):
+    with transaction(engine) as cursor:
+        clear(cursor, dataset, "x", by="ann", reason=reason)
+
+
+def test_a_clearing_lapses_when_another_sensitive_column_flows_in(engine, released):
+    first = released("m/a", "hr/people", "phone")
+    clear_x(engine, "m/a")
+    second = released("m/a", "hr/people", "email")
+    assert hidden(engine, "m/a") == {"m/a": {"x"}}
+    assert [hidden_of(engine, each) for each in (first, second)] == [[], ["x"]]
+    (status,) = sensitivity(engine, ["m/a"])
+    assert (status.status, status.from_column, status.by, status.reason) == (
+        SensitivityStatus.LAPSED,
+        "email",
+        "ann",
+        "a code only",
+    )
+    clear_x(engine, "m/a", "no person's own")
+    assert hidden(engine, "m/a") == {"m/a": set()}
+    assert [hidden_of(engine, each) for each in (first, second)] == [["x"], []]
+    released("m/a", "hr/people", "city")
+    (status,) = sensitivity(engine, ["m/a"])
+    assert (status.status, status.reason) == (SensitivityStatus.CLEARED, "no person's own")
+
+
+def test_a_clearing_lapses_when_its_source_gets_values_of_another_sensitive_column(engine, released):
+    middle = released("m/a", "hr/people", "phone")
+    released("m/b", "m/a", "x", middle)
+    clear_x(engine, "m/b")
+    assert hidden(engine, "m/a", "m/b") == {"m/a": {"x"}, "m/b": set()}
+    released("m/b", "m/a", "x", released("m/a", "hr/people", "email"))
+    assert hidden(engine, "m/b") == {"m/b": {"x"}}
+
+
+def test_a_clearing_lapses_when_a_source_is_tagged_later(engine, released):
+    released("m/a", "m/c", "y")
+    released("m/c", "hr/people", "phone")
+    register(engine, [DatasetRecord("m/c", "parquet", columns=(Column("y", "string", tags=("pii",)),))], [])
+    clear_x(engine, "m/a")
+    assert hidden(engine, "m/a") == {"m/a": set()}
+    released("m/a", "hr/people", "city")
+    register(
+        engine,
+        [DatasetRecord("hr/people", "parquet", columns=(Column("city", "string", tags=("pii",)),))],
+        [],
+    )
+    assert hidden(engine, "m/a") == {"m/a": {"x"}}
+
+
+def test_the_sources_of_a_version_are_those_that_a_clearing_is_judged_on(engine, released):
+    version = released("m/a", "hr/people", "phone")
+    clear_x(engine, "m/a")
+    other = released("m/b", "hr/people", "phone")
+    assert cleared(engine, "m/a") == sensitive_sources(engine, [other])["m/b"]
+    assert sensitive_sources(engine, [version]) == {"m/a": {}}
 
 
 @pytest.mark.parametrize(

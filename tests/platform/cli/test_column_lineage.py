@@ -228,3 +228,15 @@ def test_an_owner_clears_what_a_column_inherits(chain: Engine, ask: Ask, invoke:
     assert "is not cleared" in invoke("sensitive", "withdraw", "shop/bill.customer").stderr
     assert "give a column" in invoke("sensitive", "withdraw", "shop/bill").stderr
     assert "shop/audit has no sensitive columns" in invoke("sensitive", "show", "shop/audit").stdout
+
+
+def test_a_clearing_that_lapsed_is_shown_with_the_new_source(chain: Engine, invoke: Invoke) -> None:
+    phone = Column("phone", "string", tags=("pii",))
+    register(chain, [DatasetRecord("shop/calls", "parquet", columns=(phone,))], [])
+    invoke("sensitive", "clear", "shop/bill.customer", "--reason", "initials only")
+    called = LineageOfOutput((ColumnLineage("customer", (source("shop/calls", "phone"),)),))
+    published(chain, "shop/bill", "two", called)
+    shown = " ".join(invoke("sensitive", "show", "shop/bill").stdout.split())
+    assert re.search(
+        r"customer LAPSED shop/calls.phone; cleared for other sources by \S+: initials only", shown
+    )

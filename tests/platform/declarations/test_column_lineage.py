@@ -14,7 +14,7 @@ from headrace.catalog.column_lineage import ColumnLineage, ColumnSource, How, Li
 from headrace.catalog.queries.columns import version_columns
 from headrace.catalog.sensitivity import SensitivityStatus, sensitivity
 from headrace.database.connection import transaction
-from headrace.execution.column_lineage import dagster_lineage, inheriting
+from headrace.execution.column_lineage import dagster_lineage, inherited_sources, inheriting
 from tests.platform.declarations.conftest import Project
 from tests.platform.projects import load_project, write_project
 
@@ -183,6 +183,22 @@ def test_columns_inherit_through_what_is_unknown_and_not_through_a_mask() -> Non
     )
     assert inheriting(lineage, {"a/b": frozenset({"email"})}) == {"field", "perhaps"}
     assert inheriting(lineage, {"a/b": frozenset()}) == frozenset()
+
+
+def test_a_column_inherits_from_the_tagged_columns_behind_its_direct_sources() -> None:
+    def source(column: str, masking: bool = False) -> ColumnSource:
+        return ColumnSource("a/b", column, How.DIRECT, Subtype.TRANSFORMATION, masking)
+
+    lineage = LineageOfOutput(
+        (
+            ColumnLineage("x", (source("name.first"), source("phone", masking=True))),
+            ColumnLineage("y", (source(""),), unknown="a function"),
+        )
+    )
+    sources = {"a/b": {"name": frozenset({"p:email", "p:name"}), "phone": frozenset({"p:phone"})}}
+    assert inherited_sources(lineage, "x", sources) == {"p:email", "p:name"}
+    assert inherited_sources(lineage, "y", sources) == {"p:email", "p:name", "p:phone"}
+    assert inherited_sources(lineage, "z", sources) == frozenset()
 
 
 def test_dagster_gets_input_columns_and_lineage_coverage() -> None:

@@ -20,8 +20,25 @@ WITH sla AS (
     )
     SELECT %(into)s, lineage.* FROM lineage
     ON CONFLICT DO NOTHING
+), flow AS (
+    DELETE FROM catalog.lineage_flow WHERE dataset_id = %(old)s
+    RETURNING lineage_hash, source_name_id, source_column, target_column, certain, organisation_id
+), flow_of_both AS (
+    INSERT INTO catalog.lineage_flow (
+        dataset_id, lineage_hash, source_name_id, source_column, target_column, certain, organisation_id
+    )
+    SELECT %(into)s, flow.* FROM flow
+    ON CONFLICT DO NOTHING
+), provenance AS (
+    UPDATE catalog.provenance SET dataset_id = %(into)s WHERE dataset_id = %(old)s
 ), cleared AS (
-    UPDATE catalog.cleared_column SET dataset_id = %(into)s WHERE dataset_id = %(old)s
+    UPDATE catalog.cleared_column
+    SET dataset_id = CASE dataset_id WHEN %(old)s THEN %(into)s::uuid ELSE dataset_id END,
+        sources = ARRAY(
+            SELECT CASE left(source, 36) WHEN %(old)s::text THEN %(into)s::text || substr(source, 37) ELSE source END
+            FROM unnest(sources) AS source)
+    WHERE dataset_id = %(old)s
+       OR EXISTS (SELECT FROM unnest(sources) AS source WHERE left(source, 36) = %(old)s::text)
 ), reported AS (
     UPDATE catalog.pending_materialization SET subject_id = %(into)s WHERE subject_id = %(old)s
 )

@@ -152,12 +152,16 @@ def test_temporary_view_of_a_step(spark: SparkSession, inputs: Inputs) -> None:
     }
 
 
-def test_budget(monkeypatch: pytest.MonkeyPatch, inputs: Inputs) -> None:
-    """When time runs out all is unknown, with that reason."""
-    lineage_of(inputs[0][1], inputs)
-    monkeypatch.setattr(lineage, "MAX_SECONDS", -1.0)
-    found = lineage_of(inputs[0][1].select("id"), inputs)
-    assert "too long" in (found.columns[0].unknown or "")
+@pytest.mark.parametrize("limit", ["MAX_EXPRESSIONS", "MAX_STEPS"])
+def test_budget(monkeypatch: pytest.MonkeyPatch, inputs: Inputs, limit: str) -> None:
+    """Beyond the budget all is unknown, with that reason; within it nothing is."""
+    frame = inputs[0][1].select(F.col("id") + 1)
+    monkeypatch.setattr(lineage, limit, 100)
+    assert lineage_of(frame, inputs).columns[0].unknown is None
+    for _ in range(50):
+        frame = frame.select(*(F.col(each) + 1 for each in frame.columns))
+    found = lineage_of(frame, inputs)
+    assert "the plan is too large" in (found.columns[0].unknown or "")
     assert found.note
 
 

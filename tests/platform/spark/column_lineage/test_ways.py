@@ -44,6 +44,15 @@ def inputs(spark: SparkSession) -> Inputs:
             "u.d AGGREGATION, u.a FILTER, t.a FILTER",
         ),
         ("transform(l, i -> named_struct('n', a))[0].n", "t.a TRANSFORMATION, t.l TRANSFORMATION"),
+        # mask() keeps the characters of a class whose replacement is NULL, as Spark's documentation of it says.
+        ("mask(s)", "t.s TRANSFORMATION masked"),
+        ("mask(s, 'A', 'b', '0', NULL)", "t.s TRANSFORMATION masked"),
+        ("mask(s, NULL, NULL, NULL, NULL)", "t.s TRANSFORMATION"),
+        ("mask(s, NULL)", "t.s TRANSFORMATION"),
+        ("mask(s, 'X', 'x', NULL)", "t.s TRANSFORMATION"),
+        ("mask(s, 'X', CAST(NULL AS STRING))", "t.s TRANSFORMATION"),
+        # Without a column in it, an aggregate shows nothing but the number of rows.
+        ("sum(1) OVER ()", "t. AGGREGATION masked"),
         # A selecting column is not a direct source.
         ("m[s]", "t.m TRANSFORMATION, t.s CONDITIONAL"),
         ("ar[b].y", "t.ar.y TRANSFORMATION, t.b CONDITIONAL"),
@@ -79,12 +88,31 @@ def test_expression(spark: SparkSession, inputs: Inputs, sql: str, expected: str
         ("min_by(s, b)", "t.s AGGREGATION, t.b CONDITIONAL"),
         ("(max(r) FILTER (WHERE b > 1)).x", "t.r.x AGGREGATION, t.b FILTER"),
         ("approx_count_distinct(s)", "t.s AGGREGATION masked"),
+        ("sum(1)", "t. AGGREGATION masked"),
+        ("max('v1')", "t. AGGREGATION masked"),
+        ("count(1)", "t. AGGREGATION masked"),
+        ("sum(1 + a)", "t.a AGGREGATION"),
     ],
 )
 def test_aggregate(spark: SparkSession, inputs: Inputs, sql: str, expected: str) -> None:
     """An aggregate of all rows of t."""
     found = lineage_of(spark.sql(f"SELECT {sql} AS o FROM t"), inputs)  # noqa: S608
     assert _ways(found.columns[0].sources) == set(expected.split(", "))
+
+
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ("WITH w AS (SELECT a, * FROM t) SELECT b FROM w", {"t.b IDENTITY"}),
+        ("WITH w AS (SELECT x.*, x.b FROM t x JOIN u y ON x.a = y.a) SELECT s FROM w", {"t.s IDENTITY"}),
+        ("WITH w AS (SELECT a, a AS x, a FROM t) SELECT x FROM w", {"t.a IDENTITY"}),
+    ],
+)
+def test_a_definition_that_has_a_column_twice(
+    spark: SparkSession, inputs: Inputs, sql: str, expected: set[str]
+) -> None:
+    """Columns of a CTE go by position."""
+    assert _known(lineage_of(spark.sql(sql), inputs)) == [expected]
 
 
 def test_pivot(spark: SparkSession, inputs: Inputs) -> None:
@@ -181,6 +209,23 @@ def test_expressions_are_as_they_were_written(
     """Without what the analyser has put in for its own ends."""
     (column,) = lineage_of(spark.sql(f"SELECT {sql} AS o FROM t"), inputs).columns  # noqa: S608
     assert column.sources[0].expression.startswith(expression)
+
+
+def test_a_table_over_jdbc_has_the_name_of_the_table(spark: SparkSession) -> None:
+    """Whatever the number of partitions that it is read in; of a query the tables are known."""
+    url = "jdbc:derby:memory:lineage;create=true"
+    rows = spark.sql("SELECT 1 AS ID, 'a' AS NAME")
+    rows.write.jdbc(url, "ORDERS", mode="overwrite")
+    in_parts = spark.read.jdbc(url, "ORDERS", column="ID", lowerBound=0, upperBound=9, numPartitions=3)
+    for frame in (spark.read.jdbc(url, "ORDERS"), in_parts):
+        assert _known(lineage_of(frame, [])) == [{"ORDERS.ID IDENTITY"}, {"ORDERS.NAME IDENTITY"}]
+    for option in ("query", "dbtable"):
+        query = "SELECT NAME AS N FROM ORDERS WHERE ID > 0"
+        text = query if option == "query" else f"({query}) o"
+        frame = spark.read.format("jdbc").options(url=url, **{option: text}).load()
+        (column,) = lineage_of(frame, []).columns
+        assert _ways(column.sources) == {"ORDERS. TRANSFORMATION"}
+        assert "a query that the database runs" in (column.unknown or "")
 
 
 def _known(found: LineageOfOutput) -> list[set[str]]:

@@ -79,7 +79,44 @@ CREATE TABLE catalog.dataset_lineage (
     PRIMARY KEY (dataset_id, lineage_hash)
 );
 
--- An owner marked a column as safe to display, although it is made from a sensitive one, until withdrawn_at. Rows are
+-- The columns whose values flow into the columns of a lineage, or may (certain = false): its direct sources without the
+-- masked ones, by column. source_column '': any column of the source. A wide lineage has thousands of rows, so
+-- that references are not checked for each: the names stay as long as a flow has them (rebuild_clear_names.sql).
+CREATE TABLE catalog.lineage_flow (
+    dataset_id      uuid NOT NULL,
+    lineage_hash    text COLLATE "C" NOT NULL,
+    source_name_id  uuid NOT NULL,
+    source_column   text NOT NULL,
+    target_column   text NOT NULL,
+    certain         boolean NOT NULL,
+    organisation_id uuid NOT NULL,
+    PRIMARY KEY (dataset_id, lineage_hash, source_name_id, source_column, target_column, certain)
+);
+
+-- What the values of a version come from: its own lineage, and the provenances of the exact versions that it was made
+-- from. Versions with the same lineage and the same set of lineages above it share one, so that a dataset has few, even
+-- if each version reads the one before. lineages: the set, as hashes of dataset_id and lineage_hash.
+CREATE TABLE catalog.provenance (
+    provenance_id   uuid PRIMARY KEY,
+    organisation_id uuid NOT NULL REFERENCES catalog.organisation,
+    dataset_id      uuid NOT NULL REFERENCES catalog.dataset,
+    lineage_hash    text COLLATE "C" NOT NULL,
+    lineages        uuid[] NOT NULL
+);
+CREATE INDEX provenance_dataset ON catalog.provenance (dataset_id);
+
+-- A source of the lineage, with the provenance of the versions of it that were read; null: unknown, such as a path.
+CREATE TABLE catalog.provenance_input (
+    provenance_id       uuid NOT NULL REFERENCES catalog.provenance,
+    source_name_id      uuid NOT NULL,
+    input_provenance_id uuid REFERENCES catalog.provenance,
+    organisation_id     uuid NOT NULL REFERENCES catalog.organisation
+);
+CREATE UNIQUE INDEX provenance_input_once
+    ON catalog.provenance_input (provenance_id, source_name_id, input_provenance_id) NULLS NOT DISTINCT;
+
+-- An owner marked a column as safe to display, although it is made from a sensitive one, until withdrawn_at. It holds
+-- for the sources that it was judged on, the sensitive columns that the values come from: dataset_id:column. Rows are
 -- kept.
 CREATE TABLE catalog.cleared_column (
     clearing_id     uuid PRIMARY KEY DEFAULT gen_random_uuid(),
@@ -88,6 +125,7 @@ CREATE TABLE catalog.cleared_column (
     column_name     text NOT NULL,
     cleared_by      text NOT NULL,
     reason          text NOT NULL CHECK (reason <> ''),
+    sources         text[] NOT NULL,
     cleared_at      timestamptz NOT NULL DEFAULT now(),
     withdrawn_by    text,
     withdrawn_at    timestamptz

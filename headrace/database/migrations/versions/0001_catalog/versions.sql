@@ -28,6 +28,7 @@ CREATE TABLE catalog.dataset_version (
     metadata_json      jsonb NOT NULL,
     produced_at        timestamptz NOT NULL,
     lineage_hash       text COLLATE "C",
+    provenance_id      uuid,
     UNIQUE (dataset_id, version_tag, partition_key)
 );
 -- A blocked or superseded version does not use up its key: a retry of its run may still publish.
