@@ -23,7 +23,8 @@ from sqlalchemy import Engine
 from headrace.catalog.records import RunState
 from headrace.database import connection as database
 from headrace.database import embedded
-from headrace.retention import archive, events, runs
+from headrace.retention.archiving import archive
+from headrace.retention.history import events, runs
 from headrace.settings import settings
 
 PROCESSES = 1_000

@@ -1,7 +1,7 @@
 """The plan of a process: everything a run needs to know, resolved and validated, independent of YAML.
 
 Built once at load by `planning.py`, executed by `run.py`. Nothing here imports Spark, so that loading a thousand
-declarations is fast.
+declarations is fast, or Dagster, which the HTTP service does not need.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-import dagster as dg
-
 from headrace.catalog.column_lineage import ColumnLineage
 from headrace.catalog.locators import FILES_STORE
 from headrace.catalog.records import DatasetRecord, ProcessRecord
-from headrace.dagster_internals import FreshnessPolicy
 from headrace.execution.notices import Notice
 from headrace.spark.engine import DEFAULT_ENGINE
 
 if TYPE_CHECKING:
     import logging
 
+    import dagster as dg
     from pyspark.sql import DataFrame, SparkSession
+
+    from headrace.dagster_internals import FreshnessPolicy
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +114,8 @@ class OutputPlan:
     @property
     def key(self) -> dg.AssetKey:
         """The dataset's asset key."""
+        import dagster as dg
+
         return dg.AssetKey.from_user_string(self.record.key)
 
 

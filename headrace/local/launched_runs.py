@@ -1,6 +1,13 @@
-"""Dagster's records of the runs of a code server, corrected when that server stops or has died."""
+"""Dagster's records of the runs of a code server, corrected when that server stops or has died.
+
+    python -m headrace.local.launched_runs prepare PREFIX SOCKETS
+    python -m headrace.local.launched_runs stop SOCKETS SECONDS     prints how many runs it ended
+
+`headrace up` runs it as a process: Dagster, which it imports, would otherwise occupy 100 MB in `up`.
+"""
 
 import json
+import sys
 import time
 from pathlib import Path
 
@@ -72,3 +79,18 @@ def _underway(instance: dg.DagsterInstance, sockets_prefix: str) -> list[Dagster
         for run in instance.get_runs(RunsFilter(statuses=_UNDERWAY))
         if str(json.loads(run.tags.get(GRPC_INFO_TAG, "{}")).get("socket", "")).startswith(sockets_prefix)
     ]
+
+
+def main(command: str, *arguments: str) -> None:
+    """Run the command line above."""
+    if command == "prepare":
+        prefix, sockets = arguments
+        upgrade_storage()
+        fail_lost(prefix, but_not=Path(sockets))
+    else:
+        folder, seconds = arguments
+        print(stop(Path(folder), float(seconds)))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

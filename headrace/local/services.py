@@ -4,6 +4,7 @@ import os
 import secrets
 import shutil
 import socket
+import subprocess
 import sys
 import tempfile
 import time
@@ -14,7 +15,6 @@ from threading import Event
 from typing import Any
 
 import yaml
-from sqlalchemy.exc import SQLAlchemyError
 
 from headrace.local import ports as webserver
 from headrace.local import processes
@@ -127,13 +127,7 @@ def _steps(
         )
     served = sockets / "workspace.yaml"
     served.write_text(yaml.safe_dump({"load_from": load_from}), encoding="utf-8")
-
-    from headrace.local import (
-        launched_runs,
-    )  # Dagster takes seconds to import; the code is loaded meanwhile
-
-    launched_runs.upgrade_storage()
-    launched_runs.fail_lost(str(_sockets_prefix(home)), but_not=sockets)
+    _launched_runs("prepare", str(_sockets_prefix(home)), str(sockets))
     yield "the code to load", lambda: all(map(_accepts, listening))
 
     start("webserver", "dagster_webserver", *_webserver_options(port), "--workspace", str(served))
@@ -179,17 +173,32 @@ def _stop(services: Sequence[Service], sockets: Path, say: Say) -> None:
 
 
 def _end_runs(sockets: Path, say: Say) -> None:
-    from headrace.local import launched_runs
-
     try:
-        if count := launched_runs.stop(sockets, RUNS_END_SECONDS):
-            say(
-                f"Stopped {count} active {'run' if count == 1 else 'runs'}, to be started again at the next start."
-            )
-    except SQLAlchemyError as error:
+        count = int(_launched_runs("stop", str(sockets), str(RUNS_END_SECONDS)))
+    except ServiceError as error:
         say(
             f"The runs underway could not be stopped; they will be marked as failed at the next start: {error}"
         )
+    else:
+        if count:
+            say(
+                f"Stopped {count} active {'run' if count == 1 else 'runs'}, to be started again at the next start."
+            )
+
+
+def _launched_runs(*arguments: str) -> str:
+    """Run `headrace.local.launched_runs` and return its output. Raises ServiceError with its last words."""
+    done = subprocess.run(
+        [sys.executable, "-m", "headrace.local.launched_runs", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        start_new_session=True,  # a Ctrl-C in the terminal must not end it half-way
+    )
+    if done.returncode:
+        last = done.stderr.strip().splitlines()[-1:]
+        raise ServiceError(f"Dagster's runs cannot be read or changed: {''.join(last)}")
+    return done.stdout
 
 
 def _sockets_prefix(home: Path) -> Path:

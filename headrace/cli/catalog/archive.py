@@ -11,7 +11,7 @@ from headrace.cli.common.arguments import AsJson, examples, time_of
 from headrace.cli.common.output import emit, show, size, table
 
 if TYPE_CHECKING:
-    from headrace.retention import Archived, Cold
+    from headrace.retention.archiving import Archived, Cold
 
 app = typer.Typer()
 
@@ -41,7 +41,7 @@ def archive(
     from headrace.cli.common.launching import dagster_instance, progress
     from headrace.database.connection import connect
     from headrace.orchestration.jobs.dagster_log import prune
-    from headrace.retention import HOT_RETENTION, archive_everywhere, cold_everywhere
+    from headrace.retention.archiving import HOT_RETENTION, archive_everywhere, cold_everywhere
 
     before = datetime.now(UTC) - HOT_RETENTION
     with dagster_instance() as instance:
@@ -85,7 +85,7 @@ def runs(
     """List runs, newest first."""
     from headrace.catalog.records import RunState
     from headrace.database.connection import connect
-    from headrace.retention import runs as found_runs
+    from headrace.retention.history import runs as found_runs
 
     try:
         wanted = None if state is None else RunState(state.upper())
@@ -141,7 +141,7 @@ def events(
 ) -> None:
     """List raw events, newest first. --json shows their full content."""
     from headrace.database.connection import connect
-    from headrace.retention import events as found_events
+    from headrace.retention.history import events as found_events
 
     found = found_events(
         connect(),

@@ -12,7 +12,6 @@ from hashlib import sha256
 from headrace.catalog.schema import schema_hash
 from headrace.execution.plan import PARTITION, ExternalPlan
 from headrace.settings import settings
-from headrace.spark.session import file_session
 from headrace.stores.files.filesystem import (
     Entry,
     Files,
@@ -97,6 +96,8 @@ def list_landed(plan: ExternalPlan, location: str) -> Listing:
         files: Files = LocalFiles()
         location = f"file://{settings().home.resolve() / local_path(location)}"
     else:
+        from headrace.spark.session import file_session
+
         files = files_for(location, file_session())
         location = location.rstrip("/")
     places: list[tuple[str, str | None]] = []

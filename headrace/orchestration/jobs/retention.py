@@ -6,12 +6,15 @@ import dagster as dg
 
 from headrace.database.connection import connect
 from headrace.orchestration.jobs.dagster_log import prune
-from headrace.retention import HOT_RETENTION, ArchivingElsewhere, archive_everywhere
 
 
 @dg.op(description="Archives runs and events older than 90 days, and prunes Dagster's event log as far back.")
 def archive_and_prune(context: dg.OpExecutionContext) -> None:
     """Archive and prune. Both can be stopped at any time; the next run continues."""
+    # Here, because they load pyarrow and pandas, which the other processes that load the definitions do not need.
+    from headrace.retention.archiving import HOT_RETENTION, archive_everywhere
+    from headrace.retention.registry import ArchivingElsewhere
+
     found: dict[str, dg.MetadataValue] = {}
     try:
         done = archive_everywhere(connect(), on_progress=context.log.info)

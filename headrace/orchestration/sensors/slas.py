@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from time import monotonic, sleep
 
 import dagster as dg
 from sqlalchemy import Engine
@@ -23,14 +21,12 @@ from headrace.slas.queries import OutOfOrder, out_of_order
 from headrace.slas.status import SlaStatus
 from headrace.slas.tick import Tick, evaluate
 
-DAEMON_INTERVAL_SECONDS = 5.0  # seconds between two evaluations of sensors by Dagster's daemon
-PAUSE_SECONDS = 2.0
-MAX_TICK_SECONDS = 40.0  # Dagster cancels a tick at 60 s
+INTERVAL_SECONDS = 15  # deadlines are minutes
 _NAMED = 3  # late, and at-risk objectives shown
 
 
 def slas_sensor(plans: Sequence[Plan] = ()) -> dg.SensorDefinition:
-    """Create the sensor over all SLA objectives. A tick evaluates several times, each in its own transaction.
+    """Create the sensor over all SLA objectives. A tick is one transaction.
 
     The first tick of a code location registers `plans`, so that an SLA of a dataset that never ran is evaluated too.
     Otherwise it keeps no state of its own: objective states are in the catalog, and a tick that dies leaves no trace.
@@ -41,26 +37,20 @@ def slas_sensor(plans: Sequence[Plan] = ()) -> dg.SensorDefinition:
 
     @dg.sensor(
         name=heartbeat.JUDGING,
-        minimum_interval_seconds=5,
+        minimum_interval_seconds=INTERVAL_SECONDS,
         default_status=dg.DefaultSensorStatus.RUNNING,
         description="Evaluates SLAs of datasets and jobs, forecasts delays, and finds their causes.",
     )
     def slas(context: dg.SensorEvaluationContext) -> dg.SensorResult:
         engine = connect()
-        began = monotonic()
         with heartbeat.failures_recorded(engine, heartbeat.JUDGING):
             unregistered = registration.register(engine)
         if unregistered:
             context.log.error(unregistered)
-        looks = []
-        while True:
-            with paused(), heartbeat.failures_recorded(engine, heartbeat.JUDGING):
-                looks.append(evaluate(engine))
-            heartbeat.record_heartbeat(engine, heartbeat.JUDGING, datetime.now(UTC))
-            if monotonic() - began >= min(DAEMON_INTERVAL_SECONDS - 2 * PAUSE_SECONDS, MAX_TICK_SECONDS):
-                break
-            sleep(PAUSE_SECONDS)
-        found = f"{unregistered} {summary(looks, out_of_order(engine, _NAMED))}".strip()
+        with paused(), heartbeat.failures_recorded(engine, heartbeat.JUDGING):
+            tick = evaluate(engine)
+        heartbeat.record_heartbeat(engine, heartbeat.JUDGING, datetime.now(UTC))
+        found = f"{unregistered} {summary(tick, out_of_order(engine, _NAMED))}".strip()
         return dg.SensorResult(skip_reason=dg.SkipReason(found))
 
     return slas
@@ -90,22 +80,18 @@ class _Registration:
         return ""
 
 
-def summary(looks: Sequence[Tick], wrong: Sequence[OutOfOrder]) -> str:
+def summary(tick: Tick, wrong: Sequence[OutOfOrder]) -> str:
     """Summarise a tick and the current issues, for the Automation page."""
-    done = [tick for tick in looks if not tick.skipped]
-    if not done:
-        return "Another process judges."
-    evaluated = sum(tick.evaluated for tick in done)
+    if tick.skipped:
+        return "Another process evaluates the SLAs."
     sentences = [
-        f"{evaluated:,} {noun(evaluated, 'objective')} evaluated, {sum(tick.predicted for tick in done)} forecast."
+        f"{tick.evaluated:,} {noun(tick.evaluated, 'objective')} evaluated, {tick.predicted} forecast."
     ]
-    if compiled := sum(tick.compiled for tick in done):
-        sentences.append(f"{compiled:,} {noun(compiled, 'SLA')} new or changed.")
-    happened: Counter[Kind] = Counter()
-    for tick in done:
-        happened.update(tick.events)
-    if happened:
-        sentences.append("Events: " + ", ".join(f"{n} {_plain(kind)}" for kind, n in happened.items()) + ".")
+    if tick.compiled:
+        sentences.append(f"{tick.compiled:,} {noun(tick.compiled, 'SLA')} new or changed.")
+    if tick.events:
+        events = ", ".join(f"{count} {_plain(kind)}" for kind, count in tick.events.items())
+        sentences.append(f"Events: {events}.")
     sentences += [f"{_plain(each.state).capitalize()}: {_named(each)}." for each in wrong]
     if not wrong:
         sentences.append("Nothing is late or at risk.")

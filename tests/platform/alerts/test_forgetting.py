@@ -13,7 +13,7 @@ from headrace.alerts.queries import alerts
 from headrace.alerts.rules import AlertRules, Limit
 from headrace.alerts.sending import Sent
 from headrace.database.connection import transaction
-from headrace.retention import archive
+from headrace.retention.archiving import archive
 from headrace.slas.events import Kind
 from tests.platform.alerts.making import START, alert_event, rules
 

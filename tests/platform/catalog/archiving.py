@@ -23,9 +23,9 @@ import sqlalchemy as sa
 from sqlalchemy import Engine
 
 from headrace.database.connection import connect, transaction
-from headrace.retention import Kind, archive
+from headrace.retention.archiving import archive
 from headrace.retention.files import Archive
-from headrace.retention.registry import kept
+from headrace.retention.registry import Kind, kept
 from headrace.settings import settings
 
 LATER = timedelta(days=100)

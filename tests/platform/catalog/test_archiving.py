@@ -29,17 +29,10 @@ from headrace.database.ids import organisation_id, organisation_named
 from headrace.database.locks import alone
 from headrace.database.principal import Principal, act_as
 from headrace.events.ingestion import ingest
-from headrace.retention import (
-    ArchiveUnavailable,
-    ArchivingElsewhere,
-    Kind,
-    archive,
-    archive_everywhere,
-    cold,
-    cold_everywhere,
-    events,
-    runs,
-)
+from headrace.retention.archiving import archive, archive_everywhere, cold, cold_everywhere
+from headrace.retention.files import ArchiveUnavailable
+from headrace.retention.history import events, runs
+from headrace.retention.registry import ArchivingElsewhere, Kind
 from headrace.retention.run_reports import why as explain_run
 from headrace.settings import settings
 from tests.paths import REPOSITORY, WAIT_SECONDS

@@ -17,7 +17,9 @@ from headrace.access.tokens import issue_service_token
 from headrace.database.ids import organisation_id
 from headrace.events.openlineage.ingestion import ingest
 from headrace.events.openlineage.model import Result
-from headrace.retention import Kind, archive, events, runs
+from headrace.retention.archiving import archive
+from headrace.retention.history import events, runs
+from headrace.retention.registry import Kind
 from headrace.service.app import create_app
 from tests.platform.catalog.archiving import daily, everything
 

@@ -11,9 +11,10 @@ from sqlalchemy import Engine
 from headrace.catalog.records import RunState
 from headrace.errors import UnknownRun
 from headrace.events.ingestion import ingest
-from headrace.retention import PastRun, archive, archived_events, events, runs
 from headrace.retention import visibility as visible
+from headrace.retention.archiving import archive
 from headrace.retention.files import Archive
+from headrace.retention.history import PastRun, archived_events, events, runs
 from tests.platform.catalog.test_archiving import deliver_all, nights
 
 

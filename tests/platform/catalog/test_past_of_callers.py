@@ -15,7 +15,8 @@ from headrace.catalog.runs import attempt
 from headrace.database.connection import transaction
 from headrace.database.principal import act_as
 from headrace.errors import UnknownRun
-from headrace.retention import archive, events, runs
+from headrace.retention.archiving import archive
+from headrace.retention.history import events, runs
 from headrace.retention.run_reports import why as explain_run
 from headrace.service.app import create_app
 from headrace.settings import settings

@@ -11,7 +11,7 @@ from typer.testing import Result
 
 from headrace.catalog.records import RunState
 from headrace.events.ingestion import ingest
-from headrace.retention import archive
+from headrace.retention.archiving import archive
 from tests.platform.catalog.test_archiving import deliver_all, nights
 
 Invoke = Callable[..., Result]

@@ -24,7 +24,7 @@ from headrace.database.connection import transaction
 from headrace.events.completions import completions
 from headrace.events.ingestion import ingest
 from headrace.orchestration.ingestion import load
-from headrace.retention import archive
+from headrace.retention.archiving import archive
 from headrace.retention.rebuild import rebuild
 from tests.platform.catalog.run_events import histories, job_event, output
 from tests.platform.catalog.test_archiving import clear

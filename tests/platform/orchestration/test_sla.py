@@ -26,8 +26,7 @@ HOUR = {"max_age_seconds": 3600.0, "warn_after_seconds": 1800.0}
 
 @pytest.fixture
 def look(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> Look:
-    """One tick that looks once; what it says."""
-    monkeypatch.setattr(module, "DAEMON_INTERVAL_SECONDS", 0.0)
+    """What a tick reports."""
 
     def say(sensor: dg.SensorDefinition | None = None) -> str:
         with (
@@ -128,4 +127,4 @@ def test_a_concurrent_evaluation_is_reported(look: Look, engine: Engine) -> None
     key = int.from_bytes(organisation_id().bytes[:4], "big", signed=True)
     with transaction(engine) as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [judging._LOCK, key])
-        assert look() == "Another process judges."
+        assert look() == "Another process evaluates the SLAs."
