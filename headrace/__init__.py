@@ -6,7 +6,6 @@ Exports the names that a project uses: `type: headrace.Dataset` in YAML, and `@h
 from __future__ import annotations
 
 from importlib import import_module
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -26,6 +25,8 @@ _MODULES = {
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - Python's own protocol for lazy module attributes
     """Import names on demand, so that `import headrace` alone does not import Dagster."""
     if name == "__version__":
+        from importlib.metadata import version
+
         return version("headrace")
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -3,14 +3,19 @@
 Without a principal it is the platform itself: runs, sensors and commands, which see every row.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 from uuid import UUID
 
-from psycopg import Connection
 from pydantic_core import to_json
+
+if TYPE_CHECKING:
+    from psycopg import Connection
 
 ROLE = "headrace_caller"  # may see the rows of one organisation
 NARROW_ROLE = "headrace_narrow_caller"  # and of these only rows of some datasets

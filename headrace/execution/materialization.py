@@ -20,7 +20,7 @@ from headrace.catalog.registry import register
 from headrace.catalog.runs import Attempt, attempt, record_inputs
 from headrace.catalog.schema import sensitive
 from headrace.catalog.sensitivity import cleared, sensitive_sources
-from headrace.dagster_internals import ROOT_RUN_ID_TAG, LocalComputeLogManager
+from headrace.dagster_internals import ROOT_RUN_ID_TAG
 from headrace.database.connection import connect
 from headrace.database.ids import run_id
 from headrace.execution.column_lineage import inherited_sources, inheriting, output_lineage, unmet
@@ -215,6 +215,8 @@ def _publish(
 
 def _log_location(context: dg.AssetExecutionContext) -> str | None:
     """Return the folder of the run's captured output, if Dagster stores it on this machine."""
+    from headrace.dagster_internals.storage import LocalComputeLogManager  # of a run, not of loading
+
     manager = context.instance.compute_log_manager
     if isinstance(manager, LocalComputeLogManager):
         return str(

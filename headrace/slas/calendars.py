@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from functools import cache
-from typing import Any, Protocol
-
-from psycopg import Cursor
+from typing import TYPE_CHECKING, Any, Protocol
 
 from headrace.database.ids import organisation_id
+
+if TYPE_CHECKING:
+    from psycopg import Cursor
 
 _SATURDAY = 5
 

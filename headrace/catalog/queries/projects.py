@@ -50,16 +50,14 @@ class Subjects:
     are_all: bool = False
 
 
-NOTHING_KNOWN = Subjects()
+NO_SUBJECTS = Subjects()
 
 
 def subjects(engine: Engine) -> Subjects:
     """Return the owners and domains of all datasets and processes of the catalog."""
     with transaction(engine) as cursor:
         row = cursor.execute(_SUBJECTS, {"organisation": organisation_id()}).fetchone()
-    return (
-        Subjects(frozenset(row["owners"]), frozenset(row["domains"]), are_all=True) if row else NOTHING_KNOWN
-    )
+    return Subjects(frozenset(row["owners"]), frozenset(row["domains"]), are_all=True) if row else NO_SUBJECTS
 
 
 def datasets_of_other_projects(engine: Engine, project: str) -> tuple[ProjectDataset, ...]:

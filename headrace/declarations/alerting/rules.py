@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 from pydantic import ValidationError
 
 from headrace.alerts.rules import OWNERS, AlertRules, Destination, Hours, Limit, Links, Quiet, Route, Step
-from headrace.catalog.queries.projects import NOTHING_KNOWN, Subjects
+from headrace.catalog.queries.projects import NO_SUBJECTS, Subjects
 from headrace.declarations.alerting.declaration import (
     DAYS,
     NEVER,
@@ -58,7 +58,7 @@ class LoadedRules:
     problems: tuple[DeclarationError, ...] = ()
 
 
-def load_rules(root: Path, subjects: Subjects = NOTHING_KNOWN) -> LoadedRules:
+def load_rules(root: Path, subjects: Subjects = NO_SUBJECTS) -> LoadedRules:
     """Return the rules in the project's alerts.yaml; without the file, empty rules. Raises WrongRules.
 
     subjects: known owners and domains, with which those in the file are compared.

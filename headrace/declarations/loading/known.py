@@ -8,13 +8,15 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from sqlalchemy import Engine
-
-from headrace.catalog.queries.projects import NOTHING_KNOWN as NO_SUBJECTS
-from headrace.catalog.queries.projects import ProjectDataset, Subjects
 from headrace.estates.rows import NO_ESTATE, EstateRows
-from headrace.execution.problems import DeclarationError
+
+if TYPE_CHECKING:
+    from sqlalchemy import Engine
+
+    from headrace.catalog.queries.projects import ProjectDataset, Subjects
+    from headrace.execution.problems import DeclarationError
 
 _LOG = logging.getLogger("headrace")
 
@@ -49,7 +51,7 @@ def known() -> Known:
 
 def known_subjects() -> Subjects:
     """Return the owners and domains in the catalog; none, and not all, if it is unavailable."""
-    from headrace.catalog.queries.projects import subjects
+    from headrace.catalog.queries.projects import NO_SUBJECTS, subjects
     from headrace.errors import CatalogError
 
     try:

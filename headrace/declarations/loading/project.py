@@ -8,14 +8,13 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import dagster as dg
 
 from headrace.autosys.garbage_collection import paused
-from headrace.catalog.queries.projects import ProjectDataset, Subjects
 from headrace.catalog.records import DatasetRecord, ProcessRecord
 from headrace.dagster_internals import disable_dagster_warnings
-from headrace.declarations.alerting.rules import WrongRules, load_rules
 from headrace.declarations.broken import Division, divided, stub
 from headrace.declarations.definition import external_asset, process_assets
 from headrace.declarations.estate.assets import EstateAssets, estate_assets
@@ -27,6 +26,9 @@ from headrace.execution.plan import Plan, ProcessPlan
 from headrace.execution.problems import DeclarationError, relative_to
 from headrace.execution.python_code import load_module
 from headrace.project import project_root
+
+if TYPE_CHECKING:
+    from headrace.catalog.queries.projects import ProjectDataset, Subjects
 
 _LOG = logging.getLogger("headrace")
 _VALIDATING = "DAGSTER_IS_DEFS_VALIDATION_CLI"  # set by `dg check defs`
@@ -213,6 +215,9 @@ def check_files(root: Path, plans: Sequence[Plan]) -> Iterator[DeclarationError]
             load_module(file, root)
         except Exception as error:
             yield import_failure(file, error)
+    # Not by every process that loads the declarations.
+    from headrace.declarations.alerting.rules import WrongRules, load_rules
+
     try:
         yield from load_rules(root, _subjects(plans, known_subjects())).problems
     except WrongRules as error:

@@ -11,8 +11,8 @@ import sqlalchemy as sa
 from dagster import DagsterEventType, DagsterRunStatus, RunsFilter
 from sqlalchemy import ColumnElement, Connection
 
-from headrace.dagster_internals import (
-    FINISHED_STATUSES,
+from headrace.dagster_internals import FINISHED_STATUSES
+from headrace.dagster_internals.storage import (
     AssetCheckExecutionsTable,
     AssetEventTagsTable,
     SqlEventLogStorage,

@@ -1,6 +1,7 @@
 """The private names of Dagster that Headrace uses, in one place to check on upgrades.
 
-Dagster's version is pinned exactly because of them. Nothing else imports from `dagster._core`.
+Dagster's version is pinned exactly because of them. Nothing else imports from `dagster._core`. Those of its storage
+are in `storage`, since they import SQLAlchemy and Alembic, which loading declarations does not need.
 """
 
 from dagster._core.definitions.assets.graph.base_asset_graph import BaseAssetGraph
@@ -13,15 +14,8 @@ from dagster._core.definitions.freshness import FreshnessPolicy
 from dagster._core.definitions.partitions.context import partition_loading_context
 from dagster._core.definitions.partitions.utils.mapping import infer_partition_mapping
 from dagster._core.definitions.utils import is_valid_owner
-from dagster._core.instance import DynamicPartitionsStore
+from dagster._core.instance.types import DynamicPartitionsStore
 from dagster._core.storage.dagster_run import FINISHED_STATUSES
-from dagster._core.storage.event_log.schema import (
-    AssetCheckExecutionsTable,
-    AssetEventTagsTable,
-    SqlEventLogStorageTable,
-)
-from dagster._core.storage.event_log.sql_event_log import SqlEventLogStorage
-from dagster._core.storage.local_compute_log_manager import LocalComputeLogManager
 from dagster._core.storage.tags import (
     ASSET_PARTITION_RANGE_END_TAG,
     ASSET_PARTITION_RANGE_START_TAG,
@@ -48,14 +42,9 @@ __all__ = [
     "MAX_RETRIES_TAG",
     "PARTITION_NAME_TAG",
     "ROOT_RUN_ID_TAG",
-    "AssetCheckExecutionsTable",
-    "AssetEventTagsTable",
     "BaseAssetGraph",
     "DynamicPartitionsStore",
     "FreshnessPolicy",
-    "LocalComputeLogManager",
-    "SqlEventLogStorage",
-    "SqlEventLogStorageTable",
     "cron_string_iterator",
     "disable_dagster_warnings",
     "get_input_data_version_tag",
