@@ -108,7 +108,7 @@ def test_spark_connect_without_plan_access_is_reported(
 def test_local_places_start_no_spark(
     engine: Engine, external: Plans, landing: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("headrace.execution.landed.files.file_session", lambda: pytest.fail("Spark starts"))
+    monkeypatch.setattr("headrace.spark.session.file_session", lambda: pytest.fail("Spark starts"))
     for format in ("parquet", "orc", "json"):
         write(landing / format / "part-0", format, ROWS)
     plans = [external(format, f"landing/{format}", format, COLUMNS) for format in ("parquet", "orc", "json")]

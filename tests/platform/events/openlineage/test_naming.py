@@ -164,7 +164,7 @@ def histories(draw):
 
 
 @settings(
-    max_examples=120,
+    max_examples=60,
     deadline=None,
     phases=[Phase.generate],  # shrinking would take minutes
     suppress_health_check=[HealthCheck.function_scoped_fixture],

@@ -103,7 +103,7 @@ def streams(draw: st.DrawFn) -> list[dict[str, Any]]:
 
 
 @settings(
-    max_examples=60,
+    max_examples=30,
     deadline=None,
     suppress_health_check=list(HealthCheck),
     derandomize=True,
