@@ -172,7 +172,7 @@ def _plain_asset(home: Path, spark: Any, checks: list[str]) -> Any:  # noqa: ANN
         partitions_def=dg.DailyPartitionsDefinition(start_date=START.isoformat(), end_date="2024-12-31"),
         backfill_policy=dg.BackfillPolicy.single_run(),
     )
-    def sales(context):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202 - Dagster forbids postponed annotations
+    def sales(context: dg.AssetExecutionContext) -> dg.MaterializeResult[None]:
         _bare_write(spark.session, home / "plain", context.partition_keys[0], len(context.partition_keys))
         return dg.MaterializeResult(
             check_results=[dg.AssetCheckResult(passed=True, check_name=name) for name in checks]

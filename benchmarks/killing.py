@@ -76,8 +76,8 @@ def _box(chance: random.Random, box: int, night: int) -> list[dict[str, Any]]:
         own = {"process": f"JOB_{box}_{job}", "box": f"BOX_{box}", "machine": f"host{job % 3}", **named}
         attempts = chance.choice([1, 1, 1, 2])
         for attempt in range(1, attempts + 1):
-            reports.append({**own, "attempt": attempt, "status": "STARTING", "at": at.isoformat()})
-            reports.append({**own, "attempt": attempt, "status": "RUNNING", "at": at.isoformat()})
+            reports.append({**own, "attempt": attempt, "status": "STARTING", "at": at.isoformat()})  # type: ignore[dict-item]
+            reports.append({**own, "attempt": attempt, "status": "RUNNING", "at": at.isoformat()})  # type: ignore[dict-item]
             at += timedelta(minutes=chance.randrange(1, 9))
             failed = attempt < attempts or chance.random() < 0.1
             end = {
@@ -87,17 +87,17 @@ def _box(chance: random.Random, box: int, night: int) -> list[dict[str, Any]]:
                 "at": at.isoformat(),
             }
             if not failed and job % 2:
-                end["outputs"] = [
+                end["outputs"] = [  # type: ignore[assignment]
                     {
                         "dataset": f"ops/table_{box}_{job}",
                         "row_count": night,
                         "partition": named["business_date"],
                     }
                 ]
-            reports.append({**end, "exit_code": int(failed)})
+            reports.append({**end, "exit_code": int(failed)})  # type: ignore[dict-item]
             if failed and attempt == attempts:
                 at += timedelta(minutes=1)
-                reports.append({**own, "attempt": 0, "status": "SUCCESS", "at": at.isoformat()})
+                reports.append({**own, "attempt": 0, "status": "SUCCESS", "at": at.isoformat()})  # type: ignore[dict-item]
     at += timedelta(minutes=1)
     return [*reports, {"process": f"BOX_{box}", "status": "SUCCESS", "at": at.isoformat(), **named}]
 

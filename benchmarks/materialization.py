@@ -43,7 +43,7 @@ class Orders(DataFrameModel):
     country: t.StringType = Field(str_matches="^[A-Z]{2}$", nullable=True)
     sku: t.StringType = Field(str_startswith="SKU-", nullable=True)
     quantity: t.IntegerType = Field(in_range={"min_value": 1, "max_value": 100}, nullable=True)
-    price: t.DecimalType(12, 2) = Field(ge=0, nullable=True)
+    price: t.DecimalType(12, 2) = Field(ge=0, nullable=True)  # type: ignore[valid-type]
     discount: t.DoubleType = Field(in_range={"min_value": 0.0, "max_value": 0.9}, nullable=True)
     total: t.DoubleType = Field(nullable=True)
     ordered_at: t.TimestampType = Field(nullable=True)
@@ -150,9 +150,9 @@ def _measure(
         assert written.row_count == rows - rows // 97
 
     def pandera() -> None:
-        checked = Orders.validate(transform(spark.read.parquet(raw)))
-        assert not checked.pandera.errors, checked.pandera.errors
-        checked.write.parquet(f"{folder}/out/pandera")
+        checked = Orders.validate(transform(spark.read.parquet(raw)))  # type: ignore[arg-type]
+        assert not checked.pandera.errors, checked.pandera.errors  # type: ignore[attr-defined]
+        checked.write.parquet(f"{folder}/out/pandera")  # type: ignore[attr-defined]
 
     ways: dict[str, Callable[[], None]] = {"bare": bare, "headrace": headrace, "pandera": pandera}
     ways = {name: ways[name] for name in names}
@@ -185,7 +185,7 @@ def _report(times: dict[str, list[tuple[float, float]]], rows: int) -> None:
 
 def _cpu_seconds() -> float:
     """CPU time of this process and of Spark's JVM until now (Linux)."""
-    jvm = SparkContext._gateway.proc.pid  # type: ignore[union-attr]
+    jvm = SparkContext._gateway.proc.pid
     return time.process_time() + sum(
         int(ticks) / 100 for ticks in Path(f"/proc/{jvm}/stat").read_text().rpartition(")")[2].split()[11:13]
     )

@@ -117,7 +117,7 @@ def mail_receiver() -> Iterator[Receiver]:
     class Listening(Controller):
         def _trigger_server(self) -> None:
             """The requested port was 0: the assigned one is known now."""
-            self.port = receiver.port = self.server.sockets[0].getsockname()[1]  # type: ignore[union-attr]
+            self.port = receiver.port = self.server.sockets[0].getsockname()[1]
             super()._trigger_server()  # type: ignore[no-untyped-call]
 
     controller = Listening(Handler(), hostname="127.0.0.1", port=0)

@@ -10,11 +10,11 @@ from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-import fsspec  # type: ignore[import-untyped]
+import fsspec
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from fsspec.implementations.local import LocalFileSystem  # type: ignore[import-untyped]
+from fsspec.implementations.local import LocalFileSystem
 
 from headrace.errors import CatalogError
 

@@ -72,7 +72,7 @@ def test_carriers_month_by_month(table: Table, believed: pd.DataFrame) -> None:
         }
     )
     found = (
-        table("carrier_monthly")
+        table("carrier_monthly")  # type: ignore[attr-defined]
         .withColumn("month", F.month("month"))
         .toPandas()
         .set_index(["month", "carrier"])

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from itertools import count
+from typing import Any
 
 import pytest
 from sqlalchemy import Engine
@@ -54,7 +55,7 @@ def draft() -> Draft:
     tags = count(1)
 
     def make(
-        dataset: str = "mart/delays", partition: str | None = None, generation: int = 0, **given
+        dataset: str = "mart/delays", partition: str | None = None, generation: int = 0, **given: Any
     ) -> VersionDraft:
         tag = given.pop("tag", f"v{next(tags)}")
         return VersionDraft(

@@ -8,6 +8,7 @@ import textwrap
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import dagster as dg
@@ -147,11 +148,11 @@ def acme(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         registry.reload()
 
 
-def project_with_second_engine(root: Path, engine: Engine, spark: SparkSession, declarations: str):
+def project_with_second_engine(root: Path, engine: Engine, spark: SparkSession, declarations: str) -> Any:
     """A project whose resources have a second engine in addition to `spark`."""
 
     @dg.resource
-    def second(_: dg.InitResourceContext):
+    def second(_: dg.InitResourceContext) -> Any:
         class Second:
             session = spark
             is_remote = False

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from time import monotonic
 from typing import Any
 
-import fsspec  # type: ignore[import-untyped]
+import fsspec
 
 from headrace.orchestration.completions.folder import (
     REASON,

@@ -30,7 +30,7 @@ def lineage_of(
     inputs: the key of each input dataset, and the exact frame through which it was read. steps: the SQL of the frame,
     used with Spark Connect. Never raises: lineage that cannot be determined is unknown, with the reason.
     """
-    from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+    from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
     names: list[str] = []

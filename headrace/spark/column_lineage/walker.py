@@ -58,7 +58,7 @@ def plan_text(plan: Any, inputs: Sequence[Any], max_steps: int) -> str:  # noqa:
 
 @contextmanager
 def _explained() -> Iterator[None]:
-    from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+    from py4j.protocol import Py4JError
 
     try:
         yield

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -31,7 +32,7 @@ STATISTICS = {
 
 
 @pytest.fixture
-def two(catalog: Engine, draft) -> Engine:
+def two(catalog: Engine, draft: Any) -> Engine:
     """Organisation `default` with raw/flights -> mart/delays -> mart/report, and crm/people (with PII and an SLA),
     with versions and runs; organisation `acme` with mart/delays and hr/people of its own."""
     register(
@@ -60,7 +61,7 @@ def _run(engine: Engine, draft: VersionDraft) -> None:
         publish(engine, run_id, [draft])
 
 
-def principal_of(organisation: str, subject: str = "user:test", **given) -> Principal:
+def principal_of(organisation: str, subject: str = "user:test", **given: Any) -> Principal:
     return Principal(organisation_named(organisation), organisation, subject, **given)
 
 

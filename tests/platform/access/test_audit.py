@@ -1,9 +1,11 @@
 """The audit trail: complete, attributed, and append-only."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import psycopg
 import pytest
+from sqlalchemy import Engine
 
 from headrace.access import grants, tokens
 from headrace.access.audit import entries
@@ -22,7 +24,7 @@ from headrace.slas.outages import plan_outage
 from tests.platform.access.conftest import principal_of
 
 
-def test_grants_and_tokens_are_noted_with_who_gave_them(engine):
+def test_grants_and_tokens_are_noted_with_who_gave_them(engine: Engine) -> None:
     grants.grant(engine, "alice", Role.DATA_OWNER, domain="mart", by="operator:root")
     grants.revoke(engine, "alice", Role.DATA_OWNER, domain="mart", by="operator:eve")
     tokens.issue_service_token(engine, "airflow", [Permission.REPORT], by="operator:root")
@@ -42,7 +44,7 @@ def test_grants_and_tokens_are_noted_with_who_gave_them(engine):
     assert newest.audit_id > granted.audit_id
 
 
-def test_using_a_token_is_no_change(engine):
+def test_using_a_token_is_no_change(engine: Engine) -> None:
     from headrace.access.authentication import caller_of
 
     token = tokens.issue_service_token(engine, "airflow", [Permission.REPORT], by="test")
@@ -50,7 +52,7 @@ def test_using_a_token_is_no_change(engine):
     assert len(entries(engine)) == 1
 
 
-def test_every_change_of_owners_is_audited(catalog):
+def test_every_change_of_owners_is_audited(catalog: Engine) -> None:
     register(catalog, [DatasetRecord("mart/report", "csv", owners=("ann",))], [])
     with act_as(principal_of("default", "user:eve", request_id="r-1")):
         register(catalog, [DatasetRecord("mart/report", "csv", owners=("eve",), description="x")], [])
@@ -60,13 +62,13 @@ def test_every_change_of_owners_is_audited(catalog):
     assert older.subject.startswith("database:")
 
 
-def test_registering_the_same_again_is_no_change(catalog):
+def test_registering_the_same_again_is_no_change(catalog: Engine) -> None:
     for _ in range(2):
         register(catalog, [DatasetRecord("mart/report", "csv", owners=("ann",))], [])
     assert len(entries(catalog, object_name="mart/report")) == 1
 
 
-def test_a_registration_and_its_review_are_noted(two):
+def test_a_registration_and_its_review_are_noted(two: Any) -> None:
     with act_as(principal_of("default", "user:ann")), transaction(two) as cursor:
         cursor.execute(
             "INSERT INTO catalog.dataset_registration (organisation_id, dataset_id, submitted_by) "
@@ -80,7 +82,7 @@ def test_a_registration_and_its_review_are_noted(two):
     assert found[0].detail["status"] == ["PENDING", "APPROVED"]
 
 
-def test_what_people_decide_about_data_is_noted(two, draft):
+def test_what_people_decide_about_data_is_noted(two: Any, draft: Any) -> None:
     publish(two, None, [draft("mart/report", tag="one")])
     publish(two, None, [draft("mart/report", tag="two", generation=1)])
     at = datetime(2026, 12, 5, tzinfo=UTC)
@@ -105,7 +107,7 @@ def test_what_people_decide_about_data_is_noted(two, draft):
     assert found[4].detail["changed_by"] == "user:ann"
 
 
-def test_who_is_at_an_alert_is_noted(two):
+def test_who_is_at_an_alert_is_noted(two: Any) -> None:
     with act_as(principal_of("default", "user:ann")), transaction(two) as cursor:
         cursor.execute(
             "INSERT INTO catalog.alert (alert_id, organisation_id, subject_type, subject, dataset_id, owners, kind, "
@@ -123,7 +125,7 @@ def test_who_is_at_an_alert_is_noted(two):
 @pytest.mark.parametrize(
     "change", ["UPDATE catalog.audit_entry SET subject = 'x'", "DELETE FROM catalog.audit_entry"]
 )
-def test_the_audit_trail_cannot_be_changed(engine, change):
+def test_the_audit_trail_cannot_be_changed(engine: Engine, change: Any) -> None:
     grants.grant(engine, "alice", Role.DATA_OWNER, by="test")
     with pytest.raises(psycopg.errors.InsufficientPrivilege), transaction(engine) as cursor:
         cursor.execute(change)
@@ -134,7 +136,7 @@ def test_the_audit_trail_cannot_be_changed(engine, change):
 
 
 @pytest.mark.parametrize("column", ["subject", "at"])
-def test_no_caller_signs_as_another_or_for_another_time(two, column):
+def test_no_caller_signs_as_another_or_for_another_time(two: Any, column: Any) -> None:
     value = "now()" if column == "at" else "'user:bob'"
     with act_as(principal_of("default")), pytest.raises(Forbidden), transaction(two) as cursor:
         cursor.execute(
@@ -144,7 +146,7 @@ def test_no_caller_signs_as_another_or_for_another_time(two, column):
         )
 
 
-def test_the_trail_is_read_by_organisation_subject_and_page(two):
+def test_the_trail_is_read_by_organisation_subject_and_page(two: Any) -> None:
     for number in range(3):
         grants.grant(two, f"u{number}", Role.DATA_CONSUMER, organisation="acme", by=f"operator:{number}")
     found = entries(two, organisation="acme", limit=2)

@@ -3,9 +3,11 @@
 import json
 import threading
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 from uuid import uuid4
 
 import jwt
@@ -13,6 +15,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from jwt.algorithms import ECAlgorithm, RSAAlgorithm
+from sqlalchemy import Engine
 
 from headrace.access import grants, tokens
 from headrace.access.authentication import caller_of, known_caller
@@ -30,7 +33,7 @@ HOUR = timedelta(hours=1)
 # Services
 
 
-def test_a_service_token_opens_what_it_was_issued_for(engine):
+def test_a_service_token_opens_what_it_was_issued_for(engine: Engine) -> None:
     token = tokens.issue_service_token(engine, "airflow", [Permission.REPORT], domain="mart", by="test")
     found = caller_of(engine, None, token)
     assert (found.subject, found.kind, found.organisation) == (
@@ -43,7 +46,7 @@ def test_a_service_token_opens_what_it_was_issued_for(engine):
     assert not found.may(Permission.READ)
 
 
-def test_only_the_digest_of_a_token_is_kept(engine):
+def test_only_the_digest_of_a_token_is_kept(engine: Engine) -> None:
     token = tokens.issue_service_token(engine, "airflow", [Permission.REPORT], by="test")
     secret = token.rpartition("_")[2]
     with transaction(engine) as cursor:
@@ -54,13 +57,13 @@ def test_only_the_digest_of_a_token_is_kept(engine):
 
 
 @pytest.mark.parametrize("change", [lambda t: t[:-1], lambda t: t + "A", lambda t: t.replace("hrs_", "hrt_")])
-def test_a_token_that_was_changed_is_refused(engine, change):
+def test_a_token_that_was_changed_is_refused(engine: Engine, change: Any) -> None:
     token = tokens.issue_service_token(engine, "airflow", [Permission.REPORT], by="test")
     with pytest.raises(Unauthenticated, match="not one that this catalog has issued"):
         caller_of(engine, None, change(token))
 
 
-def test_a_revoked_token_is_refused_at_once_and_another_may_be_issued(engine):
+def test_a_revoked_token_is_refused_at_once_and_another_may_be_issued(engine: Engine) -> None:
     token = tokens.issue_service_token(engine, "airflow", [Permission.READ], by="test")
     caller_of(engine, None, token)
     tokens.revoke_service_token(engine, "airflow", by="test")
@@ -70,7 +73,7 @@ def test_a_revoked_token_is_refused_at_once_and_another_may_be_issued(engine):
     assert caller_of(engine, None, again).subject == "service:airflow"
 
 
-def test_an_expired_token_is_refused(engine):
+def test_an_expired_token_is_refused(engine: Engine) -> None:
     token = tokens.issue_service_token(engine, "airflow", [Permission.READ], by="test")
     with transaction(engine) as cursor:
         cursor.execute("UPDATE catalog.service_token SET expires_at = now() - interval '1 s'")
@@ -79,7 +82,7 @@ def test_an_expired_token_is_refused(engine):
 
 
 @pytest.fixture
-def clock(monkeypatch):
+def clock(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Seconds that pass when a test says so, for what remembers services that were let in."""
     passed = [1000.0]
     monkeypatch.setattr("headrace.access.token_cache.time.monotonic", lambda: passed[0])
@@ -87,7 +90,9 @@ def clock(monkeypatch):
 
 
 @pytest.mark.parametrize("change", ["revoked_at = now()", "expires_at = now() - interval '1 s'"])
-def test_a_token_that_has_ended_elsewhere_ends_here_however_often_it_is_sent(engine, clock, change):
+def test_a_token_that_has_ended_elsewhere_ends_here_however_often_it_is_sent(
+    engine: Engine, clock: Any, change: Any
+) -> None:
     token = tokens.issue_service_token(engine, "airflow", [Permission.READ], by="test")
     caller_of(engine, None, token)
     with transaction(engine) as cursor:
@@ -101,7 +106,7 @@ def test_a_token_that_has_ended_elsewhere_ends_here_however_often_it_is_sent(eng
         clock[0] += 0.05
 
 
-def test_a_service_is_let_in_unasked_for_two_seconds_at_most(engine, clock):
+def test_a_service_is_let_in_unasked_for_two_seconds_at_most(engine: Engine, clock: Any) -> None:
     token = tokens.issue_service_token(engine, "airflow", [Permission.READ], by="test")
     caller_of(engine, None, token)
     let_in = []
@@ -114,7 +119,7 @@ def test_a_service_is_let_in_unasked_for_two_seconds_at_most(engine, clock):
     assert not any(let_in[67:])
 
 
-def test_a_service_is_not_let_in_beyond_the_end_of_its_token(engine, clock):
+def test_a_service_is_not_let_in_beyond_the_end_of_its_token(engine: Engine, clock: Any) -> None:
     token = tokens.issue_service_token(
         engine, "airflow", [Permission.READ], lifetime=timedelta(seconds=0.5), by="test"
     )
@@ -124,7 +129,7 @@ def test_a_service_is_not_let_in_beyond_the_end_of_its_token(engine, clock):
     assert known_caller(token) is None
 
 
-def test_a_service_has_one_token_and_a_reason_to_have_it(engine):
+def test_a_service_has_one_token_and_a_reason_to_have_it(engine: Engine) -> None:
     tokens.issue_service_token(engine, "airflow", [Permission.READ], by="test")
     with pytest.raises(AccessRefused, match="has a token already"):
         tokens.issue_service_token(engine, "airflow", [Permission.READ], by="test")
@@ -138,7 +143,7 @@ def test_a_service_has_one_token_and_a_reason_to_have_it(engine):
         tokens.issue_service_token(engine, "other", [Permission.READ], organisation="acmee", by="test")
 
 
-def test_the_use_of_a_token_is_noted(engine):
+def test_the_use_of_a_token_is_noted(engine: Engine) -> None:
     token = tokens.issue_service_token(engine, "airflow", [Permission.READ], by="test")
     [before] = tokens.service_tokens(engine)
     caller_of(engine, None, token)
@@ -150,7 +155,7 @@ def test_the_use_of_a_token_is_noted(engine):
 @pytest.mark.parametrize(
     "token", ["", "x", "hrs_", "hrs_zz_x", "hrs_" + "0" * 32 + "_x", "a.b.c", "hrs_" + "g" * 32 + "_x"]
 )
-def test_what_is_no_token_is_refused(engine, token):
+def test_what_is_no_token_is_refused(engine: Engine, token: Any) -> None:
     with pytest.raises(Unauthenticated):
         caller_of(engine, None, token)
 
@@ -158,7 +163,7 @@ def test_what_is_no_token_is_refused(engine, token):
 # Runs
 
 
-def test_a_task_token_is_bound_to_its_run_and_datasets(catalog):
+def test_a_task_token_is_bound_to_its_run_and_datasets(catalog: Engine) -> None:
     run_id = uuid4()
     token = tokens.issue_task_token(catalog, run_id, ["mart/delays"], ["raw/flights"], by="test")
     found = caller_of(catalog, None, token)
@@ -170,7 +175,7 @@ def test_a_task_token_is_bound_to_its_run_and_datasets(catalog):
         assert not found.may(permission)
 
 
-def test_a_task_token_ends_with_its_time_and_cannot_be_had_for_long(catalog):
+def test_a_task_token_ends_with_its_time_and_cannot_be_had_for_long(catalog: Engine) -> None:
     token = tokens.issue_task_token(catalog, uuid4(), [], lifetime=timedelta(milliseconds=300), by="test")
     caller_of(catalog, None, token)
     time.sleep(0.35)
@@ -180,7 +185,7 @@ def test_a_task_token_ends_with_its_time_and_cannot_be_had_for_long(catalog):
         tokens.issue_task_token(catalog, uuid4(), [], lifetime=timedelta(hours=25), by="test")
 
 
-def test_a_task_token_ends_with_its_run(catalog):
+def test_a_task_token_ends_with_its_run(catalog: Engine) -> None:
     run_id, other = uuid4(), uuid4()
     token = tokens.issue_task_token(catalog, run_id, ["mart/delays"], by="test")
     beside = tokens.issue_task_token(catalog, other, ["mart/delays"], by="test")
@@ -199,7 +204,7 @@ def test_a_task_token_ends_with_its_run(catalog):
 # Users
 
 
-def test_a_user_has_the_roles_that_were_granted(engine, development):
+def test_a_user_has_the_roles_that_were_granted(engine: Engine, development: Any) -> None:
     grants.grant(engine, "alice", Role.DATA_OWNER, domain="mart", by="test")
     grants.grant(engine, "alice", Role.DATA_CONSUMER, by="test")
     found = caller_of(engine, issuer(settings()), development("alice"))
@@ -209,7 +214,7 @@ def test_a_user_has_the_roles_that_were_granted(engine, development):
     assert not found.may(Permission.REGISTER, "crm/people")
 
 
-def test_a_role_that_was_revoked_no_longer_holds(engine, development):
+def test_a_role_that_was_revoked_no_longer_holds(engine: Engine, development: Any) -> None:
     grants.grant(engine, "alice", Role.DATA_CONSUMER, by="test")
     grants.grant(engine, "alice", Role.DATA_CONSUMER, by="test")  # again, which changes nothing
     grants.revoke(engine, "alice", Role.DATA_CONSUMER, by="test")
@@ -219,7 +224,7 @@ def test_a_role_that_was_revoked_no_longer_holds(engine, development):
         grants.revoke(engine, "alice", Role.DATA_CONSUMER, by="test")
 
 
-def test_which_organisation_is_meant(engine, development):
+def test_which_organisation_is_meant(engine: Engine, development: Any) -> None:
     for name in ("acme", "zeta"):
         grants.add_organisation(engine, name, by="test")
         grants.grant(engine, "alice", Role.DATA_CONSUMER, organisation=name, by="test")
@@ -235,19 +240,19 @@ def test_which_organisation_is_meant(engine, development):
     assert caller_of(engine, here, token).organisation == "default"
 
 
-def test_a_headrace_token_does_not_open_another_organisation(engine):
+def test_a_headrace_token_does_not_open_another_organisation(engine: Engine) -> None:
     grants.add_organisation(engine, "acme", by="test")
     token = tokens.issue_service_token(engine, "airflow", [Permission.READ], by="test")
     with pytest.raises(Forbidden, match="is of another organisation than acme"):
         caller_of(engine, None, token, "acme")
 
 
-def test_an_administrator_is_one_of_the_whole_organisation(engine):
+def test_an_administrator_is_one_of_the_whole_organisation(engine: Engine) -> None:
     with pytest.raises(AccessRefused, match="omit the domain mart"):
         grants.grant(engine, "alice", Role.PLATFORM_ADMIN, domain="mart", by="test")
 
 
-def test_the_development_issuer_does_not_run_in_production(engine):
+def test_the_development_issuer_does_not_run_in_production(engine: Engine) -> None:
     assert settings().is_production  # a database_url is set
     assert issuer(settings()) is None
     with pytest.raises(AccessRefused, match="is not available in production"):
@@ -256,7 +261,9 @@ def test_the_development_issuer_does_not_run_in_production(engine):
         caller_of(engine, None, "a.b.c")
 
 
-def test_the_development_issuer_is_not_used_with_another(engine, development, monkeypatch):
+def test_the_development_issuer_is_not_used_with_another(
+    engine: Engine, development: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("HEADRACE_ACCESS__ISSUER", "https://login.example.com")
     settings.cache_clear()
     assert isinstance(issuer(settings()), OpenIdIssuer)
@@ -264,7 +271,7 @@ def test_the_development_issuer_is_not_used_with_another(engine, development, mo
         DevelopmentIssuer(settings())
 
 
-def test_the_key_of_the_development_issuer_is_the_users_own(development):
+def test_the_key_of_the_development_issuer_is_the_users_own(development: Any) -> None:
     token = development("alice")
     path = settings().home.resolve() / "development-issuer.pem"
     assert path.stat().st_mode & 0o077 == 0
@@ -286,7 +293,7 @@ class _Provider:
         self.rsa = rsa.generate_private_key(public_exponent=65537, key_size=2048)
         self.ec = ec.generate_private_key(ec.SECP256R1())
 
-    def keys(self):
+    def keys(self) -> Any:
         return {
             "keys": [
                 {
@@ -304,7 +311,7 @@ class _Provider:
             ]
         }
 
-    def token(self, *, key=None, algorithm="RS256", kid="r", **changed):
+    def token(self, *, key: Any = None, algorithm: Any = "RS256", kid: Any = "r", **changed: Any) -> Any:
         claims = {
             "iss": self.url,
             "aud": "headrace",
@@ -317,19 +324,19 @@ class _Provider:
 
 
 @contextmanager
-def _serving():
+def _serving() -> Iterator[Any]:
     class Handler(BaseHTTPRequestHandler):
-        def do_GET(self):
+        def do_GET(self) -> None:
             if self.path == "/.well-known/openid-configuration":
-                body = {"issuer": provider.url, "jwks_uri": f"{provider.url}/keys"}
+                body = {"issuer": provider.url, "jwks_uri": f"{provider.url}/keys"}  # type: ignore[attr-defined]
             else:
-                provider.fetched += 1
-                body = provider.keys()
+                provider.fetched += 1  # type: ignore[attr-defined]
+                body = provider.keys()  # type: ignore[attr-defined]
             self.send_response(200)
             self.end_headers()
             self.wfile.write(json.dumps(body).encode())
 
-        def log_message(self, *_):
+        def log_message(self, *_: Any) -> None:
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
@@ -345,12 +352,12 @@ def _serving():
 
 
 @pytest.fixture
-def provider():
+def provider() -> Iterator[Any]:
     with _serving() as serving:
         yield serving
 
 
-def test_a_users_token_is_checked_with_the_issuers_keys(provider):
+def test_a_users_token_is_checked_with_the_issuers_keys(provider: Any) -> None:
     here = OpenIdIssuer(provider.url, "headrace", None)
     assert here.subject(provider.token()) == "alice"
     assert here.subject(provider.token(key=provider.ec, algorithm="ES256", kid="e")) == "alice"
@@ -358,7 +365,7 @@ def test_a_users_token_is_checked_with_the_issuers_keys(provider):
     assert provider.fetched == 1
 
 
-def test_tokens_that_are_not_the_issuers_are_refused(provider):
+def test_tokens_that_are_not_the_issuers_are_refused(provider: Any) -> None:
     here = OpenIdIssuer(provider.url, "headrace", None)
     stranger = rsa.generate_private_key(public_exponent=65537, key_size=2048)
     public = provider.rsa.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
@@ -376,7 +383,7 @@ def test_tokens_that_are_not_the_issuers_are_refused(provider):
         "of somebody unprintable": provider.token(sub="a\x00b"),
         "without a key": provider.token(kid=None),
         "of an unknown key": provider.token(kid="x"),
-        "unsigned": jwt.encode({"sub": "alice"}, None, "none", headers={"kid": "r"}),
+        "unsigned": jwt.encode({"sub": "alice"}, None, "none", headers={"kid": "r"}),  # type: ignore[arg-type]
         "signed with the public key": _signed_with(public, provider),
         "no token": "a.b.c",
         "nothing": "",
@@ -402,7 +409,7 @@ def _signed_with(public: bytes, provider: _Provider) -> str:
     return f"{signed}.{base64.urlsafe_b64encode(signature).decode().rstrip('=')}"
 
 
-def test_tokens_of_unknown_keys_do_not_make_the_issuer_be_asked_each_time(provider):
+def test_tokens_of_unknown_keys_do_not_make_the_issuer_be_asked_each_time(provider: Any) -> None:
     here = OpenIdIssuer(provider.url, "headrace", f"{provider.url}/keys")
     for number in range(20):
         with pytest.raises(Unauthenticated):
@@ -410,7 +417,7 @@ def test_tokens_of_unknown_keys_do_not_make_the_issuer_be_asked_each_time(provid
     assert provider.fetched <= 2
 
 
-def test_an_issuer_that_does_not_answer_is_no_wrong_token():
+def test_an_issuer_that_does_not_answer_is_no_wrong_token() -> None:
     with _serving() as gone:
         token = gone.token()
     for jwks in (None, f"{gone.url}/keys"):
@@ -421,7 +428,7 @@ def test_an_issuer_that_does_not_answer_is_no_wrong_token():
 @pytest.mark.parametrize(
     "address", ["http://login.example.com", "file:///etc/passwd", "login.example.com", ""]
 )
-def test_an_issuer_is_https(address):
+def test_an_issuer_is_https(address: Any) -> None:
     with pytest.raises(AccessRefused, match="does not use https"):
         OpenIdIssuer(address, "headrace", None)
     with pytest.raises(AccessRefused, match="does not use https"):

@@ -1,8 +1,10 @@
 """docs/access.md agrees with the code."""
 
 import re
+from typing import Any
 
 import pytest
+from sqlalchemy import Engine
 
 from headrace.access.callers import ROLES, Permission, Role
 from headrace.cli import app
@@ -11,7 +13,7 @@ from tests.paths import REPOSITORY
 TEXT = (REPOSITORY / "docs" / "access.md").read_text(encoding="utf-8")
 
 
-def test_the_table_of_roles_is_that_of_the_code():
+def test_the_table_of_roles_is_that_of_the_code() -> None:
     header = next(line for line in TEXT.splitlines() if line.startswith("| | "))
     assert [cell.strip() for cell in header.strip("| ").split("|")] == list(Role)
     rows = re.findall(r"^\| `([\w-]+)`:[^|]*\|(.*)\|$", TEXT, re.MULTILINE)
@@ -22,7 +24,7 @@ def test_the_table_of_roles_is_that_of_the_code():
 
 
 @pytest.mark.parametrize("command", re.findall(r"^    headrace (access .*)$", TEXT, re.MULTILINE))
-def test_commands_of_the_page_are_there(engine, command):
+def test_commands_of_the_page_are_there(engine: Engine, command: Any) -> None:
     import shlex
 
     from typer.testing import CliRunner

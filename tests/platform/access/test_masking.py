@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from uuid import uuid4
 
 import pytest
+from sqlalchemy import Engine
 
 from headrace.access.audit import entries
 from headrace.access.callers import Permission, Role
@@ -48,7 +49,7 @@ LOCATION = "file:/warehouse/crm/people/v9"
 
 
 @pytest.fixture
-def people(two, draft):
+def people(two: Any, draft: Any) -> Any:
     """crm/people with a process and a check over its sensitive column."""
     register(
         two,
@@ -104,12 +105,12 @@ class Text:
     tags: Public[dict[str, str]] = field(default_factory=dict)
 
 
-def seen(engine, by, row, about=None):
+def seen(engine: Engine, by: Any, row: Any, about: Any = None) -> Any:
     with act_as(principal_of(by.organisation)):
         return visible(engine, by, row, about)
 
 
-def test_a_consumer_sees_no_values_of_sensitive_columns(people):
+def test_a_consumer_sees_no_values_of_sensitive_columns(people: Any) -> None:
     row = queries.version(people, "crm/people")
     before = copy.deepcopy(row)
     shown = seen(people, CONSUMER, row)
@@ -126,7 +127,7 @@ def test_a_consumer_sees_no_values_of_sensitive_columns(people):
 
 
 @pytest.mark.parametrize("role", [Role.DATA_OWNER, Role.DATA_STEWARD, Role.PLATFORM_ADMIN])
-def test_who_may_sees_all_and_that_is_noted(people, role):
+def test_who_may_sees_all_and_that_is_noted(people: Any, role: Any) -> None:
     row = queries.version(people, "crm/people")
     assert seen(people, caller(role), row) == row
     [entry] = [entry for entry in entries(people) if entry.action == "READ"]
@@ -134,27 +135,27 @@ def test_who_may_sees_all_and_that_is_noted(people, role):
     assert set(entry.detail["kinds"]) >= {"LOCATION", "STATISTICS", "CHECK"}
 
 
-def test_an_owner_of_another_domain_is_as_a_consumer_here(people):
+def test_an_owner_of_another_domain_is_as_a_consumer_here(people: Any) -> None:
     row = queries.version(people, "crm/people")
     owner = caller(Role.DATA_OWNER, Role.DATA_CONSUMER, domain="mart")
     assert seen(people, owner, row) == seen(people, CONSUMER, row)
     assert [entry for entry in entries(people) if entry.action == "READ"] == []
 
 
-def test_what_is_not_sensitive_is_shown_and_not_noted(people):
+def test_what_is_not_sensitive_is_shown_and_not_noted(people: Any) -> None:
     rows = queries.versions(people, "mart/delays")
     assert seen(people, CONSUMER, rows) == rows
     assert seen(people, caller(Role.DATA_OWNER), rows) == rows
     assert [entry for entry in entries(people) if entry.action == "READ"] == []
 
 
-def test_what_a_check_compares_with_is_hidden_where_its_column_is_sensitive(people):
+def test_what_a_check_compares_with_is_hidden_where_its_column_is_sensitive(people: Any) -> None:
     shown = seen(people, CONSUMER, queries.dataset(people, "crm/people"))
     parameters = {check.name: check.parameters for check in shown.checks}
     assert parameters == {"known": {"allowed": MASK}, "sane": {"min_value": 0}}
 
 
-def test_sql_is_for_those_who_may_read_what_is_sensitive(people):
+def test_sql_is_for_those_who_may_read_what_is_sensitive(people: Any) -> None:
     row = process(people, process_id(people, "crm/people"))
     assert row.source == SQL
     assert seen(people, CONSUMER, row).source == MASK
@@ -162,13 +163,13 @@ def test_sql_is_for_those_who_may_read_what_is_sensitive(people):
     assert seen(people, caller(Role.DATA_OWNER, domain="mart"), row).source == MASK
 
 
-def test_rows_without_sensitive_fields_are_returned_as_they_are(people):
+def test_rows_without_sensitive_fields_are_returned_as_they_are(people: Any) -> None:
     row = queries.lineage(people, "mart/report", queries.Direction.UP)
     assert row.edges
     assert seen(people, CONSUMER, row) is row
 
 
-def test_the_columns_of_older_schemas_stay_sensitive(people, draft):
+def test_the_columns_of_older_schemas_stay_sensitive(people: Any, draft: Any) -> None:
     plain = tuple(column.__class__(column.name, column.type) for column in SECRETS)
     register(people, [DatasetRecord("crm/people", "parquet", columns=plain)], [])
     row = queries.version(people, "crm/people")
@@ -178,23 +179,23 @@ def test_the_columns_of_older_schemas_stay_sensitive(people, draft):
 @pytest.mark.parametrize(
     "row", [Place(LOCATION, "no/such"), Place(LOCATION), [Place(LOCATION)], Places((Place(LOCATION),))]
 )
-def test_what_is_not_known_is_hidden(people, row):
+def test_what_is_not_known_is_hidden(people: Any, row: Any) -> None:
     assert LOCATION not in str(seen(people, CONSUMER, row))
     assert LOCATION not in str(seen(people, caller(Role.DATA_OWNER, domain="mart"), row))
     assert LOCATION in str(seen(people, caller(Role.DATA_OWNER), row))
 
 
-def test_who_asks_for_one_dataset_is_shown_what_it_is_about(people):
+def test_who_asks_for_one_dataset_is_shown_what_it_is_about(people: Any) -> None:
     row = Places((Place(LOCATION),))
     assert seen(people, CONSUMER, row, "mart/delays") == row
     assert seen(people, CONSUMER, row, "crm/people") == Places((Place(MASK),))
 
 
-def facet(name, content):
+def facet(name: Any, content: Any) -> Any:
     return FacetRow(name, content, datetime.now(UTC), modelled=True)
 
 
-def test_facets_are_masked_by_their_fields(people):
+def test_facets_are_masked_by_their_fields(people: Any) -> None:
     facets = {
         "errorMessage": {
             "message": "no such user ann@example.com",
@@ -248,7 +249,7 @@ def test_facets_are_masked_by_their_fields(people):
         Text("jdbc:db2://bob:hunter2@host#T", ""),
     ],
 )
-def test_passwords_are_never_shown(people, row):
+def test_passwords_are_never_shown(people: Any, row: Any) -> None:
     for by in (CONSUMER, caller(Role.PLATFORM_ADMIN)):
         with act_as(principal_of("default")):
             answer = shown(people, by, row)
@@ -257,7 +258,7 @@ def test_passwords_are_never_shown(people, row):
     assert b"bob" in answer.body or b"by" in answer.body
 
 
-def run_report(**changes):
+def run_report(**changes: Any) -> Any:
     at = datetime(2026, 11, 28, tzinfo=UTC)
     attempt = AttemptRow(1, RunState.FAILED, at, at, "ValueError: ann@example.com", "CODE", None, None, None)
     written = VersionRef(uuid4(), "crm/people", None, "v9")
@@ -278,7 +279,7 @@ def run_report(**changes):
     )
 
 
-def test_why_an_attempt_failed_is_for_those_who_may_read_what_is_sensitive(people):
+def test_why_an_attempt_failed_is_for_those_who_may_read_what_is_sensitive(people: Any) -> None:
     report = run_report()
     hidden = seen(people, CONSUMER, report)
     assert hidden.attempts == (replace(report.attempts[0], reason=MASK),)
@@ -287,7 +288,7 @@ def test_why_an_attempt_failed_is_for_those_who_may_read_what_is_sensitive(peopl
     assert seen(people, caller(Role.DATA_OWNER, domain="mart"), report) == hidden
 
 
-def test_incidents_that_a_run_caused_do_not_say_it_either(people):
+def test_incidents_that_a_run_caused_do_not_say_it_either(people: Any) -> None:
     at = datetime(2026, 11, 28, tzinfo=UTC)
     incident = Incident(
         uuid4(),
@@ -310,7 +311,7 @@ def test_incidents_that_a_run_caused_do_not_say_it_either(people):
 
 
 @pytest.mark.parametrize(("kind", "is_hidden"), [(Kind.RUN_FAILED, True), (Kind.LATE, False)])
-def test_alerts_hide_the_message_of_a_failed_run(people, kind, is_hidden):
+def test_alerts_hide_the_message_of_a_failed_run(people: Any, kind: Any, is_hidden: Any) -> None:
     at = datetime(2026, 11, 28, tzinfo=UTC)
     alert = AlertRow(
         alert_id=uuid4(),
@@ -337,7 +338,7 @@ def test_alerts_hide_the_message_of_a_failed_run(people, kind, is_hidden):
     assert seen(people, caller(Role.DATA_OWNER, domain="crm"), alert) == alert
 
 
-def test_how_a_column_is_made_is_text_of_a_query(people):
+def test_how_a_column_is_made_is_text_of_a_query(people: Any) -> None:
     source = ColumnSource(
         "crm/people",
         "email",
@@ -349,7 +350,7 @@ def test_how_a_column_is_made_is_text_of_a_query(people):
     assert seen(people, caller(Role.DATA_OWNER, domain="crm"), source, "crm/people") == source
 
 
-def test_what_else_is_kept_of_a_dataset_is_hidden_where_a_column_is_sensitive(people):
+def test_what_else_is_kept_of_a_dataset_is_hidden_where_a_column_is_sensitive(people: Any) -> None:
     kept = {"options": {"dbtable": "(SELECT 1)"}, "text": "ann@example.com"}
     hidden = seen(people, CONSUMER, Place("", "crm/people", kept))
     assert hidden.metadata == {"options": MASK, "text": MASK}
@@ -357,7 +358,7 @@ def test_what_else_is_kept_of_a_dataset_is_hidden_where_a_column_is_sensitive(pe
     assert plain.metadata == {**kept, "query": MASK}
 
 
-def test_a_run_sees_where_its_own_datasets_are(people):
+def test_a_run_sees_where_its_own_datasets_are(people: Any) -> None:
     from headrace.access.authentication import caller_of
     from headrace.access.tokens import issue_task_token
 
@@ -367,17 +368,17 @@ def test_a_run_sees_where_its_own_datasets_are(people):
     assert seen(people, task, Place(LOCATION, "mart/x")).location == MASK
 
 
-def test_a_service_sees_what_it_was_permitted(people):
+def test_a_service_sees_what_it_was_permitted(people: Any) -> None:
     row = Place(LOCATION, "crm/people")
     assert seen(people, service(Permission.READ), row).location == MASK
     assert seen(people, service(Permission.READ, Permission.READ_SENSITIVE), row) == row
 
 
-def test_masking_asks_the_database_once(people, monkeypatch):
+def test_masking_asks_the_database_once(people: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
     real = hidden_columns
 
-    def counted(engine, datasets):
+    def counted(engine: Engine, datasets: Any) -> Any:
         asked.append(1)
         return real(engine, datasets)
 
@@ -388,8 +389,8 @@ def test_masking_asks_the_database_once(people, monkeypatch):
     assert len(asked) == 1
 
 
-def test_a_facet_of_a_run_is_of_the_spec_by_its_name_and_version_and_not_by_its_address(two):
-    def named(schema: str, **content):
+def test_a_facet_of_a_run_is_of_the_spec_by_its_name_and_version_and_not_by_its_address(two: Any) -> None:
+    def named(schema: str, **content: Any) -> Any:
         url = f"https://openlineage.io/spec/facets/{schema}.json#/$defs/{schema.partition('/')[2]}"
         return {"_producer": "https://example.com", "_schemaURL": url, **content}
 
@@ -412,7 +413,7 @@ def test_a_facet_of_a_run_is_of_the_spec_by_its_name_and_version_and_not_by_its_
     assert {row.name: row for row in hidden}["processing_engine"].content["name"] == "spark"
 
 
-def test_where_a_dataset_is_known_by_another_name_is_hidden_with_the_name(two):
+def test_where_a_dataset_is_known_by_another_name_is_hidden_with_the_name(two: Any) -> None:
     names = [
         DatasetName("headrace://default", "crm/people", True, None),
         DatasetName("s3://hr-private", "people", False, "LOCATION"),
@@ -423,7 +424,7 @@ def test_where_a_dataset_is_known_by_another_name_is_hidden_with_the_name(two):
     ]
 
 
-def test_partitions_by_a_sensitive_column_are_hidden(two):
+def test_partitions_by_a_sensitive_column_are_hidden(two: Any) -> None:
     partition = {
         "identifier": "email=ann@example.com",
         "dimensions": {"email": "ann@example.com", "day": "1"},

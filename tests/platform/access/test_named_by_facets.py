@@ -24,7 +24,7 @@ DELAYS = {"namespace": OWN, "name": "mart/delays"}
 REPORT = {"namespace": OWN, "name": "mart/report"}
 
 
-def facet(kind: str, version: str = "1-0-0", **content: object) -> dict[str, Any]:
+def facet(kind: str, version: str = "1-0-0", **content: Any) -> dict[str, Any]:
     url = f"https://openlineage.io/spec/facets/{version}/{kind}.json"
     return {"_producer": "https://example.com", "_schemaURL": url, **content}
 

@@ -40,7 +40,7 @@ def plain(engine: Engine, admin: psycopg.Connection) -> Iterator[Engine]:
         admin.execute("DROP ROLE plain")
 
 
-def test_the_service_says_what_an_administrator_has_to_run(plain, admin):
+def test_the_service_says_what_an_administrator_has_to_run(plain: Engine, admin: psycopg.Connection) -> None:
     migrate(plain)
     with pytest.raises(
         CatalogUnavailable, match="GRANT headrace_caller, headrace_narrow_caller TO plain"
@@ -63,7 +63,7 @@ def test_the_service_says_what_an_administrator_has_to_run(plain, admin):
         register(plain, [DatasetRecord("mart/new", "csv")], [])
 
 
-def test_who_may_make_roles_needs_no_administrator(plain, admin):
+def test_who_may_make_roles_needs_no_administrator(plain: Engine, admin: psycopg.Connection) -> None:
     admin.execute("ALTER ROLE plain CREATEROLE")
     admin.execute(f"GRANT {ROLE}, {NARROW_ROLE} TO plain WITH ADMIN OPTION")  # as if it had made them
     migrate(plain)

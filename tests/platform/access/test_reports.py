@@ -1,8 +1,10 @@
 """Events that callers may report."""
 
+from typing import Any
 from uuid import uuid4
 
 import pytest
+from sqlalchemy import Engine
 
 from headrace.access.authentication import caller_of
 from headrace.access.callers import Permission, Role
@@ -18,7 +20,7 @@ from tests.platform.access.conftest import caller, service
 OWN = "headrace://default"
 
 
-def event(run_id, *written, parent=None, inputs=(), **more):
+def event(run_id: Any, *written: Any, parent: Any = None, inputs: Any = (), **more: Any) -> Any:
     return {
         "eventType": "COMPLETE",
         "run": {
@@ -32,11 +34,11 @@ def event(run_id, *written, parent=None, inputs=(), **more):
     }
 
 
-def why(engine, by, *events):
+def why(engine: Engine, by: Any, *events: Any) -> Any:
     return refusals(engine, by, [report_of(each) for each in events])
 
 
-def test_who_reports_for_the_organisation_is_asked_nothing(two):
+def test_who_reports_for_the_organisation_is_asked_nothing(two: Any) -> None:
     events = [
         event(uuid4(), ("anything", "at all")),
         {"dataset": {"namespace": OWN, "name": "crm/people"}},
@@ -46,13 +48,13 @@ def test_who_reports_for_the_organisation_is_asked_nothing(two):
         assert why(two, by, *events) == [None, None, None]
 
 
-def test_who_may_not_report_is_refused(two):
+def test_who_may_not_report_is_refused(two: Any) -> None:
     for by in (service(Permission.READ), caller(Role.DATA_CONSUMER), caller(Role.DATA_STEWARD)):
         with pytest.raises(Forbidden, match="may not report"):
             why(two, by, event(uuid4()))
 
 
-def test_a_token_of_one_domain_reports_outputs_of_it(two):
+def test_a_token_of_one_domain_reports_outputs_of_it(two: Any) -> None:
     mart = service(Permission.REPORT, domain="mart")
     lake = service(Permission.REPORT, domain="s3://lake")
     good, other, both = (
@@ -70,7 +72,7 @@ def test_a_token_of_one_domain_reports_outputs_of_it(two):
     assert why(two, mart, {"dataset": {"namespace": OWN, "name": "crm/people"}}) != [None]
 
 
-def test_a_dataset_is_known_by_its_other_names_and_by_the_place_of_its_files(two):
+def test_a_dataset_is_known_by_its_other_names_and_by_the_place_of_its_files(two: Any) -> None:
     with transaction(two) as cursor:
         cursor.execute(
             "INSERT INTO catalog.dataset_name (organisation_id, namespace, name, name_id, dataset_id, reported) "
@@ -86,10 +88,10 @@ def test_a_dataset_is_known_by_its_other_names_and_by_the_place_of_its_files(two
     assert why(two, service(Permission.REPORT, domain="crm"), by_place) != [None]
 
 
-def test_no_dataset_of_another_domain_becomes_one_with_another_by_a_symlink(two):
+def test_no_dataset_of_another_domain_becomes_one_with_another_by_a_symlink(two: Any) -> None:
     mart = service(Permission.REPORT, domain="mart")
 
-    def linked(name):
+    def linked(name: Any) -> Any:
         identifiers = {"identifiers": [{"namespace": OWN, "name": name, "type": "TABLE"}]}
         return {"namespace": "x", "name": "y", "facets": {"symlinks": identifiers}}
 
@@ -101,15 +103,15 @@ def test_no_dataset_of_another_domain_becomes_one_with_another_by_a_symlink(two)
     assert why(two, service(Permission.REPORT, domain="crm"), theirs) == [None]
 
 
-def test_datasets_of_other_domains_cannot_be_renamed(two):
+def test_datasets_of_other_domains_cannot_be_renamed(two: Any) -> None:
     mart = service(Permission.REPORT, domain="mart")
     people = {"namespace": OWN, "name": "crm/people"}
     delays = {"namespace": OWN, "name": "mart/delays"}
 
-    def read(dataset, **facets):
+    def read(dataset: Any, **facets: Any) -> Any:
         return event(uuid4(), inputs=[{**dataset, "facets": facets}])
 
-    def renamed(dataset, before):
+    def renamed(dataset: Any, before: Any) -> Any:
         change = {"lifecycleStateChange": "RENAME", "previousIdentifier": before}
         return event(uuid4(), outputs=[{**dataset, "facets": {"lifecycleStateChange": change}}])
 
@@ -126,10 +128,10 @@ def test_datasets_of_other_domains_cannot_be_renamed(two):
     assert "may not become one" in why(two, mart, renamed(delays, people))[0]
 
 
-def test_what_a_job_explains_counts_as_written(two):
+def test_what_a_job_explains_counts_as_written(two: Any) -> None:
     mart = service(Permission.REPORT, domain="mart")
 
-    def explaining(name):
+    def explaining(name: Any) -> Any:
         entries = [
             {"type": "DATASET", "namespace": OWN, "name": name, "inputs": []},
             {"type": "JOB", "inputs": []},
@@ -145,7 +147,7 @@ def test_what_a_job_explains_counts_as_written(two):
 
 
 @pytest.mark.parametrize("facet", ["columnLineage", "lineage"])
-def test_lineage_of_inputs_cannot_be_reported(two, facet):
+def test_lineage_of_inputs_cannot_be_reported(two: Any, facet: Any) -> None:
     """Else he takes from its columns that they are sensitive."""
     people = {"namespace": OWN, "name": "crm/people", "facets": {facet: {"fields": {}}}}
     message = event(uuid4(), (OWN, "mart/delays"), inputs=[people])
@@ -153,7 +155,7 @@ def test_lineage_of_inputs_cannot_be_reported(two, facet):
     assert why(two, service(Permission.REPORT, domain="crm"), event(uuid4(), inputs=[people])) == [None]
 
 
-def test_job_events_of_other_domains_are_refused(two):
+def test_job_events_of_other_domains_are_refused(two: Any) -> None:
     """Otherwise the caller could see the job, next to a dataset of theirs, and would count as its reporter."""
     mart = service(Permission.REPORT, domain="mart")
     delays = {"namespace": OWN, "name": "mart/delays", "type": "DATASET"}
@@ -165,14 +167,14 @@ def test_job_events_of_other_domains_are_refused(two):
             [organisation_id()],
         )
 
-    def by_job(*entries):
+    def by_job(*entries: Any) -> Any:
         job = {"namespace": "x", "name": "y", "facets": {"lineage": {"entries": list(entries)}}}
         return event(uuid4(), job=job)
 
-    def by_dataset(**facet):
+    def by_dataset(**facet: Any) -> Any:
         return event(uuid4(), outputs=[{**delays, "facets": {"lineage": facet}}])
 
-    def each_way(job):
+    def each_way(job: Any) -> Any:
         return (
             by_job({**job, "inputs": [delays]}),
             by_job({**delays, "inputs": [job]}),
@@ -186,10 +188,10 @@ def test_job_events_of_other_domains_are_refused(two):
     assert why(two, mart, *each_way(unknown), *each_way({"type": "JOB"})) == [None] * 10
 
 
-def test_processes_of_other_domains_cannot_be_reported(two):
+def test_processes_of_other_domains_cannot_be_reported(two: Any) -> None:
     mart = service(Permission.REPORT, domain="mart")
 
-    def by(name, namespace=OWN):
+    def by(name: Any, namespace: Any = OWN) -> Any:
         return event(uuid4(), job={"namespace": namespace, "name": name})
 
     assert why(two, mart, by("mart/delays"), by("crm/people", "airflow"), by("crm/people")) == [
@@ -199,7 +201,7 @@ def test_processes_of_other_domains_cannot_be_reported(two):
     ]
 
 
-def test_jobs_without_own_outputs_cannot_be_reported(two):
+def test_jobs_without_own_outputs_cannot_be_reported(two: Any) -> None:
     mart, crm = (service(Permission.REPORT, domain=domain) for domain in ("mart", "crm"))
     job = {"namespace": "airflow", "name": "people", "facets": {"ownership": {"owners": [{"name": "eve"}]}}}
     with transaction(two) as cursor:
@@ -222,7 +224,7 @@ def test_jobs_without_own_outputs_cannot_be_reported(two):
     ("namespace", "name"),
     [("AUTOSYS", "PEOPLE"), ("AUTOSYS", "NIGHT_BOX/PEOPLE"), ("AUTOSYS", "PEOPLE.20261128T041500Z-1a2b3c4d")],
 )
-def test_a_job_is_known_by_each_of_its_names(two, namespace, name):
+def test_a_job_is_known_by_each_of_its_names(two: Any, namespace: Any, name: Any) -> None:
     with transaction(two) as cursor:
         cursor.execute(
             "UPDATE catalog.process SET process_key = 'AUTOSYS/PEOPLE', technology = 'AUTOSYS', "
@@ -237,13 +239,13 @@ def test_a_job_is_known_by_each_of_its_names(two, namespace, name):
 
 
 @pytest.fixture
-def task(two):
+def task(two: Any) -> Any:
     run_id = uuid4()
     token = issue_task_token(two, run_id, ["mart/delays"], ["raw/flights"], by="test")
     return run_id, caller_of(two, None, token)
 
 
-def test_a_run_reports_itself(two, task):
+def test_a_run_reports_itself(two: Any, task: Any) -> None:
     run_id, by = task
     whole = event(run_id, (OWN, "mart/delays"), inputs=[{"namespace": "a", "name": "b"}])
     own = event(run_id, job={"namespace": OWN, "name": "mart/delays"})
@@ -251,7 +253,7 @@ def test_a_run_reports_itself(two, task):
     assert why(two, by, event(run_id, job={"namespace": OWN, "name": "mart/report"})) != [None]
 
 
-def test_a_run_reports_no_other_run(two, task):
+def test_a_run_reports_no_other_run(two: Any, task: Any) -> None:
     run_id, by = task
     other = uuid4()
     assert why(two, by, event(other)) == [
@@ -259,7 +261,7 @@ def test_a_run_reports_no_other_run(two, task):
     ]
 
 
-def test_a_run_reports_no_other_output_than_its_token_was_issued_for(two, task):
+def test_a_run_reports_no_other_output_than_its_token_was_issued_for(two: Any, task: Any) -> None:
     run_id, by = task
     for output in ("mart/report", "mart/delays2", "raw/flights", "crm/people"):
         assert why(two, by, event(run_id, (OWN, output))) == [
@@ -268,7 +270,7 @@ def test_a_run_reports_no_other_output_than_its_token_was_issued_for(two, task):
     assert why(two, by, event(run_id, ("headrace://acme", "mart/delays"))) != [None]
 
 
-def test_a_run_reports_runs_below_it(two, task):
+def test_a_run_reports_runs_below_it(two: Any, task: Any) -> None:
     run_id, by = task
     child, grandchild = uuid4(), uuid4()
     assert why(two, by, event(child, (OWN, "mart/delays"), parent=run_id)) == [None]
@@ -278,7 +280,7 @@ def test_a_run_reports_runs_below_it(two, task):
     assert why(two, by, event(child, (OWN, "crm/people"), parent=run_id)) != [None]
 
 
-def test_a_run_takes_no_run_of_others_for_a_child(two, task):
+def test_a_run_takes_no_run_of_others_for_a_child(two: Any, task: Any) -> None:
     run_id, by = task
     orphan, others = uuid4(), uuid4()
     _store(two, orphan, None)
@@ -286,14 +288,14 @@ def test_a_run_takes_no_run_of_others_for_a_child(two, task):
     assert why(two, by, event(orphan, parent=run_id), event(others, parent=run_id)).count(None) == 0
 
 
-def test_a_run_makes_no_child_of_a_run_of_others(two, task):
+def test_a_run_makes_no_child_of_a_run_of_others(two: Any, task: Any) -> None:
     """Whichever run it says that all of them began with."""
     run_id, by = task
     others, child = uuid4(), uuid4()
     _store(two, others, None)
     _store(two, child, run_id)
 
-    def below(run, parent):
+    def below(run: Any, parent: Any) -> Any:
         message = event(run, (OWN, "mart/delays"), parent=parent)
         message["run"]["facets"]["parent"]["root"] = {"run": {"runId": str(run_id)}}
         return message
@@ -305,11 +307,11 @@ def test_a_run_makes_no_child_of_a_run_of_others(two, task):
     assert why(two, by, event(run_id, parent=others)) == [None]  # what has started it, it may say
 
 
-def test_a_run_reports_nothing_outside_of_it(two, task):
+def test_a_run_reports_nothing_outside_of_it(two: Any, task: Any) -> None:
     _, by = task
     job = {"job": {"namespace": "a", "name": "b"}, "outputs": [{"namespace": OWN, "name": "mart/delays"}]}
     dataset = {"dataset": {"namespace": OWN, "name": "mart/delays"}}
-    for each in (job, dataset, {}, None, [], {"run": {"runId": 7}}, {"run": {"runId": "x"}}):
+    for each in (job, dataset, {}, None, [], {"run": {"runId": 7}}, {"run": {"runId": "x"}}):  # type: ignore[var-annotated]
         [reason] = why(two, by, each)
         assert reason.endswith("the event names no run")
 
@@ -328,18 +330,18 @@ def test_a_run_reports_nothing_outside_of_it(two, task):
         {"dataset": "x"},
     ],
 )
-def test_what_is_no_event_reports_nothing(broken):
+def test_what_is_no_event_reports_nothing(broken: Any) -> None:
     assert report_of(broken) == Report()
 
 
-def test_what_an_event_says_is_read(two):
+def test_what_an_event_says_is_read(two: Any) -> None:
     run_id, parent = uuid4(), uuid4()
     read = report_of(event(run_id, ("a", "b"), parent=parent, dataset={"namespace": "c", "name": "d"}))
     written = frozenset({Name("a", "b"), Name("c", "d")})
     assert read == Report(run_id, parent, written=written, job=Name("spark", "app"))
 
 
-def _store(engine, run_id, parent):
+def _store(engine: Engine, run_id: Any, parent: Any) -> None:
     with transaction(engine) as cursor:
         cursor.execute(
             "INSERT INTO catalog.process_run (run_id, start_ts, organisation_id, process_id, status, attempt, "
@@ -349,7 +351,7 @@ def _store(engine, run_id, parent):
         )
 
 
-def _scan(engine, name):
+def _scan(engine: Engine, name: Any) -> None:
     """A job of a scanned estate, with no known outputs."""
     with transaction(engine) as cursor:
         cursor.execute(
@@ -360,7 +362,7 @@ def _scan(engine, name):
         )
 
 
-def test_a_scanned_job_without_known_outputs_takes_a_token_for_every_domain(two, task):
+def test_a_scanned_job_without_known_outputs_takes_a_token_for_every_domain(two: Any, task: Any) -> None:
     _scan(two, "PAYROLL_DONE")
     run_id, by = task
     job = {"namespace": "AUTOSYS", "name": "PAYROLL_DONE"}
@@ -375,7 +377,7 @@ def test_a_scanned_job_without_known_outputs_takes_a_token_for_every_domain(two,
 
 
 @pytest.mark.parametrize("facet", ["schema", "documentation", "storage", "symlinks", "dataSource"])
-def test_who_read_a_dataset_may_not_describe_it(two, task, facet):
+def test_who_read_a_dataset_may_not_describe_it(two: Any, task: Any, facet: Any) -> None:
     run_id, by = task
     theirs = {
         "namespace": "k://b",

@@ -1,6 +1,7 @@
 """Authorization of the service: a table of every route by every role, of the same and of another organisation."""
 
 from collections.abc import Iterator
+from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
@@ -27,7 +28,7 @@ MARKERS = ("crm/people", "crm/asked", "raw/flights", "ops@example.com", "Delays 
 
 
 @pytest.fixture
-def app(two: Engine, development) -> FastAPI:
+def app(two: Engine, development: Any) -> FastAPI:
     return create_app(two)
 
 
@@ -38,7 +39,7 @@ def client(app: FastAPI) -> Iterator[TestClient]:
 
 
 @pytest.fixture
-def tokens_of(two: Engine, development) -> dict[tuple[str, Role | None], str]:
+def tokens_of(two: Engine, development: Any) -> dict[tuple[str, Role | None], str]:
     """The token of a user of each organisation and role, and of one without any."""
     issued = {}
     for organisation in ("default", OTHER):
@@ -47,10 +48,10 @@ def tokens_of(two: Engine, development) -> dict[tuple[str, Role | None], str]:
             grants.grant(two, name, role, organisation=organisation, by="test")
             issued[organisation, role] = development(name)
     issued["default", None] = development("nobody")
-    return issued
+    return issued  # type: ignore[return-value]
 
 
-def test_every_route_is_guarded_or_open(app):
+def test_every_route_is_guarded_or_open(app: FastAPI) -> None:
     table = rules(app)
     assert len(table) >= 20
     for rule in table:
@@ -65,7 +66,7 @@ def test_every_route_is_guarded_or_open(app):
     }
 
 
-def test_what_a_route_takes_follows_from_what_it_does(app):
+def test_what_a_route_takes_follows_from_what_it_does(app: FastAPI) -> None:
     for rule in rules(app):
         if rule.path in OPEN:
             assert rule.method in {"GET", "HEAD"}, rule
@@ -73,7 +74,7 @@ def test_what_a_route_takes_follows_from_what_it_does(app):
             assert rule.permission not in {Permission.READ, None}, rule
 
 
-def test_a_route_without_a_guard_does_not_come_up(two, development):
+def test_a_route_without_a_guard_does_not_come_up(two: Engine, development: Any) -> None:
     app = FastAPI()
     app.add_api_route("/api/v1/forgotten", lambda: {}, methods=["GET"])
     with pytest.raises(UnguardedRoute, match="GET /api/v1/forgotten"):
@@ -81,7 +82,9 @@ def test_a_route_without_a_guard_does_not_come_up(two, development):
 
 
 @pytest.mark.parametrize("role", [None, *Role])
-def test_each_route_by_each_role(app, client, tokens_of, two, role):
+def test_each_route_by_each_role(
+    app: FastAPI, client: TestClient, tokens_of: dict[tuple[str, Role | None], str], two: Engine, role: Any
+) -> None:
     """With a role of the organisation: refused where it lacks the permission, and only there."""
     headers = {"Authorization": f"Bearer {tokens_of['default', role]}"}
     for rule, path in _asked(app, two):
@@ -99,7 +102,7 @@ def test_each_route_by_each_role(app, client, tokens_of, two, role):
             assert answer.headers["content-type"] == "application/problem+json"
 
 
-def test_each_route_without_a_token_and_with_a_wrong_one(app, two):
+def test_each_route_without_a_token_and_with_a_wrong_one(app: FastAPI, two: Engine) -> None:
     for number, headers in enumerate(
         ({}, {"Authorization": "Bearer hrs_" + "0" * 32 + "_x"}, {"Authorization": "Basic YTpi"})
     ):
@@ -115,7 +118,9 @@ def test_each_route_without_a_token_and_with_a_wrong_one(app, two):
 
 
 @pytest.mark.parametrize("role", list(Role))
-def test_each_route_for_what_belongs_to_another_organisation(app, client, tokens_of, two, role):
+def test_each_route_for_what_belongs_to_another_organisation(
+    app: FastAPI, client: TestClient, tokens_of: dict[tuple[str, Role | None], str], two: Engine, role: Any
+) -> None:
     """An object does not exist, whatever the caller's role at home; lists do not contain it; it is not changed."""
     headers = {"Authorization": f"Bearer {tokens_of[OTHER, role]}"}
     asked, before = _asked(app, two), _everything(two)
@@ -134,14 +139,18 @@ def test_each_route_for_what_belongs_to_another_organisation(app, client, tokens
     assert _everything(two) == before
 
 
-def test_naming_another_organisation_opens_nothing(client, tokens_of):
+def test_naming_another_organisation_opens_nothing(
+    client: TestClient, tokens_of: dict[tuple[str, Role | None], str]
+) -> None:
     for role in Role:
         headers = {"Authorization": f"Bearer {tokens_of[OTHER, role]}", "Headrace-Organisation": "default"}
         assert client.get("/api/v1/dataset", headers=headers).status_code == 403
 
 
-def test_lists_have_what_is_ones_own(client, tokens_of):
-    def keys(organisation):
+def test_lists_have_what_is_ones_own(
+    client: TestClient, tokens_of: dict[tuple[str, Role | None], str]
+) -> None:
+    def keys(organisation: Any) -> Any:
         headers = {"Authorization": f"Bearer {tokens_of[organisation, Role.DATA_CONSUMER]}"}
         return [item["key"] for item in client.get("/api/v1/dataset", headers=headers).json()["items"]]
 
@@ -149,7 +158,7 @@ def test_lists_have_what_is_ones_own(client, tokens_of):
     assert keys(OTHER) == ["hr/people", "mart/delays"]
 
 
-def test_a_role_of_one_domain_sees_its_datasets(two, client, development):
+def test_a_role_of_one_domain_sees_its_datasets(two: Engine, client: TestClient, development: Any) -> None:
     grants.grant(two, "ann", Role.DATA_CONSUMER, domain="mart", by="test")
     headers = {"Authorization": f"Bearer {development('ann')}"}
     listed = client.get("/api/v1/dataset", headers=headers).json()["items"]
@@ -162,7 +171,9 @@ def test_a_role_of_one_domain_sees_its_datasets(two, client, development):
     assert "crm/people" not in found.text
 
 
-def test_what_is_sensitive_is_masked_in_every_answer(app, client, tokens_of, two):
+def test_what_is_sensitive_is_masked_in_every_answer(
+    app: FastAPI, client: TestClient, tokens_of: dict[tuple[str, Role | None], str], two: Engine
+) -> None:
     consumer, owner = (
         {"Authorization": f"Bearer {tokens_of['default', role]}"}
         for role in (Role.DATA_CONSUMER, Role.DATA_OWNER)
@@ -184,7 +195,7 @@ def test_what_is_sensitive_is_masked_in_every_answer(app, client, tokens_of, two
     assert row["subject"] == "user:default-DATA_OWNER"
 
 
-def test_a_run_reads_its_datasets_and_reports_itself(client, two):
+def test_a_run_reads_its_datasets_and_reports_itself(client: TestClient, two: Engine) -> None:
     run_id = uuid4()
     token = tokens.issue_task_token(two, run_id, ["mart/delays"], ["raw/flights"], by="test")
     headers = {"Authorization": f"Bearer {token}"}
@@ -205,7 +216,7 @@ def test_a_run_reads_its_datasets_and_reports_itself(client, two):
     assert rows == [{"reported_by": f"task:{run_id}"}]
 
 
-def test_reports_of_one_organisation_stay_there(client, two):
+def test_reports_of_one_organisation_stay_there(client: TestClient, two: Engine) -> None:
     grants.grant(two, "eve", Role.DATA_OWNER, organisation=OTHER, by="test")
     token = tokens.issue_service_token(two, "airflow", [Permission.REPORT], organisation=OTHER, by="test")
     taken = client.post(
@@ -222,7 +233,9 @@ def test_reports_of_one_organisation_stay_there(client, two):
     assert rows == [{"name": OTHER}]
 
 
-def test_the_trail_is_read_page_by_page_by_those_who_may(client, two, tokens_of, development):
+def test_the_trail_is_read_page_by_page_by_those_who_may(
+    client: TestClient, two: Engine, tokens_of: dict[tuple[str, Role | None], str], development: Any
+) -> None:
     headers = {"Authorization": f"Bearer {tokens_of['default', Role.DATA_STEWARD]}"}
     found, cursor = [], None
     while True:
@@ -251,13 +264,13 @@ def test_the_trail_is_read_page_by_page_by_those_who_may(client, two, tokens_of,
 
 
 @pytest.fixture
-def small(two: Engine, development) -> TestClient:
+def small(two: Engine, development: Any) -> TestClient:
     app = FastAPI()
 
     def seen() -> dict[str, object]:
         with transaction(two) as cursor:
             who = cursor.execute("SELECT current_user AS who, catalog.caller_subject() AS subject").fetchone()
-        return {**who, "keys": [row.key for row in queries.datasets(two).rows], "of": str(organisation_id())}
+        return {**who, "keys": [row.key for row in queries.datasets(two).rows], "of": str(organisation_id())}  # type: ignore[dict-item]
 
     def sync(caller: Caller = Depends(requires(Permission.READ))) -> dict[str, object]:  # noqa: B008
         return {"caller": caller.subject, **seen()}
@@ -280,7 +293,7 @@ def small(two: Engine, development) -> TestClient:
 
 
 @pytest.mark.parametrize("path", ["/sync", "/async"])
-def test_a_handler_works_for_its_caller(small, two, development, path):
+def test_a_handler_works_for_its_caller(small: TestClient, two: Engine, development: Any, path: Any) -> None:
     grants.grant(two, "ann", Role.DATA_CONSUMER, domain="mart", by="test")
     grants.grant(two, "bob", Role.DATA_CONSUMER, organisation=OTHER, by="test")
     ours = organisation_id()
@@ -298,14 +311,16 @@ def test_a_handler_works_for_its_caller(small, two, development, path):
 
 
 def test_where_postgresql_cannot_keep_callers_apart_the_service_does_not_come_up(
-    two, development, monkeypatch
-):
+    two: Engine, development: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("headrace.service.security.NARROW_ROLE", "headrace_missing")
     with pytest.raises(CatalogUnavailable, match="CREATE ROLE headrace_missing NOLOGIN"):
         install(FastAPI(openapi_url=None), two)
 
 
-def test_the_development_issuer_is_not_asked_in_production(two, monkeypatch, development):
+def test_the_development_issuer_is_not_asked_in_production(
+    two: Engine, monkeypatch: pytest.MonkeyPatch, development: Any
+) -> None:
     token = development("ann")
     grants.grant(two, "ann", Role.PLATFORM_ADMIN, by="test")
     monkeypatch.setenv("HEADRACE_PRODUCTION", "true")
@@ -395,7 +410,7 @@ def _ids(engine: Engine) -> dict[str, str]:
     }
 
 
-def _request(cursor) -> UUID:
+def _request(cursor: Any) -> UUID:
     return request(cursor, Requested("crm/asked", "csv"), by="test").registration_id
 
 
@@ -420,7 +435,7 @@ def _everything(engine: Engine) -> str:
         )
 
 
-def _event(run_id, *outputs, namespace="headrace://default"):
+def _event(run_id: Any, *outputs: Any, namespace: Any = "headrace://default") -> Any:
     return {
         "eventType": "START",
         "eventTime": "2026-11-28T12:00:00Z",

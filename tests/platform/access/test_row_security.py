@@ -1,5 +1,6 @@
 """PostgreSQL restricts callers to their organisation's rows and their domains' datasets, whatever they query."""
 
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -30,12 +31,12 @@ OWNERLESS = {"alembic_version", "repeatable_script"}  # readable, and without pe
 
 
 @pytest.fixture
-def tables(two):
+def tables(two: Any) -> Any:
     with transaction(two) as cursor:
         return {row["name"]: row for row in cursor.execute(_TABLES).fetchall()}
 
 
-def test_every_table_is_protected(tables):
+def test_every_table_is_protected(tables: Any) -> None:
     for name, table in tables.items():
         if not table["owned"]:
             assert not table["readable"] or name in OWNERLESS, (
@@ -47,7 +48,7 @@ def test_every_table_is_protected(tables):
         assert table["policies"] == ([] if name in CLOSED else [ROLE, NARROW_ROLE]), name
 
 
-def test_every_view_shows_only_what_its_reader_may_see(two):
+def test_every_view_shows_only_what_its_reader_may_see(two: Any) -> None:
     with transaction(two) as cursor:
         rows = cursor.execute(
             "SELECT relname, reloptions FROM pg_class WHERE relnamespace = 'catalog'::regnamespace AND relkind = 'v'"
@@ -57,7 +58,7 @@ def test_every_view_shows_only_what_its_reader_may_see(two):
 
 
 @pytest.mark.parametrize("narrow", [False, True])
-def test_no_table_shows_rows_of_another_organisation(two, tables, narrow):
+def test_no_table_shows_rows_of_another_organisation(two: Any, tables: Any, narrow: Any) -> None:
     domains = frozenset({"mart", "hr"}) if narrow else None
     filled = 0
     for name, table in tables.items():
@@ -74,7 +75,7 @@ def test_no_table_shows_rows_of_another_organisation(two, tables, narrow):
     assert filled >= 10
 
 
-def _count(cursor, table: str, organisation: str, *, of_acme: bool) -> int:
+def _count(cursor: Any, table: str, organisation: str, *, of_acme: bool) -> int:
     compared = "=" if of_acme else "<>"
     row = cursor.execute(
         f"SELECT count(*) AS n FROM catalog.{table} WHERE organisation_id {compared} %s",  # noqa: S608
@@ -83,7 +84,7 @@ def _count(cursor, table: str, organisation: str, *, of_acme: bool) -> int:
     return row["n"]
 
 
-def test_no_row_is_written_into_another_organisation(two):
+def test_no_row_is_written_into_another_organisation(two: Any) -> None:
     with act_as(principal_of("acme")):
         with pytest.raises(Forbidden, match="user:test may not"), transaction(two) as cursor:
             cursor.execute(
@@ -103,12 +104,12 @@ def test_no_row_is_written_into_another_organisation(two):
 
 
 @pytest.mark.parametrize("table", sorted(CLOSED))
-def test_grants_and_tokens_are_out_of_a_callers_reach(two, table):
+def test_grants_and_tokens_are_out_of_a_callers_reach(two: Any, table: Any) -> None:
     with act_as(principal_of("default")), pytest.raises(Forbidden), transaction(two) as cursor:
         cursor.execute(f"SELECT * FROM catalog.{table}")  # noqa: S608
 
 
-def test_queries_return_rows_of_the_callers_organisation(two):
+def test_queries_return_rows_of_the_callers_organisation(two: Any) -> None:
     ours = [row.key for row in queries.datasets(two).rows]
     assert ours == ["crm/people", "mart/delays", "mart/report", "raw/flights"]
     with act_as(principal_of("acme")):
@@ -121,7 +122,7 @@ def test_queries_return_rows_of_the_callers_organisation(two):
     assert [row.key for row in queries.datasets(two).rows] == ours
 
 
-def test_an_id_of_another_organisation_finds_nothing(two):
+def test_an_id_of_another_organisation_finds_nothing(two: Any) -> None:
     by_dataset = "SELECT 1 FROM catalog.dataset_version WHERE dataset_id = %(dataset_id)s"
     by_version = "SELECT 1 FROM catalog.dataset_version WHERE dataset_version_id = %(dataset_version_id)s"
     with transaction(two) as cursor:
@@ -134,13 +135,13 @@ def test_an_id_of_another_organisation_finds_nothing(two):
             assert cursor.execute(query, foreign).fetchone() is None
 
 
-def test_without_an_organisation_nothing_is_seen(two):
+def test_without_an_organisation_nothing_is_seen(two: Any) -> None:
     with transaction(two) as cursor:
         cursor.execute(f"SET LOCAL ROLE {ROLE}")
         assert cursor.execute("SELECT count(*) AS n FROM catalog.dataset").fetchone() == {"n": 0}
 
 
-def test_the_next_transaction_of_the_connection_is_the_platforms_again(two):
+def test_the_next_transaction_of_the_connection_is_the_platforms_again(two: Any) -> None:
     with act_as(principal_of("acme")), transaction(two) as cursor:
         assert cursor.execute("SELECT current_user AS who").fetchone() == {"who": ROLE}
     with transaction(two) as cursor:
@@ -151,7 +152,7 @@ def test_the_next_transaction_of_the_connection_is_the_platforms_again(two):
     assert not row["organisation"]
 
 
-def test_also_sqlalchemys_transactions_are_kept_to_the_caller(two):
+def test_also_sqlalchemys_transactions_are_kept_to_the_caller(two: Any) -> None:
     with act_as(principal_of("acme")), reading(two) as connection:
         assert connection.scalar(sa.text("SELECT count(*) FROM catalog.dataset")) == 2
         connection.commit()
@@ -163,11 +164,11 @@ def test_also_sqlalchemys_transactions_are_kept_to_the_caller(two):
 # Domains
 
 
-def narrow(*domains: str, datasets=()) -> Principal:
+def narrow(*domains: str, datasets: Any = ()) -> Principal:
     return principal_of("default", domains=frozenset(domains), datasets=frozenset(datasets))
 
 
-def test_who_has_one_domain_sees_its_datasets_only(two):
+def test_who_has_one_domain_sees_its_datasets_only(two: Any) -> None:
     with act_as(narrow("mart")):
         assert [row.key for row in queries.datasets(two).rows] == ["mart/delays", "mart/report"]
         with pytest.raises(UnknownDataset):
@@ -179,7 +180,7 @@ def test_who_has_one_domain_sees_its_datasets_only(two):
         assert [row.version.dataset for row in queries.versions(two, "mart/delays")] == ["mart/delays"]
 
 
-def test_the_bottleneck_is_shown_only_to_callers_who_may_see_it(two):
+def test_the_bottleneck_is_shown_only_to_callers_who_may_see_it(two: Any) -> None:
     with transaction(two) as cursor:
         cursor.execute(
             "UPDATE catalog.sla_objective objective SET waits_for = full_name, waits_for_id = dataset.dataset_id, "
@@ -192,7 +193,7 @@ def test_the_bottleneck_is_shown_only_to_callers_who_may_see_it(two):
         assert (objective.key, objective.waits_for, objective.waits_minutes) == ("crm/people", named, 5)
 
 
-def test_who_has_no_domain_sees_the_datasets_that_are_named(two):
+def test_who_has_no_domain_sees_the_datasets_that_are_named(two: Any) -> None:
     with act_as(narrow(datasets=["raw/flights", "mart/delays"])):
         assert [row.key for row in queries.datasets(two).rows] == ["mart/delays", "raw/flights"]
     with act_as(narrow()):
@@ -207,7 +208,7 @@ _OF_DATASETS = {
 }
 
 
-def test_the_rows_of_other_domains_are_hidden_with_their_datasets(two):
+def test_the_rows_of_other_domains_are_hidden_with_their_datasets(two: Any) -> None:
     for table, key in _OF_DATASETS.items():
         with act_as(narrow("mart")), transaction(two) as cursor:
             rows = cursor.execute(f"SELECT {key} AS key FROM catalog.{table} t").fetchall()  # noqa: S608
@@ -230,7 +231,7 @@ def test_the_rows_of_other_domains_are_hidden_with_their_datasets(two):
             assert cursor.execute(f"SELECT count(*) AS n FROM catalog.{table}").fetchone() == {"n": 0}, table  # noqa: S608
 
 
-def test_who_has_one_domain_writes_into_no_other(two):
+def test_who_has_one_domain_writes_into_no_other(two: Any) -> None:
     with act_as(narrow("mart")):
         register(two, [DatasetRecord("mart/new", "csv")], [])
         with pytest.raises(Forbidden):
@@ -240,13 +241,13 @@ def test_who_has_one_domain_writes_into_no_other(two):
     assert "mart/new" in [row.key for row in queries.datasets(two).rows]
 
 
-def test_partitions_are_made_for_a_caller(two):
+def test_partitions_are_made_for_a_caller(two: Any) -> None:
     with act_as(principal_of("acme")), transaction(two) as cursor:
         row = cursor.execute("SELECT catalog.make_partitions('2019-01-01', 1) AS made").fetchone()
     assert row == {"made": 2}
 
 
-def test_what_later_revisions_make_is_protected_as_well(two):
+def test_what_later_revisions_make_is_protected_as_well(two: Any) -> None:
     with transaction(two) as cursor:
         cursor.execute("CREATE TABLE catalog.later (organisation_id uuid, dataset_id uuid)")
         cursor.execute("CREATE VIEW catalog.later_view AS SELECT * FROM catalog.later")

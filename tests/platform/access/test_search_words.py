@@ -1,5 +1,7 @@
 """Search reveals nothing about words of other domains to a caller with one domain."""
 
+from typing import Any
+
 import pytest
 
 from headrace.catalog.queries.search import search
@@ -10,7 +12,7 @@ from tests.platform.access.conftest import principal_of
 
 
 @pytest.fixture
-def words(two):
+def words(two: Any) -> Any:
     register(
         two,
         [
@@ -23,7 +25,7 @@ def words(two):
 
 
 @pytest.mark.parametrize("word", ["takeover", "takeove", "takeovre", "secretplan", "secretplna", "secret"])
-def test_search_reveals_no_words_of_hidden_datasets(words, word):
+def test_search_reveals_no_words_of_hidden_datasets(words: Any, word: Any) -> None:
     with act_as(principal_of("default", domains=frozenset({"mart"}))):
         found = search(words, word)
         assert [row.key for row in found.rows if row.key.startswith("crm")] == []
@@ -31,7 +33,7 @@ def test_search_reveals_no_words_of_hidden_datasets(words, word):
         assert not any(each in found.misspelt for each in ("takeover", "secretplan")) or found.rows
 
 
-def test_those_who_see_them_find_them(words):
+def test_those_who_see_them_find_them(words: Any) -> None:
     for caller in (None, principal_of("default"), principal_of("default", domains=frozenset({"crm"}))):
         with act_as(caller):
             for word in ("takeover", "takeovre", "secretplan", "secretplna"):

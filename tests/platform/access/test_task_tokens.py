@@ -41,7 +41,7 @@ def event(run_id: UUID, *outputs: str, parent: UUID | None = None) -> dict[str, 
         {"parent": {"run": {"runId": str(parent)}, "job": {"namespace": "x", "name": "y"}}} if parent else {}
     )
     for facet in facets.values():
-        facet |= {"_producer": "https://example.com", "_schemaURL": "https://example.com/1-0-0/x.json"}
+        facet |= {"_producer": "https://example.com", "_schemaURL": "https://example.com/1-0-0/x.json"}  # type: ignore[dict-item]
     return {
         "eventType": "RUNNING",
         "eventTime": "2026-11-28T12:00:00Z",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, time, timedelta
+from typing import Any
 from uuid import UUID, uuid4
 from zoneinfo import ZoneInfo
 
@@ -26,7 +27,7 @@ def alert_event(
     minutes: float = 0,
     key: str = "mart/delays",
     owners: tuple[str, ...] = ("team:data",),
-    **facts: object,
+    **facts: Any,
 ) -> AlertEvent:
     subject = Subject(SubjectType.DATASET, key, None, owners)
     return AlertEvent(kind, SEVERITY.get(kind, Severity.INFO), subject, at(minutes), incident, facts)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -38,7 +39,7 @@ class Thread:
         self.alert: Alert | None = None
         self.notifications: dict[object, Notification] = {}
 
-    def happens(self, kind: Kind, minutes: float, **given: object) -> Decision | None:
+    def happens(self, kind: Kind, minutes: float, **given: Any) -> Decision | None:
         event = alert_event(kind, INCIDENT, minutes, **given)
         decision = decide(
             INCIDENT, self.alert, list(self.notifications.values()), event, self.rules, at(minutes)

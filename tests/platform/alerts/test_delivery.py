@@ -158,7 +158,7 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """A chat's webhook: what is posted to it."""
     posted: list[dict[str, Any]] = []
 
-    def post(*_: object, data: str, **__: object) -> requests.Response:
+    def post(*_: object, data: str, **__: Any) -> requests.Response:
         posted.append(json.loads(data))
         answer = requests.Response()
         answer.status_code = 200

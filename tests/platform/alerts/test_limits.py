@@ -51,9 +51,9 @@ def test_no_limit_is_exceeded_and_no_message_is_forgotten(
     lately = sum(each > START - HOUR for each in before)
     leaves = len(part.each) + bool(part.digest)
     assert leaves + lately <= max(most, lately)
-    sent = {each.notification_id for each in (*part.each, *part.digest)}
+    sent = {each.notification_id for each in (*part.each, *part.digest)}  # type: ignore[assignment]
     assert len(sent) == len(part.each) + len(part.digest)
-    if sent != {each.notification_id for each in due}:
+    if sent != {each.notification_id for each in due}:  # type: ignore[comparison-overlap]
         assert part.wait_until is not None
         assert part.wait_until > START
     assert not any(each.tries for each in part.digest), (

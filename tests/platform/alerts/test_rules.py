@@ -40,7 +40,7 @@ def test_the_first_route_that_fits_is_taken() -> None:
 
     def taken(domain: str, owner: str, severity: Severity, at: str) -> str | None:
         route = rules.route(domain, [owner], severity, utc(at))
-        return route and route.name
+        return route and route.name  # type: ignore[return-value]
 
     assert taken("flights", "team:x", Severity.INFO, "2026-11-02T19:00") == "flights at night"
     assert taken("flights", "team:x", Severity.ERROR, "2026-11-02T12:00") == "grave flights"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -20,7 +21,7 @@ INCIDENT = incident()
 LINKS = Links("https://dagster.example.com", "https://catalog.example.com")
 
 
-def sent(kind: Kind, **facts: object) -> tuple[Alert, Notification]:
+def sent(kind: Kind, **facts: Any) -> tuple[Alert, Notification]:
     event = replace(alert_event(kind, INCIDENT, **facts), severity=Severity.ERROR)
     decision = decide(INCIDENT, None, (), event, rules(), at(12))
     assert decision is not None

@@ -1,6 +1,8 @@
 """Exports of `autocal_asc` with their three kinds of records, and the resulting dates."""
 
 from datetime import date, time
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -35,7 +37,7 @@ condition: CWEEK#L
 """
 
 
-def test_the_three_records_are_read():
+def test_the_three_records_are_read() -> None:
     export = read_calendars(EXPORT, "cal.txt")
     assert export.findings == ()
     holidays = export.calendars["Holiday2007"]
@@ -55,16 +57,16 @@ def test_the_three_records_are_read():
     )
 
 
-def test_the_last_week_of_each_period_moves_to_workdays():
+def test_the_last_week_of_each_period_moves_to_workdays() -> None:
     export = read_calendars(EXPORT, "cal.txt")
     calendar = export.calendars["LastWeekCycleCal"]
     # 2007: the first period has 90 days, so its last week is 26 to 31 March, and the 31st, a Saturday, moves on.
-    assert sorted(dates_of(calendar, date(2007, 3, 1), date(2007, 4, 30), export.calendars, export.cycles)) == [
+    assert sorted(dates_of(calendar, date(2007, 3, 1), date(2007, 4, 30), export.calendars, export.cycles)) == [  # type: ignore[arg-type]
         date(2007, 3, 26), date(2007, 3, 27), date(2007, 3, 28), date(2007, 3, 29), date(2007, 3, 30), date(2007, 4, 2),
     ]  # fmt: skip
 
 
-def test_the_variant_spelling_and_times_with_seconds():
+def test_the_variant_spelling_and_times_with_seconds() -> None:
     export = read_calendars(
         "ext_calendar: E\ncondition: DAILY\ncalendar: C\n01/02/2026 07:30:00\n01/02/2026 19:00\n", "c"
     )
@@ -82,14 +84,14 @@ def test_the_variant_spelling_and_times_with_seconds():
         ("2026/03/02", date(2026, 3, 2), None),
     ],
 )
-def test_the_order_of_dates_is_found_out(lines, day, reported):
+def test_the_order_of_dates_is_found_out(lines: Any, day: Any, reported: Any) -> None:
     export = read_calendars(f"calendar: C\n{lines}\n", "c")
     assert day in export.calendars["C"].days
     assert len(export.findings) == (reported is not None)
     assert all(each.rule == "calendar/date-order" and reported in each.message for each in export.findings)
 
 
-def test_what_is_no_date_is_a_finding_and_the_rest_stays():
+def test_what_is_no_date_is_a_finding_and_the_rest_stays() -> None:
     export = read_calendars("noise\ncalendar: C\n01/22/2026\n02/30/2026\nhello\n03/01/2026 25:00\n", "c")
     assert list(export.calendars["C"].days) == [date(2026, 1, 22)]
     assert [(each.rule, each.line) for each in export.findings] == [
@@ -97,7 +99,7 @@ def test_what_is_no_date_is_a_finding_and_the_rest_stays():
     ]  # fmt: skip
 
 
-def test_a_period_that_does_not_close_is_a_finding():
+def test_a_period_that_does_not_close_is_a_finding() -> None:
     export = read_calendars(
         "cycle: Q\nstart_date: 01/25/2026\nend_date: 01/01/2026\nstart_date: 02/01/2026\n", "c"
     )
@@ -105,7 +107,7 @@ def test_a_period_that_does_not_close_is_a_finding():
     assert [each.line for each in export.findings] == [2, 4]
 
 
-def test_of_two_calendars_of_one_name_the_later_counts():
+def test_of_two_calendars_of_one_name_the_later_counts() -> None:
     both = merged(
         [read_calendars("calendar: C\n01/01/2026\n", "a"), read_calendars("calendar: C\n01/22/2026\n", "b")]
     )
@@ -115,7 +117,7 @@ def test_of_two_calendars_of_one_name_the_later_counts():
     assert [each.line for each in read_calendars(cycle + cycle, "c").findings] == [4]
 
 
-def test_calendar_exports_are_distinguished_from_jil():
+def test_calendar_exports_are_distinguished_from_jil() -> None:
     assert separated("\n# exported by hand\ncalendar: C\n") == (
         "\n# exported by hand\n\n",
         "\n\ncalendar: C\n",
@@ -127,7 +129,7 @@ FIELDS = "workday", "non_workday", "holiday", "holcal", "cyccal", "adjust", "con
 HOLIDAYS = Standard("HOL", {date(2026, 12, 25): (), date(2026, 12, 28): ()})
 
 
-def days(first=date(2026, 12, 1), last=date(2026, 12, 31), **fields):
+def days(first: Any = date(2026, 12, 1), last: Any = date(2026, 12, 31), **fields: Any) -> Any:
     calendar = Extended("E", {name: (value,) for name, value in fields.items()})
     return [day.day for day in sorted(dates_of(calendar, first, last, {"HOL": HOLIDAYS}, {}))]
 
@@ -154,16 +156,16 @@ def days(first=date(2026, 12, 1), last=date(2026, 12, 31), **fields):
         ("(workdays) & NOT fri & mnthd#10", [10]),
     ],
 )
-def test_a_keyword_selects_these_days(condition, expected):
+def test_a_keyword_selects_these_days(condition: Any, expected: Any) -> None:
     assert days(condition=condition) == expected
 
 
-def test_an_excluding_keyword_selects_all_other_days():
+def test_an_excluding_keyword_selects_all_other_days() -> None:
     assert days(condition="XFOM") == list(range(2, 32))
     assert days(condition="MNTHDX31") == list(range(1, 31))
 
 
-def test_no_condition_is_every_day():
+def test_no_condition_is_every_day() -> None:
     assert days() == list(range(1, 32))
 
 
@@ -171,22 +173,22 @@ def test_no_condition_is_every_day():
 @pytest.mark.parametrize(
     ("action", "expected"), [("N", [26]), ("W", [29]), ("P", [24]), ("S", [25]), ("O", [25])]
 )
-def test_an_action_moves_a_holiday(action, expected):
+def test_an_action_moves_a_holiday(action: Any, expected: Any) -> None:
     assert days(condition="dec#25", holiday=action, holcal="HOL") == expected
 
 
 @pytest.mark.parametrize(
     ("action", "expected"), [("", [26]), ("S", [26]), ("O", [26]), ("W", [28]), ("P", [25])]
 )
-def test_an_action_moves_a_day_that_is_no_workday(action, expected):
+def test_an_action_moves_a_day_that_is_no_workday(action: Any, expected: Any) -> None:
     assert days(condition="dec#26", non_workday=action) == expected
 
 
-def test_only_days_off_are_left_by_o():
+def test_only_days_off_are_left_by_o() -> None:
     assert days(condition="daily", non_workday="O", last=date(2026, 12, 7)) == [5, 6]
 
 
-def test_an_adjustment_moves_every_date():
+def test_an_adjustment_moves_every_date() -> None:
     # The vendor's example: one day after each holiday.
     assert days(holiday="O", holcal="HOL", adjust="+1") == [26, 29]
     assert days(condition="FOM", adjust="-1", first=date(2026, 11, 1)) == [30, 31]
@@ -211,7 +213,7 @@ def test_an_adjustment_moves_every_date():
         ({"workday": "monday"}, "not a list of"),
     ],
 )
-def test_what_is_not_certain_is_refused_with_the_reason(fields, reason):
+def test_what_is_not_certain_is_refused_with_the_reason(fields: Any, reason: Any) -> None:
     with pytest.raises(UncertainError, match=reason):
         days(**fields)
 
@@ -224,7 +226,7 @@ def test_what_is_not_certain_is_refused_with_the_reason(fields, reason):
         "# one\n/* two */\n\n[ops@unx] $ autocal_asc -E x -s ALL\n",
     ],
 )
-def test_a_comment_or_the_echoed_command_before_the_first_record(tmp_path, before):
+def test_a_comment_or_the_echoed_command_before_the_first_record(tmp_path: Path, before: Any) -> None:
     file = tmp_path / "cal.txt"
     file.write_text(f"{before}calendar: HOL\n/* New\n   Year */\n01/01/2026 00:00\n$ exit\n")
     found = read_estate([file])
@@ -233,7 +235,7 @@ def test_a_comment_or_the_echoed_command_before_the_first_record(tmp_path, befor
     assert read_changed([file], {}).estate.calendars == found.calendars
 
 
-def test_jobs_and_calendars_in_one_file(tmp_path):
+def test_jobs_and_calendars_in_one_file(tmp_path: Path) -> None:
     file = tmp_path / "mixed.txt"
     file.write_text(
         "extended_calendar: FIRST\nworkday: mo\n\n"
@@ -249,12 +251,15 @@ def test_jobs_and_calendars_in_one_file(tmp_path):
     assert reading.estate.calendars == found.calendars
     assert reading.calendars[str(file), 7].strip() == "calendar: HOL\n01/01/2026 00:00"
     assert read_changed(
-        [file], {piece.digest: name for name, piece in reading.pieces.items()}
+        [file],
+        {piece.digest: name for name, piece in reading.pieces.items()},  # type: ignore[misc]
     ).known.keys() == {piece.digest for piece in reading.pieces.values()}
 
 
 @pytest.mark.parametrize(("counts", "day"), [(True, date(2026, 1, 1)), (False, date(2026, 1, 2))])
-def test_a_site_states_whether_holidays_are_workdays(monkeypatch, counts, day):
+def test_a_site_states_whether_holidays_are_workdays(
+    monkeypatch: pytest.MonkeyPatch, counts: Any, day: Any
+) -> None:
     monkeypatch.setenv("HEADRACE_AUTOSYS_HOLIDAYS_ARE_WORKDAYS", str(counts))
     settings.cache_clear()
     first = Extended("FIRST", {"condition": ("WORKD#01",), "holcal": ("HOL",), "holiday": ("S",)})

@@ -1,5 +1,7 @@
 """Parsed commands, patterns of paths, and the resulting candidates with their evidence."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -37,17 +39,17 @@ READS, WRITES, UNKNOWN = Direction.READS, Direction.WRITES, Direction.UNKNOWN
         ("", []),
     ],
 )
-def test_a_line_is_taken_apart(line, commands):
+def test_a_line_is_taken_apart(line: Any, commands: Any) -> None:
     assert split(line).commands == tuple(Command(*each) for each in commands)
 
 
 @settings(deadline=None)
 @given(st.text("ab '\"\\$`(){}<>|&;#/=%\n", max_size=40))
-def test_no_line_is_refused(line):
+def test_no_line_is_refused(line: Any) -> None:
     split(line)
 
 
-def test_variables_set_on_the_line():
+def test_variables_set_on_the_line() -> None:
     assert split("D=/data X=1; a").variables == (("D", "/data"), ("X", "1"))
 
 
@@ -90,7 +92,7 @@ def test_variables_set_on_the_line():
         ("FIN.GL_DAILY", None),
     ],
 )
-def test_a_path_becomes_this_pattern(text, pattern):
+def test_a_path_becomes_this_pattern(text: Any, pattern: Any) -> None:
     assert pattern_of(text, job="JOB", variables={"X": "known"}) == pattern
 
 
@@ -130,7 +132,7 @@ def test_a_path_becomes_this_pattern(text, pattern):
         ("rm -rf /a/x.csv; echo /a/y.csv; cd /d/e", []),
     ],
 )  # fmt: skip
-def test_a_command_reads_and_writes(command, expected):
+def test_a_command_reads_and_writes(command: Any, expected: Any) -> None:
     text = f"insert_job: J\ncommand: {command}\n"
     found = [
         (each.pattern, one.direction, one.confidence)
@@ -140,7 +142,7 @@ def test_a_command_reads_and_writes(command, expected):
     assert sorted(found) == sorted(expected)
 
 
-def test_evidence_names_job_attribute_line_and_text():
+def test_evidence_names_job_attribute_line_and_text() -> None:
     [candidate] = candidates(estate("insert_job: J\nmachine: m\nwatch_file: /in/F_20261128.DAT\n"))
     [evidence] = candidate.evidence
     assert (candidate.pattern, candidate.confidence) == ("/in/F_{YYYYMMDD}.DAT", 0.95)
@@ -149,7 +151,7 @@ def test_evidence_names_job_attribute_line_and_text():
     )  # fmt: skip
 
 
-def test_daily_files_and_spellings_of_one_file_are_one_candidate():
+def test_daily_files_and_spellings_of_one_file_are_one_candidate() -> None:
     found = candidates(
         estate(
             "insert_job: W\ncommand: make > /d/f_`date +%Y%m%d`.csv\n"
@@ -162,7 +164,7 @@ def test_daily_files_and_spellings_of_one_file_are_one_candidate():
     assert candidate.confidence == round(0.95 + 0.05 / 3, 3)
 
 
-def test_attributes_that_name_files():
+def test_attributes_that_name_files() -> None:
     text = (
         "insert_job: J\nenvvars: D=/data\nstd_in_file: $D/in.dat\n"
         "std_out_file: >>/data/res.txt\nstd_err_file: /data/e.txt\n"
@@ -181,6 +183,6 @@ def test_attributes_that_name_files():
     }
 
 
-def test_the_most_certain_come_first():
+def test_the_most_certain_come_first() -> None:
     text = "insert_job: J\nstd_out_file: /z/a.txt\nwatch_file: /b/x.csv\ncommand: run /a/y.csv\n"
     assert [each.pattern for each in candidates(estate(text))] == ["/b/x.csv", "/a/y.csv", "/z/a.txt"]

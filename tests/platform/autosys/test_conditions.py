@@ -1,5 +1,7 @@
 """The language of conditions: resulting trees, and errors with positions."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -20,7 +22,7 @@ from headrace.autosys.conditions import (
 )
 
 
-def s(job, **rest):
+def s(job: Any, **rest: Any) -> Any:
     return JobIs(RequiredStatus.SUCCESS, job, **rest)
 
 
@@ -59,7 +61,7 @@ A, B, C, D = map(s, "abcd")
         ("s(RISK.Intraday-01#A)", s("RISK.Intraday-01#A")),
     ],
 )
-def test_a_text_is_this_tree(text, tree):
+def test_a_text_is_this_tree(text: Any, tree: Any) -> None:
     assert parse(text) == tree
 
 
@@ -76,7 +78,7 @@ def test_a_text_is_this_tree(text, tree):
         ("12\\:30", 750),
     ],
 )
-def test_a_lookback_is_hours_and_minutes(written, minutes):
+def test_a_lookback_is_hours_and_minutes(written: Any, minutes: Any) -> None:
     assert parse(f"s(a, {written})") == s("a", lookback=Lookback(minutes))
 
 
@@ -103,7 +105,7 @@ def test_a_lookback_is_hours_and_minutes(written, minutes):
         ("s(a)" + "|s(a)&s(a)" * 300, "more than 200 levels", None),
     ],
 )
-def test_what_is_no_condition_says_why_and_where(text, message, position):
+def test_what_is_no_condition_says_why_and_where(text: Any, message: Any, position: Any) -> None:
     with pytest.raises(ConditionError, match=message) as error:
         parse(text)
     assert position is None or error.value.position == position
@@ -120,7 +122,7 @@ ATOMS = st.one_of(
 )
 
 
-def joined(kind, parts):
+def joined(kind: Any, parts: Any) -> Any:
     return kind(tuple(flat for part in parts for flat in (part.parts if isinstance(part, kind) else (part,))))
 
 
@@ -133,13 +135,13 @@ TREES = st.recursive(
 
 @settings(deadline=None)
 @given(TREES)
-def test_a_tree_written_is_read_as_the_same_tree(tree):
+def test_a_tree_written_is_read_as_the_same_tree(tree: Any) -> None:
     assert parse(unparse(tree)) == tree
 
 
 @settings(deadline=None)
 @given(st.text('sfdn()&|,.^ ="ab12and\\', max_size=30))
-def test_any_text_is_a_condition_or_an_error_within_it(text):
+def test_any_text_is_a_condition_or_an_error_within_it(text: Any) -> None:
     try:
         tree = parse(text)
     except ConditionError as error:
@@ -150,7 +152,7 @@ def test_any_text_is_a_condition_or_an_error_within_it(text):
     assert 0 <= position <= len(text)
 
 
-def test_atoms_come_from_left_to_right():
+def test_atoms_come_from_left_to_right() -> None:
     assert list(atoms(parse("s(a) | (s(b) & s(c)) | v(G) = 1"))) == [A, B, C, GlobalIs("G", "=", "1")]
 
 
@@ -165,12 +167,12 @@ def test_atoms_come_from_left_to_right():
         ("nothing here", ()),
     ],
 )
-def test_the_readable_atoms_of_an_unreadable_condition(text, found):
+def test_the_readable_atoms_of_an_unreadable_condition(text: Any, found: Any) -> None:
     with pytest.raises(ConditionError):
         parse(text)
     assert tuple(readable_atoms(text)) == found
 
 
 @given(st.text(alphabet='s(a)&|! v="b,^2.', max_size=60))
-def test_any_text_has_readable_atoms_or_none(text):
+def test_any_text_has_readable_atoms_or_none(text: Any) -> None:
     tuple(readable_atoms(text))

@@ -1,5 +1,8 @@
 """Statements applied in order, and the resulting graph."""
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,7 +20,7 @@ BOX = (
 )
 
 
-def test_updates_change_clear_and_add_in_place():
+def test_updates_change_clear_and_add_in_place() -> None:
     found = estate(
         "insert_job: A job_type: c\nmachine: m\ncommand: a\nenvvars: X=1\nenvvars: Y=2\n",
         "update_job: A\nmachine: n\nenvvars: Z=3\ncommand: NULL\npriority: 5\n",
@@ -30,7 +33,7 @@ def test_updates_change_clear_and_add_in_place():
     assert [step.affected for step in found.steps] == [("A",)]
 
 
-def test_an_override_is_kept_with_the_job_until_it_is_deleted():
+def test_an_override_is_kept_with_the_job_until_it_is_deleted() -> None:
     text = "insert_job: A\ncommand: a\noverride_job: A\ncommand: b\n"
     job = estate(text).jobs["A"]
     assert (job.command, [each.value for each in job.overrides]) == ("a", ["b"])
@@ -39,7 +42,7 @@ def test_an_override_is_kept_with_the_job_until_it_is_deleted():
     assert [step.affected for step in gone.steps] == [("A",), ("A",), ()]
 
 
-def test_delete_box_takes_the_members_and_delete_job_lets_them_go():
+def test_delete_box_takes_the_members_and_delete_job_lets_them_go() -> None:
     gone = estate(BOX, "delete_box: B\n")
     assert list(gone.jobs) == []
     assert sorted(gone.steps[0].affected) == ["B", "C", "M1", "M2"]
@@ -47,14 +50,14 @@ def test_delete_box_takes_the_members_and_delete_job_lets_them_go():
     assert {name: job.box for name, job in loose.jobs.items()} == {"M1": None, "C": None, "M2": "C"}
 
 
-def test_a_job_inserted_after_a_delete_is_in_the_box_that_is_deleted_next():
+def test_a_job_inserted_after_a_delete_is_in_the_box_that_is_deleted_next() -> None:
     found = estate(
         BOX, "delete_box: C\ninsert_job: M3 box_name: B\ndelete_box: B\ninsert_job: B job_type: b\n"
     )
     assert list(found.jobs) == ["B"]
 
 
-def test_a_second_insert_is_a_finding():
+def test_a_second_insert_is_a_finding() -> None:
     same = estate("insert_job: A\ncommand: a\n", "insert_job: A\ncommand: a\n")
     other = estate("insert_job: A\ncommand: a\n", "insert_job: A\ncommand: b\n")
     assert other.jobs["A"].command == "a"
@@ -63,24 +66,24 @@ def test_a_second_insert_is_a_finding():
     ]  # fmt: skip
 
 
-def test_blobs_of_a_job_add_up():
+def test_blobs_of_a_job_add_up() -> None:
     blobs = estate("insert_blob: A\nblob_file: /x\n", "insert_blob: A\nblob_file: /y\n")
     assert blobs.findings == ()
     assert [each.value for each in blobs.things["blob"]["A"].attributes] == ["/x", "/y"]
 
 
-def test_a_change_before_its_insert_says_which_file_to_give_first():
+def test_a_change_before_its_insert_says_which_file_to_give_first() -> None:
     [finding] = estate("update_job: A\ncommand: b\n", "insert_job: A\n").findings
     assert (finding.rule, finding.file) == ("estate/nothing-to-change", "1.jil")
     assert "2.jil:1" in str(finding.hint)
 
 
-def test_a_rename_keeps_the_definition():
+def test_a_rename_keeps_the_definition() -> None:
     assert estate("insert_job: A\ncommand: a\nrename_job: A\nnew_name: Z\n").jobs["Z"].command == "a"
 
 
 @pytest.mark.parametrize(("new", "reported"), [("new_name: B\n", "B already exists"), ("", "no new name")])
-def test_an_impossible_rename_is_a_finding(new, reported):
+def test_an_impossible_rename_is_a_finding(new: Any, reported: Any) -> None:
     found = estate(f"insert_job: A\ninsert_job: B\nrename_job: A\n{new}")
     assert list(found.jobs) == ["A", "B"]
     [finding] = found.findings
@@ -88,7 +91,7 @@ def test_an_impossible_rename_is_a_finding(new, reported):
     assert reported in finding.message
 
 
-def test_edges_carry_the_atom_that_makes_them_and_its_place():
+def test_edges_carry_the_atom_that_makes_them_and_its_place() -> None:
     found = estate(
         "insert_job: A\ninsert_job: B job_type: b\ncondition: s(A, 12.00) & n(X^PRD)\nbox_success: e(A) < 4\n"
     )
@@ -103,14 +106,14 @@ def test_edges_carry_the_atom_that_makes_them_and_its_place():
     assert found.waited_for["A"] == (found.edges[0], found.edges[2])
 
 
-def test_repeated_conditions_are_combined_and_reported():
+def test_repeated_conditions_are_combined_and_reported() -> None:
     found = estate("insert_job: A\ncondition: s(X) & s(Y)\ncondition: s(Z)\n")
     assert found.jobs["A"].condition == parse("s(X) & s(Y) & s(Z)")
     assert isinstance(found.jobs["A"].condition, AllOf)
     assert rules(found.findings) == ["job/repeated-condition"]
 
 
-def test_a_repeated_attribute_is_a_finding_unless_allowed():
+def test_a_repeated_attribute_is_a_finding_unless_allowed() -> None:
     found = estate("insert_job: A\nmachine: a\nmachine: b\npriority: 1\npriority: 1\nowner: o\nowner: p\n")
     assert [(each.rule, each.line, each.attribute) for each in found.findings] == [
         ("job/repeated", 7, "owner")
@@ -124,7 +127,7 @@ def test_a_repeated_attribute_is_a_finding_unless_allowed():
      ("f", "FW"), ("FILEWATCHER", "FW"),
      ("ft", "FT"), ("SQL", "SQL"), ("OMTF", "OMTF"), ("MY_TYPE", "MY_TYPE")],
 )  # fmt: skip
-def test_every_job_type_is_taken(written, canonical):
+def test_every_job_type_is_taken(written: Any, canonical: Any) -> None:
     assert estate(f"insert_job: A\n{f'job_type: {written}' if written else ''}\n").jobs["A"].type == canonical
 
 
@@ -137,11 +140,11 @@ def test_every_job_type_is_taken(written, canonical):
         ("insert_job: A\ndate_conditions: 1\nstart_mins: 5\ncondition: !s(B)\n", ["clock", "condition"]),
     ],
 )
-def test_what_makes_a_job_start(text, triggers):
+def test_what_makes_a_job_start(text: Any, triggers: Any) -> None:
     assert list(estate(text).jobs["A"].triggers) == triggers
 
 
-def test_boxes_from_the_inside_out():
+def test_boxes_from_the_inside_out() -> None:
     found = estate(BOX)
     assert found.members == {"B": ("M1", "C"), "C": ("M2",)}
     assert found.boxes_of("M2") == ("C", "B")
@@ -167,13 +170,13 @@ def test_boxes_from_the_inside_out():
         ("insert_job: B job_type: b\ninsert_job: M box_name: B\ninsert_job: X\ncondition: s(M)\n", []),
     ],
 )
-def test_cycles(text, cycles):
+def test_cycles(text: Any, cycles: Any) -> None:
     assert list(estate(text).cycles) == cycles
 
 
 @settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7)), max_size=16))
-def test_cycles_are_the_sets_that_reach_each_other(pairs):
+def test_cycles_are_the_sets_that_reach_each_other(pairs: Any) -> None:
     waits = {number: {up for down, up in pairs if down == number} for number in range(8)}
     text = "".join(
         f"insert_job: J{number}\n"
@@ -191,7 +194,7 @@ def test_cycles_are_the_sets_that_reach_each_other(pairs):
     assert sorted(estate(text).cycles) == sorted(circles)
 
 
-def test_files_are_recognised_by_content(tmp_path):
+def test_files_are_recognised_by_content(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("calendar: C\n01/01/2026\n")
     (tmp_path / "b.txt").write_bytes("insert_job: A\nrun_calendar: C\n".encode("utf-16"))
     found = read_estate([tmp_path / "a.txt", tmp_path / "b.txt"])
@@ -199,14 +202,14 @@ def test_files_are_recognised_by_content(tmp_path):
     assert found.jobs["A"].schedule.run_calendar == "C"
 
 
-def test_a_file_of_another_kind_is_one_finding(tmp_path):
+def test_a_file_of_another_kind_is_one_finding(tmp_path: Path) -> None:
     (tmp_path / "a.bin").write_bytes(bytes(range(256)) * 20 + b'\n"open\n')
     (tmp_path / "b.jil").write_text("insert_job:\nmachine: m\n")
     found = read_estate([tmp_path / "a.bin", tmp_path / "b.jil"]).findings
     assert [each.rule for each in found] == ["jil/nothing", "jil/no-name", "jil/nothing"]
 
 
-def test_a_rescan_shows_what_changed_and_nothing_else():
+def test_a_rescan_shows_what_changed_and_nothing_else() -> None:
     before = estate(
         "insert_job: A job_type: c\ncommand: a\nenvvars: X=1\ninsert_job: B\ninsert_job: C\n",
         "insert_machine: m\ntype: a\n",
@@ -226,7 +229,7 @@ def test_a_rescan_shows_what_changed_and_nothing_else():
     )
 
 
-def test_calendars_are_compared_by_their_dates():
+def test_calendars_are_compared_by_their_dates() -> None:
     calendars = [
         read_calendars(f"calendar: C\ndescription: {text}\n{day}/2026\n12/25/2026\ncalendar: D\n", "c")
         for text, day in (("one", "12/01"), ("two", "12/02"))
@@ -244,7 +247,7 @@ def test_calendars_are_compared_by_their_dates():
     assert compare(estate(), after).added == ("calendar C", "calendar D")
 
 
-def test_one_unreadable_atom_leaves_the_edges_of_the_others():
+def test_one_unreadable_atom_leaves_the_edges_of_the_others() -> None:
     found = estate(
         "insert_job: A\ninsert_job: B\ninsert_job: C\ncondition: s(A) & s(B, 2.5)\nbox_success: s(A) & s(B\n"
     )

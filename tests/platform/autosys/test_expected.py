@@ -1,6 +1,7 @@
 """Next expected starts and finishes through boxes, conditions and the clock, with reasons."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -12,19 +13,19 @@ from .building import estate
 NOW = datetime(2026, 12, 1, 12, tzinfo=UTC)
 
 
-def forecast(text, now=NOW, **minutes):
+def forecast(text: Any, now: Any = NOW, **minutes: Any) -> Any:
     return Forecast(
         estate(text), now, Clock(UTC), {name: timedelta(minutes=each) for name, each in minutes.items()}
     )
 
 
-def clock(name, at, *rest):
+def clock(name: Any, at: Any, *rest: Any) -> Any:
     return f"insert_job: {name}\ndate_conditions: 1\ndays_of_week: all\nstart_times: {at}\n" + "".join(
         f"{each}\n" for each in rest
     )
 
 
-def times(found, *names):
+def times(found: Any, *names: Any) -> Any:
     return [
         tuple(f"{each.at:%d %H:%M}" if each.at else None for each in (found.start(name), found.finish(name)))
         for name in names
@@ -37,7 +38,7 @@ BOX = clock("B", "13:00", "job_type: b") + (
 )
 
 
-def test_a_box_starts_its_members_and_ends_with_the_last():
+def test_a_box_starts_its_members_and_ends_with_the_last() -> None:
     found = forecast(BOX, M1=10, M2=20, AFTER=5)
     assert times(found, "B", "M1", "M2", "AFTER") == [
         ("01 13:00", "01 13:30"), ("01 13:00", "01 13:10"), ("01 13:10", "01 13:30"), ("01 13:30", "01 13:35"),
@@ -49,11 +50,11 @@ def test_a_box_starts_its_members_and_ends_with_the_last():
     assert found.finish("B").why == ("the last member, M2, is to end 2026-12-01 13:30 UTC",)
 
 
-def test_the_mean_of_the_box_itself_goes_before_its_members():
+def test_the_mean_of_the_box_itself_goes_before_its_members() -> None:
     assert times(forecast(BOX, B=45, M1=10, M2=20), "B") == [("01 13:00", "01 13:45")]
 
 
-def test_and_needs_every_status_and_or_the_first():
+def test_and_needs_every_status_and_or_the_first() -> None:
     text = clock("A", "13:00") + clock("C", "14:00")
     both = forecast(text + "insert_job: X\ncondition: s(A, 24.00) & s(C, 24.00)\n", A=10, C=10)
     either = forecast(text + "insert_job: X\ncondition: s(A) | s(C)\n", A=10, C=10)
@@ -62,7 +63,7 @@ def test_and_needs_every_status_and_or_the_first():
 
 
 # "Atoms latch: they read the current status of each job, whatever day it was set"
-def test_a_predecessor_that_is_not_due_keeps_its_status():
+def test_a_predecessor_that_is_not_due_keeps_its_status() -> None:
     text = (
         clock("WEEKLY", "09:00")
         + clock("LATE", "12:50")
@@ -75,7 +76,7 @@ def test_a_predecessor_that_is_not_due_keeps_its_status():
     assert "by an earlier run" in alone.start("X").why[-1]
 
 
-def test_an_unknown_time_can_have_a_bound():
+def test_an_unknown_time_can_have_a_bound() -> None:
     text = (
         BOX
         + clock("C", "14:00")
@@ -91,7 +92,7 @@ def test_an_unknown_time_can_have_a_bound():
     }  # fmt: skip
 
 
-def test_a_start_by_the_clock_brings_its_must_times():
+def test_a_start_by_the_clock_brings_its_must_times() -> None:
     text = clock("A", "13:00", "must_start_times: +5", "must_complete_times: 14:30", "condition: v(G) = 1")
     start = forecast(text).start("A")
     assert start.clock is not None
@@ -116,14 +117,14 @@ def test_a_start_by_the_clock_brings_its_must_times():
         ("s(LATER, 0)", None),
     ],
 )
-def test_a_lookback_is_held_against_the_start(condition, at):
+def test_a_lookback_is_held_against_the_start(condition: Any, at: Any) -> None:
     text = clock("EARLY", "12:10") + clock("LATER", "14:00") + clock("X", "13:00", f"condition: {condition}")
     start = forecast(text, EARLY=10, LATER=10).start("X")
     assert (start.at and f"{start.at:%H:%M}") == at
     assert f"{start.earliest:%H:%M}" == "13:00"
 
 
-def test_a_lookback_is_held_against_the_last_of_what_is_waited_for():
+def test_a_lookback_is_held_against_the_last_of_what_is_waited_for() -> None:
     text = clock("A", "13:00") + clock("C", "15:00")
     near = forecast(text + "insert_job: X\ncondition: s(A, 2.00) & s(C, 24.00)\n", A=10, C=10)
     far = forecast(text + "insert_job: X\ncondition: s(A, 1.00) & s(C, 24.00)\n", A=10, C=10)
@@ -148,17 +149,17 @@ def test_a_lookback_is_held_against_the_last_of_what_is_waited_for():
         (clock("A", "13:00", "run_calendar: C") + "insert_job: X\ncondition: s(A)\n", "exclude each other"),
     ],
 )
-def test_an_unknown_time_has_a_reason(text, reason):
+def test_an_unknown_time_has_a_reason(text: Any, reason: Any) -> None:
     start = forecast(text).start("X")
     assert start.at is None
     assert any(reason in line for line in start.why)
 
 
-def test_a_member_whose_end_is_not_known_is_named_with_the_end_of_its_box():
+def test_a_member_whose_end_is_not_known_is_named_with_the_end_of_its_box() -> None:
     assert forecast(BOX, M1=10).finish("B").why[-1] == "without 1 member(s) whose end is not known"
 
 
-def test_a_chain_of_ten_thousand_jobs_is_followed():
+def test_a_chain_of_ten_thousand_jobs_is_followed() -> None:
     text = clock("J0", "13:00") + "".join(
         f"insert_job: J{n}\ncondition: s(J{n - 1})\n" for n in range(1, 10_000)
     )
@@ -166,12 +167,12 @@ def test_a_chain_of_ten_thousand_jobs_is_followed():
     assert found.finish("J9999").at == datetime(2026, 12, 1, 13, tzinfo=UTC) + timedelta(minutes=10_000)
 
 
-def test_a_job_that_is_not_there_is_an_error():
+def test_a_job_that_is_not_there_is_an_error() -> None:
     with pytest.raises(KeyError, match="NONE"):
         forecast(BOX).start("NONE")
 
 
-def test_a_job_on_ice_does_not_start_and_holds_nothing_up():
+def test_a_job_on_ice_does_not_start_and_holds_nothing_up() -> None:
     found = forecast(clock("A", "13:00", "status: on_ice") + clock("X", "14:00", "condition: s(A)"), A=90)
     assert times(found, "A", "X") == [(None, None), ("01 14:00", None)]
     assert "s(A) holds: A is on ice" in found.start("X").why
@@ -179,29 +180,29 @@ def test_a_job_on_ice_does_not_start_and_holds_nothing_up():
 
 
 @pytest.mark.parametrize("held", ["status: on_hold", "status: ON_HOLD"])
-def test_a_job_on_hold_does_not_start(held):
+def test_a_job_on_hold_does_not_start(held: Any) -> None:
     start = forecast(clock("A", "13:00", held)).start("A")
     assert (start.at, "ON_HOLD" in start.why[0]) == (None, True)
 
 
-def test_auto_hold_holds_the_member_of_a_box():
+def test_auto_hold_holds_the_member_of_a_box() -> None:
     found = forecast(clock("B", "13:00", "job_type: b") + "insert_job: M box_name: B\nauto_hold: 1\n")
     assert found.start("M").at is None
     assert "auto_hold" in found.start("M").why[0]
 
 
-def test_a_job_on_noexec_ends_when_it_starts():
+def test_a_job_on_noexec_ends_when_it_starts() -> None:
     found = forecast(clock("A", "13:00", "status: on_noexec") + "insert_job: X\ncondition: s(A)\n", A=90)
     assert times(found, "A", "X")[1][0] == "01 13:00"
 
 
-def test_an_override_applies_to_the_next_run():
+def test_an_override_applies_to_the_next_run() -> None:
     found = forecast(clock("A", "13:00") + 'override_job: A\nstart_times: "15:00"\n')
     assert times(found, "A")[0][0] == "01 15:00"
     assert found.start("A").why[0] == "override_job changes start_times for the next run"
 
 
-def test_not_running_is_false_while_the_job_runs():
+def test_not_running_is_false_while_the_job_runs() -> None:
     text = (
         clock("A", "13:00") + clock("X", "13:05", "condition: n(A)") + clock("Y", "15:00", "condition: n(A)")
     )
@@ -217,13 +218,13 @@ def test_not_running_is_false_while_the_job_runs():
         ("e(A) = 4", None), ("e(A) != 0", None), ("e(A) > 0", None), ("e(A) > 0 | s(A)", "13:10"),
     ],
 )  # fmt: skip
-def test_an_exit_code_is_that_of_a_success(condition, at):
+def test_an_exit_code_is_that_of_a_success(condition: Any, at: Any) -> None:
     start = forecast(clock("A", "13:00") + f"insert_job: X\ncondition: {condition}\n", A=10).start("X")
     assert (start.at and f"{start.at:%H:%M}") == at
     assert at or "not if A succeeds with exit code 0" in start.why[-1]
 
 
-def test_box_success_ends_the_box():
+def test_box_success_ends_the_box() -> None:
     text = clock("X", "20:00", "job_type: b", "box_success: s(A)") + (
         "insert_job: A box_name: X\ninsert_job: B box_name: X\ncondition: s(A)\n"
         "insert_job: O\ncondition: s(X)\n"
@@ -233,7 +234,7 @@ def test_box_success_ends_the_box():
     assert found.finish("X").why[0] == "box_success of X: s(A)"
 
 
-def test_a_status_stays_until_it_changes():
+def test_a_status_stays_until_it_changes() -> None:
     monday = datetime(2026, 3, 2, 12, tzinfo=UTC)
     weekly = clock("W", "01:00").replace("days_of_week: all", "days_of_week: su")
     text = clock("A", "02:00") + weekly + "insert_job: B\ncondition: s(A) & s(W)\n"
@@ -244,12 +245,12 @@ def test_a_status_stays_until_it_changes():
     assert (bound.at, bound.not_before) == (None, datetime(2026, 3, 3, 2, tzinfo=UTC))
 
 
-def test_the_next_end_of_any_predecessor_counts():
+def test_the_next_end_of_any_predecessor_counts() -> None:
     text = clock("A", '"02:00, 14:00"') + clock("B", "03:00") + "insert_job: Z\ncondition: s(A) & s(B)\n"
     noon = datetime(2026, 3, 3, 12, tzinfo=UTC)
     assert forecast(text, noon, A=10, B=10).start("Z").at == datetime(2026, 3, 3, 14, 10, tzinfo=UTC)
 
 
-def test_a_predecessor_that_is_running_holds_nothing():
+def test_a_predecessor_that_is_running_holds_nothing() -> None:
     text = clock("A", "13:00") + clock("C", "13:05") + "insert_job: X\ncondition: s(A) & s(C)\n"
     assert times(forecast(text, A=10, C=20), "X")[0][0] == "01 13:25"

@@ -1,5 +1,7 @@
 """JIL round trips: equal in meaning, for arbitrary statements and texts."""
 
+from typing import Any
+
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -37,7 +39,7 @@ ATTRIBUTES = st.tuples(ATTRIBUTE_NAMES, VALUES, st.booleans())
 
 
 @st.composite
-def statements(draw):
+def statements(draw: Any) -> Any:
     action, kind = SUBCOMMANDS[draw(WORDS)]
     attributes = [
         Attribute(name, value, soft=soft and name == "owner" and kind == "job")
@@ -47,13 +49,13 @@ def statements(draw):
     return Statement(action, kind, draw(NAMES), attributes, "f.jil", 1, rest)
 
 
-def meanings(statements):
+def meanings(statements: Any) -> Any:
     return [each.meaning for each in statements]
 
 
 @settings(deadline=None)
 @given(st.lists(statements(), max_size=4))
-def test_statements_written_read_back_as_the_same(wanted):
+def test_statements_written_read_back_as_the_same(wanted: Any) -> None:
     try:
         text = write(wanted)
     except UnwritableError:
@@ -64,12 +66,12 @@ def test_statements_written_read_back_as_the_same(wanted):
 
 
 @pytest.mark.parametrize("name", ["", "a b", 'a"', "a\\", "/*a"])
-def test_a_name_that_jil_cannot_hold_is_refused(name):
+def test_a_name_that_jil_cannot_hold_is_refused(name: Any) -> None:
     with pytest.raises(UnwritableError, match=r"f\.jil:7: insert_job: .* cannot be a name"):
         write([Statement("insert", "job", name, [], "f.jil", 7)])
 
 
-def test_a_value_that_jil_cannot_hold_is_refused_with_its_place():
+def test_a_value_that_jil_cannot_hold_is_refused_with_its_place() -> None:
     statement = Statement("insert", "job", "A", [Attribute("command", "a\nmachine: m", 8)], "f.jil", 7)
     with pytest.raises(UnwritableError, match=r"f\.jil:8: A\.command: JIL cannot express"):
         write([statement])
@@ -92,20 +94,20 @@ TEXTS = st.lists(LINES, max_size=12).map("\n".join)
 @given(TEXTS)
 @example('insert_job: A\ncommand: "a\nb" machine: m\n')
 @example("insert_job: A\ncondition: s(a) and\n\n s(b)\n")
-def test_whatever_was_read_is_written_so_that_it_reads_back(text):
+def test_whatever_was_read_is_written_so_that_it_reads_back(text: Any) -> None:
     first = scan(text, "f.jil").statements
     assert meanings(scan(write(first), "f.jil").statements) == meanings(first)
 
 
 @settings(deadline=None)
 @given(st.binary(max_size=200))
-def test_no_bytes_are_refused(data):
+def test_no_bytes_are_refused(data: Any) -> None:
     read(data, "f.jil")
 
 
 @settings(deadline=None)
 @given(TEXTS, st.sampled_from(["utf-8", "utf-8-sig", "utf-16", "utf-32"]))
-def test_the_encoding_makes_no_difference(text, encoding):
+def test_the_encoding_makes_no_difference(text: Any, encoding: Any) -> None:
     # A mark within the text, and the end-of-file letter, are what decoding takes off.
     text = text.replace("\ufeff", "").replace("\r", "").replace("\x00", "").rstrip("\x1a")
     assert meanings(read(text.encode(encoding), "f.jil").statements) == meanings(
@@ -115,6 +117,6 @@ def test_the_encoding_makes_no_difference(text, encoding):
 
 @settings(deadline=None)
 @given(VALUES)
-def test_quoting_and_escaping_are_undone_by_reading(value):
+def test_quoting_and_escaping_are_undone_by_reading(value: Any) -> None:
     assert read_value(quote(value)) == value
     assert unescape_colons(escape_colons(value)) == value or "\\" in value

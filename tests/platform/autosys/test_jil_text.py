@@ -1,5 +1,7 @@
 """Bytes to text: byte order marks, UTF-16, Windows-1252, mixtures of them, and every line end."""
 
+from typing import Any
+
 import pytest
 
 from headrace.autosys.jil import read
@@ -25,7 +27,7 @@ UNIX = "insert_job: A\nmachine: m\ndescription: café \u2013 naïve\n"
         UNIX.encode() + b"\x1a",
     ],
 )
-def test_every_encoding_and_line_end_gives_the_same_statements(data):
+def test_every_encoding_and_line_end_gives_the_same_statements(data: Any) -> None:
     [statement] = read(data, "f.jil").statements
     assert [(each.name, each.value) for each in statement.attributes] == [
         ("machine", "m"),
@@ -35,7 +37,7 @@ def test_every_encoding_and_line_end_gives_the_same_statements(data):
 
 @pytest.mark.parametrize("wide", ["utf-16-le", "utf-16-be"])
 @pytest.mark.parametrize("mark", ["", "\ufeff"])
-def test_utf16_appended_to_other_text_is_read(wide, mark):
+def test_utf16_appended_to_other_text_is_read(wide: Any, mark: Any) -> None:
     data = (
         b"insert_job: A\n"
         + (mark + "insert_job: B\r\nmachine: m\r\n").encode(wide)
@@ -47,7 +49,7 @@ def test_utf16_appended_to_other_text_is_read(wide, mark):
     assert jil.findings == ()
 
 
-def test_lines_that_are_not_utf8_are_decoded_and_reported():
+def test_lines_that_are_not_utf8_are_decoded_and_reported() -> None:
     data = "insert_job: A\ndescription: é\n".encode() + "insert_job: B\ndescription: \x91é\n".encode(
         "latin-1"
     )
@@ -57,7 +59,7 @@ def test_lines_that_are_not_utf8_are_decoded_and_reported():
     assert (finding.rule, finding.line) == ("jil/encoding", 4)
 
 
-def test_invalid_utf16_is_replaced_and_reported():
+def test_invalid_utf16_is_replaced_and_reported() -> None:
     jil = read(b"\xff\xfe" + "insert_job: A\n".encode("utf-16-le") + b"\x00\xd8", "f.jil")
     assert [each.name for each in jil.statements] == ["A"]
     assert ("jil/encoding", 2) in [(each.rule, each.line) for each in jil.findings]

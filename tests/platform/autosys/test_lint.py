@@ -1,6 +1,7 @@
 """Each lint rule: its findings and places, and what it ignores."""
 
 from datetime import date
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,7 @@ from .building import estate
 WHOLE = "owner: o\nmachine: m\ncommand: x\n"
 
 
-def findings_of(text, **more):
+def findings_of(text: Any, **more: Any) -> Any:
     return [
         (each.rule.removeprefix("estate/"), each.line, each.subject) for each in lint(estate(text, **more))
     ]
@@ -24,7 +25,7 @@ CLEAN = (
 )
 
 
-def test_an_estate_in_order_has_no_findings():
+def test_an_estate_in_order_has_no_findings() -> None:
     assert findings_of(CLEAN) == []
 
 
@@ -63,23 +64,23 @@ def test_an_estate_in_order_has_no_findings():
          [("initial-state", 6, "A"), ("override", 1, "A")]),
     ],
 )  # fmt: skip
-def test_a_rule_says_what_and_where(text, expected):
+def test_a_rule_says_what_and_where(text: Any, expected: Any) -> None:
     assert findings_of(text) == expected
 
 
-def test_a_name_in_another_case_is_offered():
+def test_a_name_in_another_case_is_offered() -> None:
     [finding, *_] = lint(estate(f"insert_job: Load\n{WHOLE}\ninsert_job: B\n{WHOLE}condition: n(LOAD)\n"))
     assert finding.hint == "there is Load: names are case-sensitive"
 
 
-def test_a_calendar_that_has_run_out():
+def test_a_calendar_that_has_run_out() -> None:
     calendars = read_calendars("calendar: C\n01/01/2026\n", "c.txt")
     found = lint(estate(CLEAN, calendars=calendars), today=date(2026, 1, 2))
     assert [(each.rule, each.file, each.line) for each in found] == [("calendar/expired", "c.txt", 1)]
     assert lint(estate(CLEAN, calendars=calendars), today=date(2026, 1, 1)) == ()
 
 
-def test_a_finding_reads_as_a_line_of_a_report():
+def test_a_finding_reads_as_a_line_of_a_report() -> None:
     [finding, *_] = lint(estate(f"insert_job: A\n{WHOLE}condition: s(X)\n"))
     assert str(finding) == (
         "1.jil:5: warning: A.condition: s(X) names a job that does not exist; it never holds "
@@ -100,7 +101,9 @@ HANGING = f"insert_job: X job_type: b owner: o\n{{}}insert_job: M box_name: X\n{
         ("box_success: s(O)", "s(M)", False),
     ],
 )
-def test_a_box_whose_success_waits_for_a_job_that_waits_for_it(success, condition, hangs):
+def test_a_box_whose_success_waits_for_a_job_that_waits_for_it(
+    success: Any, condition: Any, hangs: Any
+) -> None:
     text = HANGING.format(f"{success}\n") + (
         f"insert_job: O\n{WHOLE}condition: {condition}\ninsert_job: BETWEEN\n{WHOLE}condition: d(X)\n"
     )
@@ -121,6 +124,6 @@ def test_a_box_whose_success_waits_for_a_job_that_waits_for_it(success, conditio
         ("ksh -c 'sendevent -E STARTJOB -J B'", True),
     ],
 )
-def test_a_printed_word_is_no_call(command, calls):
+def test_a_printed_word_is_no_call(command: Any, calls: Any) -> None:
     text = f"insert_job: A\nowner: o\nmachine: m\ncommand: {command}\n"
     assert ("hidden-call" in [found[0] for found in findings_of(text)]) == calls

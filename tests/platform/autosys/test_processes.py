@@ -20,7 +20,7 @@ GOOD = """\
 """
 
 
-def test_processes_are_read_with_what_they_run_after():
+def test_processes_are_read_with_what_they_run_after() -> None:
     (load, nightly), findings = read_processes(GOOD, "p.yaml")
     assert findings == ()
     assert (load.technology, load.line, load.lines["writes"]) == (Technology.DB2_SP, 3, 7)
@@ -36,7 +36,7 @@ def test_processes_are_read_with_what_they_run_after():
     ]
 
 
-def test_a_wrong_entry_is_lost_by_line_and_field_and_the_others_stay():
+def test_a_wrong_entry_is_lost_by_line_and_field_and_the_others_stay() -> None:
     text = GOOD + (
         "- name: a b\n  technology: shell\n"
         "- name: x\n  technology: cobol\n  wrong: 1\n"
@@ -65,13 +65,13 @@ def test_a_wrong_entry_is_lost_by_line_and_field_and_the_others_stay():
     assert str(findings[0]).startswith("p.yaml:11: error: a b.name: ")
 
 
-def test_a_text_without_entries_is_one_finding():
+def test_a_text_without_entries_is_one_finding() -> None:
     assert [str(each) for each in read_processes("# none yet\n---\n", "p.yaml")[1]] == [
         "p.yaml: warning: it has no entries: write a list, each entry beginning with `- name:` [entry/nothing]"
     ]
 
 
-def test_text_before_the_entries_is_reported():
+def test_text_before_the_entries_is_reported() -> None:
     for text, line in (
         ("processes:\n  - name: a\n", 1),
         ("# x\n\n-name: a\n  technology: shell\n" + GOOD, 3),
@@ -81,7 +81,7 @@ def test_text_before_the_entries_is_reported():
         assert (finding.rule, finding.severity, finding.line) == ("entry/outside", Severity.ERROR, line)
 
 
-def test_a_listing_gives_each_procedure_its_tables():
+def test_a_listing_gives_each_procedure_its_tables() -> None:
     text = (
         "Schema,Procedure,OBJECT,Access\n"
         "S,SALES.LOAD,SALES.ORDERS,select\n"
@@ -101,14 +101,14 @@ def test_a_listing_gives_each_procedure_its_tables():
     assert (close.procedure, close.line, close.uses[0].direction) == ("SALES.CLOSE", 6, Direction.WRITES)
 
 
-def test_a_wrong_row_is_lost_by_line_and_column():
+def test_a_wrong_row_is_lost_by_line_and_column() -> None:
     text = "procedure,object,access\nP,T,sometimes\nP,,read\nQ\nP,T,read\n"
     (found,), findings = read_listing(text, "d.csv")
     assert [use.table for use in found.uses] == ["T"]
     assert [(each.line, each.attribute) for each in findings] == [(2, "access"), (3, "object"), (4, "object")]
 
 
-def test_a_file_without_the_columns_says_which():
+def test_a_file_without_the_columns_says_which() -> None:
     found, [finding] = read_listing("procedure;object;access\nP;T;read\n", "d.csv")
     assert found == ()
     assert "has no column procedure, object, access" in finding.message

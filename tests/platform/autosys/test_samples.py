@@ -1,6 +1,7 @@
 """Every sample file is read completely, or has findings with lines."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,14 +18,14 @@ EXPECTED = [
 ]  # fmt: skip
 
 
-def test_no_sample_is_left_out():
+def test_no_sample_is_left_out() -> None:
     assert sorted(str(path.relative_to(SAMPLES)) for path in SAMPLES.rglob("*.jil")) == sorted(
         name for name, *_ in EXPECTED
     )
 
 
 @pytest.mark.parametrize(("name", "statements", "jobs", "findings"), EXPECTED)
-def test_a_sample_comes_to_these_figures(name, statements, jobs, findings):
+def test_a_sample_comes_to_these_figures(name: Any, statements: Any, jobs: Any, findings: Any) -> None:
     path = SAMPLES / name
     assert len(read(path.read_bytes(), name).statements) == statements
     estate = read_estate([path])
@@ -34,14 +35,14 @@ def test_a_sample_comes_to_these_figures(name, statements, jobs, findings):
 
 
 @pytest.mark.parametrize("name", [name for name, *_ in EXPECTED])
-def test_a_sample_written_and_read_again_means_the_same(name):
+def test_a_sample_written_and_read_again_means_the_same(name: Any) -> None:
     first = read((SAMPLES / name).read_bytes(), name).statements
     again = scan(write(first), name)
     assert [each.meaning for each in again.statements] == [each.meaning for each in first]
     assert [each.rule for each in again.findings if each.severity is Severity.ERROR] == []
 
 
-def test_a_wrong_condition_is_reported_by_line_and_the_job_stays():
+def test_a_wrong_condition_is_reported_by_line_and_the_job_stays() -> None:
     estate = read_estate([SAMPLES / "night_batch.jil", SAMPLES / "forms.jil"])
     [wrong] = [each for each in estate.findings if each.rule == "job/condition"]
     assert (Path(wrong.file).name, wrong.line, wrong.subject, wrong.attribute) == (
@@ -55,7 +56,7 @@ def test_a_wrong_condition_is_reported_by_line_and_the_job_stays():
     assert estate.jobs["RISK.PUB"].condition is None
 
 
-def test_attributes_on_one_line_are_separated():
+def test_attributes_on_one_line_are_separated() -> None:
     job = read_estate([SAMPLES / "night_batch.jil"]).jobs["FIN_EXTRACT_GL"]
     assert job.type == "CMD"
     assert job.command == "/apps/fin/bin/unload.sh FIN.GL_DAILY /data/out/gl/gl_daily.csv"
@@ -64,7 +65,7 @@ def test_attributes_on_one_line_are_separated():
     )
 
 
-def test_an_update_in_a_later_file_changes_the_job_and_keeps_its_own_place():
+def test_an_update_in_a_later_file_changes_the_job_and_keeps_its_own_place() -> None:
     estate = read_estate([SAMPLES / "night_batch.jil", SAMPLES / "forms.jil"])
     job = estate.jobs["FIN_LOAD_LEDGER"]
     assert job.schedule.max_run_alarm == 60
@@ -72,7 +73,7 @@ def test_an_update_in_a_later_file_changes_the_job_and_keeps_its_own_place():
     assert (Path(file).name, line) == ("forms.jil", 52)
 
 
-def test_everything_that_is_no_job_is_kept():
+def test_everything_that_is_no_job_is_kept() -> None:
     things = read_estate([SAMPLES / "night_batch.jil", SAMPLES / "forms.jil"]).things
     assert {kind: list(named) for kind, named in things.items()} == {
         "machine": ["unxhost01", "pool_risk"],
@@ -83,7 +84,7 @@ def test_everything_that_is_no_job_is_kept():
     assert things["glob"]["FIN_OPEN"].get("value") == "Y"
 
 
-def test_a_file_that_is_no_jil_is_one_finding_and_no_error():
+def test_a_file_that_is_no_jil_is_one_finding_and_no_error() -> None:
     estate = read_estate([SAMPLES / "README.md"])
     assert [(each.rule, each.line, each.severity) for each in estate.findings] == [
         ("jil/nothing", 0, Severity.WARNING)

@@ -1,5 +1,7 @@
 """Descriptions in words of what starts a job, and of numbers."""
 
+from typing import Any
+
 import pytest
 
 from headrace.autosys.census import census
@@ -38,11 +40,11 @@ CLOCK = "date_conditions: 1\n"
         ),
     ],
 )
-def test_what_starts_a_job(attributes, words):
+def test_what_starts_a_job(attributes: Any, words: Any) -> None:
     assert start_in_words(estate(f"insert_job: A\n{attributes}").jobs["A"]) == words
 
 
-def test_everything_is_counted():
+def test_everything_is_counted() -> None:
     counted = census(
         estate(
             "insert_job: B job_type: b owner: o\ninsert_job: C job_type: b box_name: B\n"

@@ -152,7 +152,7 @@ def test_a_run_is_served_with_its_facets_live_or_archived(engine: Engine) -> Non
         "mine": {"_producer": PRODUCER, "_schemaURL": f"{PRODUCER}/mine.json", "who": "ann@example.com"},
     }
     for day in (200, 150):  # the first is archived with its events, of the other, the newest, these only
-        store(engine, event(day, "START", **reported), event(day, "COMPLETE", 5))
+        store(engine, event(day, "START", **reported), event(day, "COMPLETE", 5))  # type: ignore[arg-type]
     callers: list[tuple[tuple[Permission, ...], str]] = [
         ((Permission.READ, Permission.READ_SENSITIVE), "*"),
         ((Permission.READ,), "*"),

@@ -4,10 +4,12 @@ import os
 import signal
 import subprocess
 import sys
+from typing import Any
 from uuid import uuid4
 
 import pytest
 import sqlalchemy as sa
+from sqlalchemy import Engine
 
 from headrace.catalog import queries
 from headrace.catalog.pins import resolve
@@ -30,12 +32,12 @@ with attempt(connect(), run_id=UUID(sys.argv[1]), process_key="mart/delays"):
 """
 
 
-def attempts(engine, run_id):
+def attempts(engine: Engine, run_id: Any) -> Any:
     (report,) = why(engine, run_id)
     return [(each.number, each.state, each.failure_kind) for each in report.attempts]
 
 
-def test_a_block_that_ends_is_a_success(catalog):
+def test_a_block_that_ends_is_a_success(catalog: Engine) -> None:
     run_id = uuid4()
     with attempt(
         catalog, run_id=run_id, process_key="mart/delays", partitions=["a"], log_location="/logs/1"
@@ -51,8 +53,8 @@ def test_a_block_that_ends_is_a_success(catalog):
     assert report.ended_at >= report.started_at
 
 
-def test_an_attempt_leaves_the_pool_the_connection_that_knows_the_statements(catalog):
-    def connection():
+def test_an_attempt_leaves_the_pool_the_connection_that_knows_the_statements(catalog: Engine) -> None:
+    def connection() -> Any:
         with transaction(catalog) as cursor:
             return cursor.connection.info.backend_pid
 
@@ -71,7 +73,7 @@ def test_an_attempt_leaves_the_pool_the_connection_that_knows_the_statements(cat
         (MissingVersion("gone"), "INPUT"),
     ],
 )
-def test_an_exception_is_the_reason(catalog, error, kind):
+def test_an_exception_is_the_reason(catalog: Engine, error: Any, kind: Any) -> None:
     run_id = uuid4()
     with pytest.raises(type(error)), attempt(catalog, run_id=run_id, process_key="mart/delays"):
         raise error
@@ -82,7 +84,7 @@ def test_an_exception_is_the_reason(catalog, error, kind):
     assert str(report.attempts[0].reason).startswith(f"{type(error).__name__}: {message}")
 
 
-def test_a_retry_is_the_next_attempt_of_the_run(catalog):
+def test_a_retry_is_the_next_attempt_of_the_run(catalog: Engine) -> None:
     run_id = run_id_of("dagster-1", "mart/delays")
     with pytest.raises(ZeroDivisionError), attempt(catalog, run_id=run_id, process_key="mart/delays"):
         _ = 1 / 0
@@ -92,10 +94,10 @@ def test_a_retry_is_the_next_attempt_of_the_run(catalog):
     assert why(catalog, run_id)[0].state is RunState.SUCCESS
 
 
-def test_a_reported_end_is_kept(catalog):
+def test_a_reported_end_is_kept(catalog: Engine) -> None:
     run_id = uuid4()
 
-    def block():
+    def block() -> None:
         with attempt(catalog, run_id=run_id, process_key="mart/delays") as current:
             current.end(RunState.BLOCKED, "failed check: x", "CHECK")
             with pytest.raises(ValueError, match="ended already"):
@@ -107,14 +109,14 @@ def test_a_reported_end_is_kept(catalog):
     assert attempts(catalog, run_id) == [(1, "BLOCKED", "CHECK")]
 
 
-def test_running_and_lost_are_no_ends(catalog):
+def test_running_and_lost_are_no_ends(catalog: Engine) -> None:
     with attempt(catalog, run_id=uuid4(), process_key="mart/delays") as current:
         for state in (RunState.RUNNING, RunState.LOST):
             with pytest.raises(ValueError, match="is not how an attempt ends"):
                 current.end(state)
 
 
-def test_an_unknown_process_is_refused(catalog):
+def test_an_unknown_process_is_refused(catalog: Engine) -> None:
     with (
         pytest.raises(UnknownProcess, match="no/such"),
         attempt(catalog, run_id=uuid4(), process_key="no/such"),
@@ -122,7 +124,7 @@ def test_an_unknown_process_is_refused(catalog):
         pass
 
 
-def test_a_live_attempt_is_not_reaped_and_one_that_was_killed_is(catalog):
+def test_a_live_attempt_is_not_reaped_and_one_that_was_killed_is(catalog: Engine) -> None:
     run_id = uuid4()
     holder = subprocess.Popen([sys.executable, "-c", HOLD, str(run_id)], stdout=subprocess.PIPE, text=True)
     try:
@@ -141,11 +143,11 @@ def test_a_live_attempt_is_not_reaped_and_one_that_was_killed_is(catalog):
     assert reap(catalog) == []
 
 
-def test_an_attempt_that_was_given_up_publishes_nothing(catalog, draft):
+def test_an_attempt_that_was_given_up_publishes_nothing(catalog: Engine, draft: Any) -> None:
     """Its session ended, it was marked LOST, and retention may have deleted its files; it goes on all the same."""
     run_id = uuid4()
 
-    def block():
+    def block() -> None:
         with attempt(catalog, run_id=run_id, process_key="mart/delays") as current:
             _end_sessions_with_locks(catalog)
             assert [each.run_id for each in reap(catalog)] == [run_id]
@@ -157,7 +159,7 @@ def test_an_attempt_that_was_given_up_publishes_nothing(catalog, draft):
     assert attempts(catalog, run_id) == [(1, "FAILED", "INFRASTRUCTURE")]
 
 
-def test_the_attempt_after_one_that_was_given_up_publishes(catalog, draft):
+def test_the_attempt_after_one_that_was_given_up_publishes(catalog: Engine, draft: Any) -> None:
     run_id = uuid4()
     with attempt(catalog, run_id=run_id, process_key="mart/delays") as first:
         _end_sessions_with_locks(catalog)
@@ -168,7 +170,7 @@ def test_the_attempt_after_one_that_was_given_up_publishes(catalog, draft):
     assert published.version.tag == "two"
 
 
-def test_a_retry_marks_the_dead_attempt_before_it(catalog):
+def test_a_retry_marks_the_dead_attempt_before_it(catalog: Engine) -> None:
     run_id = uuid4()
     with attempt(catalog, run_id=run_id, process_key="mart/delays") as first:
         _end_sessions_with_locks(catalog)
@@ -180,8 +182,8 @@ def test_a_retry_marks_the_dead_attempt_before_it(catalog):
     assert why(catalog, run_id)[0].state is RunState.SUCCESS
 
 
-def test_a_failure_that_cannot_be_recorded_is_still_raised(catalog):
-    def fail_unrecorded():
+def test_a_failure_that_cannot_be_recorded_is_still_raised(catalog: Engine) -> None:
+    def fail_unrecorded() -> None:
         with attempt(catalog, run_id=uuid4(), process_key="mart/delays"):
             with transaction(catalog) as cursor:
                 cursor.execute("ALTER TABLE catalog.run_attempt RENAME TO gone")
@@ -192,16 +194,16 @@ def test_a_failure_that_cannot_be_recorded_is_still_raised(catalog):
     assert "The catalog does not know of this failure" in raised.value.__notes__[0]
 
 
-def test_an_attempt_does_not_use_the_pool_up(catalog):
+def test_an_attempt_does_not_use_the_pool_up(catalog: Engine) -> None:
     held = [attempt(catalog, run_id=uuid4(), process_key="mart/delays") for _ in range(20)]
     for each in held:
         each.__enter__()
-    assert catalog.pool.checkedout() == 0
+    assert catalog.pool.checkedout() == 0  # type: ignore[attr-defined]
     for each in held:
         each.__exit__(None, None, None)
 
 
-def test_inputs_of_a_running_attempt_are_recorded_with_their_reason(catalog, draft):
+def test_inputs_of_a_running_attempt_are_recorded_with_their_reason(catalog: Engine, draft: Any) -> None:
     publish(catalog, None, [draft("raw/flights", "a")])
     run_id = uuid4()
     with attempt(catalog, run_id=run_id, process_key="mart/delays") as current:
@@ -216,7 +218,7 @@ def test_inputs_of_a_running_attempt_are_recorded_with_their_reason(catalog, dra
     )
 
 
-def _until_its_session_ended(engine):
+def _until_its_session_ended(engine: Engine) -> None:
     """The server notices a killed client when it next looks at its socket: at once, on a unix socket."""
     query = sa.text("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'")
     for _ in range(200):
@@ -227,7 +229,7 @@ def _until_its_session_ended(engine):
     pytest.fail("the killed process's session did not end")
 
 
-def _end_sessions_with_locks(engine):
+def _end_sessions_with_locks(engine: Engine) -> None:
     with engine.connect() as connection:
         connection.execute(
             sa.text(

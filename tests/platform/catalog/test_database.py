@@ -1,6 +1,7 @@
 """Connecting and migrating: the models match the migrations, concurrent starts, readable refusals."""
 
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 from uuid import uuid4
 
 import psycopg
@@ -9,6 +10,7 @@ import sqlalchemy as sa
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
+from sqlalchemy import Engine
 
 from headrace.database import connection as database
 from headrace.database.connection import engine_for, migrate, revision, transaction
@@ -17,8 +19,8 @@ from headrace.database.tables import Base
 from headrace.errors import CatalogUnavailable, SchemaOutdated
 
 
-def test_the_models_are_what_the_migrations_make(engine):
-    def ours(_object, name, kind, _reflected, _compared):
+def test_the_models_are_what_the_migrations_make(engine: Engine) -> None:
+    def ours(_object: Any, name: Any, kind: Any, _reflected: Any, _compared: Any) -> Any:
         return kind not in {"index", "unique_constraint"} and not (
             kind == "table" and name not in {table.name for table in Base.metadata.tables.values()}
         )
@@ -37,12 +39,12 @@ def test_the_models_are_what_the_migrations_make(engine):
         assert compare_metadata(context, Base.metadata) == []
 
 
-def test_head_is_the_newest_migration():
-    directory = database.Path(database.__file__).with_name("migrations")
+def test_head_is_the_newest_migration() -> None:
+    directory = database.Path(database.__file__).with_name("migrations")  # type: ignore[attr-defined]
     assert ScriptDirectory(str(directory)).get_current_head() == HEAD
 
 
-def test_many_may_migrate_at_once(engine):
+def test_many_may_migrate_at_once(engine: Engine) -> None:
     with transaction(engine) as cursor:
         cursor.execute("DROP SCHEMA catalog, openlineage_core CASCADE")
     assert revision(engine) is None
@@ -51,7 +53,7 @@ def test_many_may_migrate_at_once(engine):
     assert revision(engine) == HEAD
 
 
-def test_a_database_of_a_newer_headrace_is_refused(engine):
+def test_a_database_of_a_newer_headrace_is_refused(engine: Engine) -> None:
     with transaction(engine) as cursor:
         cursor.execute("UPDATE catalog.alembic_version SET version_num = '9999'")
     database.disconnect()
@@ -61,7 +63,7 @@ def test_a_database_of_a_newer_headrace_is_refused(engine):
         database.connect()
 
 
-def test_connecting_again_is_the_same_engine(engine):
+def test_connecting_again_is_the_same_engine(engine: Engine) -> None:
     assert database.connect() is engine
 
 
@@ -79,7 +81,7 @@ def test_connecting_again_is_the_same_engine(engine):
         ("postgresql://u:s3cret@h:port/x", "is not a URL"),
     ],
 )
-def test_a_database_that_is_not_there_is_one_message_without_the_password(url, message):
+def test_a_database_that_is_not_there_is_one_message_without_the_password(url: Any, message: Any) -> None:
     with pytest.raises(CatalogUnavailable) as refused:
         revision(engine_for(url))
     assert message in str(refused.value)
@@ -87,14 +89,16 @@ def test_a_database_that_is_not_there_is_one_message_without_the_password(url, m
     assert "s3cret" not in str(refused.value)
 
 
-def test_a_database_that_does_not_exist_and_a_role_that_may_not(engine):
+def test_a_database_that_does_not_exist_and_a_role_that_may_not(engine: Engine) -> None:
     with pytest.raises(CatalogUnavailable, match="Create it: createdb nowhere"):
         revision(engine_for(engine.url.set(database="nowhere").render_as_string(hide_password=False)))
     with pytest.raises(CatalogUnavailable, match="refused the user or the password"):
         revision(engine_for(engine.url.set(username="nobody-here").render_as_string(hide_password=False)))
 
 
-def test_a_connection_that_died_while_idle_is_replaced(engine, monkeypatch):
+def test_a_connection_that_died_while_idle_is_replaced(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(database, "_IDLE_SECONDS", 0)
     with psycopg.connect(
         engine.url.set(drivername="postgresql").render_as_string(hide_password=False), autocommit=True
@@ -106,14 +110,14 @@ def test_a_connection_that_died_while_idle_is_replaced(engine, monkeypatch):
     assert revision(engine) == HEAD
 
 
-def test_losing_the_database_in_a_transaction_is_readable_and_the_next_one_works(engine):
+def test_losing_the_database_in_a_transaction_is_readable_and_the_next_one_works(engine: Engine) -> None:
     with pytest.raises(CatalogUnavailable, match="cannot be reached"), transaction(engine) as cursor:
         cursor.execute("SELECT pg_terminate_backend(pg_backend_pid())")
     with transaction(engine) as cursor:
         assert cursor.execute("SELECT 1 AS one").fetchone() == {"one": 1}
 
 
-def test_runs_of_any_month_find_a_place_and_move_to_their_partition(engine):
+def test_runs_of_any_month_find_a_place_and_move_to_their_partition(engine: Engine) -> None:
     with transaction(engine) as cursor:
         cursor.execute(
             "INSERT INTO catalog.run_event (event_time, organisation_id, event_type, payload_json, content_hash) "
@@ -128,6 +132,6 @@ def test_runs_of_any_month_find_a_place_and_move_to_their_partition(engine):
         ).fetchone() == {"made": 0}
 
 
-def test_sessions_speak_utc(engine):
+def test_sessions_speak_utc(engine: Engine) -> None:
     with engine.connect() as connection:
         assert connection.scalar(sa.text("SHOW timezone")) == "UTC"

@@ -7,9 +7,11 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 from tempfile import mkdtemp
+from typing import Any
 
 import psutil
 import psycopg
@@ -34,7 +36,7 @@ print(embedded.start(Path(sys.argv[1])))
 
 
 @pytest.fixture
-def home():
+def home() -> Iterator[Any]:
     """Not below pytest's folder, which pytest closes to the server's user."""
     folder = Path(mkdtemp(prefix="headrace-embedded-"))
     yield folder / "home"
@@ -42,7 +44,7 @@ def home():
     shutil.rmtree(folder)
 
 
-def servers(home):
+def servers(home: Any) -> Any:
     """Processes of the server in this folder."""
     return [
         process
@@ -51,8 +53,8 @@ def servers(home):
     ]
 
 
-def test_two_processes_start_one_server_and_it_outlives_them(home):
-    def start(_):
+def test_two_processes_start_one_server_and_it_outlives_them(home: Any) -> None:
+    def start(_: Any) -> Any:
         return subprocess.run(
             [sys.executable, "-c", START, str(home)], cwd=PROJECT, capture_output=True, text=True, check=True
         ).stdout
@@ -67,7 +69,7 @@ def test_two_processes_start_one_server_and_it_outlives_them(home):
         assert connection.info.dbname == "dagster"
 
 
-def test_stop_leaves_no_process_and_start_finds_the_data_again(home):
+def test_stop_leaves_no_process_and_start_finds_the_data_again(home: Any) -> None:
     url = embedded.start(home)
     with psycopg.connect(url) as connection:
         connection.execute("CREATE TABLE kept AS SELECT 1 AS one")
@@ -81,7 +83,7 @@ def test_stop_leaves_no_process_and_start_finds_the_data_again(home):
 
 
 @pytest.mark.parametrize("pid", [None, os.getpid(), 999_999_999], ids=["none", "of another", "of nobody"])
-def test_a_server_that_was_killed_is_started_again(home, pid):
+def test_a_server_that_was_killed_is_started_again(home: Any, pid: Any) -> None:
     """Its postmaster.pid stays, and may name no process, or by now another program."""
     embedded.start(home)
     (server,) = servers(home)
@@ -96,7 +98,9 @@ def test_a_server_that_was_killed_is_started_again(home, pid):
         assert connection.execute("SELECT 1").fetchone() == (1,)
 
 
-def test_a_living_process_starts_a_killed_server_again_and_not_a_stopped_one(home, monkeypatch):
+def test_a_living_process_starts_a_killed_server_again_and_not_a_stopped_one(
+    home: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("HEADRACE_HOME", str(home))
     monkeypatch.delenv("HEADRACE_DATABASE_URL", raising=False)
     settings.cache_clear()
@@ -120,13 +124,13 @@ def test_a_living_process_starts_a_killed_server_again_and_not_a_stopped_one(hom
         settings.cache_clear()
 
 
-def test_none_but_the_owner_can_open_the_socket(home):
+def test_none_but_the_owner_can_open_the_socket(home: Any) -> None:
     embedded.start(home)
     (socket,) = [path for path in (home / "postgres").iterdir() if path.is_socket()]
     assert socket.stat().st_mode & 0o077 == 0
 
 
-def test_a_path_too_long_for_a_socket(home):
+def test_a_path_too_long_for_a_socket(home: Any) -> None:
     long = home / ("x" * 60) / ("y" * 60)
     long.mkdir(parents=True)
     try:
@@ -136,13 +140,13 @@ def test_a_path_too_long_for_a_socket(home):
         embedded.stop(long)
 
 
-def test_a_folder_that_cannot_be_written_is_one_clear_message(home):
+def test_a_folder_that_cannot_be_written_is_one_clear_message(home: Any) -> None:
     home.parent.joinpath("file").write_text("in the way")
     with pytest.raises(CatalogUnavailable, match=r"cannot write the state folder .*Set HEADRACE_HOME"):
         embedded.start(home.parent / "file" / "home")
 
 
-def test_a_server_that_does_not_start_says_why(home):
+def test_a_server_that_does_not_start_says_why(home: Any) -> None:
     embedded.start(home)
     embedded.stop(home)
     with (home / "postgres" / "postgresql.conf").open("a") as configuration:
@@ -151,7 +155,7 @@ def test_a_server_that_does_not_start_says_why(home):
         embedded.start(home)
 
 
-def test_a_folder_with_a_space_and_signs_in_its_name(home):
+def test_a_folder_with_a_space_and_signs_in_its_name(home: Any) -> None:
     odd = home / "my data+100%"
     odd.mkdir(parents=True)
     try:
@@ -162,7 +166,7 @@ def test_a_folder_with_a_space_and_signs_in_its_name(home):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can run as somebody else")
-def test_another_user_of_the_machine_has_a_server_of_its_own(home):
+def test_another_user_of_the_machine_has_a_server_of_its_own(home: Any) -> None:
     """The server library's global lock file belongs to its first user; no one else may depend on it."""
     embedded.start(home)
     theirs = Path(mkdtemp(prefix="headrace-nobody-"))
@@ -183,6 +187,6 @@ def test_another_user_of_the_machine_has_a_server_of_its_own(home):
             shutil.rmtree(theirs)
 
 
-def _become_nobody():
+def _become_nobody() -> None:
     os.setgid(NOBODY)
     os.setuid(NOBODY)

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from sqlalchemy import Engine
 
 from headrace.catalog import queries
 from headrace.catalog.publishing import generations, publish
@@ -24,16 +26,16 @@ from tests.platform.conftest import DATASETS, PROCESSES
 S = RunState
 
 
-def run_id(process, run="1"):
+def run_id(process: Any, run: Any = "1") -> Any:
     return external_run_id("AUTOSYS", "", process, run)
 
 
-def report(engine, process, run="1"):
+def report(engine: Engine, process: Any, run: Any = "1") -> Any:
     (found,) = explain_run(engine, run_id(process, run))
     return found
 
 
-def attempts(engine, process, run="1"):
+def attempts(engine: Engine, process: Any, run: Any = "1") -> Any:
     return [
         (each.number, each.state, each.ending, each.exit_code)
         for each in report(engine, process, run).attempts
@@ -47,7 +49,9 @@ def attempts(engine, process, run="1"):
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(events=histories(), order=st.randoms(use_true_random=False), cut=st.integers(1, 5))
-def test_any_order_doubled_and_in_any_batches_gives_the_same_rows(engine, events, order, cut):
+def test_any_order_doubled_and_in_any_batches_gives_the_same_rows(
+    engine: Engine, events: Any, order: Any, cut: Any
+) -> None:
     wipe(engine)
     assert ingest(engine, events).new == len(events)
     orderly = contents(engine)
@@ -59,7 +63,7 @@ def test_any_order_doubled_and_in_any_batches_gives_the_same_rows(engine, events
     assert contents(engine) == orderly
 
 
-def test_an_end_before_its_start_is_one_run(engine):
+def test_an_end_before_its_start_is_one_run(engine: Engine) -> None:
     ingest(engine, [job_event("LOAD", S.SUCCESS, 10, exit_code=0, log_location="/logs/load.1")])
     ingest(engine, [job_event("LOAD", S.RUNNING, 1, machine="unxhost01")])
     found = report(engine, "LOAD")
@@ -74,7 +78,7 @@ def test_an_end_before_its_start_is_one_run(engine):
 
 
 @pytest.mark.parametrize("status", ["STARTING", "ST", "RUNNING"])
-def test_a_run_begins_when_it_starts_and_not_when_it_waits(engine, status):
+def test_a_run_begins_when_it_starts_and_not_when_it_waits(engine: Engine, status: Any) -> None:
     state = S.RUNNING if status == "RUNNING" else S.QUEUED
     starts = replace(job_event("LOAD", state, 7, key="starts"), status=status)
     waits = [job_event("LOAD", S.QUEUED, 1), job_event("LOAD", S.QUEUED, 6)]
@@ -85,13 +89,13 @@ def test_a_run_begins_when_it_starts_and_not_when_it_waits(engine, status):
     assert (found.started_at, found.attempts[0].started_at, found.ended_at) == (at(7), at(7), at(10))
 
 
-def test_a_success_of_which_only_the_wait_is_known_took_no_time(engine):
+def test_a_success_of_which_only_the_wait_is_known_took_no_time(engine: Engine) -> None:
     ingest(engine, [job_event("LOAD", S.QUEUED, 1), job_event("LOAD", S.SUCCESS, 10)])
     (attempt,) = report(engine, "LOAD").attempts
     assert (attempt.started_at, attempt.ended_at) == (at(10), at(10))
 
 
-def test_retries_are_attempts_of_one_run(engine):
+def test_retries_are_attempts_of_one_run(engine: Engine) -> None:
     ingest(
         engine,
         [
@@ -105,7 +109,9 @@ def test_retries_are_attempts_of_one_run(engine):
 
 
 @pytest.mark.parametrize("order", [1, -1])
-def test_a_start_after_an_end_is_the_next_attempt_if_attempts_are_unnumbered(engine, order):
+def test_a_start_after_an_end_is_the_next_attempt_if_attempts_are_unnumbered(
+    engine: Engine, order: Any
+) -> None:
     first = [
         job_event("LOAD", S.RUNNING, 0, started_at=at(0)),
         job_event("LOAD", S.FAILED, 5, started_at=at(0), exit_code=1),
@@ -121,7 +127,9 @@ def test_a_start_after_an_end_is_the_next_attempt_if_attempts_are_unnumbered(eng
     assert [each[:2] for each in attempts(engine, "LOAD")] == [(1, S.FAILED), (2, S.SUCCESS)]
 
 
-def test_a_status_set_by_hand_after_the_end_has_the_last_word_and_one_before_it_has_not(engine):
+def test_a_status_set_by_hand_after_the_end_has_the_last_word_and_one_before_it_has_not(
+    engine: Engine,
+) -> None:
     failed = job_event("LOAD", S.FAILED, 5, exit_code=3)
     ingest(engine, [failed, job_event("LOAD", S.SUCCESS, 8, attempt=0)])
     assert report(engine, "LOAD").state is S.SUCCESS
@@ -131,7 +139,7 @@ def test_a_status_set_by_hand_after_the_end_has_the_last_word_and_one_before_it_
 
 
 @pytest.mark.parametrize("box_first", [True, False])
-def test_the_run_of_the_box_that_was_under_way_is_the_parent(engine, box_first):
+def test_the_run_of_the_box_that_was_under_way_is_the_parent(engine: Engine, box_first: Any) -> None:
     box = [
         job_event("BOX", S.RUNNING, 0, "7"),
         job_event("BOX", S.SUCCESS, 30, "7"),
@@ -149,13 +157,13 @@ def test_the_run_of_the_box_that_was_under_way_is_the_parent(engine, box_first):
     assert report(engine, "LOAD", "by hand").parent_run_id is None
 
 
-def test_events_without_a_run_number_are_separate_runs(engine):
+def test_events_without_a_run_number_are_separate_runs(engine: Engine) -> None:
     ingested = ingest(engine, [job_event("FLAG", S.SUCCESS, 1, None), job_event("FLAG", S.SUCCESS, 2, None)])
     assert ingested.runs == 2
     assert ingested.unscanned == ("AUTOSYS/FLAG",)
 
 
-def test_a_job_that_a_scan_knows_keeps_its_key_and_its_box(engine):
+def test_a_job_that_a_scan_knows_keeps_its_key_and_its_box(engine: Engine) -> None:
     register(engine, DATASETS, PROCESSES)
     with engine.begin() as connection:
         connection.exec_driver_sql(
@@ -174,7 +182,7 @@ def test_a_job_that_a_scan_knows_keeps_its_key_and_its_box(engine):
     assert found.parent_run_id == external_run_id("AUTOSYS", "PRD", "BOX", "1")
 
 
-def test_a_genuine_success_publishes_its_outputs_and_registers_an_unknown_dataset(engine):
+def test_a_genuine_success_publishes_its_outputs_and_registers_an_unknown_dataset(engine: Engine) -> None:
     event = job_event(
         "LOAD",
         S.SUCCESS,
@@ -191,14 +199,14 @@ def test_a_genuine_success_publishes_its_outputs_and_registers_an_unknown_datase
 
 
 @pytest.mark.parametrize("ending", [Ending.FORCED, Ending.BYPASSED])
-def test_forced_and_bypassed_ends_are_no_materializations(engine, ending):
+def test_forced_and_bypassed_ends_are_no_materializations(engine: Engine, ending: Any) -> None:
     state = S.SUCCESS if ending is Ending.FORCED else S.SKIPPED
     ingest(engine, [job_event("LOAD", state, 5, ending=ending, outputs=(output(),))])
     assert contents(engine)["versions"] == []
     assert contents(engine)["to tell"] == []
 
 
-def test_a_late_completion_is_kept_and_does_not_move_the_pointer(engine):
+def test_a_late_completion_is_kept_and_does_not_move_the_pointer(engine: Engine) -> None:
     new = job_event("LOAD", S.SUCCESS, 60, "2", outputs=(output(tag="new"),))
     old = job_event("LOAD", S.SUCCESS, 5, "1", outputs=(output(tag="old"),))
     ingest(engine, [new])
@@ -208,7 +216,9 @@ def test_a_late_completion_is_kept_and_does_not_move_the_pointer(engine):
     assert {each.version.tag for each in queries.versions(engine, "ops/raw")} == {"new", "old"}
 
 
-def test_a_version_that_was_published_otherwise_is_replaced_by_a_newer_completion_only(catalog, draft):
+def test_a_version_that_was_published_otherwise_is_replaced_by_a_newer_completion_only(
+    catalog: Engine, draft: Any
+) -> None:
     place = ("raw/flights", "2026-11-26")
     before = job_event(
         "LOAD", S.SUCCESS, -(10**6), "1", outputs=(output(place[0], partition=place[1], tag="before"),)
@@ -227,7 +237,7 @@ def test_a_version_that_was_published_otherwise_is_replaced_by_a_newer_completio
     assert publish(catalog, None, [draft(*place, generation=1)])[0].outcome is Outcome.SUPERSEDED
 
 
-def test_a_dataset_that_spark_computes_here_takes_no_versions_from_elsewhere(catalog):
+def test_a_dataset_that_spark_computes_here_takes_no_versions_from_elsewhere(catalog: Engine) -> None:
     ingested = ingest(
         catalog, [job_event("LOAD", S.SUCCESS, 5, outputs=(output("mart/delays"), output("ops/raw")))]
     )
@@ -235,7 +245,7 @@ def test_a_dataset_that_spark_computes_here_takes_no_versions_from_elsewhere(cat
     assert queries.published(catalog, ["mart/delays"]) == []
 
 
-def test_the_business_date_is_the_partition_where_the_dataset_has_partitions(catalog):
+def test_the_business_date_is_the_partition_where_the_dataset_has_partitions(catalog: Engine) -> None:
     event = job_event(
         "LOAD", S.SUCCESS, 5, partition="2026-11-26", outputs=(output("raw/flights"), output("ops/raw"))
     )
@@ -244,7 +254,7 @@ def test_the_business_date_is_the_partition_where_the_dataset_has_partitions(cat
     assert sorted(places, key=str) == [("ops/raw", None), ("raw/flights", "2026-11-26")]
 
 
-def test_history_triggers_nothing_until_reported_live(engine):
+def test_history_triggers_nothing_until_reported_live(engine: Engine) -> None:
     event = job_event("LOAD", S.SUCCESS, 5, outputs=(output(),))
     ingest(engine, [replace(event, historical=True)])
     assert contents(engine)["to tell"] == []
@@ -256,13 +266,13 @@ def test_history_triggers_nothing_until_reported_live(engine):
     assert contents(engine) == live
 
 
-def test_of_a_backlog_each_run_is_pending(engine):
+def test_of_a_backlog_each_run_is_pending(engine: Engine) -> None:
     for minutes in (3, 9, 0, 4, 8):
         ingest(engine, [job_event("LOAD", S.SUCCESS, minutes, str(minutes))])
     assert [row[3] for row in contents(engine)["to tell"]] == [at(0), at(3), at(4), at(8), at(9)]
 
 
-def test_a_dataset_may_be_registered_without_a_process(engine):
+def test_a_dataset_may_be_registered_without_a_process(engine: Engine) -> None:
     event = replace(job_event("", S.SUCCESS, 5, outputs=(output(tag="v1"),)), key="k")
     ingest(engine, [event])
     assert contents(engine)["runs"] == []
@@ -270,7 +280,7 @@ def test_a_dataset_may_be_registered_without_a_process(engine):
     assert (row.version.tag, row.version.run_id) == ("v1", None)
 
 
-def test_several_at_once_come_to_the_same_as_one(engine):
+def test_several_at_once_come_to_the_same_as_one(engine: Engine) -> None:
     events = [
         job_event(
             "LOAD",

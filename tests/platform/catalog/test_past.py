@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -50,7 +51,7 @@ def test_files_that_are_older_than_what_is_asked_for_are_not_read(
     monkeypatch.setattr(
         Archive,
         "read",
-        lambda self, location, **given: read.append(location) or original(self, location, **given),
+        lambda self, location, **given: read.append(location) or original(self, location, **given),  # type: ignore[func-returns-value]
     )
     runs(years, limit=10)
     runs(years, since=datetime(2026, 3, 1, tzinfo=UTC), until=datetime(2026, 4, 1, tzinfo=UTC))
@@ -112,9 +113,9 @@ def test_a_file_that_is_replaced_while_it_is_read_is_read_in_its_new_place(
 ) -> None:
     expected = runs(years)
     calls = 0
-    original = visible.kept
+    original = visible.kept  # type: ignore[attr-defined]
 
-    def outdated(*arguments, **given):
+    def outdated(*arguments: Any, **given: Any) -> Any:
         nonlocal calls
         calls += 1
         files = original(*arguments, **given)

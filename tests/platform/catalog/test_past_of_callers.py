@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
@@ -98,7 +99,7 @@ def test_an_archived_run_is_served_with_a_masked_failure(catalog: Engine, old: d
 def test_the_runs_of_a_process_are_listed_with_those_that_are_archived(
     catalog: Engine, old: dict[str, UUID]
 ) -> None:
-    def ask(**given: object) -> tuple[list[str], str | None, str]:
+    def ask(**given: Any) -> tuple[list[str], str | None, str]:
         answer = client.get("/api/v1/process/mart/delays/runs", params=given)
         assert answer.status_code == 200, answer.text
         page = answer.json()

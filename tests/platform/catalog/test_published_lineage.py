@@ -1,9 +1,11 @@
 """The column lineage of versions: stored with each, one graph of all columns, as of a time, free without lineage."""
 
 from datetime import timedelta
+from typing import Any
 from uuid import uuid4
 
 import pytest
+from sqlalchemy import Engine
 
 from headrace.catalog.column_lineage import (
     ColumnLineage,
@@ -34,11 +36,11 @@ from headrace.slas.column_impact import NO_LINEAGE, column_impact
 from tests.platform.conftest import DATASETS, PROCESSES
 
 
-def direct(dataset, column, subtype=Subtype.IDENTITY, **more):
+def direct(dataset: Any, column: Any, subtype: Any = Subtype.IDENTITY, **more: Any) -> Any:
     return ColumnSource(dataset, column, How.DIRECT, subtype, **more)
 
 
-def indirect(dataset, column, subtype=Subtype.FILTER):
+def indirect(dataset: Any, column: Any, subtype: Any = Subtype.FILTER) -> Any:
     return ColumnSource(dataset, column, How.INDIRECT, subtype)
 
 
@@ -57,30 +59,30 @@ REPORT = LineageOfOutput(
 )
 
 
-def dataset_id(engine, key):
+def dataset_id(engine: Engine, key: Any) -> Any:
     found = locate(engine, organisation_id(), f"headrace://{_organisation(engine)}", key)
     assert found is not None
     return found
 
 
-def _organisation(engine):
+def _organisation(engine: Engine) -> Any:
     with transaction(engine) as cursor:
         return cursor.execute("SELECT name FROM catalog.organisation").fetchone()["name"]
 
 
-def edges(engine, key, direction=Direction.UP, depth=1, **more):
+def edges(engine: Engine, key: Any, direction: Any = Direction.UP, depth: Any = 1, **more: Any) -> Any:
     return [
         (e.source_key, e.source_field, e.target_key, e.target_field, e.type, e.subtype)
         for e in column_lineage(engine, dataset_id(engine, key), direction, depth, **more)
     ]
 
 
-def count(engine, table):
+def count(engine: Engine, table: Any) -> Any:
     with transaction(engine) as cursor:
         return cursor.execute(f"SELECT count(*) AS n FROM catalog.{table}").fetchone()["n"]  # noqa: S608
 
 
-def test_values_survive_json_and_the_facet_has_all_of_them():
+def test_values_survive_json_and_the_facet_has_all_of_them() -> None:
     lineage = LineageOfOutput(
         (
             ColumnLineage(
@@ -108,12 +110,12 @@ def test_values_survive_json_and_the_facet_has_all_of_them():
     assert message["dataset"][0]["transformations"][0]["subtype"] == "FILTER"
 
 
-def test_a_source_cannot_be_direct_by_a_filter():
+def test_a_source_cannot_be_direct_by_a_filter() -> None:
     with pytest.raises(ValueError, match="FILTER is not a way of DIRECT"):
         ColumnSource("x/y", "a", How.DIRECT, Subtype.FILTER)
 
 
-def test_one_query_walks_through_the_lineage_of_several_datasets(catalog, draft):
+def test_one_query_walks_through_the_lineage_of_several_datasets(catalog: Engine, draft: Any) -> None:
     publish(catalog, None, [draft(lineage=DELAYS), draft("mart/report", lineage=REPORT)])
     assert edges(catalog, "mart/report", depth=5) == [
         ("mart/delays", "delay", "mart/report", "total", "DIRECT", "AGGREGATION"),
@@ -124,7 +126,7 @@ def test_one_query_walks_through_the_lineage_of_several_datasets(catalog, draft)
     assert down == [("raw/flights", "id", "mart/delays", "id", "DIRECT", "IDENTITY")]
 
 
-def test_of_versions_without_lineage_nothing_is_kept(catalog, draft):
+def test_of_versions_without_lineage_nothing_is_kept(catalog: Engine, draft: Any) -> None:
     publish(catalog, None, [draft()])
     assert [
         count(catalog, t)
@@ -137,7 +139,7 @@ def test_of_versions_without_lineage_nothing_is_kept(catalog, draft):
     ]
 
 
-def test_the_same_lineage_again_writes_nothing_but_its_hash(catalog, draft):
+def test_the_same_lineage_again_writes_nothing_but_its_hash(catalog: Engine, draft: Any) -> None:
     first = publish(catalog, None, [draft(lineage=DELAYS)])[0]
     with transaction(catalog) as cursor:
         before = cursor.execute("SELECT * FROM catalog.column_lineage ORDER BY 1").fetchall()
@@ -149,14 +151,14 @@ def test_the_same_lineage_again_writes_nothing_but_its_hash(catalog, draft):
     assert count(catalog, "dataset_lineage") == 1
 
 
-def test_lineage_no_longer_reported_is_not_current_but_found_as_of_then(catalog, draft):
+def test_lineage_no_longer_reported_is_not_current_but_found_as_of_then(catalog: Engine, draft: Any) -> None:
     less = LineageOfOutput((ColumnLineage("id", (direct("raw/flights", "id"),)),))
     first = publish(catalog, None, [draft(lineage=DELAYS)])[0]
     second = publish(catalog, None, [draft(generation=1, lineage=less)])[0]
     third = publish(catalog, None, [draft(generation=2, lineage=DELAYS)])[0]
     assert len(edges(catalog, "mart/delays")) == 3
 
-    def at(publication, **shift):
+    def at(publication: Any, **shift: Any) -> Any:
         return edges(catalog, "mart/delays", as_of=publication.version.created_at + timedelta(**shift))
 
     assert at(first, seconds=-1) == []
@@ -170,11 +172,11 @@ def test_lineage_no_longer_reported_is_not_current_but_found_as_of_then(catalog,
 LESS = LineageOfOutput((ColumnLineage("id", (direct("raw/flights", "id"),)),))
 
 
-def sources(engine, **more):
+def sources(engine: Engine, **more: Any) -> Any:
     return [edge[1] for edge in edges(engine, "mart/delays", **more)]
 
 
-def test_after_a_rollback_the_graph_has_what_readers_get(catalog, draft):
+def test_after_a_rollback_the_graph_has_what_readers_get(catalog: Engine, draft: Any) -> None:
     publish(catalog, None, [draft(lineage=DELAYS)])
     second = publish(catalog, None, [draft(generation=1, lineage=LESS)])[0]
     rollback(catalog, "mart/delays", None, None, by="ann", reason="wrong")
@@ -187,7 +189,9 @@ def test_after_a_rollback_the_graph_has_what_readers_get(catalog, draft):
     assert sources(catalog) == ["id"]
 
 
-def test_after_a_rollback_to_a_version_without_lineage_the_graph_has_none(catalog, draft):
+def test_after_a_rollback_to_a_version_without_lineage_the_graph_has_none(
+    catalog: Engine, draft: Any
+) -> None:
     publish(catalog, None, [draft()])
     publish(catalog, None, [draft(generation=1, lineage=DELAYS)])
     rollback(catalog, "mart/delays", None, None, by="ann", reason="wrong")
@@ -198,7 +202,9 @@ def test_after_a_rollback_to_a_version_without_lineage_the_graph_has_none(catalo
     assert sources(catalog) == ["delay", "delay", "id"]
 
 
-def test_of_several_partitions_the_newest_that_readers_get_is_what_the_graph_has(catalog, draft):
+def test_of_several_partitions_the_newest_that_readers_get_is_what_the_graph_has(
+    catalog: Engine, draft: Any
+) -> None:
     publish(catalog, None, [draft(partition="1", lineage=DELAYS)])
     publish(catalog, None, [draft(partition="1", generation=1, lineage=LESS)])
     publish(catalog, None, [draft(partition="2", lineage=LESS)])
@@ -209,7 +215,7 @@ def test_of_several_partitions_the_newest_that_readers_get_is_what_the_graph_has
     assert sources(catalog) == ["id"]
 
 
-def test_lineage_of_another_process_ends_when_its_version_is_replaced(catalog, draft):
+def test_lineage_of_another_process_ends_when_its_version_is_replaced(catalog: Engine, draft: Any) -> None:
     others = [ProcessRecord(name, Technology.SPARK, outputs=("mart/delays",)) for name in ("old", "new")]
     register(catalog, DATASETS, [*PROCESSES, *others])
     for name, generation, lineage in (("old", 0, DELAYS), ("new", 1, LESS)):
@@ -222,7 +228,7 @@ def test_lineage_of_another_process_ends_when_its_version_is_replaced(catalog, d
     assert {each.process for each in found} == {"old"}
 
 
-def running(engine, process):
+def running(engine: Engine, process: Any) -> Any:
     return attempt(
         engine,
         run_id=uuid4(),
@@ -234,14 +240,14 @@ def running(engine, process):
     )
 
 
-def test_a_version_that_readers_do_not_get_says_nothing_in_the_graph(catalog, draft):
+def test_a_version_that_readers_do_not_get_says_nothing_in_the_graph(catalog: Engine, draft: Any) -> None:
     failed = (CheckResult("id_not_null", CheckStatus.FAIL, 3),)
     publish(catalog, None, [draft(lineage=DELAYS, checks=failed)])
     assert count(catalog, "dataset_lineage") == 1
     assert count(catalog, "column_lineage") == 0
 
 
-def test_unknown_columns_have_edges_from_all_that_may_be_in_them(catalog, draft):
+def test_unknown_columns_have_edges_from_all_that_may_be_in_them(catalog: Engine, draft: Any) -> None:
     lineage = unknown(["id", "delay"], "mapInPandas").possible(["raw/flights"])
     publish(catalog, None, [draft(lineage=lineage)])
     found = column_lineage(catalog, dataset_id(catalog, "raw/flights"), Direction.DOWN, 1, field="whatever")
@@ -258,7 +264,7 @@ def test_unknown_columns_have_edges_from_all_that_may_be_in_them(catalog, draft)
     ] * 2
 
 
-def test_the_process_of_the_run_says_it_and_partitions_say_it_once(catalog, draft):
+def test_the_process_of_the_run_says_it_and_partitions_say_it_once(catalog: Engine, draft: Any) -> None:
     with attempt(
         catalog,
         run_id=uuid4(),
@@ -274,7 +280,7 @@ def test_the_process_of_the_run_says_it_and_partitions_say_it_once(catalog, draf
     assert len(found) == 3
 
 
-def test_fields_of_a_struct_are_walked_apart(catalog, draft):
+def test_fields_of_a_struct_are_walked_apart(catalog: Engine, draft: Any) -> None:
     lineage = LineageOfOutput(
         (
             ColumnLineage("s", (direct("raw/flights", "id"), direct("raw/flights", "delay"))),
@@ -288,7 +294,7 @@ def test_fields_of_a_struct_are_walked_apart(catalog, draft):
     assert [edge[1] for edge in edges(catalog, "mart/delays", field="s.a.deep")] == ["id"]
 
 
-def test_a_rebuild_from_events_leaves_it_alone(catalog, draft):
+def test_a_rebuild_from_events_leaves_it_alone(catalog: Engine, draft: Any) -> None:
     publish(catalog, None, [draft(lineage=DELAYS)])
     before = edges(catalog, "mart/delays")
     rebuild(catalog)
@@ -296,7 +302,7 @@ def test_a_rebuild_from_events_leaves_it_alone(catalog, draft):
     assert len(before) == 3
 
 
-def test_datasets_that_become_one_bring_their_lineage_and_clearings(catalog, draft):
+def test_datasets_that_become_one_bring_their_lineage_and_clearings(catalog: Engine, draft: Any) -> None:
     publish(catalog, None, [draft(lineage=DELAYS), draft("mart/report", lineage=REPORT)])
     ids = {key: dataset_id(catalog, key) for key in ("mart/delays", "mart/report")}
     with transaction(catalog) as cursor:
@@ -319,7 +325,7 @@ def test_datasets_that_become_one_bring_their_lineage_and_clearings(catalog, dra
     assert {edge[3] for edge in edges(catalog, "mart/report")} == {"", "delay", "id", "total"}
 
 
-def test_the_event_of_a_publish_carries_the_facet(catalog, draft):
+def test_the_event_of_a_publish_carries_the_facet(catalog: Engine, draft: Any) -> None:
     past = LineageOfOutput(
         (
             ColumnLineage(
@@ -342,7 +348,7 @@ def test_the_event_of_a_publish_carries_the_facet(catalog, draft):
     ]
 
 
-def test_what_was_read_past_the_inputs_is_in_the_graph(catalog, draft):
+def test_what_was_read_past_the_inputs_is_in_the_graph(catalog: Engine, draft: Any) -> None:
     warehouse = settings().warehouse_uri
     read = (
         direct("file:/data/x.csv", "a"),

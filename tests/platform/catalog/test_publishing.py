@@ -2,9 +2,11 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
+from typing import Any
 from uuid import uuid4
 
 import pytest
+from sqlalchemy import Engine
 
 from headrace.catalog.publishing import generations, publish
 from headrace.catalog.queries import published, version, versions
@@ -15,12 +17,12 @@ from headrace.database.connection import transaction
 from headrace.errors import IdempotencyConflict, UnknownDataset, UnknownRun, UnpublishedInput
 
 
-def rows(engine, query, *parameters):
+def rows(engine: Engine, query: Any, *parameters: Any) -> Any:
     with transaction(engine) as cursor:
         return cursor.execute(query, parameters).fetchall()
 
 
-def test_a_published_draft_is_what_readers_get_as_it_was_written(catalog, draft):
+def test_a_published_draft_is_what_readers_get_as_it_was_written(catalog: Engine, draft: Any) -> None:
     given = draft(
         statistics={"delay": {"min": -3.5, "max": float("nan"), "null_count": 0}},
         checks=(
@@ -53,12 +55,14 @@ def test_a_published_draft_is_what_readers_get_as_it_was_written(catalog, draft)
     assert (detail.quarantine_location, detail.quarantine_rows) == ("file:/q", 2)
 
 
-def test_the_version_that_publish_returns_equals_the_stored_one(catalog, draft):
+def test_the_version_that_publish_returns_equals_the_stored_one(catalog: Engine, draft: Any) -> None:
     (publication,) = publish(catalog, None, [draft(metadata={"a": 1}, code_version="c")])
     assert publication.version == published(catalog, ["mart/delays"])[0].version
 
 
-def test_the_same_key_twice_makes_one_version_and_the_second_gets_the_first(catalog, draft):
+def test_the_same_key_twice_makes_one_version_and_the_second_gets_the_first(
+    catalog: Engine, draft: Any
+) -> None:
     first = publish(catalog, None, [draft(key="k", tag="t1")])[0]
     again = publish(catalog, None, [draft(key="k", tag="t2", generation=0)])[0]
     assert again.replayed
@@ -68,7 +72,7 @@ def test_the_same_key_twice_makes_one_version_and_the_second_gets_the_first(cata
     assert len(rows(catalog, "SELECT 1 FROM catalog.run_event")) == 1
 
 
-def test_a_draft_sent_again_gets_its_first_answer_whatever_it_was(catalog, draft):
+def test_a_draft_sent_again_gets_its_first_answer_whatever_it_was(catalog: Engine, draft: Any) -> None:
     failed = draft(checks=(CheckResult("id_not_null", CheckStatus.FAIL, 3),))
     first, again = publish(catalog, None, [failed])[0], publish(catalog, None, [failed])[0]
     assert (first.outcome, again.outcome, again.replayed) == (Outcome.BLOCKED, Outcome.BLOCKED, True)
@@ -76,12 +80,12 @@ def test_a_draft_sent_again_gets_its_first_answer_whatever_it_was(catalog, draft
     assert len(versions(catalog, "mart/delays")) == 1
 
 
-def test_the_retry_of_a_blocked_version_may_publish_under_its_key(catalog, draft):
+def test_the_retry_of_a_blocked_version_may_publish_under_its_key(catalog: Engine, draft: Any) -> None:
     publish(catalog, None, [draft(key="k", checks=(CheckResult("id_not_null", CheckStatus.FAIL),))])
     assert publish(catalog, None, [draft(key="k")])[0].outcome is Outcome.PUBLISHED
 
 
-def test_a_blocked_version_is_kept_and_the_pointer_stays(catalog, draft):
+def test_a_blocked_version_is_kept_and_the_pointer_stays(catalog: Engine, draft: Any) -> None:
     publish(catalog, None, [draft(tag="good")])
     blocked = publish(
         catalog, None, [draft(tag="bad", generation=1, checks=(CheckResult("x", CheckStatus.FAIL, 1),))]
@@ -91,12 +95,12 @@ def test_a_blocked_version_is_kept_and_the_pointer_stays(catalog, draft):
     assert version(catalog, "mart/delays", "bad").version.outcome is Outcome.BLOCKED
 
 
-def test_a_warning_does_not_block(catalog, draft):
+def test_a_warning_does_not_block(catalog: Engine, draft: Any) -> None:
     warned = draft(checks=(CheckResult("delay_sane", CheckStatus.WARN, 4),))
     assert publish(catalog, None, [warned])[0].outcome is Outcome.PUBLISHED
 
 
-def test_the_loser_of_a_race_is_superseded_with_the_winners_run(catalog, draft):
+def test_the_loser_of_a_race_is_superseded_with_the_winners_run(catalog: Engine, draft: Any) -> None:
     run_id = uuid4()
     with attempt(catalog, run_id=run_id, process_key="mart/delays"):
         publish(catalog, run_id, [draft(tag="winner")])
@@ -108,7 +112,7 @@ def test_the_loser_of_a_race_is_superseded_with_the_winners_run(catalog, draft):
     assert published(catalog, ["mart/delays"])[0].version.tag == "winner"
 
 
-def test_a_rollback_supersedes_the_runs_under_way(catalog, draft):
+def test_a_rollback_supersedes_the_runs_under_way(catalog: Engine, draft: Any) -> None:
     publish(catalog, None, [draft(tag="t1")])
     publish(catalog, None, [draft(tag="t2", generation=1)])
     rollback(catalog, "mart/delays", None, None, by="ada", reason="bad numbers")
@@ -117,12 +121,12 @@ def test_a_rollback_supersedes_the_runs_under_way(catalog, draft):
     assert "rolled back to version t1 by ada" in late.reason
 
 
-def test_of_many_at_once_exactly_one_publishes(catalog, draft):
+def test_of_many_at_once_exactly_one_publishes(catalog: Engine, draft: Any) -> None:
     contenders = 8
     barrier = Barrier(contenders)
     drafts = [draft() for _ in range(contenders)]
 
-    def contend(each):
+    def contend(each: Any) -> Any:
         barrier.wait()
         return publish(catalog, None, [each])[0]
 
@@ -132,12 +136,12 @@ def test_of_many_at_once_exactly_one_publishes(catalog, draft):
     assert generations(catalog, [("mart/delays", None)]) == {("mart/delays", None): 1}
 
 
-def test_the_same_completion_from_many_at_once_is_one_version(catalog, draft):
+def test_the_same_completion_from_many_at_once_is_one_version(catalog: Engine, draft: Any) -> None:
     contenders = 8
     barrier = Barrier(contenders)
     drafts = [draft(key="one") for _ in range(contenders)]
 
-    def complete(each):
+    def complete(each: Any) -> Any:
         barrier.wait()
         return publish(catalog, None, [each])[0]
 
@@ -147,11 +151,11 @@ def test_the_same_completion_from_many_at_once_is_one_version(catalog, draft):
     assert [publication.replayed for publication in publications].count(False) == 1
 
 
-def test_overlapping_sets_in_opposite_orders_never_wait_for_each_other(catalog, draft):
+def test_overlapping_sets_in_opposite_orders_never_wait_for_each_other(catalog: Engine, draft: Any) -> None:
     days = [f"2026-01-{day:02d}" for day in range(1, 21)]
     barrier = Barrier(4)
 
-    def many(order):
+    def many(order: Any) -> Any:
         drafts = [draft("raw/flights", day) for day in order]
         barrier.wait()
         return publish(catalog, None, drafts)
@@ -167,7 +171,7 @@ def test_overlapping_sets_in_opposite_orders_never_wait_for_each_other(catalog, 
     assert sorted(published_days) == days
 
 
-def test_a_bad_draft_stores_nothing_of_its_call(catalog, draft):
+def test_a_bad_draft_stores_nothing_of_its_call(catalog: Engine, draft: Any) -> None:
     blocked = publish(
         catalog, None, [draft("raw/flights", "d", checks=(CheckResult("c", CheckStatus.FAIL),))]
     )[0]
@@ -186,7 +190,7 @@ def test_a_bad_draft_stores_nothing_of_its_call(catalog, draft):
     assert versions(catalog, "mart/delays") == []
 
 
-def test_a_key_or_tag_of_something_else_is_refused(catalog, draft):
+def test_a_key_or_tag_of_something_else_is_refused(catalog: Engine, draft: Any) -> None:
     publish(catalog, None, [draft(key="k", tag="t")])
     with pytest.raises(IdempotencyConflict, match="k"):
         publish(catalog, None, [draft("mart/report", key="k")])
@@ -196,16 +200,16 @@ def test_a_key_or_tag_of_something_else_is_refused(catalog, draft):
         publish(catalog, None, [draft("raw/flights", "a", key="x"), draft("raw/flights", "b", key="x")])
 
 
-def test_two_drafts_of_one_partition_are_refused(catalog, draft):
+def test_two_drafts_of_one_partition_are_refused(catalog: Engine, draft: Any) -> None:
     with pytest.raises(ValueError, match="two drafts for one partition: mart/delays"):
         publish(catalog, None, [draft(), draft()])
 
 
-def test_nothing_to_publish_is_nothing(catalog):
+def test_nothing_to_publish_is_nothing(catalog: Engine) -> None:
     assert publish(catalog, None, []) == []
 
 
-def test_a_schema_is_stored_once_and_its_history_kept(catalog, draft):
+def test_a_schema_is_stored_once_and_its_history_kept(catalog: Engine, draft: Any) -> None:
     wider = (Column("id", "bigint"), Column("extra", "string", tags=("pii",)))
     publish(catalog, None, [draft()])
     publish(catalog, None, [draft(generation=1)])
@@ -215,7 +219,7 @@ def test_a_schema_is_stored_once_and_its_history_kept(catalog, draft):
     assert published(catalog, ["mart/delays"])[0].version.columns == wider
 
 
-def test_the_event_holds_enough_to_rebuild_from(catalog, draft):
+def test_the_event_holds_enough_to_rebuild_from(catalog: Engine, draft: Any) -> None:
     run_id = uuid4()
     landed = publish(catalog, None, [draft("raw/flights", "2026-01-01", tag="landed")])[0].version
     with attempt(catalog, run_id=run_id, process_key="mart/delays"):
@@ -242,7 +246,7 @@ def test_the_event_holds_enough_to_rebuild_from(catalog, draft):
     assert [field["name"] for field in written["facets"]["schema"]["fields"]] == ["id", "delay"]
 
 
-def test_each_outcome_is_in_the_outbox(catalog, draft):
+def test_each_outcome_is_in_the_outbox(catalog: Engine, draft: Any) -> None:
     publish(catalog, None, [draft(tag="a")])
     publish(catalog, None, [draft(tag="b")])
     publish(catalog, None, [draft(tag="c", generation=1, checks=(CheckResult("x", CheckStatus.FAIL),))])
@@ -255,7 +259,7 @@ def test_each_outcome_is_in_the_outbox(catalog, draft):
     assert [row["payload_json"]["generation"] for row in found] == [1, 1, 1]
 
 
-def test_generations_of_what_is_not_there(catalog, draft):
+def test_generations_of_what_is_not_there(catalog: Engine, draft: Any) -> None:
     publish(catalog, None, [draft(checks=(CheckResult("x", CheckStatus.FAIL),))])
     assert generations(catalog, [("mart/delays", None), ("raw/flights", "d")]) == {
         ("mart/delays", None): 0,

@@ -2,9 +2,11 @@
 
 import json
 from time import perf_counter
+from typing import Any
 from uuid import uuid4
 
 import pytest
+from sqlalchemy import Engine
 
 from headrace.catalog import queries
 from headrace.catalog.publishing import publish
@@ -25,7 +27,7 @@ from headrace.retention.run_reports import why as explain_run
 
 
 @pytest.fixture
-def computed(catalog, draft):
+def computed(catalog: Engine, draft: Any) -> Any:
     """One day of raw data, delays from it, a report from them; then a blocked attempt at the delays."""
     landed = publish(catalog, None, [draft("raw/flights", "d1", tag="landed")])[0].version
     run = uuid4()
@@ -46,7 +48,7 @@ def computed(catalog, draft):
     return catalog, run, blocked
 
 
-def test_status_distinguishes_published_and_latest_versions(computed):
+def test_status_distinguishes_published_and_latest_versions(computed: Any) -> None:
     engine, _, blocked = computed
     rows = {row.key: row for row in queries.status(engine)}
     delays = rows["mart/delays"]
@@ -59,7 +61,7 @@ def test_status_distinguishes_published_and_latest_versions(computed):
     assert [row.key for row in queries.status(engine, ["mart/report"])] == ["mart/report"]
 
 
-def test_lineage_goes_both_ways_and_counts_what_it_does_not_show(computed):
+def test_lineage_goes_both_ways_and_counts_what_it_does_not_show(computed: Any) -> None:
     engine = computed[0]
     up = queries.lineage(engine, "mart/report", Direction.UP, 1)
     assert [(node.key, node.depth, node.hidden) for node in up.nodes] == [
@@ -76,7 +78,7 @@ def test_lineage_goes_both_ways_and_counts_what_it_does_not_show(computed):
     assert not down.truncated
 
 
-def test_version_lineage_names_exact_versions(computed):
+def test_version_lineage_names_exact_versions(computed: Any) -> None:
     engine = computed[0]
     up = queries.version_lineage(engine, "mart/report", Direction.UP, 5)
     assert [(node.version.dataset, node.version.tag, node.version.partition) for node in up.nodes] == [
@@ -91,7 +93,7 @@ def test_version_lineage_names_exact_versions(computed):
         queries.version_lineage(engine, "mart/delays", tag="nope")
 
 
-def test_a_cycle_ends_and_a_ladder_of_diamonds_is_quick(engine):
+def test_a_cycle_ends_and_a_ladder_of_diamonds_is_quick(engine: Engine) -> None:
     layers = [[f"l{layer:02d}/{node}" for node in range(8)] for layer in range(30)]
     keys = [key for layer in layers for key in layer]
     processes = [
@@ -110,7 +112,7 @@ def test_a_cycle_ends_and_a_ladder_of_diamonds_is_quick(engine):
     assert capped.truncated
 
 
-def test_why_by_run_by_dagster_run_and_by_prefix(computed):
+def test_why_by_run_by_dagster_run_and_by_prefix(computed: Any) -> None:
     engine, run, blocked = computed
     (report,) = explain_run(engine, str(blocked)[:13])
     assert (report.run_id, report.state) == (blocked, RunState.BLOCKED)
@@ -129,12 +131,12 @@ def test_why_by_run_by_dagster_run_and_by_prefix(computed):
 @pytest.mark.parametrize(
     ("given", "message"), [("da9", "too short"), ("ffff0000", "no run"), ("zzzz", "no run")]
 )
-def test_why_of_nothing(computed, given, message):
+def test_why_of_nothing(computed: Any, given: Any, message: Any) -> None:
     with pytest.raises(UnknownRun, match=message):
         explain_run(computed[0], given)
 
 
-def test_why_of_too_many_lists_them(catalog):
+def test_why_of_too_many_lists_them(catalog: Engine) -> None:
     for end in ("1", "2"):
         with attempt(catalog, run_id=uuid4(), process_key="mart/delays", dagster_run_id=f"dddd-{end}"):
             pass
@@ -142,9 +144,9 @@ def test_why_of_too_many_lists_them(catalog):
         explain_run(catalog, "dddd")
 
 
-def test_datasets_come_in_pages(catalog):
+def test_datasets_come_in_pages(catalog: Engine) -> None:
     first = queries.datasets(catalog, limit=2)
-    rest = queries.datasets(catalog, after=first.next, limit=2)
+    rest = queries.datasets(catalog, after=first.next, limit=2)  # type: ignore[arg-type]
     assert [row.key for row in first.rows + rest.rows] == ["mart/delays", "mart/report", "raw/flights"]
     assert (first.next, rest.next) == ("mart/report", None)
     assert [row.key for row in queries.datasets(catalog, "DELAYS").rows] == ["mart/delays"]
@@ -154,7 +156,7 @@ def test_datasets_come_in_pages(catalog):
         queries.dataset(catalog, "mart/none")
 
 
-def test_versions_newest_first_with_their_fate(computed):
+def test_versions_newest_first_with_their_fate(computed: Any) -> None:
     engine = computed[0]
     rows = queries.versions(engine, "mart/delays")
     assert [(row.version.tag, row.published, row.failing, row.warning) for row in rows] == [
@@ -170,7 +172,7 @@ def test_versions_newest_first_with_their_fate(computed):
         queries.version(engine, "raw/flights", partition="d2")
 
 
-def test_every_answer_has_a_json_form(computed):
+def test_every_answer_has_a_json_form(computed: Any) -> None:
     engine, run, _ = computed
     answers = [
         queries.datasets(engine),

@@ -3,8 +3,10 @@
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from types import MappingProxyType
+from typing import Any
 
 import pytest
+from sqlalchemy import Engine
 
 from headrace.catalog.queries import Direction, dataset, lineage
 from headrace.catalog.records import Check, ProcessRecord, Technology
@@ -14,11 +16,11 @@ from headrace.errors import UnknownDataset
 from tests.platform.conftest import DATASETS, PROCESSES
 
 
-def edges(engine):
+def edges(engine: Engine) -> Any:
     return {(edge.source, edge.target) for edge in lineage(engine, "mart/report", Direction.UP, 9).edges}
 
 
-def test_what_was_declared_is_found_again(catalog):
+def test_what_was_declared_is_found_again(catalog: Engine) -> None:
     found = dataset(catalog, "mart/delays")
     declared = DATASETS[1]
     assert (found.columns, found.checks, found.sla, found.tags) == (
@@ -34,8 +36,8 @@ def test_what_was_declared_is_found_again(catalog):
     )
 
 
-def test_registering_again_keeps_ids_and_writes_nothing(catalog):
-    def state():
+def test_registering_again_keeps_ids_and_writes_nothing(catalog: Engine) -> None:
+    def state() -> Any:
         with transaction(catalog) as cursor:
             return cursor.execute(
                 "SELECT dataset_id, updated_at, dataset.xmin::text FROM catalog.dataset ORDER BY full_name"
@@ -46,7 +48,7 @@ def test_registering_again_keeps_ids_and_writes_nothing(catalog):
     assert state() == before
 
 
-def test_a_changed_declaration_keeps_its_id_and_retires_what_it_dropped(catalog):
+def test_a_changed_declaration_keeps_its_id_and_retires_what_it_dropped(catalog: Engine) -> None:
     before = dataset(catalog, "mart/delays")
     changed = replace(
         DATASETS[1],
@@ -64,7 +66,7 @@ def test_a_changed_declaration_keeps_its_id_and_retires_what_it_dropped(catalog)
     assert [check.name for check in dataset(catalog, "mart/delays").checks] == ["delay_sane", "id_not_null"]
 
 
-def test_an_edge_that_ended_stays_in_history(catalog):
+def test_an_edge_that_ended_stays_in_history(catalog: Engine) -> None:
     assert edges(catalog) == {("raw/flights", "mart/delays"), ("mart/delays", "mart/report")}
     with transaction(catalog) as cursor:
         moment = cursor.execute("SELECT clock_timestamp() AS now").fetchone()["now"]
@@ -79,12 +81,12 @@ def test_an_edge_that_ended_stays_in_history(catalog):
     assert edges(catalog) == {("raw/flights", "mart/delays"), ("mart/delays", "mart/report")}
 
 
-def test_a_process_of_an_unknown_dataset_is_refused_with_a_hint(catalog):
+def test_a_process_of_an_unknown_dataset_is_refused_with_a_hint(catalog: Engine) -> None:
     with pytest.raises(UnknownDataset, match=r"raw/flight\..*Did you mean raw/flights\?"):
         register(catalog, [], [ProcessRecord("x/y", Technology.SPARK, inputs=("raw/flight",))])
 
 
-def test_many_code_locations_may_register_at_once(engine):
+def test_many_code_locations_may_register_at_once(engine: Engine) -> None:
     with ThreadPoolExecutor(6) as pool:
         list(pool.map(lambda _: register(engine, DATASETS, PROCESSES), range(6)))
     assert edges(engine) == {("raw/flights", "mart/delays"), ("mart/delays", "mart/report")}

@@ -1,6 +1,9 @@
 """Rollbacks, and refused ones."""
 
+from typing import Any
+
 import pytest
+from sqlalchemy import Engine
 
 from headrace.catalog.publishing import publish
 from headrace.catalog.records import CheckResult, CheckStatus
@@ -8,7 +11,7 @@ from headrace.catalog.rollback import rollback
 from headrace.errors import RollbackRefused, UnknownVersion
 
 
-def test_back_and_back_again_goes_on_to_older_versions(catalog, draft):
+def test_back_and_back_again_goes_on_to_older_versions(catalog: Engine, draft: Any) -> None:
     for generation, tag in enumerate(["t1", "t2", "t3"]):
         publish(catalog, None, [draft(tag=tag, generation=generation)])
     steps = [rollback(catalog, "mart/delays", None, None, by="ada", reason="x") for _ in range(2)]
@@ -18,7 +21,7 @@ def test_back_and_back_again_goes_on_to_older_versions(catalog, draft):
     assert rollback(catalog, "mart/delays", None, "t3", by="ada", reason="forward").generation == 6
 
 
-def test_what_cannot_be_rolled_back_to(catalog, draft):
+def test_what_cannot_be_rolled_back_to(catalog: Engine, draft: Any) -> None:
     with pytest.raises(RollbackRefused, match="nothing published"):
         rollback(catalog, "mart/delays", None, None, by="ada", reason="x")
     publish(catalog, None, [draft(tag="good")])

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 import pytest
+from sqlalchemy import Engine
 
 from headrace.access.callers import Caller, CallerKind, Grant, Permission
 from headrace.access.sensitivity import Sensitive, SubjectKey, VersionId
@@ -52,13 +53,15 @@ class MeasuresOfVersion:
 PEOPLE = (Column("email", "string", tags=("PII",)), Column("city", "string"))
 
 
-def column(name, dataset, source, *, masking=False, subtype=Subtype.TRANSFORMATION):
+def column(
+    name: Any, dataset: Any, source: Any, *, masking: Any = False, subtype: Any = Subtype.TRANSFORMATION
+) -> Any:
     how = How.INDIRECT if subtype is Subtype.FILTER else How.DIRECT
     return ColumnLineage(name, (ColumnSource(dataset, source, how, subtype, masking),))
 
 
 @pytest.fixture
-def chain(engine, draft):
+def chain(engine: Engine, draft: Any) -> Any:
     """hr/people (email tagged) -> hr/addresses -> mart/mails, of which email became `address`, `text` and `digest`."""
     register(
         engine,
@@ -87,13 +90,13 @@ def chain(engine, draft):
     return engine
 
 
-def statuses(engine, *datasets):
+def statuses(engine: Engine, *datasets: Any) -> Any:
     return [
         (e.dataset, e.column, e.status, e.from_dataset, e.from_column) for e in sensitivity(engine, datasets)
     ]
 
 
-def test_a_tag_travels_along_direct_columns_and_not_through_a_mask_or_a_filter(chain):
+def test_a_tag_travels_along_direct_columns_and_not_through_a_mask_or_a_filter(chain: Any) -> None:
     assert statuses(chain, "hr/people", "hr/addresses", "mart/mails") == [
         ("hr/addresses", "address", SensitivityStatus.INHERITED, "hr/people", "email"),
         ("hr/people", "email", SensitivityStatus.TAGGED, None, None),
@@ -102,7 +105,7 @@ def test_a_tag_travels_along_direct_columns_and_not_through_a_mask_or_a_filter(c
     assert hidden_columns(chain, ["mart/mails", "no/where"]) == {"mart/mails": frozenset({"text"})}
 
 
-def test_what_is_unknown_may_be_sensitive(chain, draft):
+def test_what_is_unknown_may_be_sensitive(chain: Any, draft: Any) -> None:
     publish(
         chain,
         None,
@@ -113,7 +116,7 @@ def test_what_is_unknown_may_be_sensitive(chain, draft):
     ]
 
 
-def test_an_owner_clears_a_column_and_all_that_is_made_from_it(chain):
+def test_an_owner_clears_a_column_and_all_that_is_made_from_it(chain: Any) -> None:
     with transaction(chain) as cursor:
         clear(cursor, "hr/addresses", "address", by="ann", reason="no person's own")
     (cleared,) = sensitivity(chain, ["hr/addresses", "mart/mails"])
@@ -134,7 +137,7 @@ def test_an_owner_clears_a_column_and_all_that_is_made_from_it(chain):
 
 
 @pytest.fixture
-def released(engine, draft):
+def released(engine: Engine, draft: Any) -> Any:
     """Publish a version of m/a or m/b, whose column x is made from the given column of the given input versions."""
     people = (*PEOPLE, Column("phone", "string", tags=("pii",)))
     register(
@@ -147,9 +150,11 @@ def released(engine, draft):
         ],
         [],
     )
-    found = {}
+    found: dict[Any, Any] = {}
 
-    def publish_one(dataset, source, column_name, *inputs, partition=None, masking=False):
+    def publish_one(
+        dataset: Any, source: Any, column_name: Any, *inputs: Any, partition: Any = None, masking: Any = False
+    ) -> Any:
         generation = found.get((dataset, partition), 0)
         lineage = LineageOfOutput((column("x", source, column_name, masking=masking),))
         given = {"partition": partition, "generation": generation, "lineage": lineage}
@@ -160,16 +165,18 @@ def released(engine, draft):
     return publish_one
 
 
-def hidden(engine, *datasets):
+def hidden(engine: Engine, *datasets: Any) -> Any:
     return {name: set(columns) for name, columns in hidden_columns(engine, datasets).items()}
 
 
-def hidden_of(engine, version):
+def hidden_of(engine: Engine, version: Any) -> Any:
     (found,) = marked(engine, [replace(version, columns=(Column("x", "string"),))])
     return [each.name for each in found.columns if each.tags]
 
 
-def test_a_partition_made_from_a_sensitive_column_stays_hidden_when_a_newer_one_is_not(engine, released):
+def test_a_partition_made_from_a_sensitive_column_stays_hidden_when_a_newer_one_is_not(
+    engine: Engine, released: Any
+) -> None:
     first = released("m/a", "hr/people", "email", partition="2026-01-01")
     second = released("m/a", "hr/people", "city", partition="2026-01-02")
     assert hidden(engine, "m/a") == {"m/a": {"x"}}
@@ -180,8 +187,8 @@ def test_a_partition_made_from_a_sensitive_column_stays_hidden_when_a_newer_one_
 
 
 def test_a_column_is_hidden_until_it_is_materialized_again_from_an_input_without_sensitive_values(
-    engine, released
-):
+    engine: Engine, released: Any
+) -> None:
     sensitive = released("m/a", "hr/people", "email")
     before = released("m/b", "m/a", "x", sensitive)
     harmless = released("m/a", "hr/people", "city")
@@ -196,7 +203,7 @@ def test_a_column_is_hidden_until_it_is_materialized_again_from_an_input_without
     ]
 
 
-def test_a_pinned_version_counts_for_its_dataset(engine, released):
+def test_a_pinned_version_counts_for_its_dataset(engine: Engine, released: Any) -> None:
     first = released("m/a", "hr/people", "email")
     released("m/a", "hr/people", "city")
     pin(engine, "m/a", first.tag, by="ann", reason="audit")
@@ -205,7 +212,7 @@ def test_a_pinned_version_counts_for_its_dataset(engine, released):
     assert hidden(engine, "m/a") == {"m/a": set()}
 
 
-def test_an_input_that_was_read_without_a_version_counts_as_published(engine, released):
+def test_an_input_that_was_read_without_a_version_counts_as_published(engine: Engine, released: Any) -> None:
     released("m/a", "hr/people", "email")
     released("m/b", "m/a", "x")
     assert hidden(engine, "m/b") == {"m/b": {"x"}}
@@ -213,7 +220,7 @@ def test_an_input_that_was_read_without_a_version_counts_as_published(engine, re
     assert hidden(engine, "m/b") == {"m/b": set()}
 
 
-def test_a_dataset_that_reads_its_own_last_version_has_few_provenances(engine, released):
+def test_a_dataset_that_reads_its_own_last_version_has_few_provenances(engine: Engine, released: Any) -> None:
     version = released("m/a", "hr/people", "email")
     for _ in range(5):
         version = released("m/a", "m/a", "x", version)
@@ -227,7 +234,7 @@ def test_a_dataset_that_reads_its_own_last_version_has_few_provenances(engine, r
     assert hidden(engine, "m/a", "m/b") == {"m/a": {"x"}, "m/b": {"x"}}
 
 
-def test_the_statistics_of_a_version_are_masked_by_its_own_lineage(engine, released):
+def test_the_statistics_of_a_version_are_masked_by_its_own_lineage(engine: Engine, released: Any) -> None:
     versions = [released("m/a", "hr/people", name) for name in ("email", "city")]
     caller = Caller(
         "user:con",
@@ -240,12 +247,12 @@ def test_the_statistics_of_a_version_are_masked_by_its_own_lineage(engine, relea
     assert [each.statistics["x"]["min"] for each in visible(engine, caller, rows)] == ["***", "a"]
 
 
-def clear_x(engine, dataset, reason="a code only"):
+def clear_x(engine: Engine, dataset: Any, reason: Any = "a code only") -> None:
     with transaction(engine) as cursor:
         clear(cursor, dataset, "x", by="ann", reason=reason)
 
 
-def test_a_clearing_lapses_when_another_sensitive_column_flows_in(engine, released):
+def test_a_clearing_lapses_when_another_sensitive_column_flows_in(engine: Engine, released: Any) -> None:
     first = released("m/a", "hr/people", "phone")
     clear_x(engine, "m/a")
     second = released("m/a", "hr/people", "email")
@@ -266,7 +273,9 @@ def test_a_clearing_lapses_when_another_sensitive_column_flows_in(engine, releas
     assert (status.status, status.reason) == (SensitivityStatus.CLEARED, "no person's own")
 
 
-def test_a_clearing_lapses_when_its_source_gets_values_of_another_sensitive_column(engine, released):
+def test_a_clearing_lapses_when_its_source_gets_values_of_another_sensitive_column(
+    engine: Engine, released: Any
+) -> None:
     middle = released("m/a", "hr/people", "phone")
     released("m/b", "m/a", "x", middle)
     clear_x(engine, "m/b")
@@ -275,7 +284,7 @@ def test_a_clearing_lapses_when_its_source_gets_values_of_another_sensitive_colu
     assert hidden(engine, "m/b") == {"m/b": {"x"}}
 
 
-def test_a_clearing_lapses_when_a_source_is_tagged_later(engine, released):
+def test_a_clearing_lapses_when_a_source_is_tagged_later(engine: Engine, released: Any) -> None:
     released("m/a", "m/c", "y")
     released("m/c", "hr/people", "phone")
     register(engine, [DatasetRecord("m/c", "parquet", columns=(Column("y", "string", tags=("pii",)),))], [])
@@ -290,7 +299,9 @@ def test_a_clearing_lapses_when_a_source_is_tagged_later(engine, released):
     assert hidden(engine, "m/a") == {"m/a": {"x"}}
 
 
-def test_the_sources_of_a_version_are_those_that_a_clearing_is_judged_on(engine, released):
+def test_the_sources_of_a_version_are_those_that_a_clearing_is_judged_on(
+    engine: Engine, released: Any
+) -> None:
     version = released("m/a", "hr/people", "phone")
     clear_x(engine, "m/a")
     other = released("m/b", "hr/people", "phone")
@@ -302,14 +313,14 @@ def test_the_sources_of_a_version_are_those_that_a_clearing_is_judged_on(engine,
     ("dataset", "name", "why"),
     [("hr/people", "email", "tagged in its declaration"), ("hr/addresses", "city", "nothing to clear")],
 )
-def test_what_cannot_be_cleared(chain, dataset, name, why):
+def test_what_cannot_be_cleared(chain: Any, dataset: Any, name: Any, why: Any) -> None:
     with transaction(chain) as cursor, pytest.raises(DecisionRefused, match=why):
         clear(cursor, dataset, name, by="ann", reason="why not")
     with transaction(chain) as cursor, pytest.raises(DecisionRefused, match="is not cleared"):
         withdraw(cursor, dataset, name, by="ann")
 
 
-def test_who_sees_one_domain_only_is_kept_from_values_of_another(chain):
+def test_who_sees_one_domain_only_is_kept_from_values_of_another(chain: Any) -> None:
     caller = Principal(organisation_id(), organisation(), "user:con", frozenset({"mart"}))
     with act_as(caller):
         assert statuses(chain, "mart/mails", "hr/addresses") == [

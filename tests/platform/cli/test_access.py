@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
 from uuid import uuid4
 
 import pytest
+from sqlalchemy import Engine
 
 from headrace.access.authentication import caller_of
 from headrace.access.callers import ROLES, Permission, Role
@@ -16,7 +18,7 @@ from headrace.settings import settings
 from tests.platform.catalog.run_events import job_event
 
 
-def test_a_role_is_given_listed_and_taken(engine, invoke, ask):
+def test_a_role_is_given_listed_and_taken(engine: Engine, invoke: Any, ask: Any) -> None:
     given = invoke("access", "grant", "alice", "data_owner", "--domain", "flights")
     assert given.exit_code == 0, given.output
     [row] = ask("access", "grants", "alice")
@@ -41,13 +43,13 @@ def test_a_role_is_given_listed_and_taken(engine, invoke, ask):
         (("dev-token", "alice"), "is not available in production"),
     ],
 )
-def test_refused_grants_explain_why(engine, invoke, words, job_event):
+def test_refused_grants_explain_why(engine: Engine, invoke: Any, words: Any, job_event: Any) -> None:
     result = invoke("access", *words)
     assert result.exit_code in {1, 2}
     assert job_event in " ".join(result.output.replace("│", " ").split())
 
 
-def test_a_token_is_printed_once_and_opens(engine, invoke, ask):
+def test_a_token_is_printed_once_and_opens(engine: Engine, invoke: Any, ask: Any) -> None:
     result = invoke("access", "token", "airflow", "--may", "report", "--may", "read", "--days", "7")
     token = result.stdout.strip()
     assert caller_of(engine, None, token).may(Permission.REPORT)
@@ -61,7 +63,7 @@ def test_a_token_is_printed_once_and_opens(engine, invoke, ask):
     assert ask("access", "tokens") == []
 
 
-def test_a_run_gets_a_token(engine, invoke):
+def test_a_run_gets_a_token(engine: Engine, invoke: Any) -> None:
     run_id = uuid4()
     words = ("access", "task-token", str(run_id), "--output", "mart/delays", "--input", "raw/flights")
     result = invoke(*words)
@@ -74,7 +76,7 @@ def test_a_run_gets_a_token(engine, invoke):
     )
 
 
-def test_a_run_of_another_system_gets_a_token_by_its_number(engine, invoke):
+def test_a_run_of_another_system_gets_a_token_by_its_number(engine: Engine, invoke: Any) -> None:
     words = ("access", "task-token", "4711", "--process", "LOAD_FLIGHTS", "--output", "ops/flights")
     result = invoke(*words)
     assert result.exit_code == 0, result.output
@@ -84,7 +86,9 @@ def test_a_run_of_another_system_gets_a_token_by_its_number(engine, invoke):
     assert "is not a technology" in invoke(*words, "--technology", "COBOL").output
 
 
-def test_a_user_of_this_machine_gets_a_token(engine, invoke, monkeypatch):
+def test_a_user_of_this_machine_gets_a_token(
+    engine: Engine, invoke: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("HEADRACE_PRODUCTION", "false")
     settings.cache_clear()
     invoke("access", "grant", "alice", "DATA_STEWARD")
@@ -92,7 +96,7 @@ def test_a_user_of_this_machine_gets_a_token(engine, invoke, monkeypatch):
     assert caller_of(engine, issuer(settings()), token).roles == (Role.DATA_STEWARD,)
 
 
-def test_organisations_are_made_and_listed(engine, invoke, ask):
+def test_organisations_are_made_and_listed(engine: Engine, invoke: Any, ask: Any) -> None:
     assert "created" in invoke("access", "organisation", "acme").output
     assert "already exists" in invoke("access", "organisation", "acme").output
     assert "acme" in ask("access", "organisation")
@@ -102,14 +106,14 @@ def test_organisations_are_made_and_listed(engine, invoke, ask):
     assert ask("access", "audit") == []
 
 
-def test_the_roles_are_listed_as_they_are(engine, invoke, ask):
+def test_the_roles_are_listed_as_they_are(engine: Engine, invoke: Any, ask: Any) -> None:
     assert {role: set(may) for role, may in ask("access", "roles").items()} == {
         role: {permission.value for permission in ROLES[role]} for role in Role
     }
     assert "PLATFORM_ADMIN" in invoke("access", "roles").output
 
 
-def test_the_trail_is_shown(engine, invoke):
+def test_the_trail_is_shown(engine: Engine, invoke: Any) -> None:
     invoke("access", "grant", "alice", "DATA_OWNER")
     shown = invoke("access", "audit", "--subject", "nobody").output
     assert "alice" not in shown

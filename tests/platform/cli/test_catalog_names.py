@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tests.platform.events.openlineage.events import edges, ingest_valid, run_event
 
 
-def test_names_are_decided_and_kept_by_a_rebuild(shop, invoke):
+def test_names_are_decided_and_kept_by_a_rebuild(shop: Any, invoke: Any) -> None:
     ingest_valid(
         shop,
         run_event(inputs=["source"], outputs=["landed"]),
@@ -23,7 +25,7 @@ def test_names_are_decided_and_kept_by_a_rebuild(shop, invoke):
     assert expected <= edges(shop)
 
 
-def test_impossible_decisions_are_reported(shop, invoke):
+def test_impossible_decisions_are_reported(shop: Any, invoke: Any) -> None:
     refused = invoke("catalog", "rename", "shop/clean", "shop/cleaned", "--reason", "x")
     assert refused.exit_code == 1
     assert "shop/clean is declared at assets/shop/defs.yaml:3" in refused.output
@@ -32,7 +34,7 @@ def test_impossible_decisions_are_reported(shop, invoke):
     assert "there is no dataset db#nowhere" in unknown.output
 
 
-def test_a_merge_is_asked_about(shop, invoke):
+def test_a_merge_is_asked_about(shop: Any, invoke: Any) -> None:
     ingest_valid(shop, run_event(outputs=["landed"]))
     stopped = invoke("catalog", "merge", "db#landed", "shop/raw", "--reason", "x", input="n\n")
     assert stopped.exit_code == 1

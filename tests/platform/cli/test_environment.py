@@ -128,14 +128,16 @@ def test_the_macos_java_stub_is_reported(tmp_path: Path, monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize("version", [(3, 10, 13), (3, 14, 0)])
 def test_an_unsupported_python_is_reported(version: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checks.sys, "version_info", version)
+    monkeypatch.setattr(checks.sys, "version_info", version)  # type: ignore[attr-defined]
     with pytest.raises(PreflightError, match=r"needs Python 3\.11 to 3\.13"):
         preflight()
 
 
 def test_a_missing_venv_module_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        checks.importlib.util, "find_spec", lambda name: None if name == "ensurepip" else True
+        checks.importlib.util,  # type: ignore[attr-defined]
+        "find_spec",
+        lambda name: None if name == "ensurepip" else True,
     )
     with pytest.raises(PreflightError, match=r"apt-get install python3\.\d+-venv"):
         preflight()

@@ -9,8 +9,11 @@ import subprocess
 import sys
 import time
 from datetime import timedelta
+from pathlib import Path
+from typing import Any
 
 import pytest
+from sqlalchemy import Engine
 
 from headrace.database.ids import external_run_id
 from headrace.orchestration.completions.folder import LocalFolder
@@ -36,13 +39,13 @@ EVENTS = [
 
 
 @pytest.fixture
-def feed(tmp_path):
+def feed(tmp_path: Path) -> Any:
     file = tmp_path / "feed.jsonl"
     file.write_text("\n".join(json.dumps(each) for each in EVENTS))
     return file
 
 
-def test_ingesting_says_what_it_came_to(engine, invoke, ask, feed):
+def test_ingesting_says_what_it_came_to(engine: Engine, invoke: Any, ask: Any, feed: Any) -> None:
     result = invoke("legacy", "ingest", str(feed))
     assert result.exit_code == 0, result.output
     assert "3 new, 0 already known" in result.stdout
@@ -51,7 +54,9 @@ def test_ingesting_says_what_it_came_to(engine, invoke, ask, feed):
     assert (again["new"], again["repeated"], again["errors"]) == (0, 3, [])
 
 
-def test_invalid_reports_are_rejected_by_line_and_others_stored(engine, invoke, feed):
+def test_invalid_reports_are_rejected_by_line_and_others_stored(
+    engine: Engine, invoke: Any, feed: Any
+) -> None:
     feed.write_text(feed.read_text() + '\n{"process": "LOAD", "status": "SUCESS"}\n')
     result = invoke("legacy", "ingest", str(feed), "--json")
     assert result.exit_code == 1
@@ -60,7 +65,9 @@ def test_invalid_reports_are_rejected_by_line_and_others_stored(engine, invoke, 
     assert (job_event["errors"][0]["line"], job_event["errors"][0]["attribute"]) == (4, "status")
 
 
-def test_requested_measurements_are_made_and_failures_reported(engine, invoke, feed, tmp_path):
+def test_requested_measurements_are_made_and_failures_reported(
+    engine: Engine, invoke: Any, feed: Any, tmp_path: Path
+) -> None:
     (tmp_path / "raw.csv").write_text("a,b\n1,2\n3,4\n")
     outputs = [
         {"dataset": "ops/raw", "version": "1", "location": f"{tmp_path}/raw.csv", "format": "csv", "measure": True},
@@ -73,7 +80,9 @@ def test_requested_measurements_are_made_and_failures_reported(engine, invoke, f
     assert {(row[0], row[4]) for row in contents(engine)["versions"]} == {("ops/raw", 2), ("ops/lost", None)}
 
 
-def test_what_a_report_did_not_count_is_unknown_and_not_0(engine, invoke, ask, feed):
+def test_what_a_report_did_not_count_is_unknown_and_not_0(
+    engine: Engine, invoke: Any, ask: Any, feed: Any
+) -> None:
     feed.write_text(
         json.dumps({**RUN, "status": "SUCCESS", "outputs": [{"dataset": "ops/raw", "version": "1"}]})
     )
@@ -87,7 +96,9 @@ def test_what_a_report_did_not_count_is_unknown_and_not_0(engine, invoke, ask, f
     assert (version["version"]["row_count"], version["version"]["byte_size"]) == (None, None)
 
 
-def test_a_log_whose_beginning_is_missing_is_taken_with_a_warning(engine, invoke, tmp_path):
+def test_a_log_whose_beginning_is_missing_is_taken_with_a_warning(
+    engine: Engine, invoke: Any, tmp_path: Path
+) -> None:
     log = tmp_path / "event_demon.ACE"
     log.write_text(status("01:00:00", "SUCCESS", "LONG", code=0) + "\n")
     result = invoke("legacy", "ingest", str(log))
@@ -95,7 +106,9 @@ def test_a_log_whose_beginning_is_missing_is_taken_with_a_warning(engine, invoke
     assert "warning: 1 ended here without a known start" in result.stderr
 
 
-def test_a_value_that_the_catalog_does_not_take_costs_itself_alone(engine, invoke, feed):
+def test_a_value_that_the_catalog_does_not_take_costs_itself_alone(
+    engine: Engine, invoke: Any, feed: Any
+) -> None:
     odd = "".join(chr(0x10000 + number**5 % 0x90001) for number in range(500))
     output = {"dataset": "ops/odd", "version": odd, "partition": odd[::-1]}
     feed.write_text(feed.read_text() + "\n" + json.dumps({**RUN, "status": "SU", "outputs": [output]}))
@@ -109,7 +122,7 @@ def test_a_value_that_the_catalog_does_not_take_costs_itself_alone(engine, invok
     )
 
 
-def test_history_and_zone_and_instance(engine, ask, tmp_path):
+def test_history_and_zone_and_instance(engine: Engine, ask: Any, tmp_path: Path) -> None:
     report = tmp_path / "report.txt"
     report.write_text(
         "Job Name    Last Start           Last End             ST/Ex Run/Ntry Pri/Xit\n"
@@ -120,7 +133,7 @@ def test_history_and_zone_and_instance(engine, ask, tmp_path):
     assert (run[0], run[4].hour, run[9]) == ("AUTOSYS/ACE/LOAD", 5, True)
 
 
-def test_why_explains_a_run_elsewhere(engine, invoke, ask, feed):
+def test_why_explains_a_run_elsewhere(engine: Engine, invoke: Any, ask: Any, feed: Any) -> None:
     ask("legacy", "ingest", str(feed))
     run_id = str(external_run_id("AUTOSYS", "PRD", "LOAD", "1620"))
     result = invoke("why", run_id[:8])
@@ -140,7 +153,7 @@ def test_why_explains_a_run_elsewhere(engine, invoke, ask, feed):
     assert run["partitions"] == ["2026-11-26"]
 
 
-def test_what_is_in_quarantine_is_listed_and_put_back(engine, invoke, ask):
+def test_what_is_in_quarantine_is_listed_and_put_back(engine: Engine, invoke: Any, ask: Any) -> None:
     assert "The quarantine is empty." in invoke("legacy", "quarantine").stdout
     folder = LocalFolder(settings().home / "completions")
     bad = settings().home / "completions" / "bad.json"
@@ -159,7 +172,7 @@ def test_what_is_in_quarantine_is_listed_and_put_back(engine, invoke, ask):
 
 
 @pytest.mark.slow
-def test_following_until_it_is_interrupted(engine, tmp_path):
+def test_following_until_it_is_interrupted(engine: Engine, tmp_path: Path) -> None:
     log = tmp_path / "event_demon.ACE"
     log.write_text(night(1))
     command = [sys.executable, "-c", "from headrace.cli import app; app()", "legacy", "follow", str(log)]

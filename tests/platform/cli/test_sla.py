@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from icalendar import Calendar
+from sqlalchemy import Engine
 
 from headrace.database.connection import transaction
 from headrace.slas.calendar_feed import deadline_feed
@@ -12,11 +14,11 @@ from headrace.slas.tick import evaluate
 from tests.platform.slas.building import declare, published, ran
 
 
-def at(text):
+def at(text: Any) -> Any:
     return datetime.fromisoformat(text).replace(tzinfo=UTC)
 
 
-def test_what_is_out_of_order_comes_first(engine, invoke, ask):
+def test_what_is_out_of_order_comes_first(engine: Engine, invoke: Any, ask: Any) -> None:
     objective = {"deadline": "0 6 * * *", "timezone": "UTC"}
     declare(engine, {"a/fine": objective, "b/late": objective, "c/none": None})
     evaluate(engine, at("2026-11-09T07:00"))
@@ -34,7 +36,7 @@ def test_what_is_out_of_order_comes_first(engine, invoke, ask):
     assert invoke("sla", "explain", "c/none").exit_code == 1
 
 
-def test_how_often_and_by_how_much(engine, invoke, ask):
+def test_how_often_and_by_how_much(engine: Engine, invoke: Any, ask: Any) -> None:
     declare(engine, {"a/daily": {"deadline": "0 6 * * *", "timezone": "UTC"}})
     evaluate(engine, at("2026-11-01T07:00"))
     for day, minutes in ((2, -30), (3, -60), (4, 15), (5, None), (6, -45)):
@@ -51,7 +53,7 @@ def test_how_often_and_by_how_much(engine, invoke, ask):
     )
 
 
-def test_an_explanation_names_the_path_that_is_waited_for(engine, ask):
+def test_an_explanation_names_the_path_that_is_waited_for(engine: Engine, ask: Any) -> None:
     objective = {"deadline": "0 6 * * *", "timezone": "UTC"}
     declare(engine, {"raw/a": None, "mart/c": objective}, [("raw/a", "mart/c")])
     now = datetime.now(UTC)
@@ -67,7 +69,9 @@ def test_an_explanation_names_the_path_that_is_waited_for(engine, ask):
     assert path[0]["key"] == "raw/a"
 
 
-def test_an_explanation_says_that_there_are_more_rows_than_usual(engine, invoke, ask):
+def test_an_explanation_says_that_there_are_more_rows_than_usual(
+    engine: Engine, invoke: Any, ask: Any
+) -> None:
     objective = {"deadline": "0 6 * * *", "timezone": "UTC"}
     declare(engine, {"raw/a": None, "mart/c": objective}, [("raw/a", "mart/c")])
     now = datetime.now(UTC)
@@ -86,7 +90,7 @@ def test_an_explanation_says_that_there_are_more_rows_than_usual(engine, invoke,
     assert "times the usual rows" in " ".join(invoke("sla", "explain", "mart/c").output.split())
 
 
-def test_an_outage_pauses_what_fits(engine, invoke, ask):
+def test_an_outage_pauses_what_fits(engine: Engine, invoke: Any, ask: Any) -> None:
     objective = {"deadline": "0 6 * * *", "timezone": "UTC"}
     declare(engine, {"a/one": objective, "b/one": objective})
     evaluate(engine, at("2026-11-09T07:00"))
@@ -97,7 +101,7 @@ def test_an_outage_pauses_what_fits(engine, invoke, ask):
     assert invoke("sla", "outage", "a/*", "2026-11-10", "2026-11-09", "--reason", "x").exit_code == 1
 
 
-def test_deadlines_are_a_calendar(engine):
+def test_deadlines_are_a_calendar(engine: Engine) -> None:
     declare(engine, {"a/one": {"deadline": "0 6 * * 1-5", "timezone": "Europe/London"}})
     evaluate(engine, at("2026-10-22T07:00"))
     feed = Calendar.from_ical(deadline_feed(engine, at("2026-10-22T07:00"), timedelta(days=5)))
@@ -106,7 +110,7 @@ def test_deadlines_are_a_calendar(engine):
     assert events == [(at(f"2026-10-{day}"), "a/one due") for day in ("23T05:00", "26T06:00", "27T06:00")]
 
 
-def test_the_calendar_has_no_password(engine):
+def test_the_calendar_has_no_password(engine: Engine) -> None:
     declare(engine, {"a/one": {"deadline": "0 6 * * 1-5", "timezone": "UTC"}})
     evaluate(engine, at("2026-10-22T07:00"))
     with transaction(engine) as cursor:

@@ -33,11 +33,11 @@ def changed(versions: Path, released: Mapping[str, str]) -> list[str]:
     ]
 
 
-def test_released_revisions_are_as_they_were_released():
+def test_released_revisions_are_as_they_were_released() -> None:
     assert changed(VERSIONS, listed(RELEASED.read_text("utf-8"))) == []
 
 
-def test_a_changed_a_missing_and_an_added_file_are_found(tmp_path):
+def test_a_changed_a_missing_and_an_added_file_are_found(tmp_path: Path) -> None:
     folder = tmp_path / "0001_catalog"
     folder.mkdir()
     files = {

@@ -4,6 +4,7 @@ import hashlib
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
@@ -32,7 +33,7 @@ def _column_of(engine: Engine) -> str:
 
 
 @pytest.fixture
-def change(monkeypatch: pytest.MonkeyPatch):
+def change(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Replace a text in a script of this platform, as an edited file would."""
 
     def edit(name: str, old: str, new: str) -> None:
@@ -51,7 +52,7 @@ def change(monkeypatch: pytest.MonkeyPatch):
 
 
 @pytest.fixture
-def changed_column_of(engine, change) -> None:
+def changed_column_of(engine: Engine, change: Any) -> None:
     change("functions/lineage", "split_part(field, '.', 1)", "split_part(field, '.', 2)")
 
 
@@ -67,7 +68,7 @@ def _share(engine: Engine) -> None:
         )
 
 
-def test_every_script_has_its_place_in_the_order():
+def test_every_script_has_its_place_in_the_order() -> None:
     folder = Path(repeatable.__file__).parent
     files = {
         path.relative_to(folder).with_suffix("").as_posix()
@@ -77,14 +78,14 @@ def test_every_script_has_its_place_in_the_order():
     assert sorted(repeatable.ORDER) == sorted(files)
 
 
-def test_functions_and_views_are_defined_once():
+def test_functions_and_views_are_defined_once() -> None:
     folder = Path(repeatable.__file__).parent
     for revision in (folder / "migrations" / "versions").rglob("*.sql"):
         assert "FUNCTION" not in revision.read_text("utf-8"), revision.name
         assert "CREATE VIEW" not in revision.read_text("utf-8"), revision.name
 
 
-def test_a_new_catalog_knows_the_scripts_that_made_it(engine):
+def test_a_new_catalog_knows_the_scripts_that_made_it(engine: Engine) -> None:
     found = _rows(engine)
     assert {name: row["digest"] for name, row in found.items()} == {
         script.name: script.digest for script in repeatable.scripts()
@@ -95,7 +96,7 @@ def test_a_new_catalog_knows_the_scripts_that_made_it(engine):
 
 
 @pytest.mark.usefixtures("changed_column_of")
-def test_a_changed_script_is_applied_alone_by_the_next_connection(engine):
+def test_a_changed_script_is_applied_alone_by_the_next_connection(engine: Engine) -> None:
     before = _rows(engine)
     new = database.connect()
     assert "'.', 2)" in _column_of(new)
@@ -104,7 +105,7 @@ def test_a_changed_script_is_applied_alone_by_the_next_connection(engine):
 
 
 @pytest.mark.usefixtures("changed_column_of")
-def test_functions_of_a_newer_platform_stay_as_they_are(engine):
+def test_functions_of_a_newer_platform_stay_as_they_are(engine: Engine) -> None:
     with transaction(engine) as cursor:
         cursor.execute("UPDATE catalog.repeatable_script SET platform_version = '99.0'")
     before = _rows(engine)
@@ -117,7 +118,7 @@ def test_functions_of_a_newer_platform_stay_as_they_are(engine):
 
 
 @pytest.mark.usefixtures("changed_column_of")
-def test_a_catalog_of_several_projects_is_upgraded_by_command_only(engine):
+def test_a_catalog_of_several_projects_is_upgraded_by_command_only(engine: Engine) -> None:
     _share(engine)
     with pytest.raises(SchemaOutdated, match=r"shop \(with 0\.0\.9\)\. Run `headrace catalog upgrade`"):
         database.connect()
@@ -126,7 +127,9 @@ def test_a_catalog_of_several_projects_is_upgraded_by_command_only(engine):
     assert "'.', 2)" in _column_of(database.connect())
 
 
-def test_a_catalog_of_several_projects_at_an_older_revision_names_them(engine, monkeypatch):
+def test_a_catalog_of_several_projects_at_an_older_revision_names_them(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
     _share(engine)
     database.disconnect()
     monkeypatch.setattr(database, "HEAD", "9998")
@@ -134,7 +137,7 @@ def test_a_catalog_of_several_projects_at_an_older_revision_names_them(engine, m
         database.connect()
 
 
-def test_a_script_that_fails_changes_nothing(engine, change):
+def test_a_script_that_fails_changes_nothing(engine: Engine, change: Any) -> None:
     change("functions/lineage", "split_part(field, '.', 1)", "no_such_function(field)")
     change("functions/access", "SELECT coalesce(nullif", "SELECT 'changed' || coalesce(nullif")
     before = _rows(engine)
@@ -147,7 +150,7 @@ def test_a_script_that_fails_changes_nothing(engine, change):
         )
 
 
-def test_after_a_revision_all_scripts_are_applied_again(engine):
+def test_after_a_revision_all_scripts_are_applied_again(engine: Engine) -> None:
     with transaction(engine) as cursor:
         cursor.execute("DROP VIEW catalog.graph_edge; DROP TRIGGER end_task_tokens ON catalog.process_run")
     with reading(engine) as connection:
@@ -158,7 +161,7 @@ def test_after_a_revision_all_scripts_are_applied_again(engine):
         connection.commit()
 
 
-def test_a_script_that_no_longer_exists_is_forgotten(engine, monkeypatch):
+def test_a_script_that_no_longer_exists_is_forgotten(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(repeatable, "ORDER", repeatable.ORDER[:-1])
     with reading(engine) as connection:
         repeatable.apply(connection, all_scripts=True)
@@ -166,7 +169,7 @@ def test_a_script_that_no_longer_exists_is_forgotten(engine, monkeypatch):
     assert "views/graph" not in _rows(engine)
 
 
-def test_a_changed_policy_is_replaced_and_an_equal_one_stays(engine, change):
+def test_a_changed_policy_is_replaced_and_an_equal_one_stays(engine: Engine, change: Any) -> None:
     policies = "SELECT oid, polrelid::regclass::text AS of, polname FROM pg_policy"
 
     def ids() -> dict[tuple[str, str], int]:

@@ -26,7 +26,7 @@ def test_a_day_that_comes_late_starts_its_readers_too(when: str) -> None:
         key=["shop", "clean"],
         deps=[raw],
         partitions_def=DAYS,
-        automation_condition=condition(Trigger(when=when), ["shop/raw"]),
+        automation_condition=condition(Trigger(when=when), ["shop/raw"]),  # type: ignore[arg-type]
     )
     def cleaned() -> None: ...
 

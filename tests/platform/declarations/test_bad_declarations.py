@@ -31,7 +31,7 @@ class Case:
     field: str | None
     words: str
     file: str = "shop/defs.yaml"
-    files: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, str] = field(default_factory=dict)  # type: ignore[misc]
 
 
 CASES = {

@@ -242,7 +242,9 @@ def test_a_dataset_that_is_read_twice_is_one_dependency_on_all_that_is_read(proj
     daily = graph.get(change).partitions_def
     assert daily is not None
     read = graph.get_partition_mapping(change, orders).get_upstream_mapped_partitions_result_for_partitions(
-        daily.subset_with_partition_keys(["2013-01-05"]), daily, graph.get(orders).partitions_def
+        daily.subset_with_partition_keys(["2013-01-05"]),
+        daily,
+        graph.get(orders).partitions_def,  # type: ignore[arg-type]
     )
     assert sorted(read.partitions_subset.get_partition_keys()) == ["2013-01-04", "2013-01-05"]
 

@@ -51,7 +51,7 @@ def keys_read(
 ) -> dict[str | None, tuple[str | None, ...]]:
     spec = dg.AssetSpec(["shop", "source"], partitions_def=definition(upstream) if upstream else None)
     graph = dg.Definitions(assets=[spec]).resolve_asset_graph()
-    item = InputPlan("shop/source", "source", mapping=partition_mapping(which))  # type: ignore[arg-type]
+    item = InputPlan("shop/source", "source", mapping=partition_mapping(which))
     with dg.DagsterInstance.ephemeral() as instance:
         return upstream_keys(graph, instance, reader(output), item, keys)
 
@@ -147,7 +147,7 @@ def test_ranges_are_the_authors_word() -> None:
 
 
 def offsets(*mappings: object) -> tuple[int, int, bool]:
-    joint = joint_mapping([partition_mapping(which) for which in mappings])  # type: ignore[arg-type]
+    joint = joint_mapping([partition_mapping(which) for which in mappings])
     assert isinstance(joint, dg.TimeWindowPartitionMapping)
     return joint.start_offset, joint.end_offset, joint.allow_nonexistent_upstream_partitions
 
@@ -157,7 +157,7 @@ def test_what_is_read_in_several_ways_is_one_stretch_of_time_or_all() -> None:
     assert offsets("previous", "same") == (-1, 0, False)
     assert offsets(Offset(offset=2), Window(window=7)) == (-6, 2, True)
     for others in (["all"], ["last"], ["last", "previous"]):
-        joint = joint_mapping([partition_mapping(which) for which in ("same", *others)])  # type: ignore[arg-type]
+        joint = joint_mapping([partition_mapping(which) for which in ("same", *others)])
         assert isinstance(joint, dg.AllPartitionMapping)
     assert isinstance(
         joint_mapping([dg.LastPartitionMapping(), dg.AllPartitionMapping()]), dg.AllPartitionMapping

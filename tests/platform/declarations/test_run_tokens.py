@@ -106,9 +106,11 @@ def test_the_token_is_renewed_while_the_run_lives(
 ) -> None:
     monkeypatch.setattr(run_tokens, "_RENEWED", 0.05)
     renewed: list[bool] = []
-    real = run_tokens.renew_task_token
+    real = run_tokens.renew_task_token  # type: ignore[attr-defined]
     monkeypatch.setattr(
-        run_tokens, "renew_task_token", lambda *given: renewed.append(real(*given)) or renewed[-1]
+        run_tokens,
+        "renew_task_token",
+        lambda *given: renewed.append(real(*given)) or renewed[-1],  # type: ignore[func-returns-value]
     )
     project = load_project(write_project(tmp_path, "shop", PEOPLE.partition("---")[0]), engine)
     (result,) = project.materialize()
@@ -182,7 +184,7 @@ def test_a_session_with_the_token_of_another_run_is_not_used(
             self.conf = {key: token} if token else {}
 
     def _another(token: str | None, conf: dict[str, str] = LISTENER) -> bool:
-        return reporting.is_of_another_run(Session(token), conf)
+        return reporting.is_of_another_run(Session(token), conf)  # type: ignore[arg-type]
 
     monkeypatch.setenv(reporting.TOKEN, "hrt_new")
     assert not _another("hrt_old", {})

@@ -1,6 +1,7 @@
 """`sla:` in the catalog's and in Dagster's form."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from pydantic import ValidationError
@@ -14,7 +15,7 @@ from headrace.slas.objectives import Clock, objectives
 from headrace.slas.status import Arrival, SlaStatus
 
 
-def test_an_sla_has_objectives_and_run_limits():
+def test_an_sla_has_objectives_and_run_limits() -> None:
     sla = Sla.model_validate(
         {
             "deadline": "0 6 * * *",
@@ -40,7 +41,7 @@ def test_an_sla_has_objectives_and_run_limits():
     assert freshness_policy(sla) is None  # Dagster's policy knows no calendars
 
 
-def test_deadlines_by_the_cron_alone_are_dagsters_policy_too():
+def test_deadlines_by_the_cron_alone_are_dagsters_policy_too() -> None:
     assert freshness_policy(Sla.model_validate({"deadline": "0 6 * * *"})) is not None
     assert freshness_policy(Sla.model_validate({"max_age": "2h", "min_rows": 1})) is not None
     assert sla_record(Sla.model_validate({"max_run": "2h"})) is None
@@ -56,7 +57,7 @@ def test_deadlines_by_the_cron_alone_are_dagsters_policy_too():
         ({"max_run": "1h", "min_run": "2h"}, "shorter than `max_run`"),
     ],
 )
-def test_invalid_slas_are_refused(written, message):
+def test_invalid_slas_are_refused(written: Any, message: Any) -> None:
     with pytest.raises(ValidationError, match=message):
         Sla.model_validate(written)
 
@@ -104,7 +105,7 @@ def test_dagsters_freshness_and_the_status_of_a_deadline_agree(
     )
     assert (found.objective_state.state is not SlaStatus.LATE) is fresh
     due = preceding(clock, Calendars(), moment)
-    assert (come[-1].at >= due - policy.lower_bound_delta) is fresh
+    assert (come[-1].at >= due - policy.lower_bound_delta) is fresh  # type: ignore[attr-defined]
 
 
 def test_deadlines_at_uneven_times_need_a_window() -> None:

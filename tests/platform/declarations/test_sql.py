@@ -76,7 +76,7 @@ def queries(draw: st.DrawFn) -> tuple[str, set[str]]:
     ctes: list[str] = []
 
     def table() -> str:
-        if ctes and draw(st.booleans()):
+        if ctes and draw(st.booleans()):  # type: ignore[arg-type]
             return draw(st.sampled_from(ctes))
         domain, name = draw(domains), draw(names)
         plain = (domain + name).replace("`", "").replace(".", "/")

@@ -192,7 +192,7 @@ def test_only_lines_below_a_change_move(
     jobs[0], jobs[5] = jobs[5], jobs[0]
     assert run(engine, tmp_path, "".join(jobs)).counts["changed"] == 0
     found = {each["process_key"]: each["line"] for each in places(engine)}
-    assert (found["AUTOSYS/J5"], found["AUTOSYS/J0"], found["AUTOSYS/J2"]) == (1, 10, 6)
+    assert (found["AUTOSYS/J5"], found["AUTOSYS/J0"], found["AUTOSYS/J2"]) == (1, 10, 6)  # type: ignore[comparison-overlap]
 
 
 def test_places_are_right_after_any_changes(
@@ -214,7 +214,7 @@ def test_places_are_right_after_any_changes(
             key.rpartition("/")[2] for key, lifecycle in processes(engine).items() if lifecycle == "ACTIVE"
         }
         assert active == set(lines)
-        found = {each["process_key"].rpartition("/")[2]: each for each in places(engine)}
+        found = {each["process_key"].rpartition("/")[2]: each for each in places(engine)}  # type: ignore[assignment]
         assert {name: found[name]["line"] for name in active} == lines
         assert {name: found[name]["text_line"] for name in active} == lines
         for _ in range(chance.randrange(3)):
@@ -250,7 +250,7 @@ def test_a_scan_that_would_retire_most_asks_first_and_stores_nothing(engine: Eng
 
 def test_nothing_is_stored_when_the_plan_is_not_accepted(engine: Engine, tmp_path: Path) -> None:
     seen: list[Plan] = []
-    run(engine, tmp_path, ESTATE, accept=lambda plan: bool(seen.append(plan)))
+    run(engine, tmp_path, ESTATE, accept=lambda plan: bool(seen.append(plan)))  # type: ignore[func-returns-value]
     assert seen[0].added == ("BOX", "WATCH", "LOAD")
     assert processes(engine) == {}
     assert rows(engine, "SELECT * FROM catalog.estate_scan") == []
@@ -281,7 +281,7 @@ def test_a_job_known_from_events_keeps_its_id_after_a_scan(engine: Engine, tmp_p
     [load] = rows(
         engine, "SELECT process_id, process_key, lifecycle FROM catalog.process WHERE external_name = 'LOAD'"
     )
-    assert load == {**dict(reported_ones), "process_key": "AUTOSYS/BOX/LOAD", "lifecycle": "ACTIVE"}
+    assert load == {**dict(reported_ones), "process_key": "AUTOSYS/BOX/LOAD", "lifecycle": "ACTIVE"}  # type: ignore[arg-type]
 
 
 def test_an_update_that_goes_away_changes_the_job_back(engine: Engine, tmp_path: Path) -> None:

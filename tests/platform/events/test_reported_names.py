@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import Engine
@@ -41,7 +42,7 @@ def scanned(engine: Engine, tmp_path: Path) -> Engine:
     return engine
 
 
-def report(engine: Engine, **fields: object) -> list[str]:
+def report(engine: Engine, **fields: Any) -> list[str]:
     """Report a run; returns why it was refused."""
     body = json.dumps({"status": "SUCCESS", **fields}).encode()
     read = read_completions(body, "feed.json", name="feed.json", at=datetime.now(UTC))

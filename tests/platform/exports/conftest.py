@@ -62,7 +62,7 @@ def filled(catalog: Engine, draft: Draft) -> Filled:
         loading = cursor.execute(
             "SELECT process_id AS id FROM catalog.process WHERE job_name = 'load'"
         ).fetchone()["id"]
-    return Filled(catalog, run, *ids, loading)
+    return Filled(catalog, run, *ids, loading)  # type: ignore[call-arg]
 
 
 def reported_events() -> list[dict[str, Any]]:

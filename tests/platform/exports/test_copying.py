@@ -15,7 +15,7 @@ from tests.platform.exports.conftest import Filled
 
 
 @pytest.fixture
-def target(filled: Filled) -> Engine:
+def target(filled: Filled) -> Engine:  # type: ignore[misc]
     found = engine_of(filled.engine.url.set(drivername="postgresql").render_as_string(hide_password=False))
     with found.begin() as connection:
         connection.exec_driver_sql("CREATE SCHEMA lineage")
@@ -37,7 +37,7 @@ def copy(filled: Filled, target: Engine) -> dict[str, int]:
     return copy_rows(filled.engine, organisation_id(), target, "lineage")
 
 
-def test_the_copy_is_what_the_views_say_and_a_second_one_the_same(filled, target):
+def test_the_copy_is_what_the_views_say_and_a_second_one_the_same(filled: Filled, target: Engine) -> None:
     copied = copy(filled, target)
     wanted = contents(filled.engine, VIEWS)
     assert contents(target, "lineage") == wanted
@@ -47,7 +47,7 @@ def test_the_copy_is_what_the_views_say_and_a_second_one_the_same(filled, target
     assert contents(target, "lineage") == wanted
 
 
-def test_a_column_that_is_no_more_goes_and_rows_of_others_stay(filled, target):
+def test_a_column_that_is_no_more_goes_and_rows_of_others_stay(filled: Filled, target: Engine) -> None:
     copy(filled, target)
     with transaction(filled.engine) as cursor:
         cursor.execute("UPDATE catalog.dataset SET columns = '[]' WHERE dataset_id = %s", [filled.sales])
@@ -67,14 +67,14 @@ def test_a_column_that_is_no_more_goes_and_rows_of_others_stay(filled, target):
     assert there["ol_run_input"] == []
 
 
-def test_pages_are_put_together(filled, target, monkeypatch):
+def test_pages_are_put_together(filled: Filled, target: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("headrace.exports.copy.PAGE", 1)
     copy(filled, target)
     copy(filled, target)
     assert contents(target, "lineage") == contents(filled.engine, VIEWS)
 
 
-def test_where_the_tables_are_not_there_nothing_is_copied(filled, target):
+def test_where_the_tables_are_not_there_nothing_is_copied(filled: Filled, target: Engine) -> None:
     with pytest.raises(
         TargetRefused, match=r"is not ready: ol_namespace is missing .and 9 more.; `headrace setup-lineage`"
     ):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pyspark
 import pytest
@@ -54,7 +55,7 @@ INDEXES = {
 }
 
 
-def test_the_model_is_complete():
+def test_the_model_is_complete() -> None:
     message = {
         table.name: " ".join(c.name if c.nullable else c.name.upper() for c in table.columns)
         for table in MODEL.tables.values()
@@ -111,7 +112,7 @@ def test_the_model_is_complete():
         ),
     ],
 )
-def test_each_database_gets_its_own_words(database, lines):
+def test_each_database_gets_its_own_words(database: Any, lines: Any) -> None:
     text = ";\n".join(create_statements(dialect_of(URLS[database]), "lineage"))
     message = [line.strip() for line in text.splitlines()]
     assert [line for line in lines if line not in message] == []
@@ -122,7 +123,7 @@ def test_each_database_gets_its_own_words(database, lines):
 
 
 @pytest.mark.parametrize(("database", "parser"), [("postgresql", "postgres"), ("teradata", "teradata")])
-def test_a_parser_of_that_database_reads_the_same_tables(database, parser):
+def test_a_parser_of_that_database_reads_the_same_tables(database: Any, parser: Any) -> None:
     found = {}
     for statement in create_statements(dialect_of(URLS[database]), "lineage"):
         if " TABLE " in statement:  # of CREATE INDEX it does not know Teradata's form
@@ -132,11 +133,11 @@ def test_a_parser_of_that_database_reads_the_same_tables(database, parser):
     assert found == {name: columns.lower().split() for name, columns in TABLES.items()}
 
 
-def test_tables_go_in_the_reverse_order_and_nothing_else_goes():
+def test_tables_go_in_the_reverse_order_and_nothing_else_goes() -> None:
     assert drop_statements(dialect_of("db2://"), None) == [f"DROP TABLE {name}" for name in reversed(TABLES)]
 
 
-def test_the_db2_statements_run_on_apache_derby(tmp_path: Path):
+def test_the_db2_statements_run_on_apache_derby(tmp_path: Path) -> None:
     """Derby speaks DB2's dialect, but for digits of a second in a type's name. PySpark brings it along."""
     statements = create_statements(dialect_of("db2://"), "LINEAGE")
     statements += [
@@ -175,7 +176,7 @@ def test_the_db2_statements_run_on_apache_derby(tmp_path: Path):
         ("postgresql://u:s3cret@h:port/d", "is not a database URL"),
     ],
 )
-def test_other_databases_are_refused(url, message):
+def test_other_databases_are_refused(url: Any, message: Any) -> None:
     with pytest.raises(TargetRefused, match=message.replace("*", "[*]")) as refused:
         dialect_of(url)
     assert "s3cret" not in str(refused.value)

@@ -43,7 +43,7 @@ def graph_of(filled: Filled) -> nx.MultiDiGraph:
     counted = write_graphml(filled.engine, organisation_id(), out)
     graph = nx.read_graphml(io.BytesIO(out.getvalue()), force_multigraph=True)
     assert counted == (graph.number_of_nodes(), graph.number_of_edges())
-    return graph
+    return graph  # type: ignore[return-value]
 
 
 def lines_of(filled: Filled) -> list[dict[str, Any]]:
@@ -54,7 +54,7 @@ def lines_of(filled: Filled) -> list[dict[str, Any]]:
     return found
 
 
-def test_graphml_has_datasets_processes_columns_and_what_joins_them(filled):
+def test_graphml_has_datasets_processes_columns_and_what_joins_them(filled: Filled) -> None:
     graph = graph_of(filled)
     keys = {node: (data["kind"], data["key"]) for node, data in graph.nodes(data=True)}
     orders, sales = f"s3://lake#{LONG}", "postgres://db:5432#dwh.sales"
@@ -85,7 +85,7 @@ def test_graphml_has_datasets_processes_columns_and_what_joins_them(filled):
     )
 
 
-def test_text_that_xml_cannot_have_is_left_out_of_graphml(filled):
+def test_text_that_xml_cannot_have_is_left_out_of_graphml(filled: Filled) -> None:
     with transaction(filled.engine) as cursor:
         cursor.execute(
             "UPDATE catalog.dataset SET description = E'a\\x01<b> & \\uFFFE\"c\"\\n\\U0001F600', owners = '{x,y}' "
@@ -96,7 +96,7 @@ def test_text_that_xml_cannot_have_is_left_out_of_graphml(filled):
     assert (sales["description"], sales["owners"]) == ('a<b> & "c"\n\U0001f600', "x, y")
 
 
-def test_lines_say_the_whole_graph(filled):
+def test_lines_say_the_whole_graph(filled: Filled) -> None:
     events = lines_of(filled)
     datasets = {each["dataset"]["name"]: each["dataset"] for each in events if "dataset" in each}
     jobs = {each["job"]["name"]: each for each in events if "job" in each}
@@ -135,7 +135,7 @@ def test_lines_say_the_whole_graph(filled):
     assert {each["namespace"] for each in jobs["mart/delays"]["inputs"]} == {OURS}
 
 
-def test_nothing_sensitive_is_in_the_exports(filled):
+def test_nothing_sensitive_is_in_the_exports(filled: Filled) -> None:
     with transaction(filled.engine) as cursor:
         cursor.execute("UPDATE catalog.process SET source = 'SELECT secret_text'")
     message = json.dumps([*lines_of(filled), nx.node_link_data(graph_of(filled))])
@@ -143,7 +143,7 @@ def test_nothing_sensitive_is_in_the_exports(filled):
         assert secret not in message
 
 
-def test_no_password_is_in_the_exports(filled):
+def test_no_password_is_in_the_exports(filled: Filled) -> None:
     with transaction(filled.engine) as cursor:
         cursor.execute("UPDATE catalog.dataset SET description = 'see jdbc:db2://bob:hunter2@host'")
     message = json.dumps([*lines_of(filled), nx.node_link_data(graph_of(filled))])
@@ -151,12 +151,12 @@ def test_no_password_is_in_the_exports(filled):
     assert "hunter2" not in message
 
 
-def test_every_line_is_what_the_spec_allows(filled):
+def test_every_line_is_what_the_spec_allows(filled: Filled) -> None:
     for event in lines_of(filled):
         parse(event)
 
 
-def test_openlineages_own_classes_take_every_line_and_say_the_same(filled):
+def test_openlineages_own_classes_take_every_line_and_say_the_same(filled: Filled) -> None:
     for event in lines_of(filled):
         kind = event["schemaURL"].rpartition("/")[2]
         given = {name: value for name, value in event.items() if name != "schemaURL"}
@@ -171,7 +171,7 @@ def test_openlineages_own_classes_take_every_line_and_say_the_same(filled):
         assert without_empty(Serde.to_dict(made)) == without_empty(event)
 
 
-def test_another_catalog_that_takes_the_lines_draws_the_same_graph(filled):
+def test_another_catalog_that_takes_the_lines_draws_the_same_graph(filled: Filled) -> None:
     other = uuid4()
     with transaction(filled.engine) as cursor:
         cursor.execute(
@@ -197,7 +197,7 @@ def essence(events: list[dict[str, Any]]) -> dict[tuple[str, ...], Any]:
             found["job", each["job"]["namespace"], each["job"]["name"]] = [
                 sorted(part, key=json.dumps) for part in parts
             ]
-    return found
+    return found  # type: ignore[return-value]
 
 
 def dataset(kind: type, given: dict[str, Any]) -> Any:
@@ -225,7 +225,7 @@ def without_empty(value: Any) -> Any:
 
 
 @pytest.mark.parametrize("page", [1, 2])
-def test_pages_are_put_together(filled, page, monkeypatch):
+def test_pages_are_put_together(filled: Filled, page: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = lines_of(filled)
     edges = set(graph_of(filled).edges)
     monkeypatch.setattr("headrace.exports.graph.PAGE", page)

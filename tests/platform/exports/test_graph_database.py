@@ -22,11 +22,11 @@ from tests.platform.exports.conftest import Filled, columns, event
 Graph = tuple[set[tuple[Any, ...]], set[tuple[Any, ...]]]
 
 
-def sync(filled: Filled, driver, **given) -> Synchronised:
+def sync(filled: Filled, driver: Any, **given: Any) -> Synchronised:
     return synchronise(filled.engine, driver, organisation_id(), **given)
 
 
-def graph(driver, *, stamps: bool = False) -> Graph:
+def graph(driver: Any, *, stamps: bool = False) -> Graph:
     """Nodes by label, id and properties; edges by role, ends and properties."""
 
     def plain(properties: Any) -> tuple[Any, ...]:
@@ -41,7 +41,7 @@ def graph(driver, *, stamps: bool = False) -> Graph:
     return nodes, edges
 
 
-def counts(driver) -> dict[str, int]:
+def counts(driver: Any) -> dict[str, int]:
     found, _, _ = driver.execute_query("MATCH (n) RETURN labels(n)[0] AS kind, count(*) AS n")
     ends, _, _ = driver.execute_query("MATCH ()-[e]->() RETURN type(e) AS kind, count(*) AS n")
     return {row["kind"]: row["n"] for row in [*found, *ends] if row["kind"] != "HeadracePosition"}
@@ -55,7 +55,7 @@ def sql(filled: Filled, statement: str, *given: Any) -> None:
 FIRST = {"Dataset": 5, "Process": 3, "Column": 4, "CONSUMES": 3, "PRODUCES": 3, "DERIVES": 3 + 2, "HAS": 4}
 
 
-def test_the_first_time_it_is_written_whole(filled, driver):
+def test_the_first_time_it_is_written_whole(filled: Filled, driver: Any) -> None:
     assert sync(filled, driver) == Synchronised(True, 5 + 3 + 9 + 2, 0)
     assert counts(driver) == FIRST
     before = graph(driver)
@@ -65,7 +65,7 @@ def test_the_first_time_it_is_written_whole(filled, driver):
     assert graph(driver) == before
 
 
-def test_no_password_is_in_neo4j(filled, driver):
+def test_no_password_is_in_neo4j(filled: Filled, driver: Any) -> None:
     sql(filled, "UPDATE catalog.dataset SET description = 'see jdbc:db2://bob:hunter2@host'")
     sync(filled, driver)
     whole = str(graph(driver))
@@ -76,7 +76,7 @@ def test_no_password_is_in_neo4j(filled, driver):
     assert "hunter2" not in whole + str(graph(driver))
 
 
-def test_changes_lead_to_what_writing_it_whole_would(filled, driver):
+def test_changes_lead_to_what_writing_it_whole_would(filled: Filled, driver: Any) -> None:
     sync(filled, driver)
     sync(filled, driver)
     register(
@@ -111,7 +111,7 @@ def test_changes_lead_to_what_writing_it_whole_would(filled, driver):
     assert graph(driver) == changed
 
 
-def test_written_whole_over_an_old_graph_what_is_no_more_goes(filled, driver):
+def test_written_whole_over_an_old_graph_what_is_no_more_goes(filled: Filled, driver: Any) -> None:
     sync(filled, driver)
     driver.execute_query(
         "CREATE (:Dataset {id: 'mine'})-[:CONSUMES {id: 'mine'}]->(:Process {id: 'mine too'})"
@@ -132,7 +132,7 @@ def test_written_whole_over_an_old_graph_what_is_no_more_goes(filled, driver):
     assert counts(driver) == {"Dataset": 4 + 1, "Process": 3 + 1, "CONSUMES": 1}
 
 
-def test_a_dataset_that_is_merged_takes_its_edges_along(filled, driver):
+def test_a_dataset_that_is_merged_takes_its_edges_along(filled: Filled, driver: Any) -> None:
     from headrace.events.openlineage.merges import merge
 
     sync(filled, driver)
@@ -148,7 +148,9 @@ def test_a_dataset_that_is_merged_takes_its_edges_along(filled, driver):
     assert graph(driver) == changed
 
 
-def test_what_died_in_between_goes_on_where_neo4j_was(filled, driver, monkeypatch):
+def test_what_died_in_between_goes_on_where_neo4j_was(
+    filled: Filled, driver: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     sync(filled, driver)
     sync(filled, driver)
     sql(filled, "UPDATE catalog.dataset SET description = 'one'")
@@ -168,21 +170,21 @@ def test_what_died_in_between_goes_on_where_neo4j_was(filled, driver, monkeypatc
     assert described[0]["all"] == ["two"]
 
 
-def test_a_restored_catalog_is_synchronised_in_full(filled, driver):
+def test_a_restored_catalog_is_synchronised_in_full(filled: Filled, driver: Any) -> None:
     sync(filled, driver)
     driver.execute_query("MATCH (mark:HeadracePosition) SET mark.transaction_id = 4611686018427387904")
     assert sync(filled, driver).whole
     assert not sync(filled, driver).whole
 
 
-def test_a_reader_inactive_for_a_year_synchronises_in_full(filled, driver):
+def test_a_reader_inactive_for_a_year_synchronises_in_full(filled: Filled, driver: Any) -> None:
     sync(filled, driver)
     sql(filled, "UPDATE catalog.outbox_reader SET read_at = now() - interval '13 months'")
     assert sync(filled, driver).whole
     assert not sync(filled, driver).whole
 
 
-def test_what_is_not_committed_yet_is_not_passed_over(filled, driver):
+def test_what_is_not_committed_yet_is_not_passed_over(filled: Filled, driver: Any) -> None:
     sync(filled, driver)
     sync(filled, driver)
     with transaction(filled.engine) as slow:
@@ -197,7 +199,7 @@ def test_what_is_not_committed_yet_is_not_passed_over(filled, driver):
     assert [row["key"] for row in described] == ["mart/delays"]
 
 
-def test_graphs_of_two_organisations_are_apart(filled, driver):
+def test_graphs_of_two_organisations_are_apart(filled: Filled, driver: Any) -> None:
     sync(filled, driver)
     before = graph(driver)
     other = uuid4()
@@ -206,13 +208,13 @@ def test_graphs_of_two_organisations_are_apart(filled, driver):
     assert graph(driver) == before
 
 
-def test_two_at_a_time_are_refused(filled, driver):
+def test_two_at_a_time_are_refused(filled: Filled, driver: Any) -> None:
     with alone(filled.engine, "neo4j"), pytest.raises(GraphUnavailable, match="another process"):
         sync(filled, driver)
 
 
 @pytest.mark.parametrize("uri", ["bolt://127.0.0.1:1", "nonsense", "http://127.0.0.1"])
-def test_a_server_that_is_not_there_is_one_message_without_the_password(uri):
+def test_a_server_that_is_not_there_is_one_message_without_the_password(uri: Any) -> None:
     with (
         pytest.raises(GraphUnavailable, match="HEADRACE_NEO4J__URI") as refused,
         connected(uri, "neo4j", "s3cret"),

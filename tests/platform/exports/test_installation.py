@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import sqlalchemy as sa
 from sqlalchemy import Engine
@@ -13,7 +15,7 @@ NAMES = tuple(MODEL.tables)
 
 
 @pytest.fixture
-def target(engine: Engine) -> Engine:
+def target(engine: Engine) -> Engine:  # type: ignore[misc]
     """A foreign database with a schema for lineage, and older LIN_* tables."""
     found = engine_of(engine.url.set(drivername="postgresql").render_as_string(hide_password=False))
     run(found, "CREATE SCHEMA lineage")
@@ -29,7 +31,7 @@ def run(engine: Engine, statement: str) -> list[tuple]:
         return [tuple(row) for row in result] if result.returns_rows else []
 
 
-def test_installed_once_it_is_whole_and_stays(target):
+def test_installed_once_it_is_whole_and_stays(target: Engine) -> None:
     assert verify(target, "lineage").problems[0] == "ol_namespace is missing"
     made = install(target, "lineage")
     assert (made.created, made.legacy) == (NAMES, ("lin_table",))
@@ -39,7 +41,7 @@ def test_installed_once_it_is_whole_and_stays(target):
     assert run(target, "SELECT applied_at FROM lineage.ol_schema_version") == stamps
 
 
-def test_what_was_cut_off_is_completed(target):
+def test_what_was_cut_off_is_completed(target: Engine) -> None:
     install(target, "lineage")
     run(target, "DROP TABLE lineage.ol_run, lineage.ol_schema_version")
     run(target, "DROP INDEX lineage.idx_ol_job_ns")
@@ -56,7 +58,7 @@ def test_what_was_cut_off_is_completed(target):
     assert run(target, "SELECT namespace_uri, spec_version FROM lineage.ol_namespace") == [("uri", "2-0-2")]
 
 
-def test_tables_that_are_not_of_this_model_are_refused_and_nothing_is_created(target):
+def test_tables_that_are_not_of_this_model_are_refused_and_nothing_is_created(target: Engine) -> None:
     run(
         target,
         "CREATE TABLE lineage.ol_dataset (dataset_id varchar(64), name varchar(256), extra int NOT NULL)",
@@ -100,7 +102,7 @@ def test_tables_that_are_not_of_this_model_are_refused_and_nothing_is_created(ta
         ),
     ],
 )
-def test_what_was_damaged_is_found_and_not_taken_for_whole(target, damage, message):
+def test_what_was_damaged_is_found_and_not_taken_for_whole(target: Engine, damage: Any, message: Any) -> None:
     install(target, "lineage")
     run(target, damage)
     assert verify(target, "lineage").problems[0] == message
@@ -109,7 +111,7 @@ def test_what_was_damaged_is_found_and_not_taken_for_whole(target, damage, messa
     assert message in str(refused.value)
 
 
-def test_another_version_is_refused(target):
+def test_another_version_is_refused(target: Engine) -> None:
     install(target, "lineage")
     run(target, "UPDATE lineage.ol_schema_version SET schema_version = '9.0.0'")
     with pytest.raises(
@@ -118,7 +120,7 @@ def test_another_version_is_refused(target):
         install(target, "lineage")
 
 
-def test_only_ol_tables_are_removed(target):
+def test_only_ol_tables_are_removed(target: Engine) -> None:
     install(target, "lineage")
     run(target, "CREATE TABLE lineage.ol_mine (id int)")
     assert drop(target, "lineage") == tuple(reversed(NAMES))
@@ -127,13 +129,13 @@ def test_only_ol_tables_are_removed(target):
     assert drop(target, "lineage") == ()
 
 
-def test_the_catalogs_own_views_are_not_overwritten(target):
+def test_the_catalogs_own_views_are_not_overwritten(target: Engine) -> None:
     for refused in (install, drop):
         with pytest.raises(TargetRefused, match=r"views with these names exist.*--schema"):
             refused(target, "openlineage")
 
 
-def test_a_database_that_cannot_be_reached_is_one_message_without_the_password():
+def test_a_database_that_cannot_be_reached_is_one_message_without_the_password() -> None:
     engine = engine_of("postgresql://u:s3cret@127.0.0.1:1/d")
     with pytest.raises(TargetRefused, match=r"refused: .*Connection refused") as refused:
         install(engine)

@@ -36,7 +36,7 @@ def names(filled: Filled, view: str, key: str, name: str = "name") -> dict[str, 
     return dict(rows(filled.engine, view, key, name))
 
 
-def test_columns_types_and_lengths_are_those_of_the_model(engine):
+def test_columns_types_and_lengths_are_those_of_the_model(engine: Engine) -> None:
     inspector = sa.inspect(engine)
     assert set(inspector.get_view_names(VIEWS)) == {table.name for table in in_schema(None)}
     for table in in_schema(None):
@@ -48,13 +48,13 @@ def test_columns_types_and_lengths_are_those_of_the_model(engine):
         }
 
 
-def test_namespaces_are_headraces_and_reported_ones(filled):
+def test_namespaces_are_headraces_and_reported_ones(filled: Filled) -> None:
     assert {uri for (uri,) in rows(filled.engine, "ol_namespace", "namespace_uri")} == {
         OURS, "s3://lake", "postgres://db:5432", "etl",
     }  # fmt: skip
 
 
-def test_datasets_have_the_names_that_openlineage_knows_them_by(filled):
+def test_datasets_have_the_names_that_openlineage_knows_them_by(filled: Filled) -> None:
     found = rows(filled.engine, "ol_dataset", "name", "source_type", "is_active")
     short = {row for row in found if not row[0].startswith("s3/")}
     assert short == {
@@ -70,7 +70,7 @@ def test_datasets_have_the_names_that_openlineage_knows_them_by(filled):
     assert all(key == f"{namespace}/{name}" for key, namespace, name in ids if len(name) < 200)
 
 
-def test_names_that_differ_at_their_end_alone_stay_apart_and_fit_in_octets(engine):
+def test_names_that_differ_at_their_end_alone_stay_apart_and_fit_in_octets(engine: Engine) -> None:
     with transaction(engine) as cursor:
 
         def fitted(text: str) -> str:
@@ -84,7 +84,7 @@ def test_names_that_differ_at_their_end_alone_stay_apart_and_fit_in_octets(engin
         assert cursor.execute("SELECT catalog.fitted(NULL, 9) AS it").fetchone() == {"it": None}
 
 
-def test_fields_are_those_of_the_newest_version_or_as_declared(filled):
+def test_fields_are_those_of_the_newest_version_or_as_declared(filled: Filled) -> None:
     datasets = names(filled, "ol_dataset", "dataset_id")
     found = {
         (datasets[dataset][:11], *rest)
@@ -102,7 +102,7 @@ def test_fields_are_those_of_the_newest_version_or_as_declared(filled):
     assert len(ids) == 5
 
 
-def test_jobs_and_runs(filled):
+def test_jobs_and_runs(filled: Filled) -> None:
     jobs = names(filled, "ol_job", "job_id")
     assert set(jobs.values()) == {"mart/delays", "mart/report", "load"}
     found = {
@@ -128,7 +128,7 @@ def test_jobs_and_runs(filled):
     assert reported[str(filled.run)][3] == "https://github.com/headrace/headrace"
 
 
-def test_what_runs_read_and_wrote(filled):
+def test_what_runs_read_and_wrote(filled: Filled) -> None:
     datasets = {key: name[:11] for key, name in names(filled, "ol_dataset", "dataset_id").items()}
     read = {
         (run, datasets[each]) for run, each in rows(filled.engine, "ol_run_input", "run_id", "dataset_id")
@@ -144,7 +144,7 @@ def test_what_runs_read_and_wrote(filled):
     }
 
 
-def test_column_lineage_no_longer_reported_is_not_active(filled):
+def test_column_lineage_no_longer_reported_is_not_active(filled: Filled) -> None:
     found = rows(
         filled.engine, "ol_column_lineage", "source_field", "target_field", "transformation_type",
         "transformation_subtype", "masking", "is_active",
@@ -165,7 +165,7 @@ def test_column_lineage_no_longer_reported_is_not_active(filled):
     assert {row[1:] for row in ends} == {("s3://lake", "postgres://db:5432", "dwh.sales")}
 
 
-def test_a_session_of_another_organisation_sees_none_of_it(filled):
+def test_a_session_of_another_organisation_sees_none_of_it(filled: Filled) -> None:
     with transaction(filled.engine) as cursor:
         cursor.execute("SELECT set_config('headrace.organisation_id', %s, true)", [str(uuid4())])
         for table in in_schema(VIEWS):
@@ -174,7 +174,7 @@ def test_a_session_of_another_organisation_sees_none_of_it(filled):
                 assert cursor.fetchone() == {"rows": 0}, table.name
 
 
-def test_the_version_record_says_the_same_as_that_of_the_tables(engine):
+def test_the_version_record_says_the_same_as_that_of_the_tables(engine: Engine) -> None:
     assert rows(engine, "ol_schema_version", "version_id", "openlineage_spec_version", "schema_version") == {
         (1, "2-0-2", "1.0.0")
     }
@@ -183,7 +183,7 @@ def test_the_version_record_says_the_same_as_that_of_the_tables(engine):
 @pytest.mark.parametrize(
     "state", ["RUNNING", "QUEUED", "LOST", "SKIPPED", "SUPERSEDED", "TERMINATED", "BLOCKED"]
 )
-def test_every_state_of_a_run_is_one_of_the_specs_events(filled, state):
+def test_every_state_of_a_run_is_one_of_the_specs_events(filled: Filled, state: Any) -> None:
     from headrace.catalog.published_events import EVENT_TYPES
     from headrace.catalog.records import RunState
 
@@ -209,7 +209,9 @@ def reader(filled: Filled) -> Iterator[Cursor[dict[str, Any]]]:
         cursor.connection.rollback()
 
 
-def test_a_role_that_is_granted_them_as_documented_reads_one_organisation(reader):
+def test_a_role_that_is_granted_them_as_documented_reads_one_organisation(
+    reader: Cursor[dict[str, Any]],
+) -> None:
     for organisation, some in (("", False), (str(uuid4()), False), (str(organisation_id()), True)):
         reader.execute("SELECT set_config('headrace.organisation_id', %s, true)", [organisation])
         for table in in_schema(VIEWS):
@@ -217,7 +219,7 @@ def test_a_role_that_is_granted_them_as_documented_reads_one_organisation(reader
             assert bool(reader.fetchall()) is (some or table.name == "ol_schema_version"), table.name
 
 
-def test_a_role_that_is_granted_them_as_documented_reads_nothing_else(reader):
+def test_a_role_that_is_granted_them_as_documented_reads_nothing_else(reader: Cursor[dict[str, Any]]) -> None:
     reader.execute("SELECT set_config('headrace.organisation_id', %s, true)", [str(organisation_id())])
     for statement in (
         "SELECT payload_json FROM catalog.run_event",
@@ -231,7 +233,7 @@ def test_a_role_that_is_granted_them_as_documented_reads_nothing_else(reader):
         reader.execute("ROLLBACK TO before")
 
 
-def test_a_run_of_another_organisation_with_the_same_id_is_hidden(filled):
+def test_a_run_of_another_organisation_with_the_same_id_is_hidden(filled: Filled) -> None:
     other = organisation_named("acme")
     with transaction(filled.engine) as cursor:
         cursor.execute(
@@ -245,7 +247,7 @@ def test_a_run_of_another_organisation_with_the_same_id_is_hidden(filled):
         assert cursor.fetchall() == [{"producer": "https://example.com/spark"}]
 
 
-def test_column_expressions_are_hidden_and_unknown_reasons_shown(filled):
+def test_column_expressions_are_hidden_and_unknown_reasons_shown(filled: Filled) -> None:
     described = rows(filled.engine, "ol_column_lineage", "lineage_id", "transformation_description")
     assert {text for _, text in described} == {"***"}
     with transaction(filled.engine) as cursor:
@@ -257,7 +259,7 @@ def test_column_expressions_are_hidden_and_unknown_reasons_shown(filled):
     assert {text for _, text in described} == {"***", "a function of Python"}
 
 
-def test_no_password_is_in_the_views(filled):
+def test_no_password_is_in_the_views(filled: Filled) -> None:
     written = {"namespace": "postgres://bob:hunter2@db:5432", "name": "dwh.loads"}
     documented = facet(
         "DocumentationDatasetFacet", description="see jdbc:db2://h:1/d:user=a;password=hunter2;"
@@ -278,7 +280,7 @@ def test_no_password_is_in_the_views(filled):
     assert "hunter2" not in message
 
 
-def test_the_end_of_all_time_is_a_nominal_time(filled):
+def test_the_end_of_all_time_is_a_nominal_time(filled: Filled) -> None:
     reported = event("COMPLETE", uuid4(), "2026-11-28T02:00:00Z")
     end = "9999-12-31T23:59:59.999999Z"
     reported["run"]["facets"] = {

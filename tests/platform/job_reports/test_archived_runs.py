@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,13 +18,17 @@ NAME = "archived_job_runs.ACE.10.14.2010.04.00.00"
 ROW = "5,5,5,1,1287054429,,,3278,0,-1,localhost,1,1287054428,4,/logs/load,,0,,1,WobId(...),1,1,0"
 
 
-def read(*rows, names={5: "LOAD", 6: "CHECK"}, **given):  # noqa: B006 - read only
+def read(*rows: Any, names: Any = {5: "LOAD", 6: "CHECK"}, **given: Any) -> Any:  # noqa: B006 - read only
     return read_archived(
-        "\n".join(rows).encode(), f"archive/{NAME}", names, instance=scheduler_of(NAME), **given
+        "\n".join(rows).encode(),
+        f"archive/{NAME}",
+        names,
+        instance=scheduler_of(NAME),  # type: ignore[arg-type]
+        **given,
     )
 
 
-def test_a_row_is_the_end_of_a_run():
+def test_a_row_is_the_end_of_a_run() -> None:
     (event,) = read("joid,run_num,ntry,job_ver,endtune", ROW, "").events
     assert (event.process, event.instance, event.run, event.attempt) == ("LOAD", "ACE", "5", 5)
     assert (event.state, event.ending, event.exit_code, event.machine) == (
@@ -39,7 +44,7 @@ def test_a_row_is_the_end_of_a_run():
     assert (event.log_location, event.historical, event.origin) == ("/logs/load", True, f"archive/{NAME}:2")
 
 
-def test_bypassed_runs_are_distinguished():
+def test_bypassed_runs_are_distinguished() -> None:
     noexec = ROW.removesuffix("0") + "1"
     by_hand = ROW.replace("5,5,5,", "6,7,0,")
     failed = ROW.replace("3278,0,", "3278,3,").replace(",4,/", ",5,/")
@@ -55,7 +60,7 @@ def test_bypassed_runs_are_distinguished():
     ]
 
 
-def test_jobs_without_a_name_are_reported_and_an_invalid_row_affects_no_other():
+def test_jobs_without_a_name_are_reported_and_an_invalid_row_affects_no_other() -> None:
     found = read(ROW, ROW.replace("5,5,5", "7,1,1"), "x,1", "5,1", ROW.replace("1287054429", "9" * 30))
     assert len(found.events) == 1
     errors = {error.line: str(error) for error in found.errors}
@@ -66,7 +71,7 @@ def test_jobs_without_a_name_are_reported_and_an_invalid_row_affects_no_other():
     assert "the row has no 'status'" in errors[4]
 
 
-def test_names_come_from_logs_and_from_lists():
+def test_names_come_from_logs_and_from_lists() -> None:
     log = [connected("01:00:00", "LOAD", "5.1620.1"), "noise", connected("02:00:00", "CHECK", "6.1.1")]
     assert listed_jobs(log) == {5: "LOAD", 6: "CHECK"}
     for separator in (",", ";", "|", "\t"):
@@ -79,6 +84,6 @@ def test_names_come_from_logs_and_from_lists():
 
 
 @given(st.text(max_size=200))
-def test_no_text_stops_the_reader(text):
+def test_no_text_stops_the_reader(text: Any) -> None:
     read(text)
     listed_jobs(text.split("\n"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -21,17 +22,17 @@ ____________________________ ____________________ ____________________ _____ ___
 """
 
 
-def read(text, **given):
+def read(text: Any, **given: Any) -> Any:
     return read_report(text.encode(), "report.txt", zone=given.pop("zone", UTC), **given)
 
 
-def short(report):
+def short(report: Any) -> Any:
     return [
         (each.process, each.box, each.run, each.attempt, each.state, each.ending) for each in report.events
     ]
 
 
-def test_a_row_of_a_time_that_is_yet_to_come_costs_itself_alone():
+def test_a_row_of_a_time_that_is_yet_to_come_costs_itself_alone() -> None:
     found = read(
         HEADER
         + """\
@@ -45,7 +46,7 @@ CHECK                        03/04/2026 22:31:10  03/04/2026 22:31:11  SU    711
     )
 
 
-def test_the_last_run_of_each_job():
+def test_the_last_run_of_each_job() -> None:
     found = read(
         HEADER
         + """\
@@ -79,7 +80,7 @@ HELD                         03/04/2026 18:30:01  03/04/2026 18:31:00  OH    12/
     assert load.origin == "report.txt:4"
 
 
-def test_long_names_zones_and_old_headers():
+def test_long_names_zones_and_old_headers() -> None:
     found = read(
         """\
 $ autorep -J ALL
@@ -98,7 +99,7 @@ A_JOB_WITH_A_NAME_TOO_LONG_FOR_ITS_COLUMN
     assert found.events[0].at == datetime(2026, 7, 4, 5, 5, tzinfo=UTC)
 
 
-def test_details_contain_every_step():
+def test_details_contain_every_step() -> None:
     found = read(
         HEADER
         + """\
@@ -132,7 +133,7 @@ EARLIER = """\
 """
 
 
-def test_details_of_an_earlier_run_are_left_out_with_a_warning():
+def test_details_of_an_earlier_run_are_left_out_with_a_warning() -> None:
     found = read(
         HEADER
         + "LOAD                         03/04/2026 11:27:32  03/04/2026 11:27:33  SU    197/1    0\n"
@@ -149,7 +150,7 @@ def test_details_of_an_earlier_run_are_left_out_with_a_warning():
     assert "3 details are of runs before the one that began at 03/04/2026 11:27:32" in warning.message
 
 
-def test_details_of_the_attempts_before_the_last_start_are_of_its_run():
+def test_details_of_the_attempts_before_the_last_start_are_of_its_run() -> None:
     found = read(
         HEADER
         + "LOAD                         03/04/2026 11:30:00  03/04/2026 11:30:03  SU    197/2    0\n"
@@ -172,7 +173,7 @@ def test_details_of_the_attempts_before_the_last_start_are_of_its_run():
     assert len(found.errors) == 1
 
 
-def test_the_row_counts_if_all_details_are_of_earlier_runs():
+def test_the_row_counts_if_all_details_are_of_earlier_runs() -> None:
     found = read(
         HEADER
         + "LOAD                         03/04/2026 11:27:31  -----                RU    197/1\n"
@@ -181,7 +182,7 @@ def test_the_row_counts_if_all_details_are_of_earlier_runs():
     assert [(event.run, event.state) for event in found.events] == [("197", S.RUNNING)]
 
 
-def test_dates_in_another_order_are_seen_by_those_that_fit_no_other():
+def test_dates_in_another_order_are_seen_by_those_that_fit_no_other() -> None:
     found = read(
         HEADER
         + "A                            04/03/2026 11:41:10  04/03/2026 11:41:12  SU    1/1      0\n"
@@ -190,13 +191,13 @@ def test_dates_in_another_order_are_seen_by_those_that_fit_no_other():
     assert [f"{event.at:%m-%d}" for event in found.events] == ["03-04", "03-28"]
 
 
-def test_a_run_through_the_hour_that_comes_twice():
+def test_a_run_through_the_hour_that_comes_twice() -> None:
     row = "A                            11/01/2026 01:50:00  11/01/2026 01:10:00  SU    1/1      0\n"
     (event,) = read(HEADER + row, zone=ZoneInfo("America/New_York")).events
     assert event.at - event.started_at == datetime(2026, 1, 1, 0, 20) - datetime(2026, 1, 1)  # noqa: DTZ001
 
 
-def test_a_row_that_cannot_be_read_costs_itself_alone():
+def test_a_row_that_cannot_be_read_costs_itself_alone() -> None:
     found = read(
         HEADER
         + "A                            03/04/2026 11:41:10  03/04/2026 11:41:12  XX    1/1      0\n"
@@ -208,7 +209,7 @@ def test_a_row_that_cannot_be_read_costs_itself_alone():
     assert sorted(error.line for error in found.errors) == [3, 4, 5]
 
 
-def test_a_zone_in_the_last_column_and_short_dashes_are_rows():
+def test_a_zone_in_the_last_column_and_short_dashes_are_rows() -> None:
     found = read(
         """\
 Job Name             Last Start           Last End             ST/Ex Run/Ntry Pri/Xit TimeZone
@@ -238,29 +239,29 @@ LOAD_C               03/04/2026 02:00:01  03/04/2026 02:05:00  FA    19/1     1 
         "<pre>",
     ],
 )
-def test_no_line_vanishes(line):
+def test_no_line_vanishes(line: Any) -> None:
     found = read(HEADER + line + "\nCHECK  03/04/2026 02:00:01  03/04/2026 02:05:00  SU 17/1 0\n")
     assert [event.process for event in found.events] == ["CHECK"]
     assert [error.line for error in found.errors] == [3]
 
 
-def test_an_alarm_of_any_name_is_known_by_the_line_before_it():
+def test_an_alarm_of_any_name_is_known_by_the_line_before_it() -> None:
     row = "A  03/04/2026 11:41:10  03/04/2026 11:41:12  SU  1/1  0\n"
     found = read(HEADER + row + "  [*** ALARM ***]\n    MAXRUNALARM   03/04/2026 11:41:11  1  PD\n")
     assert (len(found.events), found.errors) == (1, ())
 
 
-def test_rows_without_a_header_before_them_are_read():
+def test_rows_without_a_header_before_them_are_read() -> None:
     row = "{}  03/04/2026 11:41:10  03/04/2026 11:41:12  SU  1/1  0\n"
     found = read(row.format("A") + HEADER + row.format("B"))
     assert [event.process for event in found.events] == ["A", "B"]
 
 
-def test_what_a_report_looks_like():
+def test_what_a_report_looks_like() -> None:
     assert is_report(HEADER)
     assert not is_report("insert_job: A job_type: CMD")
 
 
 @given(st.text(alphabet="AB 01/:-_\n[]<>SUFA", max_size=400))
-def test_no_text_stops_the_reader(text):
+def test_no_text_stops_the_reader(text: Any) -> None:
     read(HEADER + text)

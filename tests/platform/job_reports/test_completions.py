@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from datetime import UTC, datetime, timedelta
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -20,19 +21,19 @@ from headrace.job_reports.completions.parsing import read_completions
 AT = datetime(2026, 11, 28, 4, 15, tzinfo=UTC)
 
 
-def read(text, name="feed.json", **given):
+def read(text: Any, name: Any = "feed.json", **given: Any) -> Any:
     data = text if isinstance(text, bytes) else text.encode()
     return read_completions(data, f"drop/{name}", name=name, at=given.pop("at", AT), **given)
 
 
-def only(text, name="feed.json", **given):
+def only(text: Any, name: Any = "feed.json", **given: Any) -> Any:
     found = read(text, name, **given)
     assert found.errors == ()
     (event,) = found.events
     return event
 
 
-def errors(text, name="feed.json"):
+def errors(text: Any, name: Any = "feed.json") -> Any:
     return [str(error) for error in read(text, name).errors]
 
 
@@ -63,7 +64,7 @@ FULL = {
 }
 
 
-def test_a_document_says_everything():
+def test_a_document_says_everything() -> None:
     event = only(json.dumps(FULL))
     assert (event.technology, event.instance, event.process, event.box) == (
         Technology.AUTOSYS,
@@ -93,7 +94,7 @@ def test_a_document_says_everything():
     assert output.metadata == {"color": "red"}
 
 
-def test_the_same_words_have_the_same_key_wherever_they_stand():
+def test_the_same_words_have_the_same_key_wherever_they_stand() -> None:
     one = only(json.dumps(FULL))
     other = read(
         json.dumps([{"process": "X", "status": "SU"}, dict(reversed(FULL.items()))]), at=AT.replace(year=2020)
@@ -102,7 +103,7 @@ def test_the_same_words_have_the_same_key_wherever_they_stand():
     assert only(json.dumps({**FULL, "exit_code": 1})).key != one.key
 
 
-def test_a_key_of_ones_own_is_one_of_a_process_run_and_status():
+def test_a_key_of_ones_own_is_one_of_a_process_run_and_status() -> None:
     keys = {
         only(json.dumps({"key": "night-7", "status": "SU", **about})).key
         for about in (
@@ -132,12 +133,12 @@ def test_a_key_of_ones_own_is_one_of_a_process_run_and_status():
         ("status=\nat=2026-11-28T03:00:00Z\n", "A.ok"),
     ],
 )  # fmt: skip
-def test_an_empty_value_takes_no_others_place(text, name):
+def test_an_empty_value_takes_no_others_place(text: Any, name: Any) -> None:
     event = only(text, name)
     assert (event.process, event.state, event.at) == ("A", RunState.SUCCESS, AT.replace(hour=3, minute=0))
 
 
-def test_an_output_has_other_names_for_its_fields_and_may_leave_them_empty():
+def test_an_output_has_other_names_for_its_fields_and_may_leave_them_empty() -> None:
     given = {
         "dataset": "ops/a",
         "path": "/data/a.csv",
@@ -160,13 +161,13 @@ def test_an_output_has_other_names_for_its_fields_and_may_leave_them_empty():
         ('{"job": "A", "status": "SU", "status": "FA"}', "status is given twice: 'SU' and 'FA'"),
     ],
 )  # fmt: skip
-def test_a_field_with_two_values_is_an_error(text, lines):
+def test_a_field_with_two_values_is_an_error(text: Any, lines: Any) -> None:
     assert lines in " ".join(errors(text))
     assert read(text).events == ()
     assert only(text.replace("FA", "SU")).state is RunState.SUCCESS
 
 
-def test_the_short_form_registers_a_dataset():
+def test_the_short_form_registers_a_dataset() -> None:
     event = only(
         '{"dataset": "ops/raw", "version": "v1", "status": "ok", "path": "/data/x.csv", "rows": 5, "partition": "p"}'
     )
@@ -181,7 +182,7 @@ def test_the_short_form_registers_a_dataset():
     )
 
 
-def test_an_array_and_documents_one_after_another():
+def test_an_array_and_documents_one_after_another() -> None:
     documents = [{"process": name, "status": "SU"} for name in "ABC"]
     for text in (
         json.dumps(documents, indent=1),
@@ -192,7 +193,7 @@ def test_an_array_and_documents_one_after_another():
         assert errors(text) == []
 
 
-def test_key_and_value_lines_of_several_runs():
+def test_key_and_value_lines_of_several_runs() -> None:
     found = read(
         "# from the wrapper\nexport AUTO_JOB_NAME=LOAD\nAUTORUN='12'\nSTATUS: FAILURE\nExit-Code = 3\n"
         'REASON="no = file"\n'
@@ -214,7 +215,7 @@ def test_key_and_value_lines_of_several_runs():
 
 
 @pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
-def test_csv_with_a_header(separator):
+def test_csv_with_a_header(separator: Any) -> None:
     rows = ["job_name,status,run_num,dataset,rows", "A,SU,1,ops/a,5", '"B",TE,2,,', ""]
     found = read("\n".join(rows).replace(",", separator), "feed.csv")
     assert found.errors == ()
@@ -225,7 +226,7 @@ def test_csv_with_a_header(separator):
     assert found.events[0].outputs[0].row_count == 5
 
 
-def test_flags_say_it_by_their_name_alone():
+def test_flags_say_it_by_their_name_alone() -> None:
     event = only("", "LOAD_FLIGHTS_20130101.done")
     assert (event.process, event.state, event.partition, event.at) == (
         "LOAD_FLIGHTS",
@@ -243,7 +244,7 @@ def test_flags_say_it_by_their_name_alone():
     ["842 rows\n", "Sat Nov 28 04:15", "[04:15:00] begins\n[04:16:00] ends", "Lines: 842\nall well", "{log}"],
 )  # fmt: skip
 @pytest.mark.parametrize("ending", ["done", "DONE", "Ok"])
-def test_a_flag_may_hold_any_text(text, ending):
+def test_a_flag_may_hold_any_text(text: Any, ending: Any) -> None:
     event = only(text, f"LOAD_FLIGHTS_20130101.{ending}")
     assert (event.process, event.state, event.partition) == ("LOAD_FLIGHTS", RunState.SUCCESS, "2013-01-01")
     assert event.payload["text"] == text.strip()
@@ -252,12 +253,12 @@ def test_a_flag_may_hold_any_text(text, ending):
 @pytest.mark.parametrize(
     "text", ['{"status": "FAILURE", "ru', "status=FAILURE\nwhat", '[{"status": "FA"', "status=\xb7"]
 )
-def test_a_report_that_is_broken_is_no_text_of_a_flag(text):
+def test_a_report_that_is_broken_is_no_text_of_a_flag(text: Any) -> None:
     assert read(text, "LOAD.done").events == ()
     assert errors(text, "LOAD.done")
 
 
-def test_what_is_in_a_flag_wins_over_its_name():
+def test_what_is_in_a_flag_wins_over_its_name() -> None:
     event = only("status=FAILURE\nrun=3\n", "LOAD_20130101.done")
     assert (event.process, event.state, event.run, event.partition) == (
         "LOAD",
@@ -291,13 +292,13 @@ def test_what_is_in_a_flag_wins_over_its_name():
         ("", "is empty, and no pattern matches the name feed.json"),
     ],
 )  # fmt: skip
-def test_errors_have_a_place(text, lines):
+def test_errors_have_a_place(text: Any, lines: Any) -> None:
     found = errors(text)
     assert any(lines in error for error in found), found
     assert all(error.startswith("drop/feed.json:") for error in found)
 
 
-def test_a_wrong_report_costs_itself_alone():
+def test_a_wrong_report_costs_itself_alone() -> None:
     good = '{"process": "A", "status": "SU"}'
     found = read(
         f'{good}\n{{"process": "B", "stat\n{good.replace("A", "C")}\n{{"process": "D", "status": "?"}}\n'
@@ -312,7 +313,7 @@ def test_a_wrong_report_costs_itself_alone():
     assert [error.line for error in found.errors] == [4]
 
 
-def test_a_broken_array_element_is_reported_by_number_and_others_are_ingested():
+def test_a_broken_array_element_is_reported_by_number_and_others_are_ingested() -> None:
     broken = [
         '{"process": "X", "status": SU}',
         '{"process": "X", "status": "SU",}',
@@ -334,7 +335,7 @@ def test_a_broken_array_element_is_reported_by_number_and_others_are_ingested():
 
 
 @pytest.mark.parametrize("cut", ['{"process": "B", "status": "SU", ', '{"a": [1, }, ', '{"process": "B'])
-def test_a_broken_element_is_not_guessed(cut):
+def test_a_broken_element_is_not_guessed(cut: Any) -> None:
     inner = (
         '{"process": "C", "outputs": [{"process": "D", "status": "SU"}, {"process": "E", "status": "SU"}]}'
     )
@@ -347,7 +348,7 @@ def test_a_broken_element_is_not_guessed(cut):
     ("field", "value"),
     [("at", "2027-11-28T04:15:00Z"), ("started_at", "2099-01-01T00:00:00Z"), ("end_time", 4_000_000_000)],
 )
-def test_a_time_that_is_yet_to_come_is_refused_with_both_times(field, value):
+def test_a_time_that_is_yet_to_come_is_refused_with_both_times(field: Any, value: Any) -> None:
     (error,) = errors(json.dumps({"process": "A", "status": "SU", field: value}))
     named = "at" if field == "end_time" else field
     assert re.search(
@@ -356,17 +357,17 @@ def test_a_time_that_is_yet_to_come_is_refused_with_both_times(field, value):
 
 
 @pytest.mark.parametrize("value", ["1970-01-01T00:00:00Z", "0001-01-01T00:00:00Z", 0, 2026332])
-def test_a_time_of_a_clock_that_was_never_set_is_refused(value):
+def test_a_time_of_a_clock_that_was_never_set_is_refused(value: Any) -> None:
     (error,) = errors(json.dumps({"process": "A", "status": "SU", "at": value}))
     assert "is before 1990: was the clock of the sender set? [report/field]" in error
 
 
-def test_a_clock_may_be_some_minutes_ahead():
+def test_a_clock_may_be_some_minutes_ahead() -> None:
     soon = datetime.now(UTC).replace(microsecond=0) + timedelta(minutes=10)
     assert only(json.dumps({"process": "A", "status": "SU", "at": soon.isoformat()})).at == soon
 
 
-def test_the_time_of_a_file_is_checked_if_a_report_has_none():
+def test_the_time_of_a_file_is_checked_if_a_report_has_none() -> None:
     later = datetime.now(UTC) + timedelta(days=365)
     (error,) = read("", "LOAD.done", at=later).errors
     assert error.attribute == "at"
@@ -374,18 +375,18 @@ def test_the_time_of_a_file_is_checked_if_a_report_has_none():
     assert only("at=2026-11-28T04:15:00Z", "LOAD.done", at=later).at == AT
 
 
-def test_a_date_may_be_a_number():
+def test_a_date_may_be_a_number() -> None:
     assert only('{"process": "A", "status": "SU", "business_date": 20130131}').partition == "2013-01-31"
 
 
 @pytest.mark.parametrize("value", ["31.01.2013", "2013-13-01", "20131301", 20131301, 5, True, "yesterday"])
-def test_the_error_of_a_date_lists_the_notations(value):
+def test_the_error_of_a_date_lists_the_notations(value: Any) -> None:
     (error,) = errors(json.dumps({"process": "A", "status": "SU", "business_date": value}))
     assert "business_date: " in error
     assert "is not a date; one is written 2013-01-31, 20130131 or 01/31/2013" in error
 
 
-def test_the_error_of_a_time_lists_the_notations():
+def test_the_error_of_a_time_lists_the_notations() -> None:
     (error,) = errors('{"process": "A", "status": "SU", "at": "28.11.2026 04:15"}')
     assert (
         "A.at: '28.11.2026 04:15' is not a time; one is written 2026-11-28T04:15:00Z, 20261128041500 or, as Autosys"
@@ -393,7 +394,7 @@ def test_the_error_of_a_time_lists_the_notations():
     )
 
 
-def test_a_cut_off_first_line_of_many_costs_itself_alone():
+def test_a_cut_off_first_line_of_many_costs_itself_alone() -> None:
     found = read(
         '{"process": "B", "stat\n{"process": "A", "status": "SU"}\n{"process": "C", "status": "SU"}\n'
     )
@@ -402,11 +403,11 @@ def test_a_cut_off_first_line_of_many_costs_itself_alone():
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "cp1252"])
-def test_any_encoding(encoding):
+def test_any_encoding(encoding: Any) -> None:
     assert only("job=LOAD\r\nstatus=SU\r\nreason=é".encode(encoding), "x.txt").reason == "é"
 
 
-def test_a_pattern_that_cannot_work_is_refused():
+def test_a_pattern_that_cannot_work_is_refused() -> None:
     with pytest.raises(WrongPattern, match="is not a regular expression"):
         fields_of("x", ["("])
     with pytest.raises(WrongPattern, match="names neither a process nor a dataset"):
@@ -414,7 +415,7 @@ def test_a_pattern_that_cannot_work_is_refused():
 
 
 @given(st.binary(max_size=300), st.sampled_from(["x.json", "LOAD.done", "feed.csv"]))
-def test_no_bytes_stop_the_reader(data, name):
+def test_no_bytes_stop_the_reader(data: Any, name: Any) -> None:
     found = read(data, name)
     for event in found.events:
         event.reason and event.reason.encode()
@@ -436,7 +437,7 @@ _VALUES = st.recursive(
         max_size=6,
     )
 )
-def test_any_document_is_an_event_or_an_error(document):
+def test_any_document_is_an_event_or_an_error(document: Any) -> None:
     found = read(json.dumps([{"process": "A", "status": "SU"}, {"process": "B", "status": "RU", **document}]))
     assert found.events[0].process == "A"
     assert len(found.events) == 2 or found.errors
@@ -445,7 +446,7 @@ def test_any_document_is_an_event_or_an_error(document):
         event.key.encode()
 
 
-def test_what_statuses_mean():
+def test_what_statuses_mean() -> None:
     assert meaning("su") == meaning("4") == meaning("Success") == (RunState.SUCCESS, Ending.GENUINE)
     assert meaning("SU", by_hand=True) == (RunState.SUCCESS, Ending.FORCED)
     assert (
@@ -474,18 +475,18 @@ def test_what_statuses_mean():
 @pytest.mark.parametrize(
     "written", ['"20261128041500"', "20261128041500", '"202611280415"', '"2026-11-28-04.15.00.000000"']
 )
-def test_a_packed_time_is_of_the_zone_of_other_texts(written):
+def test_a_packed_time_is_of_the_zone_of_other_texts(written: Any) -> None:
     document = f'{{"process": "A", "status": "SU", "at": {written}}}'
     assert only(document, zone=ZoneInfo("Europe/Zurich")).at == datetime(2026, 11, 28, 3, 15, tzinfo=UTC)
 
 
 @pytest.mark.parametrize("written", ['"1764303300"', "1764303300", "1764303300000"])
-def test_seconds_since_1970_are_an_instant(written):
+def test_seconds_since_1970_are_an_instant(written: Any) -> None:
     document = f'{{"process": "A", "status": "SU", "at": {written}}}'
     assert only(document, at=AT, zone=ZoneInfo("Europe/Zurich")).at == datetime.fromtimestamp(1764303300, UTC)
 
 
-def test_milliseconds_that_resemble_a_date_are_an_instant():
+def test_milliseconds_that_resemble_a_date_are_an_instant() -> None:
     event = only('{"process": "A", "status": "SU", "at": "1712013100000"}')
     assert event.at == datetime.fromtimestamp(1712013100, UTC)
 
@@ -501,7 +502,7 @@ def test_milliseconds_that_resemble_a_date_are_an_instant():
         ("business_date", 2013, "date"),
     ],
 )
-def test_digits_that_are_no_date_are_refused_clearly(field, value, kind):
+def test_digits_that_are_no_date_are_refused_clearly(field: Any, value: Any, kind: Any) -> None:
     (message,) = errors(json.dumps({"process": "A", "status": "SU", field: value}))
     assert f"{field}: " in message
     assert f"is not a {kind}; one is written" in message

@@ -7,6 +7,7 @@ import os
 import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -25,28 +26,30 @@ S = RunState
 NEW_YORK = ZoneInfo("America/New_York")
 
 
-def status(time, word, job, machine="hostA", code=None, day="03/04/2026"):
+def status(
+    time: Any, word: Any, job: Any, machine: Any = "hostA", code: Any = None, day: Any = "03/04/2026"
+) -> Any:
     parts = [f"[{day} {time}]      CAUAJM_I_40245 EVENT: CHANGE_STATUS    STATUS: {word:<15} JOB: {job:<20}"]
     parts += [f"MACHINE: {machine:<12}"] if machine else []
     parts += [f"EXITCODE:  {code}"] if code is not None else []
     return " ".join(parts)
 
 
-def connected(time, job, number, machine="hostA", day="03/04/2026"):
+def connected(time: Any, job: Any, number: Any, machine: Any = "hostA", day: Any = "03/04/2026") -> Any:
     return f"[{day} {time}]      CAUAJM_I_10082 [{machine} connected for {job} {number}]"
 
 
-def read_lines(*lines, zone=UTC):
+def read_lines(*lines: Any, zone: Any = UTC) -> Any:
     runs = DemonRuns(zone, "ACE")
     events = [event for number, line in enumerate(lines, 1) for event in runs.read(line, f"log:{number}")]
     return [*events, *runs.settled(datetime.now(UTC))]
 
 
-def short(events):
+def short(events: Any) -> Any:
     return [(event.process, event.run, event.attempt, event.state, event.ending) for event in events]
 
 
-def test_a_run_gets_its_number_from_the_line_that_contains_it():
+def test_a_run_gets_its_number_from_the_line_that_contains_it() -> None:
     events = read_lines(
         status("01:00:00", "ACTIVATED", "LOAD", None),
         status("01:00:05", "STARTING", "LOAD"),
@@ -66,7 +69,7 @@ def test_a_run_gets_its_number_from_the_line_that_contains_it():
     assert events[0].at == datetime(2026, 3, 4, 1, tzinfo=UTC)
 
 
-def test_a_retry_is_the_next_attempt_of_the_run():
+def test_a_retry_is_the_next_attempt_of_the_run() -> None:
     lines = [
         status("01:00:05", "STARTING", "LOAD"),
         connected("01:00:06", "LOAD", "77.1620.1"),
@@ -83,7 +86,7 @@ def test_a_retry_is_the_next_attempt_of_the_run():
         assert events[-1] == ("LOAD", "1620", 2, S.SUCCESS, Ending.GENUINE)
 
 
-def test_the_next_run_is_another():
+def test_the_next_run_is_another() -> None:
     events = read_lines(
         status("01:00:05", "STARTING", "LOAD"),
         connected("01:00:06", "LOAD", "77.1620.1"),
@@ -98,12 +101,12 @@ def test_the_next_run_is_another():
     ]
 
 
-def test_without_a_number_a_run_is_known_by_its_beginning():
+def test_without_a_number_a_run_is_known_by_its_beginning() -> None:
     events = read_lines(status("01:00:05", "STARTING", "LOAD"), status("01:00:07", "RUNNING", "LOAD"))
     assert {event.run for event in events} == {"@2026-03-04T01:00:05Z"}
 
 
-def test_what_starts_while_it_runs_is_another_run_whose_predecessors_end_was_not_read():
+def test_what_starts_while_it_runs_is_another_run_whose_predecessors_end_was_not_read() -> None:
     events = read_lines(
         status("01:00:05", "STARTING", "LOAD"),
         connected("01:00:06", "LOAD", "77.1620.1"),
@@ -122,7 +125,7 @@ def test_what_starts_while_it_runs_is_another_run_whose_predecessors_end_was_not
     ]
 
 
-def test_boxes_have_no_machine_and_end_genuinely():
+def test_boxes_have_no_machine_and_end_genuinely() -> None:
     events = read_lines(
         status("01:00:00", "RUNNING", "BOX", None), status("02:00:00", "SUCCESS", "BOX", None, code=0)
     )
@@ -132,7 +135,7 @@ def test_boxes_have_no_machine_and_end_genuinely():
     ]
 
 
-def test_what_an_operator_says_is_forced():
+def test_what_an_operator_says_is_forced() -> None:
     by_hand = ("LOAD", "1620", 0, S.SUCCESS, Ending.FORCED)
     begun = [status("01:00:05", "STARTING", "LOAD"), connected("01:00:06", "LOAD", "77.1620.1")]
     failed = status("01:10:00", "FAILURE", "LOAD", code=3)
@@ -151,7 +154,7 @@ def test_what_an_operator_says_is_forced():
     )
 
 
-def idle(time, event, job):
+def idle(time: Any, event: Any, job: Any) -> Any:
     return f"[03/04/2026 {time}]      CAUAJM_I_40245 EVENT: {event:<16} JOB: {job}"
 
 
@@ -176,7 +179,7 @@ RAN = [
     ],
 )
 @pytest.mark.parametrize("before", [[], RAN])
-def test_a_success_on_ice_or_on_noexec_is_a_bypassed_run_of_its_own(before, put):
+def test_a_success_on_ice_or_on_noexec_is_a_bypassed_run_of_its_own(before: Any, put: Any) -> None:
     events = read_lines(*before, *put, status("03:10:01", "SUCCESS", "LOAD", None))
     (*_, success) = [event for event in events if event.status == "SUCCESS"]
     assert success.run in {"@2026-03-04T03:10:01Z", "@2026-03-04T03:00:00Z", "@2026-03-04T03:00:01Z"}
@@ -184,7 +187,7 @@ def test_a_success_on_ice_or_on_noexec_is_a_bypassed_run_of_its_own(before, put)
     assert not [e for e in events if e.attempt == 0]
 
 
-def test_a_box_on_noexec_is_bypassed_each_time_it_runs_until_it_is_taken_off():
+def test_a_box_on_noexec_is_bypassed_each_time_it_runs_until_it_is_taken_off() -> None:
     lines = [status("05:00:00", "ON_NOEXEC", "BOX", None)]
     for hour in ("06", "07"):
         lines += [
@@ -205,7 +208,7 @@ def test_a_box_on_noexec_is_bypassed_each_time_it_runs_until_it_is_taken_off():
 
 
 @pytest.mark.parametrize("off", ["JOB_OFF_ICE", "JOB_OFF_NOEXEC"])
-def test_what_was_taken_off_ice_or_noexec_counts_again(off):
+def test_what_was_taken_off_ice_or_noexec_counts_again(off: Any) -> None:
     on = idle("01:00:00", off.replace("OFF", "ON"), "LOAD")
     end = status("02:00:00", "SUCCESS", "LOAD", None)
     assert [e.ending for e in read_lines(on, end)] == [Ending.BYPASSED]
@@ -215,7 +218,7 @@ def test_what_was_taken_off_ice_or_noexec_counts_again(off):
     assert (again.run, again.ending) == ("100", Ending.FORCED)
 
 
-def test_what_started_after_ice_is_not_on_ice_any_more():
+def test_what_started_after_ice_is_not_on_ice_any_more() -> None:
     on = status("01:00:00", "ON_ICE", "BOX", None)
     events = read_lines(
         on, status("02:00:00", "RUNNING", "BOX", None), status("02:10:00", "SUCCESS", "BOX", None)
@@ -223,7 +226,7 @@ def test_what_started_after_ice_is_not_on_ice_any_more():
     assert events[-1].ending is Ending.GENUINE
 
 
-def test_that_a_job_is_on_noexec_is_kept_over_gaps_and_days(tmp_path):
+def test_that_a_job_is_on_noexec_is_kept_over_gaps_and_days(tmp_path: Path) -> None:
     first, later = tmp_path / "event_demon.X.1", tmp_path / "event_demon.X.2"
     first.write_text(status("01:00:00", "ON_NOEXEC", "BOX", None) + "\n")
     later.write_text(status("01:00:00", "SUCCESS", "BOX", None, day="03/09/2026") + "\n")
@@ -231,7 +234,7 @@ def test_that_a_job_is_on_noexec_is_kept_over_gaps_and_days(tmp_path):
 
 
 @pytest.mark.parametrize("output", ["SUCCESS", "FAILURE"])
-def test_an_end_reported_by_a_machine_is_genuine_after_an_operator_set_a_status(output):
+def test_an_end_reported_by_a_machine_is_genuine_after_an_operator_set_a_status(output: Any) -> None:
     events = read_lines(
         *RAN[:3],
         status("02:00:10", output, "LOAD", None),
@@ -247,7 +250,7 @@ def test_an_end_reported_by_a_machine_is_genuine_after_an_operator_set_a_status(
     assert events[-2].exit_code == 0
 
 
-def test_what_starts_after_an_operators_end_is_another_run():
+def test_what_starts_after_an_operators_end_is_another_run() -> None:
     forced = status("02:00:10", "SUCCESS", "LOAD", None)
     again = [status("02:10:00", "STARTING", "LOAD"), connected("02:10:01", "LOAD", "12.101.1")]
     end = status("02:20:00", "SUCCESS", "LOAD", code=0)
@@ -260,7 +263,7 @@ def test_what_starts_after_an_operators_end_is_another_run():
     )
 
 
-def test_the_number_that_comes_after_running_is_the_runs():
+def test_the_number_that_comes_after_running_is_the_runs() -> None:
     starting, number, running, end = RAN
     for lines in ((starting, running, number, end), (running, number, end), (number, starting, running, end)):
         events = read_lines(*lines)
@@ -272,7 +275,7 @@ def test_the_number_that_comes_after_running_is_the_runs():
     assert [e.run for e in never] == ["@2026-03-04T02:00:02Z", "@2026-03-04T02:00:02Z", "2"]
 
 
-def test_a_number_may_come_with_the_next_piece_of_a_log(log):
+def test_a_number_may_come_with_the_next_piece_of_a_log(log: Path) -> None:
     now = datetime.now(UTC)
     time, day = f"{now:%H:%M:%S}", f"{now:%m/%d/%Y}"
     log.write_text(status(time, "RUNNING", "LOAD", day=day) + "\n")
@@ -284,7 +287,7 @@ def test_a_number_may_come_with_the_next_piece_of_a_log(log):
     assert (event.run, event.state) == ("100", S.RUNNING)
 
 
-def test_what_was_activated_and_did_not_run_is_no_part_of_the_next_run():
+def test_what_was_activated_and_did_not_run_is_no_part_of_the_next_run() -> None:
     events = read_lines(
         status("01:00:00", "ACTIVATED", "LOAD", None),
         status("01:00:00", "QUE_WAIT", "LOAD", None),
@@ -299,7 +302,7 @@ def test_what_was_activated_and_did_not_run_is_no_part_of_the_next_run():
         assert [e.status for e in events] == [word, "STARTING", "RUNNING", "SUCCESS"]
 
 
-def test_a_pending_restart_ends_when_the_box_runs_again():
+def test_a_pending_restart_ends_when_the_box_runs_again() -> None:
     failed = [
         *RAN[:3],
         status("02:00:09", "FAILURE", "LOAD", code=1),
@@ -310,12 +313,12 @@ def test_a_pending_restart_ends_when_the_box_runs_again():
 
 
 @pytest.mark.parametrize("code", [0, None])
-def test_an_end_whose_beginning_was_not_read_is_no_operators(code):
+def test_an_end_whose_beginning_was_not_read_is_no_operators(code: Any) -> None:
     (event,) = read_lines(status("02:00:00", "SUCCESS", "BOX", None, code=code))
     assert (event.run, event.attempt, event.ending) == ("@2026-03-04T02:00:00Z", 1, Ending.GENUINE)
 
 
-def test_that_a_job_has_a_machine_is_remembered_when_its_run_is_forgotten():
+def test_that_a_job_has_a_machine_is_remembered_when_its_run_is_forgotten() -> None:
     runs = DemonRuns(UTC, "ACE")
     runs.read(status("01:00:00", "SUCCESS", "LOAD", code=0, day="03/01/2026"), "log:1")
     runs.read(status("01:00:00", "RUNNING", "OTHER", day="03/04/2026"), "log:2")
@@ -326,7 +329,7 @@ def test_that_a_job_has_a_machine_is_remembered_when_its_run_is_forgotten():
     assert (event.attempt, event.ending) == (0, Ending.FORCED)
 
 
-def test_what_never_ran_has_no_run_of_its_own():
+def test_what_never_ran_has_no_run_of_its_own() -> None:
     assert (
         read_lines(
             status("01:00:00", "ACTIVATED", "LOAD", None), status("02:00:00", "INACTIVE", "LOAD", None)
@@ -340,7 +343,7 @@ def test_what_never_ran_has_no_run_of_its_own():
     assert (iced.run, iced.state, iced.ending) == (None, S.SKIPPED, Ending.BYPASSED)
 
 
-def test_other_lines_say_nothing():
+def test_other_lines_say_nothing() -> None:
     assert (
         read_lines(
             "[03/04/2026 01:00:00]  CAUAJM_I_40245 EVENT: ALARM            ALARM: JOBFAILURE       JOB: LOAD",
@@ -354,7 +357,7 @@ def test_other_lines_say_nothing():
     )
 
 
-def test_a_line_that_is_yet_to_come_is_refused_and_moves_no_clock():
+def test_a_line_that_is_yet_to_come_is_refused_and_moves_no_clock() -> None:
     runs = DemonRuns(UTC, "ACE")
     runs.read(status("01:00:05", "STARTING", "LOAD"), "log:1")
     with pytest.raises(
@@ -368,7 +371,7 @@ def test_a_line_that_is_yet_to_come_is_refused_and_moves_no_clock():
     assert short(runs.read(connected("01:00:07", "LOAD", "77.1620.1"), "log:3"))
 
 
-def test_the_repeated_hour_is_resolved_by_line_order():
+def test_the_repeated_hour_is_resolved_by_line_order() -> None:
     events = read_lines(
         status("01:10:00", "RUNNING", "BOX", None, day="11/01/2026"),
         status("01:50:00", "RUNNING", "LOAD", day="11/01/2026"),
@@ -385,7 +388,7 @@ def test_the_repeated_hour_is_resolved_by_line_order():
     st.datetimes(datetime(2025, 1, 1), datetime(2025, 12, 1)),  # noqa: DTZ001
     st.lists(st.integers(0, 20), min_size=1, max_size=400),
 )
-def test_times_of_a_busy_log_are_exact_in_any_zone_on_any_night(zone, start, gaps):
+def test_times_of_a_busy_log_are_exact_in_any_zone_on_any_night(zone: Any, start: Any, gaps: Any) -> None:
     here = ZoneInfo(zone)
     clock = Clock(here)
     instant = start.replace(tzinfo=UTC)
@@ -399,11 +402,11 @@ def test_times_of_a_busy_log_are_exact_in_any_zone_on_any_night(zone, start, gap
 
 
 @pytest.fixture
-def log(tmp_path) -> Path:
+def log(tmp_path: Path) -> Path:
     return tmp_path / "event_demon.ACE"
 
 
-def night(count, start=0):
+def night(count: Any, start: Any = 0) -> Any:
     lines = []
     for number in range(start, start + count):
         time = f"0{number // 60}:{number % 60:02d}"
@@ -416,14 +419,16 @@ def night(count, start=0):
     return "".join(f"{line}\n" for line in lines)
 
 
-def read_on(log, position=None):
+def read_on(log: Path, position: Any = None) -> Any:
     reader = DemonLog(log, UTC, position)
     events = [event for piece in reader.read() for event in piece.events]
     return events, LogPosition.model_validate_json(reader.position.model_dump_json())
 
 
 @given(cuts=st.lists(st.integers(0, 4000), max_size=8))
-def test_a_log_that_grows_is_read_once_wherever_it_is_cut(tmp_path_factory, cuts):
+def test_a_log_that_grows_is_read_once_wherever_it_is_cut(
+    tmp_path_factory: pytest.TempPathFactory, cuts: Any
+) -> None:
     log = tmp_path_factory.mktemp("log") / "event_demon.ACE"
     text = night(12)
     log.write_text(text)
@@ -439,7 +444,7 @@ def test_a_log_that_grows_is_read_once_wherever_it_is_cut(tmp_path_factory, cuts
 
 
 @pytest.mark.parametrize("copied", [True, False])
-def test_over_midnight_the_old_file_is_finished_first(log, copied):
+def test_over_midnight_the_old_file_is_finished_first(log: Path, copied: Any) -> None:
     log.write_text(night(5))
     before, position = read_on(log)
     with log.open("a") as more:
@@ -458,7 +463,7 @@ def test_over_midnight_the_old_file_is_finished_first(log, copied):
     assert read_on(log, position)[0] == []
 
 
-def test_a_job_under_way_at_midnight_keeps_its_run(log):
+def test_a_job_under_way_at_midnight_keeps_its_run(log: Path) -> None:
     log.write_text(
         night(1)
         + status("23:59:00", "STARTING", "LONG")
@@ -473,7 +478,7 @@ def test_a_job_under_way_at_midnight_keeps_its_run(log):
     assert (event.run, event.ending, event.instance) == ("99", Ending.GENUINE, "ACE")
 
 
-def day_of(number, *more):
+def day_of(number: Any, *more: Any) -> Any:
     """A log of a day in November: one job, which ends, and further lines."""
     day = f"11/{number}/2026"
     lines = [
@@ -485,7 +490,7 @@ def day_of(number, *more):
     return "".join(f"{line}\n" for line in lines)
 
 
-def rotated_thrice(log, named="event_demon.ACE.11{}2026"):
+def rotated_thrice(log: Path, named: Any = "event_demon.ACE.11{}2026") -> Any:
     """Read in the log of the 20th; now it is the 23rd. The files' names and dates are in no order."""
     begun = [
         status("23:59:00", "STARTING", "LONG", day="11/20/2026"),
@@ -505,7 +510,7 @@ def rotated_thrice(log, named="event_demon.ACE.11{}2026"):
 
 
 @pytest.mark.parametrize("named", ["event_demon.ACE.11{}2026", "event_demon.ACE.old{}"])
-def test_all_logs_since_the_position_are_read_in_their_order(log, named):
+def test_all_logs_since_the_position_are_read_in_their_order(log: Path, named: Any) -> None:
     position = rotated_thrice(log, named)
     reader = DemonLog(log, UTC, position)
     pieces = list(reader.read())
@@ -515,7 +520,7 @@ def test_all_logs_since_the_position_are_read_in_their_order(log, named):
     assert list(reader.read()) == []
 
 
-def test_a_reader_that_dies_between_two_rotated_logs_goes_on_there(log):
+def test_a_reader_that_dies_between_two_rotated_logs_goes_on_there(log: Path) -> None:
     expected, _ = read_on(log, rotated_thrice(log))
     found, position = [], rotated_thrice(log)
     for _ in range(5):  # the last line of one is a separate piece
@@ -527,7 +532,7 @@ def test_a_reader_that_dies_between_two_rotated_logs_goes_on_there(log):
     assert read_on(log, position)[0] == []
 
 
-def test_a_log_copied_twice_is_read_once(log):
+def test_a_log_copied_twice_is_read_once(log: Path) -> None:
     position = rotated_thrice(log)
     shutil.copy(log.with_name("event_demon.ACE.11222026"), log.with_name("event_demon.ACE.11222026.bak"))
     shutil.copy(log, log.with_name("event_demon.ACE.11232026"))  # and is about to be emptied
@@ -535,7 +540,7 @@ def test_a_log_copied_twice_is_read_once(log):
     assert [e.process for e in events if e.state is S.SUCCESS] == ["JOB21", "LONG", "JOB22", "JOB23"]
 
 
-def test_when_the_log_of_the_position_is_gone_what_is_younger_is_read_and_a_warning_given(log):
+def test_when_the_log_of_the_position_is_gone_what_is_younger_is_read_and_a_warning_given(log: Path) -> None:
     position = rotated_thrice(log)
     log.with_name("event_demon.ACE.11202026").unlink()
     reader = DemonLog(log, UTC, position)
@@ -551,7 +556,7 @@ def test_when_the_log_of_the_position_is_gone_what_is_younger_is_read_and_a_warn
     assert list(reader.read()) == []
 
 
-def test_after_a_gap_an_end_does_not_belong_to_the_run_before_it(log):
+def test_after_a_gap_an_end_does_not_belong_to_the_run_before_it(log: Path) -> None:
     log.write_text(status("01:00:00", "SUCCESS", "BOX", None, day="11/20/2026") + "\n")
     _, position = read_on(log)
     log.write_text(status("01:00:00", "SUCCESS", "BOX", None, day="11/21/2026") + "\n")
@@ -559,7 +564,7 @@ def test_after_a_gap_an_end_does_not_belong_to_the_run_before_it(log):
     assert (event.run, event.ending) == ("@2026-11-21T01:00:00Z", Ending.GENUINE)
 
 
-def test_a_compressed_log_is_not_passed_over_in_silence(log):
+def test_a_compressed_log_is_not_passed_over_in_silence(log: Path) -> None:
     position = rotated_thrice(log)
     plain = log.with_name("event_demon.ACE.11222026")
     log.with_name(f"{plain.name}.gz").write_bytes(gzip.compress(plain.read_bytes()))
@@ -572,7 +577,7 @@ def test_a_compressed_log_is_not_passed_over_in_silence(log):
 
 
 @pytest.mark.parametrize("begun", [None, "", "[11/2"])
-def test_until_the_new_log_begins_the_position_stays_in_the_old_one(log, begun):
+def test_until_the_new_log_begins_the_position_stays_in_the_old_one(log: Path, begun: Any) -> None:
     position = rotated_thrice(log)
     for number in (21, 22):
         log.with_name(f"event_demon.ACE.11{number}2026").unlink()
@@ -596,11 +601,11 @@ def test_until_the_new_log_begins_the_position_stays_in_the_old_one(log, begun):
     assert [e.process for e in events if e.state is S.SUCCESS] == ["JOB21", "JOB22"]
 
 
-def kept(*paths, **given):
+def kept(*paths: Any, **given: Any) -> Any:
     return [event for _, piece in read_kept(paths, UTC, **given) for event in piece.events]
 
 
-def test_kept_logs_of_one_scheduler_are_one_in_the_order_of_time(tmp_path):
+def test_kept_logs_of_one_scheduler_are_one_in_the_order_of_time(tmp_path: Path) -> None:
     first, second, other = (
         tmp_path / name for name in ("event_demon.X.10202026", "event_demon.X.1", "event_demon.Y.10202026")
     )
@@ -632,7 +637,7 @@ def test_kept_logs_of_one_scheduler_are_one_in_the_order_of_time(tmp_path):
     assert kept() == []
 
 
-def test_kept_logs_that_are_no_neighbours_share_no_run_but_what_has_a_machine(tmp_path):
+def test_kept_logs_that_are_no_neighbours_share_no_run_but_what_has_a_machine(tmp_path: Path) -> None:
     first, later = tmp_path / "event_demon.X.1", tmp_path / "event_demon.X.2"
     first.write_text(day_of(20, status("23:00:00", "RUNNING", "BOX", None, day="11/20/2026")))
     later.write_text(
@@ -644,7 +649,7 @@ def test_kept_logs_that_are_no_neighbours_share_no_run_but_what_has_a_machine(tm
     assert (job.run, job.ending) == ("@2026-11-25T00:00:00Z", Ending.FORCED)
 
 
-def test_a_line_that_cannot_be_read_costs_itself_alone(log):
+def test_a_line_that_cannot_be_read_costs_itself_alone(log: Path) -> None:
     log.write_text(
         status("25:00:00", "SUCCESS", "A") + "\n" + status("01:00:00", "NONSENSE", "B") + "\n"
         + status("01:00:00", "RUNNING", "C") + "\n"
@@ -655,6 +660,6 @@ def test_a_line_that_cannot_be_read_costs_itself_alone(log):
     assert "hour must be in 0..23" in piece.errors[0].message
 
 
-def test_the_name_contains_the_scheduler():
+def test_the_name_contains_the_scheduler() -> None:
     assert instance_of("event_demon.ACE") == instance_of("event_demon.ACE.11262026") == "ACE"
     assert instance_of("event_demon.log") == instance_of("other.ACE") == ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import dagster as dg
 import pytest
@@ -35,7 +36,7 @@ def external() -> Callable[..., ExternalPlan]:
         columns: Mapping[str, str | Column] | None = None,
         *,
         daily: bool = False,
-        **rest: object,
+        **rest: Any,
     ) -> ExternalPlan:
         described = tuple(
             each if isinstance(each, Column) else Column(column, each)
@@ -44,6 +45,6 @@ def external() -> Callable[..., ExternalPlan]:
         record = DatasetRecord(
             key=f"landed/{name}", format=format, columns=described, declared_at="assets/landed/defs.yaml:1"
         )
-        return ExternalPlan(record, DAYS if daily else None, location, **rest)  # type: ignore[arg-type]
+        return ExternalPlan(record, DAYS if daily else None, location, **rest)
 
     return made

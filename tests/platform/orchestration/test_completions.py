@@ -6,12 +6,15 @@ import fcntl
 import json
 import os
 import time
+from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import dagster as dg
 import fsspec
 import pytest
+from sqlalchemy import Engine
 
 from headrace.catalog import queries
 from headrace.catalog.queries.processes import processes
@@ -31,23 +34,23 @@ LOAD = dg.AssetKey(["autosys", "LOAD"])
 
 
 @pytest.fixture
-def folder(engine) -> LocalFolder:
+def folder(engine: Engine) -> LocalFolder:
     return LocalFolder(settings().home / "completions")
 
 
 @pytest.fixture
-def instance():
+def instance() -> Iterator[Any]:
     with dg.instance_for_test() as instance:
         yield instance
 
 
-def document(process="LOAD", run="1", minutes=5, **given):
+def document(process: Any = "LOAD", run: Any = "1", minutes: Any = 5, **given: Any) -> Any:
     return json.dumps(
         {"process": process, "status": "SUCCESS", "run": run, "at": at(minutes).isoformat(), **given}
     )
 
 
-def drop(folder, name, text, age=60.0):
+def drop(folder: LocalFolder, name: Any, text: Any, age: Any = 60.0) -> Any:
     """A file that its writer left so many seconds ago."""
     path = Path(folder.location) / name
     path.write_text(text)
@@ -55,16 +58,16 @@ def drop(folder, name, text, age=60.0):
     return path
 
 
-def tree(folder):
+def tree(folder: LocalFolder) -> Any:
     root = Path(folder.location)
     return sorted(str(path.relative_to(root)) for path in root.rglob("*") if path.is_file())
 
 
-def archived(folder):
+def archived(folder: LocalFolder) -> Any:
     return sorted(name.rpartition("/")[2] for name in tree(folder) if name.startswith("archive/"))
 
 
-def test_files_of_each_form_are_ingested_and_archived_by_day(engine, folder):
+def test_files_of_each_form_are_ingested_and_archived_by_day(engine: Engine, folder: LocalFolder) -> None:
     drop(folder, "load.json", document())
     drop(folder, "check.txt", "JOB=CHECK\nSTATUS=FA\nRUN_NUM=7\nEXIT_CODE=3\n")
     drop(folder, "feed.csv", "job,status,run\nA,SU,1\nB,SU,2\n")
@@ -77,7 +80,7 @@ def test_files_of_each_form_are_ingested_and_archived_by_day(engine, folder):
     }
 
 
-def test_a_second_file_of_the_same_name_keeps_the_first(engine, folder):
+def test_a_second_file_of_the_same_name_keeps_the_first(engine: Engine, folder: LocalFolder) -> None:
     for run in ("1", "2"):
         drop(folder, "load.json", document(run=run))
         take_in(engine, folder, WITHIN)
@@ -85,7 +88,9 @@ def test_a_second_file_of_the_same_name_keeps_the_first(engine, folder):
     assert len(contents(engine)["runs"]) == 2
 
 
-def test_a_file_that_is_being_written_is_left_alone_until_it_has_been_still(engine, folder):
+def test_a_file_that_is_being_written_is_left_alone_until_it_has_been_still(
+    engine: Engine, folder: LocalFolder
+) -> None:
     path = Path(folder.location) / "load.json"
     with path.open("w") as writing:
         writing.write(document()[:20])
@@ -98,7 +103,7 @@ def test_a_file_that_is_being_written_is_left_alone_until_it_has_been_still(engi
     assert take_in(engine, folder, WITHIN).files == 1
 
 
-def test_a_file_that_was_renamed_into_place_is_read_at_once(engine, folder):
+def test_a_file_that_was_renamed_into_place_is_read_at_once(engine: Engine, folder: LocalFolder) -> None:
     hidden = Path(folder.location) / ".load.json.tmp"
     hidden.write_text(document())
     time.sleep(0.05)
@@ -107,7 +112,9 @@ def test_a_file_that_was_renamed_into_place_is_read_at_once(engine, folder):
     assert take_in(engine, folder, WITHIN).files == 1
 
 
-def test_a_bad_file_waits_and_then_goes_into_quarantine_with_its_reason(engine, folder):
+def test_a_bad_file_waits_and_then_goes_into_quarantine_with_its_reason(
+    engine: Engine, folder: LocalFolder
+) -> None:
     text = document() + '\n{"process": "CHECK", "status": "SUCESS"}\n'
     drop(folder, "feed.json", text, age=5)
     taken = take_in(engine, folder, WITHIN)
@@ -131,8 +138,10 @@ def test_a_bad_file_waits_and_then_goes_into_quarantine_with_its_reason(engine, 
     assert [name for name in tree(folder) if not name.startswith("archive/")] == []
 
 
-def test_what_the_database_refuses_costs_its_own_file_only(engine, folder, monkeypatch):
-    def refuse(engine, events):
+def test_what_the_database_refuses_costs_its_own_file_only(
+    engine: Engine, folder: LocalFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(engine: Engine, events: Any) -> Any:
         if any(event.process == "BAD" for event in events):
             with engine.begin() as connection:
                 connection.connection.driver_connection.execute("SELECT 'x'::int")
@@ -175,7 +184,9 @@ LONG = "".join(chr(0x10000 + number**5 % 0x90001) for number in range(500))  # m
         ),
     ],
 )
-def test_no_file_keeps_the_others_out(engine, folder, monkeypatch, name, text, kept):
+def test_no_file_keeps_the_others_out(
+    engine: Engine, folder: LocalFolder, monkeypatch: pytest.MonkeyPatch, name: Any, text: Any, kept: Any
+) -> None:
     monkeypatch.setenv("HEADRACE_COMPLETIONS_ZONE", "America/New_York")
     settings.cache_clear()
     drop(folder, name, text)
@@ -189,7 +200,7 @@ def test_no_file_keeps_the_others_out(engine, folder, monkeypatch, name, text, k
 
 
 @pytest.mark.skipif(not hasattr(fcntl, "F_SETLEASE"), reason="only Linux tells who has a file open")
-def test_a_file_open_for_writing_is_not_read(engine, folder):
+def test_a_file_open_for_writing_is_not_read(engine: Engine, folder: LocalFolder) -> None:
     path = drop(folder, "slow.csv", "process,status,run\nT1,SU,1\n")
     with path.open("a") as writer:
         os.utime(path, (time.time() - 60, time.time() - 60))
@@ -199,7 +210,9 @@ def test_a_file_open_for_writing_is_not_read(engine, folder):
     assert take_in(engine, folder, WITHIN).ingested.new == 2
 
 
-def test_what_is_put_right_and_dropped_again_does_not_count_twice(engine, folder):
+def test_what_is_put_right_and_dropped_again_does_not_count_twice(
+    engine: Engine, folder: LocalFolder
+) -> None:
     drop(folder, "q.csv", "process,status\nQ1,SUCCESS\nQ2,SUCESS\n")
     assert take_in(engine, folder, WITHIN).ingested.new == 1
     put_right = Path(folder.location) / "quarantine" / "q.csv"
@@ -209,7 +222,7 @@ def test_what_is_put_right_and_dropped_again_does_not_count_twice(engine, folder
     assert (taken.ingested.new, taken.ingested.repeated) == (1, 1)
 
 
-def test_what_was_claimed_by_a_process_that_died_is_read_again(engine, folder):
+def test_what_was_claimed_by_a_process_that_died_is_read_again(engine: Engine, folder: LocalFolder) -> None:
     drop(folder, "load.json", document())
     (claimed,) = folder.claim(10)
     assert tree(folder) == [f".claimed/{Path(claimed.place).name}"]
@@ -218,11 +231,13 @@ def test_what_was_claimed_by_a_process_that_died_is_read_again(engine, folder):
     assert len(archived(folder)) == 2
 
 
-def test_a_file_that_was_written_to_after_it_was_read_is_read_again(engine, folder, monkeypatch):
+def test_a_file_that_was_written_to_after_it_was_read_is_read_again(
+    engine: Engine, folder: LocalFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
     drop(folder, "feed.json", document())
     reading = folder.read
 
-    def read(file):
+    def read(file: Any) -> Any:
         found = reading(file)
         with Path(file.place).open("a") as more:
             more.write("\n" + document(run="2"))
@@ -235,7 +250,7 @@ def test_a_file_that_was_written_to_after_it_was_read_is_read_again(engine, fold
     assert len(contents(engine)["runs"]) == 2
 
 
-def test_any_fsspec_uri_will_do(engine):
+def test_any_fsspec_uri_will_do(engine: Engine) -> None:
     files = fsspec.filesystem("memory")
     files.pipe({"/drop/load.json": document().encode(), "/drop/bad.json": b"{", "/drop/.hidden": b""})
     folder = folder_at("memory://drop")
@@ -259,14 +274,16 @@ def test_any_fsspec_uri_will_do(engine):
         ({"location": "{broken}", "format": "parquet"}, "broken.parquet: not a valid parquet file"),
     ],
 )  # fmt: skip
-def test_failed_measurements_are_in_the_log_and_in_dagster(engine, folder, instance, tmp_path, output, why):
+def test_failed_measurements_are_in_the_log_and_in_dagster(
+    engine: Engine, folder: LocalFolder, instance: Any, tmp_path: Path, output: Any, why: Any
+) -> None:
     broken = tmp_path / "broken.parquet"
     broken.write_bytes(b"no parquet")
     output = {name: value.replace("{broken}", str(broken)) for name, value in output.items()}
     drop(folder, "load.json", document(outputs=[{"dataset": "ops/raw", "measure": "yes", **output}]))
     with dg.build_sensor_context(instance=instance) as context:
-        warnings = []
-        context.log.warning = warnings.append
+        warnings: list[Any] = []
+        context.log.warning = warnings.append  # type: ignore[assignment, method-assign]
         completions_sensor()(context)
     (warning,) = warnings
     assert warning.startswith(f"{folder.location}/load.json:1: ops/raw was not measured: ")
@@ -276,7 +293,7 @@ def test_failed_measurements_are_in_the_log_and_in_dagster(engine, folder, insta
     assert "dagster/row_count" not in raw.metadata
 
 
-def test_the_same_key_of_two_jobs_and_of_two_datasets_is_of_each(engine, folder):
+def test_the_same_key_of_two_jobs_and_of_two_datasets_is_of_each(engine: Engine, folder: LocalFolder) -> None:
     drop(folder, "1.json", document("LOAD", key="night"))
     drop(folder, "2.json", document("CHECK", key="night"))
     drop(folder, "3.json", '{"dataset": "ops/a", "status": "SU", "version": "1", "key": "night"}')
@@ -287,7 +304,9 @@ def test_the_same_key_of_two_jobs_and_of_two_datasets_is_of_each(engine, folder)
     assert take_in(engine, folder, WITHIN).ingested.repeated == 1
 
 
-def test_a_broken_element_leaves_the_others_and_puts_the_file_into_quarantine(engine, folder):
+def test_a_broken_element_leaves_the_others_and_puts_the_file_into_quarantine(
+    engine: Engine, folder: LocalFolder
+) -> None:
     text = f'[{document()}, {{"process": "B", "status": SU}}, {document(run="2")}]'
     drop(folder, "feed.json", text)
     assert take_in(engine, folder, WITHIN).ingested.new == 2
@@ -296,7 +315,7 @@ def test_a_broken_element_leaves_the_others_and_puts_the_file_into_quarantine(en
     assert Path(bad.place).read_text() == text
 
 
-def test_a_report_from_the_future_blocks_no_later_one(engine, folder):
+def test_a_report_from_the_future_blocks_no_later_one(engine: Engine, folder: LocalFolder) -> None:
     drop(folder, "1.json", document(minutes=10**6, outputs=[{"dataset": "ops/raw", "version": "future"}]))
     drop(folder, "2.json", document(run="2", outputs=[{"dataset": "ops/raw", "version": "right"}]))
     taken = take_in(engine, folder, WITHIN)
@@ -305,7 +324,7 @@ def test_a_report_from_the_future_blocks_no_later_one(engine, folder):
     assert queries.published(engine, ["ops/raw"])[0].version.tag == "right"
 
 
-def test_dagster_gets_the_job_and_its_outputs_once(engine, instance):
+def test_dagster_gets_the_job_and_its_outputs_once(engine: Engine, instance: Any) -> None:
     event = job_event(
         "LOAD", RunState.SUCCESS, 5, exit_code=0, machine="unxhost01", log_location="/logs/1", started_at=at(1),
         outputs=(output(partition="2026-11-26", tag="v1", row_count=842),),
@@ -326,14 +345,14 @@ def test_dagster_gets_the_job_and_its_outputs_once(engine, instance):
     assert "bytes" not in raw.metadata
 
 
-def materializations_of(instance, key):
+def materializations_of(instance: Any, key: Any) -> Any:
     """Return the materializations of an asset, in the order in which they were reported to Dagster."""
     records = dg.AssetRecordsFilter(asset_key=key)
     found = instance.fetch_materializations(records, limit=100, ascending=True).records
     return [record.asset_materialization for record in found]
 
 
-def test_runs_are_materialized_once_in_order_and_late_ones_are_marked(engine, instance):
+def test_runs_are_materialized_once_in_order_and_late_ones_are_marked(engine: Engine, instance: Any) -> None:
     reports = [
         job_event(
             "LOAD",
@@ -358,7 +377,7 @@ def test_runs_are_materialized_once_in_order_and_late_ones_are_marked(engine, in
         assert facts[-1]["business date"].value == "2026-11-21"
 
 
-def test_materializations_in_dagster_are_not_repeated(engine, instance):
+def test_materializations_in_dagster_are_not_repeated(engine: Engine, instance: Any) -> None:
     reports = [job_event("LOAD", RunState.SUCCESS, run, str(run), outputs=(output(),)) for run in (1, 2)]
     ingest(engine, reports)
     assert report_completions(engine, instance, WITHIN) == 4
@@ -367,7 +386,7 @@ def test_materializations_in_dagster_are_not_repeated(engine, instance):
     assert report_completions(engine, instance, WITHIN) == 0
 
 
-def test_a_run_reported_by_several_sources_is_materialized_once(engine, instance):
+def test_a_run_reported_by_several_sources_is_materialized_once(engine: Engine, instance: Any) -> None:
     ingest(engine, [job_event("LOAD", RunState.SUCCESS, 5, exit_code=0)])
     assert report_completions(engine, instance, WITHIN) == 1
     ingest(engine, [job_event("LOAD", RunState.SUCCESS, 6, machine="unxhost01", partition="2026-11-26")])
@@ -377,7 +396,7 @@ def test_a_run_reported_by_several_sources_is_materialized_once(engine, instance
     assert report_completions(engine, instance, WITHIN) == 1
 
 
-def test_dagster_gets_no_passwords(engine, instance):
+def test_dagster_gets_no_passwords(engine: Engine, instance: Any) -> None:
     """Anybody who can open its pages reads them."""
     place = output(location="https://etl:hunter2@files/raw?token=hunter2", row_count=3)
     ingest(
@@ -391,7 +410,9 @@ def test_dagster_gets_no_passwords(engine, instance):
 
 
 @pytest.mark.parametrize("died_after_reporting", [True, False])
-def test_a_reporter_that_died_is_made_up_for_once(engine, instance, died_after_reporting):
+def test_a_reporter_that_died_is_made_up_for_once(
+    engine: Engine, instance: Any, died_after_reporting: Any
+) -> None:
     ingest(engine, [job_event("LOAD", RunState.SUCCESS, 5)])
     (begun,) = pending_materializations(engine, 10)
     if died_after_reporting:
@@ -400,7 +421,7 @@ def test_a_reporter_that_died_is_made_up_for_once(engine, instance, died_after_r
     assert len(instance.fetch_materializations(LOAD, limit=10).records) == 1
 
 
-def test_a_scanned_job_in_a_collapsed_box_has_no_asset(engine, instance):
+def test_a_scanned_job_in_a_collapsed_box_has_no_asset(engine: Engine, instance: Any) -> None:
     ingest(engine, [job_event("LOAD", RunState.SUCCESS, 5), job_event("NEW", RunState.SUCCESS, 5)])
     with engine.begin() as connection:
         connection.exec_driver_sql(
@@ -411,7 +432,9 @@ def test_a_scanned_job_in_a_collapsed_box_has_no_asset(engine, instance):
     assert instance.get_latest_materialization_event(LOAD) is None
 
 
-def test_the_sensor_ingests_files_and_reports_to_dagster(engine, folder, instance):
+def test_the_sensor_ingests_files_and_reports_to_dagster(
+    engine: Engine, folder: LocalFolder, instance: Any
+) -> None:
     drop(folder, "load.json", document(outputs=[{"dataset": "ops/raw", "row_count": 3}]))
     drop(folder, "bad.json", "{}")
     sensor = completions_sensor()
@@ -425,7 +448,7 @@ def test_the_sensor_ingests_files_and_reports_to_dagster(engine, folder, instanc
     assert row.version.row_count == 3
 
 
-def test_any_name_can_be_reported_to_dagster(engine, instance):
+def test_any_name_can_be_reported_to_dagster(engine: Engine, instance: Any) -> None:
     odd = job_event(
         "JOB#1.é@x", RunState.SUCCESS, 5, "r" * 500, partition="a|b,c...d", instance="P:1",
         outputs=(output("a b/ü", partition="x/y,z...", tag="t" * 500, location="s3://b/c"),),
@@ -434,13 +457,15 @@ def test_any_name_can_be_reported_to_dagster(engine, instance):
     assert report_completions(engine, instance, WITHIN) == 3
 
 
-def test_at_an_interval_of_a_second_a_tick_looks_again_and_again(engine, folder, instance, monkeypatch):
+def test_at_an_interval_of_a_second_a_tick_looks_again_and_again(
+    engine: Engine, folder: LocalFolder, instance: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("HEADRACE_COMPLETIONS_INTERVAL", "1")
     settings.cache_clear()
     monkeypatch.setattr("headrace.orchestration.sensors.completions.DAEMON_INTERVAL_SECONDS", 4.0)
     looks = []
 
-    def sleep(seconds):
+    def sleep(seconds: Any) -> None:
         looks.append(seconds)
         time.sleep(seconds)
         drop(folder, f"{len(looks)}.json", document(run=str(len(looks))))

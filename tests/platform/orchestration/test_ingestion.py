@@ -6,8 +6,11 @@ import json
 import threading
 import time
 from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
 
 import pytest
+from sqlalchemy import Engine
 
 from headrace.catalog.records import RunState
 from headrace.database.ids import external_run_id
@@ -26,7 +29,7 @@ REPORTED                     03/04/2026 21:55:01  03/04/2026 22:41:17  SU    711
 
 
 @pytest.fixture
-def files(tmp_path):
+def files(tmp_path: Path) -> Any:
     feed = tmp_path / "feed.jsonl"
     feed.write_text(json.dumps({"process": "FED", "status": "SUCCESS", "run": "1"}) + "\n{\n")
     log = tmp_path / "event_demon.ACE"
@@ -36,7 +39,9 @@ def files(tmp_path):
     return [feed, log, report]
 
 
-def test_what_a_file_is_shows_its_content_and_loading_it_again_changes_nothing(engine, files):
+def test_what_a_file_is_shows_its_content_and_loading_it_again_changes_nothing(
+    engine: Engine, files: Any
+) -> None:
     loaded = load(engine, files, instance=None)
     assert (loaded.files, loaded.ingested.new) == (3, 1 + 6 + 1)
     assert [f"{error.file}:{error.line}" for error in loaded.errors] == [f"{files[0]}:2"]
@@ -57,20 +62,22 @@ def test_what_a_file_is_shows_its_content_and_loading_it_again_changes_nothing(e
     assert contents(engine) == before
 
 
-def test_history_triggers_nothing(engine, files):
+def test_history_triggers_nothing(engine: Engine, files: Any) -> None:
     load(engine, files, historical=True)
     assert contents(engine)["to tell"] == []
     assert {row[9] for row in contents(engine)["runs"]} == {True}
 
 
-def test_a_job_over_midnight_is_one_run_in_whatever_order_its_logs_are_given(engine, tmp_path):
+def test_a_job_over_midnight_is_one_run_in_whatever_order_its_logs_are_given(
+    engine: Engine, tmp_path: Path
+) -> None:
     first, second = tmp_path / "event_demon.X.10202026", tmp_path / "event_demon.X.10212026"
     first.write_text(
         status("23:50:00", "STARTING", "LONG", day="10/20/2026") + "\n"
         + connected("23:50:01", "LONG", "7.99.1", day="10/20/2026") + "\n"
     )  # fmt: skip
     second.write_text(status("00:10:00", "SUCCESS", "LONG", code=0, day="10/21/2026") + "\n")
-    progress = []
+    progress: list[Any] = []
     loaded = load(engine, [second, first], on_progress=progress.append)
     assert (loaded.files, loaded.ingested.new) == (2, 2)
     assert progress == [f"ingesting {first} (1 of 2)", f"ingesting {second} (2 of 2)"]
@@ -80,7 +87,7 @@ def test_a_job_over_midnight_is_one_run_in_whatever_order_its_logs_are_given(eng
     assert run.state is RunState.SUCCESS
 
 
-def midnight(tmp_path):
+def midnight(tmp_path: Path) -> Any:
     """Two logs: three jobs and a box are running at the end of the first, as far as it shows."""
     first, second = tmp_path / "event_demon.X.10202026", tmp_path / "event_demon.X.10212026"
     lines = [status("23:00:00", "RUNNING", "BOX", None, day="10/20/2026")]
@@ -106,8 +113,8 @@ def midnight(tmp_path):
 
 
 def test_logs_loaded_one_by_one_come_to_the_same_as_together_and_loading_them_again_changes_nothing(
-    engine, tmp_path
-):
+    engine: Engine, tmp_path: Path
+) -> None:
     first, second = midnight(tmp_path)
     load(engine, [first, second])
     together = contents(engine)
@@ -128,7 +135,7 @@ def test_logs_loaded_one_by_one_come_to_the_same_as_together_and_loading_them_ag
     }
 
 
-def test_a_log_continues_runs_reported_by_other_sources(engine, tmp_path):
+def test_a_log_continues_runs_reported_by_other_sources(engine: Engine, tmp_path: Path) -> None:
     wrapper = {
         "process": "LONG",
         "instance": "X",
@@ -145,7 +152,7 @@ def test_a_log_continues_runs_reported_by_other_sources(engine, tmp_path):
     assert (number, state) == ("97", "SUCCESS")
 
 
-def test_an_unknown_start_of_a_run_is_shown(engine, tmp_path):
+def test_an_unknown_start_of_a_run_is_shown(engine: Engine, tmp_path: Path) -> None:
     _, second = midnight(tmp_path)
     (warning,) = load(engine, [second]).errors
     assert warning.severity is Severity.WARNING
@@ -155,7 +162,7 @@ def test_an_unknown_start_of_a_run_is_shown(engine, tmp_path):
     assert run.attempts[0].reason == "when it began is not known"
 
 
-def test_archived_runs_join_what_logs_say_of_them(engine, tmp_path):
+def test_archived_runs_join_what_logs_say_of_them(engine: Engine, tmp_path: Path) -> None:
     log = tmp_path / "event_demon.X"
     log.write_text(
         status("01:00:00", "STARTING", "LOAD") + "\n" + connected("01:00:01", "LOAD", "5.97.1") + "\n"
@@ -171,7 +178,7 @@ def test_archived_runs_join_what_logs_say_of_them(engine, tmp_path):
     assert contents(engine)["to tell"] == []
 
 
-def followed(engine, log, until):
+def followed(engine: Engine, log: Any, until: Any) -> Any:
     """Follow the log until so many events are there."""
     stop = threading.Event()
     worker = threading.Thread(
@@ -187,7 +194,7 @@ def followed(engine, log, until):
     return len(contents(engine)["raw"])
 
 
-def test_a_log_is_followed_from_where_it_was_left_and_over_midnight(engine, tmp_path):
+def test_a_log_is_followed_from_where_it_was_left_and_over_midnight(engine: Engine, tmp_path: Path) -> None:
     log = tmp_path / "event_demon.ACE"
     log.write_text(night(2) + status("00:10:00", "STARTING", "LONG") + "\n")
     assert followed(engine, log, 6) == 6
@@ -203,7 +210,7 @@ def test_a_log_is_followed_from_where_it_was_left_and_over_midnight(engine, tmp_
     assert followed(engine, log, 8) == 8  # the catalog knows of which run the end is
 
 
-def test_dying_between_the_events_and_the_position_changes_nothing(engine, tmp_path):
+def test_dying_between_the_events_and_the_position_changes_nothing(engine: Engine, tmp_path: Path) -> None:
     log = tmp_path / "event_demon.ACE"
     log.write_text(night(2))
     followed(engine, log, 6)

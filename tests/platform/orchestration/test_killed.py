@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
+from sqlalchemy import Engine
 
 from benchmarks.killing import drop, history, ingest_and_be_killed
 from headrace.settings import settings
@@ -12,7 +13,9 @@ from tests.platform.catalog.run_events import contents, wipe
 
 
 @pytest.mark.slow
-def test_killed_in_the_middle_of_doubled_and_shuffled_files_the_catalog_is_as_after_an_orderly_run(engine):
+def test_killed_in_the_middle_of_doubled_and_shuffled_files_the_catalog_is_as_after_an_orderly_run(
+    engine: Engine,
+) -> None:
     reports = history(800)
     orderly, killed = settings().home / "orderly", settings().home / "killed"
     drop(orderly, reports, 100)

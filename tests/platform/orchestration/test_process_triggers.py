@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 import dagster as dg
@@ -51,7 +52,7 @@ AT = datetime(2013, 3, 2, 4, 15, tzinfo=UTC)
 _RUNS = count(1000)
 
 
-def ended(process: str, partition: str | None = None, **changes: object) -> RunEvent:
+def ended(process: str, partition: str | None = None, **changes: Any) -> RunEvent:
     run = str(next(_RUNS))
     event = {
         "technology": Technology.AUTOSYS,
@@ -65,7 +66,7 @@ def ended(process: str, partition: str | None = None, **changes: object) -> RunE
         "partition": partition,
         **{name: value for name, value in changes.items() if name != "source"},
     }
-    return RunEvent(**event)  # type: ignore[arg-type]
+    return RunEvent(**event)
 
 
 @dataclass

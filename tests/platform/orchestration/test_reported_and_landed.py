@@ -7,9 +7,11 @@ import os
 import time
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import dagster as dg
 import pytest
+from sqlalchemy import Engine
 
 from headrace.catalog import queries
 from headrace.catalog.records import DatasetRecord, RunState
@@ -26,21 +28,21 @@ LINES = '{"id": 1}\n{"id": 2}\n'
 
 
 @pytest.fixture
-def orders(external, landing):
+def orders(external: Any, landing: Any) -> Any:
     (landing / "2013-01-01.json").write_text(LINES)
     plan = external("orders", "landing/{partition}.json", "json", {"id": "int"}, daily=True)
     metadata = {"external": True, "location": plan.location}
     return replace(plan, record=replace(plan.record, partitions="daily", metadata=metadata))
 
 
-def reported(**given):
+def reported(**given: Any) -> Any:
     event = job_event(
         "LOAD", RunState.SUCCESS, 5, partition="2013-01-01", outputs=(output("landed/orders", **given),)
     )
     return replace(event, at=datetime.now(UTC))
 
 
-def test_a_reported_version_is_the_files_that_lie_there(engine, orders, landing):
+def test_a_reported_version_is_the_files_that_lie_there(engine: Engine, orders: Any, landing: Any) -> None:
     register(engine, [orders.record])
     ingest(engine, [reported(row_count=2)])
     (row,) = queries.published(engine, ["landed/orders"])
@@ -57,7 +59,7 @@ def test_a_reported_version_is_the_files_that_lie_there(engine, orders, landing)
     assert version.row_count == 3
 
 
-def test_a_report_of_files_that_were_seen_already_moves_nothing(engine, orders):
+def test_a_report_of_files_that_were_seen_already_moves_nothing(engine: Engine, orders: Any) -> None:
     before = replace(reported(), at=datetime.now(UTC) - timedelta(minutes=1))
     (version,) = observe(engine, [orders]).new
     ingest(engine, [before])
@@ -66,7 +68,7 @@ def test_a_report_of_files_that_were_seen_already_moves_nothing(engine, orders):
 
 
 @pytest.mark.parametrize("declared", [True, False])
-def test_what_a_report_asks_for_is_measured(engine, landing, declared):
+def test_what_a_report_asks_for_is_measured(engine: Engine, landing: Any, declared: Any) -> None:
     file = landing / "orders.json"
     file.write_text(LINES)
     if declared:

@@ -149,7 +149,7 @@ def test_an_adapter_may_state_the_business_date(
 ) -> None:
     platform = Platform(engine, instance, tmp_path, "LOAD")
     run = {"runId": str(uuid4()), "endTime": "2026-03-02T01:30:00Z"}
-    run["facets"] = {"nominalTime": {"nominalStartTime": "2026-02-20T00:00:00Z"}}
+    run["facets"] = {"nominalTime": {"nominalStartTime": "2026-02-20T00:00:00Z"}}  # type: ignore[assignment]
     ingest_valid(engine, *adapter(run=run))
     assert ("shop/daily", "2026-02-20") in platform.starts()
 

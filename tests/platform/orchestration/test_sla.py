@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import dagster as dg
 import pytest
@@ -62,7 +63,7 @@ def test_a_tick_says_how_many_it_looked_at_what_happened_and_what_is_late_or_at_
     assert look() == "0 objectives evaluated, 0 forecast. At risk: mart/near."
 
 
-def declared(**sla: object) -> ExternalPlan:
+def declared(**sla: Any) -> ExternalPlan:
     return ExternalPlan(DatasetRecord("night/weekend", "csv", sla=sla))
 
 

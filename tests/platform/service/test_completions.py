@@ -241,8 +241,7 @@ def test_many_at_once_are_each_taken_once(served: Served, engine: Engine) -> Non
     ]
     answers: list[tuple[int, dict[str, Any]]] = []
     threads = [
-        threading.Thread(target=lambda body=body: answers.append(served.post(body)))  # type: ignore[misc]
-        for body in bodies
+        threading.Thread(target=lambda body=body: answers.append(served.post(body))) for body in bodies
     ]
     for thread in threads:
         thread.start()
@@ -383,7 +382,9 @@ LOCAL = Caller(
 )
 
 
-def test_an_end_that_does_not_fit_its_exit_code_is_a_warning_and_one_before_its_start_an_error(engine):
+def test_an_end_that_does_not_fit_its_exit_code_is_a_warning_and_one_before_its_start_an_error(
+    engine: Engine,
+) -> None:
     end = {"process": "LOAD", "status": "SUCCESS", "run": "1", "at": "2026-11-26T05:00:00Z", "exit_code": 5}
     receipt = receive(engine, json.dumps(end).encode(), "test", LOCAL)
     assert (receipt.accepted, receipt.warnings) == (

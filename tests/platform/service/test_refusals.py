@@ -8,6 +8,7 @@ import socket
 import time
 import zlib
 from dataclasses import replace
+from typing import Any
 from urllib.parse import urlsplit
 from uuid import UUID
 
@@ -114,8 +115,10 @@ def test_says_503_while_the_database_is_away(app: FastAPI, reporter: TestClient)
     assert reporter.get("/health/live").status_code == 200
 
 
-def test_internal_errors_are_not_exposed(app: FastAPI, reader: TestClient, monkeypatch) -> None:
-    def fail(*_: object, **__: object) -> None:
+def test_internal_errors_are_not_exposed(
+    app: FastAPI, reader: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: Any) -> None:
         raise RuntimeError("the secret of the house")
 
     monkeypatch.setattr("headrace.service.api.processes.process_page", fail)
@@ -266,7 +269,9 @@ def test_knows_what_the_client_has_already(reader: TestClient) -> None:
     assert "authorization" in changed.headers["vary"].lower()
 
 
-def test_answers_head_like_get_without_the_body(app: FastAPI, ask: Ask, caplog) -> None:
+def test_answers_head_like_get_without_the_body(
+    app: FastAPI, ask: Ask, caplog: pytest.LogCaptureFixture
+) -> None:
     token = {"Authorization": ask(Permission.READ).headers["Authorization"]}
     with served(app) as address, httpx.Client(base_url=address) as client, caplog.at_level("INFO"):
         for path in (
@@ -295,7 +300,9 @@ def test_answers_head_like_get_without_the_body(app: FastAPI, ask: Ask, caplog) 
         assert client.head("/api/v1/lineage/batch", headers=token).headers["allow"] == "POST"
 
 
-def test_measures_by_route_and_logs_a_line(ask: Ask, reader: TestClient, caplog) -> None:
+def test_measures_by_route_and_logs_a_line(
+    ask: Ask, reader: TestClient, caplog: pytest.LogCaptureFixture
+) -> None:
     caplog.set_level("INFO", logger="headrace.access")
     reader.get("/api/v1/dataset/mart/delays", params={"secret": "thing"})
     [line] = [

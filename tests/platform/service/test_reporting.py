@@ -251,7 +251,7 @@ def test_stores_together_what_comes_together(catalog: Engine, monkeypatch: pytes
     async def send() -> list[object]:
         set_principal(Principal(organisation_id(), settings().organisation, "service:test"))
         coalescing = Coalescing(catalog)
-        each = [coalescing.store([name]) for name in ("a", "b", "poison", "c")]
+        each = [coalescing.store([name]) for name in ("a", "b", "poison", "c")]  # type: ignore[list-item]
         return await asyncio.gather(*each, return_exceptions=True)
 
     a, b, poison, c = asyncio.run(send())

@@ -45,7 +45,7 @@ class Night:
             evaluate(self.engine, now)
             while decide_next(self.engine, self.rules, now).alert_events:
                 pass
-            send_due(self.engine, self.rules, lambda now=now: now, timedelta(seconds=60), self._send)
+            send_due(self.engine, self.rules, lambda now=now: now, timedelta(seconds=60), self._send)  # type: ignore[misc]
 
     def _send(self, destination: Destination, address: str, rendered: RenderedNotification) -> None:
         self.pages.append(

@@ -48,7 +48,7 @@ def transitions(evaluation: Evaluation) -> list[tuple[str, str]]:
 
 def outcomes(evaluation: Evaluation) -> list[tuple[str, str, str | None]]:
     return [
-        (
+        (  # type: ignore[misc]
             each.deadline.strftime("%d %H:%M"),
             each.result.value,
             each.arrived_at and each.arrived_at.strftime("%d %H:%M"),
@@ -116,7 +116,7 @@ def test_a_daily_deadline(
 
 
 def test_within_says_what_is_made_for_which_deadline() -> None:
-    clock = Clock(deadline="0 6 * * *", within_seconds=5 * 3600.0)
+    clock = Clock(deadline="0 6 * * *", within_seconds=5 * 3600.0)  # type: ignore[arg-type]
     found = evaluated(clock, made(clock, "2026-01-09T20:00"), ["2026-01-10T00:59"], "2026-01-10T06:30")
     assert transitions(found) == [
         ("10 00:59", "ON_TRACK"),
@@ -130,7 +130,7 @@ def test_within_says_what_is_made_for_which_deadline() -> None:
 
 
 def test_a_warning_time_puts_at_risk_and_an_arrival_ends_it() -> None:
-    clock = Clock(deadline="0 6 * * *", warn_before_seconds=3600.0)
+    clock = Clock(deadline="0 6 * * *", warn_before_seconds=3600.0)  # type: ignore[arg-type]
     found = evaluated(clock, made(clock, "2026-01-09T20:00"), [], "2026-01-10T05:20")
     assert transitions(found) == [("10 05:00", "AT_RISK")]
     assert found.objective_state.next_at == at("2026-01-10T06:00")
@@ -351,14 +351,14 @@ def test_an_sla_is_split_into_objectives() -> None:
                 Clock(
                     deadline="0 6 * * *",
                     timezone="Europe/London",
-                    within_seconds=within,
-                    warn_before_seconds=warn,
+                    within_seconds=within,  # type: ignore[arg-type]
+                    warn_before_seconds=warn,  # type: ignore[arg-type]
                 )
                 for within in (None, 3600.0, 12 * 3600.0)
                 for warn in (None, 1800.0)
             ),
-            Age(max_age_seconds=20 * 3600.0),
-            Age(max_age_seconds=20 * 3600.0, warn_after_seconds=10 * 3600.0),
+            Age(max_age_seconds=20 * 3600.0),  # type: ignore[arg-type]
+            Age(max_age_seconds=20 * 3600.0, warn_after_seconds=10 * 3600.0),  # type: ignore[arg-type]
         ]
     ),
 )
@@ -377,7 +377,7 @@ def test_however_often_the_engine_looks_the_history_is_the_same(
             objective_state = found.objective_state
             changes += found.changes
             results += found.outcomes
-        return changes, results, objective_state
+        return changes, results, objective_state  # type: ignore[return-value]
 
     once = walk([end])
     assert walk([*(start + timedelta(minutes=each) for each in sorted(looks)), end]) == once

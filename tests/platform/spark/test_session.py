@@ -8,8 +8,10 @@ import subprocess
 import sys
 import textwrap
 from pathlib import Path
+from typing import Any
 
 import pytest
+from pyspark.sql import SparkSession
 
 from headrace.spark import java
 from headrace.spark.errors import SparkUnavailable
@@ -36,7 +38,7 @@ def _run(script: str, tmp_path: Path) -> str:
     return done.stdout
 
 
-def test_nothing_starts_before_the_session_is_used(tmp_path):
+def test_nothing_starts_before_the_session_is_used(tmp_path: Path) -> None:
     script = """
         import sys
         from headrace.spark.session import SparkResource
@@ -46,7 +48,7 @@ def test_nothing_starts_before_the_session_is_used(tmp_path):
     assert _run(script, tmp_path).split() == ["False", "False"]
 
 
-def test_the_plan_reader_is_compiled_in_parallel_with_the_run(tmp_path):
+def test_the_plan_reader_is_compiled_in_parallel_with_the_run(tmp_path: Path) -> None:
     """So that the first lineage of a process compiles nothing."""
     script = """
         import threading
@@ -64,7 +66,7 @@ def test_the_plan_reader_is_compiled_in_parallel_with_the_run(tmp_path):
     assert _run(script, tmp_path).splitlines()[-1] == "(1, 1)"
 
 
-def test_a_full_disk_ends_the_jvm_which_holds_deleted_files(tmp_path):
+def test_a_full_disk_ends_the_jvm_which_holds_deleted_files(tmp_path: Path) -> None:
     place = tmp_path / "tiny"
     place.mkdir()
     if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", place], check=False).returncode:
@@ -97,7 +99,7 @@ def test_a_full_disk_ends_the_jvm_which_holds_deleted_files(tmp_path):
     assert again == "1000"
 
 
-def test_a_killed_jvm_is_reported_and_replaced(tmp_path):
+def test_a_killed_jvm_is_reported_and_replaced(tmp_path: Path) -> None:
     """Also: settings decide where it runs, one session a process, a dataset's settings are put back."""
     script = f"""
         import os, signal, threading
@@ -141,7 +143,7 @@ def test_a_killed_jvm_is_reported_and_replaced(tmp_path):
     assert again == "5"
 
 
-def test_spark_says_only_what_matters_and_wherever_stderr_leads_at_the_time(tmp_path):
+def test_spark_says_only_what_matters_and_wherever_stderr_leads_at_the_time(tmp_path: Path) -> None:
     script = f"""
         import os, sys, time
         from pathlib import Path
@@ -162,7 +164,7 @@ def test_spark_says_only_what_matters_and_wherever_stderr_leads_at_the_time(tmp_
 
 
 @pytest.mark.slow
-def test_spark_connect_writes_audits_and_reads(tmp_path):
+def test_spark_connect_writes_audits_and_reads(tmp_path: Path) -> None:
     script = f"""
         import logging, socket, uuid, datetime as dt
         from headrace.catalog.records import Check
@@ -211,7 +213,7 @@ def test_spark_connect_writes_audits_and_reads(tmp_path):
 @pytest.mark.parametrize(
     "where", [{"master": "spark://127.0.0.1:1,127.0.0.1:2"}, {"remote": "sc://127.0.0.1:1/;token=x"}]
 )
-def test_a_master_that_does_not_answer_is_named_at_once(where, monkeypatch):
+def test_a_master_that_does_not_answer_is_named_at_once(where: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("headrace.spark.session._living_session", lambda: None)
     with pytest.raises(SparkUnavailable, match=r"Nothing answers at s.*://127.0.0.1:1.*headrace\.toml"):
         _ = SparkResource(**where).session
@@ -235,7 +237,9 @@ def _java(folder: Path, answer: str) -> None:
         (None, r"JAVA_HOME is .*, which has no bin/java\. Install Java 17"),
     ],
 )
-def test_a_wrong_java_is_reported_with_the_remedy(tmp_path, monkeypatch, answer, message):
+def test_a_wrong_java_is_reported_with_the_remedy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: Any, message: Any
+) -> None:
     if answer is not None:
         _java(tmp_path, answer)
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
@@ -255,7 +259,7 @@ def test_a_wrong_java_is_reported_with_the_remedy(tmp_path, monkeypatch, answer,
         java.require_java.cache_clear()
 
 
-def test_progress_shows_stages_and_tasks(spark, caplog):
+def test_progress_shows_stages_and_tasks(spark: SparkSession, caplog: pytest.LogCaptureFixture) -> None:
     slow = spark.range(0, 4, 1, 2).selectExpr(
         "java_method('java.util.concurrent.TimeUnit', 'valueOf', 'DAYS') d", "id"
     )

@@ -6,6 +6,7 @@ import dataclasses
 import datetime as dt
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -28,7 +29,7 @@ def store(spark: SparkSession, tmp_path: Path) -> Iterator[FilesStore]:
 def version() -> Callable[..., Version]:
     """Makes the version that the catalog would keep of a written one; keywords replace fields."""
 
-    def made(written: WrittenVersion, format: str = "parquet", **changes: object) -> Version:
+    def made(written: WrittenVersion, format: str = "parquet", **changes: Any) -> Version:
         kept = Version(
             version_id=uuid4(),
             dataset="shop/orders",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 from decimal import Decimal
+from typing import Any
 
 import pandera.pyspark as pa
 import pyspark.sql.types as t
@@ -12,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pandera.pyspark import DataFrameModel, DataFrameSchema, Field
+from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from headrace.catalog.records import Check, CheckStatus, Column
@@ -84,24 +86,24 @@ CASES = [
 ]
 
 
-def _pandera_says(frame, kind, column, parameters) -> bool:
+def _pandera_says(frame: Any, kind: Any, column: Any, parameters: Any) -> bool:
     check = getattr(pa.Check, kind)(**parameters)
-    schema = DataFrameSchema({column: pa.Column(TYPES[column], check, nullable=True)})
+    schema = DataFrameSchema({column: pa.Column(TYPES[column], check, nullable=True)})  # type: ignore[arg-type]
     return not schema.validate(frame).pandera.errors
 
 
-def test_every_kind_has_a_case():
+def test_every_kind_has_a_case() -> None:
     assert {kind for kind, *_ in CASES} == (predicates.KINDS | {"unique_values_eq"}) - {"sql", "not_null"}
 
 
 @pytest.mark.parametrize("column", sorted(VALUES))
-def test_verdicts_are_panderas(spark, store, column):
+def test_verdicts_are_panderas(spark: SparkSession, store: Any, column: Any) -> None:
     """On all values, on those without null, and on a null alone: one write answers all cases of a column."""
     cases = [case for case in CASES if case[1] == column]
     schema = t.StructType([t.StructField(column, TYPES[column])])
     for rows in (VALUES[column], VALUES[column][:1], VALUES[column][:-1], [(None,)]):
         frame = spark.createDataFrame(rows, schema).coalesce(1)
-        checks = [Check(str(i), kind, column, parameters) for i, (kind, _, parameters) in enumerate(cases)]
+        checks = [Check(str(i), kind, column, parameters) for i, (kind, _, parameters) in enumerate(cases)]  # type: ignore[arg-type]
         [written] = store.write(frame, dataset="shop/orders", tag=store.tag(), checks=checks)
         ours = {result.name: result.status is CheckStatus.PASS for result in written.check_results}
         theirs = {str(i): _pandera_says(frame, *case) for i, case in enumerate(cases)}
@@ -109,7 +111,9 @@ def test_verdicts_are_panderas(spark, store, column):
 
 
 @pytest.mark.parametrize("format", ["parquet", "json"])
-def test_failing_rows_are_counted_and_shown_unless_sensitive(spark, store, format):
+def test_failing_rows_are_counted_and_shown_unless_sensitive(
+    spark: SparkSession, store: Any, format: Any
+) -> None:
     from headrace.stores.files.formats import OutputFormat
 
     rows = [(1, "a@x", None), (5, "b", 1.0), (9, "c", None), (9, "d", 2.0)]
@@ -148,7 +152,7 @@ def test_failing_rows_are_counted_and_shown_unless_sensitive(spark, store, forma
     }
 
 
-def test_no_value_of_a_sensitive_column_is_kept(spark, store):
+def test_no_value_of_a_sensitive_column_is_kept(spark: SparkSession, store: Any) -> None:
     columns = [Column("email", "string", tags=("pii",)), Column("n", "int")]
     frame = spark.createDataFrame([("a@x", 1), ("b@x", 5)], "email string, n int")
     model = f"{__name__}:Quoting"
@@ -183,7 +187,7 @@ NUMBERS = st.none() | st.integers(-3, 3)
     st.integers(-3, 3),
     st.data(),
 )
-def test_bounds_prove_nothing_that_is_not_so(values, kind, low, high, data):
+def test_bounds_prove_nothing_that_is_not_so(values: Any, kind: Any, low: Any, high: Any, data: Any) -> None:
     """Whatever bounds prove holds for each value; and what holds for each is proven, so that nothing is read twice."""
     parameters = {
         "not_null": {},
@@ -216,7 +220,7 @@ def test_bounds_prove_nothing_that_is_not_so(values, kind, low, high, data):
 
 
 @given(st.lists(st.text("ab\U0001f600", max_size=4), min_size=1), st.text("ab", min_size=1, max_size=2))
-def test_texts_between_two_with_a_prefix_have_it_too(values, prefix):
+def test_texts_between_two_with_a_prefix_have_it_too(values: Any, prefix: Any) -> None:
     bounds = Bounds(len(values), 0, min(values), max(values))
     check = Check("c", "str_startswith", "n", {"string": prefix})
     assert predicates.proven(check, "string", bounds) == all(value.startswith(prefix) for value in values)
@@ -233,7 +237,9 @@ def test_texts_between_two_with_a_prefix_have_it_too(values, prefix):
         ("boolean", Bounds(2, 0, True, True), True),
     ],
 )
-def test_what_python_and_spark_may_see_differently_is_not_proven(type, bounds, parameter):
+def test_what_python_and_spark_may_see_differently_is_not_proven(
+    type: Any, bounds: Any, parameter: Any
+) -> None:
     assert not predicates.proven(Check("c", "greater_than", "n", {"min_value": parameter}), type, bounds)
 
 
@@ -258,7 +264,9 @@ def test_what_python_and_spark_may_see_differently_is_not_proven(type, bounds, p
         (Check("c", "str_matches", "text", {"pattern": "(["}), "Java cannot parse a regular expression"),
     ],
 )
-def test_a_check_that_cannot_be_evaluated_says_why(spark, store, check, message):
+def test_a_check_that_cannot_be_evaluated_says_why(
+    spark: SparkSession, store: Any, check: Any, message: Any
+) -> None:
     frame = spark.createDataFrame([(1, "a")], "n int, text string")
     with pytest.raises(InvalidCheck, match=message):
         store.write(frame, dataset="shop/orders", tag=store.tag(), checks=[check])
@@ -273,14 +281,16 @@ def test_a_check_that_cannot_be_evaluated_says_why(spark, store, check, message)
         ("bigint", "greater_than", {"min_value": -(10**30)}, CheckStatus.PASS),
     ],
 )
-def test_numbers_beyond_64_bits_are_compared(spark, store, type, kind, parameters, status):
+def test_numbers_beyond_64_bits_are_compared(
+    spark: SparkSession, store: Any, type: Any, kind: Any, parameters: Any, status: Any
+) -> None:
     frame = spark.sql(f"SELECT CAST(1 AS {type}) AS n")
     checks = [Check("wide", kind, "n", parameters)]
     [written] = store.write(frame, dataset="shop/orders", tag=store.tag(), checks=checks)
     assert [each.status for each in written.check_results] == [status]
 
 
-def test_a_number_that_spark_has_not_is_refused(spark, store):
+def test_a_number_that_spark_has_not_is_refused(spark: SparkSession, store: Any) -> None:
     checks = [Check("c", "less_than", "n", {"max_value": 10**38})]
     with pytest.raises(InvalidCheck, match="at most 38 digits"):
         store.write(spark.range(1).toDF("n"), dataset="shop/orders", tag=store.tag(), checks=checks)
@@ -291,18 +301,18 @@ class Orders(DataFrameModel):
 
     n: t.IntegerType = Field(gt=0, description="a number", metadata={"tags": ["key"]})
     text: t.StringType = Field(isin=["a", "b"], nullable=True, raise_warning=True)
-    amount: t.DecimalType(6, 2) = Field(nullable=True)
+    amount: t.DecimalType(6, 2) = Field(nullable=True)  # type: ignore[valid-type]
 
     @pa.check("n", name="few_values")
-    def few(cls, frame):
+    def few(cls, frame: Any) -> Any:
         return frame.select("n").distinct().count() <= 2
 
     @pa.dataframe_check(name="sum_is_small")
-    def small(cls, frame):
+    def small(cls, frame: Any) -> Any:
         return frame.agg(F.sum("n")).first()[0] < 10
 
     @pa.dataframe_check(name="raises")
-    def raises(cls, frame):
+    def raises(cls, frame: Any) -> None:
         raise RuntimeError("no such table")
 
     class Config:
@@ -316,11 +326,11 @@ class Quoting(DataFrameModel):
     n: t.IntegerType = Field()
 
     @pa.dataframe_check(name="quoting")
-    def quoting(cls, frame):
+    def quoting(cls, frame: Any) -> None:
         raise ValueError(f"{frame.first().email} is wrong")
 
 
-def test_a_model_becomes_columns_and_checks():
+def test_a_model_becomes_columns_and_checks() -> None:
     columns, checks = checks_of(Orders)
     model = f"{__name__}:Orders"
     assert columns == (
@@ -340,7 +350,7 @@ def test_a_model_becomes_columns_and_checks():
     assert load_model(model) is Orders
 
 
-def test_custom_checks_are_run_by_pandera_on_each_version(spark, store):
+def test_custom_checks_are_run_by_pandera_on_each_version(spark: SparkSession, store: Any) -> None:
     _, checks = checks_of(Orders)
     custom = [check for check in checks if check.kind == "pandera"]
     frame = spark.createDataFrame(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.orc as orc
@@ -59,7 +60,7 @@ def test_int96_is_a_timestamp_and_nanoseconds_are_not(spark: SparkSession, tmp_p
 
 @pytest.mark.parametrize("contents", [parquet_contents, orc_contents])
 @pytest.mark.parametrize("content", [b"", b"id\n1\n", b"PAR1\0\0\0\0PAR1", b"ORC" + b"\0" * 40])
-def test_anything_else_is_refused(contents, content) -> None:
+def test_anything_else_is_refused(contents: Any, content: Any) -> None:
     with pytest.raises((ValueError, OSError)):
         contents(BytesIO(content))
 

@@ -14,7 +14,7 @@ def compared(
     spark: SparkSession, before: str, after: str, *key: str, hidden: frozenset[str] = frozenset()
 ) -> Comparison:
     frames = [spark.sql(f"FROM VALUES {rows}") for rows in (before, after)]
-    return compare(*frames, key, hidden)
+    return compare(*frames, key, hidden)  # type: ignore[arg-type, call-arg]
 
 
 def test_by_key(spark: SparkSession) -> None:

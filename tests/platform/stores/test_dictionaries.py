@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark.sql import SparkSession
 
 from headrace.catalog.records import Check
 from headrace.stores.files import dictionaries
@@ -16,7 +19,7 @@ from headrace.stores.files.opening import files_for
 FEW = ["NL", "DE", None, "FR"] * 500
 
 
-def _written(spark, store, values, tag):
+def _written(spark: SparkSession, store: Any, values: Any, tag: Any) -> Any:
     frame = spark.createDataFrame([(value,) for value in values], "code string").coalesce(1)
     [written] = store.write(frame, dataset="shop/codes", tag=tag)
     files = files_for(written.location, spark)
@@ -28,19 +31,21 @@ def _written(spark, store, values, tag):
     [FEW, [None] * 10 + FEW, [f"code {i}" for i in range(3000)], ["", None], [None, None]],
     ids=["few", "nulls first", "many", "empty text", "nulls alone"],
 )
-def test_all_values_are_reported(spark, store, values):
+def test_all_values_are_reported(spark: SparkSession, store: Any, values: Any) -> None:
     files, stored = _written(spark, store, values, store.tag())
     assert known_values(files, stored, ["code"]) == {"code": set(values) - {None}}
 
 
-def test_a_large_column_without_a_complete_dictionary_proves_nothing(spark, store):
+def test_a_large_column_without_a_complete_dictionary_proves_nothing(spark: SparkSession, store: Any) -> None:
     """Its dictionary was given up in the middle, and holds only the values before."""
     values = [hashlib.sha1(b"%d" % i, usedforsecurity=False).hexdigest() for i in range(40_000)]
     files, stored = _written(spark, store, values, store.tag())
     assert known_values(files, stored, ["code"]) == {}
 
 
-def test_one_file_without_a_dictionary_is_enough(spark, store, monkeypatch):
+def test_one_file_without_a_dictionary_is_enough(
+    spark: SparkSession, store: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     files, few = _written(spark, store, FEW, store.tag())
     _, many = _written(spark, store, [f"code {i}" for i in range(3000)], store.tag())
     monkeypatch.setattr(dictionaries, "_MAX_CHUNK_BYTES", 0)
@@ -48,7 +53,9 @@ def test_one_file_without_a_dictionary_is_enough(spark, store, monkeypatch):
     assert known_values(files, [*few, *many], ["code"]) == {}
 
 
-def test_files_that_do_not_state_dictionary_coverage_prove_nothing(spark, tmp_path, monkeypatch):
+def test_files_that_do_not_state_dictionary_coverage_prove_nothing(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Arrow's writer names the dictionary's own page as plain."""
     monkeypatch.setattr(dictionaries, "_MAX_CHUNK_BYTES", 0)
     pq.write_table(pa.table({"code": FEW}), tmp_path / "part-0.parquet", data_page_version="2.0")
@@ -57,7 +64,7 @@ def test_files_that_do_not_state_dictionary_coverage_prove_nothing(spark, tmp_pa
 
 
 @pytest.mark.parametrize("allowed", [["NL", "DE", "FR"], ["NL", "DE"]])
-def test_a_list_is_judged_by_the_values(spark, store, allowed):
+def test_a_list_is_judged_by_the_values(spark: SparkSession, store: Any, allowed: Any) -> None:
     frame = spark.createDataFrame([(value,) for value in FEW], "code string")
     check = Check("known", "isin", "code", {"allowed_values": allowed})
     [written] = store.write(frame, dataset="shop/codes", tag=store.tag(), checks=[check])

@@ -3,10 +3,12 @@
 import datetime as dt
 import math
 from decimal import Decimal
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from pyspark.sql import SparkSession
 
 from headrace.stores.files.formats import FORMATS, OutputFormat
 
@@ -41,7 +43,7 @@ def _rows() -> st.SearchStrategy[list[tuple[object, ...]]]:
     suppress_health_check=list(HealthCheck),  # every example is a Spark job of many rows
 )
 @given(rows=_rows())
-def test_round_trip_is_exact(spark, store, version, format, rows):
+def test_round_trip_is_exact(spark: SparkSession, store: Any, version: Any, format: Any, rows: Any) -> None:
     frame = spark.createDataFrame(rows, SCHEMA).coalesce(1)
     [written] = store.write(frame, dataset="shop/orders", tag=store.tag(), output=OutputFormat(format))
     back = store.read([version(written, format)])
@@ -50,13 +52,15 @@ def test_round_trip_is_exact(spark, store, version, format, rows):
     assert written.row_count == len(rows)
 
 
-def _comparable(frame) -> list[tuple[str, ...]]:
+def _comparable(frame: Any) -> list[tuple[str, ...]]:
     """Rows as comparable texts, in which NaN equals itself and -0.0 differs from 0.0."""
     return sorted(tuple(f"{type(v).__name__}:{v!r}" for v in row) for row in frame.collect())
 
 
 @pytest.mark.parametrize("format", sorted(FORMATS))
-def test_a_column_of_nulls_and_empty_texts_keeps_every_row(spark, store, version, format):
+def test_a_column_of_nulls_and_empty_texts_keeps_every_row(
+    spark: SparkSession, store: Any, version: Any, format: Any
+) -> None:
     frame = spark.createDataFrame([(None,), ("",), ("a",), (" b ",), ("l\r\nm\n",)], "text string").coalesce(
         1
     )
@@ -71,7 +75,7 @@ def test_a_column_of_nulls_and_empty_texts_keeps_every_row(spark, store, version
 
 
 @pytest.mark.parametrize("format", sorted(FORMATS))
-def test_statistics_are_those_of_the_rows(spark, store, format):
+def test_statistics_are_those_of_the_rows(spark: SparkSession, store: Any, format: Any) -> None:
     rows = [
         (1, "b", Decimal("2.5000"), 1.5, dt.date(2020, 1, 2), dt.datetime(2020, 1, 1, 1, tzinfo=dt.UTC)),
         (None, "", Decimal("-1.0000"), math.nan, None, dt.datetime(2019, 1, 1, 1, 0, 0, 5, tzinfo=dt.UTC)),
@@ -94,6 +98,6 @@ def test_statistics_are_those_of_the_rows(spark, store, format):
     }
 
 
-def test_unknown_format_names_the_known_ones():
+def test_unknown_format_names_the_known_ones() -> None:
     with pytest.raises(ValueError, match="unknown format 'avro'; choose one of csv, json, orc, parquet"):
         OutputFormat("avro")

@@ -6,8 +6,10 @@ import json
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+from pyspark.sql import SparkSession
 from sqlalchemy import Engine
 
 from headrace.catalog.published import in_turn
@@ -26,7 +28,7 @@ DAY = "2020-01-01T00:00|NL"
 Put = Callable[..., VersionDraft]
 
 
-def no_session() -> None:
+def no_session() -> SparkSession:
     raise AssertionError("files of this machine need no Spark")
 
 
@@ -59,7 +61,7 @@ def put(engine: Engine) -> Put:
     return published
 
 
-def current(name: str = "current") -> dict[str, object]:
+def current(name: str = "current") -> dict[str, Any]:
     path = f"{settings().warehouse_uri}/shop/orders/_published/{name}.json"
     return dict(json.loads(local_path(path).read_text()))
 
@@ -154,7 +156,9 @@ def test_they_lie_where_the_datasets_versions_do_and_external_datasets_have_none
         update_manifests(engine, "shop/nothing", no_session)
 
 
-def test_on_another_filesystem_through_spark(spark, engine: Engine, put: Put, tmp_path: Path) -> None:
+def test_on_another_filesystem_through_spark(
+    spark: SparkSession, engine: Engine, put: Put, tmp_path: Path
+) -> None:
     conf = spark.sparkContext._jsc.hadoopConfiguration()
     conf.set("fs.viewfs.mounttable.there.link./warehouse", (tmp_path / "there").as_uri())
     (tmp_path / "there").mkdir()

@@ -7,8 +7,10 @@ import datetime as dt
 import os
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
+from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from headrace.catalog.records import Check, Column
@@ -24,7 +26,7 @@ KEYS = ("2020-01-01T00:00|NL", "2020-01-01T01:00|NL", "2020-01-01T02:00|NL")
 
 
 @pytest.fixture
-def orders(spark):
+def orders(spark: SparkSession) -> Any:
     """Rows of the first two keys, n from 0 to 9 in each, ten rows of another key and two of none."""
     hours = F.element_at(
         F.array(F.lit(KEYS[0]), F.lit(KEYS[1]), F.lit("1999|NL")), (F.col("id") / 10 + 1).cast("int")
@@ -33,13 +35,13 @@ def orders(spark):
     return frame.union(spark.sql("select id n, cast(null as string) from range(2)"))
 
 
-def test_a_write_is_never_over_another(spark, store):
+def test_a_write_is_never_over_another(spark: SparkSession, store: FilesStore) -> None:
     store.write(spark.range(3), dataset="shop/orders", tag="same")
     with pytest.raises(WarehouseUnavailable, match="already exists"):
         store.write(spark.range(3), dataset="shop/orders", tag="same")
 
 
-def test_tags_sort_by_time_and_do_not_repeat(store):
+def test_tags_sort_by_time_and_do_not_repeat(store: FilesStore) -> None:
     tags = {store.tag() for _ in range(50)}
     assert len(tags) == 50
     moment = dt.datetime.strptime(min(tags)[:16], "%Y%m%dT%H%M%SZ").replace(tzinfo=dt.UTC)
@@ -47,7 +49,9 @@ def test_tags_sort_by_time_and_do_not_repeat(store):
 
 
 @pytest.mark.parametrize("format", ["parquet", "csv"])
-def test_a_range_is_one_write_of_many_versions(orders, store, version, format):
+def test_a_range_is_one_write_of_many_versions(
+    orders: Any, store: FilesStore, version: Any, format: Any
+) -> None:
     checks = [
         Check("small", "less_than", "n", {"max_value": 9}),
         Check("key", "unique", "n"),
@@ -75,7 +79,7 @@ def test_a_range_is_one_write_of_many_versions(orders, store, version, format):
     assert sorted(together.groupBy("hour").count().collect()) == [(KEYS[0], 10), (KEYS[1], 10)]
 
 
-def test_a_range_writes_one_file_a_small_partition(spark, store):
+def test_a_range_writes_one_file_a_small_partition(spark: SparkSession, store: FilesStore) -> None:
     frame = spark.range(0, 400, 1, 8).select("id", (F.col("id") % 20).cast("string").alias("k"))
     keys = tuple(str(k) for k in range(20))
     written = store.write(frame, dataset="shop/orders", tag="t", partition=PartitionWrite("k", keys))
@@ -83,7 +87,7 @@ def test_a_range_writes_one_file_a_small_partition(spark, store):
     assert {r.status.value for w in written for r in w.check_results} == {"PASS"}
 
 
-def test_one_key_takes_only_its_rows(orders, store, version):
+def test_one_key_takes_only_its_rows(orders: Any, store: FilesStore, version: Any) -> None:
     [written] = store.write(
         orders, dataset="shop/orders", tag="t", partition=PartitionWrite("hour", KEYS[1:2])
     )
@@ -97,7 +101,9 @@ def test_one_key_takes_only_its_rows(orders, store, version):
 
 
 @pytest.mark.parametrize("backslashes_stand_for_themselves", ["true", "false"])
-def test_a_key_with_quotes_and_backslashes_is_taken_literally(spark, store, backslashes_stand_for_themselves):
+def test_a_key_with_quotes_and_backslashes_is_taken_literally(
+    spark: SparkSession, store: FilesStore, backslashes_stand_for_themselves: Any
+) -> None:
     keys = (r"it's a\nb", "it's a\nb", 'say "é"')
     frame = spark.createDataFrame([(key,) for key in (*keys, "other")], "k string")
     setting = "spark.sql.parser.escapedStringLiterals"
@@ -112,7 +118,9 @@ def test_a_key_with_quotes_and_backslashes_is_taken_literally(spark, store, back
     assert [[w.row_count for w in each] for each in written] == [[1, 1, 1], [1]]
 
 
-def test_without_a_column_every_row_is_of_the_one_partition(orders, store, version):
+def test_without_a_column_every_row_is_of_the_one_partition(
+    orders: Any, store: FilesStore, version: Any
+) -> None:
     [written] = store.write(orders, dataset="shop/orders", tag="t", partition=PartitionWrite(None, KEYS[:1]))
     [result] = written.check_results
     assert (result.name, result.status.value, result.failed_rows) == ("partition", "PASS", 0)
@@ -123,7 +131,9 @@ def test_without_a_column_every_row_is_of_the_one_partition(orders, store, versi
 
 @pytest.mark.parametrize("format", sorted(FORMATS))
 @pytest.mark.parametrize("keys", [None, KEYS[:1], KEYS])
-def test_rows_that_fail_a_quarantining_check_are_set_aside(spark, orders, store, version, format, keys):
+def test_rows_that_fail_a_quarantining_check_are_set_aside(
+    spark: SparkSession, orders: Any, store: FilesStore, version: Any, format: Any, keys: Any
+) -> None:
     checks = [
         Check("even", "sql", parameters={"expression": "n % 2 = 0"}, quarantine=True),
         Check("small", "less_than", "n", {"max_value": 8}, quarantine=True),
@@ -152,8 +162,8 @@ def test_rows_that_fail_a_quarantining_check_are_set_aside(spark, orders, store,
     assert sorted(r.n for r in store.read([version(first, format)]).collect()) == [0, 2, 4, 6]
     [even] = [r for r in first.check_results if r.name == "even"]
     assert even.detail["location"] == first.quarantine_location
-    aside = version(dataclasses.replace(first, location=first.quarantine_location), format)
-    size = store.sizes(first.quarantine_location)
+    aside = version(dataclasses.replace(first, location=first.quarantine_location), format)  # type: ignore[arg-type]
+    size = store.sizes(first.quarantine_location)  # type: ignore[arg-type]
     aside = dataclasses.replace(aside, byte_size=size.byte_size, file_count=size.file_count)
     assert sorted(r.n for r in store.read([aside]).collect()) == [1, 3, 5, 7, 8, 9]
     for other in written[1:]:
@@ -161,7 +171,7 @@ def test_rows_that_fail_a_quarantining_check_are_set_aside(spark, orders, store,
         assert {r.status.value for r in other.check_results} == {"PASS"}
 
 
-def test_a_clean_write_is_not_read_back(spark, store):
+def test_a_clean_write_is_not_read_back(spark: SparkSession, store: FilesStore) -> None:
     """Null, range and pattern checks on valid data need no job except the write."""
     frame = (
         spark.range(100)
@@ -187,7 +197,7 @@ def test_a_clean_write_is_not_read_back(spark, store):
     assert {(r.status.value, r.failed_rows) for r in written.check_results} == {("PASS", 0), ("PASS", None)}
 
 
-def test_declared_columns_decide_order_and_are_required(spark, store):
+def test_declared_columns_decide_order_and_are_required(spark: SparkSession, store: FilesStore) -> None:
     frame = spark.sql("select 1 a, 'x' b, 2 c")
     declared = [Column("b", "string", description="the b"), Column("a", "bigint"), Column("d", "date")]
     with pytest.raises(SchemaMismatch, match="d is missing; c is not declared; a is int, declared bigint"):
@@ -197,7 +207,9 @@ def test_declared_columns_decide_order_and_are_required(spark, store):
     assert written.columns == tuple(declared)
 
 
-def test_a_column_may_be_named_anything_but_a_directory_level(spark, store, version):
+def test_a_column_may_be_named_anything_but_a_directory_level(
+    spark: SparkSession, store: FilesStore, version: Any
+) -> None:
     frame = spark.range(2).selectExpr("id as `a.b c``d`", "id as `partition`", "id as `rows`")
     check = Check("c", "less_than", "a.b c`d", {"max_value": 1})
     [written] = store.write(frame, dataset="shop/orders", tag="t", checks=[check])
@@ -208,7 +220,9 @@ def test_a_column_may_be_named_anything_but_a_directory_level(spark, store, vers
 
 
 @pytest.mark.parametrize("format", sorted(FORMATS))
-def test_an_added_column_reads_as_null_from_older_versions(spark, store, version, format):
+def test_an_added_column_reads_as_null_from_older_versions(
+    spark: SparkSession, store: FilesStore, version: Any, format: Any
+) -> None:
     old, new = (
         version(
             store.write(frame, dataset="shop/orders", tag=tag, output=OutputFormat(format))[0],
@@ -229,7 +243,9 @@ def test_an_added_column_reads_as_null_from_older_versions(spark, store, version
     assert sorted(map(tuple, frame.collect())) == [(1, None, "x"), (2, dt.date(2020, 1, 1), "y")]
 
 
-def test_versions_whose_types_do_not_fit_are_not_read_together(spark, store, version):
+def test_versions_whose_types_do_not_fit_are_not_read_together(
+    spark: SparkSession, store: FilesStore, version: Any
+) -> None:
     old, new = (
         version(store.write(spark.sql(sql), dataset="shop/orders", tag=sql[7])[0], tag=sql[7])
         for sql in ("select 1 a", "select 'x' a")
@@ -257,7 +273,9 @@ WIDENED = {
 
 
 @pytest.mark.parametrize("format", ["parquet", "json", "orc", "csv"])
-def test_what_a_schema_change_calls_compatible_is_read_together(spark, store, version, format):
+def test_what_a_schema_change_calls_compatible_is_read_together(
+    spark: SparkSession, store: FilesStore, version: Any, format: Any
+) -> None:
     for name, (before, after, expected) in WIDENED.items():
         if format == "csv" and expected[0][0] in "[{":
             continue  # has no nested types
@@ -282,7 +300,9 @@ def test_what_a_schema_change_calls_compatible_is_read_together(spark, store, ve
         )
 
 
-def test_a_null_struct_stays_null_when_fields_are_added(spark, store, version):
+def test_a_null_struct_stays_null_when_fields_are_added(
+    spark: SparkSession, store: FilesStore, version: Any
+) -> None:
     old, new = (
         version(store.write(spark.sql(f"SELECT {sql} AS v"), dataset="shop/orders", tag=store.tag())[0])
         for sql in ("CAST(NULL AS struct<x:int>)", "struct(2 AS x, 3 AS y)")
@@ -290,7 +310,9 @@ def test_a_null_struct_stays_null_when_fields_are_added(spark, store, version):
     assert sorted(row.v is None for row in store.read([old, new]).collect()) == [False, True]
 
 
-def test_external_csv_is_read_by_header_without_loss(spark, store, version, tmp_path):
+def test_external_csv_is_read_by_header_without_loss(
+    spark: SparkSession, store: FilesStore, version: Any, tmp_path: Path
+) -> None:
     (tmp_path / "feed.csv").write_text("id;name\n1;a b\n2;\n")
     size = store.sizes(f"file://{tmp_path}/feed.csv")
     [some] = store.write(spark.sql("select 1 id, '' name"), dataset="shop/orders", tag="t")
@@ -326,7 +348,9 @@ def _damage(file: Path, how: str) -> None:
 
 @pytest.mark.parametrize("how", ["garbled", "shortened", "emptied", "gone"])
 @pytest.mark.parametrize("format", ["parquet", "json"])
-def test_a_damaged_input_names_dataset_version_and_file(spark, store, version, format, how):
+def test_a_damaged_input_names_dataset_version_and_file(
+    spark: SparkSession, store: FilesStore, version: Any, format: Any, how: Any
+) -> None:
     frame = spark.range(50).selectExpr("id", "uuid() u").coalesce(1)
     [written] = store.write(frame, dataset="shop/orders", tag="t", output=OutputFormat(format))
     [file] = LocalFiles().data_files(written.location)
@@ -337,7 +361,9 @@ def test_a_damaged_input_names_dataset_version_and_file(spark, store, version, f
         store.write(store.read([version(written, format)]), dataset="shop/copy", tag="t")
 
 
-def test_a_file_that_vanishes_while_being_read_is_reported(spark, store, version):
+def test_a_file_that_vanishes_while_being_read_is_reported(
+    spark: SparkSession, store: FilesStore, version: Any
+) -> None:
     [written] = store.write(spark.range(5).coalesce(1), dataset="shop/orders", tag="t")
     frame = store.read([version(written)])
     [file] = LocalFiles().data_files(written.location)
@@ -346,7 +372,7 @@ def test_a_file_that_vanishes_while_being_read_is_reported(spark, store, version
         store.write(frame, dataset="shop/copy", tag="t")
 
 
-def test_a_warehouse_that_cannot_be_written_says_so(spark, tmp_path):
+def test_a_warehouse_that_cannot_be_written_says_so(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(WarehouseUnavailable, match=r"Cannot create file://.*/file/shop/orders/t"):
         FilesStore(spark, f"file://{tmp_path}/file").write(spark.range(1), dataset="shop/orders", tag="t")
@@ -358,7 +384,7 @@ def test_a_warehouse_that_cannot_be_written_says_so(spark, tmp_path):
         FilesStore(spark, "nope://w/").write(spark.range(1), dataset="shop/orders", tag="t")
 
 
-def test_a_full_disk_says_so(spark, tmp_path):
+def test_a_full_disk_says_so(spark: SparkSession, tmp_path: Path) -> None:
     place = tmp_path / "tiny"
     place.mkdir()
     if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=200k", "tmpfs", place], check=False).returncode:
@@ -372,9 +398,9 @@ def test_a_full_disk_says_so(spark, tmp_path):
         subprocess.run(["umount", "-l", place], check=True)
 
 
-def test_the_transforms_own_failure_is_left_alone(spark, store):
+def test_the_transforms_own_failure_is_left_alone(spark: SparkSession, store: FilesStore) -> None:
     @F.udf("int")
-    def reach(_):
+    def reach(_: Any) -> None:
         raise OSError("Connection refused")
 
     with pytest.raises(Exception, match="Connection refused") as raised:
@@ -382,9 +408,11 @@ def test_the_transforms_own_failure_is_left_alone(spark, store):
     assert type(raised.value).__name__ == "PythonException"
 
 
-def test_a_transform_that_calls_its_own_data_corrupted_blames_no_input(spark, store, version):
+def test_a_transform_that_calls_its_own_data_corrupted_blames_no_input(
+    spark: SparkSession, store: FilesStore, version: Any
+) -> None:
     @F.udf("int")
-    def refuse(_):
+    def refuse(_: Any) -> None:
         raise ValueError("this record is corrupted")
 
     [written] = store.write(spark.range(1), dataset="shop/orders", tag="t")
@@ -394,7 +422,7 @@ def test_a_transform_that_calls_its_own_data_corrupted_blames_no_input(spark, st
     assert type(raised.value).__name__ == "PythonException"
 
 
-def test_the_checksum_follows_the_content(spark, store):
+def test_the_checksum_follows_the_content(spark: SparkSession, store: FilesStore) -> None:
     frame = spark.range(10).coalesce(1)
     one, same, other = (
         store.write(f, dataset="shop/orders", tag=t)[0]
@@ -410,7 +438,9 @@ def test_the_checksum_follows_the_content(spark, store):
     assert store.sizes(one.location).checksum != one.checksum
 
 
-def test_hadoop_and_local_files_are_listed_alike(spark, store, tmp_path):
+def test_hadoop_and_local_files_are_listed_alike(
+    spark: SparkSession, store: FilesStore, tmp_path: Path
+) -> None:
     [written] = store.write(spark.range(10), dataset="shop/orders", tag="t")
     hadoop, local = HadoopFiles(spark), LocalFiles()
     ours, theirs = (files.data_files(written.location) for files in (local, hadoop))
@@ -433,7 +463,9 @@ def test_hadoop_and_local_files_are_listed_alike(spark, store, tmp_path):
         hadoop.data_files(f"file://{tmp_path}/nothing")
 
 
-def test_a_version_on_another_filesystem_is_written_audited_and_read(spark, store, version, tmp_path):
+def test_a_version_on_another_filesystem_is_written_audited_and_read(
+    spark: SparkSession, store: FilesStore, version: Any, tmp_path: Path
+) -> None:
     """Through Hadoop's view filesystem, which is remote for Headrace's code."""
     conf = spark.sparkContext._jsc.hadoopConfiguration()
     conf.set("fs.viewfs.mounttable.here.link./warehouse", tmp_path.as_uri())
@@ -445,13 +477,13 @@ def test_a_version_on_another_filesystem_is_written_audited_and_read(spark, stor
     assert remote.read([version(written)]).count() == 10
 
 
-def test_keys_are_escaped_as_spark_does(spark):
+def test_keys_are_escaped_as_spark_does(spark: SparkSession) -> None:
     spark_escapes = spark._jvm.org.apache.spark.sql.catalyst.catalog.ExternalCatalogUtils.escapePathName
     for text in ["2020-01-01T10:00|é", *(chr(i) for i in range(1, 0x180))]:
         assert escaped(text) == spark_escapes(text)
 
 
 @pytest.mark.parametrize("keys", [(), ("",), ("a", "a")])
-def test_partition_keys_are_there_and_differ(keys):
+def test_partition_keys_are_there_and_differ(keys: Any) -> None:
     with pytest.raises(ValueError, match="partition key"):
         PartitionWrite("'a'", keys)

@@ -106,7 +106,7 @@ class Served:
     url: str
     output: Path
 
-    def ask(self, query: str, **variables: object) -> Any:
+    def ask(self, query: str, **variables: Any) -> Any:
         """The data that the UI's own interface answers. Fails the test on errors."""
         connection = http.client.HTTPConnection(self.url.removeprefix("http://"), timeout=WAIT_SECONDS)
         try:

@@ -63,7 +63,7 @@ def main(root: str, selection: str, run_id: str, place: str) -> int:
 def _kill_jvm() -> None:
     from pyspark import SparkContext
 
-    process = SparkContext._gateway.proc  # type: ignore[union-attr]
+    process = SparkContext._gateway.proc
     process.kill()
     process.wait()
 

@@ -31,7 +31,7 @@ def spans(engine: Engine) -> set[tuple[str, str, str, float, float | None]]:
     def minutes(time: Any) -> float | None:
         return None if time is None else (time - START).total_seconds() / 60
 
-    return {(row[0], row[1], row[2], minutes(row[5]), minutes(row[6])) for row in contents(engine)["edges"]}
+    return {(row[0], row[1], row[2], minutes(row[5]), minutes(row[6])) for row in contents(engine)["edges"]}  # type: ignore[misc]
 
 
 def test_what_is_named_no_longer_ends_then_whatever_the_order(engine: Engine) -> None:

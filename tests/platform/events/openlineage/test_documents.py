@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import reduce
+from typing import Any
 from uuid import UUID, uuid4, uuid5
 
 from hypothesis import given
@@ -21,7 +22,7 @@ OWN = "headrace://default"
 class _Every(dict):
     """An id for every name."""
 
-    def __missing__(self, name):
+    def __missing__(self, name: Any) -> Any:
         return uuid5(UUID(int=1), str(name))
 
 
@@ -34,7 +35,7 @@ def events() -> st.SearchStrategy:
         lambda name, rows, lineage: dataset(
             name,
             use={"outputFacets": {"outputStatistics": facet(rowCount=rows)}},
-            **({"lineage": facet(inputs=lineage)} if lineage is not None else {}),
+            **({"lineage": facet(inputs=lineage)} if lineage is not None else {}),  # type: ignore[arg-type]
         ),
         st.sampled_from("abc"),
         st.integers(0, 3),
@@ -52,8 +53,8 @@ def events() -> st.SearchStrategy:
 
 
 @given(st.lists(events(), min_size=1, max_size=6), st.randoms(use_true_random=False))
-def test_order_and_repetition_change_nothing(message, order):
-    documents = [document_of(parse(event), IDS, OWN) for event in message]
+def test_order_and_repetition_change_nothing(message: Any, order: Any) -> None:
+    documents = [document_of(parse(event), IDS, OWN) for event in message]  # type: ignore[arg-type]
     orderly = reduce(merged, documents)
     doubled = [*documents, *documents]
     order.shuffle(doubled)

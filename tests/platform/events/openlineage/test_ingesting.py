@@ -5,10 +5,12 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from itertools import permutations
+from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
 import sqlalchemy as sa
+from sqlalchemy import Engine
 
 from headrace.catalog import queries
 from headrace.catalog.queries import names as asking
@@ -37,16 +39,16 @@ from tests.platform.events.openlineage.events import (
 )
 
 
-def report(engine, run=1):
+def report(engine: Engine, run: Any = 1) -> Any:
     (found,) = explain_run(engine, UUID(uuid(run)))
     return found
 
 
-def located(engine, name):
+def located(engine: Engine, name: Any) -> Any:
     return asking.locate(engine, organisation_id(), "db", name)
 
 
-def test_valid_batch_members_are_stored_and_others_reported_by_index(engine):
+def test_valid_batch_members_are_stored_and_others_reported_by_index(engine: Engine) -> None:
     good, other = run_event(), run_event(run=2)
     bad = {**run_event(run=3), "run": {"runId": ""}}
     outcomes = ingest(engine, good, bad, 5, other, good)
@@ -60,10 +62,10 @@ def test_valid_batch_members_are_stored_and_others_reported_by_index(engine):
     assert len(contents(engine)["runs"]) == 2
 
 
-def test_an_unexpected_event_is_refused_alone(engine, monkeypatch):
+def test_an_unexpected_event_is_refused_alone(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     project = ingesting.project
 
-    def refusing(cursor, owner, events):
+    def refusing(cursor: Any, owner: Any, events: Any) -> Any:
         if any(isinstance(event, RunEvent) and event.job.name.name == "bad" for event in events):
             cursor.execute("SELECT repeat('9', 5)::smallint")
         return project(cursor, owner, events)
@@ -88,7 +90,9 @@ def test_an_unexpected_event_is_refused_alone(engine, monkeypatch):
         (["FAIL", "COMPLETE"], RunState.FAILED),
     ],
 )
-def test_a_run_is_in_the_state_that_its_events_come_to_in_any_order(engine, kinds, state):
+def test_a_run_is_in_the_state_that_its_events_come_to_in_any_order(
+    engine: Engine, kinds: Any, state: Any
+) -> None:
     events = [run_event(kind, minutes=minutes) for minutes, kind in enumerate(kinds)]
     for event in reversed(events):
         ingest_valid(engine, event)
@@ -108,11 +112,13 @@ def test_a_run_is_in_the_state_that_its_events_come_to_in_any_order(engine, kind
     ],
 )
 @pytest.mark.parametrize("namespace", ["airflow", "AUTOSYS"])
-def test_a_run_that_completes_and_fails_ends_the_same_in_any_order(engine, ends, state, namespace):
+def test_a_run_that_completes_and_fails_ends_the_same_in_any_order(
+    engine: Engine, ends: Any, state: Any, namespace: Any
+) -> None:
     # Made before, as the id of a scheduler's job is made up.
     ingest_valid(engine, run_event("COMPLETE", run="first", outputs=["a"], namespace=namespace, minutes=-9))
     events = [run_event(kind, minutes=minutes, outputs=["a"], namespace=namespace) for kind, minutes in ends]
-    found = []
+    found: list[Any] = []
     for order in permutations(events):
         run = len(found)
         ingest_valid(engine, *({**each, "run": {"runId": uuid(f"{run}")}} for each in order))
@@ -131,7 +137,9 @@ def test_a_run_that_completes_and_fails_ends_the_same_in_any_order(engine, ends,
 
 
 @pytest.mark.parametrize("order", [1, -1])
-def test_a_failed_run_writes_nothing_although_its_listener_reports_a_complete(engine, order):
+def test_a_failed_run_writes_nothing_although_its_listener_reports_a_complete(
+    engine: Engine, order: Any
+) -> None:
     ends = [run_event("FAIL", outputs=["a"]), run_event("COMPLETE", outputs=["a"], minutes=0.095 / 60)]
     for event in ends[::order]:
         ingest_valid(engine, event)
@@ -140,14 +148,14 @@ def test_a_failed_run_writes_nothing_although_its_listener_reports_a_complete(en
     assert (found["versions"], found["published"], found["completions"]) == ([], [], [])
 
 
-def test_a_withdrawn_version_has_no_pointer(engine):
+def test_a_withdrawn_version_has_no_pointer(engine: Engine) -> None:
     ingest_valid(engine, run_event("COMPLETE", outputs=["a"]))
     ingest_valid(engine, run_event("FAIL", outputs=["a"], minutes=1))
     found = contents(engine)
     assert (found["versions"], found["moves"], found["published"]) == ([], [], [])
 
 
-def test_why_a_run_failed_and_whose_it_was(engine):
+def test_why_a_run_failed_and_whose_it_was(engine: Engine) -> None:
     parent = facet(run={"runId": uuid("dag")}, job={"namespace": "airflow", "name": "dag"})
     error = facet(message="no such table", programmingLanguage="SQL")
     ingest_valid(engine, run_event("START", run_facets={"parent": parent}))
@@ -158,7 +166,7 @@ def test_why_a_run_failed_and_whose_it_was(engine):
     assert "airflow#dag" in {row[1] for row in contents(engine)["processes"]}
 
 
-def test_facets_show_on_datasets_and_processes_the_newest_of_each(engine):
+def test_facets_show_on_datasets_and_processes_the_newest_of_each(engine: Engine) -> None:
     described = dataset(
         "x",
         schema=facet(fields=[{"name": "id", "type": "bigint"}, {"name": "name", "type": "string"}]),
@@ -193,7 +201,7 @@ def test_facets_show_on_datasets_and_processes_the_newest_of_each(engine):
     assert queries.dataset(engine, "db#x").description is None
 
 
-def test_all_facets_of_a_run_are_there(engine):
+def test_all_facets_of_a_run_are_there(engine: Engine) -> None:
     ingest_valid(
         engine,
         run_event(
@@ -207,7 +215,7 @@ def test_all_facets_of_a_run_are_there(engine):
     assert found["nominalTime"].content["nominalStartTime"] == "2026-03-01T00:00:00Z"
 
 
-def test_versions_are_those_of_completed_runs_and_the_last_one_is_published(engine):
+def test_versions_are_those_of_completed_runs_and_the_last_one_is_published(engine: Engine) -> None:
     counted = {"outputFacets": {"outputStatistics": facet(rowCount=7, size=70, fileCount=2)}}
     named = dataset("x", use=counted, version=facet(datasetVersion="snap-2"))
     ingest_valid(engine, run_event(run=2, outputs=[named], minutes=10))
@@ -225,14 +233,14 @@ def test_versions_are_those_of_completed_runs_and_the_last_one_is_published(engi
     assert [(row[1], row[2]) for row in moves] == [(1, found[1].version.tag), (2, "snap-2")]
 
 
-def test_an_output_that_is_dropped_has_no_new_version(engine):
+def test_an_output_that_is_dropped_has_no_new_version(engine: Engine) -> None:
     ingest_valid(
         engine, run_event(outputs=[dataset("x", lifecycleStateChange=facet(lifecycleStateChange="DROP"))])
     )
     assert queries.versions(engine, "db#x") == []
 
 
-def test_a_version_of_a_run_that_did_not_write_it_is_that_of_the_next_that_did(engine):
+def test_a_version_of_a_run_that_did_not_write_it_is_that_of_the_next_that_did(engine: Engine) -> None:
     stated = dataset("out", version=facet(datasetVersion="v1"))
     output = [
         run_event(run=1, outputs=[stated]),
@@ -250,8 +258,8 @@ def test_a_version_of_a_run_that_did_not_write_it_is_that_of_the_next_that_did(e
     assert all(each == found[0] for each in found)
 
 
-def test_the_version_that_a_run_read_is_the_last_that_it_names_whenever_it_says_so(engine):
-    def read(version):
+def test_the_version_that_a_run_read_is_the_last_that_it_names_whenever_it_says_so(engine: Engine) -> None:
+    def read(version: Any) -> Any:
         return [dataset("a", version=facet(datasetVersion=version))]
 
     output = [
@@ -273,7 +281,7 @@ def test_the_version_that_a_run_read_is_the_last_that_it_names_whenever_it_says_
         assert [each.tag for each in detail.inputs] == ["v2"]
 
 
-def test_input_versions_reported_later_are_recorded(engine):
+def test_input_versions_reported_later_are_recorded(engine: Engine) -> None:
     read = dataset("a", version=facet(datasetVersion="7"))
     ingest_valid(engine, run_event(run=2, job="next", inputs=[read], outputs=["x"], minutes=10))
     ingest_valid(engine, run_event(run=1, outputs=[dataset("a", version=facet(datasetVersion="7"))]))
@@ -282,8 +290,8 @@ def test_input_versions_reported_later_are_recorded(engine):
     assert [(each.dataset, each.tag) for each in detail.inputs] == [("db#a", "7")]
 
 
-def test_tests_and_measures_are_kept_the_later_of_what_a_run_says(engine):
-    def tested(success, minutes):
+def test_tests_and_measures_are_kept_the_later_of_what_a_run_says(engine: Engine) -> None:
+    def tested(success: Any, minutes: Any) -> Any:
         assertions = facet(
             assertions=[{"assertion": "not_null", "column": "id", "success": success, "severity": "warn"}]
         )
@@ -302,7 +310,7 @@ def test_tests_and_measures_are_kept_the_later_of_what_a_run_says(engine):
     ]
 
 
-def test_a_count_that_is_no_count_hides_nothing_else(engine):
+def test_a_count_that_is_no_count_hides_nothing_else(engine: Engine) -> None:
     metrics = facet(rowCount=2**70, bytes=5, columnMetrics={})
     ingest_valid(
         engine, run_event(inputs=[dataset("a", use={"inputFacets": {"dataQualityMetrics": metrics}})])
@@ -311,7 +319,7 @@ def test_a_count_that_is_no_count_hides_nothing_else(engine):
     assert (found.row_count, found.byte_size) == (None, 5)
 
 
-def test_a_version_is_where_the_run_says_that_it_wrote(engine):
+def test_a_version_is_where_the_run_says_that_it_wrote(engine: Engine) -> None:
     ingest_valid(
         engine,
         run_event(run=1, outputs=[dataset("a", path=facet(value="s3://lake/a/v7"))]),
@@ -321,7 +329,7 @@ def test_a_version_is_where_the_run_says_that_it_wrote(engine):
     assert where == {"db#a": "s3://lake/a/v7", "S3#s3://lake/b/v8": "s3://lake/b/v8"}
 
 
-def test_all_facets_of_a_use_are_there(engine):
+def test_all_facets_of_a_use_are_there(engine: Engine) -> None:
     read = {"inputFacets": {"icebergScanReport": facet(snapshotId=1), "inputStatistics": facet(rowCount=3)}}
     ingest_valid(engine, run_event("START", inputs=[dataset("a", use=read)], outputs=["b"]))
     written = {"outputFacets": {"icebergCommitReport": facet(snapshotId=2)}}
@@ -331,7 +339,7 @@ def test_all_facets_of_a_use_are_there(engine):
 
 
 @pytest.mark.parametrize("order", list(permutations(range(4))))
-def test_a_run_of_several_jobs_is_one_of_each(engine, order):
+def test_a_run_of_several_jobs_is_one_of_each(engine: Engine, order: Any) -> None:
     """As Dagster's: all assets of a run report the run's id."""
     events = [
         run_event("START", job="raw"),
@@ -354,7 +362,7 @@ def test_a_run_of_several_jobs_is_one_of_each(engine, order):
     assert len(found["attempts"]) == len(found["documents"]) == 3
 
 
-def test_organisations_have_catalogs_of_their_own(engine):
+def test_organisations_have_catalogs_of_their_own(engine: Engine) -> None:
     other = uuid4()
     with engine.begin() as connection:
         connection.execute(
@@ -369,7 +377,7 @@ def test_organisations_have_catalogs_of_their_own(engine):
         ingestion.ingest(engine, uuid4(), [run_event()])
 
 
-def test_many_may_report_at_once(engine):
+def test_many_may_report_at_once(engine: Engine) -> None:
     link = facet(identifiers=[{"namespace": "hive", "name": "t", "type": "TABLE"}])
     events = [
         run_event(
@@ -390,8 +398,8 @@ def test_many_may_report_at_once(engine):
     assert {row[4] for row in found["runs"]} == {"SUCCESS"}
 
 
-def test_a_repeated_report_of_one_name_is_newer_than_that_of_the_other(engine):
-    def schema(column):
+def test_a_repeated_report_of_one_name_is_newer_than_that_of_the_other(engine: Engine) -> None:
+    def schema(column: Any) -> Any:
         content = facet(fields=[{"name": column, "type": "int"}])
         return {**content, "_schemaURL": "https://openlineage.io/spec/facets/1-1-1/SchemaDatasetFacet.json"}
 
@@ -411,7 +419,9 @@ def test_a_repeated_report_of_one_name_is_newer_than_that_of_the_other(engine):
     assert contents(engine) == together
 
 
-def test_of_two_runs_that_say_the_same_of_columns_at_the_same_time_one_is_named_in_any_order(engine):
+def test_of_two_runs_that_say_the_same_of_columns_at_the_same_time_one_is_named_in_any_order(
+    engine: Engine,
+) -> None:
     columns = facet(fields={"id": {"inputFields": [{"namespace": "db", "name": "x", "field": "id"}]}})
     columns["_schemaURL"] = "https://openlineage.io/spec/facets/1-2-0/ColumnLineageDatasetFacet.json"
     output = [run_event(run=run, outputs=[dataset("y", columnLineage=columns)]) for run in (1, 2, 3)]
@@ -425,8 +435,8 @@ def test_of_two_runs_that_say_the_same_of_columns_at_the_same_time_one_is_named_
 
 
 @pytest.mark.new_database
-def test_no_table_is_read_whole_however_short_it_was_when_the_plans_were_made(engine):
-    def read_whole():
+def test_no_table_is_read_whole_however_short_it_was_when_the_plans_were_made(engine: Engine) -> None:
+    def read_whole() -> Any:
         with database.transaction(engine) as cursor:  # the pool gives the connection that was used last
             cursor.execute("SELECT pg_stat_force_next_flush()")
         with database.transaction(engine) as cursor:
@@ -437,11 +447,11 @@ def test_no_table_is_read_whole_however_short_it_was_when_the_plans_were_made(en
                 )
             }
 
-    def events_of_run(run):
+    def events_of_run(run: Any) -> Any:
         facets = {"schema": facet(fields=[{"name": "a", "type": "int"}])}
         return [
-            run_event("START", run=run, minutes=run, inputs=[dataset("in", **facets)]),
-            run_event(run=run, minutes=run, outputs=[dataset("out", **facets)]),
+            run_event("START", run=run, minutes=run, inputs=[dataset("in", **facets)]),  # type: ignore[arg-type]
+            run_event(run=run, minutes=run, outputs=[dataset("out", **facets)]),  # type: ignore[arg-type]
         ]
 
     for run in range(1, 8):

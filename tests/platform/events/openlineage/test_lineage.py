@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from datetime import timedelta
 from itertools import permutations
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from sqlalchemy import Engine
 
 from headrace.catalog import queries
 from headrace.catalog.queries import names as asking
@@ -31,11 +33,11 @@ from tests.platform.events.openlineage.events import (
 )
 
 
-def source(name: str, field: str | None = None, **more) -> dict:
+def source(name: str, field: str | None = None, **more: Any) -> dict:
     return {"type": "DATASET", "namespace": "db", "name": name, **({"field": field} if field else {}), **more}
 
 
-def entry(name: str, *sources: dict, **fields) -> dict:
+def entry(name: str, *sources: dict, **fields: Any) -> dict:
     of_fields = {column: {"inputs": inputs} for column, inputs in fields.items()}
     return {
         "type": "DATASET",
@@ -49,7 +51,7 @@ def entry(name: str, *sources: dict, **fields) -> dict:
 PAIRS = facet(entries=[entry("x", source("a")), entry("y", source("b"))])
 
 
-def test_every_input_leads_to_every_output_over_the_events_of_a_run(engine):
+def test_every_input_leads_to_every_output_over_the_events_of_a_run(engine: Engine) -> None:
     ingest_valid(
         engine, run_event("START", inputs=["a", "b"]), run_event("COMPLETE", outputs=["x"], minutes=5)
     )
@@ -68,13 +70,15 @@ REPORTED = [
 
 
 @pytest.mark.parametrize("order", list(permutations(range(3))))
-def test_the_pairs_of_a_lineage_facet_are_all_that_is_claimed_in_any_order(engine, order):
+def test_the_pairs_of_a_lineage_facet_are_all_that_is_claimed_in_any_order(
+    engine: Engine, order: Any
+) -> None:
     for index in order:
         ingest_valid(engine, REPORTED[index])
     assert edges(engine) == {("db#a", "db#x"), ("db#b", "db#y")}
 
 
-def test_an_edge_that_another_run_shows_stays_with_its_time(engine):
+def test_an_edge_that_another_run_shows_stays_with_its_time(engine: Engine) -> None:
     crossing = run_event(run=2, inputs=["a"], outputs=["y"], minutes=30)
     ingest_valid(engine, REPORTED[0], crossing)
     ingest_valid(engine, REPORTED[1])
@@ -88,7 +92,7 @@ def test_an_edge_that_another_run_shows_stays_with_its_time(engine):
     assert contents(engine)["edges"] == late["edges"]
 
 
-def test_an_input_of_an_earlier_facet_counts_from_the_run_that_reports_it(engine):
+def test_an_input_of_an_earlier_facet_counts_from_the_run_that_reports_it(engine: Engine) -> None:
     message = [
         run_event("START", outputs=[dataset("x", lineage=facet(inputs=[source("a")]))]),
         run_event(minutes=5, inputs=["a"], outputs=[dataset("x", lineage=facet(inputs=[source("b")]))]),
@@ -104,7 +108,9 @@ def test_an_input_of_an_earlier_facet_counts_from_the_run_that_reports_it(engine
     assert since == {START + timedelta(minutes=5)}
 
 
-def test_a_job_that_ran_often_claims_no_more_than_another(engine, monkeypatch):
+def test_a_job_that_ran_often_claims_no_more_than_another(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(runs, "_MAX_DOCUMENTS", 4)
     pairs = {(f"db#{one}", f"db#{other}") for one, other in ("ax", "by")}
     for run in range(8):
@@ -115,14 +121,14 @@ def test_a_job_that_ran_often_claims_no_more_than_another(engine, monkeypatch):
     assert since == {START}
 
 
-def test_a_generated_dataset_has_no_source_whatever_the_job_read(engine):
+def test_a_generated_dataset_has_no_source_whatever_the_job_read(engine: Engine) -> None:
     facets = {"lineage": facet(entries=[entry("x")])}
     ingest_valid(engine, run_event(inputs=["a"], outputs=["x"], job_facets=facets))
     assert edges(engine) == set()
     assert edges(engine, "PRODUCES") == {("airflow#load", "db#x")}
 
 
-def test_jobs_feed_datasets_and_jobs(engine):
+def test_jobs_feed_datasets_and_jobs(engine: Engine) -> None:
     other = {"type": "JOB", "namespace": "airflow", "name": "extract"}
     facets = {
         "lineage": facet(
@@ -139,11 +145,11 @@ def test_jobs_feed_datasets_and_jobs(engine):
     assert edges(engine) == {("airflow#extract", "airflow#load")}
 
 
-def test_lineage_from_dataset_events_has_no_job(engine):
+def test_lineage_from_dataset_events_has_no_job(engine: Engine) -> None:
     reported = facet(inputs=[source("a")], fields={"id": {"inputs": [source("b", "key")]}})
     ingest_valid(engine, dataset_event(dataset("x", lineage=reported)))
     assert edges(engine) == {("db#a", "db#x"), ("db#b", "db#x")}
-    (column,) = asking.column_lineage(engine, asking.locate(engine, organisation_id(), "db", "x"))
+    (column,) = asking.column_lineage(engine, asking.locate(engine, organisation_id(), "db", "x"))  # type: ignore[arg-type]
     assert (column.source_key, column.source_field, column.target_field, column.process) == (
         "db#b",
         "key",
@@ -152,13 +158,13 @@ def test_lineage_from_dataset_events_has_no_job(engine):
     )
 
 
-def test_a_job_says_by_design_what_it_reads_and_writes(engine):
+def test_a_job_says_by_design_what_it_reads_and_writes(engine: Engine) -> None:
     ingest_valid(engine, job_event("load", ["a"], ["x"]))
     assert edges(engine) == {("db#a", "db#x")}
     assert contents(engine)["runs"] == []
 
 
-def test_loops_and_circles_are_harmless(engine):
+def test_loops_and_circles_are_harmless(engine: Engine) -> None:
     ingest_valid(
         engine,
         run_event(inputs=["a"], outputs=["a", "b"]),
@@ -169,7 +175,7 @@ def test_loops_and_circles_are_harmless(engine):
     assert {node.key for node in found.nodes} == {"db#a", "db#b"}
 
 
-def test_a_declared_process_reads_and_writes_what_its_declaration_says(engine):
+def test_a_declared_process_reads_and_writes_what_its_declaration_says(engine: Engine) -> None:
     register(
         engine,
         [DatasetRecord("mart/a", "parquet"), DatasetRecord("mart/b", "parquet")],
@@ -181,7 +187,7 @@ def test_a_declared_process_reads_and_writes_what_its_declaration_says(engine):
     assert contents(engine)["edges"] == before
 
 
-def test_child_runs_of_a_headrace_run_have_no_edges(engine):
+def test_child_runs_of_a_headrace_run_have_no_edges(engine: Engine) -> None:
     parent = facet(
         run={"runId": "00000000-0000-0000-0000-000000000009"},
         job={"namespace": "headrace://default", "name": "mart/b"},
@@ -195,9 +201,12 @@ def test_child_runs_of_a_headrace_run_have_no_edges(engine):
         assert edges(engine) == edges(engine, "PRODUCES") == set()
 
 
-def columns(engine, name="x", direction=Direction.UP, **given):
+def columns(engine: Engine, name: Any = "x", direction: Any = Direction.UP, **given: Any) -> Any:
     found = asking.column_lineage(
-        engine, asking.locate(engine, organisation_id(), "db", name), direction, **given
+        engine,
+        asking.locate(engine, organisation_id(), "db", name),  # type: ignore[arg-type]
+        direction,
+        **given,
     )
     return {
         (each.source_key, each.source_field, each.target_key, each.target_field, each.subtype)
@@ -205,8 +214,8 @@ def columns(engine, name="x", direction=Direction.UP, **given):
     }
 
 
-def column_facet(**fields) -> dict:
-    def inputs(stated):
+def column_facet(**fields: Any) -> dict:
+    def inputs(stated: Any) -> Any:
         name, column, subtype = stated
         how = [{"type": "DIRECT", "subtype": subtype, "masking": subtype == "MASKED"}] if subtype else []
         return {"namespace": "db", "name": name, "field": column, "transformations": how}
@@ -218,7 +227,7 @@ def column_facet(**fields) -> dict:
     )
 
 
-def test_columns_are_followed_through_datasets_up_and_down(engine):
+def test_columns_are_followed_through_datasets_up_and_down(engine: Engine) -> None:
     first = column_facet(id=[("a", "key", "IDENTITY")], total=[("a", "amount", "AGGREGATION")])
     second = column_facet(id=[("m", "id", "IDENTITY")])
     ingest_valid(
@@ -237,7 +246,7 @@ def test_columns_are_followed_through_datasets_up_and_down(engine):
     }
 
 
-def test_column_lineage_no_longer_reported_is_not_current_but_found_as_of_then(engine):
+def test_column_lineage_no_longer_reported_is_not_current_but_found_as_of_then(engine: Engine) -> None:
     old = column_facet(id=[("a", "old", "IDENTITY")])
     new = column_facet(id=[("a", "new", "IDENTITY")])
     ingest_valid(
@@ -248,7 +257,7 @@ def test_column_lineage_no_longer_reported_is_not_current_but_found_as_of_then(e
     assert columns(engine, as_of=START) == {("db#a", "old", "db#x", "id", "IDENTITY")}
 
 
-def test_the_first_version_of_the_column_facet_is_understood(engine):
+def test_the_first_version_of_the_column_facet_is_understood(engine: Engine) -> None:
     old = facet(
         fields={
             "id": {
@@ -259,11 +268,11 @@ def test_the_first_version_of_the_column_facet_is_understood(engine):
         }
     )
     ingest_valid(engine, run_event(inputs=["a"], outputs=[dataset("x", columnLineage=old)]))
-    (found,) = asking.column_lineage(engine, asking.locate(engine, organisation_id(), "db", "x"))
+    (found,) = asking.column_lineage(engine, asking.locate(engine, organisation_id(), "db", "x"))  # type: ignore[arg-type]
     assert (found.type, found.description, found.masking) == ("DIRECT", "sha256", True)
 
 
-def test_a_filter_is_followed_from_each_of_its_columns(engine):
+def test_a_filter_is_followed_from_each_of_its_columns(engine: Engine) -> None:
     whole = facet(
         fields={},
         dataset=[
@@ -279,7 +288,7 @@ def test_a_filter_is_followed_from_each_of_its_columns(engine):
     assert columns(engine, field="anything") == {("db#a", "day", "db#x", "", "FILTER")}
 
 
-def test_a_headrace_run_reports_itself(engine):
+def test_a_headrace_run_reports_itself(engine: Engine) -> None:
     register(engine, [DatasetRecord("mart/b", "parquet")], [ProcessRecord("mart/b", Technology.SPARK)])
     from uuid import UUID
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from sqlalchemy import Engine
 
 from headrace import settings as configuration
 from headrace.catalog import queries
@@ -42,16 +44,16 @@ def link(*names: str) -> dict:
     return facet(identifiers=[{"namespace": "hive", "name": name, "type": "TABLE"} for name in names])
 
 
-def located(engine, name, namespace="db"):
+def located(engine: Engine, name: Any, namespace: Any = "db") -> Any:
     return asking.locate(engine, organisation_id(), namespace, name)
 
 
-def key_of(engine, name, namespace="db"):
+def key_of(engine: Engine, name: Any, namespace: Any = "db") -> Any:
     (found,) = asking.keys_of(engine, organisation_id(), [Name(namespace, name)]).values()
     return found
 
 
-def test_a_path_and_the_table_that_it_is_are_one_dataset(engine):
+def test_a_path_and_the_table_that_it_is_are_one_dataset(engine: Engine) -> None:
     ingest_valid(engine, run_event(outputs=[dataset("/lake/t", "hdfs://lake", symlinks=link("default.t"))]))
     ingest_valid(
         engine, run_event(run=2, job="read", inputs=[dataset("default.t", "hive")], outputs=["b"], minutes=5)
@@ -64,7 +66,7 @@ def test_a_path_and_the_table_that_it_is_are_one_dataset(engine):
     ]
 
 
-def test_two_datasets_that_turn_out_to_be_one_become_one_with_all_that_was_known(engine):
+def test_two_datasets_that_turn_out_to_be_one_become_one_with_all_that_was_known(engine: Engine) -> None:
     ingest_valid(
         engine,
         run_event(outputs=[dataset("a", version=facet(datasetVersion="1"))], inputs=["x"]),
@@ -86,7 +88,7 @@ def test_two_datasets_that_turn_out_to_be_one_become_one_with_all_that_was_known
         queries.dataset(engine, "hive#t")
 
 
-def written(name, namespace="db", version="1", **more):
+def written(name: Any, namespace: Any = "db", version: Any = "1", **more: Any) -> Any:
     return dataset(name, namespace, version=facet(datasetVersion=version), **more)
 
 
@@ -108,7 +110,9 @@ def written(name, namespace="db", version="1", **more):
         ],
     ],
 )
-def test_what_was_written_under_two_names_are_the_versions_of_one_dataset(engine, events):
+def test_what_was_written_under_two_names_are_the_versions_of_one_dataset(
+    engine: Engine, events: Any
+) -> None:
     found = []
     for order in itertools.permutations(events):
         wipe(engine)
@@ -120,7 +124,7 @@ def test_what_was_written_under_two_names_are_the_versions_of_one_dataset(engine
     assert all(each == found[0] for each in found)
 
 
-def test_a_person_who_merges_makes_one_of_the_versions_that_are_one(engine):
+def test_a_person_who_merges_makes_one_of_the_versions_that_are_one(engine: Engine) -> None:
     ingest_valid(
         engine,
         run_event(outputs=[written("b")], minutes=1),
@@ -135,7 +139,7 @@ def test_a_person_who_merges_makes_one_of_the_versions_that_are_one(engine):
 
 
 @st.composite
-def histories(draw):
+def histories(draw: Any) -> Any:
     """Runs over a few names, some reported symlinks of others."""
     names = st.sampled_from(["a", "b", "c", "d"])
     used = st.builds(
@@ -170,7 +174,9 @@ def histories(draw):
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(histories(), st.randoms(use_true_random=False), st.integers(1, 4))
-def test_whatever_order_names_become_known_in_the_lineage_is_the_same(engine, events, order, cut):
+def test_whatever_order_names_become_known_in_the_lineage_is_the_same(
+    engine: Engine, events: Any, order: Any, cut: Any
+) -> None:
     wipe(engine)
     ingest_valid(engine, *events)
     orderly = contents(engine)
@@ -184,7 +190,7 @@ def test_whatever_order_names_become_known_in_the_lineage_is_the_same(engine, ev
         assert found[part] == orderly[part], part
 
 
-def test_events_never_merge_two_datasets_with_headrace_keys(engine):
+def test_events_never_merge_two_datasets_with_headrace_keys(engine: Engine) -> None:
     register(engine, [DatasetRecord("raw/a", "parquet"), DatasetRecord("raw/b", "parquet")])
     own = "headrace://default"
     other = facet(identifiers=[{"namespace": own, "name": "raw/b", "type": "TABLE"}])
@@ -192,7 +198,7 @@ def test_events_never_merge_two_datasets_with_headrace_keys(engine):
     assert located(engine, "raw/a", own) != located(engine, "raw/b", own)
 
 
-def test_a_headrace_dataset_absorbs_names_reported_as_it(engine):
+def test_a_headrace_dataset_absorbs_names_reported_as_it(engine: Engine) -> None:
     register(engine, [DatasetRecord("raw/a", "parquet", description="ours")])
     ingest_valid(engine, run_event(outputs=["a"]))
     own = facet(identifiers=[{"namespace": "headrace://default", "name": "raw/a", "type": "TABLE"}])
@@ -204,7 +210,7 @@ def test_a_headrace_dataset_absorbs_names_reported_as_it(engine):
     assert queries.dataset(engine, "raw/a").description == "ours"
 
 
-def test_a_renamed_dataset_keeps_its_history(engine):
+def test_a_renamed_dataset_keeps_its_history(engine: Engine) -> None:
     ingest_valid(engine, run_event(inputs=["x"], outputs=["a"]))
     change = facet(lifecycleStateChange="RENAME", previousIdentifier={"namespace": "db", "name": "a"})
     ingest_valid(
@@ -216,7 +222,7 @@ def test_a_renamed_dataset_keeps_its_history(engine):
 
 
 @pytest.mark.parametrize("rest", ["", "/partition=2026-03-01", "/partition=2026-03-01/rows=accepted"])
-def test_the_path_of_a_headrace_version_is_its_dataset(engine, rest):
+def test_the_path_of_a_headrace_version_is_its_dataset(engine: Engine, rest: Any) -> None:
     register(engine, [DatasetRecord("flights/planes", "parquet", partitions="daily")])
     root = configuration.settings().warehouse_uri.removeprefix("file://")
     path = dataset(f"{root}/flights/planes/{TAG}{rest}", "file")
@@ -228,7 +234,9 @@ def test_the_path_of_a_headrace_version_is_its_dataset(engine, rest):
     assert not any(TAG in name for name in (row[1] for row in contents(engine)["names"]))
 
 
-def test_a_version_with_an_internal_input_has_it_in_any_order(engine, monkeypatch):
+def test_a_version_with_an_internal_input_has_it_in_any_order(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from headrace.catalog.records import VersionDraft
     from tests.platform.conftest import COLUMNS
 
@@ -256,14 +264,14 @@ def test_a_version_with_an_internal_input_has_it_in_any_order(engine, monkeypatc
     assert [each.version_id for each in detail.inputs] == [published.version.version_id]
 
 
-def test_the_files_of_other_warehouses_are_their_own_datasets(engine):
+def test_the_files_of_other_warehouses_are_their_own_datasets(engine: Engine) -> None:
     ingest_valid(
         engine, run_event(inputs=[dataset(f"/elsewhere/flights/planes/{TAG}", "file")], outputs=["b"])
     )
     assert edges(engine) == {(f"file#/elsewhere/flights/planes/{TAG}", "db#b")}
 
 
-def test_people_give_aliases_merge_and_rename_and_a_rebuild_keeps_that(engine):
+def test_people_give_aliases_merge_and_rename_and_a_rebuild_keeps_that(engine: Engine) -> None:
     register(engine, [DatasetRecord("flights/planes", "parquet")])
     ingest_valid(
         engine,
@@ -288,7 +296,7 @@ def test_people_give_aliases_merge_and_rename_and_a_rebuild_keeps_that(engine):
     assert "legacy/planes" in {node.key for node in found.nodes}
 
 
-def test_names_that_cannot_be_given_are_refused(engine):
+def test_names_that_cannot_be_given_are_refused(engine: Engine) -> None:
     register(engine, [DatasetRecord("flights/planes", "parquet", declared_at="assets/flights/defs.yaml:3")])
     ingest_valid(engine, run_event(inputs=["a"], outputs=["b"]))
     organisation = organisation_id()
@@ -304,7 +312,7 @@ def test_names_that_cannot_be_given_are_refused(engine):
         renaming.rename(engine, organisation, "flights/planes", "flights/aircraft", **WHY)
 
 
-def test_a_declared_dataset_becomes_part_of_the_one_it_is_called_now(engine, draft):
+def test_a_declared_dataset_becomes_part_of_the_one_it_is_called_now(engine: Engine, draft: Any) -> None:
     register(engine, [DatasetRecord("mart/old", "parquet"), DatasetRecord("mart/new", "parquet")])
     publish(engine, None, [draft("mart/old", tag="v1")])
     publish(engine, None, [draft("mart/new", tag="v2")])

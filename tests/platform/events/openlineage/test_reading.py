@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from typing import Any
 
 import pytest
 
@@ -26,7 +27,7 @@ FACETS = sorted(path for path in (SAMPLES / "facets").glob("*/*.json"))
 EVENT = run_event(inputs=["a"], outputs=["b"])
 
 
-def changed(path, value):
+def changed(path: Any, value: Any) -> Any:
     event = copy.deepcopy(EVENT)
     inner = event
     for step in path[:-1]:
@@ -39,13 +40,13 @@ def changed(path, value):
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
-def test_what_producers_sent_is_read(scenario):
+def test_what_producers_sent_is_read(scenario: Any) -> None:
     for event in recorded(scenario):
         assert isinstance(parse(event), RunEvent)
 
 
 @pytest.mark.parametrize("path", FACETS, ids=lambda path: f"{path.parent.name}-{path.stem}")
-def test_the_specs_own_examples_are_read_as_what_they_are(path):
+def test_the_specs_own_examples_are_read_as_what_they_are(path: Any) -> None:
     example = json.loads(path.read_text())
     if path.stem == "example_full_event":
         parse(example)
@@ -65,7 +66,7 @@ def test_the_specs_own_examples_are_read_as_what_they_are(path):
     assert facets[name].content == example[name]
 
 
-def test_the_three_kinds_are_distinguished():
+def test_the_three_kinds_are_distinguished() -> None:
     assert isinstance(parse(dataset_event(dataset("a"))), DatasetEvent)
     assert isinstance(parse(job_event("load", ["a"], ["b"])), JobEvent)
     assert isinstance(parse({**EVENT, "dataset": dataset("c")}), RunEvent)
@@ -139,13 +140,13 @@ def test_the_three_kinds_are_distinguished():
         ),
     ],
 )
-def test_what_is_wrong_is_refused_by_field(path, value, field):
+def test_what_is_wrong_is_refused_by_field(path: Any, value: Any, field: Any) -> None:
     with pytest.raises(InvalidEvent) as refused:
         parse(changed(path, value))
     assert refused.value.field == field
 
 
-def test_what_is_nested_too_deep_is_refused():
+def test_what_is_nested_too_deep_is_refused() -> None:
     deep: dict = {}
     for _ in range(5000):
         deep = {"a": deep}
@@ -155,12 +156,12 @@ def test_what_is_nested_too_deep_is_refused():
 
 
 @pytest.mark.parametrize("event", [None, 5, "a", [], True, {}, {"run": {}}, {"job": 5}, {"dataset": []}])
-def test_what_is_no_event_is_refused(event):
+def test_what_is_no_event_is_refused(event: Any) -> None:
     with pytest.raises(InvalidEvent):
         parse(event)
 
 
-def test_facets_of_another_model_and_of_others_are_kept_as_they_are():
+def test_facets_of_another_model_and_of_others_are_kept_as_they_are() -> None:
     newer = {
         **BASE,
         "_schemaURL": "https://openlineage.io/spec/facets/9-0-0/SQLJobFacet.json#/$defs/SQLJobFacet",
@@ -172,11 +173,11 @@ def test_facets_of_another_model_and_of_others_are_kept_as_they_are():
     assert not read.job.facets["mine"].modelled
 
 
-def test_a_facet_that_is_taken_away_needs_no_content():
+def test_a_facet_that_is_taken_away_needs_no_content() -> None:
     assert parse(run_event(job_facets={"sql": facet(_deleted=True)})).job.facets["sql"].deleted
 
 
-def test_the_digest_is_that_of_the_content():
+def test_the_digest_is_that_of_the_content() -> None:
     again = json.loads(json.dumps(dict(reversed(EVENT.items()))))
     assert parse(again).digest == parse(EVENT).digest
     assert parse(changed(["eventType"], "FAIL")).digest != parse(EVENT).digest
@@ -191,7 +192,7 @@ def test_the_digest_is_that_of_the_content():
         ("2026-03-01T04:00:00.123456789Z", "2026-03-01T04:00:00.123456+00:00"),
     ],
 )
-def test_times_are_read_as_rfc_3339_has_them(message, meant):
+def test_times_are_read_as_rfc_3339_has_them(message: Any, meant: Any) -> None:
     assert parse({**EVENT, "eventTime": message}).at.isoformat() == meant
 
 
@@ -204,7 +205,7 @@ def test_times_are_read_as_rfc_3339_has_them(message, meant):
         ({"type": "what", "partitions": []}, "type"),
     ],
 )
-def test_of_alternatives_the_one_that_is_meant_is_to_blame(condition, field):
+def test_of_alternatives_the_one_that_is_meant_is_to_blame(condition: Any, field: Any) -> None:
     subset = {"inputFacets": {"subset": facet(inputCondition=condition)}}
     with pytest.raises(InvalidEvent) as refused:
         parse(run_event(inputs=[dataset("a", use=subset)]))

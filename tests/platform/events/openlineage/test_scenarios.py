@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import random
+from typing import Any
 
 import pytest
+from sqlalchemy import Engine
 
 from headrace.catalog import queries
 from headrace.catalog.queries.rows import Direction
@@ -26,7 +28,7 @@ from tests.platform.events.openlineage.events import (
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
-def test_every_order_gives_the_same_catalog_and_so_does_rebuilding(engine, scenario):
+def test_every_order_gives_the_same_catalog_and_so_does_rebuilding(engine: Engine, scenario: Any) -> None:
     events = recorded(scenario)
     by_time = sorted(events, key=lambda event: event["eventTime"])
     shuffled = random.Random(7).sample(events, len(events))  # noqa: S311
@@ -46,13 +48,13 @@ def test_every_order_gives_the_same_catalog_and_so_does_rebuilding(engine, scena
     assert everything(engine) == orderly
 
 
-def test_a_repeated_event_is_a_repetition(engine):
+def test_a_repeated_event_is_a_repetition(engine: Engine) -> None:
     events = recorded("CLL")
     assert {each.result for each in ingest(engine, *events)} == {Result.STORED}
     assert {each.result for each in ingest(engine, *events)} == {Result.REPEATED}
 
 
-def test_sparks_create_table_as_select(engine):
+def test_sparks_create_table_as_select(engine: Engine) -> None:
     ingest_valid(engine, *recorded("CLL"))
     target = "file#/tmp/cll_test/tbl1"
     assert edges(engine) == {(f"file#/tmp/cll_test/cll_source{number}", target) for number in (1, 2)}
@@ -65,7 +67,7 @@ def test_sparks_create_table_as_select(engine):
     assert (run.state.value, str(run.parent_run_id)) == ("SUCCESS", "019127de-fd25-7707-bfa4-3ec02693a531")
 
 
-def test_airflows_chain_of_tables_and_files(engine):
+def test_airflows_chain_of_tables_and_files(engine: Engine) -> None:
     ingest_valid(engine, *recorded("airflow"))
     found = queries.lineage(engine, "gs://mock-bucket#result.csv", Direction.UP, depth=5)
     assert {node.key for node in found.nodes} == {
@@ -77,7 +79,7 @@ def test_airflows_chain_of_tables_and_files(engine):
     }
 
 
-def test_assets_sharing_a_dagster_run_are_separate_runs(engine):
+def test_assets_sharing_a_dagster_run_are_separate_runs(engine: Engine) -> None:
     ingest_valid(engine, *recorded("dagster"))
     assert edges(engine) == set()
     states = {row[1]: row[4] for row in contents(engine)["runs"]}
@@ -92,7 +94,7 @@ def test_assets_sharing_a_dagster_run_are_separate_runs(engine):
     }
 
 
-def test_dbts_models_and_tests(engine):
+def test_dbts_models_and_tests(engine: Engine) -> None:
     ingest_valid(engine, *recorded("dbt"))
     clean, totals = "duckdb://shop.duckdb#shop.main.clean", "duckdb://shop.duckdb#shop.main.totals"
     assert (clean, totals) in edges(engine)
@@ -108,7 +110,7 @@ def test_dbts_models_and_tests(engine):
     assert set(parents.values()) == {True}
 
 
-def test_sparks_listener_reads_and_writes_headrace_versions(engine):
+def test_sparks_listener_reads_and_writes_headrace_versions(engine: Engine) -> None:
     warehouse = settings().warehouse_uri.removeprefix("file://")
     recorded_at = json.dumps(recorded("spark_listener"))
     ingest_valid(engine, *json.loads(recorded_at.replace("/data/warehouse", warehouse)))
