@@ -17,6 +17,10 @@ class CommandError(Exception):
 class Interrupted(BaseException):
     """Ctrl-C or SIGTERM ended a command; the message says what that leaves. Not caught by `except Exception`."""
 
+    def __init__(self, message: str, exit_code: int) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code
+
 
 def complain(message: str) -> None:
     """Write a message about a failure to stderr."""

@@ -58,13 +58,13 @@ class Commands(TyperGroup):
         self.commands = LazyCommands({each.name: each for entries in SECTIONS.values() for each in entries})
 
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401
-        """Run the given command; an exception becomes a message on stderr and exit code 1, SIGTERM exit code 143."""
+        """Run the given command; an exception becomes a message on stderr and exit code 1 (130 or 143 if interrupted)."""
         try:
             with _sigterm_raised():
                 return super().invoke(ctx)
         except Interrupted as error:
             complain(str(error))
-            raise typer.Exit(TERMINATED) from error
+            raise typer.Exit(error.exit_code) from error
         except (typer.Exit, typer.Abort, typer.TyperException, BrokenPipeError):
             raise
         except Exception as error:
@@ -91,7 +91,7 @@ def _sigterm_raised() -> Iterator[None]:
     """Raise Interrupted on SIGTERM, so that the command cleans up and says why it ends."""
 
     def end(*_: object) -> None:
-        raise Interrupted("ended by SIGTERM. What was published before remains.")
+        raise Interrupted("ended by SIGTERM. What was published before remains.", TERMINATED)
 
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from headrace.orchestration.materialization import PlannedRun
 
 STDOUT, STDERR = 1, 2
+INTERRUPTED = 130  # the exit code of Ctrl-C; Dagster does not tell it from SIGTERM
 LINE_INTERVAL_SECONDS = 60.0
 
 
@@ -242,7 +243,8 @@ def _executed(
     if any(_was_interrupted(event) for event in result.all_events):
         raise Interrupted(
             f"interrupted while materializing {described(run)}, which is unchanged; `headrace why {result.run_id}`"
-            " shows the run. Runs that ended before are published; the same command with --stale does the rest."
+            " shows the run. Runs that ended before are published; the same command with --stale does the rest.",
+            INTERRUPTED,
         )
     # A dataset is reported to Dagster only once all its partitions of the run are published.
     on_finished = {
