@@ -58,7 +58,7 @@ class Commands(TyperGroup):
         self.commands = LazyCommands({each.name: each for entries in SECTIONS.values() for each in entries})
 
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401
-        """Run the given command; an exception becomes a message on stderr and exit code 1 (130 or 143 if interrupted)."""
+        """Run the given command; an exception becomes a message on stderr and exit code 1 (interrupted: 130 or 143)."""
         try:
             with _sigterm_raised():
                 return super().invoke(ctx)
