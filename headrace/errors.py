@@ -122,6 +122,10 @@ class PinRefused(CatalogError):
     """The version may not be pinned, or there is no such pin."""
 
 
+class RetirementRefused(CatalogError):
+    """The dataset is retired already, or is not retired."""
+
+
 class ScanRefused(CatalogError):
     """A scan of another system's files that cannot be stored."""
 

@@ -30,6 +30,14 @@ _RECORD_LOAD = """
 INSERT INTO catalog.project_load (organisation_id, project, problems) VALUES (%s, %s, %s)
 ON CONFLICT (organisation_id, project) DO UPDATE SET problems = excluded.problems, loaded_at = now()
 """
+# A declaration that is new, or there again, makes its dataset active (register_datasets.sql).
+_END_RETIREMENTS = """
+UPDATE catalog.dataset_retirement retirement
+SET restored_by = %s, restore_reason = %s, restored_at = now()
+FROM catalog.dataset
+WHERE retirement.dataset_id = dataset.dataset_id AND restored_at IS NULL AND dataset.status = 'ACTIVE'
+  AND dataset.organisation_id = %s AND dataset.full_name = ANY (%s)
+"""
 _TRANSFER_DATASET = "UPDATE catalog.dataset SET project = %s WHERE organisation_id = %s AND full_name = %s"
 _TRANSFER_PROCESS = "UPDATE catalog.process SET project = %s WHERE organisation_id = %s AND process_key = %s"
 REGISTRATION_LOCK = 0x7265676973746572  # "register"
@@ -118,6 +126,9 @@ def _changed(cursor: Cursor[Any], table: str, key: str, hashes: Mapping[str, str
 def _store_datasets(cursor: Cursor[Any], records: Sequence[DatasetRecord], hashes: Mapping[str, str]) -> None:
     keys = [record.key for record in records]
     _execute(cursor, "register_datasets", datasets=[_dataset_row(record, hashes) for record in records])
+    project = settings().project_name
+    ending = [f"project:{project}", f"{project} declares it again", organisation_id(), keys]
+    cursor.execute(_END_RETIREMENTS, ending)
     checks = [
         {
             "dataset": record.key,

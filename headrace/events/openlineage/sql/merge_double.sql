@@ -7,6 +7,9 @@ WITH sla AS (
     WHERE dataset_id = %(old)s
       AND EXISTS (
           SELECT FROM catalog.quality_check_def other WHERE other.dataset_id = %(into)s AND other.name = def.name)
+), retirement AS (
+    UPDATE catalog.dataset_retirement SET restored_at = now(), restored_by = 'merge'
+    WHERE dataset_id = %(old)s AND restored_at IS NULL
 ), cleared AS (
     UPDATE catalog.cleared_column cleared SET withdrawn_at = now(), withdrawn_by = 'merge'
     WHERE dataset_id = %(old)s

@@ -20,6 +20,8 @@ WITH sla AS (
     )
     SELECT %(into)s, lineage.* FROM lineage
     ON CONFLICT DO NOTHING
+), retirement AS (
+    UPDATE catalog.dataset_retirement SET dataset_id = %(into)s WHERE dataset_id = %(old)s
 ), cleared AS (
     UPDATE catalog.cleared_column SET dataset_id = %(into)s WHERE dataset_id = %(old)s
 ), reported AS (
