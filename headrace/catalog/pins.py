@@ -192,7 +192,8 @@ def which_partition(cursor: Cursor[dict[str, Any]], dataset_id: UUID, partition:
         return None
     cursor.execute(
         "SELECT partition_key FROM catalog.published_pointer "
-        "WHERE dataset_id = %s AND partition_key <> '' AND generation > 0 ORDER BY partition_key DESC LIMIT %s",
+        "WHERE dataset_id = %s AND partition_key <> '' AND dataset_version_id IS NOT NULL "
+        "ORDER BY partition_key DESC LIMIT %s",
         [dataset_id, _MAX_PARTITIONS_SHOWN],
     )
     keys = [row["partition_key"] for row in cursor]
