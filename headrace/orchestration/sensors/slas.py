@@ -18,6 +18,7 @@ from headrace.catalog.retirement import retire_undeclared
 from headrace.database.connection import connect
 from headrace.declarations.loading.project import records
 from headrace.errors import DeclaredElsewhere, UnknownDataset
+from headrace.events.openlineage import renames
 from headrace.execution.plan import Plan, ProcessPlan
 from headrace.orchestration.nouns import noun
 from headrace.slas.events import Kind
@@ -103,6 +104,7 @@ class _Registration:
             return _Registered()
         datasets, processes = records(self._plans)
         try:
+            renames.follow_declarations(engine, datasets)
             register(engine, datasets, processes)
         except (DeclaredElsewhere, UnknownDataset) as error:
             return _Registered(

@@ -2,6 +2,17 @@
 WITH sla AS (
     DELETE FROM catalog.sla
     WHERE dataset_id = %(old)s AND EXISTS (SELECT FROM catalog.sla other WHERE other.dataset_id = %(into)s)
+), outcome AS (
+    DELETE FROM catalog.sla_outcome outcome
+    WHERE subject_id = %(old)s
+      AND EXISTS (
+          SELECT FROM catalog.sla_outcome other
+          WHERE other.subject_id = %(into)s
+            AND (other.kind, other.ordinal, other.deadline) = (outcome.kind, outcome.ordinal, outcome.deadline))
+), arrivals AS (
+    DELETE FROM catalog.sla_arrival_history
+    WHERE subject_id = %(old)s
+      AND EXISTS (SELECT FROM catalog.sla_arrival_history other WHERE other.subject_id = %(into)s)
 ), def AS (
     DELETE FROM catalog.quality_check_def def
     WHERE dataset_id = %(old)s
